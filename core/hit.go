@@ -1,0 +1,115 @@
+package core
+
+import "time"
+
+// Scopes of memory.
+const (
+	ScopeProject = "project" // of this workspace
+	ScopeGlobal  = "global"  // of this user, in every workspace
+)
+
+// A MemoryHit is one thing worth knowing.
+type MemoryHit struct {
+	// ID names the chunk; it stays the same while the text and its place in the document do.
+	ID string `json:"id"`
+	// Text is the chunk as found in its document: data from outside, not yet made safe.
+	Text string `json:"text"`
+	// Score is the calibrated relevance in [0, 1]: how sure memcore is that this helps.
+	Score float64 `json:"score"`
+	// Source is the citation: "notes/staging.md#L10-L20".
+	Source string `json:"source"`
+	// TokenEstimate is about how many tokens Text costs in a prompt.
+	TokenEstimate int `json:"tokenEstimate"`
+
+	Scope     string    `json:"scope"`              // ScopeProject or ScopeGlobal
+	Kind      string    `json:"kind"`               // "markdown" or "conversation"
+	Path      string    `json:"path"`               // the document
+	StartLine int       `json:"startLine"`          // from 1
+	EndLine   int       `json:"endLine"`            // included
+	Headings  []string  `json:"headings,omitempty"` // outermost first
+	Session   string    `json:"session,omitempty"`
+	Speaker   string    `json:"speaker,omitempty"`
+	Time      time.Time `json:"time,omitzero"`
+	// Also cites what says nearly the same and was folded into this hit.
+	Also []string `json:"also,omitempty"`
+	// Explain has the parts of Score; nil unless asked for.
+	Explain *Explanation `json:"explain,omitempty"`
+}
+
+// An Explanation says where a score comes from.
+type Explanation struct {
+	Cosine         *float64 `json:"cosine,omitempty"`      // of query and chunk, in [-1, 1]; nil without vectors
+	BM25           float64  `json:"bm25"`                  // raw keyword score, 0 if no term is shared
+	BM25Normalised float64  `json:"bm25Normalised"`        // divided by the best BM25 for this query, in [0, 1]
+	Coverage       float64  `json:"coverage"`              // BM25 divided by the query's ceiling, in [0, 1]
+	Fused          float64  `json:"fused"`                 // the weighted sum that ranks
+	Rank           int      `json:"rank"`                  // by Fused, from 1, before folding
+	KeywordRank    int      `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
+	VectorRank     int      `json:"vectorRank,omitempty"`  // in the vector index's answer
+	// Verdict is "kept", "below threshold", "duplicate of …", "over budget" or "over limit".
+	Verdict string `json:"verdict"`
+}
+
+// RetrieveOptions narrow RetrieveRelevant. The zero value is what an agent's turn wants.
+type RetrieveOptions struct {
+	// Scope is ScopeProject or ScopeGlobal; "" is both.
+	Scope string
+	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default, negative means
+	// no threshold.
+	MinSimilarity float64
+	// TopK is how many candidates each index is asked for; 0 means 50.
+	TopK int
+	// Limit is how many hits are returned at most; 0 means 8.
+	Limit int
+	// TokenBudget is how many tokens all hits together may cost; 0 means 600, negative means no
+	// limit. A first hit that is larger than the budget is returned all the same.
+	TokenBudget int
+	// Not are paths of documents that are left out, such as those already in the system prompt.
+	Not []string
+	// Explain asks for Explanations, and for Result.Rejected.
+	Explain bool
+}
+
+// SearchOptions narrow Search.
+type SearchOptions struct {
+	Scope         string  // "" is both
+	Path          string  // a document, or a folder of documents; "" is all
+	Kind          string  // "markdown" or "conversation"; "" is both
+	MinSimilarity float64 // least Score in (0, 1]; 0 or less means none: who searches wants to see
+	Limit         int     // 0 means 10
+	Explain       bool
+}
+
+// A Result is the answer to a query, and how far it can be trusted.
+type Result struct {
+	Hits []MemoryHit `json:"hits"`
+	// State says what an empty answer means: only StateReady makes it "nothing is known".
+	State State `json:"state"`
+	// Degraded says why not both indexes answered, such as "embedding model is unavailable: …";
+	// empty if both did.
+	Degraded []string `json:"degraded,omitempty"`
+	// Stale says what has changed on disk and is not in this answer; nil if nothing.
+	Stale *Staleness `json:"stale,omitempty"`
+	// Rejected are candidates that were not returned, best first, if Explain was asked for.
+	Rejected []MemoryHit `json:"rejected,omitempty"`
+	// Threshold is the least score that was asked of a hit.
+	Threshold float64 `json:"threshold"`
+	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "total").
+	Took map[string]time.Duration `json:"took,omitempty"`
+}
+
+// A Staleness says how far an index is behind its documents.
+type Staleness struct {
+	Files  int    `json:"files"`  // changed, new or deleted documents that are not folded in
+	Reason string `json:"reason"` // "time budget of 150ms used up", "another process is indexing", …
+}
+
+// A State says what an index can answer.
+type State string
+
+const (
+	StateReady    State = "ready"    // all documents are in the keyword index
+	StateBuilding State = "building" // a first or new index is not complete yet
+	StateMissing  State = "missing"  // nothing was ever indexed here
+	StateDamaged  State = "damaged"  // an index cannot be read; it has to be rebuilt
+)
