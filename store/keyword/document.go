@@ -1,0 +1,159 @@
+package keyword
+
+import (
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	index "github.com/blevesearch/bleve_index_api"
+
+	"github.com/memcore/memcore/store"
+)
+
+// The fields that are searched. A record's terms count by the field they stand in (see Weights).
+// The neighbours come last: they help to find a turn but say nothing about how rare a word is.
+const (
+	fieldText    = iota
+	fieldTitle   // headings and path
+	fieldSpeaker // who said it
+	fieldDate    // when it was said, in words and numbers
+	fieldAround  // the turns before and after
+	fieldCount
+)
+
+var fieldNames = [fieldCount]string{"text", "title", "speaker", "date", "around"}
+
+// lengths counts a record's tokens by field.
+type lengths [fieldCount]int64
+
+func (l *lengths) add(other lengths) {
+	for i := range l {
+		l[i] += other[i]
+	}
+}
+
+func (l *lengths) subtract(other lengths) {
+	for i := range l {
+		l[i] -= other[i]
+	}
+}
+
+const (
+	idField     = "_id"    // what Bleve's segments call it
+	facetField  = "facet"  // exact terms to filter by
+	recordField = "record" // the encoded record; stored, not searched
+)
+
+// kindConversation is the Kind of records whose Time is when they were said.
+const kindConversation = "conversation"
+
+// newDocument is rec as Bleve's segments take it, and how long its fields are.
+func newDocument(rec store.Record) (*document, lengths) {
+	texts := [fieldCount]string{
+		fieldText:    rec.Text,
+		fieldTitle:   strings.Join(rec.Headings, "\n") + "\n" + rec.Path,
+		fieldSpeaker: rec.Speaker,
+		fieldDate:    dateWords(rec),
+		fieldAround:  rec.Before + "\n" + rec.After,
+	}
+	doc := &document{id: rec.ID}
+	var size lengths
+	for i, text := range texts {
+		f := analysed(fieldNames[i], textAnalyzer.Analyze([]byte(text)))
+		size[i] = int64(f.length)
+		doc.fields = append(doc.fields, f)
+	}
+	doc.fields = append(doc.fields,
+		exact(facetField, facets(rec)...),
+		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, size)},
+		&field{name: idField, options: index.IndexField | index.StoreField, value: []byte(rec.ID),
+			length: 1, frequencies: frequencies(rec.ID)},
+	)
+	return doc, size
+}
+
+// dateWords is the date of a turn as people ask for it. The time of a file is not told: it is when
+// somebody last touched it.
+func dateWords(rec store.Record) string {
+	if rec.Kind != kindConversation || rec.Time.IsZero() {
+		return ""
+	}
+	return rec.Time.UTC().Format("2 January 2006 2006-01-02")
+}
+
+// Facets begin with what they are about, so that one field holds them all.
+func scopeFacet(scope string) string   { return "scope " + scope }
+func kindFacet(kind string) string     { return "kind " + kind }
+func documentFacet(name string) string { return "document " + name }
+func folderFacet(folder string) string { return "folder " + folder }
+
+func facets(rec store.Record) []string {
+	all := []string{scopeFacet(rec.Scope), kindFacet(rec.Kind), documentFacet(rec.Path)}
+	for at := strings.LastIndexByte(rec.Path, '/'); at >= 0; at = strings.LastIndexByte(rec.Path[:at], '/') {
+		all = append(all, folderFacet(rec.Path[:at]))
+	}
+	return all
+}
+
+// A document is what Bleve's segments are built from. All its fields are analysed beforehand.
+type document struct {
+	id     string
+	fields []*field
+}
+
+var _ index.Document = (*document)(nil)
+
+func (d *document) ID() string                                 { return d.id }
+func (d *document) Size() int                                  { return 0 }
+func (d *document) VisitComposite(index.CompositeFieldVisitor) {}
+func (d *document) HasComposite() bool                         { return false }
+func (d *document) NumPlainTextBytes() uint64                  { return 0 }
+func (d *document) AddIDField()                                {}
+func (d *document) StoredFieldsBytes() uint64                  { return 0 }
+func (d *document) Indexed() bool                              { return true }
+
+func (d *document) VisitFields(visit index.FieldVisitor) {
+	for _, f := range d.fields {
+		visit(f)
+	}
+}
+
+type field struct {
+	name        string
+	options     index.FieldIndexingOptions
+	value       []byte
+	length      int
+	frequencies index.TokenFrequencies
+}
+
+var _ index.Field = (*field)(nil)
+
+func (f *field) Name() string                                     { return f.name }
+func (f *field) Value() []byte                                    { return f.value }
+func (f *field) ArrayPositions() []uint64                         { return nil }
+func (f *field) EncodedFieldType() byte                           { return 't' }
+func (f *field) Analyze()                                         {}
+func (f *field) Options() index.FieldIndexingOptions              { return f.options }
+func (f *field) AnalyzedLength() int                              { return f.length }
+func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.frequencies }
+func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
+
+func analysed(name string, tokens analysis.TokenStream) *field {
+	return &field{
+		name: name, options: index.IndexField, length: len(tokens),
+		frequencies: analysis.TokenFrequency(tokens, nil, index.IndexField),
+	}
+}
+
+func exact(name string, terms ...string) *field {
+	return &field{name: name, options: index.IndexField, length: len(terms), frequencies: frequencies(terms...)}
+}
+
+func frequencies(terms ...string) index.TokenFrequencies {
+	all := make(index.TokenFrequencies, len(terms))
+	for _, term := range terms {
+		f := &index.TokenFreq{Term: []byte(term)}
+		f.SetFrequency(1)
+		all[term] = f
+	}
+	return all
+}

@@ -1,0 +1,80 @@
+package keyword
+
+import (
+	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/memcore/memcore/store"
+)
+
+// allowed tells by number which records pass the filter; nil means all. Dead records may pass: they
+// match nothing.
+func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
+	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 {
+		return nil, nil
+	}
+	allowed := make([]bool, s.rows)
+	for _, p := range s.parts {
+		rows, err := p.allowed(f)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		for row := rows.Iterator(); row.HasNext(); {
+			allowed[p.first+int(row.Next())] = true
+		}
+	}
+	return allowed, nil
+}
+
+func (p *part) allowed(f store.Filter) (*roaring.Bitmap, error) {
+	rows := roaring.New()
+	rows.AddRange(0, p.Count())
+	if f.Scope != "" {
+		if err := p.intersect(rows, scopeFacet(f.Scope)); err != nil {
+			return nil, err
+		}
+	}
+	if f.Kind != "" {
+		if err := p.intersect(rows, kindFacet(f.Kind)); err != nil {
+			return nil, err
+		}
+	}
+	if f.Path != "" {
+		if err := p.intersect(rows, documentFacet(f.Path), folderFacet(strings.TrimSuffix(f.Path, "/"))); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range f.Not {
+		out, err := p.rows(documentFacet(name))
+		if err != nil {
+			return nil, err
+		}
+		rows.AndNot(out)
+	}
+	return rows, nil
+}
+
+// intersect keeps in rows what has one of the facets.
+func (p *part) intersect(rows *roaring.Bitmap, facets ...string) error {
+	some := roaring.New()
+	for _, facet := range facets {
+		with, err := p.rows(facet)
+		if err != nil {
+			return err
+		}
+		some.Or(with)
+	}
+	rows.And(some)
+	return nil
+}
+
+// live returns the numbers inside the part of the live records with the given IDs.
+func (p *part) live(ids []string) (*roaring.Bitmap, error) {
+	rows, err := p.DocNumbers(ids)
+	if err != nil {
+		return nil, damaged(err)
+	}
+	rows.AndNot(p.entry.Deleted)
+	return rows, nil
+}

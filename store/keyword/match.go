@@ -1,0 +1,133 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/memcore/memcore/store"
+)
+
+// Match implements store.KeywordIndex. The score is BM25 over several fields (see Options). Of a
+// query with more than Options.MaxTerms different terms, the rarest count, and only its first 64 KiB.
+// English stop words count only if there is nothing else.
+//
+// Matches.Ceiling is the sum over the query's terms of idf * (K1+1). A name such as getCacheStats
+// counts in it as a term of its own, beside its parts, only if some record holds it as a whole.
+func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter) (matches store.Matches, err error) {
+	terms := parse(query)
+	err = ix.read(ctx, "match", func(s *snapshot) error {
+		matches, err = s.match(ctx, terms, k, f, ix.options)
+		return err
+	})
+	if err != nil {
+		return store.Matches{}, err
+	}
+	return matches, nil
+}
+
+func (s *snapshot) match(ctx context.Context, terms []term, k int, f store.Filter, options Options) (store.Matches, error) {
+	result, err := s.scores(ctx, terms, options)
+	if err != nil {
+		return store.Matches{}, err
+	}
+	allowed, err := s.allowed(f)
+	if err != nil {
+		return store.Matches{}, err
+	}
+	matched := result.matched
+	if allowed != nil {
+		matched = slices.DeleteFunc(matched, func(number int) bool { return !allowed[number] })
+	}
+	hits, err := s.best(ctx, result.of, matched, k)
+	return store.Matches{Hits: hits, Ceiling: result.ceiling}, err
+}
+
+// Scores implements store.KeywordIndex.
+func (ix *Index) Scores(ctx context.Context, query string, ids []string) (found map[string]float64, err error) {
+	terms := parse(query)
+	err = ix.read(ctx, "scores", func(s *snapshot) error {
+		found, err = s.scoresByID(ctx, terms, ids, ix.options)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+func (s *snapshot) scoresByID(ctx context.Context, terms []term, ids []string, options Options) (map[string]float64, error) {
+	result, err := s.scores(ctx, terms, options)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]float64{}
+	for _, p := range s.parts {
+		rows, err := p.live(ids)
+		if err != nil {
+			return nil, err
+		}
+		for row := rows.Iterator(); row.HasNext(); {
+			number := p.first + int(row.Next())
+			id, err := s.id(number)
+			if err != nil {
+				return nil, damaged(err)
+			}
+			if result.of[number] > 0 {
+				found[id] = result.of[number]
+			}
+		}
+	}
+	return found, nil
+}
+
+func (s *snapshot) scores(ctx context.Context, terms []term, options Options) (*scores, error) {
+	x, err := newSearch(s, options)
+	if err != nil {
+		return nil, err
+	}
+	return x.score(ctx, terms)
+}
+
+// best returns the k best of the matched records, best first, equal scores by ID. IDs are read only
+// where they decide.
+func (s *snapshot) best(ctx context.Context, score []float64, matched []int, k int) ([]store.Hit, error) {
+	if k <= 0 || len(matched) == 0 {
+		return nil, ctx.Err()
+	}
+	slices.SortFunc(matched, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
+	last := score[matched[min(k, len(matched))-1]]
+	end := len(matched)
+	for i := min(k, len(matched)); i < end; i++ {
+		if score[matched[i]] < last {
+			end = i
+		}
+	}
+	ids := make(map[int]string, end)
+	for _, number := range matched[:end] {
+		id, err := s.id(number)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		ids[number] = id
+	}
+	slices.SortFunc(matched[:end], func(a, b int) int {
+		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(ids[a], ids[b]))
+	})
+	return s.hits(ctx, score, matched[:min(k, end)])
+}
+
+func (s *snapshot) hits(ctx context.Context, score []float64, numbers []int) ([]store.Hit, error) {
+	hits := make([]store.Hit, len(numbers))
+	for i, number := range numbers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rec, err := s.record(number)
+		if err != nil {
+			return nil, err
+		}
+		hits[i] = store.Hit{Record: rec, Score: score[number]}
+	}
+	return hits, nil
+}
