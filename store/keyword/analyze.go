@@ -10,29 +10,33 @@ import (
 // of base64 must not become one huge term.
 const longest = 128
 
-// Both analyzers make the same terms of the same word; that is what lets a query find a text. They
-// differ in what a query can do without: stop words, and single characters inside a run of Chinese
-// or the like, whose pairs say more.
-var (
-	textAnalyzer analysis.Analyzer = &analysis.DefaultAnalyzer{
+// The analyzers of texts and of queries make the same terms of the same word; that is what lets a
+// query find a text. They differ in what a query can do without: stop words, and single characters
+// inside a run of Chinese or the like, whose pairs say more. An analyzer is for one goroutine; it is
+// faster the more it has seen.
+func newTextAnalyzer() analysis.Analyzer {
+	return &analysis.DefaultAnalyzer{
 		CharFilters:  []analysis.CharFilter{folding{}},
 		Tokenizer:    lexer{characters: true},
 		TokenFilters: []analysis.TokenFilter{stemming{}},
 	}
-	queryAnalyzer analysis.Analyzer = &analysis.DefaultAnalyzer{
+}
+
+func newQueryAnalyzer() analysis.Analyzer {
+	return &analysis.DefaultAnalyzer{
 		CharFilters:  []analysis.CharFilter{folding{}},
 		Tokenizer:    lexer{},
 		TokenFilters: []analysis.TokenFilter{stopping{}, stemming{}},
 	}
-)
+}
 
 // stemming reduces English words to their stems. Only tokens of the letters a to z are touched:
 // names with digits or dots mean exactly themselves. A word of another language in those letters
-// is shortened too, in texts and queries alike, so it is still found.
-type stemming struct{}
+// is shortened too, in texts and queries alike, so it is still found. It holds the stems of the
+// words it has seen: texts repeat their words, and stemming costs ten times a look-up.
+type stemming map[string][]byte
 
-func (stemming) Filter(tokens analysis.TokenStream) analysis.TokenStream {
-	known := map[string][]byte{} // texts repeat their words; stemming costs more than looking up
+func (known stemming) Filter(tokens analysis.TokenStream) analysis.TokenStream {
 	for _, token := range tokens {
 		if !stemmable(token.Term) {
 			continue

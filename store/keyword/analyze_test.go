@@ -50,7 +50,7 @@ func TestTextAnalyzer(t *testing.T) {
 		{strings.Repeat("x", 300), strings.Repeat("x", 128)},
 		{strings.Repeat("ab/", 100) + "c", strings.Repeat("ab ", 100) + "c"},
 	} {
-		if got := terms(textAnalyzer.Analyze([]byte(tt.in))); got != tt.want {
+		if got := terms(newTextAnalyzer().Analyze([]byte(tt.in))); got != tt.want {
 			t.Errorf("Analyze(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -160,7 +160,7 @@ func FuzzAnalyzers(f *testing.F) {
 			t.Fatalf("folding %q twice = %q, want %q", text, again, folded)
 		}
 		held := map[string]bool{}
-		tokens := textAnalyzer.Analyze([]byte(text))
+		tokens := newTextAnalyzer().Analyze([]byte(text))
 		for _, token := range tokens {
 			held[string(token.Term)] = true
 		}

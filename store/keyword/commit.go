@@ -7,12 +7,14 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	index "github.com/blevesearch/bleve_index_api"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
@@ -109,22 +111,28 @@ func (c *change) forget(p *part, rows *roaring.Bitmap) error {
 	return nil
 }
 
-// add builds a segment of the batch's new records.
+// most is how many records are analysed and built into one segment at a time: about 60 MB.
+const most = 2_000
+
+// add builds segments of the batch's new records.
 func (c *change) add(batch map[string]*store.Record) error {
-	var docs []index.Document
-	for _, id := range slices.Sorted(maps.Keys(batch)) {
-		if batch[id] == nil {
-			continue
+	maps.DeleteFunc(batch, func(_ string, rec *store.Record) bool { return rec == nil })
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(batch)), most) {
+		recs := make([]*store.Record, len(ids))
+		for i, id := range ids {
+			recs[i] = batch[id]
 		}
-		if err := c.ctx.Err(); err != nil {
+		if err := c.addSegment(recs); err != nil {
 			return err
 		}
-		doc, size := newDocument(*batch[id])
-		docs = append(docs, doc)
-		c.lengths.add(size)
 	}
-	if len(docs) == 0 {
-		return nil
+	return nil
+}
+
+func (c *change) addSegment(recs []*store.Record) error {
+	docs, err := c.analyse(recs)
+	if err != nil {
+		return err
 	}
 	built, _, err := (&zap.ZapPlugin{}).New(docs)
 	if err != nil {
@@ -135,6 +143,29 @@ func (c *change) add(batch map[string]*store.Record) error {
 		segment: built, entry: segmentEntry{Records: len(docs), Deleted: roaring.New()},
 	})
 	return nil
+}
+
+// analyse makes documents of records, on all processors.
+func (c *change) analyse(recs []*store.Record) ([]index.Document, error) {
+	docs, sizes := make([]index.Document, len(recs)), make([]lengths, len(recs))
+	group, ctx := errgroup.WithContext(c.ctx)
+	workers := min(runtime.GOMAXPROCS(0), len(recs))
+	for worker := range workers {
+		group.Go(func() error {
+			analyzer := newTextAnalyzer()
+			for i := worker; i < len(recs) && ctx.Err() == nil; i += workers {
+				docs[i], sizes[i] = newDocument(*recs[i], analyzer)
+			}
+			return ctx.Err()
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, size := range sizes {
+		c.lengths.add(size)
+	}
+	return docs, nil
 }
 
 // growth is how many times larger a segment has to be than all smaller ones together, to be left
@@ -166,25 +197,29 @@ func mostlyDead(p *piece) bool { return p.live() < p.entry.Records/2 }
 // finish writes all files of the next generation that are not shared with the last one.
 func (c *change) finish(next *generation.Next, merged, kept []*piece) error {
 	m := manifest{Lengths: c.lengths}
-	name := fmt.Sprintf("%012d.zap", next.Number()) // one new segment a generation at most
-	for _, p := range kept {
+	for i, p := range kept {
 		entry := p.entry
 		if !p.stored {
 			var err error
-			if entry, err = persist(p, next.Path(), name); err != nil {
+			if entry, err = persist(p, next.Path(), segmentName(next, i)); err != nil {
 				return err
 			}
 		}
 		m.Segments = append(m.Segments, entry)
 	}
 	if len(merged) > 0 {
-		entry, err := c.merge(merged, next.Path(), "m"+name)
+		entry, err := c.merge(merged, next.Path(), segmentName(next, len(kept)))
 		if err != nil {
 			return err
 		}
 		m.Segments = append(m.Segments, entry)
 	}
 	return writeManifest(next.Path(), m)
+}
+
+// segmentName is unlike all names of earlier generations.
+func segmentName(next *generation.Next, i int) string {
+	return fmt.Sprintf("%d-%d.zap", next.Number(), i)
 }
 
 func persist(p *piece, folder, name string) (segmentEntry, error) {

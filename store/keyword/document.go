@@ -47,7 +47,7 @@ const (
 const kindConversation = "conversation"
 
 // newDocument is rec as Bleve's segments take it, and how long its fields are.
-func newDocument(rec store.Record) (*document, lengths) {
+func newDocument(rec store.Record, analyzer analysis.Analyzer) (*document, lengths) {
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
 		fieldTitle:   strings.Join(rec.Headings, "\n") + "\n" + rec.Path,
@@ -58,7 +58,7 @@ func newDocument(rec store.Record) (*document, lengths) {
 	doc := &document{id: rec.ID}
 	var size lengths
 	for i, text := range texts {
-		f := analysed(fieldNames[i], textAnalyzer.Analyze([]byte(text)))
+		f := analysed(fieldNames[i], analyzer.Analyze([]byte(text)))
 		size[i] = int64(f.length)
 		doc.fields = append(doc.fields, f)
 	}

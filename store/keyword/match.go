@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"cmp"
+	"container/heap"
 	"context"
 	"slices"
 
@@ -95,27 +96,47 @@ func (s *snapshot) best(ctx context.Context, score []float64, matched []int, k i
 	if k <= 0 || len(matched) == 0 {
 		return nil, ctx.Err()
 	}
-	slices.SortFunc(matched, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-	last := score[matched[min(k, len(matched))-1]]
-	end := len(matched)
-	for i := min(k, len(matched)); i < end; i++ {
-		if score[matched[i]] < last {
-			end = i
-		}
-	}
-	ids := make(map[int]string, end)
-	for _, number := range matched[:end] {
+	least := kthBest(score, matched, k)
+	matched = slices.DeleteFunc(matched, func(number int) bool { return score[number] < least })
+	ids := make(map[int]string, len(matched))
+	for _, number := range matched {
 		id, err := s.id(number)
 		if err != nil {
 			return nil, damaged(err)
 		}
 		ids[number] = id
 	}
-	slices.SortFunc(matched[:end], func(a, b int) int {
+	slices.SortFunc(matched, func(a, b int) int {
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(ids[a], ids[b]))
 	})
-	return s.hits(ctx, score, matched[:min(k, end)])
+	return s.hits(ctx, score, matched[:min(k, len(matched))])
 }
+
+// kthBest returns the k-th best score, or 0 if there are fewer.
+func kthBest(score []float64, matched []int, k int) float64 {
+	if k > len(matched) {
+		return 0
+	}
+	var best lowestFirst // the k best so far
+	for _, number := range matched {
+		switch {
+		case len(best) < k:
+			heap.Push(&best, score[number])
+		case score[number] > best[0]:
+			best[0] = score[number]
+			heap.Fix(&best, 0)
+		}
+	}
+	return best[0]
+}
+
+type lowestFirst []float64
+
+func (h lowestFirst) Len() int           { return len(h) }
+func (h lowestFirst) Less(i, j int) bool { return h[i] < h[j] }
+func (h lowestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lowestFirst) Push(x any)        { *h = append(*h, x.(float64)) }
+func (h *lowestFirst) Pop() any          { panic("a heap of the best scores only grows") }
 
 func (s *snapshot) hits(ctx context.Context, score []float64, numbers []int) ([]store.Hit, error) {
 	hits := make([]store.Hit, len(numbers))

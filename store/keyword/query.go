@@ -22,7 +22,7 @@ type term struct {
 func parse(query string) []term {
 	var terms []term
 	at := map[string]int{}
-	for _, token := range queryAnalyzer.Analyze([]byte(query[:min(len(query), longestQuery)])) {
+	for _, token := range newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)])) {
 		i, known := at[string(token.Term)]
 		if !known {
 			at[string(token.Term)] = len(terms)
