@@ -1,0 +1,172 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// maxAnswer bounds an answer; 32 vectors of 4,096 numbers are below 2 MB.
+const maxAnswer = 64 << 20
+
+// A StatusError is an answer that says that the request failed.
+type StatusError struct {
+	Code       int
+	Message    string        // what the server said, one line of at most 200 characters, without secrets
+	RetryAfter time.Duration // 0: it did not say
+}
+
+func (e *StatusError) Error() string {
+	text := fmt.Sprintf("answered %d %s", e.Code, http.StatusText(e.Code))
+	if e.Message != "" {
+		text += ": " + e.Message
+	}
+	return text
+}
+
+// NewHTTP returns a client for the protocol libraries. It reads an answer whole, no more than it
+// should, and turns what is no JSON or no success into an error before a library sees it, so that
+// all libraries fail alike. Redirects are not followed: texts go where the user sends them.
+// secret is a text that no error shows, "" if there is none. A nil base is Go's default transport.
+func NewHTTP(base http.RoundTripper, secret string) *http.Client {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &http.Client{Transport: &transport{base, secret}}
+}
+
+type transport struct {
+	base   http.RoundTripper
+	secret string
+}
+
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	res, err := t.base.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("answer breaks off after %d bytes: %w", len(body), err)
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		return nil, t.failed(res, body)
+	case len(body) > maxAnswer:
+		return nil, Nonsense("answer is longer than %d MB", maxAnswer>>20)
+	case !json.Valid(body):
+		return nil, Nonsense("answer is not JSON (%s): %s", kindOf(res), t.oneLine(string(body)))
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
+}
+
+func kindOf(res *http.Response) string {
+	if kind := res.Header.Get("Content-Type"); kind != "" {
+		return kind
+	}
+	return "no content type"
+}
+
+func (t *transport) failed(res *http.Response, body []byte) error {
+	e := &StatusError{Code: res.StatusCode, Message: t.oneLine(message(body)), RetryAfter: retryAfter(res.Header, time.Now())}
+	switch {
+	case e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden:
+		e.Message = "" // it may quote the key, in full or in part
+	case e.Code >= 300 && e.Code < 400:
+		e.Message = "redirects are not followed"
+	}
+	return e
+}
+
+// message finds what a server says in the shapes in use: {"error": "…"}, {"error": {"message": "…"}},
+// {"message": "…"}, {"detail": "…"}, or plain text.
+func message(body []byte) string {
+	var said struct {
+		Error, Message, Detail json.RawMessage
+	}
+	if json.Unmarshal(body, &said) != nil {
+		return string(body)
+	}
+	for _, raw := range []json.RawMessage{said.Error, said.Message, said.Detail} {
+		var text string
+		var inner struct{ Message string }
+		if json.Unmarshal(raw, &text) == nil && text != "" {
+			return text
+		}
+		if json.Unmarshal(raw, &inner) == nil && inner.Message != "" {
+			return inner.Message
+		}
+	}
+	return string(body)
+}
+
+// oneLine makes text from outside fit to stand in an error: short, printable, without the secret.
+func (t *transport) oneLine(text string) string {
+	if t.secret != "" {
+		text = strings.ReplaceAll(text, t.secret, "***")
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > 200 {
+		return string(runes[:199]) + "…"
+	}
+	return string(runes)
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
+		return time.Duration(seconds * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+var tooMuchWords = regexp.MustCompile(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
+
+// tooMuch says whether err is a server's refusal of a text for its length, or of a batch for its
+// size. There is no code for it; servers use 400, 413, 422 and 500, and words.
+func tooMuch(err error) bool {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Code {
+	case http.StatusRequestEntityTooLarge:
+		return true
+	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return tooMuchWords.MatchString(status.Message)
+	}
+	return false
+}
+
+// bare takes off the layer in which net/http tells method and address: the address may hold a
+// password, and errors name the server anyway.
+func bare(err error) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		if request.Timeout() {
+			return errors.New("no answer in time")
+		}
+		return request.Err
+	}
+	return err
+}
