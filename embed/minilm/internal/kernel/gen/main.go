@@ -1,0 +1,97 @@
+// Command gen writes the assembly of package kernel; run it with go generate in that folder.
+//
+// Every function is made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16), from
+// the same code; only the registers and the number of rows a tile has room for differ. Registers
+// are named, not allocated, so that none above the fifteenth slips into AVX2 code.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// An isa is an instruction set the functions are made for.
+type isa struct {
+	name  string
+	lanes int // numbers in a register
+	rows  int // rows of a tile: 2 accumulators each, two registers for b, some for a
+	regs  []reg.VecPhysical
+}
+
+var avx2 = isa{"AVX2", 8, 6, []reg.VecPhysical{
+	reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.Y4, reg.Y5, reg.Y6, reg.Y7,
+	reg.Y8, reg.Y9, reg.Y10, reg.Y11, reg.Y12, reg.Y13, reg.Y14, reg.Y15,
+}}
+
+var avx512 = isa{"AVX512", 16, 12, []reg.VecPhysical{
+	reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7,
+	reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12, reg.Z13, reg.Z14, reg.Z15,
+	reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23,
+	reg.Z24, reg.Z25, reg.Z26, reg.Z27, reg.Z28, reg.Z29, reg.Z30, reg.Z31,
+}}
+
+func main() {
+	ConstraintExpr("amd64,!purego,!noasm")
+	for _, v := range []isa{avx2, avx512} {
+		for rows := 1; rows <= v.rows; rows++ {
+			v.multiply(rows)
+		}
+		v.dequantise()
+		v.gelu()
+		v.softmax()
+		v.layerNorm()
+	}
+	Generate()
+}
+
+// begin opens a function called name, completed by the instruction set.
+func (v isa) begin(name, signature, doc string) {
+	TEXT(name+v.name, NOSPLIT, "func"+signature)
+	Pragma("noescape")
+	Doc(name + v.name + " " + doc)
+}
+
+// end closes a function that leaves registers wider than 128 bits behind.
+func (v isa) end() {
+	VZEROUPPER()
+	RET()
+}
+
+// bytes is the width of a register.
+func (v isa) bytes() int { return 4 * v.lanes }
+
+// zero clears a register. The form for AVX-512 is the one that needs no extension of it.
+func (v isa) zero(r reg.Register) {
+	if v.lanes == 16 {
+		VPXORD(r, r, r)
+		return
+	}
+	VXORPS(r, r, r)
+}
+
+// at is the memory i registers and off bytes after base.
+func (v isa) at(base reg.Register, i int) Mem {
+	return Mem{Base: base, Disp: i * v.bytes()}
+}
+
+// number is the float32 at index i of the table of constants.
+func number(table reg.Register, i int) Mem { return Mem{Base: table, Disp: 4 * i} }
+
+// param loads an argument into a register.
+func param(name string) reg.Register { return Load(Param(name), GP64()) }
+
+// reduce folds all numbers of register i into its lowest one, using register tmp.
+func (v isa) reduce(op func(...Op), i, tmp int) {
+	acc, t := v.regs[i], v.regs[tmp]
+	if v.lanes == 16 {
+		VEXTRACTF64X4(U8(1), acc, t.AsY())
+		op(t.AsY(), acc.AsY(), acc.AsY())
+	}
+	VEXTRACTF128(U8(1), acc.AsY(), t.AsX())
+	op(t.AsX(), acc.AsX(), acc.AsX())
+	VPERMILPS(U8(0x4e), acc.AsX(), t.AsX())
+	op(t.AsX(), acc.AsX(), acc.AsX())
+	VPERMILPS(U8(0xb1), acc.AsX(), t.AsX())
+	op(t.AsX(), acc.AsX(), acc.AsX())
+}

@@ -1,0 +1,67 @@
+//go:build amd64 && !purego && !noasm
+
+package kernel
+
+import "golang.org/x/sys/cpu"
+
+// Sets are the sets this machine can run, fastest first, the portable one last.
+func Sets() []*Set { return usable }
+
+var usable = find()
+
+func find() []*Set {
+	var sets []*Set
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		sets = append(sets, avx512)
+	}
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA {
+		sets = append(sets, avx2)
+	}
+	return append(sets, portable)
+}
+
+// A tileFunc adds a·b to the tile of c it was made for.
+type tileFunc func(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
+
+var tilesAVX2 = [...]tileFunc{
+	multiply1AVX2, multiply2AVX2, multiply3AVX2, multiply4AVX2, multiply5AVX2, multiply6AVX2,
+}
+
+var tilesAVX512 = [...]tileFunc{
+	multiply1AVX512, multiply2AVX512, multiply3AVX512, multiply4AVX512, multiply5AVX512, multiply6AVX512,
+	multiply7AVX512, multiply8AVX512, multiply9AVX512, multiply10AVX512, multiply11AVX512, multiply12AVX512,
+}
+
+var avx2 = &Set{
+	name: "avx2",
+	tile: len(tilesAVX2),
+	// Two registers of AVX2 are half of Width.
+	multiply: func(rows, depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
+		tilesAVX2[rows-1](depth, &a[0], lda, &b[0], ldb, &c[0], ldc)
+		tilesAVX2[rows-1](depth, &a[0], lda, &b[Width/2], ldb, &c[Width/2], ldc)
+	},
+	dequantise: func(dst []float32, codes []byte, scales []float32) {
+		dequantiseAVX2(&dst[0], &codes[0], &scales[0], len(codes)/(Group*Width))
+	},
+	gelu:    func(x []float32) { geluAVX2(&x[0], len(x), &geluTable[0]) },
+	softmax: func(x []float32, scale float32) { softmaxAVX2(&x[0], len(x), scale, &expTable[0]) },
+	layerNorm: func(x, add, gain, bias []float32) {
+		layerNormAVX2(&x[0], &add[0], &gain[0], &bias[0], len(x))
+	},
+}
+
+var avx512 = &Set{
+	name: "avx512",
+	tile: len(tilesAVX512),
+	multiply: func(rows, depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
+		tilesAVX512[rows-1](depth, &a[0], lda, &b[0], ldb, &c[0], ldc)
+	},
+	dequantise: func(dst []float32, codes []byte, scales []float32) {
+		dequantiseAVX512(&dst[0], &codes[0], &scales[0], len(codes)/(Group*Width))
+	},
+	gelu:    func(x []float32) { geluAVX512(&x[0], len(x), &geluTable[0]) },
+	softmax: func(x []float32, scale float32) { softmaxAVX512(&x[0], len(x), scale, &expTable[0]) },
+	layerNorm: func(x, add, gain, bias []float32) {
+		layerNormAVX512(&x[0], &add[0], &gain[0], &bias[0], len(x))
+	},
+}
