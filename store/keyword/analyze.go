@@ -11,8 +11,8 @@ import (
 const longest = 128
 
 // The analyzers of texts and of queries make the same terms of the same word; that is what lets a
-// query find a text. They differ in what a query can do without: stop words, and single characters
-// inside a run of Chinese or the like, whose pairs say more. An analyzer is for one goroutine; it is
+// query find a text. They differ in what a query can do without: stop words, and single letters or
+// syllables inside a run of Korean or the like, whose pairs say more. An analyzer is for one goroutine; it is
 // faster the more it has seen.
 func newTextAnalyzer() analysis.Analyzer {
 	return &analysis.DefaultAnalyzer{

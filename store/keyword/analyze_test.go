@@ -71,7 +71,8 @@ func TestParse(t *testing.T) {
 		{"port Port PORTS", "port"},
 		{"getCacheStats", "(getcachestat) get cach stat"},
 		{"getCacheStats getcachestats", "getcachestat get cach stat"},
-		{"中文分词 猫", "中文 文分 分词 猫"},
+		{"中文分词 猫", "中 中文 文 文分 分 分词 词 猫"},
+		{"ねこ데이터 ね", "ねこ こ데 데이 이터 ね"},
 		{`title:"x" AND -y* (z~2)^3`, "titl x y (z~2) z 2 3"},
 	} {
 		var all []string
@@ -104,8 +105,8 @@ func TestWhatFindsWhat(t *testing.T) {
 		{"commit 9fceb02d0ae5", "9fceb02d0ae5|9FCEB02D0AE5", "9fceb"},
 		{"a naïve Bücher-Sammlung", "naive|Naïve|bucher|BÜCHER|sammlung", "nave"},
 		{"ключ йод", "ключ|ЙОД", "иод|ключи"},
-		{"数据库的端口是五千", "数据库|端口", "据端"},
-		{"데이터베이스를 쓴다", "데이터베이스", "베데"},
+		{"数据库的端口是五千", "数据库|端口|库", "密码"},
+		{"데이터베이스를 쓴다", "데이터베이스|베이", "베데"},
 		{"ＡＰＩ　ｋｅｙ", "api key|API", "ap"},
 		{"running tests", "test|runs", "rest"},
 	} {

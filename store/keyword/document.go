@@ -13,7 +13,7 @@ import (
 // The neighbours come last: they help to find a turn but say nothing about how rare a word is.
 const (
 	fieldText    = iota
-	fieldTitle   // headings and path
+	fieldTitle   // headings, and the path of a file
 	fieldSpeaker // who said it
 	fieldDate    // when it was said, in words and numbers
 	fieldAround  // the turns before and after
@@ -50,7 +50,7 @@ const kindConversation = "conversation"
 func newDocument(rec store.Record, analyzer analysis.Analyzer) (*document, lengths) {
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
-		fieldTitle:   strings.Join(rec.Headings, "\n") + "\n" + rec.Path,
+		fieldTitle:   title(rec),
 		fieldSpeaker: rec.Speaker,
 		fieldDate:    dateWords(rec),
 		fieldAround:  rec.Before + "\n" + rec.After,
@@ -69,6 +69,16 @@ func newDocument(rec store.Record, analyzer analysis.Analyzer) (*document, lengt
 			length: 1, frequencies: frequencies(rec.ID)},
 	)
 	return doc, size
+}
+
+// title is what stands over a record. The path of a log is left out: it is made of numbers and the
+// same for a thousand turns.
+func title(rec store.Record) string {
+	title := strings.Join(rec.Headings, "\n")
+	if rec.Kind != kindConversation {
+		title += "\n" + rec.Path
+	}
+	return title
 }
 
 // dateWords is the date of a turn as people ask for it. The time of a file is not told: it is when

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -47,6 +48,38 @@ func TestScoreIsBM25(t *testing.T) {
 	require.NoError(t, err)
 	if ceiling := 2.2 * (2*idf(2) + idf(1)); math.Abs(matches.Ceiling-ceiling) > 1e-12 {
 		t.Errorf("ceiling = %v, want %v", matches.Ceiling, ceiling)
+	}
+}
+
+// A name that no record holds as it is asks for no more than its parts.
+func TestTheCeilingOfNames(t *testing.T) {
+	ix := indexOf(t, store.Record{ID: "1", Text: "cache stats"}, store.Record{ID: "2", Text: "a getCacheHits"})
+	for _, tt := range []struct{ query, same string }{
+		{"getCacheStats", "get cache stats"},
+		{"getCacheHits", "get cache hits cachet"}, // held, so a term of its own, as rare as one that is held by none
+	} {
+		got, err := ix.Match(t.Context(), tt.query, 1, store.Filter{})
+		require.NoError(t, err)
+		want, err := ix.Match(t.Context(), tt.same, 1, store.Filter{})
+		require.NoError(t, err)
+		if math.Abs(got.Ceiling-want.Ceiling) > 1e-12 {
+			t.Errorf("ceiling of %q = %v, want %v as of %q", tt.query, got.Ceiling, want.Ceiling, tt.same)
+		}
+	}
+}
+
+func TestEqualScoresAreOrderedByID(t *testing.T) {
+	ix := indexOf(t, store.Record{ID: "5", Text: "same"}, store.Record{ID: "7", Text: "same"})
+	require.NoError(t, ix.Put(t.Context(), []store.Record{{ID: "6", Text: "same"}, {ID: "1", Text: "same"}}))
+	require.NoError(t, ix.Commit(t.Context()))
+	matches, err := ix.Match(t.Context(), "same", 3, store.Filter{})
+	require.NoError(t, err)
+	var got []string
+	for _, hit := range matches.Hits {
+		got = append(got, hit.Record.ID)
+	}
+	if want := []string{"1", "5", "6"}; !slices.Equal(got, want) {
+		t.Errorf("Match = %q, want %q", got, want)
 	}
 }
 
@@ -401,11 +434,19 @@ func TestAnIndexBuiltAnewIsSeen(t *testing.T) {
 	require.NoError(t, err)
 	defer reader.Close()
 	require.Equal(t, []string{"1"}, matchedIDs(t, reader, "old"))
-	require.NoError(t, os.Rename(filepath.Join(dir, "1"), filepath.Join(t.TempDir(), "kept"))) // so that its identity is not given away again
+	// Moved, not removed, so that its identity is not given away again.
+	require.NoError(t, os.Rename(filepath.Join(dir, "1"), filepath.Join(t.TempDir(), "kept")))
 	require.NoError(t, os.RemoveAll(dir))
-	require.Empty(t, matchedIDs(t, reader, "old"))
 	build("new")
 	require.Equal(t, []string{"1"}, matchedIDs(t, reader, "new"))
+	require.NoError(t, os.RemoveAll(dir))
+	require.Empty(t, matchedIDs(t, reader, "new"))
+	build("newest")
+	require.Equal(t, []string{"1"}, matchedIDs(t, reader, "newest"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("?"), 0o600))
+	if _, err := reader.Count(t.Context()); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("Count of a damaged index: error %v, want ErrCorrupt", err)
+	}
 }
 
 // A crash before Publish leaves a folder that no one names.
@@ -419,4 +460,52 @@ func TestWhatACrashLeavesIsPassedOver(t *testing.T) {
 	require.NoError(t, ix.Commit(t.Context()))
 	require.Equal(t, []string{"2"}, matchedIDs(t, ix, "after"))
 	require.NoError(t, ix.Check(t.Context()))
+}
+
+// A commit that fails leaves the index and drops its batch; the next one succeeds.
+func TestAFailedCommitChangesNothing(t *testing.T) {
+	ix := indexOf(t, store.Record{ID: "1", Text: "kept"})
+	inTheWay := filepath.Join(ix.root.Root(), "CURRENT.new")
+	require.NoError(t, os.Mkdir(inTheWay, 0o700))
+	require.NoError(t, ix.Put(t.Context(), []store.Record{{ID: "2", Text: "lost"}}))
+	require.Error(t, ix.Commit(t.Context()))
+	require.NoError(t, os.Remove(inTheWay))
+	require.NoError(t, ix.Commit(t.Context()))
+	require.Empty(t, matchedIDs(t, ix, "lost"))
+	require.NoError(t, ix.Put(t.Context(), []store.Record{{ID: "3", Text: "kept too"}}))
+	require.NoError(t, ix.Commit(t.Context()))
+	require.Equal(t, []string{"1", "3"}, matchedIDs(t, ix, "kept"))
+	require.NoError(t, ix.Check(t.Context()))
+}
+
+func TestACancelledSearchEnds(t *testing.T) {
+	ix := indexOf(t, newVocabulary(1).records(20)...)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := ix.Match(ctx, "the word", 10, store.Filter{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Match after cancel: error %v, want context.Canceled", err)
+	}
+	require.NoError(t, ix.Put(t.Context(), newVocabulary(2).records(20)))
+	if err := ix.Commit(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Commit after cancel: error %v, want context.Canceled", err)
+	}
+	require.NoError(t, ix.Commit(t.Context()))
+	require.Equal(t, 20, count(t, ix))
+}
+
+// Whatever bytes there are, decoding ends; and what was encoded comes back.
+func FuzzDecodeRecord(f *testing.F) {
+	f.Add([]byte{}, "text")
+	f.Add(encodeRecord(store.Record{ID: "1", Headings: []string{"a"}, Text: "b"}, lengths{1, 2}), "\xff")
+	f.Fuzz(func(t *testing.T, b []byte, text string) {
+		rec, size, err := decodeRecord("1", b)
+		if err != nil {
+			rec, size = store.Record{ID: "1"}, lengths{}
+		}
+		rec.Text = text
+		got, gotSize, err := decodeRecord("1", encodeRecord(rec, size))
+		if err != nil || gotSize != size || got.Text != text || got.Path != rec.Path || !got.Time.Equal(rec.Time) {
+			t.Errorf("decoding the encoded %+v = %+v, error %v", rec, got, err)
+		}
+	})
 }

@@ -22,7 +22,9 @@ import (
 //
 // What a word becomes does not depend on what stands around it: this is what makes a query find it.
 type lexer struct {
-	characters bool // single characters of scripts without spaces as well, not just their pairs
+	// characters asks for single characters of scripts without spaces as well. Otherwise only those
+	// come that stand alone, and Chinese ones: unlike letters and syllables they mean something.
+	characters bool
 }
 
 func (l lexer) Tokenize(text []byte) analysis.TokenStream {
@@ -68,13 +70,18 @@ func (s *scan) run(start int) (end int) {
 func (s *scan) pairs(starts []int) {
 	characters := len(starts) - 1
 	for i := range characters {
-		if s.characters || characters == 1 {
+		if s.characters || characters == 1 || s.han(starts[i]) {
 			s.add(starts[i], starts[i+1])
 		}
 		if i+2 <= characters {
 			s.add(starts[i], starts[i+2])
 		}
 	}
+}
+
+func (s *scan) han(at int) bool {
+	r, _ := utf8.DecodeRune(s.text[at:])
+	return unicode.Is(unicode.Han, r)
 }
 
 // compound takes a word, and all that is connected to it.

@@ -22,8 +22,11 @@ type Weights struct {
 	Around  float64 // in the turns before and after
 }
 
-// DefaultWeights are what Open uses.
-var DefaultWeights = Weights{Text: 1, Title: 0.5, Speaker: 0.5, Date: 0.5, Around: 0.15}
+// DefaultWeights are what Open uses. Set on 2026-11-20 on chats, dialogue turns and documentation
+// with known answers: without Around 9 of 100 answers fewer are among the first ten, without Speaker
+// 4, without Date 2; 0.5 for Around finds as many but puts fewer first. Other values of Title, K1
+// and B made no difference that held on all of them.
+var DefaultWeights = Weights{Text: 1, Title: 0.5, Speaker: 0.5, Date: 0.5, Around: 0.3}
 
 const (
 	defaultK1       = 1.2
