@@ -1,0 +1,204 @@
+package cache
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stored returns the bytes of a file with the vectors of numbered(n), and where it lies.
+func stored(t testing.TB, n int) (dir, path string, data []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	inner := newFake()
+	mustEmbed(t, open(t, inner, dir, Options{}), numbered(n)...)
+	path = newDisk(dir, inner.print, 0).path
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return dir, path, data
+}
+
+// healed opens what lies in dir, wants exactly lost of n texts to be embedded again (-1: any), and
+// nothing any more after that.
+func healed(t testing.TB, what, dir string, n, lost int) {
+	t.Helper()
+	inner := newFake()
+	mustEmbed(t, open(t, inner, dir, Options{}), numbered(n)...)
+	if got := inner.total(); lost >= 0 && got != lost {
+		t.Errorf("%s: %d texts were embedded again, want %d", what, got, lost)
+	}
+	again := newFake()
+	mustEmbed(t, open(t, again, dir, Options{}), numbered(n)...)
+	if got := again.total(); got != 0 {
+		t.Errorf("%s: not healed, %d texts were embedded a third time", what, got)
+	}
+}
+
+func TestTorn(t *testing.T) {
+	const n = 3
+	dir, path, data := stored(t, n)
+	size := recordSize(8)
+	for length := range data {
+		require.NoError(t, os.WriteFile(path, data[:length], 0o600))
+		healed(t, fmt.Sprintf("cut to %d bytes", length), dir, n, n-max(length-headerSize, 0)/size)
+	}
+}
+
+func TestFlippedByte(t *testing.T) {
+	const n = 3
+	dir, path, data := stored(t, n)
+	for at := range data {
+		bad := append([]byte(nil), data...)
+		bad[at] ^= 0x10
+		require.NoError(t, os.WriteFile(path, bad, 0o600))
+		lost := 1
+		if at < headerSize { // the dimension is known from the embedder
+			lost = 0
+		}
+		healed(t, fmt.Sprintf("byte %d flipped", at), dir, n, lost)
+	}
+}
+
+// A bad header, and an embedder that does not know its dimension: the first new vector tells it.
+func TestHeaderHealsLater(t *testing.T) {
+	dir, path, data := stored(t, 3)
+	data[9] ^= 1
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	inner := newFake()
+	inner.shy = true
+	c := open(t, inner, dir, Options{})
+	mustEmbed(t, c, "new")
+	mustEmbed(t, c, numbered(3)...)
+	if got := inner.total(); got != 1 {
+		t.Errorf("embedded %d texts, want only the new one", got)
+	}
+}
+
+// Damage done while the file is in use is met on reading.
+func TestFlippedWhileOpen(t *testing.T) {
+	dir, inner := t.TempDir(), newFake()
+	c := open(t, inner, dir, Options{})
+	mustEmbed(t, c, numbered(3)...)
+	data, err := os.ReadFile(c.disk.path)
+	require.NoError(t, err)
+	data[headerSize+recordSize(8)+40] ^= 1
+	require.NoError(t, os.WriteFile(c.disk.path, data, 0o600))
+	mustEmbed(t, c, numbered(3)...)
+	mustEmbed(t, c, numbered(3)...)
+	if s := c.Stats(); s.Misses != 4 || s.Corrupt != 1 {
+		t.Errorf("Stats() = %+v, want 4 misses and 1 corrupt record", s)
+	}
+}
+
+// A reader may meet a record that is just being written, and must find it once it is whole.
+func TestHalfWritten(t *testing.T) {
+	dir, path, data := stored(t, 2)
+	require.NoError(t, os.WriteFile(path, data[:len(data)-5], 0o600))
+	inner := newFake()
+	c := open(t, inner, dir, Options{})
+	mustEmbed(t, c, numbered(1)...)
+	require.NoError(t, os.WriteFile(path, append(append([]byte(nil), data[:len(data)-5]...), 0, 0, 0, 0, 0), 0o600))
+	mustEmbed(t, c, numbered(1)...)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	mustEmbed(t, c, numbered(2)...)
+	if inner.total() != 0 {
+		t.Errorf("embedded %d texts, want 0", inner.total())
+	}
+}
+
+func TestFileRemovedWhileOpen(t *testing.T) {
+	inner := newFake()
+	c := open(t, inner, t.TempDir(), Options{})
+	mustEmbed(t, c, "a")
+	require.NoError(t, os.Remove(c.disk.path))
+	mustEmbed(t, c, "a", "b")
+	mustEmbed(t, c, "a", "b")
+	if inner.total() != 3 {
+		t.Errorf("embedded %d texts, want 3", inner.total())
+	}
+}
+
+func TestBound(t *testing.T) {
+	const bound = 20 * 68
+	dir, inner := t.TempDir(), newFake()
+	c := open(t, inner, dir, Options{MaxBytes: bound, BatchSize: 1})
+	other := open(t, inner, dir, Options{MaxBytes: bound})
+	texts := numbered(100)
+	for _, text := range texts {
+		mustEmbed(t, c, text)
+		if s := c.Stats(); s.Bytes > bound {
+			t.Fatalf("file has %d bytes, want at most %d", s.Bytes, bound)
+		}
+		mustEmbed(t, other, text) // another process, to whom the file is replaced under its hands
+	}
+	mustEmbed(t, c, texts[95:]...)
+	if inner.total() != 100 {
+		t.Errorf("embedded %d texts, want 100: the newest stay, and all see them", inner.total())
+	}
+	mustEmbed(t, c, texts[0])
+	if inner.total() != 101 || c.Stats().Evicted < 80 {
+		t.Errorf("embedded %d texts, %+v; want the oldest evicted", inner.total(), c.Stats())
+	}
+	if _, err := os.Stat(c.disk.path + ".new"); err == nil {
+		t.Errorf("a rewrite left its temporary file")
+	}
+}
+
+// Rewriting leaves out what is damaged.
+func TestBoundDropsDamage(t *testing.T) {
+	dir, path, data := stored(t, 10)
+	data[headerSize+9*68+50] ^= 1
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	c := open(t, newFake(), dir, Options{MaxBytes: int64(len(data))})
+	mustEmbed(t, c, "eleven")
+	mustEmbed(t, c, "twelve", "thirteen")
+	fresh := open(t, newFake(), dir, Options{})
+	if s := fresh.Stats(); s.Corrupt != 0 || s.Records != (s.Bytes-int64(headerSize))/68 {
+		t.Errorf("Stats() after a rewrite = %+v, want whole records only", s)
+	}
+}
+
+func TestFolderBound(t *testing.T) {
+	dir := t.TempDir()
+	var files []string
+	for i, name := range []string{"old", "older", "new"} {
+		inner := newFake()
+		inner.print = name
+		c := open(t, inner, dir, Options{})
+		mustEmbed(t, c, numbered(10)...)
+		at := time.Now().Add(-time.Duration([]int{2, 3, 1}[i]) * time.Hour)
+		require.NoError(t, os.Chtimes(c.disk.path, at, at))
+		files = append(files, c.disk.path)
+	}
+	foreign := filepath.Join(dir, "notes.txt")
+	require.NoError(t, os.WriteFile(foreign, make([]byte, 5000), 0o600))
+	left := files[0] + ".new"
+	require.NoError(t, os.WriteFile(left, make([]byte, 100), 0o600))
+	inner := newFake()
+	inner.print = "old"
+	open(t, inner, dir, Options{MaxBytes: 2000})
+	for path, want := range map[string]bool{files[0]: true, files[1]: false, files[2]: true, foreign: true, left: false} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s exists: %t, want %t", filepath.Base(path), err == nil, want)
+		}
+	}
+}
+
+// Whatever a file holds, vectors are right, and afterwards they are stored.
+func FuzzFile(f *testing.F) {
+	f.Add(uint16(0), []byte{}, uint16(0))
+	f.Add(uint16(8), []byte{9, 0, 0, 0}, uint16(1))
+	f.Add(uint16(56+68), []byte("xyz"), uint16(70))
+	f.Fuzz(func(t *testing.T, at uint16, insert []byte, drop uint16) {
+		dir, path, data := stored(t, 3)
+		from := min(int(at), len(data))
+		to := min(from+int(drop), len(data))
+		bad := append(append(append([]byte(nil), data[:from]...), insert...), data[to:]...)
+		require.NoError(t, os.WriteFile(path, bad, 0o600))
+		healed(t, "after damage", dir, 3, -1)
+	})
+}
