@@ -1,0 +1,93 @@
+package minilm
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// wave is how many texts are tokenised at a time: enough to keep all processors busy, few enough
+// that a call with a million texts does not hold all their tokens.
+const wave = 4096
+
+// batchTokens is how many tokens go through a layer together. Each panel of weights is unpacked once a
+// batch, so few tokens waste time on that; many do not fit the nearer caches.
+const batchTokens = 256
+
+// The tokens that frame a text.
+const (
+	cls = 101
+	sep = 102
+)
+
+// A text is one of those to embed: its tokens with frame, and where its vector goes.
+type text struct {
+	ids []int32
+	vec *[]float32
+}
+
+// embedWave embeds texts batch by batch on all processors.
+func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32) error {
+	tokens, err := tokenise(ctx, texts, vecs)
+	if err != nil {
+		return err
+	}
+	procs := runtime.GOMAXPROCS(0)
+	batches := group(tokens, procs)
+	var next atomic.Int64
+	work := func() {
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(batches) {
+				return
+			}
+			m.embedBatch(ctx, batches[i])
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(procs, len(batches)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return ctx.Err()
+}
+
+// tokenise turns texts into tokens.
+func tokenise(ctx context.Context, texts []string, vecs [][]float32) ([]text, error) {
+	out := make([]text, len(texts))
+	for i, s := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ids := append(make([]int32, 0, min(len(s), maxTokens)+2), cls)
+		ids = append(tokenizer().Append(ids, s, maxTokens), sep)
+		out[i] = text{ids, &vecs[i]}
+	}
+	return out, nil
+}
+
+// group sorts texts by length, longest first, and cuts them into batches, small enough that every
+// processor gets one if there are texts enough.
+func group(texts []text, procs int) [][]text {
+	total := 0
+	for _, t := range texts {
+		total += len(t.ids)
+	}
+	limit := min(batchTokens, (total+procs-1)/procs)
+	slices.SortStableFunc(texts, func(a, b text) int { return cmp.Compare(len(b.ids), len(a.ids)) })
+	var batches [][]text
+	for len(texts) > 0 {
+		n, tokens := 1, len(texts[0].ids)
+		for n < len(texts) && tokens+len(texts[n].ids) <= limit {
+			tokens += len(texts[n].ids)
+			n++
+		}
+		batches = append(batches, texts[:n])
+		texts = texts[n:]
+	}
+	return batches
+}

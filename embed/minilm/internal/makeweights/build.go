@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+
+	"github.com/memcore/memcore/embed/minilm/internal/weights"
+)
+
+// builder takes tensors by name and remembers the first that is missing or has another shape.
+type builder struct {
+	tensors map[string]tensor
+	err     error
+}
+
+// build makes the model of the published tensors and vocabulary.
+func build(tensors map[string]tensor, vocabulary []byte) (*weights.Model, error) {
+	b := &builder{tensors: tensors}
+	m := &weights.Model{Words: words(vocabulary), Norm: b.norm("embeddings.LayerNorm")}
+	m.WordCodes, m.WordScales = b.words("embeddings.word_embeddings.weight")
+	m.Places = b.places()
+	for i := range m.Layers {
+		m.Layers[i] = b.layer(fmt.Sprintf("encoder.layer.%d.", i))
+	}
+	if n := bytes.Count([]byte(m.Words), []byte("\n")); b.err == nil && n != weights.Vocabulary {
+		return nil, fmt.Errorf("vocabulary has %d words, want %d", n, weights.Vocabulary)
+	}
+	return m, b.err
+}
+
+// words brings the vocabulary into the form of one newline after each word.
+func words(vocabulary []byte) string {
+	text := bytes.ReplaceAll(vocabulary, []byte("\r\n"), []byte("\n"))
+	return string(append(bytes.TrimRight(text, "\n"), '\n'))
+}
+
+// get returns a tensor of at least the given shape, an empty one after an error.
+func (b *builder) get(name string, rows, cols int) tensor {
+	t, ok := b.tensors[name]
+	if (!ok || t.rows < rows || t.cols != cols) && b.err == nil {
+		b.err = fmt.Errorf("tensor %s is %d×%d, want %d×%d", name, t.rows, t.cols, rows, cols)
+	}
+	if b.err != nil {
+		return tensor{rows, cols, make([]float32, rows*cols)}
+	}
+	return tensor{rows, cols, t.data[:rows*cols]}
+}
+
+func (b *builder) vector(name string, n int) []float32 { return b.get(name, 1, n).data }
+
+func (b *builder) norm(name string) weights.Norm {
+	return weights.Norm{Gain: b.vector(name+".weight", weights.Hidden), Bias: b.vector(name+".bias", weights.Hidden)}
+}
+
+// places adds the embedding of the first segment, the only one there is, to those of the positions.
+func (b *builder) places() []float32 {
+	segment := b.get("embeddings.token_type_embeddings.weight", 1, weights.Hidden).data
+	out := b.get("embeddings.position_embeddings.weight", weights.Positions, weights.Hidden).data
+	for i := range out {
+		out[i] += segment[i%weights.Hidden]
+	}
+	return out
+}
+
+func (b *builder) layer(prefix string) weights.Layer {
+	self := prefix + "attention.self."
+	return weights.Layer{
+		QueryKeyValue: b.matrix(weights.Hidden, weights.Hidden, self+"query", self+"key", self+"value"),
+		Attention:     b.matrix(weights.Hidden, weights.Hidden, prefix+"attention.output.dense"),
+		AttentionNorm: b.norm(prefix + "attention.output.LayerNorm"),
+		Up:            b.matrix(weights.Hidden, weights.Intermediate, prefix+"intermediate.dense"),
+		Down:          b.matrix(weights.Intermediate, weights.Hidden, prefix+"output.dense"),
+		DownNorm:      b.norm(prefix + "output.LayerNorm"),
+	}
+}
+
+// matrix puts linear maps of the same input side by side. In the published model row i of a weight
+// makes number i of the output, so its rows are the columns here.
+func (b *builder) matrix(in, out int, names ...string) weights.Matrix {
+	m := weights.Matrix{In: in, Out: out * len(names)}
+	var columns []float32
+	for _, name := range names {
+		columns = append(columns, b.get(name+".weight", out, in).data...)
+		m.Bias = append(m.Bias, b.vector(name+".bias", out)...)
+	}
+	m.Codes = make([]byte, in*m.Out)
+	m.Scales = make([]float32, in*m.Out/weights.Group)
+	for col := range m.Out {
+		setColumn(m, col, columns[col*in:][:in])
+	}
+	return m
+}
+
+// setColumn quantises column col of m.
+func setColumn(m weights.Matrix, col int, values []float32) {
+	panel, lane := col/weights.Panel, col%weights.Panel
+	codes := m.Codes[panel*m.In*weights.Panel:]
+	scales := m.Scales[panel*m.In/weights.Group*weights.Panel:]
+	for g := 0; g*weights.Group < m.In; g++ {
+		group := values[g*weights.Group:][:weights.Group]
+		s := scale(group)
+		scales[g*weights.Panel+lane] = s
+		for i, v := range group {
+			codes[(g*weights.Group+i)*weights.Panel+lane] = code(v, s)
+		}
+	}
+}
+
+// words quantises the word embeddings, row by row.
+func (b *builder) words(name string) ([]byte, []float32) {
+	t := b.get(name, weights.Vocabulary, weights.Hidden)
+	codes, scales := make([]byte, len(t.data)), make([]float32, len(t.data)/weights.WordGroup)
+	for i := range scales {
+		group := t.data[i*weights.WordGroup:][:weights.WordGroup]
+		scales[i] = scale(group)
+		for j, v := range group {
+			codes[i*weights.WordGroup+j] = code(v, scales[i])
+		}
+	}
+	return codes, scales
+}
+
+// scale is what the largest number of the group is 127 of, rounded to half precision.
+func scale(group []float32) float32 {
+	var top float32
+	for _, v := range group {
+		top = max(top, float32(math.Abs(float64(v))))
+	}
+	return weights.RoundHalf(top / 127)
+}
+
+// code is v in units of scale as a signed byte.
+func code(v, scale float32) byte {
+	if scale == 0 {
+		return 0
+	}
+	return byte(int8(min(max(math.RoundToEven(float64(v/scale)), -127), 127)))
+}

@@ -1,0 +1,113 @@
+package weights
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// reader takes the parts from the front of data. Once data does not reach, all is empty.
+type reader struct {
+	data  []byte
+	short bool
+}
+
+func (r *reader) take(n int) []byte {
+	if n > len(r.data) {
+		r.short, r.data = true, nil
+	}
+	if r.short {
+		return nil
+	}
+	b := r.data[:n:n]
+	r.data = r.data[n:]
+	return b
+}
+
+func (r *reader) text(s *string) {
+	n := r.take(4)
+	if n != nil {
+		*s = string(r.take(int(binary.LittleEndian.Uint32(n))))
+	}
+}
+
+func (r *reader) codes(b *[]byte, n int) { *b = r.take(n) }
+
+func (r *reader) floats(f *[]float32, n int) {
+	b := r.take(4 * n)
+	out := make([]float32, len(b)/4)
+	for i := range out {
+		out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	*f = out
+}
+
+func (r *reader) halves(f *[]float32, n int) {
+	b := r.take(2 * n)
+	out := make([]float32, len(b)/2)
+	for i := range out {
+		out[i] = fromHalf(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	*f = out
+}
+
+// writer appends the parts to data.
+type writer struct{ data []byte }
+
+func (w *writer) text(s *string) {
+	w.data = binary.LittleEndian.AppendUint32(w.data, uint32(len(*s)))
+	w.data = append(w.data, *s...)
+}
+
+func (w *writer) codes(b *[]byte, n int) {
+	checkLength(len(*b), n)
+	w.data = append(w.data, *b...)
+}
+
+func (w *writer) floats(f *[]float32, n int) {
+	checkLength(len(*f), n)
+	for _, v := range *f {
+		w.data = binary.LittleEndian.AppendUint32(w.data, math.Float32bits(v))
+	}
+}
+
+func (w *writer) halves(f *[]float32, n int) {
+	checkLength(len(*f), n)
+	for _, v := range *f {
+		w.data = binary.LittleEndian.AppendUint16(w.data, toHalf(v))
+	}
+}
+
+func checkLength(got, want int) {
+	if got != want {
+		panic(fmt.Sprintf("weights: a part has %d numbers, want %d", got, want))
+	}
+}
+
+// RoundHalf is the number of half precision nearest to v, which is 0 or from 2⁻¹⁴ to 65504 in size:
+// what a scale becomes when it is written.
+func RoundHalf(v float32) float32 { return fromHalf(toHalf(v)) }
+
+// toHalf rounds to even. Scales are never so small or large that they leave the normal numbers of
+// half precision; toHalf panics if one is.
+func toHalf(v float32) uint16 {
+	b := math.Float32bits(v)
+	sign := uint16(b >> 16 & 0x8000)
+	if b<<1 == 0 {
+		return sign
+	}
+	b += 0x0fff + b>>13&1
+	exponent := int(b>>23&0xff) - 127 + 15
+	if exponent < 1 || exponent > 30 {
+		panic(fmt.Sprintf("weights: scale %v does not fit half precision", v))
+	}
+	return sign | uint16(exponent)<<10 | uint16(b>>13&0x3ff)
+}
+
+func fromHalf(h uint16) float32 {
+	sign, rest := uint32(h&0x8000)<<16, uint32(h&0x7fff)
+	if rest < 0x400 { // zero, and what toHalf does not write
+		return math.Float32frombits(sign)
+	}
+	return math.Float32frombits(sign | (rest<<13 + (127-15)<<23))
+}

@@ -1,0 +1,129 @@
+// Package weights is the file that the built-in model is kept in: what is in it, and in which order.
+//
+// Matrices are one signed byte a number, with a scale for every 32 (in the layers) or 64 (word
+// embeddings) of them, and lie in the order in which they are multiplied. A file in memory is used
+// where it is: only scales, biases and positions, 2 MB, are unpacked. The package computes
+// nothing; package kernel does, makeweights rounds.
+package weights
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The shape of all-MiniLM-L6-v2.
+const (
+	Hidden       = 384
+	Heads        = 12
+	Intermediate = 1536
+	Layers       = 6
+	Positions    = 256 // tokens the model was trained to read at once, [CLS] and [SEP] among them
+	Vocabulary   = 30522
+)
+
+// Panel is how many columns of a matrix lie together, Group how many numbers of a column share a
+// scale, WordGroup how many of a word embedding do.
+const (
+	Panel     = 32
+	Group     = 32
+	WordGroup = 64
+)
+
+// A Model is the content of a file.
+type Model struct {
+	Words      string    // the vocabulary in the order of its ids, each word followed by a newline
+	WordCodes  []byte    // Vocabulary × Hidden signed bytes
+	WordScales []float32 // Vocabulary × Hidden/WordGroup
+	Places     []float32 // Positions × Hidden: position embedding plus that of the first text
+	Norm       Norm      // of the embeddings
+	Layers     [Layers]Layer
+}
+
+// A Layer is one of the transformer.
+type Layer struct {
+	QueryKeyValue Matrix // Hidden to 3·Hidden: queries, keys, values
+	Attention     Matrix // Hidden to Hidden
+	AttentionNorm Norm
+	Up            Matrix // Hidden to Intermediate
+	Down          Matrix // Intermediate to Hidden
+	DownNorm      Norm
+}
+
+// A Norm is the gain and bias of a layer norm, Hidden numbers each.
+type Norm struct{ Gain, Bias []float32 }
+
+// A Matrix turns rows of In numbers into rows of Out numbers. Panel p holds columns 32·p to 32·p+31:
+// In rows of 32 codes, and for each Group of rows 32 scales.
+type Matrix struct {
+	In, Out int
+	Bias    []float32 // Out
+	Scales  []float32 // Out/Panel × In/Group × Panel
+	Codes   []byte    // Out/Panel × In × Panel
+}
+
+// ErrFormat says that bytes are not a file of this package.
+var ErrFormat = errors.New("not a file of model weights")
+
+// magic names the format and its version.
+const magic = "memcore minilm 1\n"
+
+// Parse reads a file. The Model refers to data, which must not change.
+func Parse(data []byte) (*Model, error) {
+	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
+		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, magic)
+	}
+	r := &reader{data: data[len(magic):]}
+	m := new(Model)
+	m.visit(r)
+	if r.short || len(r.data) > 0 {
+		return nil, fmt.Errorf("%w: it has %d bytes, which is not what its shape needs", ErrFormat, len(data))
+	}
+	return m, nil
+}
+
+// Append appends the file that holds m to data. It panics if a part of m has not its length.
+func (m *Model) Append(data []byte) []byte {
+	w := &writer{data: append(data, magic...)}
+	m.visit(w)
+	return w.data
+}
+
+// A visitor is told every part of a file in order: to read it or to write it.
+type visitor interface {
+	text(s *string)
+	codes(b *[]byte, n int)
+	floats(f *[]float32, n int) // four bytes each
+	halves(f *[]float32, n int) // two bytes each
+}
+
+func (m *Model) visit(v visitor) {
+	v.text(&m.Words)
+	v.codes(&m.WordCodes, Vocabulary*Hidden)
+	v.halves(&m.WordScales, Vocabulary*Hidden/WordGroup)
+	v.floats(&m.Places, Positions*Hidden)
+	m.Norm.visit(v)
+	for i := range m.Layers {
+		m.Layers[i].visit(v)
+	}
+}
+
+func (l *Layer) visit(v visitor) {
+	l.QueryKeyValue.visit(v, Hidden, 3*Hidden)
+	l.Attention.visit(v, Hidden, Hidden)
+	l.AttentionNorm.visit(v)
+	l.Up.visit(v, Hidden, Intermediate)
+	l.Down.visit(v, Intermediate, Hidden)
+	l.DownNorm.visit(v)
+}
+
+func (n *Norm) visit(v visitor) {
+	v.floats(&n.Gain, Hidden)
+	v.floats(&n.Bias, Hidden)
+}
+
+func (m *Matrix) visit(v visitor, in, out int) {
+	m.In, m.Out = in, out
+	v.floats(&m.Bias, out)
+	v.halves(&m.Scales, in*out/Group)
+	v.codes(&m.Codes, in*out)
+}

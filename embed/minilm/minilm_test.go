@@ -1,0 +1,262 @@
+package minilm
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/embedtest"
+	"github.com/memcore/memcore/embed/minilm/internal/kernel"
+	"github.com/memcore/memcore/embed/minilm/internal/weights"
+)
+
+// checksum is of minilm.bin as makeweights makes it. README.md has it too.
+const checksum = "7c7a80228b899d51ebba223746bcfde4d4bd3604ab1d6c9e1031716d446bc8d5"
+
+func TestChecksum(t *testing.T) {
+	if got := fmt.Sprintf("%x", sha256.Sum256(data)); got != checksum {
+		t.Errorf("SHA-256 of minilm.bin is %s, want %s", got, checksum)
+	}
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	if !strings.Contains(string(readme), checksum) {
+		t.Errorf("README.md does not name the SHA-256 of minilm.bin, %s", checksum)
+	}
+}
+
+func TestContract(t *testing.T) {
+	embedtest.TestEmbedder(t, func(*testing.T) embed.Embedder { return New() })
+}
+
+func TestMeaning(t *testing.T) {
+	embedtest.TestMeaning(t, func(*testing.T) embed.Embedder { return New() })
+}
+
+// A reference is what the reference implementation says of a text.
+type reference struct {
+	text   string
+	Tokens int     // of the whole text, without frame
+	IDs    []int32 // what the model reads, with frame
+	vec    []float32
+}
+
+// vocabulary of the generated text; make_reference.py has the same rule.
+var ruleWords = strings.Fields("memory index token vector chunk log note query score hit turn agent file line page word")
+
+func generated(n int) string {
+	var words []string
+	for state := uint32(1); len(words) < n; {
+		state = (state*1103515245 + 12345) % (1 << 31)
+		words = append(words, ruleWords[state>>16%uint32(len(ruleWords))])
+	}
+	return strings.Join(words, " ")
+}
+
+func references(t testing.TB) []reference {
+	t.Helper()
+	vecs, err := os.ReadFile("testdata/reference.f32")
+	require.NoError(t, err)
+	var refs []reference
+	forLines(t, "testdata/texts.jsonl", func(line []byte) {
+		var l struct {
+			Text  string
+			Words int
+		}
+		require.NoError(t, json.Unmarshal(line, &l))
+		if l.Words > 0 {
+			l.Text = generated(l.Words)
+		}
+		refs = append(refs, reference{text: l.Text})
+	})
+	i := 0
+	forLines(t, "testdata/reference.jsonl", func(line []byte) {
+		require.NoError(t, json.Unmarshal(line, &refs[i]))
+		refs[i].vec = make([]float32, weights.Hidden)
+		_, err := binary.Decode(vecs[i*weights.Hidden*4:], binary.LittleEndian, refs[i].vec)
+		require.NoError(t, err)
+		i++
+	})
+	require.Len(t, refs, 200)
+	require.Equal(t, len(refs), i)
+	return refs
+}
+
+func forLines(t testing.TB, name string, do func(line []byte)) {
+	t.Helper()
+	f, err := os.Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	for s.Scan() {
+		do(s.Bytes())
+	}
+	require.NoError(t, s.Err())
+}
+
+func texts(refs []reference) []string {
+	var out []string
+	for _, r := range refs {
+		out = append(out, r.text)
+	}
+	return out
+}
+
+func TestTokens(t *testing.T) {
+	m := New()
+	for _, r := range references(t) {
+		toks, err := tokenise(t.Context(), []string{r.text}, make([][]float32, 1))
+		require.NoError(t, err)
+		if !slices.Equal(toks[0].ids, r.IDs) {
+			t.Errorf("tokens of %.60q = %d, want %d", r.text, toks[0].ids, r.IDs)
+		}
+		if n := m.CountTokens(r.text); n != r.Tokens {
+			t.Errorf("CountTokens(%.60q) = %d, want %d", r.text, n, r.Tokens)
+		}
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	return ab / math.Sqrt(aa*bb)
+}
+
+// Every set of kernels agrees with the published weights in double precision, on every text.
+func TestReference(t *testing.T) {
+	refs := references(t)
+	for _, s := range kernel.Sets() {
+		t.Run(s.Name(), func(t *testing.T) {
+			m := &Model{kernel: s}
+			vecs, err := m.Embed(t.Context(), embed.Document, texts(refs))
+			require.NoError(t, err)
+			worst, sum := 1.0, 0.0
+			for i, r := range refs {
+				c := cosine(vecs[i], r.vec)
+				if !(c >= 0.999) {
+					t.Errorf("cosine of the vector of %.60q with the reference is %.6f, want at least 0.999", r.text, c)
+				}
+				worst, sum = min(worst, c), sum+c
+			}
+			t.Logf("cosine with the reference: lowest %.6f, mean %.6f", worst, sum/float64(len(refs)))
+		})
+	}
+}
+
+func TestKnownAnswers(t *testing.T) {
+	vecs, err := New().Embed(t.Context(), embed.Query, []string{"The cat sits outside", "A feline is outdoors", "A man is playing guitar"})
+	require.NoError(t, err)
+	for i, want := range []float64{1: 0.559, 2: 0.036} {
+		if got := cosine(vecs[0], vecs[i]); i > 0 && math.Abs(got-want) > 0.01 {
+			t.Errorf("cosine of texts 0 and %d = %.3f, want %.3f ± 0.01", i, got, want)
+		}
+	}
+}
+
+// Vectors must not depend on what else is embedded, not in the last bit: cached ones are compared.
+func TestCompanyDoesNotMatter(t *testing.T) {
+	m := New()
+	refs := references(t)
+	all, err := m.Embed(t.Context(), embed.Document, texts(refs))
+	require.NoError(t, err)
+	for i := 0; i < len(refs); i += 7 {
+		one, err := m.Embed(t.Context(), embed.Document, []string{refs[i].text})
+		require.NoError(t, err)
+		if !slices.Equal(one[0], all[i]) {
+			t.Errorf("the vector of %.60q alone differs from that among others", refs[i].text)
+		}
+	}
+}
+
+func TestManyTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("embeds more than a wave of texts")
+	}
+	m := New()
+	many := make([]string, wave+3)
+	for i := range many {
+		many[i] = ruleWords[i%len(ruleWords)]
+	}
+	vecs, err := m.Embed(t.Context(), embed.Document, many)
+	require.NoError(t, err)
+	for i := range many {
+		if !slices.Equal(vecs[i], vecs[i%len(ruleWords)]) {
+			t.Fatalf("vector %d differs from vector %d of the same text", i, i%len(ruleWords))
+		}
+	}
+}
+
+// A context that ends between two layers ends the call there.
+func TestCancelBetweenLayers(t *testing.T) {
+	ctx := &endingContext{Context: t.Context(), after: 5}
+	vecs, err := New().Embed(ctx, embed.Document, []string{"one text"})
+	if vecs != nil || err != context.Canceled {
+		t.Errorf("Embed with a context that ends on its way = %d vectors, %v; want none and context.Canceled", len(vecs), err)
+	}
+	if ctx.asked > ctx.after+4 {
+		t.Errorf("the context was asked %d times after its end, want the work to stop", ctx.asked-ctx.after)
+	}
+}
+
+// endingContext ends when it has been asked a number of times.
+type endingContext struct {
+	context.Context
+	asked, after int
+}
+
+func (c *endingContext) Err() error {
+	if c.asked++; c.asked > c.after {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestGroup(t *testing.T) {
+	sized := func(sizes ...int) []text {
+		var out []text
+		for _, n := range sizes {
+			out = append(out, text{ids: make([]int32, n)})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name  string
+		procs int
+		sizes []int
+		want  string
+	}{
+		{"one text", 4, []int{9}, "[[9]]"},
+		{"longest first", 1, []int{3, 9, 5}, "[[9 5 3]]"},
+		{"a batch for every processor", 2, []int{5, 5, 5, 5}, "[[5 5] [5 5]]"},
+		{"no more than a batch holds", 1, []int{200, 100, 100, 50}, "[[200] [100 100 50]]"},
+		{"more processors than texts", 8, []int{4, 4}, "[[4] [4]]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got [][]int
+			for _, b := range group(sized(tt.sizes...), tt.procs) {
+				var sizes []int
+				for _, x := range b {
+					sizes = append(sizes, len(x.ids))
+				}
+				got = append(got, sizes)
+			}
+			if fmt.Sprint(got) != tt.want {
+				t.Errorf("group of %v for %d processors = %v, want %s", tt.sizes, tt.procs, got, tt.want)
+			}
+		})
+	}
+}
