@@ -12,20 +12,13 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// tidy is done once, on Open: it reads the file, drops it if its vectors are not of length dim (0:
-// any), and makes room in the folder. The file's time says that it is in use.
-func (d *disk) tidy(dim int) error {
-	d.mu.Lock()
-	d.want = dim
-	d.mu.Unlock()
+// tidy is done once, on Open: it reads the file, marks it by its time as in use, and makes room in
+// the folder.
+func (d *disk) tidy() {
 	d.get(nil, nil)
-	d.bound()
-	if has := d.dimension(); dim > 0 && has > 0 && has != dim {
-		return d.restart(dim)
-	}
 	now := time.Now()
 	os.Chtimes(d.path, now, now)
-	return nil
+	d.bound()
 }
 
 // bound removes files of other fingerprints, those first that were opened longest ago, until the

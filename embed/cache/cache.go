@@ -61,6 +61,7 @@ type Cache struct {
 	warned  sync.Once
 	log     *slog.Logger
 
+	told         atomic.Int64 // the dimension callers were told, in whatever way; 0: none yet
 	hits, misses atomic.Int64
 }
 
@@ -93,10 +94,8 @@ func Open(inner embed.Embedder, dir string, opts Options) (*Cache, error) {
 	if err != nil && !unwritable(err) {
 		return nil, fmt.Errorf("cache: %w", err)
 	}
-	c.disk = newDisk(dir, print, opts.MaxBytes)
-	if err == nil {
-		err = c.disk.tidy(inner.Dimension())
-	}
+	c.disk = newDisk(dir, print, opts.MaxBytes, c.known)
+	c.disk.tidy()
 	if err != nil {
 		c.warn(err)
 	}
@@ -144,10 +143,20 @@ func (c *Cache) CountTokens(text string) int { return c.inner.CountTokens(text) 
 // Dimension is the inner embedder's, or that of the stored vectors while the inner one does not
 // know it yet.
 func (c *Cache) Dimension() int {
+	dim := c.known()
+	if dim == 0 {
+		dim = c.disk.dimension()
+		c.told.CompareAndSwap(0, int64(dim))
+	}
+	return dim
+}
+
+// known is the dimension that stored vectors must have, 0 if any will do.
+func (c *Cache) known() int {
 	if dim := c.inner.Dimension(); dim > 0 {
 		return dim
 	}
-	return c.disk.dimension()
+	return int(c.told.Load())
 }
 
 // Stats returns the figures as of now.
@@ -161,7 +170,7 @@ func (c *Cache) Stats() Stats {
 // run at the same time; of two processes that embed the same text at the same time, the second
 // waits for a moment. What was embedded before an error is stored.
 //
-// If the inner embedder answers with vectors of another length than the stored ones, those are
+// If the inner embedder answers with vectors of another length than the stored ones had, those are
 // dropped, and the error is embed.ErrDimension, once: the index has to be rebuilt.
 func (c *Cache) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
@@ -177,7 +186,11 @@ func (c *Cache) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][
 	}
 	c.misses.Add(int64(j.asked))
 	c.hits.Add(int64(len(texts) - j.asked))
-	return hand(keys, j.found)
+	vecs, err := hand(keys, j.found)
+	if err == nil {
+		c.told.CompareAndSwap(0, int64(len(vecs[0])))
+	}
+	return vecs, err
 }
 
 func (c *Cache) shelf(kind embed.Kind) shelf {

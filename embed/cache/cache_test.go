@@ -305,7 +305,7 @@ func TestUnwritable(t *testing.T) {
 			dir, inner := t.TempDir(), newFake()
 			var log bytes.Buffer
 			opts := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), BatchSize: 4}
-			tt.spoil(t, newDisk(dir, inner.print, 0).path)
+			tt.spoil(t, pathOf(dir))
 			c := open(t, inner, dir, opts)
 			mustEmbed(t, c, numbered(10)...)
 			mustEmbed(t, c, numbered(10)...)
@@ -323,7 +323,7 @@ func TestUnwritable(t *testing.T) {
 func TestUnwritableDimension(t *testing.T) {
 	dir, inner := t.TempDir(), newFake()
 	mustEmbed(t, open(t, inner, dir, Options{}), "a")
-	path := newDisk(dir, inner.print, 0).path
+	path := pathOf(dir)
 	require.NoError(t, os.Remove(path+".lock"))
 	require.NoError(t, os.Mkdir(path+".lock", 0o700))
 	inner.dim = 5

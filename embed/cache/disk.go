@@ -29,16 +29,16 @@ const (
 // a record only by its checksum. The file is opened anew each time, so one that another process
 // replaced or removed is noticed.
 type disk struct {
-	path string
-	sum  [sha256.Size]byte // of the fingerprint
-	max  int64             // bytes; negative: no bound
-	turn turn
+	path  string
+	sum   [sha256.Size]byte // of the fingerprint
+	max   int64             // bytes; negative: no bound
+	known func() int        // the dimension vectors must have; 0: any
+	turn  turn
 
 	mu      sync.Mutex
 	file    os.FileInfo       // the file that the rest is about; nil: none
 	dim     int               // of its vectors; 0: it has none
-	off     bool              // what is there is of another dimension, and cannot be replaced
-	want    int               // the dimension to take if the header does not tell; 0: none
+	want    int               // the dimension of what is being put, in case the header does not tell
 	slots   map[uint64]uint32 // key.short to number of the record
 	end     int64             // behind the last whole record that slots knows
 	size    int64
@@ -46,10 +46,10 @@ type disk struct {
 	evicted int64
 }
 
-func newDisk(dir, fingerprint string, max int64) *disk {
+func newDisk(dir, fingerprint string, max int64, known func() int) *disk {
 	sum := sha256.Sum256([]byte(fingerprint))
 	path := filepath.Join(dir, slug(fingerprint)+"-"+hex.EncodeToString(sum[:8])+suffix)
-	return &disk{path: path, sum: sum, max: max, turn: newTurn(path + ".turn")}
+	return &disk{path: path, sum: sum, max: max, known: known, turn: newTurn(path + ".turn")}
 }
 
 // slug is the part of a file's name that is for people.
@@ -69,16 +69,13 @@ func (d *disk) enter(ctx context.Context) (leave func()) { return d.turn.enter(c
 func (d *disk) get(items []item, found map[key][]float32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.off {
-		return
-	}
 	f, err := os.Open(d.path)
 	if err != nil {
 		d.forget()
 		return
 	}
 	defer f.Close()
-	if d.refresh(f) != nil {
+	if d.refresh(f) != nil || !d.fits() {
 		return
 	}
 	record := make([]byte, recordSize(d.dim))
@@ -87,6 +84,12 @@ func (d *disk) get(items []item, found map[key][]float32) {
 			found[it.key] = v
 		}
 	}
+}
+
+// fits says whether what is stored is of the dimension that vectors must have.
+func (d *disk) fits() bool {
+	dim := d.known()
+	return dim == 0 || d.dim == dim
 }
 
 // read returns the vector of k, or nil. A record that is not what it was is forgotten.
@@ -159,7 +162,6 @@ func (d *disk) open(dim int) (*os.File, error) {
 		f.Close()
 		return nil, err
 	}
-	d.off = false
 	return f, nil
 }
 
@@ -224,28 +226,6 @@ func (d *disk) append(f *os.File, items []item, data []byte) error {
 	return nil
 }
 
-// restart replaces what is stored by nothing, of another dimension. If it cannot, what is stored is
-// not served any more.
-func (d *disk) restart(dim int) (err error) {
-	defer func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.off = err != nil
-	}()
-	unlock, err := d.lock()
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f, err := d.open(dim)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 func (d *disk) forget() {
 	d.file, d.dim, d.end, d.size, d.slots = nil, 0, 0, 0, nil
 }
@@ -284,6 +264,9 @@ func (d *disk) header(f *os.File) int {
 // good: their dimension is known from elsewhere most of the time, and each has its own checksum.
 func (d *disk) begin(dim int) {
 	if dim == 0 {
+		dim = d.known()
+	}
+	if dim == 0 {
 		dim = d.want
 	}
 	d.dim, d.end, d.slots = dim, int64(headerSize), make(map[uint64]uint32)
@@ -318,7 +301,7 @@ func (d *disk) scan(f *os.File) error {
 func (d *disk) dimension() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.off {
+	if !d.fits() {
 		return 0
 	}
 	return d.dim

@@ -4,11 +4,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/embed"
 )
+
+func pathOf(dir string) string {
+	return newDisk(dir, newFake().print, 0, nil).path
+}
 
 // stored returns the bytes of a file with the vectors of numbered(n), and where it lies.
 func stored(t testing.TB, n int) (dir, path string, data []byte) {
@@ -16,7 +23,7 @@ func stored(t testing.TB, n int) (dir, path string, data []byte) {
 	dir = t.TempDir()
 	inner := newFake()
 	mustEmbed(t, open(t, inner, dir, Options{}), numbered(n)...)
-	path = newDisk(dir, inner.print, 0).path
+	path = pathOf(dir)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return dir, path, data
@@ -91,6 +98,47 @@ func TestFlippedWhileOpen(t *testing.T) {
 	mustEmbed(t, c, numbered(3)...)
 	if s := c.Stats(); s.Misses != 4 || s.Corrupt != 1 {
 		t.Errorf("Stats() = %+v, want 4 misses and 1 corrupt record", s)
+	}
+}
+
+// A damaged record does not hide an older, whole one of the same text.
+func TestDamageHidesNothing(t *testing.T) {
+	dir, path, data := stored(t, 2)
+	again := append([]byte(nil), data[headerSize:headerSize+68]...)
+	again[50] ^= 1
+	data = append(append(data, again...), data[headerSize+68:]...)
+	require.NoError(t, os.WriteFile(path, data, 0o600))
+	healed(t, "with a damaged copy", dir, 2, 0)
+}
+
+// Another process may replace the file by a longer one, with everything in another place.
+func TestFileReplacedWhileOpen(t *testing.T) {
+	dir, inner := t.TempDir(), newFake()
+	c := open(t, inner, dir, Options{})
+	mustEmbed(t, c, numbered(3)...)
+	texts := numbered(5)
+	slices.Reverse(texts)
+	elsewhere := t.TempDir()
+	mustEmbed(t, open(t, newFake(), elsewhere, Options{}), texts...)
+	require.NoError(t, os.Rename(pathOf(elsewhere), pathOf(dir)))
+	mustEmbed(t, c, texts...)
+	if inner.total() != 3 {
+		t.Errorf("embedded %d texts, want 3: the others are in the new file", inner.total())
+	}
+}
+
+// Another process, whose model of the same name has another dimension, may start the file again.
+func TestDimensionReplacedWhileOpen(t *testing.T) {
+	dir, inner := t.TempDir(), newFake()
+	c := open(t, inner, dir, Options{})
+	mustEmbed(t, c, numbered(3)...)
+	other := newFake()
+	other.dim = 5
+	mustEmbed(t, open(t, other, dir, Options{}), numbered(20)...)
+	vecs, err := c.Embed(t.Context(), embed.Document, numbered(3))
+	require.NoError(t, err)
+	if len(vecs[0]) != 8 || inner.total() != 6 {
+		t.Errorf("vectors have %d numbers and %d texts were embedded, want 8 and 6", len(vecs[0]), inner.total())
 	}
 }
 

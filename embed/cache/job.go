@@ -125,8 +125,9 @@ func broken(v []float32) bool {
 	return !(math.Abs(sum-1) < 0.01) // also if it is not a number
 }
 
-// sameLength checks vecs against each other and against what is stored, which it drops if it is of
-// another length: under the same fingerprint, the model was replaced.
+// sameLength checks new vectors against each other and against what callers were told. Where that
+// differs, the model was replaced under its fingerprint, and from here on it is the new length that
+// counts; stored vectors are of no use any more, and go with the next that is stored.
 func (c *Cache) sameLength(vecs [][]float32) error {
 	dim := len(vecs[0])
 	for _, v := range vecs {
@@ -134,15 +135,12 @@ func (c *Cache) sameLength(vecs [][]float32) error {
 			return fmt.Errorf("cache: vectors of %d and %d numbers: %w", dim, len(v), embed.ErrDimension)
 		}
 	}
-	stored := c.disk.dimension()
-	if stored == 0 || stored == dim {
+	told := int(c.told.Swap(int64(dim)))
+	if told == 0 || told == dim {
 		return nil
 	}
 	c.queries.purge()
-	if err := c.disk.restart(dim); err != nil {
-		c.warn(err)
-	}
-	return fmt.Errorf("cache: vectors have %d numbers, the stored ones, now dropped, %d: %w", dim, stored, embed.ErrDimension)
+	return fmt.Errorf("cache: vectors have %d numbers, they had %d: %w", dim, told, embed.ErrDimension)
 }
 
 // await takes over what other calls make.

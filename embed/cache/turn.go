@@ -9,7 +9,7 @@ import (
 
 // patience is how long one process waits for another that is embedding, before it embeds too: long
 // enough for a batch of the built-in model, short enough for a person who waits.
-const patience = 2 * time.Second
+var patience = 2 * time.Second
 
 // A turn is held while this process embeds, by however many calls, so that another process waits
 // and then finds the vectors stored. It is a courtesy, not a promise: nobody waits longer than
