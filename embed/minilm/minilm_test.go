@@ -136,11 +136,16 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// Every set of kernels agrees with the published weights in double precision, on every text.
+// Every set of kernels agrees with the published weights in double precision: the one that is used
+// here on every text, the others on all short ones and some long ones, since the portable one is slow.
 func TestReference(t *testing.T) {
-	refs := references(t)
 	for _, s := range kernel.Sets() {
 		t.Run(s.Name(), func(t *testing.T) {
+			refs := references(t)
+			if s != kernel.Best() {
+				i := 0
+				refs = slices.DeleteFunc(refs, func(r reference) bool { i++; return len(r.IDs) > 24 && i%25 != 0 })
+			}
 			m := &Model{kernel: s}
 			vecs, err := m.Embed(t.Context(), embed.Document, texts(refs))
 			require.NoError(t, err)
@@ -152,7 +157,7 @@ func TestReference(t *testing.T) {
 				}
 				worst, sum = min(worst, c), sum+c
 			}
-			t.Logf("cosine with the reference: lowest %.6f, mean %.6f", worst, sum/float64(len(refs)))
+			t.Logf("cosine of %d texts with the reference: lowest %.6f, mean %.6f", len(refs), worst, sum/float64(len(refs)))
 		})
 	}
 }
