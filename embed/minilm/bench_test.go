@@ -7,6 +7,8 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm/internal/kernel"
+	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
 )
 
 // sentence makes a text of n tokens, frame included.
@@ -47,5 +49,19 @@ func benchmark(b *testing.B, m *Model, tokens, batch int) {
 func BenchmarkNew(b *testing.B) {
 	for b.Loop() {
 		New()
+	}
+}
+
+// BenchmarkUnpack is what the first text of a process pays beside its own work.
+func BenchmarkUnpack(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		m, err := weights.Parse(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := wordpiece.New(m.Words); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -176,9 +176,9 @@ func (m *Model) weigh(w *workspace, at []float32, n int) {
 	}
 }
 
-// transpose lays n keys out in panels: of each, headSize rows of 32. Places beyond the last key are 0.
+// transpose lays n keys out in panels: of each, headSize rows of 32. Places beyond the last key keep
+// what they held; weigh throws away what becomes of it.
 func transpose(keys, from []float32, n int) {
-	clear(keys[(n-1)/panel*panel*headSize:])
 	for i := range n {
 		to := keys[i/panel*panel*headSize+i%panel:]
 		for j, v := range from[i*qkv:][:headSize] {
