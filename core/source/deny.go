@@ -1,0 +1,60 @@
+package source
+
+import (
+	"path"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Names that look like secrets, in lower case.
+var (
+	deniedFolders = map[string]bool{
+		".ssh": true, ".aws": true, ".gnupg": true, ".azure": true, ".kube": true, ".docker": true,
+		".password-store": true, "keyrings": true, "keychains": true, "gcloud": true,
+	}
+	deniedFiles = []string{
+		".env*", "*.env", "credentials", "credentials.*", "*-credentials.json", "secrets", "secrets.*", "secret.*",
+		"service-account*.json", "service_account*.json", "client_secret*.json",
+		"*.pem", "*.key", "*.p12", "*.pfx", "*.ppk", "*.jks", "*.keystore", "*.kdbx", "*.gpg",
+		"id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*",
+		".netrc", "_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".git-credentials", ".htpasswd", ".dockercfg",
+		"auth.json", ".credentials.json", "oauth_creds.json", "*oauth-tokens.json",
+	}
+	deniedTrees = []string{"/proc", "/sys", "/dev", "/run/secrets", "/etc/shadow", "/etc/gshadow", "/etc/sudoers"}
+)
+
+// DenyReason says why the file or folder at path is never opened because of its name or place, in
+// words for a person; empty if it may be. It looks at the path as it is written: whoever follows
+// links asks again with what they lead to.
+func DenyReason(path string) string {
+	path = filepath.Clean(path)
+	if runtime.GOOS != "windows" {
+		for _, tree := range deniedTrees {
+			if _, ok := within(tree, path); ok {
+				return "it is part of " + tree
+			}
+		}
+	}
+	names := strings.Split(filepath.ToSlash(path), "/")
+	for _, name := range names[:len(names)-1] {
+		if deniedFolders[strings.ToLower(name)] {
+			return "folder " + name + " holds credentials"
+		}
+	}
+	return denyName(names[len(names)-1])
+}
+
+// denyName is DenyReason for the last element of a path.
+func denyName(name string) string {
+	lower := strings.ToLower(name)
+	if deniedFolders[lower] {
+		return "folder " + name + " holds credentials"
+	}
+	for _, pattern := range deniedFiles {
+		if ok, _ := path.Match(pattern, lower); ok {
+			return "its name is that of a secret (" + pattern + ")"
+		}
+	}
+	return ""
+}
