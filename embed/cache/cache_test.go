@@ -169,6 +169,7 @@ func TestQueriesStayInMemory(t *testing.T) {
 	}
 	ask("a", "b", "a")
 	ask("b", "a")
+	ask("b", "a") // what ask wrote over was its own
 	if inner.total() != 2 {
 		t.Errorf("inner embedder was asked for %d queries, want 2", inner.total())
 	}

@@ -276,7 +276,7 @@ func (d *disk) begin(dim int) {
 // in the middle of being written, and are looked at again next time.
 func (d *disk) scan(f *os.File) error {
 	size := recordSize(d.dim)
-	buf := make([]byte, 0, max(chunk/size, 1)*size)
+	buf := make([]byte, 0, min(int64(max(chunk/size, 1)), (d.size-d.end)/int64(size))*int64(size))
 	broken := int64(0)
 	for at := d.end; at+int64(size) <= d.size; at += int64(len(buf)) {
 		n := min(int64(cap(buf)), (d.size-at)/int64(size)*int64(size))

@@ -137,8 +137,8 @@ func TestDimensionReplacedWhileOpen(t *testing.T) {
 	mustEmbed(t, open(t, other, dir, Options{}), numbered(20)...)
 	vecs, err := c.Embed(t.Context(), embed.Document, numbered(3))
 	require.NoError(t, err)
-	if len(vecs[0]) != 8 || inner.total() != 6 {
-		t.Errorf("vectors have %d numbers and %d texts were embedded, want 8 and 6", len(vecs[0]), inner.total())
+	if s := c.Stats(); len(vecs[0]) != 8 || inner.total() != 6 || s.Corrupt != 0 {
+		t.Errorf("vectors have %d numbers, %d texts were embedded, %+v; want 8, 6, nothing corrupt", len(vecs[0]), inner.total(), s)
 	}
 }
 
