@@ -146,9 +146,9 @@ func (e *Embedder) Fingerprint() string {
 // Digest asks the server for the digest of the model's weights and settings: 64 hex digits. It
 // returns embed.ErrUnavailable if the server cannot be asked or lacks the model.
 func (e *Embedder) Digest(ctx context.Context) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout())
+	limited, cancel := context.WithTimeout(ctx, e.timeout())
 	defer cancel()
-	digest, err := e.digest(ctx)
+	digest, err := e.digest(limited)
 	if err != nil {
 		return "", remote.Explain(ctx, e.name, err)
 	}

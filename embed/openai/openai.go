@@ -58,10 +58,15 @@ type Options struct {
 // An Embedder is an embed.Embedder. It is safe for concurrent use.
 type Embedder struct {
 	*client     // Embed, Dimension, MaxTokens, CountTokens
-	api         *openai.Client
-	model       string
-	dimension   int // to ask for; 0: do not ask
 	fingerprint string
+}
+
+// An endpoint asks. An Embedder reaches it only through a function value, since go-openai's client
+// holds the key as a plain string, which fmt would print.
+type endpoint struct {
+	api       *openai.Client
+	model     string
+	dimension int // to ask for; 0: do not ask
 }
 
 type client = remote.Client
@@ -88,10 +93,8 @@ func New(model string, opts Options) (*Embedder, error) {
 		return nil, errors.New("openai: base URL is not of the form https://host/v1") // it may hold a password
 	}
 	settings := opts.remote(fmt.Sprintf("openai model %q at %s", model, base.Host))
-	e := &Embedder{model: model, dimension: opts.Dimension, api: opts.connect()}
-	e.fingerprint = remote.Fingerprint("openai", model, settings)
-	e.client = remote.New(settings, e.ask)
-	return e, nil
+	ep := &endpoint{api: opts.connect(), model: model, dimension: opts.Dimension}
+	return &Embedder{remote.New(settings, ep.ask), remote.Fingerprint("openai", model, settings)}, nil
 }
 
 func (o Options) remote(name string) remote.Options {
@@ -115,7 +118,7 @@ func (e *Embedder) Fingerprint() string { return e.fingerprint }
 
 // ask is a remote.Ask. The encoding is left to the server: "float" is every server's default, and
 // some know no other.
-func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error) {
+func (e *endpoint) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	res, err := e.api.CreateEmbeddings(ctx, openai.EmbeddingRequest{
 		Input: texts, Model: openai.EmbeddingModel(e.model), Dimensions: e.dimension})
 	if err != nil {

@@ -1,0 +1,255 @@
+// Package remotetest holds what every embedder that asks a server must do when that server is
+// faulty. The faults are those of HTTP and of servers in general; a Protocol says how to speak.
+package remotetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/embed"
+)
+
+// A Protocol is what the suite needs to know of an embedder.
+type Protocol struct {
+	// Open returns an embedder for the server at url, of one text a request, with that bound on a
+	// request and otherwise as it comes.
+	Open func(t testing.TB, url string, timeout time.Duration) embed.Embedder
+	// Answer is a successful answer that holds these vectors, as JSON.
+	Answer func(vecs [][]float32) string
+}
+
+// A serve answers the nth request, counted from 1.
+type serve func(w http.ResponseWriter, r *http.Request, n int)
+
+// server starts a server and counts its requests.
+func server(t testing.TB, s serve) (url string, requests *atomic.Int64) {
+	t.Helper()
+	requests = new(atomic.Int64)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
+		s(w, r, int(requests.Add(1)))
+	}))
+	srv.Config.ErrorLog = nil
+	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
+	return srv.URL, requests
+}
+
+// A fault is a server that does one thing wrong, and what is to come of it.
+type fault struct {
+	name     string
+	serve    serve
+	requests int64  // how many are to be made
+	want     error  // nil: it comes right in the end
+	text     string // what the error says
+}
+
+// TestFaults runs all faults as subtests.
+func TestFaults(t *testing.T, p Protocol) {
+	for _, f := range p.faults() {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			url, requests := server(t, f.serve)
+			vecs, err := p.Open(t, url, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
+			if !errors.Is(err, f.want) || (err == nil) != (len(vecs) == 1) {
+				t.Errorf("Embed = %d vectors, %v; want error %v", len(vecs), err, f.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), f.text) {
+				t.Errorf("Embed = error %q, want one that says %q", err, f.text)
+			}
+			if err != nil && len(err.Error()) > 500 {
+				t.Errorf("Embed = error of %d bytes, want a short one", len(err.Error()))
+			}
+			if requests.Load() != f.requests {
+				t.Errorf("Embed made %d requests, want %d", requests.Load(), f.requests)
+			}
+		})
+	}
+	t.Run("no server", func(t *testing.T) { t.Parallel(); p.testNoServer(t) })
+	t.Run("a server that hangs", func(t *testing.T) { t.Parallel(); p.testTimeout(t) })
+	t.Run("cancelling a request", func(t *testing.T) { t.Parallel(); p.testCancel(t) })
+	t.Run("cancelling a wait", func(t *testing.T) { t.Parallel(); p.testCancelWait(t) })
+	t.Run("another dimension later", func(t *testing.T) { t.Parallel(); p.testDimension(t) })
+	t.Run("one embedder used by many", func(t *testing.T) { t.Parallel(); p.testConcurrent(t) })
+}
+
+func (p Protocol) faults() []fault {
+	good := p.Answer([][]float32{{3, 4}})
+	one := func(code int, kind, body string) serve { return always(code, kind, body) }
+	return []fault{
+		{"nothing", one(200, "application/json", good), 1, nil, ""},
+		{"rate limited once", first(429, good, "Retry-After", "1"), 2, nil, ""},
+		{"rate limited for long", one(429, "application/json", `{"error": "slow down"}`), 2, embed.ErrUnavailable, "429 Too Many Requests: slow down"},
+		{"a wait longer than patience", first(429, good, "Retry-After", "3600"), 1, embed.ErrUnavailable, "429"},
+		{"a failure once", first(500, good), 2, nil, ""},
+		{"overloaded for long", one(503, "text/html", "<html>\n<b>503</b></html>"), 2, embed.ErrUnavailable, "503 Service Unavailable: <html> <b>503</b></html>"},
+		{"a bad request", one(400, "application/json", `{"error": {"message": "no such\u001b[31m thing"}}`), 1, embed.ErrUnavailable, "400 Bad Request: no such [31m thing"},
+		{"an unknown model", one(404, "application/json", `{"error": "model not found"}`), 1, embed.ErrUnavailable, "404 Not Found: model not found"},
+		{"an error page of a megabyte", one(404, "text/html", strings.Repeat("<p>", 1<<18)), 1, embed.ErrUnavailable, "404 Not Found: <p><p>"},
+		{"a redirect", redirect, 1, embed.ErrUnavailable, "redirects are not followed"},
+		{"a login page", one(200, "text/html", "<!DOCTYPE html><title>Log in</title>"), 1, embed.ErrUnavailable, "not JSON (text/html): <!DOCTYPE html>"},
+		{"nothing at all", one(200, "application/json", ""), 1, embed.ErrUnavailable, "not JSON"},
+		{"JSON that breaks off", one(200, "application/json", good[:len(good)/2]), 1, embed.ErrUnavailable, "not JSON"},
+		{"JSON of another kind", one(200, "application/json", `{"hello": [1, 2]}`), 1, embed.ErrUnavailable, "0 vectors for 1 texts"},
+		{"JSON that is a list", one(200, "application/json", `[1, 2]`), 1, embed.ErrUnavailable, "cannot unmarshal"},
+		{"null", one(200, "application/json", `null`), 1, embed.ErrUnavailable, "0 vectors for 1 texts"},
+		{"two vectors for one text", one(200, "application/json", p.Answer([][]float32{{1, 0}, {0, 1}})), 1, embed.ErrUnavailable, "2 vectors for 1 texts"},
+		{"a zero vector", one(200, "application/json", p.Answer([][]float32{{0, 0}})), 1, embed.ErrUnavailable, "vector 0 is zero"},
+		{"an empty vector", one(200, "application/json", p.Answer([][]float32{{}})), 1, embed.ErrUnavailable, "vector 0 is empty"},
+		{"a number too large", one(200, "application/json", strings.Replace(good, "3", "1e60", 1)), 1, embed.ErrUnavailable, "cannot unmarshal number 1e60"},
+		{"NaN", one(200, "application/json", strings.Replace(good, "3", "NaN", 1)), 1, embed.ErrUnavailable, "not JSON"},
+		{"an endless answer", endless, 1, embed.ErrUnavailable, "longer than 64 MB"},
+		{"a connection cut before the answer", hangUp(good, 0), 2, nil, ""},
+		{"a connection cut in the answer", hangUp(good, 5), 2, nil, ""},
+	}
+}
+
+func always(code int, kind, body string) serve {
+	return func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(code)
+		io.WriteString(w, body)
+	}
+}
+
+// first answers code to the first request, with these headers, and body to the others.
+func first(code int, body string, headers ...string) serve {
+	return func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n > 1 {
+			io.WriteString(w, body)
+			return
+		}
+		for i := 0; i+1 < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(code)
+	}
+}
+
+func redirect(w http.ResponseWriter, r *http.Request, _ int) {
+	http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+}
+
+func endless(w http.ResponseWriter, _ *http.Request, _ int) {
+	block := []byte(strings.Repeat(" ", 1<<20))
+	for {
+		if _, err := w.Write(block); err != nil {
+			return
+		}
+	}
+}
+
+// hangUp cuts the first connection after some bytes of the body, and answers the others.
+func hangUp(body string, after int) serve {
+	return func(w http.ResponseWriter, _ *http.Request, n int) {
+		if n > 1 {
+			io.WriteString(w, body)
+			return
+		}
+		conn, buf, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		if after > 0 {
+			fmt.Fprintf(buf, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body[:after])
+			buf.Flush()
+		}
+		conn.Close()
+	}
+}
+
+func (p Protocol) testNoServer(t *testing.T) {
+	srv := httptest.NewServer(nil)
+	srv.Close() // its port is free now
+	_, err := p.Open(t, srv.URL, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
+	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), strings.TrimPrefix(srv.URL, "http://")) {
+		t.Errorf("Embed = %v, want ErrUnavailable that names the server", err)
+	}
+}
+
+func hang(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }
+
+func (p Protocol) testTimeout(t *testing.T) {
+	url, _ := server(t, hang)
+	_, err := p.Open(t, url, 50*time.Millisecond).Embed(t.Context(), embed.Query, []string{"text"})
+	if !errors.Is(err, embed.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Embed past its timeout = %v, want ErrUnavailable and not the caller's deadline", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = p.Open(t, url, time.Minute).Embed(ctx, embed.Query, []string{"text"})
+	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, embed.ErrUnavailable) {
+		t.Errorf("Embed past the caller's deadline = %v, want that", err)
+	}
+}
+
+func (p Protocol) testCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	url, _ := server(t, func(w http.ResponseWriter, r *http.Request, n int) { cancel(); hang(w, r, n) })
+	p.cancelled(t, ctx, url)
+}
+
+func (p Protocol) testCancelWait(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	url, requests := server(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
+		w.Header().Set("Retry-After", "50")
+		w.WriteHeader(429)
+		time.AfterFunc(50*time.Millisecond, cancel)
+	})
+	p.cancelled(t, ctx, url)
+	if requests.Load() != 1 {
+		t.Errorf("Embed made %d requests, want 1", requests.Load())
+	}
+}
+
+// cancelled embeds documents, for which patience is longer than the test's.
+func (p Protocol) cancelled(t *testing.T, ctx context.Context, url string) {
+	t.Helper()
+	start := time.Now()
+	vecs, err := p.Open(t, url, time.Minute).Embed(ctx, embed.Document, []string{"text"})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, embed.ErrUnavailable) || vecs != nil {
+		t.Errorf("Embed = %v, %v; want context.Canceled", vecs, err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("Embed returned after %v, want at once", took)
+	}
+}
+
+func (p Protocol) testDimension(t *testing.T) {
+	url, _ := server(t, func(w http.ResponseWriter, _ *http.Request, n int) {
+		io.WriteString(w, p.Answer([][]float32{append(make([]float32, n), 1)}))
+	})
+	e := p.Open(t, url, time.Minute)
+	_, err := e.Embed(t.Context(), embed.Document, []string{"first"})
+	require.NoError(t, err)
+	if _, err := e.Embed(t.Context(), embed.Document, []string{"second"}); !errors.Is(err, embed.ErrDimension) {
+		t.Errorf("3 numbers after 2: %v, want ErrDimension", err)
+	}
+	if got := e.Dimension(); got != 2 {
+		t.Errorf("Dimension() = %d, want the 2 of the first answer", got)
+	}
+}
+
+func (p Protocol) testConcurrent(t *testing.T) {
+	url, _ := server(t, first(500, p.Answer([][]float32{{3, 4}})))
+	e := p.Open(t, url, time.Minute)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if _, err := e.Embed(t.Context(), embed.Document, []string{"a", "b"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}

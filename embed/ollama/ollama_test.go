@@ -1,0 +1,150 @@
+package ollama_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/internal/remote/remotetest"
+	"github.com/memcore/memcore/embed/ollama"
+)
+
+func open(t testing.TB, model string, opts ollama.Options) *ollama.Embedder {
+	t.Helper()
+	e, err := ollama.New(model, opts)
+	require.NoError(t, err)
+	return e
+}
+
+func TestFaults(t *testing.T) {
+	remotetest.TestFaults(t, remotetest.Protocol{
+		Open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
+			return open(t, "m", ollama.Options{Address: url, Timeout: timeout, BatchSize: 1})
+		},
+		Answer: func(vecs [][]float32) string {
+			data, err := json.Marshal(map[string]any{"model": "m", "embeddings": vecs})
+			if err != nil {
+				panic(err)
+			}
+			return string(data)
+		},
+	})
+}
+
+// record is a server with model m that keeps the last request to /api/embed.
+func record(t *testing.T, digest string) (url string, last *map[string]any) {
+	t.Helper()
+	last = new(map[string]any)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /api/embed", func(w http.ResponseWriter, r *http.Request) {
+		*last = nil
+		json.NewDecoder(r.Body).Decode(last)
+		io.WriteString(w, `{"embeddings": [[1, 0]]}`)
+	})
+	mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"models": [{"name": "other:latest", "digest": "no"}, {"name": "m:latest", "digest": %q}]}`, digest)
+	})
+	srv := httptest.NewServer(mux)
+	t.Cleanup(srv.Close)
+	return srv.URL, last
+}
+
+func TestRequest(t *testing.T) {
+	url, last := record(t, "")
+	for _, tt := range []struct {
+		name string
+		opts ollama.Options
+		want string
+	}{
+		{"as it comes", ollama.Options{}, `{"input":["text"],"model":"m:latest","options":null,"truncate":true}`},
+		{"everything", ollama.Options{Dimension: 2, QueryPrefix: "q: ", KeepAlive: time.Minute},
+			`{"dimensions":2,"input":["q: text"],"keep_alive":"1m0s","model":"m:latest","options":null,"truncate":true}`},
+		{"for ever", ollama.Options{KeepAlive: -1}, `{"input":["text"],"keep_alive":-1,"model":"m:latest","options":null,"truncate":true}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.opts.Address = url
+			_, err := open(t, "m", tt.opts).Embed(t.Context(), embed.Query, []string{"text"})
+			require.NoError(t, err)
+			if got, _ := json.Marshal(*last); string(got) != tt.want {
+				t.Errorf("request = %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestDigest(t *testing.T) {
+	url, last := record(t, "abc123")
+	e := open(t, "m", ollama.Options{Address: url})
+	if got, err := e.Digest(t.Context()); got != "abc123" || err != nil {
+		t.Errorf("Digest() = %q, %v; want abc123", got, err)
+	}
+	if _, err := open(t, "n", ollama.Options{Address: url}).Digest(t.Context()); !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "ollama pull n") {
+		t.Errorf("Digest() of a model that is not there = %v, want ErrUnavailable and how to get it", err)
+	}
+	if _, err := open(t, "m", ollama.Options{Address: url, Digest: "ABC123"}).Embed(t.Context(), embed.Document, []string{"a"}); err != nil {
+		t.Errorf("Embed with the right digest = %v", err)
+	}
+	*last = nil
+	_, err := open(t, "m", ollama.Options{Address: url, Digest: "def"}).Embed(t.Context(), embed.Document, []string{"a"})
+	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "replaced") || *last != nil {
+		t.Errorf("Embed with another digest = %v, request %v; want ErrUnavailable and no text sent", err, *last)
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	for _, tt := range []struct {
+		model string
+		opts  ollama.Options
+		want  string
+	}{
+		{"m", ollama.Options{}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
+		{"m:latest", ollama.Options{Address: "elsewhere", KeepAlive: 1, BatchSize: 3}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
+		{"host:1/team/m", ollama.Options{MaxTokens: 2048, Digest: "ab"}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427/ab"},
+	} {
+		if got := open(t, tt.model, tt.opts).Fingerprint(); got != tt.want {
+			t.Errorf("Fingerprint of %s = %q, want %q", tt.model, got, tt.want)
+		}
+	}
+}
+
+func TestNew(t *testing.T) {
+	for _, address := range []string{"", "localhost", "127.0.0.1:80", "[::1]:11434", "https://host/ollama/"} {
+		if _, err := ollama.New("m", ollama.Options{Address: address}); err != nil {
+			t.Errorf("New with address %q = %v, want success", address, err)
+		}
+	}
+	for _, tt := range []struct {
+		model string
+		opts  ollama.Options
+	}{
+		{"", ollama.Options{}},
+		{"m", ollama.Options{Address: "ftp://host"}},
+		{"m", ollama.Options{Address: "http://"}},
+		{"m", ollama.Options{Address: "http://user:hunter2@ho st"}},
+		{"m", ollama.Options{Dimension: -1}},
+	} {
+		e, err := ollama.New(tt.model, tt.opts)
+		if err == nil || e != nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("New(%q, %+v) = %v, want an error without the password", tt.model, tt.opts, err)
+		}
+	}
+}
+
+func TestPrints(t *testing.T) {
+	e := open(t, "m", ollama.Options{Address: "http://user:hunter2@127.0.0.1:1", Tries: 1})
+	_, err := e.Embed(t.Context(), embed.Document, []string{"a"})
+	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", e, e, e, e), fmt.Sprint(err)} {
+		if strings.Contains(text, "hunter2") {
+			t.Errorf("%q holds the password", text)
+		}
+	}
+}
