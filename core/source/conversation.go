@@ -3,6 +3,7 @@ package source
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type format interface {
 }
 
 // formats in the order in which they are tried; the last one is the least particular.
-var formats = []format{openAI{}}
+var formats = []format{claudeCode{}, codex{}, gemini{}, pi{}, openAI{}}
 
 func formatNamed(name string) (format, bool) {
 	i := slices.IndexFunc(formats, func(f format) bool { return f.name() == name })
@@ -45,11 +46,11 @@ type message struct {
 	key   string
 	again bool
 
-	role, speaker, session string
-	time                   time.Time
-	text                   string
-	calls                  []call
-	results                []result
+	role, speaker string
+	time          time.Time
+	text          string
+	calls         []call
+	results       []result
 }
 
 // A call is a use of a tool. Calls with an output are complete; others wait for their result.
@@ -83,6 +84,7 @@ const maxOpenCalls = 32
 // progress is all that reading must know to go on.
 type progress struct {
 	session string
+	known   bool      // session is the log's word, not the file's name
 	time    time.Time // of the session, for records that tell none
 	open    []openCall
 }
@@ -123,6 +125,9 @@ func (c *conversation) take(f format, r record, offset int64) {
 		c.skip(reason)
 	}
 }
+
+// stepKey joins what an agent says and calls before it sees a result, in formats without keys.
+func (c *conversation) stepKey() string { return "step " + strconv.Itoa(c.step) }
 
 // add puts a message into the conversation.
 func (c *conversation) add(r record, m message) {
@@ -195,14 +200,11 @@ func (c *conversation) extend(r record, m message, tools []chunker.ToolUse) {
 func (c *conversation) begin(r record, m message, tools []chunker.ToolUse) {
 	turn := chunker.Turn{
 		Line: r.line, EndLine: r.endLine,
-		Role: m.role, Speaker: m.speaker, Session: m.session, Time: m.time,
+		Role: m.role, Speaker: m.speaker, Session: c.session, Time: m.time,
 		Text: m.text, Tools: tools,
 	}
 	if turn.Text == "" && len(m.calls) == 0 { // strays only
 		turn.Role, turn.Speaker = "tool", ""
-	}
-	if turn.Session == "" {
-		turn.Session = c.session
 	}
 	if turn.Time.IsZero() {
 		turn.Time = c.time
@@ -256,6 +258,9 @@ func (m mark) state() map[string]string {
 	if m.session != "" {
 		state["session"] = m.session
 	}
+	if m.known {
+		state["known"] = "yes"
+	}
 	if !m.time.IsZero() {
 		state["time"] = m.time.Format(time.RFC3339Nano)
 	}
@@ -279,7 +284,7 @@ func (m mark) state() map[string]string {
 
 // restore is the reverse of state. What it does not understand it leaves out.
 func restore(state map[string]string) progress {
-	p := progress{session: state["session"]}
+	p := progress{session: state["session"], known: state["known"] != ""}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])
 	var open [][3]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {

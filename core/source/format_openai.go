@@ -60,9 +60,12 @@ func (openAI) parse(c *conversation, r record) string {
 	if json.Unmarshal(r.json, &in) != nil {
 		return "not a message"
 	}
+	if session := extras.session(); session != "" {
+		c.session = session
+	}
 	held := parseContent(in.Content)
 	out := message{
-		role: in.Role, session: extras.session(), time: extras.time(),
+		role: in.Role, time: extras.time(),
 		text: held.text(), calls: append(held.calls, in.calls()...), results: held.results,
 	}
 	switch in.Role {

@@ -1,0 +1,226 @@
+package source
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// claudeCode reads the sessions of Claude Code, ~/.claude/projects/<folder>/<session>.jsonl.
+//
+// The format has no specification of its maker's. It was read, in 2026-11, from
+// github.com/jeremedia/claude-code-log-format (source-docs/JSONL_LOGGING.md),
+// github.com/alosec/claude-editor-hook (memory-bank/03-guides/jsonl-analysis.md) and
+// github.com/Huntehhh/claude-code-chat (docs/claude-cli-jsonl-format.md).
+//
+// The blocks of one answer stand on lines of their own with the same message.id, results of tools in
+// lines of type user. Left out are thinking, what the program tells itself (isMeta, system reminders,
+// output of its own commands) and side chains: what a subagent found is the result of its call.
+type claudeCode struct{}
+
+func (claudeCode) name() string { return "claude-code" }
+
+// claudeQuiet are types that say nothing of the conversation.
+var claudeQuiet = map[string]bool{
+	"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
+	"custom-title": true, "ai-title": true, "agent-name": true, "agent-color": true, "agent-setting": true,
+	"last-prompt": true, "mode": true, "permission-mode": true, "pr-link": true, "tag": true, "worktree-state": true,
+	"saved_hook_context": true, "content-replacement": true, "attribution-snapshot": true, "task-summary": true,
+}
+
+func (claudeCode) sniff(f fields) bool {
+	switch {
+	case f["type"] == "user" || f["type"] == "assistant":
+		return f["message"] == "{" && (f.has("sessionId") || f.has("parentUuid") || f.has("uuid"))
+	case f["type"] == "summary":
+		return f.has("leafUuid")
+	case f["type"] == "file-history-snapshot":
+		return f.has("snapshot")
+	}
+	return f.has("sessionId") && (claudeQuiet[f["type"]] || f["type"] == "attachment")
+}
+
+type claudeRecord struct {
+	Type              string          `json:"type"`
+	SessionID         string          `json:"sessionId"`
+	Timestamp         json.RawMessage `json:"timestamp"`
+	IsMeta            bool            `json:"isMeta"`
+	IsSidechain       bool            `json:"isSidechain"`
+	IsCompactSummary  bool            `json:"isCompactSummary"`
+	IsAPIErrorMessage bool            `json:"isApiErrorMessage"`
+	Message           json.RawMessage `json:"message"`
+	Attachment        json.RawMessage `json:"attachment"`
+}
+
+type claudeMessage struct {
+	ID      string          `json:"id"`
+	Model   string          `json:"model"`
+	Content json.RawMessage `json:"content"`
+}
+
+type claudeAttachment struct {
+	Type   string          `json:"type"`
+	Prompt json.RawMessage `json:"prompt"`
+}
+
+func (claudeCode) parse(c *conversation, r record) string {
+	var in claudeRecord
+	if json.Unmarshal(r.json, &in) != nil {
+		return unreadable(r.json)
+	}
+	if in.SessionID != "" {
+		c.session = in.SessionID
+	}
+	if in.IsMeta || in.IsSidechain || claudeQuiet[in.Type] {
+		return ""
+	}
+	out := message{time: parseTime(in.Timestamp)}
+	switch in.Type {
+	case "user":
+		return claudeSaid(c, r, out, in)
+	case "assistant":
+		return claudeAnswered(c, r, out, in)
+	case "attachment":
+		return claudeAttached(c, r, out, in)
+	}
+	return fmt.Sprintf("unknown type %q", in.Type)
+}
+
+func claudeSaid(c *conversation, r record, out message, in claudeRecord) string {
+	var said claudeMessage
+	if json.Unmarshal(in.Message, &said) != nil {
+		return "no message"
+	}
+	if in.IsCompactSummary {
+		out.role, out.speaker, out.text = "system", summarySpeaker, parseContent(said.Content).text()
+	} else {
+		claudeUser(&out, said.Content)
+	}
+	c.add(r, out)
+	return ""
+}
+
+func claudeAnswered(c *conversation, r record, out message, in claudeRecord) string {
+	var said claudeMessage
+	if json.Unmarshal(in.Message, &said) != nil {
+		return "no message"
+	}
+	if in.IsAPIErrorMessage || said.Model == "<synthetic>" {
+		return ""
+	}
+	held := parseContent(said.Content)
+	out.role, out.key = "assistant", said.ID
+	out.text, out.calls, out.results = held.text(), held.calls, held.results
+	c.add(r, out)
+	return ""
+}
+
+// claudeAttached reads what the user typed while the agent was at work. Other attachments are files.
+func claudeAttached(c *conversation, r record, out message, in claudeRecord) string {
+	var with claudeAttachment
+	if json.Unmarshal(in.Attachment, &with) == nil && with.Type == "queued_command" {
+		claudeUser(&out, with.Prompt)
+		c.add(r, out)
+	}
+	return ""
+}
+
+// claudeUser is what a line of type user says: the user's words, or results of tools.
+func claudeUser(out *message, raw json.RawMessage) {
+	held := parseContent(raw)
+	out.role, out.results = "user", held.results
+	var said []string
+	for _, text := range held.texts {
+		if input, ok := tagged(text, "bash-input"); ok { // typed after "!"
+			out.calls = append(out.calls, call{id: claudeShell, name: "bash", input: input})
+			continue
+		}
+		if stdout, ok := tagged(text, "bash-stdout"); ok {
+			stderr, _ := tagged(text, "bash-stderr")
+			out.results = append(out.results, result{id: claudeShell, name: "bash", output: strings.TrimSpace(stdout + "\n" + stderr)})
+			continue
+		}
+		if text = claudeText(text); text != "" {
+			said = append(said, text)
+		}
+	}
+	out.text = strings.Join(said, "\n\n")
+}
+
+// summarySpeaker is the speaker of summaries that agents write to make room.
+const summarySpeaker = "summary"
+
+// claudeShell is the ID of commands that the user runs: one at a time.
+const claudeShell = "bash-input"
+
+// claudeNoise begins texts of type user that nobody typed.
+var claudeNoise = []string{"<local-command-", "<task-notification>", "<bash-stderr>", "<cross-session-message",
+	"Caveat: The messages below were generated", "[Request interrupted by user", "[Image: source:"}
+
+// claudeWrappers are put around or before what the user typed.
+var claudeWrappers = []string{"system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook"}
+
+// claudeText is the user's part of a text.
+func claudeText(text string) string {
+	for _, tag := range claudeWrappers {
+		text = withoutTag(text, tag)
+	}
+	text = strings.TrimSpace(text)
+	for _, prefix := range claudeNoise {
+		if strings.HasPrefix(text, prefix) {
+			return ""
+		}
+	}
+	if name, ok := tagged(text, "command-name"); ok && strings.HasPrefix(text, "<command-") {
+		return slashCommand(name, text)
+	}
+	if note, ok := tagged(text, "user-memory-input"); ok {
+		return note
+	}
+	return text
+}
+
+// slashCommand is a command as it was typed. Without arguments it says nothing worth knowing.
+func slashCommand(name, text string) string {
+	args, _ := tagged(text, "command-args")
+	if args == "" {
+		return ""
+	}
+	return "/" + strings.TrimPrefix(name, "/") + " " + args
+}
+
+// tagged returns what stands between <tag> and </tag>, trimmed.
+func tagged(text, tag string) (string, bool) {
+	_, rest, ok := strings.Cut(text, "<"+tag+">")
+	if !ok {
+		return "", false
+	}
+	inner, _, ok := strings.Cut(rest, "</"+tag+">")
+	return strings.TrimSpace(inner), ok
+}
+
+// withoutTag removes every <tag …>…</tag>. A tag that is not closed stays.
+func withoutTag(text, tag string) string {
+	if !strings.Contains(text, "<"+tag) {
+		return text
+	}
+	var kept strings.Builder
+	for {
+		before, rest, ok := strings.Cut(text, "<"+tag)
+		_, after, closed := strings.Cut(rest, "</"+tag+">")
+		if !ok || !closed {
+			kept.WriteString(text)
+			return kept.String()
+		}
+		kept.WriteString(before)
+		text = after
+	}
+}
+
+// unreadable says why a line is none of its format.
+func unreadable(line []byte) string {
+	if json.Valid(line) {
+		return "fields of an unknown kind"
+	}
+	return notJSON
+}

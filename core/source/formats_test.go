@@ -1,0 +1,78 @@
+package source
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/chunker"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden is what is kept of a log's content.
+type golden struct {
+	Format  string         `json:"format"`
+	Turns   []chunker.Turn `json:"turns"`
+	Skipped map[string]int `json:"skipped,omitempty"`
+}
+
+// The turns of each format are those of its golden file.
+func TestFormats(t *testing.T) {
+	logs, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
+	require.NoError(t, err)
+	f := NewFolder(FolderOptions{Path: "testdata", Workspace: "testdata"})
+	docs := map[string]Document{}
+	for _, doc := range list(t, f).Documents {
+		docs[doc.Path] = doc
+	}
+	for _, log := range logs {
+		name := filepath.Base(log)
+		t.Run(name, func(t *testing.T) {
+			doc, ok := docs[name]
+			if !ok {
+				t.Fatalf("List does not recognise %s", name)
+			}
+			content, err := f.Read(t.Context(), doc, Position{})
+			require.NoError(t, err)
+			got, err := json.MarshalIndent(golden{doc.Format, content.Turns, content.Skipped}, "", "  ")
+			require.NoError(t, err)
+			file := filepath.Join("testdata", "golden", name+".txt")
+			if *update {
+				require.NoError(t, os.WriteFile(file, append(got, '\n'), 0o644))
+			}
+			want, err := os.ReadFile(file)
+			require.NoError(t, err)
+			if string(got)+"\n" != string(want) {
+				t.Errorf("turns of %s =\n%s\nwant those of %s; run the test with -update if they are right", name, got, file)
+			}
+			checkLines(t, log, content)
+		})
+	}
+}
+
+// checkLines is what holds for the turns of any log.
+func checkLines(t *testing.T, path string, content Content) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := strings.Count(string(text), "\n")
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		lines++
+	}
+	before := content.From
+	for i, turn := range content.Turns {
+		if turn.Line < before || turn.EndLine < turn.Line || turn.EndLine > lines {
+			t.Errorf("turn %d is on lines %d to %d of %d, want them to rise from %d", i, turn.Line, turn.EndLine, lines, before)
+		}
+		if turn.Text == "" && len(turn.Tools) == 0 {
+			t.Errorf("turn %d on line %d says nothing", i, turn.Line)
+		}
+		before = turn.Line
+	}
+}
