@@ -41,7 +41,11 @@ headers() {
 binary() {
   [ -x "$dir/bin/ollama" ] && return
   mkdir -p "$dir/bin"
-  if [ -n "${OLLAMA_BIN:-}" ]; then ln -s "$OLLAMA_BIN" "$dir/bin/ollama"; return; fi
+  if [ -n "${OLLAMA_BIN:-}" ]; then
+    "$OLLAMA_BIN" --version 2>&1 | grep -q version || die "OLLAMA_BIN=$OLLAMA_BIN is no ollama"
+    ln -sf "$OLLAMA_BIN" "$dir/bin/ollama"
+    return
+  fi
   headers
   say "compiling ollama $version into $dir/bin (several minutes)"
   local inc="-I$dir/include -I$dir/deb/usr/include -I$dir/deb/usr/include/stb -I/usr/include/stb"

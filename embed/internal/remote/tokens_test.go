@@ -13,9 +13,10 @@ func TestCountTokens(t *testing.T) {
 	}{
 		{"", 0},
 		{"a", 1},
-		{"the cat sat", 5},
-		{"getCacheStats", 5},    // 1 + 11/4 + 3/4
-		{"in 2026", 6},          // a digit each
+		{"the cats sat", 4},
+		{"getCacheStats", 4}, // 1 + 3/2 + 3/2
+		{"in 2026", 5},       // a digit each
+		{"HTTP", 4},
 		{"a, b", 3},             //
 		{"a    b", 5},           // indentation counts
 		{"a\nb", 3},             //
