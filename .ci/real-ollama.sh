@@ -20,6 +20,7 @@ mkdir -p "$dir" && dir=$(cd "$dir" && pwd)
 say() { echo "real-ollama: $*" >&2; }
 die() { say "$*"; exit 1; }
 
+packages() { (cd "$dir/deb" && apt-get download -qq nlohmann-json3-dev libstb-dev >&2); }
 
 # headers makes DIR/include hold what Ollama's C++ includes but its Go module leaves out.
 headers() {
@@ -32,7 +33,7 @@ headers() {
   if [ -f /usr/include/nlohmann/json.hpp ] && [ -d /usr/include/stb ]; then return; fi
   if [ -f "$dir/deb/usr/include/nlohmann/json.hpp" ] && [ -d "$dir/deb/usr/include/stb" ]; then return; fi
   command -v apt-get >/dev/null || die "nlohmann/json.hpp and stb/ are missing: install their development packages"
-  (cd "$dir/deb" && apt-get download -qq nlohmann-json3-dev libstb-dev >&2) ||
+  packages || { [ "$(id -u)" = 0 ] && apt-get update -qq >&2 && packages; } ||
     die "apt-get could not download nlohmann-json3-dev and libstb-dev: run apt-get update, or install them"
   for p in "$dir"/deb/*.deb; do dpkg-deb -x "$p" "$dir/deb"; done
 }

@@ -26,6 +26,9 @@ func (k Key) String() string {
 // GoString is String, for %#v.
 func (k Key) GoString() string { return k.String() }
 
+// MarshalText is String, for JSON, YAML and logs. It cannot be read back.
+func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
 func (k Key) reveal() string {
 	if k.secret == nil {
 		return ""

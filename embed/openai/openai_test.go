@@ -131,7 +131,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	opts := openai.Options{Key: openai.NewKey(secret), Tries: 1}
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	texts := map[string]string{"json": must(json.Marshal(opts.Key))}
+	texts := map[string]string{"json": must(json.Marshal(map[string]any{"key": opts.Key, "keys": []*openai.Key{&opts.Key}}))}
 	for _, code := range []int{400, 401, 403, 429, 500} {
 		opts.BaseURL, _, _ = serve(t, code, echo)
 		_, err := open(t, opts).Embed(t.Context(), embed.Document, []string{"a"})
