@@ -36,6 +36,20 @@ type openAIMessage struct {
 	ToolCalls    []openAIToolCall `json:"tool_calls"`
 	FunctionCall *openAIFunction  `json:"function_call"`
 	ToolCallID   string           `json:"tool_call_id"`
+
+	// What programs add to a message.
+	SessionID      json.RawMessage `json:"session_id"`
+	SessionIDToo   json.RawMessage `json:"sessionId"`
+	ConversationID json.RawMessage `json:"conversation_id"`
+	ThreadID       json.RawMessage `json:"thread_id"`
+	Session        json.RawMessage `json:"session"`
+	Timestamp      json.RawMessage `json:"timestamp"`
+	CreatedAt      json.RawMessage `json:"created_at"`
+	CreatedAtToo   json.RawMessage `json:"createdAt"`
+	Time           json.RawMessage `json:"time"`
+	Date           json.RawMessage `json:"date"`
+	TS             json.RawMessage `json:"ts"`
+	Created        json.RawMessage `json:"created"`
 }
 
 type openAIToolCall struct {
@@ -48,24 +62,17 @@ type openAIFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// openAIExtras are what programs add to a message.
-type openAIExtras map[string]json.RawMessage
-
 func (openAI) parse(c *conversation, r record) string {
 	var in openAIMessage
-	var extras openAIExtras
-	if json.Unmarshal(r.json, &extras) != nil {
-		return notJSON
-	}
 	if json.Unmarshal(r.json, &in) != nil {
-		return "not a message"
+		return unreadable(r.json)
 	}
-	if session := extras.session(); session != "" {
+	if session := in.session(); session != "" {
 		c.session = session
 	}
 	held := parseContent(in.Content)
 	out := message{
-		role: in.Role, time: extras.time(),
+		role: in.Role, time: in.time(),
 		text: held.text(), calls: append(held.calls, in.calls()...), results: held.results,
 	}
 	switch in.Role {
@@ -103,18 +110,18 @@ func (m openAIMessage) calls() []call {
 // functionID stands for the ID that the old function calls do not have: they are answered by name.
 func functionID(name string) string { return "function " + name }
 
-func (e openAIExtras) session() string {
-	for _, key := range []string{"session_id", "sessionId", "conversation_id", "thread_id", "session"} {
-		if id := jsonText(e[key]); id != "" {
+func (m openAIMessage) session() string {
+	for _, id := range []json.RawMessage{m.SessionID, m.SessionIDToo, m.ConversationID, m.ThreadID, m.Session} {
+		if id := jsonText(id); id != "" {
 			return id
 		}
 	}
 	return ""
 }
 
-func (e openAIExtras) time() (at time.Time) {
-	for _, key := range []string{"timestamp", "created_at", "createdAt", "time", "date", "ts", "created"} {
-		if at = parseTime(e[key]); !at.IsZero() {
+func (m openAIMessage) time() (at time.Time) {
+	for _, value := range []json.RawMessage{m.Timestamp, m.CreatedAt, m.CreatedAtToo, m.Time, m.Date, m.TS, m.Created} {
+		if at = parseTime(value); !at.IsZero() {
 			break
 		}
 	}

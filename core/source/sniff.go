@@ -62,15 +62,8 @@ func readHead(path string) ([]byte, error) {
 
 // sniff returns the format of a log that begins with head and, if wanted, where its session ran.
 func sniff(head []byte, document, wantCwd bool) (name, cwd string) {
-	if !bytes.Contains(head, []byte(`"type"`)) && !bytes.Contains(head, []byte(`"role"`)) {
-		return "", ""
-	}
 	if document {
-		f := peek(head)
-		if !f.holdMessages() {
-			return "", ""
-		}
-		return recognise(f), f["cwd"]
+		return sniffDocument(head)
 	}
 	for line := range bytes.Lines(head) {
 		f := peek(line)
@@ -82,6 +75,19 @@ func sniff(head []byte, document, wantCwd bool) (name, cwd string) {
 		}
 	}
 	return name, environmentCwd(head)
+}
+
+// sniffDocument is sniff for a JSON document. Projects have many that are no conversations, so it
+// looks for a word before it parses.
+func sniffDocument(head []byte) (name, cwd string) {
+	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
+		return "", ""
+	}
+	f := peek(head)
+	if !f.holdMessages() {
+		return "", ""
+	}
+	return recognise(f), f["cwd"]
 }
 
 func recognise(f fields) string {

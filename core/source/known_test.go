@@ -1,0 +1,102 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestKnown(t *testing.T) {
+	home := tree(t, nil)
+	workspace := filepath.Join(home, "code", "My.shop_2")
+	write(t, filepath.Join(workspace, "README.md"), "")
+	sum := sha256.Sum256([]byte(workspace))
+	in := func(path, text string) { write(t, filepath.Join(home, filepath.FromSlash(path)), text) }
+
+	claude := notAlphanumeric.ReplaceAllString(workspace, "-")
+	claudeLine := `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}` + "\n"
+	in(".claude/projects/"+claude+"/a.jsonl", claudeLine)
+	in(".claude/projects/"+claude+"-other/b.jsonl", claudeLine)
+
+	geminiLine := `{"sessionId":"s","projectHash":"h"}` + "\n"
+	in(".gemini/tmp/"+hex.EncodeToString(sum[:])+"/chats/session-1.json", `{"sessionId":"s","projectHash":"h","messages":[{"type":"user","content":"hi"}]}`)
+	in(".gemini/tmp/my-shop-2/.project_root", workspace+"\n")
+	in(".gemini/tmp/my-shop-2/chats/session-2.jsonl", geminiLine)
+	in(".gemini/tmp/shop-registered/chats/session-3.jsonl", geminiLine)
+	in(".gemini/tmp/foreign/.project_root", filepath.Join(home, "code"))
+	in(".gemini/tmp/foreign/chats/session-4.jsonl", geminiLine)
+	in(".gemini/projects.json", fmt.Sprintf(`{"projects":{%q:"shop-registered"}}`, workspace))
+
+	codexMeta := func(cwd string) string {
+		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":%q}}`+"\n", cwd)
+	}
+	in(".codex/sessions/2026/01/01/rollout-1.jsonl", codexMeta(workspace))
+	in(".codex/sessions/2026/01/01/rollout-2.jsonl", codexMeta(filepath.Join(workspace, "sub")))
+	in(".codex/sessions/2026/01/02/rollout-3.jsonl", codexMeta(workspace+"-other"))
+	in(".codex/sessions/2025/01/02/rollout-4.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n"+
+		fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n<cwd>%s</cwd>\n"}]}`+"\n", workspace))
+	in(".codex/sessions/2025/01/02/rollout-5.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n")
+	in(".codex/history.jsonl", `{"session_id":"x","ts":1,"text":"hi"}`+"\n")
+
+	dashed := "--" + strings.ReplaceAll(filepath.ToSlash(workspace)[1:], "/", "-") + "--"
+	in(".ai/sessions/"+dashed+"/s1/messages.jsonl", `{"type":"session","id":"messages","version":1,"cwd":"x"}`+"\n"+
+		`{"type":"message","id":"1","message":{"role":"user","content":"hi"}}`+"\n")
+	in(".ai/sessions/"+dashed+"/s1/working-memory/overview.md", "# Working Memory\n")
+	in(".ai/sessions/"+dashed+"/s1/working-memory/detail/auth.md", "# Auth\n")
+	in(".pi/agent/sessions/"+dashed+"/x.jsonl", `{"type":"session","id":"s","version":3,"cwd":"x"}`+"\n")
+
+	var got, names []string
+	for _, source := range Known(workspace, home) {
+		names = append(names, source.Name())
+		found, err := source.List(t.Context())
+		if err != nil {
+			t.Errorf("List of %s: %v", source.Name(), err)
+		}
+		got = append(got, paths(found)...)
+	}
+	slices.Sort(got)
+	want := []string{
+		"~/.ai/sessions/" + dashed + "/s1/messages.jsonl",
+		"~/.ai/sessions/" + dashed + "/s1/working-memory/detail/auth.md",
+		"~/.ai/sessions/" + dashed + "/s1/working-memory/overview.md",
+		"~/.claude/projects/" + claude + "/a.jsonl",
+		"~/.codex/sessions/2025/01/02/rollout-4.jsonl",
+		"~/.codex/sessions/2026/01/01/rollout-1.jsonl",
+		"~/.codex/sessions/2026/01/01/rollout-2.jsonl",
+		"~/.gemini/tmp/" + hex.EncodeToString(sum[:]) + "/chats/session-1.json",
+		"~/.gemini/tmp/my-shop-2/chats/session-2.jsonl",
+		"~/.gemini/tmp/shop-registered/chats/session-3.jsonl",
+		"~/.pi/agent/sessions/" + dashed + "/x.jsonl",
+	}
+	slices.Sort(want)
+	sameStrings(t, "documents", got, want)
+	if unique := distinct(names); len(unique) != len(names) {
+		t.Errorf("names of the sources = %q, want each once", names)
+	}
+}
+
+// The session of a messages.jsonl is the folder it lies in.
+func TestSessionOfMessages(t *testing.T) {
+	dir := tree(t, map[string]string{"s1/messages.jsonl": `{"type":"session","id":"messages","version":1,"cwd":"x"}` + "\n" +
+		`{"type":"message","id":"1","message":{"role":"user","content":"hi"}}` + "\n"})
+	f := NewFolder(FolderOptions{Path: dir})
+	content, err := f.Read(t.Context(), list(t, f).Documents[0], Position{})
+	if err != nil || len(content.Turns) != 1 || content.Turns[0].Session != "s1" {
+		t.Errorf("Read = %+v, %v, want one turn of session s1", content.Turns, err)
+	}
+}
+
+func TestKnownOfNothing(t *testing.T) {
+	if got := Known("", "/home/a"); got != nil {
+		t.Errorf("Known without a workspace = %v, want none", got)
+	}
+	for _, source := range Known(filepath.Join(t.TempDir(), "ws"), t.TempDir()) {
+		if found, err := source.List(t.Context()); err != nil || len(found.Documents)+len(found.Skipped) > 0 {
+			t.Errorf("List of %s = %+v, %v, want nothing", source.Name(), found, err)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package source
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Files that would fill the memory are named, not opened.
+func TestHugeFiles(t *testing.T) {
+	dir := tree(t, map[string]string{"small.md": "# small\n", "chat.jsonl": chatLine, "chat.json": "[" + chatLine + "]"})
+	for name, size := range map[string]int64{"huge.md": 200 << 20, "chat.jsonl": 300 << 20, "chat.json": 65 << 20} {
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE, 0o644)
+		require.NoError(t, err)
+		if strings.HasPrefix(name, "chat") { // no hole where the format is told
+			_, err = file.Seek(0, io.SeekEnd)
+			require.NoError(t, err)
+			_, err = file.WriteString(strings.Repeat(" ", headBytes))
+			require.NoError(t, err)
+		}
+		require.NoError(t, file.Truncate(size)) // sparse
+		require.NoError(t, file.Close())
+	}
+	found := list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))
+	sameStrings(t, "documents", paths(found), []string{"small.md"})
+	sameStrings(t, "skipped", skips(found), []string{
+		"chat.json: 65 MB, larger than the limit of 64 MB",
+		"chat.jsonl: 300 MB, larger than the limit of 256 MB",
+		"huge.md: 200 MB, larger than the limit of 32 MB",
+	})
+}
+
+// A folder that is too deep for the system is passed over, one that is only deep is not.
+func TestDeepFolders(t *testing.T) {
+	dir := tree(t, map[string]string{"a.md": "", strings.Repeat("d/", 400) + "b.md": ""})
+	inside, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer inside.Close()
+	require.NoError(t, inside.MkdirAll(strings.Repeat(strings.Repeat("x", 200)+"/", 25), 0o755))
+	found := list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))
+	sameStrings(t, "documents", paths(found), []string{"a.md", strings.Repeat("d/", 400) + "b.md"})
+	if len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Reason, "folder cannot be read: ") {
+		t.Errorf("Skipped = %.300v, want the folder that cannot be read", found.Skipped)
+	}
+}
+
+// A log that has not changed is not opened again; one that has, is.
+func TestListRemembersFormats(t *testing.T) {
+	dir := tree(t, map[string]string{"a.jsonl": chatLine, "b.jsonl": `{"a":1}` + "\n"})
+	f := NewFolder(FolderOptions{Path: dir, Workspace: dir})
+	list(t, f)
+	facts := f.known[filepath.Join(dir, "a.jsonl")]
+	facts.format = "remembered"
+	f.known[filepath.Join(dir, "a.jsonl")] = facts
+	if got := list(t, f).Documents[0].Format; got != "remembered" {
+		t.Errorf("format of an unchanged log = %q, want the remembered one", got)
+	}
+	write(t, filepath.Join(dir, "a.jsonl"), chatLine+chatLine)
+	write(t, filepath.Join(dir, "b.jsonl"), chatLine)
+	found := list(t, f)
+	if got := found.Documents[0].Format; got != "openai" {
+		t.Errorf("format of a changed log = %q, want openai", got)
+	}
+	sameStrings(t, "documents", paths(found), []string{"a.jsonl", "b.jsonl"})
+	require.NoError(t, os.Remove(filepath.Join(dir, "b.jsonl")))
+	list(t, f)
+	if len(f.known) != 1 {
+		t.Errorf("%d files are remembered, want only the one that is left", len(f.known))
+	}
+}
+
+// A folder may be listed and read from many places at once.
+func TestConcurrentUse(t *testing.T) {
+	files := map[string]string{}
+	for i := range 20 {
+		files[fmt.Sprintf("%d.md", i)] = "# x\x00"
+		files[fmt.Sprintf("%d.jsonl", i)] = chatLine
+	}
+	dir := tree(t, files)
+	f := NewFolder(FolderOptions{Path: dir, Workspace: dir})
+	done := make(chan error, 8)
+	for range cap(done) {
+		go func() {
+			found, err := f.List(t.Context())
+			for _, doc := range found.Documents {
+				f.Read(t.Context(), doc, Position{})
+			}
+			done <- err
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Errorf("List: %v", err)
+		}
+	}
+}
