@@ -56,6 +56,7 @@ type FolderOptions struct {
 type Folder struct {
 	options FolderOptions
 	places  places
+	ranIn   []string // spellings of options.SessionsIn
 	include patterns
 	exclude patterns
 	shown   map[string]bool // hidden folders that an Include pattern names
@@ -72,12 +73,10 @@ func NewFolder(options FolderOptions) *Folder {
 	options.MaxMarkdown = cmp.Or(options.MaxMarkdown, defaultMaxMarkdown)
 	options.MaxLog = cmp.Or(options.MaxLog, defaultMaxLog)
 	options.Path = absolute(options.Path)
-	if options.SessionsIn != "" {
-		options.SessionsIn = absolute(options.SessionsIn)
-	}
 	return &Folder{
 		options: options,
 		places:  newPlaces(options.Workspace, options.Home),
+		ranIn:   spellings(options.SessionsIn),
 		include: compilePatterns(options.Include),
 		exclude: compilePatterns(options.Exclude),
 		shown:   hiddenNames(options.Include),
@@ -158,26 +157,30 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 // Read returns the content of a document of this folder's last List. A log is read up to its last
 // whole line.
 func (f *Folder) Read(ctx context.Context, doc Document, from Position) (Content, error) {
+	content, err := f.read(ctx, doc, from)
+	if err != nil {
+		return Content{}, fmt.Errorf("read %s: %w", doc.Path, err)
+	}
+	return content, nil
+}
+
+func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content, error) {
 	file, info, err := f.open(doc)
 	if err != nil {
 		return Content{}, err
 	}
 	defer file.Close()
-	if doc.Kind == KindMarkdown {
-		text, err := readMarkdown(ctx, file, info.Size(), f.options.MaxMarkdown)
-		if errors.Is(err, errBinary) {
-			f.remember(doc.File, fileFacts{size: info.Size(), modTime: info.ModTime(), reason: err.Error()})
-		}
-		if err != nil {
-			return Content{}, fmt.Errorf("%s: %w", doc.Path, err)
-		}
-		return Content{Markdown: text, From: 1}, nil
+	if doc.Kind == KindConversation {
+		return readConversation(ctx, file, info.Size(), doc, from)
 	}
-	content, err := readConversation(ctx, file, info.Size(), doc, from)
+	text, err := readMarkdown(ctx, file, info.Size(), f.options.MaxMarkdown)
+	if errors.Is(err, errBinary) { // the next List need not offer it
+		f.remember(doc.File, fileFacts{size: info.Size(), modTime: info.ModTime(), reason: err.Error()})
+	}
 	if err != nil {
-		return Content{}, fmt.Errorf("%s: %w", doc.Path, err)
+		return Content{}, err
 	}
-	return content, nil
+	return Content{Markdown: text, From: 1}, nil
 }
 
 func (f *Folder) remember(path string, facts fileFacts) {
@@ -187,7 +190,8 @@ func (f *Folder) remember(path string, facts fileFacts) {
 }
 
 // open opens a document for reading, wherever the folder lies by now. The folder may have changed
-// since List: os.Root keeps a link that was put in the file's place from leading out of it.
+// since List: what has become a link is refused, and os.Root keeps one that appears just now from
+// leading out of the folder.
 func (f *Folder) open(doc Document) (*os.File, fs.FileInfo, error) {
 	at, err := f.locate()
 	if err != nil {
@@ -199,12 +203,18 @@ func (f *Folder) open(doc Document) (*os.File, fs.FileInfo, error) {
 	} else if name, err = filepath.Rel(at.path, doc.File); err != nil || !filepath.IsLocal(name) {
 		return nil, nil, fmt.Errorf("%s is not inside %s", doc.File, at.path)
 	}
-	if reason := DenyReason(filepath.Join(dir, name)); reason != "" {
-		return nil, nil, fmt.Errorf("%s is never read: %s", doc.Path, reason)
+	path := filepath.Join(dir, name)
+	if reason := DenyReason(path); reason != "" {
+		return nil, nil, fmt.Errorf("never opened: %s", reason)
+	}
+	if real, err := filepath.EvalSymlinks(path); err != nil {
+		return nil, nil, err
+	} else if real != path {
+		return nil, nil, errors.New("a symbolic link has taken its place")
 	}
 	inside, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s cannot be read: %w", doc.Path, err)
+		return nil, nil, err
 	}
 	defer inside.Close()
 	return openRegular(inside, name)

@@ -201,6 +201,14 @@ func TestPathNamesDocuments(t *testing.T) {
 	}
 }
 
+func TestNamesThatAreNoText(t *testing.T) {
+	for in, want := range map[string]string{"a\xffb\xc3.md": `a\xffb\xc3.md`, "ä\ufffd.md": "ä\ufffd.md", "plain.md": "plain.md"} {
+		if got := newPlaces("", "").display(in); got != want {
+			t.Errorf("display(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
 func TestListErrors(t *testing.T) {
 	dir := tree(t, map[string]string{"file.md": "", "id_rsa.md": "", ".ssh/notes.md": ""})
 	unreadable := NewFolder(FolderOptions{Path: dir})
@@ -292,7 +300,7 @@ func TestReadRefuses(t *testing.T) {
 		doc        Document
 	}{
 		{"a file that is gone", "no such file", docs[0]},
-		{"a link out of the folder", "escapes", docs[1]},
+		{"what has become a link", "symbolic link", docs[1]},
 		{"a file that has grown too large", "11 bytes, larger than the limit of 10 bytes", docs[2]},
 		{"a document of another folder", "is not inside", outside},
 	} {

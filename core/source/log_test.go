@@ -57,7 +57,7 @@ func TestGrowingLog(t *testing.T) {
 			whole, err := os.ReadFile(filepath.Join("testdata", name))
 			require.NoError(t, err)
 			random := rand.New(rand.NewPCG(1, 2))
-			for run := range 60 {
+			for run := range 40 {
 				text := whole
 				if run%2 == 1 {
 					text = shuffled(random, whole)

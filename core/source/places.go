@@ -1,8 +1,10 @@
 package source
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 )
 
 // places are the folders that documents are named after.
@@ -26,8 +28,26 @@ func spellings(folder string) []string {
 	return all
 }
 
-// display returns the name of a file by the rule of Document.Path.
-func (p places) display(path string) string {
+// display returns the name of a file by the rule of Document.Path. Bytes that are no UTF-8 are written
+// as \xNN, since names are stored and shown as text.
+func (p places) display(path string) string { return validUTF8(p.relative(path)) }
+
+func validUTF8(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	var valid strings.Builder
+	for i, r := range name {
+		if r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd") {
+			fmt.Fprintf(&valid, `\x%02x`, name[i])
+		} else {
+			valid.WriteRune(r)
+		}
+	}
+	return valid.String()
+}
+
+func (p places) relative(path string) string {
 	for _, folder := range p.workspace {
 		if rel, ok := within(folder, path); ok {
 			return filepath.ToSlash(rel)

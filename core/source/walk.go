@@ -69,9 +69,6 @@ func (w *walker) top() error {
 
 // dir walks a folder below the root. prefix is its path relative to the root with a slash at its end.
 func (w *walker) dir(prefix string, above *ignoring) {
-	if w.ctx.Err() != nil {
-		return
-	}
 	path := w.path(prefix)
 	entries, err := w.folder.readDir(path)
 	if err != nil {
@@ -93,6 +90,9 @@ func (w *walker) entries(prefix string, entries []fs.DirEntry, above *ignoring) 
 		}
 	}
 	for _, entry := range entries {
+		if w.ctx.Err() != nil {
+			return
+		}
 		w.entry(prefix+entry.Name(), entry, above)
 	}
 }
@@ -226,23 +226,22 @@ func (w *walker) log(path string, info fs.FileInfo) {
 		w.facts[path] = facts
 	}
 	switch {
+	case facts.cwd != "" && !w.folder.ranHere(facts.cwd): // whatever else is wrong with it
 	case facts.reason != "":
 		w.skip(path, facts.reason)
-	case facts.format == "":
-	case w.folder.options.SessionsIn != "" && !ranIn(w.folder.options.SessionsIn, facts.cwd):
+	case facts.format == "" || !w.folder.ranHere(facts.cwd):
 	default:
 		w.add(path, info, KindConversation, facts.format)
 	}
 }
 
-// ranIn tells whether a session's working directory is folder or below.
-func ranIn(folder, cwd string) bool {
-	if cwd == "" {
-		return false
+// ranHere tells whether a session with this working directory is wanted.
+func (f *Folder) ranHere(cwd string) bool {
+	if f.ranIn == nil {
+		return true
 	}
-	cwd = filepath.Clean(cwd)
-	for _, spelling := range spellings(folder) {
-		if _, ok := within(spelling, cwd); ok {
+	for _, folder := range f.ranIn {
+		if _, ok := within(folder, filepath.Clean(cwd)); ok {
 			return true
 		}
 	}
