@@ -45,6 +45,9 @@ func compilePattern(line string) (pattern, bool) {
 	p.anchored = strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	p.glob = strings.NewReplacer(`\{`, `\{`, `\}`, `\}`, "{", `\{`, "}", `\}`).Replace(line)
+	if strings.HasSuffix(p.glob, "/**") {
+		p.glob += "/*" // what is inside, not the folder itself
+	}
 	if p.glob == "" || !doublestar.ValidatePattern(p.glob) {
 		return pattern{}, false
 	}
