@@ -142,6 +142,12 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	_, err := open(t, opts).Embed(t.Context(), embed.Document, []string{"a"})
 	require.Error(t, err)
 	texts["page"] = err.Error()
+	for _, code := range []int{401, 403} { // hosted endpoints show a part of a wrong key
+		opts.BaseURL, _, _ = serve(t, code, `{"error": {"message": "Incorrect API key provided: `+secret[:12]+`******"}}`)
+		_, err := open(t, opts).Embed(t.Context(), embed.Document, []string{"a"})
+		require.Error(t, err)
+		texts[fmt.Sprint("part in error ", code)] = err.Error()
+	}
 	e := open(t, opts)
 	nested := struct {
 		opts openai.Options
