@@ -1,0 +1,189 @@
+package chunker
+
+import (
+	"strconv"
+	"strings"
+)
+
+// neighbourSize is the size to which the turns before and after a chunk are cut.
+const neighbourSize = 60
+
+// Conversation cuts a log into its turns. name is how the log is known; it enters the IDs.
+//
+// A turn is one chunk if it fits Max; a longer one is cut like Markdown, each piece with the lines
+// of the whole turn. What tools were asked and what they answered is reduced to what one would
+// search for. A turn without text and tools has no chunk. Before and After are the nearest turns of
+// the same session that have text: of the one before its end, of the one after its start.
+//
+// Its result is the caller's. It is safe for concurrent use.
+func Conversation(name string, turns []Turn, o Options) []Chunk {
+	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
+	said := make([]saying, len(turns))
+	for i, t := range turns {
+		said[i] = c.reduce(t)
+	}
+	before, after := neighbours(turns, said)
+	for i, t := range turns {
+		from := len(c.chunks)
+		c.turn(t, said[i])
+		for j := from; j < len(c.chunks); j++ {
+			if k := before[i]; k >= 0 {
+				c.chunks[j].Before = c.endOf(speakerOf(turns[k]), said[k])
+			}
+			if k := after[i]; k >= 0 {
+				c.chunks[j].After = c.startOf(speakerOf(turns[k]), said[k])
+			}
+		}
+	}
+	return c.chunks
+}
+
+// conversation is one call of Conversation.
+type conversation struct {
+	limits
+	name   string
+	chunks []Chunk
+	seen   ordinals
+}
+
+// A saying is what a turn says: its text, and each use of a tool in a few words.
+type saying struct {
+	text  string
+	tools []string
+}
+
+func (s saying) empty() bool { return s.text == "" && len(s.tools) == 0 }
+
+// all is the whole of it, and where its blocks are.
+func (s saying) all() (string, []block) {
+	blocks := []block{}
+	eachBlock(s.text, 0, func(b block) { blocks = append(blocks, b) })
+	text := s.text
+	for i, tool := range s.tools {
+		switch {
+		case text == "":
+		case i == 0:
+			text += "\n\n"
+		default:
+			text += "\n"
+		}
+		blocks = append(blocks, block{span: span{len(text), len(text) + len(tool)}, kind: lines})
+		text += tool
+	}
+	return text, blocks
+}
+
+func (c *conversation) reduce(t Turn) saying {
+	text := strings.Trim(cleanString(t.Text), blanks)
+	tools := t.Tools
+	if t.Role == "tool" && len(tools) == 0 && text != "" {
+		text, tools = "", []ToolUse{{Output: text}}
+	}
+	s := saying{text: text}
+	for _, use := range tools {
+		s.tools = append(s.tools, c.toolUse(use))
+	}
+	return s
+}
+
+func speakerOf(t Turn) string {
+	speaker := t.Speaker
+	if isBlank(speaker) {
+		speaker = t.Role
+	}
+	return strings.Join(strings.Fields(cleanString(speaker)), " ")
+}
+
+// turn makes the chunks of a turn.
+func (c *conversation) turn(t Turn, said saying) {
+	if said.empty() {
+		return
+	}
+	text, blocks := said.all()
+	speaker := c.shorten(speakerOf(t), c.max/6)
+	about := newSection(c.limits, nil, speaker, t.Time)
+	number := 0
+	p := newPacker(c.limits, text, func(p piece) {
+		number++
+		c.chunk(t, p, p.of(text), number)
+	})
+	s := splitter{c.limits, text, about, p.add}
+	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
+		p.emit(whole)
+		return
+	}
+	for _, b := range blocks {
+		s.block(b)
+	}
+	p.finish()
+}
+
+func (c *conversation) chunk(t Turn, p piece, text string, number int) {
+	chunk := Chunk{
+		Text: text, StartLine: t.Line, EndLine: t.EndLine,
+		Speaker: p.section.speaker, Session: t.Session, Time: t.Time,
+		Tokens: c.count(text),
+	}
+	embedded := p.section.embed("", text)
+	place := strconv.Itoa(t.Line) + "." + strconv.Itoa(number)
+	if n := c.seen.next(place, embedded); n > 1 {
+		place += "." + strconv.Itoa(n) // several turns on one line
+	}
+	chunk.identify(c.name, place, embedded)
+	c.chunks = append(c.chunks, chunk)
+}
+
+// neighbours returns, for each turn, the nearest ones before and after it in its session that say
+// something, -1 where there is none.
+func neighbours(turns []Turn, said []saying) (before, after []int) {
+	before, after = make([]int, len(turns)), make([]int, len(turns))
+	last := map[string]int{}
+	for i, t := range turns {
+		before[i], after[i] = -1, -1
+		if said[i].empty() {
+			continue
+		}
+		if k, ok := last[t.Session]; ok {
+			before[i], after[k] = k, i
+		}
+		last[t.Session] = i
+	}
+	return before, after
+}
+
+// look is how many bytes of a neighbour are looked at.
+const look = 2 * neighbourSize * bytesPerToken
+
+func (s saying) neighbour() string {
+	if s.text != "" {
+		return s.text
+	}
+	return strings.Join(s.tools, "; ")
+}
+
+// startOf is the beginning of what a neighbour says, on one line.
+func (c *conversation) startOf(speaker string, s saying) string {
+	text := s.neighbour()
+	text = text[:characterBorder(text, min(len(text), look))]
+	return c.shorten(speaker+": "+oneLine(text), neighbourSize)
+}
+
+// endOf is the end of what a neighbour says, on one line: what the next turn answers stands there.
+func (c *conversation) endOf(speaker string, s saying) string {
+	text := s.neighbour()
+	if len(text) > look {
+		text = text[characterBorder(text, len(text)-look):]
+	}
+	line := oneLine(text)
+	if whole := speaker + ": " + line; c.size(whole) <= neighbourSize && len(text) == len(s.neighbour()) {
+		return whole
+	}
+	room := neighbourSize - c.size(speaker+": …")
+	at := len(line)
+	for next := wordBefore(line, 0, at); next >= 0 && c.size(line[next:]) <= room; next = wordBefore(line, 0, at) {
+		at = next
+	}
+	return speaker + ": …" + line[at:]
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,173 @@
+package chunker
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v3"
+)
+
+const (
+	largestFrontmatter = 64 << 10 // bytes
+	largestMeta        = 10_000   // values, aliases followed
+)
+
+// frontmatter reads the frontmatter of text into d and returns where what comes after it begins.
+func (d *Document) frontmatter(text string) int {
+	mark, _, _ := strings.Cut(text[:min(len(text), 16)], "\n")
+	mark = strings.TrimRight(mark, " \t")
+	if mark != "---" && mark != "+++" {
+		return 0
+	}
+	from := windowEnd(text, 0)
+	end, after := frontmatterEnd(text, from, mark)
+	if end < 0 {
+		return 0 // a thematic break, or a list that says "+++"
+	}
+	meta, line, err := parseMeta(mark, text[from:end])
+	if err != nil {
+		d.warn(line+1, "frontmatter is taken as text: %v", err)
+		return 0
+	}
+	d.Meta, d.Title = meta, titleOf(meta)
+	return after
+}
+
+// frontmatterEnd returns where the frontmatter ends and what comes after it begins; -1 if no line
+// ends it.
+func frontmatterEnd(text string, from int, mark string) (end, after int) {
+	for at := from; at < len(text); {
+		next := windowEnd(text, at)
+		line := strings.TrimRight(text[at:next], " \t\n")
+		if line == mark || mark == "---" && line == "..." {
+			return at, next
+		}
+		at = next
+	}
+	return -1, -1
+}
+
+func titleOf(meta map[string]any) string {
+	for _, key := range [...]string{"title", "name"} {
+		if s, ok := meta[key].(string); ok && !isBlank(s) {
+			return strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return ""
+}
+
+// parseMeta returns what the frontmatter says, or the line (from 1, in it) where it is broken.
+func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
+	if len(text) > largestFrontmatter {
+		return nil, 0, fmt.Errorf("it has %d bytes, want at most %d", len(text), largestFrontmatter)
+	}
+	if mark == "+++" {
+		return parseTOML(text)
+	}
+	return parseYAML(text)
+}
+
+func parseTOML(text string) (map[string]any, int, error) {
+	meta := map[string]any{}
+	err := toml.Unmarshal([]byte(text), &meta)
+	if err == nil {
+		return meta, 0, nil
+	}
+	var at *toml.DecodeError
+	if errors.As(err, &at) {
+		line, _ := at.Position()
+		return nil, line, err
+	}
+	return nil, 0, err
+}
+
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+
+func parseYAML(text string) (map[string]any, int, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
+		return nil, lineOf(err), withoutLine(err)
+	}
+	if root.Kind == 0 || len(root.Content) == 0 {
+		return map[string]any{}, 0, nil // empty, or comments only
+	}
+	content := root.Content[0]
+	if content.Kind != yaml.MappingNode {
+		return nil, content.Line, errors.New("it is no mapping of keys to values")
+	}
+	if valuesIn(content, map[*yaml.Node]int{}) > largestMeta {
+		return nil, content.Line, fmt.Errorf("it has more than %d values, aliases followed", largestMeta)
+	}
+	var meta map[string]any
+	if err := content.Decode(&meta); err != nil {
+		return nil, lineOf(err), withoutLine(err)
+	}
+	return plain(meta).(map[string]any), 0, nil
+}
+
+func lineOf(err error) int {
+	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+		line, _ := strconv.Atoi(m[1])
+		return line
+	}
+	return 0
+}
+
+// withoutLine is err without the line number, which counts from another start than ours.
+func withoutLine(err error) error {
+	return errors.New(strings.TrimPrefix(yamlLine.ReplaceAllString(err.Error(), ""), "yaml: "))
+}
+
+// valuesIn counts the values that decoding a node would make, up to a little over largestMeta. done
+// holds the counts of anchors; one that is being counted, and so holds itself, counts as too many.
+func valuesIn(n *yaml.Node, done map[*yaml.Node]int) int {
+	if n.Kind == yaml.AliasNode {
+		count, ok := done[n.Alias]
+		if !ok {
+			done[n.Alias] = largestMeta + 1
+			count = valuesIn(n.Alias, done)
+			done[n.Alias] = count
+		}
+		return count
+	}
+	if n.Anchor != "" {
+		if _, ok := done[n]; !ok {
+			done[n] = largestMeta + 1
+		}
+	}
+	count := 1
+	for _, c := range n.Content {
+		if count += valuesIn(c, done); count > largestMeta {
+			break
+		}
+	}
+	if n.Anchor != "" {
+		done[n] = count
+	}
+	return count
+}
+
+// plain makes every key a string, as JSON wants it.
+func plain(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for k, e := range v {
+			v[k] = plain(e)
+		}
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for k, e := range v {
+			out[fmt.Sprint(k)] = plain(e)
+		}
+		return out
+	case []any:
+		for i, e := range v {
+			v[i] = plain(e)
+		}
+	}
+	return value
+}

@@ -1,0 +1,101 @@
+package chunker
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// longestHeading is how many bytes of a heading enter paths; its line is text in any case.
+const longestHeading = 1000
+
+var (
+	inlineParser = goldmark.New(
+		goldmark.WithExtensions(extension.Strikethrough),
+		goldmark.WithParserOptions(parser.WithAttribute()),
+	).Parser()
+	// Where a link's target is defined does not matter here, so nobody looks for it.
+	linkByReference = regexp.MustCompile(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
+)
+
+// headingText is a heading without its markup, on one line.
+func headingText(raw []byte) string {
+	if len(raw) > longestHeading {
+		raw = raw[:longestHeading]
+	}
+	line := strings.ToValidUTF8(strings.Join(strings.Fields(string(raw)), " "), "")
+	if !strings.ContainsAny(line, "\\`*_[]<>&!{}~") {
+		return line
+	}
+	line = linkByReference.ReplaceAllString(line, "$1")
+	src := []byte("# " + line)
+	var out strings.Builder
+	writeInline(&out, inlineParser.Parse(text.NewReader(src)), src)
+	return strings.Join(strings.Fields(out.String()), " ")
+}
+
+// writeInline writes what a reader sees of the nodes inside parent.
+func writeInline(out *strings.Builder, parent ast.Node, src []byte) {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		switch n := n.(type) {
+		case *ast.Text:
+			value := n.Segment.Value(src)
+			if parent.Kind() != ast.KindCodeSpan {
+				value = util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(value)))
+			}
+			out.Write(bytes.ToValidUTF8(value, nil))
+			if n.SoftLineBreak() || n.HardLineBreak() {
+				out.WriteByte(' ')
+			}
+		case *ast.String:
+			out.Write(n.Value)
+		case *ast.AutoLink:
+			out.Write(n.Label(src))
+		case *ast.RawHTML:
+		default:
+			writeInline(out, n, src)
+		}
+	}
+}
+
+// An outline is the headings above a place, outermost first.
+type outline struct {
+	levels []int
+	titles []string
+}
+
+// enter goes to a heading: those of its level and below are left.
+func (o *outline) enter(level int, title string) {
+	n := len(o.levels)
+	for n > 0 && o.levels[n-1] >= level {
+		n--
+	}
+	o.levels = append(o.levels[:n], level)
+	o.titles = append(o.titles[:n], title)
+}
+
+// path returns the headings, after the title of the document where no heading repeats it, cut so
+// that the whole has at most the given size: what is nearest to the text stays.
+func (o *outline) path(title string, l limits, limit int) []string {
+	path := slices.DeleteFunc(slices.Clone(o.titles), func(t string) bool { return t == "" })
+	if title != "" && !slices.ContainsFunc(path, func(t string) bool { return strings.EqualFold(t, title) }) {
+		path = slices.Insert(path, 0, title)
+	}
+	for i, t := range path {
+		path[i] = l.shorten(t, limit/2)
+	}
+	for len(path) > 1 && l.size(joinPath(path)) > limit {
+		path = slices.Delete(path, 0, 1)
+	}
+	return path
+}
+
+func joinPath(path []string) string { return strings.Join(path, " > ") }

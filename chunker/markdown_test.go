@@ -1,0 +1,93 @@
+package chunker_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/memcore/memcore/chunker"
+)
+
+// checkMarkdown fails if the chunks of src break a promise.
+func checkMarkdown(t *testing.T, src []byte, o chunker.Options) chunker.Document {
+	t.Helper()
+	doc := chunker.Markdown("a.md", src, o)
+	if again := chunker.Markdown("a.md", src, o); !reflect.DeepEqual(doc.Chunks, again.Chunks) {
+		t.Errorf("Markdown(%.200q) differs from one call to the next", src)
+	}
+	clean := strings.ReplaceAll(strings.TrimPrefix(string(src), "\ufeff"), "\r\n", "\n")
+	lines := strings.Split(strings.ToValidUTF8(clean, "\ufffd"), "\n")
+	checkChunks(t, doc.Chunks, len(lines), o)
+	checkLines(t, doc, lines)
+	return doc
+}
+
+func checkChunks(t *testing.T, chunks []chunker.Chunk, lines int, o chunker.Options) {
+	t.Helper()
+	ids := map[string]bool{}
+	for i, c := range chunks {
+		if c.StartLine < 1 || c.EndLine < c.StartLine || c.EndLine > lines {
+			t.Errorf("chunk %d is on lines %d to %d of %d", i, c.StartLine, c.EndLine, lines)
+		}
+		if i > 0 && (c.StartLine < chunks[i-1].StartLine || c.EndLine < chunks[i-1].EndLine) {
+			t.Errorf("chunk %d is on lines %d to %d after %d to %d", i, c.StartLine, c.EndLine, chunks[i-1].StartLine, chunks[i-1].EndLine)
+		}
+		if len(c.ID) != 32 || len(c.Hash) != 64 || strings.Trim(c.ID+c.Hash, "0123456789abcdef") != "" {
+			t.Errorf("chunk %d has ID %q and Hash %q", i, c.ID, c.Hash)
+		}
+		if ids[c.ID] {
+			t.Errorf("chunk %d has the ID of another: %s", i, c.ID)
+		}
+		ids[c.ID] = true
+		if strings.TrimSpace(c.Text) == "" {
+			t.Errorf("chunk %d is empty", i)
+		}
+		embedded := chunker.EmbeddingText(c.Headings, c.Speaker, c.Time, c.Text)
+		if n := o.Count(embedded); n > o.Max {
+			t.Errorf("chunk %d has %d tokens, want at most %d: %.300q", i, n, o.Max, embedded)
+		}
+		if n := o.Count(c.Text); n != c.Tokens {
+			t.Errorf("chunk %d says %d tokens, has %d", i, c.Tokens, n)
+		}
+	}
+}
+
+// checkLines fails if a chunk's text is not that of its lines, or a line with text is in no chunk.
+func checkLines(t *testing.T, doc chunker.Document, lines []string) {
+	t.Helper()
+	covered := make([]strings.Builder, len(lines)+1)
+	for i, c := range doc.Chunks {
+		whole := strings.Join(lines[c.StartLine-1:c.EndLine], "\n")
+		if !strings.Contains(whole, c.Text) {
+			t.Errorf("chunk %d is %.200q, lines %d to %d are %.200q", i, c.Text, c.StartLine, c.EndLine, whole)
+		}
+		for k, part := range strings.Split(c.Text, "\n") {
+			covered[c.StartLine+k].WriteString(part)
+		}
+	}
+	after := 0 // lines of frontmatter
+	if doc.Meta != nil {
+		for after = 1; strings.TrimRight(lines[after], " \t") != strings.TrimRight(lines[0], " \t") && strings.TrimRight(lines[after], " \t") != "..."; after++ {
+		}
+		after++
+	}
+	for i, line := range lines[after:] {
+		if n := i + after + 1; letters(line) > letters(covered[n].String()) {
+			t.Errorf("line %d is %.200q, chunks have %.200q of it", n, line, covered[n].String())
+		}
+	}
+}
+
+// letters is the number of characters that are no white space.
+func letters(s string) int { return len([]rune(strings.Join(strings.Fields(s), ""))) }
+
+func words(s string) int { return len(strings.Fields(s)) + len(s)/6 }
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add([]byte("# A\n\ntext\n\n## B\n- one\n- two\n\n> quote\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc f() {}\n```\n"), uint8(40))
+	f.Add([]byte("---\ntitle: x\n---\nText. More text! 你好。世界\r\n\ufeff\xff"), uint8(0))
+	f.Add([]byte("<!-- META: a -->\n\n***\n\nTitle\n===\n- [ ] a\n  - b\n    1. c\n"), uint8(200))
+	f.Fuzz(func(t *testing.T, src []byte, size uint8) {
+		checkMarkdown(t, src, chunker.Options{Target: 24 + int(size)/2, Max: 32 + int(size), Count: words})
+	})
+}

@@ -1,0 +1,297 @@
+package chunker
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// Markdown is parsed a window at a time, so that the syntax tree of a huge document is never whole
+// in memory. A window grows while a single block fills it, up to the largest.
+const (
+	firstWindow   = 128 << 10
+	largestWindow = 4 << 20
+)
+
+// blockParser knows blocks and no inline markup: lines are cut, not rendered. It leaves out link
+// reference definitions (they are text to us) and the cells of tables: a header of thousands of
+// cells makes goldmark pad every row to it.
+var blockParser = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
+
+// eachBlock calls yield with the blocks at the top level of text[from:], in order. Together they
+// hold all lines that are not blank.
+func eachBlock(text string, from int, yield func(block)) {
+	size := firstWindow
+	for from < len(text) {
+		end := windowEnd(text, from+size)
+		blocks := parseWindow(text, from, end)
+		last := len(blocks) - 1
+		switch {
+		case end == len(text) || last < 0:
+			from = end
+		case last > 0:
+			from, blocks = blocks[last].start, blocks[:last] // the last one may go on
+			size = firstWindow
+		case size < largestWindow:
+			size *= 2
+			continue
+		default:
+			blocks[0].end = max(blocks[0].end, fenceEnd(text, blocks[0].start, end))
+			from = max(end, blocks[0].end)
+		}
+		for _, b := range blocks {
+			yield(b)
+		}
+	}
+}
+
+// windowEnd is the end of the line that byte at is on, its \n included.
+func windowEnd(text string, at int) int {
+	if at >= len(text) {
+		return len(text)
+	}
+	return min(lineEnd(text, at)+1, len(text))
+}
+
+var fence = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+
+// fenceEnd returns where the code fence that starts at start, too large for any window, ends; 0 if
+// there is no fence. The search begins at from.
+func fenceEnd(text string, start, from int) int {
+	open := fence.FindStringSubmatch(text[start:lineEnd(text, start)])
+	if open == nil {
+		return 0
+	}
+	for at := from; at < len(text); at = lineEnd(text, at) + 1 {
+		line := trimEnd(text[at:lineEnd(text, at)])
+		mark := fence.FindString(line)
+		if mark == line && strings.HasPrefix(strings.TrimLeft(mark, " "), open[1]) {
+			return lineEnd(text, at)
+		}
+	}
+	return len(text)
+}
+
+// A window is a part of a document while it is parsed. Places are line numbers from 0.
+type window struct {
+	text   string // of the document
+	starts []int  // of each line in text, and the end of the last
+	copied []byte // what goldmark reads: as many lines, but bounded
+	copies []int  // start of each line in copied
+}
+
+func parseWindow(doc string, from, end int) []block {
+	w := newWindow(doc, from, end)
+	root := blockParser.Parse(text.NewReader(w.copied))
+	return w.children(root, 0, len(w.starts)-1)
+}
+
+func newWindow(doc string, from, end int) *window {
+	w := &window{text: doc, copied: make([]byte, 0, end-from)}
+	for at := from; at < end; {
+		next := min(lineEnd(doc, at)+1, end)
+		w.starts = append(w.starts, at)
+		w.copies = append(w.copies, len(w.copied))
+		w.copied = appendBounded(w.copied, doc[at:next])
+		at = next
+	}
+	w.starts = append(w.starts, end)
+	return w
+}
+
+// line is the line of a place in what goldmark has read.
+func (w *window) line(pos int) int {
+	return sort.Search(len(w.copies), func(i int) bool { return w.copies[i] > pos }) - 1
+}
+
+func (w *window) blank(line int) bool {
+	return isBlank(w.text[w.starts[line]:w.starts[line+1]])
+}
+
+// span is the lines from first to before end, without blank ones at either side.
+func (w *window) span(first, end int) span {
+	for first < end && w.blank(first) {
+		first++
+	}
+	for end > first && w.blank(end-1) {
+		end--
+	}
+	if first == end {
+		return span{}
+	}
+	return span{w.starts[first], w.starts[first] + len(trimNewline(w.text[w.starts[first]:w.starts[end]]))}
+}
+
+func trimNewline(s string) string { return strings.TrimSuffix(s, "\n") }
+
+// children are the blocks inside a node that has the lines from first to before end. A block reaches
+// to the start of the next one, so that no line is lost, whatever goldmark makes of it.
+func (w *window) children(parent ast.Node, first, end int) []block {
+	var blocks []block
+	add := func(b block) {
+		if b.span != (span{}) {
+			blocks = append(blocks, b)
+		}
+	}
+	node, start := ast.Node(nil), first
+	for c := parent.FirstChild(); c != nil; c = c.NextSibling() {
+		at := w.line(c.Pos())
+		if node == nil || at > start {
+			if node != nil {
+				w.convert(node, start, at, add)
+				start = at
+			}
+			node = c
+		}
+	}
+	if node != nil {
+		w.convert(node, start, end, add)
+	} else {
+		add(block{span: w.span(first, end)})
+	}
+	return blocks
+}
+
+// convert makes a block, or two, of a node that has the lines from first to before end.
+func (w *window) convert(n ast.Node, first, end int, add func(block)) {
+	b := block{span: w.span(first, end)}
+	switch n := n.(type) {
+	case *ast.Heading:
+		last := w.headingEnd(n, first, end)
+		h := block{span: w.span(first, last), kind: prose}
+		h.kind, h.level, h.title = heading, n.Level, headingText(n.Lines().Value(w.copied))
+		add(h)
+		b.span = w.span(last, end)
+	case *ast.List, *ast.ListItem, *ast.Blockquote:
+		b.kind = nest
+		if b.end-b.start > smallNest {
+			b.inner = w.children(n, first, end)
+		}
+	case *ast.FencedCodeBlock, *ast.CodeBlock:
+		b.kind = lines
+	case *ast.HTMLBlock:
+		b.kind = lines
+		if t := strings.TrimSpace(b.of(w.text)); strings.HasPrefix(t, "<!--") && strings.Index(t, "-->") == len(t)-3 {
+			b.kind = comment
+		}
+	case *ast.ThematicBreak:
+		b.kind = rule
+	default:
+		if b.header = w.tableHeader(n); b.header != "" {
+			b.kind = table
+		}
+	}
+	add(b)
+}
+
+// smallNest is the size in bytes under which nothing needs to know what is inside a list.
+const smallNest = 64
+
+// headingEnd is the line after a heading: after its first, or after the underline.
+func (w *window) headingEnd(n *ast.Heading, first, end int) int {
+	for first < end && w.blank(first) {
+		first++
+	}
+	if strings.HasPrefix(strings.TrimLeft(w.text[w.starts[first]:], " "), "#") || n.Lines().Len() == 0 {
+		return min(first+1, end)
+	}
+	return min(w.line(n.Lines().At(n.Lines().Len()-1).Start)+2, end)
+}
+
+var tableRule = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
+
+// tableHeader returns the header row if a paragraph is a table as GitHub knows it, else "".
+func (w *window) tableHeader(n ast.Node) string {
+	rows := n.Lines()
+	for i := 1; i < rows.Len(); i++ {
+		row := rows.At(i)
+		line := row.Value(w.copied)
+		if !bytes.ContainsRune(line, '-') || !bytes.ContainsAny(line, "|:") || !tableRule.Match(line) {
+			continue
+		}
+		above := rows.At(i - 1)
+		header := string(above.Value(w.copied))
+		if cells := tableCells(header); len(cells) == len(tableCells(string(line))) {
+			return strings.Join(slices.DeleteFunc(cells, isBlank), " | ")
+		}
+	}
+	return ""
+}
+
+func tableCells(row string) []string {
+	row = strings.TrimSpace(row)
+	row = strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|")
+	cells := strings.Split(strings.ReplaceAll(row, `\|`, "¦"), "|")
+	for i, c := range cells {
+		cells[i] = headingText([]byte(c))
+	}
+	return cells
+}
+
+// What goldmark reads of a line is bounded in length, in indentation and in nesting, since its work
+// on a line grows with the blocks that are open, and one line can open thousands.
+const (
+	longestLine   = 4096 // bytes
+	deepestIndent = 64   // columns
+	deepestNest   = 16   // markers of quotes and list items in a line
+)
+
+// appendBounded appends a line to what goldmark reads.
+func appendBounded(to []byte, line string) []byte {
+	line = strings.TrimSuffix(line, "\n")
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	if indent > deepestIndent {
+		line = line[:deepestIndent] + line[indent:]
+	}
+	if len(line) > longestLine {
+		line = line[:longestLine*3/4] + line[len(line)-longestLine/4:]
+	}
+	start := len(to)
+	to = append(to, line...)
+	if from := deepNest(line); from < len(line) {
+		flatten(to[start+from:])
+	}
+	return append(to, '\n')
+}
+
+// deepNest is where in a line the markers begin that nest too deep; the end of line if none do.
+func deepNest(line string) int {
+	for i, markers := 0, 0; i < len(line); markers++ {
+		i += len(line[i:]) - len(strings.TrimLeft(line[i:], " \t"))
+		n := markerLength(line[i:])
+		if n == 0 {
+			break
+		}
+		if markers == deepestNest {
+			return i
+		}
+		i += n
+	}
+	return len(line)
+}
+
+var marker = regexp.MustCompile(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
+
+// markerLength is the length of the marker of a quote or list item that line starts with, or 0.
+func markerLength(line string) int {
+	if line == "" || !strings.ContainsRune(">-+*0123456789", rune(line[0])) {
+		return 0
+	}
+	return len(marker.FindString(line))
+}
+
+// flatten makes the markers at the start of line ordinary letters.
+func flatten(line []byte) {
+	for i, c := range line {
+		if bytes.IndexByte([]byte(">-+*0123456789.) \t"), c) < 0 {
+			return
+		}
+		line[i] = 'x'
+	}
+}

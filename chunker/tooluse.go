@@ -1,0 +1,228 @@
+package chunker
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	toolInputSize  = 44 // of a tool's name and arguments
+	toolOutputSize = 34 // of what it answered
+	argumentSize   = 24 // of one argument
+)
+
+// toolUse says in one or two lines what a tool was asked and what it answered: name, telling
+// arguments; status, first error, first and last line.
+func (l limits) toolUse(use ToolUse) string {
+	name := oneLine(cleanString(use.Name))
+	if name == "" {
+		name = "tool"
+	}
+	asked := name
+	if args := l.arguments(use.Input); args != "" {
+		asked += ": " + args
+	}
+	asked = l.shorten(asked, toolInputSize)
+	answer := l.answer(use.Output, use.Failed)
+	if answer == "" {
+		return asked
+	}
+	return asked + "\n→ " + l.shorten(answer, toolOutputSize)
+}
+
+// telling are the arguments one would search for, the most telling first.
+var telling = []string{
+	"command", "cmd", "script", "file_path", "filepath", "path", "file", "filename", "notebook_path", "absolute_path", "dir_path",
+	"directory", "cwd", "query", "q", "pattern", "regex", "glob", "url", "uri", "symbol", "name", "title", "description", "prompt",
+	"question", "task", "fact", "message", "subject",
+}
+
+// wordy are the arguments that hold whole files: they say nothing in a few words.
+var wordy = []string{"content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits", "data", "patch", "input", "code", "text", "body"}
+
+// arguments are the telling ones of a tool's input.
+func (l limits) arguments(input string) string {
+	input = strings.TrimSpace(cleanString(input))
+	var args map[string]any
+	if !strings.HasPrefix(input, "{") || json.Unmarshal([]byte(input), &args) != nil {
+		return l.inBrief(input)
+	}
+	var parts []string
+	for _, key := range slices.SortedFunc(keys(args), byTelling) {
+		if value := l.inBrief(argument(args[key])); value != "" {
+			if !slices.Contains(telling, key) {
+				value = key + "=" + value
+			}
+			parts = append(parts, value)
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+func keys(args map[string]any) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range args {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// byTelling sorts arguments: telling ones, others, those that hold whole files.
+func byTelling(a, b string) int {
+	if d := tellingRank(a) - tellingRank(b); d != 0 {
+		return d
+	}
+	return strings.Compare(a, b)
+}
+
+func tellingRank(key string) int {
+	if i := slices.Index(telling, key); i >= 0 {
+		return i
+	}
+	if slices.Contains(wordy, key) {
+		return len(telling) + 1
+	}
+	return len(telling)
+}
+
+// argument is the text of a JSON value; numbers and flags have none.
+func argument(value any) string {
+	switch v := value.(type) {
+	case string:
+		return v
+	case []any:
+		var words []string
+		for _, e := range v {
+			if s, ok := e.(string); ok {
+				words = append(words, s)
+			}
+		}
+		return withoutShell(words)
+	}
+	return ""
+}
+
+// withoutShell is a command line as one would type it: ["bash", "-lc", "go test"] is "go test".
+func withoutShell(words []string) string {
+	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+		return words[2]
+	}
+	return strings.Join(words, " ")
+}
+
+var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
+
+// inBrief is the first line of a text that says something; of a patch, the files it changes.
+func (l limits) inBrief(text string) string {
+	if files := patched.FindAllStringSubmatch(text, 8); files != nil {
+		var names []string
+		for _, f := range files {
+			names = append(names, strings.TrimSpace(f[1]))
+		}
+		return l.shorten("patch "+strings.Join(names, " "), argumentSize)
+	}
+	if lines := readable(text, 1); len(lines) > 0 {
+		return l.shorten(lines[0], argumentSize)
+	}
+	return ""
+}
+
+var (
+	errorLine = regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable)\b|[a-z](?:Error|Exception)\b`)
+	exitLine  = regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
+)
+
+// answer is what is worth finding again of a tool's output.
+func (l limits) answer(output string, failed bool) string {
+	output, status := unwrapOutput(strings.TrimSpace(cleanString(output)))
+	lines := readable(output, 0)
+	if status == "" {
+		if m := exitLine.FindStringSubmatch(output); m != nil {
+			status = m[1]
+		}
+	}
+	var parts []string
+	switch {
+	case status != "" && status != "0":
+		parts = append(parts, "exit status "+status)
+	case failed:
+		parts = append(parts, "failed")
+	}
+	if at := slices.IndexFunc(lines, errorLine.MatchString); at >= 0 {
+		parts = append(parts, l.shorten(lines[at], argumentSize))
+	}
+	if len(lines) > 0 {
+		parts = append(parts, l.shorten(lines[0], toolOutputSize/3), l.shorten(lines[len(lines)-1], toolOutputSize/3))
+	}
+	return strings.Join(distinct(parts), " … ")
+}
+
+// distinct leaves out what is the beginning of something before it, cut or not.
+func distinct(parts []string) []string {
+	var out []string
+	for _, p := range parts {
+		if !slices.ContainsFunc(out, func(o string) bool { return strings.HasPrefix(o, strings.TrimSuffix(p, "…")) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// unwrapOutput takes the text and the exit status out of an output that is JSON.
+func unwrapOutput(output string) (text, status string) {
+	var fields map[string]any
+	if !strings.HasPrefix(output, "{") || json.Unmarshal([]byte(output), &fields) != nil {
+		return output, ""
+	}
+	var texts []string
+	for _, key := range [...]string{"error", "stderr", "output", "stdout", "content", "text", "result", "message"} {
+		if s, ok := fields[key].(string); ok && s != "" {
+			texts = append(texts, s)
+		}
+	}
+	if meta, ok := fields["metadata"].(map[string]any); ok {
+		fields = meta
+	}
+	for _, key := range [...]string{"exit_code", "exitCode", "code"} {
+		if n, ok := fields[key].(float64); ok {
+			status = fmt.Sprintf("%.0f", n)
+		}
+	}
+	if texts == nil {
+		return output, status
+	}
+	return strings.Join(texts, "\n"), status
+}
+
+var (
+	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07")
+	blob    = regexp.MustCompile(`[A-Za-z0-9+/=_-]{64,}|(?:[0-9a-fA-F]{2}[ :]?){32,}`)
+	letters = regexp.MustCompile(`\pL`)
+)
+
+const longestReadable = 400 // bytes of a line; a longer one that starts like data is data
+
+// readable returns the lines of text that a person would read, the first n of them, all if n is 0.
+func readable(text string, n int) []string {
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = oneLine(line[:characterBorder(line+" ", min(len(line), 16*longestReadable))])
+		line = escapes.ReplaceAllString(line, "")
+		if len(line) > longestReadable && strings.ContainsAny(line[:1], "{[<") {
+			continue
+		}
+		line = oneLine(blob.ReplaceAllString(line, "…"))
+		if !letters.MatchString(line) {
+			continue
+		}
+		if out = append(out, line); len(out) == n {
+			break
+		}
+	}
+	return out
+}
