@@ -1,0 +1,145 @@
+package storetest
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+func testReopen(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 10)...)
+	x.delete(ix, id(4))
+	x.add(ix, x.record(2, "notes/b.md"))
+	x.put(ix, x.record(90, "notes/b.md")) // never committed
+	hits := x.search(ix, 20, store.Filter{})
+	require.NoError(x, ix.Close())
+	for range 2 {
+		ix = x.open()
+		x.holds(ix, 0, 1, 2, 3, 5, 6, 7, 8, 9)
+		require.Equal(x, hits, x.search(ix, 20, store.Filter{}))
+		require.NoError(x, ix.Check(x.Context()))
+		x.commit(ix)
+		require.NoError(x, ix.Close())
+	}
+	ix = x.open()
+	x.delete(ix, id(0))
+	x.add(ix, x.records(20, 22)...)
+	x.holds(ix, 1, 2, 3, 5, 6, 7, 8, 9, 20, 21)
+}
+
+func testSecondReader(x *fixture) {
+	writer, reader := x.open(), x.open()
+	x.holds(reader)
+	for n := range 20 {
+		x.add(writer, x.record(n, "notes/a.md"))
+		switch n % 4 { // each kind of read is the first after some commit
+		case 0:
+			require.Equal(x, n+1, x.count(reader))
+		case 1:
+			require.Len(x, x.document(reader, "notes/a.md"), n+1)
+		case 2:
+			require.Len(x, x.search(reader, 100, store.Filter{}), n+1)
+		case 3:
+			scores, err := reader.scores(x.Context(), []string{id(n)})
+			require.NoError(x, err)
+			require.Len(x, scores, 1)
+		}
+	}
+	for n := range 15 {
+		x.delete(writer, id(n))
+	}
+	x.commit(writer)
+	x.holds(reader, numbers(15, 20)...)
+	require.NoError(x, reader.Check(x.Context()))
+	require.NoError(x, writer.Close())
+	x.holds(reader, numbers(15, 20)...)
+}
+
+// The caller sees to it that only one commits at a time; who it is may change.
+func testSecondWriter(x *fixture) {
+	both := []*index{x.open(), x.open()}
+	for n := range 12 {
+		x.add(both[n%2], x.record(n, "notes/a.md"))
+	}
+	x.put(both[0], x.records(12, 14)...)
+	x.delete(both[1], id(3))
+	x.add(both[1], x.record(1, "notes/b.md"))
+	x.delete(both[0], id(1))
+	x.commit(both[0])
+	for _, ix := range both {
+		x.holds(ix, 0, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13)
+	}
+}
+
+// What is in the folder while a writer works is what a crash would leave there.
+func testCrash(x *fixture) {
+	ix := x.open()
+	x.put(ix, x.records(0, 3)...)
+	x.holds(x.openIn(x.copyFolder()))
+	x.commit(ix)
+	x.put(ix, x.records(3, 300)...)
+	x.delete(ix, id(0))
+	dir := x.copyFolder()
+	x.commit(ix)
+	crashed := x.openIn(dir)
+	x.holds(crashed, 0, 1, 2)
+	x.add(crashed, x.record(7, "notes/b.md"))
+	x.holds(crashed, 0, 1, 2, 7)
+	x.checkFolder(dir)
+}
+
+func (x *fixture) copyFolder() string {
+	x.Helper()
+	dir := filepath.Join(x.TempDir(), "copy")
+	require.NoError(x, os.CopyFS(dir, os.DirFS(x.dir)))
+	return dir
+}
+
+// modTimes are the times of all files in a folder.
+func modTimes(x *fixture, dir string) map[string]time.Time {
+	x.Helper()
+	times := map[string]time.Time{}
+	require.NoError(x, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			times[path] = info.ModTime()
+		}
+		return err
+	}))
+	return times
+}
+
+// fragmentsAfterSmallCommits is generous: what matters is that it does not grow with their number.
+const fragmentsAfterSmallCommits = 40
+
+func testSmallCommits(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 100)...)
+	for n := range 200 {
+		x.delete(ix, id(n))
+		x.add(ix, x.record(100+n, "notes/a.md"))
+	}
+	x.holds(ix, numbers(200, 300)...)
+	stats, err := ix.Stats(x.Context())
+	require.NoError(x, err)
+	if stats.Fragments > fragmentsAfterSmallCommits || stats.Deleted > stats.Records+50 {
+		x.Errorf("Stats after 200 commits = %+v, want at most %d fragments, and not more dead rows than records",
+			stats, fragmentsAfterSmallCommits)
+	}
+	files := len(modTimes(x, x.dir))
+	if files > 4*fragmentsAfterSmallCommits {
+		x.Errorf("after 200 commits there are %d files", files)
+	}
+	once := x.openIn(x.TempDir())
+	x.add(once, x.records(200, 300)...)
+	require.Equal(x, brief(x.search(once, 100, store.Filter{})), brief(x.search(ix, 100, store.Filter{})))
+}

@@ -1,0 +1,179 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+// keywordOnly are the clauses of a store.KeywordIndex.
+var keywordOnly = []check{
+	{"Match finds the records that share a term", testMatch},
+	{"more of the query and rarer terms score higher", testRanking},
+	{"a query without a term matches nothing", testNoTerms},
+	{"Ceiling bounds every score", testCeiling},
+	{"no character is an operator", testOperators},
+	{"any text is a query", testAnyQuery},
+	{"Scores agree with Match", testScores},
+}
+
+func texts(all ...string) []store.Record {
+	var recs []store.Record
+	for n, text := range all {
+		recs = append(recs, store.Record{ID: id(n), Path: "notes/a.md", StartLine: n + 1, Text: text})
+	}
+	return recs
+}
+
+func (x *fixture) match(ix *index, query string) store.Matches {
+	x.Helper()
+	matches, err := ix.words.Match(x.Context(), query, 100, store.Filter{})
+	require.NoError(x, err, "Match(%q)", query)
+	return matches
+}
+
+func (x *fixture) matched(ix *index, query string) []string {
+	x.Helper()
+	return slices.Sorted(slices.Values(idsOf(x.match(ix, query).Hits)))
+}
+
+func testMatch(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("postgres listens on 5433", "the cache is warm", "postgres has a cache", "")...)
+	for query, want := range map[string][]string{
+		"postgres": {id(0), id(2)}, "Cache": {id(1), id(2)}, "postgres cache": {id(0), id(1), id(2)},
+		"5433": {id(0)}, "unknownword": nil, "unknownword warm": {id(1)},
+	} {
+		if got := x.matched(ix, query); !slices.Equal(got, want) {
+			x.Errorf("Match(%q) = %q, want %q", query, got, want)
+		}
+	}
+	x.add(ix, store.Record{ID: id(0), Path: "notes/a.md", Text: "redis listens"})
+	require.Equal(x, []string{id(2)}, x.matched(ix, "postgres"))
+	require.Equal(x, []string{id(0)}, x.matched(ix, "redis"))
+}
+
+func testRanking(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("zebra quokka", "zebra yak", "zebra heron", "zebra crane", "quokka finch")...)
+	if got := idsOf(x.match(ix, "zebra quokka").Hits); got[0] != id(0) || got[1] != id(4) {
+		x.Errorf("Match(zebra quokka) = %q, want the record with both first, then that with the rarer", got)
+	}
+}
+
+func testNoTerms(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("some text", "?!", "")...)
+	for _, query := range []string{"", " ", "\n\t", "?!", "-", "\"\"", "\x00", "\u200b", "*", "()"} {
+		if got := x.match(ix, query); len(got.Hits) != 0 || got.Ceiling != 0 {
+			x.Errorf("Match(%q) = %+v, want nothing and a ceiling of 0", query, got)
+		}
+		scores, err := ix.words.Scores(x.Context(), query, []string{id(0), id(1)})
+		require.NoError(x, err)
+		require.Empty(x, scores)
+	}
+}
+
+func testCeiling(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("alpha", strings.Repeat("alpha ", 500), "beta gamma", strings.Repeat("alpha beta gamma ", 300), "delta alpha")...)
+	for _, query := range []string{"alpha", "alpha alpha alpha", "alpha beta gamma delta", "alpha unknownword", "unknownword"} {
+		x.coverage(ix, query)
+	}
+	for _, query := range []string{"alpha", "alpha beta", "unknownword"} {
+		plain, more := x.match(ix, query), x.match(ix, query+" anotherunknown")
+		if more.Ceiling <= plain.Ceiling {
+			x.Errorf("the ceiling of %q with an unknown word is %v, want more than %v", query, more.Ceiling, plain.Ceiling)
+		}
+	}
+	known, unknown := x.match(ix, "delta"), x.match(ix, "unknownword")
+	if unknown.Ceiling < known.Ceiling {
+		x.Errorf("the ceiling of a word no record holds is %v, want at least the rarest one's %v", unknown.Ceiling, known.Ceiling)
+	}
+	limited, err := ix.words.Match(x.Context(), "alpha beta", 1, store.Filter{Path: "nowhere"})
+	require.NoError(x, err)
+	require.Equal(x, x.match(ix, "alpha beta").Ceiling, limited.Ceiling, "a ceiling depends on k or the filter")
+}
+
+// coverage fails the test if the score of a hit is not in (0, ceiling].
+func (x *fixture) coverage(ix *index, query string) {
+	x.Helper()
+	matches := x.match(ix, query)
+	for _, hit := range matches.Hits {
+		if hit.Score <= 0 || hit.Score > matches.Ceiling {
+			x.Errorf("Match(%q): score %v of %s, want it in (0, %v]", query, hit.Score, hit.Record.ID, matches.Ceiling)
+		}
+	}
+	if matches.Ceiling <= 0 {
+		x.Errorf("Match(%q): ceiling %v, want more than 0", query, matches.Ceiling)
+	}
+}
+
+func testOperators(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("alphaword here", "betaword there", "alphaword betaword")...)
+	both := []string{id(0), id(1), id(2)}
+	for _, query := range []string{
+		"alphaword -betaword", "+alphaword +betaword", "NOT alphaword betaword", "alphaword AND betaword", "alphaword && betaword",
+		"text:alphaword betaword", `"alphaword betaword"`, `"alphaword betaword`, "alphaword^0 betaword", "(alphaword betaword",
+		"alphaword) betaword", "alphaword; betaword", "alphaword' OR '1'='1 betaword", "[alphaword TO betaword]", "alphaword>betaword",
+		"{alphaword} betaword", `alphaword \ betaword`, "alphaword\x00betaword", "alphaword\nbetaword", "alphaword | betaword",
+	} {
+		if got := x.matched(ix, query); !slices.Equal(got, both) {
+			x.Errorf("Match(%q) = %q, want %q", query, got, both)
+		}
+	}
+	for _, query := range []string{"alphawor*", "alpha*word", "alphawor?", "betawrod~2", "/alpha.*/"} {
+		if got := x.matched(ix, query); len(got) != 0 {
+			x.Errorf("Match(%q) = %q, want nothing: it is no pattern", query, got)
+		}
+	}
+}
+
+func testAnyQuery(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("some text", "naïve 東京 text", "\xff\xfe bytes")...)
+	random := rand.New(rand.NewPCG(1, 2))
+	queries := append(slices.Clone(oddTexts), oddPaths...)
+	for range 200 {
+		b := make([]byte, random.IntN(60))
+		for i := range b {
+			b[i] = byte(random.Uint32())
+		}
+		queries = append(queries, string(b), fmt.Sprintf("%q text", b))
+	}
+	queries = append(queries, strings.Repeat("x", 1<<20), strings.Repeat("text ", 1<<16), strings.Repeat("東", 1<<16))
+	for _, query := range queries {
+		matches := x.match(ix, query)
+		for _, hit := range matches.Hits {
+			if hit.Score > matches.Ceiling {
+				x.Errorf("Match(%.60q): score %v above the ceiling %v", query, hit.Score, matches.Ceiling)
+			}
+		}
+	}
+}
+
+func testScores(x *fixture) {
+	ix := x.open()
+	x.add(ix, texts("alpha beta", "beta", "gamma", "alpha alpha beta gamma", "delta")...)
+	x.add(ix, texts("alpha beta changed")...)
+	x.delete(ix, id(1))
+	x.commit(ix)
+	query := "alpha beta unknownword"
+	want := map[string]float64{}
+	for _, hit := range x.match(ix, query).Hits {
+		want[hit.Record.ID] = hit.Score
+	}
+	require.Len(x, want, 2)
+	got, err := ix.words.Scores(x.Context(), query, []string{id(0), id(1), id(2), id(3), id(3), id(4), id(99), "", "not an id"})
+	require.NoError(x, err)
+	require.Equal(x, want, got)
+	none, err := ix.words.Scores(x.Context(), query, nil)
+	require.NoError(x, err)
+	require.Empty(x, none)
+}

@@ -1,0 +1,131 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+
+	"github.com/memcore/memcore/store"
+)
+
+// dimension is that of the vectors of all checks that do not need another.
+const dimension = 24
+
+// common is a word that every record for a keyword index holds, so that a search for it finds all.
+const common = "memo"
+
+// A kind of index is all that the shared checks need to know of it.
+type kind struct {
+	open func(dir string) *index
+	// dress completes a record: with a vector, or with the common word in its text. Equal texts
+	// have equal scores.
+	dress func(rec store.Record) store.Record
+}
+
+// An index is one of either kind, with a search that every dressed record is an answer to.
+type index struct {
+	store.Index
+	search func(ctx context.Context, k int, f store.Filter) ([]store.Hit, error)
+	// scores is the search by ID.
+	scores  func(ctx context.Context, ids []string) (map[string]float64, error)
+	vectors store.VectorIndex  // or nil
+	words   store.KeywordIndex // or nil
+}
+
+func vectorKind(open func(dir string, dimension int) store.VectorIndex) kind {
+	return kind{
+		open: func(dir string) *index {
+			ix := open(dir, dimension)
+			return &index{
+				Index: ix,
+				search: func(ctx context.Context, k int, f store.Filter) ([]store.Hit, error) {
+					return ix.Nearest(ctx, vectorOf("query"), k, f)
+				},
+				scores: func(ctx context.Context, ids []string) (map[string]float64, error) {
+					return ix.Similarities(ctx, vectorOf("query"), ids)
+				},
+				vectors: ix,
+			}
+		},
+		dress: func(rec store.Record) store.Record {
+			rec.Vector = vectorOf(rec.Text)
+			return rec
+		},
+	}
+}
+
+func keywordKind(open func(dir string) store.KeywordIndex) kind {
+	return kind{
+		open: func(dir string) *index {
+			ix := open(dir)
+			return &index{
+				Index: ix,
+				search: func(ctx context.Context, k int, f store.Filter) ([]store.Hit, error) {
+					matches, err := ix.Match(ctx, common, k, f)
+					return matches.Hits, err
+				},
+				scores: func(ctx context.Context, ids []string) (map[string]float64, error) {
+					return ix.Scores(ctx, common, ids)
+				},
+				words: ix,
+			}
+		},
+		dress: func(rec store.Record) store.Record {
+			rec.Text = common + " " + rec.Text
+			return rec
+		},
+	}
+}
+
+// vectorOf returns a unit vector drawn from a generator seeded by text.
+func vectorOf(text string) []float32 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return randomVector(rand.New(rand.NewPCG(h.Sum64(), 1)), dimension)
+}
+
+func randomVector(random *rand.Rand, n int) []float32 {
+	vec := make([]float32, n)
+	square := 0.0
+	for i := range vec {
+		vec[i] = float32(random.NormFloat64())
+		square += float64(vec[i]) * float64(vec[i])
+	}
+	for i := range vec {
+		vec[i] /= float32(math.Sqrt(square))
+	}
+	return vec
+}
+
+// cosine of two vectors, computed slowly and exactly.
+func cosine(a, b []float32) float64 {
+	dot, aa, bb := 0.0, 0.0, 0.0
+	for i := range a {
+		dot += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	return dot / math.Sqrt(aa*bb)
+}
+
+// id makes a valid record ID of a number.
+func id(n int) string { return fmt.Sprintf("%08x", n) }
+
+// record returns a plain record of the fixture's kind; its number decides ID, line and text.
+func (x *fixture) record(n int, path string) store.Record {
+	return x.kind.dress(store.Record{
+		ID: id(n), Scope: "project", Kind: "markdown", Path: path, StartLine: n + 1, EndLine: n + 1,
+		Text: fmt.Sprintf("text number%d", n), Tokens: 2,
+	})
+}
+
+// records returns records from lo up to hi, hi excluded, of one document.
+func (x *fixture) records(lo, hi int) []store.Record {
+	recs := make([]store.Record, 0, hi-lo)
+	for n := lo; n < hi; n++ {
+		recs = append(recs, x.record(n, "notes/a.md"))
+	}
+	return recs
+}

@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+func testDocumentOrder(x *fixture) {
+	ix := x.open()
+	var recs []store.Record
+	for i, n := range []int{7, 2, 9, 1, 8, 3} {
+		rec := x.record(n, "notes/a.md")
+		rec.StartLine = []int{10, 2, 2, 100, 2, 1}[i]
+		recs = append(recs, rec)
+	}
+	x.put(ix, recs[:3]...)
+	x.put(ix, x.record(20, "notes/a.md.bak"), x.record(21, "notes"), x.record(22, "otes/a.md"))
+	x.commit(ix)
+	x.add(ix, recs[3:]...)
+	var got []string
+	for _, rec := range x.document(ix, "notes/a.md") {
+		got = append(got, rec.ID)
+	}
+	require.Equal(x, []string{id(3), id(2), id(8), id(9), id(7), id(1)}, got)
+	for _, unknown := range []string{"", "a.md", "notes/", "NOTES/A.MD", "notes/a.m%", "'"} {
+		if recs := x.document(ix, unknown); len(recs) != 0 {
+			x.Errorf("Document(%q) = %v, want none", unknown, recs)
+		}
+	}
+}
+
+// texts of few kinds, so that many scores are equal.
+func (x *fixture) ties(n int) []store.Record {
+	var recs []store.Record
+	for i := range n {
+		recs = append(recs, x.kind.dress(store.Record{
+			ID: id(i * 7919 % 100_003), Path: "notes/a.md", Text: strings.Repeat("word ", i%4) + "end",
+		}))
+	}
+	return recs
+}
+
+func testHitOrder(x *fixture) {
+	ix := x.open()
+	recs := x.ties(60)
+	for some := range slices.Chunk(recs, 13) {
+		x.add(ix, some...)
+	}
+	all := x.search(ix, 100, store.Filter{})
+	require.Len(x, all, 60)
+	if !slices.IsSortedFunc(all, compareHits) {
+		x.Errorf("hits are %v, want best first and equal scores by ID", brief(all))
+	}
+	scores := map[float64]bool{}
+	for _, hit := range all {
+		scores[hit.Score] = true
+	}
+	if len(scores) != 4 {
+		x.Errorf("%d texts have %d scores: %v", 4, len(scores), brief(all))
+	}
+	for k := range 61 {
+		if got := x.search(ix, k, store.Filter{}); !slices.Equal(brief(got), brief(all[:k])) {
+			x.Fatalf("the best %d hits are %v, want %v", k, brief(got), brief(all[:k]))
+		}
+	}
+}
+
+func compareHits(a, b store.Hit) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Record.ID, b.Record.ID))
+}
+
+// brief shows hits by ID and score.
+func brief(hits []store.Hit) []string {
+	var all []string
+	for _, hit := range hits {
+		all = append(all, fmt.Sprintf("%s:%g", hit.Record.ID, hit.Score))
+	}
+	return all
+}
+
+func testLimit(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 30)...)
+	for _, tt := range []struct{ k, want int }{
+		{-1 << 62, 0}, {-1, 0}, {0, 0}, {1, 1}, {29, 29}, {30, 30}, {31, 30}, {1 << 40, 30}, {1<<63 - 1, 30},
+	} {
+		if got := len(x.search(ix, tt.k, store.Filter{})); got != tt.want {
+			x.Errorf("a search for the best %d of 30 has %d hits, want %d", tt.k, got, tt.want)
+		}
+	}
+}
+
+func testFilter(x *fixture) {
+	ix := x.open()
+	for n, rec := range []store.Record{
+		{Scope: "project", Kind: "markdown", Path: "notes/a.md"},
+		{Scope: "project", Kind: "markdown", Path: "notes/deep/b.md"},
+		{Scope: "global", Kind: "markdown", Path: "notes2/c.md"},
+		{Scope: "global", Kind: "conversation", Path: "~/.ai/log.jsonl"},
+		{Scope: "project", Kind: "conversation", Path: "/abs/notes/a.md"},
+		{Scope: "global", Kind: "markdown", Path: "notes.md"},
+		{Scope: "global", Kind: "markdown", Path: "notes"},
+	} {
+		rec.ID, rec.Text = id(n), "text"
+		x.add(ix, x.kind.dress(rec))
+	}
+	for _, tt := range []struct {
+		f    store.Filter
+		want []int
+	}{
+		{store.Filter{}, numbers(0, 7)},
+		{store.Filter{Scope: "project"}, []int{0, 1, 4}},
+		{store.Filter{Scope: "Project"}, nil},
+		{store.Filter{Scope: "nowhere"}, nil},
+		{store.Filter{Kind: "conversation"}, []int{3, 4}},
+		{store.Filter{Scope: "global", Kind: "markdown"}, []int{2, 5, 6}},
+		{store.Filter{Path: "notes"}, []int{0, 1, 6}}, // a document and a folder
+		{store.Filter{Path: "notes/deep"}, []int{1}},
+		{store.Filter{Path: "notes/a.md"}, []int{0}},
+		{store.Filter{Path: "notes2"}, []int{2}},
+		{store.Filter{Path: "note"}, nil},
+		{store.Filter{Path: "a.md"}, nil},
+		{store.Filter{Path: "deep"}, nil},
+		{store.Filter{Path: "~/.ai"}, []int{3}},
+		{store.Filter{Path: "/abs"}, []int{4}},
+		{store.Filter{Path: "notes", Scope: "project", Kind: "markdown", Not: []string{"notes/a.md"}}, []int{1}},
+		{store.Filter{Not: []string{"notes/a.md", "notes.md", "unknown"}}, []int{1, 2, 3, 4, 6}},
+		{store.Filter{Not: []string{"notes"}}, numbers(0, 6)}, // documents only, not folders
+		{store.Filter{Not: []string{}}, numbers(0, 7)},
+		{store.Filter{Not: []string{""}}, numbers(0, 7)},
+	} {
+		var want []string
+		for _, n := range tt.want {
+			want = append(want, id(n))
+		}
+		if got := x.found(ix, tt.f); !slices.Equal(got, want) {
+			x.Errorf("a search with %+v finds %q, want %q", tt.f, got, want)
+		}
+		if got := len(x.search(ix, 1, tt.f)); got != min(1, len(want)) {
+			x.Errorf("the best hit with %+v is %d, want %d", tt.f, got, min(1, len(want)))
+		}
+	}
+}
+
+// oddPaths would mean something else in a query language, a pattern or another file system.
+var oddPaths = []string{
+	"100%/x.md", "100_/x.md", "100a/x.md", "it's/x.md", `it"s/x.md`, "it`s/x.md", `back\slash/x.md`, "semi;colon/x.md", "a b/x.md",
+	"*/x.md", "?/x.md", "[a]/x.md", "(a|b)/x.md", "ü/x.md", "u\u0308/x.md", "東京/x.md", "../x.md", "./x.md", "new\nline/x.md",
+	"A/x.md", "a/x.md", "' OR '1'='1/x.md", "--/x.md", "null/x.md", "NaN/x.md", "zero\x00/x.md", "\xff/x.md", "C:/x.md",
+}
+
+func testOddPaths(x *fixture) {
+	ix := x.open()
+	for n, path := range oddPaths {
+		x.put(ix, x.record(n, path))
+	}
+	x.commit(ix)
+	for n, path := range oddPaths {
+		folder := strings.TrimSuffix(path, "/x.md")
+		want := []string{id(n)}
+		if got := x.found(ix, store.Filter{Path: path}); !slices.Equal(got, want) {
+			x.Errorf("a search in document %q finds %q, want %q", path, got, want)
+		}
+		if got := x.found(ix, store.Filter{Path: folder}); !slices.Contains(got, id(n)) || len(got) != len(within(folder)) {
+			x.Errorf("a search in folder %q finds %q, want %q", folder, got, within(folder))
+		}
+		if got := x.found(ix, store.Filter{Not: []string{path}}); len(got) != len(oddPaths)-1 || slices.Contains(got, id(n)) {
+			x.Errorf("a search without %q finds %q, want all others", path, got)
+		}
+		if got := x.document(ix, path); len(got) != 1 || got[0].ID != id(n) || got[0].Path != path {
+			x.Errorf("Document(%q) = %+v, want %s", path, got, id(n))
+		}
+		if got := x.found(ix, store.Filter{Scope: path, Kind: path}); len(got) != 0 {
+			x.Errorf("a search in scope %q finds %q, want nothing", path, got)
+		}
+	}
+}
+
+// within are the odd paths in a folder.
+func within(folder string) []string {
+	return slices.DeleteFunc(slices.Clone(oddPaths), func(path string) bool { return !strings.HasPrefix(path, folder+"/") })
+}
+
+func testCounts(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 50)...)
+	x.delete(ix, id(1), id(2))
+	x.add(ix, x.records(45, 55)...)
+	stats, err := ix.Stats(x.Context())
+	require.NoError(x, err)
+	if n := x.count(ix); n != 53 || stats.Records != n {
+		x.Errorf("Count = %d, Stats = %+v, want 53 records", n, stats)
+	}
+	if stats.Engine == "" || stats.Bytes <= 0 || stats.Fragments < 1 || stats.Deleted < 0 || stats.Deleted > 7 {
+		x.Errorf("Stats = %+v, want an engine, bytes, fragments, and at most 7 dead rows", stats)
+	}
+}

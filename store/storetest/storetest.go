@@ -1,0 +1,125 @@
+// Package storetest holds what every index of package store has to do.
+//
+// TestVectorIndex and TestKeywordIndex check the documented contract, a named subtest for each
+// clause; most clauses are the same for both kinds and are checked by the same code. Run them with
+// -race. Whatever a test leaves in its folder is opened again at the end and has to pass Check.
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/memcore/memcore/store"
+)
+
+// A check is one clause of the contract. It takes a testing.TB so that the kit itself can be tested
+// with indexes that break it.
+type check struct {
+	name string
+	test func(x *fixture)
+}
+
+// shared are the clauses both kinds of index keep.
+var shared = []check{
+	{"an empty index has nothing and no error", testEmpty},
+	{"Put makes records findable after Commit", testPut},
+	{"records come back field by field", testFields},
+	{"Put replaces the record with the same ID", testReplace},
+	{"of Put and Delete the later counts", testLaterCounts},
+	{"Delete of an unknown ID is no error", testDeleteUnknown},
+	{"a deleted record is gone", testDelete},
+	{"nothing is visible before Commit", testInvisible},
+	{"Discard drops the batch", testDiscard},
+	{"an empty batch changes nothing", testEmptyBatch},
+	{"a Commit that fails drops its batch", testFailedCommit},
+	{"IDs of another form are refused", testBadIDs},
+	{"recs may be changed after Put", testRecordsNotKept},
+	{"answers may be changed by the caller", testAnswersOwned},
+	{"Document is ordered by line, then ID", testDocumentOrder},
+	{"hits are ordered by score, then ID", testHitOrder},
+	{"at most k hits, the best ones", testLimit},
+	{"filters narrow a search", testFilter},
+	{"paths in filters are plain text", testOddPaths},
+	{"Count and Stats agree with the content", testCounts},
+	{"what was committed survives closing", testReopen},
+	{"another open index sees a commit at its next read", testSecondReader},
+	{"another open index may commit next", testSecondWriter},
+	{"an uncommitted batch is lost in a crash", testCrash},
+	{"many small commits stay few fragments", testSmallCommits},
+	{"searches run beside commits", testConcurrent},
+	{"reads of one moment agree", testWholeCommits},
+	{"a cancelled call answers with the reason", testCancelled},
+	{"cancelling ends a search soon", testCancelRunning},
+	{"after Close there is only ErrClosed", testClosed},
+	{"errors name the index", testErrorText},
+	{"random changes agree with a map", testModel},
+}
+
+// TestVectorIndex runs the whole contract of a store.VectorIndex. open returns the index in dir,
+// which may be empty or not exist; it is called again for the same dir, also while an earlier index
+// is open, to stand for another process. The caller of open closes what it returns.
+func TestVectorIndex(t *testing.T, open func(t *testing.T, dir string, dimension int) store.VectorIndex) {
+	t.Helper()
+	k := func(t *testing.T) kind {
+		return vectorKind(func(dir string, dimension int) store.VectorIndex { return open(t, dir, dimension) })
+	}
+	run(t, k, shared)
+	run(t, k, vectorOnly)
+}
+
+// TestKeywordIndex runs the whole contract of a store.KeywordIndex; open is as for TestVectorIndex.
+func TestKeywordIndex(t *testing.T, open func(t *testing.T, dir string) store.KeywordIndex) {
+	t.Helper()
+	k := func(t *testing.T) kind {
+		return keywordKind(func(dir string) store.KeywordIndex { return open(t, dir) })
+	}
+	run(t, k, shared)
+	run(t, k, keywordOnly)
+}
+
+func run(t *testing.T, k func(t *testing.T) kind, checks []check) {
+	t.Helper()
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) { newFixture(t, k(t)).run(c) })
+	}
+}
+
+// A fixture is what one check works with: a folder and the way to open an index in it.
+type fixture struct {
+	testing.TB
+	kind kind
+	dir  string
+}
+
+func newFixture(t testing.TB, k kind) *fixture {
+	return &fixture{TB: t, kind: k, dir: t.TempDir()}
+}
+
+// run does the check, then looks at what it left behind: still inside the test, where the context
+// of the test is alive for open.
+func (x *fixture) run(c check) {
+	x.Helper()
+	defer x.checkFolder(x.dir)
+	c.test(x)
+}
+
+// checkFolder opens what a test left behind and checks it.
+func (x *fixture) checkFolder(dir string) {
+	ix := x.kind.open(dir)
+	if err := ix.Check(context.Background()); err != nil {
+		x.Errorf("Check of the index at the end of the test: %v", err)
+	}
+	if err := ix.Close(); err != nil {
+		x.Errorf("Close at the end of the test: %v", err)
+	}
+}
+
+// open opens the index in the fixture's folder, once more if it is open; it is closed at the end.
+func (x *fixture) open() *index { return x.openIn(x.dir) }
+
+func (x *fixture) openIn(dir string) *index {
+	x.Helper()
+	ix := x.kind.open(dir)
+	x.Cleanup(func() { ix.Close() })
+	return ix
+}

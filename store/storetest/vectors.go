@@ -1,0 +1,166 @@
+package storetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+// vectorOnly are the clauses of a store.VectorIndex.
+var vectorOnly = []check{
+	{"Dimension is what it was opened with", testDimension},
+	{"vectors of another length are refused", testWrongDimension},
+	{"Nearest agrees with brute force", testNearest},
+	{"scores are cosines", testCosines},
+	{"Similarities agree with Nearest", testSimilarities},
+	{"a replaced record has its new vector only", testNewVector},
+}
+
+func testDimension(x *fixture) {
+	ix := x.open()
+	require.Equal(x, dimension, ix.vectors.Dimension())
+	x.add(ix, x.records(0, 1)...)
+	require.Equal(x, dimension, x.open().vectors.Dimension())
+}
+
+func testWrongDimension(x *fixture) {
+	ix := x.open()
+	for _, filled := range []bool{false, true} {
+		for _, n := range []int{0, 1, dimension - 1, dimension + 1, 2 * dimension} {
+			vec := randomVector(rand.New(rand.NewPCG(1, 1)), n)
+			for name, err := range map[string]error{
+				"Nearest":      second(ix.vectors.Nearest(x.Context(), vec, 3, store.Filter{})),
+				"Similarities": second(ix.vectors.Similarities(x.Context(), vec, []string{id(0)})),
+				"Put":          ix.Put(x.Context(), []store.Record{{ID: id(9), Text: "text", Vector: vec}}),
+			} {
+				if !errors.Is(err, store.ErrDimension) {
+					x.Errorf("%s with %d numbers: error %v, want ErrDimension", name, n, err)
+				}
+			}
+			ix.Discard()
+		}
+		if !filled {
+			x.add(ix, x.records(0, 3)...)
+		}
+	}
+	x.holds(ix, 0, 1, 2)
+}
+
+func testNearest(x *fixture) {
+	ix := x.open()
+	random := rand.New(rand.NewPCG(3, 5))
+	var recs []store.Record
+	for n := range 300 {
+		rec := x.record(n, []string{"notes/a.md", "notes/b.md", "c.md"}[n%3])
+		rec.Vector = randomVector(random, dimension)
+		recs = append(recs, rec)
+	}
+	for some := range slices.Chunk(recs, 77) {
+		x.add(ix, some...)
+	}
+	for _, n := range []int{5, 50, 120} {
+		x.delete(ix, recs[n].ID)
+		recs[n].Path = "deleted"
+	}
+	x.commit(ix)
+	for i := range 30 {
+		vec, f := randomVector(random, dimension), store.Filter{Path: []string{"", "notes"}[i%2]}
+		k := []int{1, 7, 50, 400}[i%4]
+		hits, err := ix.vectors.Nearest(x.Context(), vec, k, f)
+		require.NoError(x, err)
+		x.compareBruteForce(hits, recs, vec, k, f)
+	}
+}
+
+// compareBruteForce compares hits with the best k found by looking at all records.
+func (x *fixture) compareBruteForce(hits []store.Hit, recs []store.Record, vec []float32, k int, f store.Filter) {
+	x.Helper()
+	var want []float64
+	byID := map[string]float64{}
+	for _, rec := range recs {
+		if rec.Path != "deleted" && passes(rec, f) {
+			byID[rec.ID] = cosine(rec.Vector, vec)
+			want = append(want, byID[rec.ID])
+		}
+	}
+	slices.SortFunc(want, func(a, b float64) int { return -compareFloat(a, b) })
+	want = want[:min(k, len(want))]
+	require.Len(x, hits, len(want))
+	for i, hit := range hits {
+		require.InDelta(x, want[i], hit.Score, 1e-5, "score of hit %d", i)
+		require.InDelta(x, byID[hit.Record.ID], hit.Score, 1e-5, "score of %s", hit.Record.ID)
+	}
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func testCosines(x *fixture) {
+	ix := x.open()
+	vec, opposite, across := make([]float32, dimension), make([]float32, dimension), make([]float32, dimension)
+	vec[0], opposite[0], across[dimension-1] = 1, -1, 1
+	x.add(ix,
+		store.Record{ID: id(1), Text: "same", Vector: vec},
+		store.Record{ID: id(2), Text: "opposite", Vector: opposite},
+		store.Record{ID: id(3), Text: "across", Vector: across},
+	)
+	slightlyLong := slices.Clone(vec)
+	slightlyLong[0] = 1.0009 // within what a Record allows
+	x.add(ix, store.Record{ID: id(4), Text: "long", Vector: slightlyLong})
+	got, err := ix.vectors.Similarities(x.Context(), vec, []string{id(1), id(2), id(3), id(4)})
+	require.NoError(x, err)
+	for n, want := range map[int]float64{1: 1, 2: -1, 3: 0, 4: 1} {
+		require.InDelta(x, want, got[id(n)], 1.1e-3)
+		if got[id(n)] < -1 || got[id(n)] > 1 {
+			x.Errorf("cosine of %d = %v, want it in [-1, 1]", n, got[id(n)])
+		}
+	}
+}
+
+func testSimilarities(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 40)...)
+	x.delete(ix, id(7))
+	x.add(ix, x.record(8, "notes/b.md"))
+	vec := vectorOf("another query")
+	hits, err := ix.vectors.Nearest(x.Context(), vec, 100, store.Filter{})
+	require.NoError(x, err)
+	want, ids := map[string]float64{}, []string{id(7), id(999), "", "not an id"}
+	for _, hit := range hits {
+		want[hit.Record.ID] = hit.Score
+		ids = append(ids, hit.Record.ID, hit.Record.ID)
+	}
+	got, err := ix.vectors.Similarities(x.Context(), vec, ids)
+	require.NoError(x, err)
+	require.Equal(x, want, got)
+	none, err := ix.vectors.Similarities(x.Context(), vec, nil)
+	require.NoError(x, err)
+	require.Empty(x, none)
+}
+
+func testNewVector(x *fixture) {
+	ix := x.open()
+	rec := x.record(1, "notes/a.md")
+	for _, text := range []string{"one", "two", "three"} {
+		rec.Vector = vectorOf(text)
+		x.add(ix, rec)
+		hits, err := ix.vectors.Nearest(x.Context(), vectorOf(text), 5, store.Filter{})
+		require.NoError(x, err)
+		require.Len(x, hits, 1)
+		require.InDelta(x, 1, hits[0].Score, 1e-5)
+	}
+	got, err := ix.vectors.Similarities(x.Context(), vectorOf("one"), []string{id(1)})
+	require.NoError(x, err)
+	require.InDelta(x, cosine(vectorOf("one"), vectorOf("three")), got[id(1)], 1e-5)
+}
