@@ -34,11 +34,17 @@ type block struct {
 // hollow blocks say nothing by themselves.
 func (b block) hollow() bool { return b.kind == heading || b.kind == rule || b.kind == comment }
 
-// binds is true of a block that should not be the last of a chunk.
+// binds is true of a block that should not be the last of a chunk: headings, what stands for one
+// ("**Note**"), and what announces something ("as follows:").
 func (b block) binds(text string) bool {
 	if b.kind == heading {
 		return true
 	}
-	t := trimEnd(b.of(text))
-	return b.kind == prose && (strings.HasSuffix(t, ":") || strings.HasSuffix(t, "："))
+	if b.kind != prose {
+		return false
+	}
+	t := strings.TrimSpace(b.of(text))
+	plain := strings.TrimRight(t, "*_")
+	return strings.HasSuffix(plain, ":") || strings.HasSuffix(plain, "：") ||
+		strings.HasPrefix(t, "**") && strings.HasSuffix(t, "**") && strings.Count(t, "**") == 2
 }

@@ -16,25 +16,27 @@ const (
 	largestMeta        = 10_000   // values, aliases followed
 )
 
-// frontmatter reads the frontmatter of text into d and returns where what comes after it begins.
-func (d *Document) frontmatter(text string) int {
+// frontmatter reads the frontmatter of text into d. It returns where what is no metadata begins, and
+// where the Markdown: a broken frontmatter is text, but no Markdown, to which its end would be the
+// rule under a heading.
+func (d *Document) frontmatter(text string) (body, markdown int) {
 	mark, _, _ := strings.Cut(text[:min(len(text), 16)], "\n")
 	mark = strings.TrimRight(mark, " \t")
 	if mark != "---" && mark != "+++" {
-		return 0
+		return 0, 0
 	}
 	from := windowEnd(text, 0)
 	end, after := frontmatterEnd(text, from, mark)
 	if end < 0 {
-		return 0 // a thematic break, or a list that says "+++"
+		return 0, 0 // a thematic break, or a list that says "+++"
 	}
 	meta, line, err := parseMeta(mark, text[from:end])
 	if err != nil {
-		d.warn(line+1, "frontmatter is taken as text: %v", err)
-		return 0
+		d.warn(max(line, 1)+1, "frontmatter is taken as text: %v", err)
+		return 0, after
 	}
 	d.Meta, d.Title = meta, titleOf(meta)
-	return after
+	return after, after
 }
 
 // frontmatterEnd returns where the frontmatter ends and what comes after it begins; -1 if no line
@@ -68,7 +70,24 @@ func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 	if mark == "+++" {
 		return parseTOML(text)
 	}
-	return parseYAML(text)
+	meta, line, err = parseYAML(text)
+	if err != nil {
+		if quoted, _, again := parseYAML(quoteValues(text)); again == nil {
+			return quoted, 0, nil
+		}
+	}
+	return meta, line, err
+}
+
+// Values that people write without the quotes that YAML wants, and that editors which read such
+// files accept ("globs: *.ts"): globs, mentions, and sentences with a colon.
+var unquoted = regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*&!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
+
+func quoteValues(text string) string {
+	return unquoted.ReplaceAllStringFunc(text, func(line string) string {
+		key, value, _ := strings.Cut(line, ":")
+		return key + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
+	})
 }
 
 func parseTOML(text string) (map[string]any, int, error) {

@@ -28,12 +28,16 @@ func Markdown(name string, src []byte, o Options) Document {
 	if badLine > 0 {
 		doc.warn(badLine, "invalid UTF-8, replaced")
 	}
-	body := doc.frontmatter(text)
+	body, from := doc.frontmatter(text)
 	title := doc.Title
 	m := &markdown{doc: &doc, name: name, text: text, limits: newLimits(o), seen: ordinals{}, line: 1}
 	m.packer = newPacker(m.limits, text, m.chunk)
 	m.enter(title)
-	eachBlock(text, body, func(b block) {
+	if body < from {
+		m.splitter.block(block{span: span{body, len(trimEnd(text[:from]))}, kind: lines})
+		m.packer.endSection()
+	}
+	eachBlock(text, from, func(b block) {
 		if b.kind == heading {
 			m.packer.endSection()
 			m.outline.enter(b.level, b.title)

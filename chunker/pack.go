@@ -109,24 +109,37 @@ func (p *packer) prefix() int {
 		sum += p.atoms[n].size
 		n++
 	}
-	n = p.unbound(n, sum-target/2)
+	n = p.unbound(n, sum)
 	for n < len(p.atoms) && p.allHollow(n) {
 		n++ // cut takes back what is too much
 	}
 	return n
 }
 
-// unbound is the last place up to n where no atom binds to the next one, if no more than spare is
-// given up; else n.
-func (p *packer) unbound(n, spare int) int {
-	for i := n; i > 1; i-- {
-		a := p.atoms[i-1]
-		if !a.binds || p.allHollow(i) {
-			return i
-		}
-		if spare -= a.size; spare < 0 && !a.hollow {
+// unbound moves a cut after the first n atoms, of size sum, to a place where no atom binds to the
+// next one: back, if that leaves half of the target and what is put off fits a chunk together with
+// what it binds to; else on, as far as fits; else not at all.
+func (p *packer) unbound(n, sum int) int {
+	if n == len(p.atoms) || !p.atoms[n-1].binds {
+		return n
+	}
+	room := p.max - p.context()
+	left, bound := sum, p.atoms[n].size
+	for i := n; i > 1 && p.atoms[i-1].binds; i-- {
+		left -= p.atoms[i-1].size
+		bound += p.atoms[i-1].size
+		if left < p.target/2 || bound > room {
 			break
 		}
+		if !p.atoms[i-2].binds {
+			return i - 1
+		}
+	}
+	for i := n; i < len(p.atoms) && p.atoms[i-1].binds; i++ {
+		if sum += p.atoms[i].size; sum > room {
+			return n
+		}
+		n = i + 1
 	}
 	return n
 }
@@ -145,7 +158,7 @@ func (p *packer) cut(n int) {
 		case p.lead >= 0:
 			p.forgetLead()
 		case n > 1:
-			n -= (n + 15) / 16
+			n = min(n-(n+15)/16, p.prefix())
 		case !p.splitFirst():
 			p.release()
 			p.held = &next

@@ -15,8 +15,9 @@ import (
 // Markdown is parsed a window at a time, so that the syntax tree of a huge document is never whole
 // in memory. A window grows while a single block fills it, up to the largest.
 const (
-	firstWindow   = 128 << 10
-	largestWindow = 4 << 20
+	firstWindow   = 128 << 10 // bytes
+	largestWindow = 1 << 20   // bytes
+	manyLines     = 50_000    // a window of so many does not grow: each may be several nodes
 )
 
 // blockParser knows blocks and no inline markup: lines are cut, not rendered. It leaves out link
@@ -38,7 +39,7 @@ func eachBlock(text string, from int, yield func(block)) {
 		case last > 0:
 			from, blocks = blocks[last].start, blocks[:last] // the last one may go on
 			size = firstWindow
-		case size < largestWindow:
+		case size < largestWindow && strings.Count(text[from:end], "\n") < manyLines:
 			size *= 2
 			continue
 		default:
