@@ -54,23 +54,21 @@ type saying struct {
 
 func (s saying) empty() bool { return s.text == "" && len(s.tools) == 0 }
 
-// all is the whole of it, and where its blocks are.
-func (s saying) all() (string, []block) {
-	blocks := []block{}
-	eachBlock(s.text, 0, func(b block) { blocks = append(blocks, b) })
-	text := s.text
+// whole is all of it, and where in it the uses of tools are.
+func (s saying) whole() (text string, tools []block) {
+	var b strings.Builder
+	b.WriteString(s.text)
 	for i, tool := range s.tools {
-		switch {
-		case text == "":
-		case i == 0:
-			text += "\n\n"
-		default:
-			text += "\n"
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+			if i == 0 {
+				b.WriteByte('\n')
+			}
 		}
-		blocks = append(blocks, block{span: span{len(text), len(text) + len(tool)}, kind: lines})
-		text += tool
+		tools = append(tools, block{span: span{b.Len(), b.Len() + len(tool)}, kind: lines})
+		b.WriteString(tool)
 	}
-	return text, blocks
+	return b.String(), tools
 }
 
 func (c *conversation) reduce(t Turn) saying {
@@ -99,7 +97,7 @@ func (c *conversation) turn(t Turn, said saying) {
 	if said.empty() {
 		return
 	}
-	text, blocks := said.all()
+	text, tools := said.whole()
 	speaker := c.shorten(speakerOf(t), c.max/6)
 	about := newSection(c.limits, nil, speaker, t.Time)
 	number := 0
@@ -112,7 +110,8 @@ func (c *conversation) turn(t Turn, said saying) {
 		p.emit(whole)
 		return
 	}
-	for _, b := range blocks {
+	eachBlock(said.text, 0, s.block)
+	for _, b := range tools {
 		s.block(b)
 	}
 	p.finish()
@@ -163,8 +162,7 @@ func (s saying) neighbour() string {
 
 // startOf is the beginning of what a neighbour says, on one line.
 func (c *conversation) startOf(speaker string, s saying) string {
-	text := s.neighbour()
-	text = text[:characterBorder(text, min(len(text), look))]
+	text := head(s.neighbour(), look)
 	return c.shorten(speaker+": "+oneLine(text), neighbourSize)
 }
 

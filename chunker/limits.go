@@ -76,6 +76,14 @@ func (l limits) shorten(text string, limit int) string {
 	return trimEnd(text[:l.fit(text, limit-1)]) + mark
 }
 
+// head is the beginning of text, of about n bytes at most.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return text[:characterBorder(text, n)]
+}
+
 // characterBorder returns the last place at or before n where text may be cut without taking a
 // character apart, or else the first one after its first character.
 func characterBorder(text string, n int) int {

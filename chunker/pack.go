@@ -135,11 +135,13 @@ func (p *packer) unbound(n, sum int) int {
 			return i - 1
 		}
 	}
-	for i := n; i < len(p.atoms) && p.atoms[i-1].binds; i++ {
+	for i := n; i < len(p.atoms); i++ {
 		if sum += p.atoms[i].size; sum > room {
-			return n
+			break
 		}
-		n = i + 1
+		if !p.atoms[i].binds {
+			return i + 1
+		}
 	}
 	return n
 }

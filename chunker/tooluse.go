@@ -3,6 +3,7 @@ package chunker
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -43,15 +44,19 @@ var telling = []string{
 // wordy are the arguments that hold whole files: they say nothing in a few words.
 var wordy = []string{"content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits", "data", "patch", "input", "code", "text", "body"}
 
-// arguments are the telling ones of a tool's input.
+// arguments are the telling ones of a tool's input; of those that hold files only if there are no
+// others.
 func (l limits) arguments(input string) string {
 	input = strings.TrimSpace(cleanString(input))
-	var args map[string]any
-	if !strings.HasPrefix(input, "{") || json.Unmarshal([]byte(input), &args) != nil {
+	args, ok := parseArguments(input)
+	if !ok {
 		return l.inBrief(input)
 	}
 	var parts []string
-	for _, key := range slices.SortedFunc(keys(args), byTelling) {
+	for _, key := range slices.SortedFunc(maps.Keys(args), byTelling) {
+		if len(parts) > 0 && slices.Contains(wordy, key) {
+			break
+		}
 		if value := l.inBrief(argument(args[key])); value != "" {
 			if !slices.Contains(telling, key) {
 				value = key + "=" + value
@@ -62,14 +67,25 @@ func (l limits) arguments(input string) string {
 	return strings.Join(parts, " · ")
 }
 
-func keys(args map[string]any) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range args {
-			if !yield(k) {
-				return
-			}
+var quotedArgument = regexp.MustCompile(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
+
+// parseArguments reads a JSON object; of one that is broken, as when its middle was cut out, the
+// short strings.
+func parseArguments(input string) (args map[string]any, ok bool) {
+	if !strings.HasPrefix(input, "{") {
+		return nil, false
+	}
+	if json.Unmarshal([]byte(input), &args) == nil {
+		return args, true
+	}
+	args = map[string]any{}
+	for _, m := range quotedArgument.FindAllStringSubmatch(input, 32) {
+		var value string
+		if _, known := args[m[1]]; !known && json.Unmarshal([]byte(m[2]), &value) == nil {
+			args[m[1]] = value
 		}
 	}
+	return args, len(args) > 0
 }
 
 // byTelling sorts arguments: telling ones, others, those that hold whole files.
@@ -133,13 +149,14 @@ func (l limits) inBrief(text string) string {
 }
 
 var (
-	errorLine = regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable)\b|[a-z](?:Error|Exception)\b`)
+	errorLine = regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable|timeout|timed out|exceeded)\b|[a-z](?:Error|Exception)\b`)
 	exitLine  = regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
 )
 
 // answer is what is worth finding again of a tool's output.
 func (l limits) answer(output string, failed bool) string {
 	output, status := unwrapOutput(strings.TrimSpace(cleanString(output)))
+	output = ends(output)
 	lines := readable(output, 0)
 	if status == "" {
 		if m := exitLine.FindStringSubmatch(output); m != nil {
@@ -160,6 +177,15 @@ func (l limits) answer(output string, failed bool) string {
 		parts = append(parts, l.shorten(lines[0], toolOutputSize/3), l.shorten(lines[len(lines)-1], toolOutputSize/3))
 	}
 	return strings.Join(distinct(parts), " … ")
+}
+
+// ends is text without its middle, if it is long: what matters stands at the ends.
+func ends(text string) string {
+	const most = 8 << 10 // bytes at each end
+	if len(text) <= 2*most {
+		return text
+	}
+	return head(text, most) + "\n" + text[characterBorder(text, len(text)-most):]
 }
 
 // distinct leaves out what is the beginning of something before it, cut or not.
@@ -211,9 +237,9 @@ const longestReadable = 400 // bytes of a line; a longer one that starts like da
 func readable(text string, n int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
-		line = oneLine(line[:characterBorder(line+" ", min(len(line), 16*longestReadable))])
+		line = oneLine(head(line, 16*longestReadable))
 		line = escapes.ReplaceAllString(line, "")
-		if len(line) > longestReadable && strings.ContainsAny(line[:1], "{[<") {
+		if len(line) > longestReadable && strings.ContainsAny(line[:1], "{[<\"") {
 			continue
 		}
 		line = oneLine(blob.ReplaceAllString(line, "…"))
