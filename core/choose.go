@@ -1,0 +1,119 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Verdicts of an Explanation; a duplicate's names what it repeats.
+const (
+	verdictKept      = "kept"
+	verdictThreshold = "below threshold"
+	verdictBudget    = "over budget"
+	verdictLimit     = "over limit"
+)
+
+// choose takes from ranked candidates what is returned. Candidates that repeat a better one are folded
+// into it. One that does not fit the budget is passed over for the sake of smaller ones behind it.
+func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
+	hits = []MemoryHit{}
+	var kept []words
+	tokens := 0
+	for i, c := range ranked {
+		hit := hitOf(c, i+1, s.explain)
+		verdict := verdictKept
+		same := -1
+		var w words
+		switch {
+		case c.score < s.threshold:
+			verdict = verdictThreshold
+		case len(hits) >= s.limit:
+			verdict = verdictLimit
+		default:
+			w = wordsOf(c.record.Text)
+			if same = repeats(w, kept); same >= 0 {
+				verdict = "duplicate of " + hits[same].Source
+			} else if s.budget >= 0 && len(hits) > 0 && tokens+hit.TokenEstimate > s.budget {
+				verdict = verdictBudget
+			}
+		}
+		if hit.Explain != nil {
+			hit.Explain.Verdict = verdict
+		}
+		switch {
+		case verdict == verdictKept:
+			hits, kept = append(hits, hit), append(kept, w)
+			tokens += hit.TokenEstimate
+			continue
+		case same >= 0 && hits[same].Source != hit.Source:
+			hits[same].Also = append(hits[same].Also, hit.Source)
+		}
+		if s.explain {
+			rejected = append(rejected, hit)
+		}
+	}
+	return hits, rejected
+}
+
+func hitOf(c scored, rank int, explain bool) MemoryHit {
+	r := c.record
+	hit := MemoryHit{
+		ID: r.ID, Text: r.Text, Score: c.score, Source: Citation(r.Path, r.StartLine, r.EndLine), TokenEstimate: r.Tokens,
+		Scope: r.Scope, Kind: r.Kind, Path: r.Path, StartLine: r.StartLine, EndLine: r.EndLine,
+		Headings: r.Headings, Session: r.Session, Speaker: r.Speaker, Time: r.Time,
+	}
+	if explain {
+		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
+			Fused: c.fused, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
+	}
+	return hit
+}
+
+// Citation names lines of a document so that a person or an editor can go there:
+// "notes/staging.md#L10-L20", or "#L10" if it is one line.
+func Citation(path string, start, end int) string {
+	if end <= start {
+		return fmt.Sprintf("%s#L%d", path, start)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", path, start, end)
+}
+
+// words is a text as the set of its words.
+type words map[string]struct{}
+
+func wordsOf(text string) words {
+	w := words{}
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		w[strings.Trim(word, ".,;:!?*_`\"'()[]")] = struct{}{}
+	}
+	return w
+}
+
+// nearDuplicate is the share of common words from which on two texts say the same: high enough that
+// two steps of a list or two similar settings, which differ in one word, both stay.
+const nearDuplicate = 0.92
+
+// repeats returns the index of the text in kept that w repeats, or -1.
+func repeats(w words, kept []words) int {
+	for i, other := range kept {
+		if w.overlap(other) >= nearDuplicate {
+			return i
+		}
+	}
+	return -1
+}
+
+// overlap is the Jaccard index, |a ∩ b| ÷ |a ∪ b|; that of two empty texts is 1.
+func (w words) overlap(other words) float64 {
+	common := 0
+	for word := range w {
+		if _, ok := other[word]; ok {
+			common++
+		}
+	}
+	union := len(w) + len(other) - common
+	if union == 0 {
+		return 1
+	}
+	return float64(common) / float64(union)
+}

@@ -1,0 +1,39 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/memcore/memcore/embed"
+)
+
+func (m *Manager) embedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	return m.embed(ctx, embed.Document, texts)
+}
+
+func (m *Manager) embedQuery(ctx context.Context, text string) ([]float32, error) {
+	vectors, err := m.embed(ctx, embed.Query, []string{text})
+	if err != nil {
+		return nil, err
+	}
+	return vectors[0], nil
+}
+
+// embed trusts no embedder further than its answer can be checked.
+func (m *Manager) embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	vectors, err := m.options.Embedder.Embed(ctx, kind, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("embedder %s answered %d texts with %d vectors: %w",
+			m.options.Embedder.Fingerprint(), len(texts), len(vectors), embed.ErrUnavailable)
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return nil, fmt.Errorf("embedder %s answered with vectors of length %d and %d: %w",
+				m.options.Embedder.Fingerprint(), len(vectors[0]), len(v), embed.ErrDimension)
+		}
+	}
+	return vectors, nil
+}

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/memcore/memcore/embed"
+)
+
+// freshen folds in what has changed on disk, within the time the options give, and says what it
+// could not. It never fails a query.
+func (m *Manager) freshen(ctx context.Context, took map[string]time.Duration) *Staleness {
+	if m.options.Freshness < 0 {
+		return nil
+	}
+	started := time.Now()
+	defer func() { took["fold-in"] = time.Since(started) }()
+	stale, err := m.foldIn(ctx, started.Add(m.options.Freshness))
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn("memory cannot fold in what has changed", "error", err)
+		if stale == nil {
+			stale = &Staleness{}
+		}
+		stale.Reason = err.Error()
+	}
+	return stale
+}
+
+// foldIn does what freshen says. An index that is missing, damaged or made otherwise is left to Index.
+func (m *Manager) foldIn(ctx context.Context, deadline time.Time) (*Staleness, error) {
+	found, err := m.pendingChanges(ctx)
+	if err != nil || found.count() == 0 {
+		return nil, err
+	}
+	stale := &Staleness{Files: found.count()}
+	unlock, ok, err := m.writing.try()
+	if err != nil {
+		return stale, err
+	}
+	if !ok {
+		stale.Reason = "an indexing run is under way"
+		return stale, nil
+	}
+	defer unlock()
+	current, err := m.acquire(ctx) // again: it may have moved before we had the lock
+	if err != nil {
+		return stale, err
+	}
+	defer current.release()
+	if current.manifest.Chunking != m.chunking() || current.noVectors != nil {
+		stale.Reason = "the index was made with other settings: index again"
+		return stale, nil
+	}
+	report := IndexReport{}
+	w := m.newWriter(current.folder, current.manifest, current.indexes, &report, nil)
+	left, err := w.catchUp(ctx, found, deadline)
+	if err = errors.Join(err, w.close()); err != nil {
+		return stale, err
+	}
+	if left == 0 {
+		return nil, nil
+	}
+	return &Staleness{Files: left, Reason: fmt.Sprintf("time budget of %v used up", m.options.Freshness)}, nil
+}
+
+// pendingChanges are those since the last indexing; none if there is no usable index.
+func (m *Manager) pendingChanges(ctx context.Context) (changes, error) {
+	current, err := m.acquire(ctx)
+	if err != nil {
+		return changes{}, nil // the query itself meets the same error and reports it
+	}
+	defer current.release()
+	found, err := scan(ctx, m.options.Sources, current.manifest)
+	if err != nil {
+		return changes{}, err
+	}
+	if len(found.failed) > 0 {
+		m.log.Warn("memory cannot list a source", "sources", found.failed)
+	}
+	return found, nil
+}
+
+// catchUp folds text in until the deadline, then vectors as far as time is left.
+func (w *writer) catchUp(ctx context.Context, found changes, deadline time.Time) (left int, err error) {
+	if left, err = w.fold(ctx, found, deadline); err != nil {
+		return left, err
+	}
+	if w.m.options.Embedder == nil || time.Now().After(deadline) {
+		return left, nil
+	}
+	inTime, stop := context.WithDeadline(ctx, deadline)
+	defer stop()
+	err = w.vectorise(inTime, deadline)
+	if errors.Is(err, embed.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
+		return left, nil // the answer says how many chunks have no vector yet
+	}
+	return left, err
+}

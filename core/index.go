@@ -1,0 +1,192 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+// keepTimeout is how long a cancelled run may take to keep what it has done.
+const keepTimeout = 5 * time.Second
+
+// Index brings the indexes in step with the documents: unchanged files cost a stat, changed ones
+// only their changed chunks, deleted ones disappear. First all text goes into the keyword index,
+// then vectors follow, newest documents first. When ctx ends it stops soon, what is done is kept,
+// and the next Index goes on. Another process that is indexing is waited for.
+//
+// An index that is damaged, or was made by another release, embedder or chunk size, is made anew
+// beside the old one, which answers until then; IndexReport.Rebuilt says why. An embedder that is
+// away is no error: IndexReport.Degraded tells, and Pending chunks get their vectors next time.
+// Files that cannot be read are in IndexReport.Skipped. If all sources are unreadable, Index fails.
+func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
+	started := time.Now()
+	unlock, err := m.writing.acquire(ctx)
+	if err != nil {
+		return IndexReport{}, err
+	}
+	defer unlock()
+	report := IndexReport{}
+	err = m.index(ctx, options, &report)
+	report.Took = time.Since(started)
+	return report, err
+}
+
+func (m *Manager) index(ctx context.Context, options IndexOptions, report *IndexReport) error {
+	reason, err := m.whyRebuild(ctx, options)
+	if err != nil {
+		return err
+	}
+	if reason != "" {
+		report.Rebuilt = reason
+		return m.rebuild(ctx, options, report)
+	}
+	if _, _, err := m.folder.Current(); errors.Is(err, generation.ErrNone) {
+		if err := m.beginFirst(ctx); err != nil {
+			return err
+		}
+	}
+	current, err := m.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer current.release()
+	w := m.newWriter(current.folder, current.manifest, current.indexes, report, options.Progress)
+	return errors.Join(w.update(ctx), w.close())
+}
+
+// whyRebuild says why the current index cannot be brought up to date; "" if it can.
+func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string, error) {
+	current, err := m.acquire(ctx)
+	if errors.Is(err, generation.ErrNone) {
+		return "", nil
+	}
+	if err != nil {
+		if unusable(err) {
+			return err.Error(), nil
+		}
+		return "", err
+	}
+	defer current.release()
+	switch {
+	case options.Rebuild:
+		return "asked for", nil
+	case current.manifest.Chunking != m.chunking():
+		return fmt.Sprintf("chunks were cut by %s, now by %s", current.manifest.Chunking, m.chunking()), nil
+	case current.noVectors != nil:
+		return current.noVectors.Error(), nil
+	}
+	return "", nil
+}
+
+// unusable tells an index that has to be made anew from one that cannot be reached now.
+func unusable(err error) bool {
+	for _, reason := range []error{store.ErrCorrupt, store.ErrFormat, store.ErrDimension, fs.ErrNotExist} {
+		if errors.Is(err, reason) {
+			return true
+		}
+	}
+	return false
+}
+
+// chunking names everything that decides where chunks begin and end.
+func (m *Manager) chunking() string {
+	o := m.options.Chunking
+	counter := "estimate"
+	if m.options.Embedder != nil {
+		counter = m.options.Embedder.Fingerprint()
+	}
+	return fmt.Sprintf("v1/%d/%d/%d/%s", o.Target, o.Max, o.Overlap, counter)
+}
+
+// blank is the manifest of an empty index.
+func (m *Manager) blank() *manifest {
+	return &manifest{Format: manifestFormat, Chunking: m.chunking(), Documents: map[string]entry{}}
+}
+
+// beginFirst publishes an empty generation, so that what is indexed first can be found while the
+// rest is still being read.
+func (m *Manager) beginFirst(ctx context.Context) error {
+	next, err := m.folder.Begin(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
+	}
+	if err := m.blank().save(next.Path()); err != nil {
+		next.Abandon()
+		return err
+	}
+	return next.Publish()
+}
+
+// rebuild makes a generation from nothing beside the current one and swaps it in when it is complete.
+func (m *Manager) rebuild(ctx context.Context, options IndexOptions, report *IndexReport) (err error) {
+	next, err := m.folder.Begin(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
+	}
+	defer func() {
+		if err != nil {
+			next.Abandon()
+		}
+	}()
+	blank := m.blank()
+	x, err := m.openIndexes(ctx, next.Path(), blank)
+	if err != nil {
+		return err
+	}
+	w := m.newWriter(next.Path(), blank, x, report, options.Progress)
+	err = errors.Join(w.update(ctx), w.close(), x.release())
+	if err != nil {
+		return err
+	}
+	return next.Publish()
+}
+
+// update does a whole run of indexing.
+func (w *writer) update(ctx context.Context) error {
+	w.progress(Progress{Stage: "scan"})
+	found, err := scan(ctx, w.m.options.Sources, w.manifest)
+	if err != nil {
+		return err
+	}
+	if len(found.failed) > 0 && len(found.failed) == len(w.m.options.Sources) {
+		return fmt.Errorf("index: no source can be read: %s", strings.Join(found.failed, "; "))
+	}
+	w.report.Warnings = append(w.report.Warnings, found.failed...)
+	w.report.Skipped = append(w.report.Skipped, found.skipped...)
+	w.report.Unchanged = found.total - len(found.read)
+	_, err = w.fold(ctx, found, time.Time{})
+	if err == nil && !w.manifest.Complete && len(found.failed) == 0 {
+		w.manifest.Complete = true
+		err = w.manifest.save(w.folder)
+	}
+	if err == nil {
+		err = w.vectoriseOrDegrade(ctx)
+	}
+	w.report.Documents = len(w.manifest.Documents)
+	w.report.Chunks, w.report.Pending = w.manifest.chunks()
+	return err
+}
+
+// vectoriseOrDegrade lets an embedder that fails cost vectors, not the index.
+func (w *writer) vectoriseOrDegrade(ctx context.Context) error {
+	if w.m.options.Embedder == nil {
+		return nil
+	}
+	err := w.vectorise(ctx, time.Time{})
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if errors.Is(err, embed.ErrUnavailable) || errors.Is(err, embed.ErrDimension) {
+		w.report.Degraded = err.Error()
+		w.m.log.Warn("embedding stopped, keywords are searchable", "error", err)
+		return nil
+	}
+	return err
+}

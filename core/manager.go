@@ -1,0 +1,122 @@
+// Package core finds what is worth knowing.
+//
+// A Manager keeps the indexes of one memory in step with its documents and answers queries from
+// them. It knows embedders, stores and sources only by their interfaces; which ones they are is
+// chosen by whoever opens it. One rule for its users: what it returns is data from outside and goes
+// through package formatter before a model reads it.
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+// Options are what a Manager is made of. Folder, Sources and Engine are needed.
+type Options struct {
+	// Folder is where the index lives. Everything in it is derived and may be deleted while no
+	// process uses it.
+	Folder string
+	// Sources are what is indexed.
+	Sources []source.Source
+	// Engine opens the indexes.
+	Engine store.Engine
+	// Embedder makes the vectors; nil means keywords alone.
+	Embedder embed.Embedder
+	// Chunking says how large chunks are; its Count, and its Max if that is larger than the model
+	// reads, are the Embedder's.
+	Chunking chunker.Options
+	// StaticFiles are curated Markdown files for ProjectCoreMemory, in order of priority, lowest
+	// first; those that do not exist are left out.
+	StaticFiles []string
+	// Freshness is how long a query may spend on folding in what has changed on disk before it
+	// answers; 0 means 150 ms, negative means not to look.
+	Freshness time.Duration
+	// EmbedTimeout is how long a query waits for its embedding before keywords answer alone; 0
+	// means 2 s.
+	EmbedTimeout time.Duration
+	// Logger gets what goes wrong; nil means slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultFreshness    = 150 * time.Millisecond
+	defaultEmbedTimeout = 2 * time.Second
+)
+
+// ErrClosed is returned by every method after Close.
+var ErrClosed = errors.New("memory is closed")
+
+// A Manager is one memory. Its methods are safe for concurrent use.
+type Manager struct {
+	options Options
+	log     *slog.Logger
+	folder  *generation.Dir
+	writing writerLock
+
+	mu      sync.Mutex
+	current snapshot        // without indexes until first needed, and after Close
+	shown   map[string]bool // static files that ProjectCoreMemory has returned
+	closed  bool
+}
+
+// Open opens the memory in options.Folder, which need not exist yet. An index that is damaged or was
+// made by another release or embedder does not fail Open: Status and Result.State tell, and Index
+// mends it.
+func Open(ctx context.Context, options Options) (*Manager, error) {
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case options.Folder == "":
+		return nil, errors.New("open memory: Options.Folder is empty, want the folder of the index")
+	case options.Engine.Keywords == nil || options.Engine.Vectors == nil:
+		return nil, errors.New("open memory: Options.Engine opens no keyword or no vector index")
+	}
+	if info, err := os.Stat(options.Folder); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("open memory: index folder %s is a file", options.Folder)
+	}
+	if options.Freshness == 0 {
+		options.Freshness = defaultFreshness
+	}
+	if options.EmbedTimeout <= 0 {
+		options.EmbedTimeout = defaultEmbedTimeout
+	}
+	if options.Embedder != nil {
+		options.Chunking.Count = options.Embedder.CountTokens
+		if limit := options.Embedder.MaxTokens(); limit > 0 && (options.Chunking.Max == 0 || options.Chunking.Max > limit) {
+			options.Chunking.Max = min(limit, defaultMaxTokens)
+		}
+	}
+	log := options.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	return &Manager{
+		options: options,
+		log:     log,
+		folder:  generation.New(options.Folder),
+		writing: newWriterLock(options.Folder),
+	}, nil
+}
+
+// defaultMaxTokens is the largest chunk where neither the caller nor the model sets a smaller one.
+// Models that read more are not given more: a vector of a long text is about nothing in particular.
+const defaultMaxTokens = 240
+
+// Close releases the indexes. Calls that are running keep theirs until they return.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	return m.dropCurrent()
+}

@@ -1,0 +1,126 @@
+package core
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+	"github.com/natefinch/atomic"
+)
+
+// manifestFormat changes when an index of an earlier release cannot be used any more.
+//
+//	1: first.
+const manifestFormat = 1
+
+const manifestFile = "manifest.json"
+
+// A manifest says which documents an index generation holds, and with what it was made. It is
+// written after the indexes, so that whatever a crash left undone is done again: every step of
+// indexing can be repeated.
+type manifest struct {
+	Format    int       `json:"format"`
+	Engine    string    `json:"engine"`
+	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
+	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
+	Chunking  string    `json:"chunking"`
+	Complete  bool      `json:"complete"` // every document was read at least once
+	Updated   time.Time `json:"updated"`
+
+	Documents map[string]entry `json:"documents"` // by Document.Path
+}
+
+// An entry is what the manifest keeps of a document.
+type entry struct {
+	Source  string    `json:"source"`
+	File    string    `json:"file,omitempty"`
+	Kind    string    `json:"kind"`
+	Scope   string    `json:"scope"`
+	Size    int64     `json:"size"`
+	ModTime time.Time `json:"modTime"`
+	// Unsure means that the document must be read again: its chunks may be half written, or it
+	// changed so shortly before it was read that a later change may not show in its ModTime.
+	Unsure bool   `json:"unsure,omitempty"`
+	Hash   string `json:"hash,omitempty"` // of the bytes of a Markdown document
+	Chunks int    `json:"chunks"`
+	// Pending means that the vectors do not agree with the keyword index yet.
+	Pending bool            `json:"pending,omitempty"`
+	Resume  source.Position `json:"resume,omitzero"`
+}
+
+func (e entry) unchanged(doc source.Document) bool {
+	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Scope == doc.Scope && e.Kind == doc.Kind
+}
+
+func (m *manifest) chunks() (all, pending int) {
+	for _, e := range m.Documents {
+		all += e.Chunks
+		if e.Pending {
+			pending += e.Chunks
+		}
+	}
+	return all, pending
+}
+
+// readManifest returns the manifest of a generation. Errors wrap fs.ErrNotExist, store.ErrFormat or
+// store.ErrCorrupt.
+func readManifest(generation string) (*manifest, error) {
+	path := filepath.Join(generation, manifestFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var head struct{ Format int }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("%s: %w: %v", path, store.ErrCorrupt, err)
+	}
+	if head.Format != manifestFormat {
+		return nil, fmt.Errorf("%s has format %d, this release reads %d: %w", path, head.Format, manifestFormat, store.ErrFormat)
+	}
+	m := &manifest{}
+	if err := json.Unmarshal(data, m); err != nil {
+		return nil, fmt.Errorf("%s: %w: %v", path, store.ErrCorrupt, err)
+	}
+	if m.Documents == nil {
+		m.Documents = map[string]entry{}
+	}
+	return m, nil
+}
+
+// save writes the manifest so that a crash leaves the old one or the new one.
+func (m *manifest) save(generation string) error {
+	m.Updated = time.Now().UTC()
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(generation, manifestFile)
+	if err := atomic.WriteFile(path, bytes.NewReader(data)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// A stamp tells whether a manifest on disk is still the one that was read.
+type stamp struct {
+	modTime time.Time
+	size    int64
+}
+
+func stampOf(generation string) (stamp, error) {
+	info, err := os.Stat(filepath.Join(generation, manifestFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return stamp{}, nil
+	}
+	if err != nil {
+		return stamp{}, err
+	}
+	return stamp{modTime: info.ModTime(), size: info.Size()}, nil
+}

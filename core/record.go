@@ -1,0 +1,92 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+)
+
+// recordsOf cuts the content of a document into records without vectors.
+func recordsOf(doc source.Document, content source.Content, options chunker.Options) (records []store.Record, warnings []string) {
+	var chunks []chunker.Chunk
+	if doc.Kind == source.KindConversation {
+		chunks = chunker.Conversation(doc.Path, content.Turns, options)
+	} else {
+		document := chunker.Markdown(doc.Path, content.Markdown, options)
+		chunks = document.Chunks
+		for _, w := range document.Warnings {
+			warnings = append(warnings, fmt.Sprintf("%s:%d: %s", doc.Path, w.Line, w.Text))
+		}
+	}
+	records = make([]store.Record, len(chunks))
+	for i, c := range chunks {
+		records[i] = recordOf(doc, c)
+	}
+	return records, warnings
+}
+
+func recordOf(doc source.Document, c chunker.Chunk) store.Record {
+	at := c.Time
+	if at.IsZero() && doc.Kind == source.KindMarkdown {
+		at = doc.ModTime
+	}
+	return store.Record{
+		ID:        c.ID,
+		Scope:     doc.Scope,
+		Kind:      doc.Kind,
+		Path:      doc.Path,
+		StartLine: c.StartLine,
+		EndLine:   c.EndLine,
+		Headings:  c.Headings,
+		Session:   c.Session,
+		Speaker:   c.Speaker,
+		Time:      at,
+		Text:      c.Text,
+		Before:    c.Before,
+		After:     c.After,
+		Hash:      c.Hash,
+		Tokens:    c.Tokens,
+	}
+}
+
+// embeddingText is what the record's vector is made of: the text its Hash was taken of.
+func embeddingText(r store.Record) string {
+	at := r.Time
+	if r.Kind == source.KindMarkdown {
+		at = time.Time{} // when a file was saved says nothing about what it means
+	}
+	return chunker.EmbeddingText(r.Headings, r.Speaker, at, r.Text)
+}
+
+// sameRecord tells whether an indexed record says all that a new one with its ID would. The time of
+// a Markdown chunk is left out: it stays that of the save in which the chunk first appeared.
+func sameRecord(old, now store.Record) bool {
+	return old.Hash == now.Hash && old.StartLine == now.StartLine && old.EndLine == now.EndLine &&
+		old.Scope == now.Scope && old.Kind == now.Kind && old.Session == now.Session && old.Speaker == now.Speaker &&
+		old.Before == now.Before && old.After == now.After && slices.Equal(old.Headings, now.Headings)
+}
+
+// difference returns the records that have to be put, and the IDs that have to be deleted, to turn
+// old into now.
+func difference(old, now []store.Record) (put []store.Record, gone []string) {
+	known := make(map[string]store.Record, len(old))
+	for _, r := range old {
+		known[r.ID] = r
+	}
+	for _, r := range now {
+		if before, ok := known[r.ID]; !ok || !sameRecord(before, r) {
+			put = append(put, r)
+		}
+		delete(known, r.ID)
+	}
+	for _, r := range old {
+		if _, ok := known[r.ID]; ok {
+			gone = append(gone, r.ID)
+		}
+	}
+	return put, gone
+}

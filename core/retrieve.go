@@ -1,0 +1,136 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/store"
+)
+
+// RetrieveRelevant returns what is worth knowing for a request (the text of the user's turn), best
+// first. It never fails a turn: on an error it logs, and the Result has no hits; the error is
+// returned as well for those who want it. A cancelled ctx gives no hits at once, and no log.
+func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
+	result, err := m.query(ctx, request, forTurn(options))
+	if err != nil {
+		if ctx.Err() == nil {
+			m.log.Warn("memory retrieval failed", "error", err)
+		}
+		result.Hits, result.Rejected = nil, nil
+	}
+	return result, err
+}
+
+// Search returns the best hits for a query, also weak ones.
+func (m *Manager) Search(ctx context.Context, query string, options SearchOptions) (Result, error) {
+	return m.query(ctx, query, forSearch(options))
+}
+
+// A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
+type selection struct {
+	filter     store.Filter
+	unshown    bool    // leave out what ProjectCoreMemory has returned
+	threshold  float64 // negative is none
+	candidates int
+	limit      int
+	budget     int // negative is none
+	explain    bool
+}
+
+const (
+	defaultCandidates  = 50
+	defaultHits        = 8
+	defaultTokenBudget = 600
+	defaultSearchLimit = 10
+)
+
+func forTurn(o RetrieveOptions) selection {
+	return selection{
+		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
+		unshown:    true,
+		threshold:  or(o.MinSimilarity, defaultThreshold),
+		candidates: or(o.TopK, defaultCandidates),
+		limit:      or(o.Limit, defaultHits),
+		budget:     or(o.TokenBudget, defaultTokenBudget),
+		explain:    o.Explain,
+	}
+}
+
+func forSearch(o SearchOptions) selection {
+	limit := or(o.Limit, defaultSearchLimit)
+	return selection{
+		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/")},
+		threshold:  or(o.MinSimilarity, -1),
+		candidates: max(defaultCandidates, 2*limit),
+		limit:      limit,
+		budget:     -1,
+		explain:    o.Explain,
+	}
+}
+
+func or[T int | float64](value, otherwise T) T {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// Errors of bad options; test with errors.Is.
+var ErrOption = errors.New("option out of range")
+
+func (s selection) check() error {
+	switch {
+	case s.filter.Scope != "" && s.filter.Scope != ScopeProject && s.filter.Scope != ScopeGlobal:
+		return fmt.Errorf("scope is %q, want %q, %q or nothing: %w", s.filter.Scope, ScopeProject, ScopeGlobal, ErrOption)
+	case s.threshold > 1:
+		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
+	case s.limit < 0:
+		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
+	case s.candidates < 0:
+		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
+	}
+	return nil
+}
+
+// query is the road from a text to hits: fold in, gather, fuse, select.
+func (m *Manager) query(ctx context.Context, text string, s selection) (Result, error) {
+	started := time.Now()
+	result := Result{Hits: []MemoryHit{}, Threshold: max(s.threshold, 0), Took: map[string]time.Duration{}}
+	defer func() { result.Took["total"] = time.Since(started) }()
+	if err := s.check(); err != nil {
+		return result, err
+	}
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
+	result.Stale = m.freshen(ctx, result.Took)
+	current, err := m.acquire(ctx)
+	result.State = stateOf(err)
+	if result.State == StateMissing {
+		return result, nil
+	}
+	if err != nil {
+		return result, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+	}
+	defer current.release()
+	if !current.manifest.Complete {
+		result.State = StateBuilding
+	}
+	if strings.TrimSpace(text) == "" {
+		return result, nil
+	}
+	if s.unshown {
+		s.filter.Not = append(s.filter.Not, m.shownPaths(current.manifest)...)
+	}
+	g := m.gather(ctx, current, text, s, result.Took)
+	if g.err != nil {
+		return result, g.err
+	}
+	result.Degraded = g.degraded
+	result.Hits, result.Rejected = choose(rank(g), s)
+	return result, nil
+}
