@@ -70,18 +70,12 @@ func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 	if mark == "+++" {
 		return parseTOML(text)
 	}
-	meta, line, err = parseYAML(text)
-	if err != nil {
-		if quoted, _, again := parseYAML(quoteValues(text)); again == nil {
-			return quoted, 0, nil
-		}
-	}
-	return meta, line, err
+	return parseYAML(text)
 }
 
 // Values that people write without the quotes that YAML wants, and that editors which read such
 // files accept ("globs: *.ts"): globs, mentions, and sentences with a colon.
-var unquoted = regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*&!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
+var unquoted = regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
 
 func quoteValues(text string) string {
 	return unquoted.ReplaceAllStringFunc(text, func(line string) string {
@@ -109,7 +103,9 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d
 func parseYAML(text string) (map[string]any, int, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil {
-		return nil, lineOf(err), withoutLine(err)
+		if yaml.Unmarshal([]byte(quoteValues(text)), &root) != nil {
+			return nil, lineOf(err), withoutLine(err)
+		}
 	}
 	if root.Kind == 0 || len(root.Content) == 0 {
 		return map[string]any{}, 0, nil // empty, or comments only

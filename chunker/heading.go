@@ -15,7 +15,7 @@ import (
 )
 
 // longestHeading is how many bytes of a heading enter paths; its line is text in any case.
-const longestHeading = 1000
+const longestHeading = 400
 
 var (
 	inlineParser = goldmark.New(

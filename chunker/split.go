@@ -59,6 +59,9 @@ type splitter struct {
 func (s *splitter) room() int { return max(s.max-s.section.size-4, 8) }
 
 func (s *splitter) block(b block) {
+	for len(b.inner) == 1 && b.inner[0].span == b.span {
+		b = b.inner[0]
+	}
 	size := s.size(b.of(s.text))
 	whole := s.room()
 	if b.kind == nest && b.inner != nil {

@@ -18,20 +18,19 @@ const (
 // toolUse says in one or two lines what a tool was asked and what it answered: name, telling
 // arguments; status, first error, first and last line.
 func (l limits) toolUse(use ToolUse) string {
-	name := oneLine(cleanString(use.Name))
-	if name == "" {
-		name = "tool"
-	}
-	asked := name
+	asked := oneLine(cleanString(use.Name))
 	if args := l.arguments(use.Input); args != "" {
-		asked += ": " + args
+		asked = strings.TrimPrefix(asked+": "+args, ": ")
 	}
 	asked = l.shorten(asked, toolInputSize)
 	answer := l.answer(use.Output, use.Failed)
-	if answer == "" {
-		return asked
+	if answer != "" {
+		answer = "→ " + l.shorten(answer, toolOutputSize)
 	}
-	return asked + "\n→ " + l.shorten(answer, toolOutputSize)
+	if asked == "" && answer == "" {
+		return "tool"
+	}
+	return strings.Trim(asked+"\n"+answer, "\n")
 }
 
 // telling are the arguments one would search for, the most telling first.
