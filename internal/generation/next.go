@@ -1,0 +1,192 @@
+package generation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// A Next is a generation in preparation. It is not safe for concurrent use.
+type Next struct {
+	dir       *Dir
+	n         uint64
+	folder    string
+	linked    map[string]bool // shared files by path that nothing was appended to: durable already
+	published bool
+}
+
+// Begin prepares the next generation. share chooses, by slash-separated path inside a generation,
+// the files of the current one that are taken over by hard link (by copy where links are not
+// possible); all others are left behind; nil takes over nothing. Remains of a Begin that was never
+// published are removed. End it with Publish or Abandon.
+func (d *Dir) Begin(ctx context.Context, share func(path string) bool) (*Next, error) {
+	n, current, err := d.Current()
+	if err != nil && !errors.Is(err, ErrNone) {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := d.makeRoot(); err != nil {
+		return nil, err
+	}
+	next := &Next{dir: d, n: n + 1, folder: d.folder(n + 1), linked: map[string]bool{}}
+	if err := os.RemoveAll(next.folder); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(next.folder, 0o700); err != nil {
+		return nil, err
+	}
+	if current == "" || share == nil {
+		return next, nil
+	}
+	if err := next.share(ctx, current, share); err != nil {
+		next.Abandon()
+		return nil, err
+	}
+	return next, nil
+}
+
+// makeRoot makes the root, if it is missing, and its entry in the folder above durable.
+func (d *Dir) makeRoot() error {
+	if _, err := os.Stat(d.root); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(d.root, 0o700); err != nil {
+		return err
+	}
+	return d.files.syncFolder(filepath.Dir(d.root))
+}
+
+func (x *Next) share(ctx context.Context, current string, share func(string) bool) error {
+	return filepath.WalkDir(current, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(current, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		target := filepath.Join(x.folder, rel)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		if !share(filepath.ToSlash(rel)) {
+			return nil
+		}
+		if x.dir.files.link(path, target) == nil {
+			x.linked[target] = true
+			return nil
+		}
+		return copyFile(ctx, path, target)
+	})
+}
+
+// Path is the folder to write into.
+func (x *Next) Path() string { return x.folder }
+
+// Number is the number the generation will have.
+func (x *Next) Number() uint64 { return x.n }
+
+// Append opens the file with the given slash-separated name for writing at length, which must be
+// what the current generation recorded as its length, and creates it if that is 0. What a writer
+// that failed left beyond is overwritten; readers of the current generation never look there.
+func (x *Next) Append(name string, length int64) (*os.File, error) {
+	path := filepath.Join(x.folder, filepath.FromSlash(name))
+	flags := os.O_WRONLY
+	if length == 0 {
+		flags |= os.O_CREATE
+	}
+	f, err := os.OpenFile(path, flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := seekInside(f, length); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	delete(x.linked, path)
+	return f, nil
+}
+
+func seekInside(f *os.File, offset int64) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() < offset {
+		return fmt.Errorf("%s has %d bytes, want %d to append to", f.Name(), info.Size(), offset)
+	}
+	_, err = f.Seek(offset, io.SeekStart)
+	return err
+}
+
+// Publish makes everything in the folder durable and the generation current, then removes all but
+// the one before it. If it fails, the generation is abandoned; only if the very last step fails,
+// that of making the swap itself durable, it has become current all the same.
+func (x *Next) Publish() error {
+	if err := x.swap(); err != nil {
+		x.Abandon()
+		return err
+	}
+	x.published = true
+	if err := x.dir.files.syncFolder(x.dir.root); err != nil {
+		return err
+	}
+	x.dir.sweep(x.n)
+	return nil
+}
+
+// swap does all that is needed before the rename, and the rename.
+func (x *Next) swap() error {
+	if err := x.sync(); err != nil {
+		return err
+	}
+	temporary := filepath.Join(x.dir.root, currentFile+".new")
+	if err := os.WriteFile(temporary, []byte(strconv.FormatUint(x.n, 10)+"\n"), 0o600); err != nil {
+		return err
+	}
+	if err := x.dir.files.syncFile(temporary); err != nil {
+		return err
+	}
+	return x.dir.files.rename(temporary, filepath.Join(x.dir.root, currentFile))
+}
+
+// syncs is how many files are synced at once: file systems with a journal make them durable
+// together, so that many cost hardly more than one.
+const syncs = 8
+
+// sync makes the generation durable, and its entry in the root.
+func (x *Next) sync() error {
+	var group errgroup.Group
+	group.SetLimit(syncs)
+	group.Go(func() error { return x.dir.files.syncFolder(x.dir.root) })
+	err := filepath.WalkDir(x.folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
+			group.Go(func() error { return x.dir.files.syncFolder(path) })
+		case entry.Type().IsRegular() && !x.linked[path]:
+			group.Go(func() error { return x.dir.files.syncFile(path) })
+		}
+		return nil
+	})
+	return errors.Join(err, group.Wait())
+}
+
+// Abandon removes the generation in preparation. After Publish it does nothing.
+func (x *Next) Abandon() {
+	if !x.published {
+		os.RemoveAll(x.folder)
+	}
+}
