@@ -3,6 +3,7 @@ package storetest
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -88,7 +89,7 @@ func testLimit(x *fixture) {
 	ix := x.open()
 	x.add(ix, x.records(0, 30)...)
 	for _, tt := range []struct{ k, want int }{
-		{-1 << 62, 0}, {-1, 0}, {0, 0}, {1, 1}, {29, 29}, {30, 30}, {31, 30}, {1 << 40, 30}, {1<<63 - 1, 30},
+		{math.MinInt, 0}, {-1, 0}, {0, 0}, {1, 1}, {29, 29}, {30, 30}, {31, 30}, {math.MaxInt - 1, 30}, {math.MaxInt, 30},
 	} {
 		if got := len(x.search(ix, tt.k, store.Filter{})); got != tt.want {
 			x.Errorf("a search for the best %d of 30 has %d hits, want %d", tt.k, got, tt.want)

@@ -1,0 +1,121 @@
+package flat
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+)
+
+const entrySize = 64
+
+// An entry is one line of the table: little-endian, by kind
+//
+//	rowEntry:    place 4:8, offset 8:16, length 16:20, checksum of the record 20:24, key 24:57,
+//	             checksum of the vector 60:64
+//	deadEntry:   row 4:8
+//	placeEntry:  length 16:20, followed by that many bytes, filled up with zeros to whole entries
+//
+// where the first byte is the kind and all others are zero. Rows and places are numbered from 0 in
+// the order of their entries.
+type entry []byte
+
+const (
+	rowEntry byte = iota + 1
+	deadEntry
+	placeEntry
+)
+
+func (e entry) kind() byte           { return e[0] }
+func (e entry) number() uint32       { return binary.LittleEndian.Uint32(e[4:]) } // place or row
+func (e entry) offset() int64        { return int64(binary.LittleEndian.Uint64(e[8:])) }
+func (e entry) length() int          { return int(binary.LittleEndian.Uint32(e[16:])) }
+func (e entry) recordSum() uint32    { return binary.LittleEndian.Uint32(e[20:]) }
+func (e entry) key() key             { return key(e[24 : 24+keySize]) }
+func (e entry) keyBytes() []byte     { return e[24 : 24+keySize] }
+func (e entry) vectorSum() uint32    { return binary.LittleEndian.Uint32(e[60:]) }
+func (e entry) setOffset(at int64)   { binary.LittleEndian.PutUint64(e[8:], uint64(at)) }
+func (e entry) setNumber(n uint32)   { binary.LittleEndian.PutUint32(e[4:], n) }
+func (e entry) setLength(length int) { binary.LittleEndian.PutUint32(e[16:], uint32(length)) }
+
+func newRowEntry(k key, record []byte, vectorSum uint32) entry {
+	e := make(entry, entrySize)
+	e[0] = rowEntry
+	e.setLength(len(record))
+	binary.LittleEndian.PutUint32(e[20:], checksum(record))
+	copy(e[24:], k[:])
+	binary.LittleEndian.PutUint32(e[60:], vectorSum)
+	return e
+}
+
+func newDeadEntry(row uint32) entry {
+	e := make(entry, entrySize)
+	e[0] = deadEntry
+	e.setNumber(row)
+	return e
+}
+
+func newPlaceEntry(p place) entry {
+	text := p.encode()
+	e := make(entry, entrySize, entrySize+padded(len(text)))
+	e[0] = placeEntry
+	e.setLength(len(text))
+	e = append(e, text...)
+	return e[:cap(e)]
+}
+
+func padded(n int) int { return (n + entrySize - 1) / entrySize * entrySize }
+
+// A key is a record's ID, its digits packed two to a byte, followed by their number. Keys are in
+// the order of the IDs.
+type key [keySize]byte
+
+const (
+	keySize   = 33
+	maxDigits = 64
+)
+
+// keyOf packs an ID; ok is false if it is not one.
+func keyOf(id string) (k key, ok bool) {
+	if len(id) < 1 || len(id) > maxDigits {
+		return k, false
+	}
+	for i := range len(id) {
+		digit := strings.IndexByte(digits, id[i])
+		if digit < 0 {
+			return k, false
+		}
+		k[i/2] |= byte(digit) << (4 * (1 - i%2))
+	}
+	k[keySize-1] = byte(len(id))
+	return k, true
+}
+
+const digits = "0123456789abcdef"
+
+func (k key) String() string {
+	id := make([]byte, k.size())
+	for i := range id {
+		id[i] = digits[k[i/2]>>(4*(1-i%2))&15]
+	}
+	return string(id)
+}
+
+func (k key) size() int   { return min(int(k[keySize-1]), maxDigits) }
+func (k key) valid() bool { got, ok := keyOf(k.String()); return ok && bytes.Equal(got[:], k[:]) }
+
+// A place is what records of one document share, and what filters ask for.
+type place struct{ scope, kind, path string }
+
+func (p place) encode() []byte {
+	var e encoder
+	e.string(p.scope)
+	e.string(p.kind)
+	e.string(p.path)
+	return e.b
+}
+
+func decodePlace(b []byte) (place, error) {
+	d := decoder{rest: b}
+	p := place{d.string(), d.string(), d.string()}
+	return p, d.end()
+}

@@ -1,0 +1,57 @@
+// Package dot multiplies a vector with many others: in assembly for AVX2 and AVX-512 on x86-64
+// (left out by the build tags purego and noasm), in Go elsewhere.
+package dot
+
+//go:generate go run ./gen -out dot_amd64.s -stubs stubs_amd64.go -pkg dot
+
+// An implementation of Products for slices that fit and are not empty.
+type implementation struct {
+	name     string
+	products func(query, rows, out []float32)
+}
+
+// best is the fastest implementation of this machine.
+var best = usable[0]
+
+// Products sets out[i] to the product of query with the i-th row; rows holds len(out) rows of
+// len(query) numbers. The product of two vectors does not depend on what else is in a call; between
+// implementations it differs by rounding.
+func Products(query, rows, out []float32) {
+	if len(rows) != len(query)*len(out) {
+		panic("dot: rows do not fit")
+	}
+	if len(rows) > 0 {
+		best.products(query, rows, out)
+	} else {
+		clear(out)
+	}
+}
+
+var portable = implementation{"portable", func(query, rows, out []float32) {
+	n := len(query)
+	for i := range out {
+		out[i] = product(query, rows[i*n:(i+1)*n])
+	}
+}}
+
+// product keeps eight sums, so that additions need not wait for each other.
+func product(a, b []float32) float32 {
+	b = b[:len(a)]
+	var s0, s1, s2, s3, s4, s5, s6, s7 float32
+	i := 0
+	for ; i+8 <= len(a); i += 8 {
+		x, y := a[i:i+8:i+8], b[i:i+8:i+8]
+		s0 += x[0] * y[0]
+		s1 += x[1] * y[1]
+		s2 += x[2] * y[2]
+		s3 += x[3] * y[3]
+		s4 += x[4] * y[4]
+		s5 += x[5] * y[5]
+		s6 += x[6] * y[6]
+		s7 += x[7] * y[7]
+	}
+	for ; i < len(a); i++ {
+		s0 += a[i] * b[i]
+	}
+	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+}

@@ -1,0 +1,104 @@
+package flat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"unsafe"
+
+	"github.com/memcore/memcore/store"
+)
+
+// Names of the files of a generation.
+const (
+	metaFile    = "meta"
+	vectorsFile = "vectors"
+	recordsFile = "records"
+	tableFile   = "table"
+)
+
+// format grows whenever any of the files is written in another way. An index of another format has
+// to be rebuilt.
+//
+//	1: first.
+const format = 1
+
+// castagnoli is the checksum that processors compute by themselves.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
+// byteOrder is that of this machine's float32.
+var byteOrder = func() string {
+	if one := uint16(1); *(*byte)(unsafe.Pointer(&one)) == 1 {
+		return "little"
+	}
+	return "big"
+}()
+
+// A meta says how much of the files of a generation counts.
+type meta struct {
+	ByteOrder string `json:"byteOrder"`
+	Dimension int    `json:"dimension"`
+	Rows      int    `json:"rows"` // in vectors, dead ones too
+	Live      int    `json:"live"`
+	Records   int64  `json:"records"` // bytes
+	Entries   int    `json:"entries"` // in table
+	Checksum  uint32 `json:"checksum"`
+}
+
+func (m meta) vectorsSize() int64 { return int64(m.Rows) * int64(m.Dimension) * floatSize }
+func (m meta) tableSize() int64   { return int64(m.Entries) * entrySize }
+
+const metaHead = "memcore vectors, format %d, checksum %08x\n"
+
+func (m meta) write(folder string) error {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	head := fmt.Sprintf(metaHead, format, checksum(body))
+	return os.WriteFile(filepath.Join(folder, metaFile), append([]byte(head), body...), 0o600)
+}
+
+// parseMeta returns an error wrapping ErrFormat or ErrCorrupt for what it cannot use.
+func parseMeta(text []byte) (m meta, err error) {
+	head, body, _ := bytes.Cut(text, []byte("\n"))
+	var version int
+	var want uint32
+	if _, err := fmt.Sscanf(string(head)+"\n", metaHead, &version, &want); err != nil {
+		return m, corrupt("meta begins with %.40q", head)
+	}
+	if version != format {
+		return m, fmt.Errorf("%w: format %d, this release has %d", store.ErrFormat, version, format)
+	}
+	if checksum(body) != want {
+		return m, corrupt("meta has the wrong checksum")
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return m, corrupt("meta: %w", err)
+	}
+	if m.ByteOrder != byteOrder {
+		return m, fmt.Errorf("%w: made on a machine with %s-endian numbers", store.ErrFormat, m.ByteOrder)
+	}
+	return m, m.check()
+}
+
+// Limits that keep numbers of rows and entries in 32 bits, and sizes of files far from overflow.
+const (
+	maxRows      = 1 << 28
+	maxEntries   = 1<<31 - 1
+	maxDimension = 1 << 20
+)
+
+func (m meta) check() error {
+	sane := m.Dimension >= 1 && m.Dimension <= maxDimension && m.Rows >= 0 && m.Rows <= maxRows &&
+		m.Live >= 0 && m.Live <= m.Rows && m.Entries >= m.Rows && m.Entries <= maxEntries && m.Records >= 0
+	if !sane {
+		return corrupt("meta says %+v", m)
+	}
+	return nil
+}

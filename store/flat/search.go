@@ -1,0 +1,224 @@
+package flat
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat/internal/dot"
+)
+
+// Nearest implements store.VectorIndex. vec may have any length but 0: a cosine does not depend on it.
+func (ix *Index) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) (hits []store.Hit, err error) {
+	query, err := ix.query(vec)
+	if err != nil {
+		return nil, ix.fail("nearest", err)
+	}
+	err = ix.read(ctx, "nearest", func(s *snapshot) error {
+		hits, err = s.nearest(ctx, query, k, f)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
+}
+
+// Similarities implements store.VectorIndex.
+func (ix *Index) Similarities(ctx context.Context, vec []float32, ids []string) (found map[string]float64, err error) {
+	query, err := ix.query(vec)
+	if err != nil {
+		return nil, ix.fail("similarities", err)
+	}
+	err = ix.read(ctx, "similarities", func(s *snapshot) error {
+		found, err = s.similarities(ctx, query, ids)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// query checks a vector to search for and scales it to length 1.
+func (ix *Index) query(vec []float32) ([]float32, error) {
+	if len(vec) != ix.dimension {
+		return nil, fmt.Errorf("%w: %d numbers, want %d", store.ErrDimension, len(vec), ix.dimension)
+	}
+	query, length := unit(vec)
+	if query == nil {
+		return nil, fmt.Errorf("vector has length %v", length)
+	}
+	return query, nil
+}
+
+func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.Filter) ([]store.Hit, error) {
+	if k = min(k, s.Live); k <= 0 {
+		return nil, nil
+	}
+	rows, err := s.scan(ctx, query, k, s.selectRows(f))
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]store.Hit, len(rows))
+	for i, found := range rows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if hits[i], err = s.hit(found); err != nil {
+			return nil, err
+		}
+	}
+	return hits, nil
+}
+
+// hit reads a record that was found, and makes sure it was found for the right vector.
+func (s *snapshot) hit(x found) (store.Hit, error) {
+	if err := s.checkVector(x.row); err != nil {
+		return store.Hit{}, err
+	}
+	rec, err := s.record(x.row)
+	return store.Hit{Record: rec, Score: float64(x.score)}, err
+}
+
+func (s *snapshot) checkVector(row int) error {
+	e := s.row(row)
+	if checksum(bytesOf(s.vector(row))) != e.vectorSum() {
+		return corrupt("vector of %s has the wrong checksum", e.key())
+	}
+	return nil
+}
+
+const (
+	// blockSize is how many rows are scored between two looks at the context: some ten microseconds.
+	blockSize = 256
+	// alone is how many rows one goroutine scores in about the time it takes to start another.
+	alone = 1024
+)
+
+// scan returns the k best of the selected rows. Goroutines take blocks of rows as they come, and each
+// keeps its own best.
+func (s *snapshot) scan(ctx context.Context, query []float32, k int, rows selection) ([]found, error) {
+	var next atomic.Int64
+	var group errgroup.Group
+	scanners := make([]*scanner, max(1, min(runtime.GOMAXPROCS(0), s.Rows/alone)))
+	for i := range scanners {
+		x := &scanner{best: best{snapshot: s, k: k}, rows: rows, query: query}
+		scanners[i] = x
+		group.Go(func() error { return careful(func() error { return x.blocks(ctx, &next) }) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	all := &scanners[0].best
+	for _, x := range scanners[1:] {
+		for _, found := range x.best.heap {
+			all.offer(found)
+		}
+	}
+	return all.sorted(), nil
+}
+
+// A scanner scores rows and keeps the best.
+type scanner struct {
+	best   best
+	rows   selection
+	query  []float32
+	scores [blockSize]float32
+}
+
+func (x *scanner) blocks(ctx context.Context, next *atomic.Int64) error {
+	s := x.rows.snapshot
+	for {
+		lo := int(next.Add(blockSize)) - blockSize
+		if lo >= s.Rows {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := x.block(lo, min(lo+blockSize, s.Rows)); err != nil {
+			return err
+		}
+	}
+}
+
+// block scores the selected rows from lo up to hi. Documents lie together, so runs are long.
+func (x *scanner) block(lo, hi int) error {
+	s := x.rows.snapshot
+	for lo < hi {
+		end := min(hi, (lo/s.per+1)*s.per) // of the chunk
+		from, to := x.rows.run(lo, end)
+		if from < to {
+			scores := x.scores[:to-from]
+			dot.Products(x.query, s.vectors(from, to), scores)
+			if err := x.keep(from, scores); err != nil {
+				return err
+			}
+		}
+		lo = to
+	}
+	return nil
+}
+
+// keep offers the scores of the rows from first to the best.
+func (x *scanner) keep(first int, scores []float32) error {
+	for i, score := range scores {
+		if score < x.best.least() {
+			continue
+		}
+		score, err := cosine(score)
+		if err != nil {
+			return fmt.Errorf("%w: row %d", err, first+i)
+		}
+		x.best.offer(found{score, first + i})
+	}
+	return nil
+}
+
+// cosine limits a score to what rounding may have led it out of. Others only come from vectors that
+// are not what was stored.
+func cosine(score float32) (float32, error) {
+	if !(score >= -1.01 && score <= 1.01) {
+		return 0, corrupt("vector has a cosine of %v", score)
+	}
+	return min(max(score, -1), 1), nil
+}
+
+func (s *snapshot) similarities(ctx context.Context, query []float32, ids []string) (map[string]float64, error) {
+	keys := make([]key, 0, len(ids))
+	for _, id := range ids {
+		if k, ok := keyOf(id); ok {
+			keys = append(keys, k)
+		}
+	}
+	found := make(map[string]float64, len(keys))
+	var score [1]float32
+	for k, row := range s.find(keys) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := s.checkVector(row); err != nil {
+			return nil, err
+		}
+		dot.Products(query, s.vector(row), score[:])
+		cosine, err := cosine(score[0])
+		if err != nil {
+			return nil, err
+		}
+		found[k.String()] = float64(cosine)
+	}
+	return found, nil
+}
+
+// find returns the live rows of the given keys; unknown ones are left out.
+func (s *snapshot) find(keys []key) map[key]int {
+	if s.Rows == 0 || len(keys) == 0 {
+		return nil
+	}
+	return s.log.ids.find(s, keys)
+}
