@@ -1,0 +1,64 @@
+# What the project can do. Nothing here needs root, and only go has to be installed.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+FUZZTIME ?= 60s
+BENCHTIME ?= 200ms
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
+
+.PHONY: help build demo test test-servers bench bench-retrieval fuzz lint clean
+
+help: ## list these targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
+
+build: ## build bin/memcore
+	go build -o bin/memcore ./cmd/memcore
+
+demo: build ## index testdata/workspace, ask five questions, inject into one request
+	testdata/demo.sh bin/memcore
+
+test: ## vet, and all tests with the race detector
+	go vet ./...
+	go test -race -timeout 30m ./...
+
+test-servers: ## tests against a real Ollama server, made on first use
+	bash .ci/test-servers
+
+bench: ## all Go benchmarks, short (BENCHTIME=200ms)
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m ./...
+
+bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_s/
+	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }
+	go run ./cmd/memcore eval run --data "$(DATA)/locomo"
+	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s" --level session
+
+fuzz: ## every fuzz target for FUZZTIME=60s
+	@set -euo pipefail; found=0; \
+	for package in $$(go list ./...); do \
+	  list=$$(go test -list '^Fuzz' "$$package"); \
+	  for target in $$(grep '^Fuzz' <<<"$$list" || true); do \
+	    found=$$((found + 1)); \
+	    echo "fuzz $$package $$target"; \
+	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 -fuzzminimizetime 1x "$$package"; \
+	  done; \
+	done; \
+	test "$$found" -gt 0 || { echo 'fuzz: no fuzz target found' >&2; exit 1; }; \
+	echo "fuzz: $$found targets, $(FUZZTIME) each, clean"
+
+lint: ## gofmt, vet for three systems, staticcheck, govulncheck
+	@badly=$$(gofmt -l $$(git ls-files '*.go')); \
+	test -z "$$badly" || { echo "gofmt would change:"; echo "$$badly"; exit 1; } >&2
+	go vet ./...
+	CGO_ENABLED=0 GOOS=darwin go vet ./...
+	CGO_ENABLED=0 GOOS=windows go vet ./...
+	go run $(STATICCHECK) ./...
+	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
+	  echo "govulncheck ./..."; go run $(GOVULNCHECK) ./...; \
+	else \
+	  echo "lint: govulncheck SKIPPED: its database at vuln.go.dev does not answer" >&2; \
+	fi
+
+clean: ## remove what make made
+	rm -rf bin dist

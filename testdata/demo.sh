@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Shows the main job on testdata/workspace: index, ask five questions, inject into one chat request.
+# Touches nothing of the user's: settings, caches and indexes live in a temporary folder.
+#
+#   testdata/demo.sh [BINARY]     default: bin/memcore, which it builds
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+binary=${1:-}
+if [ -z "$binary" ]; then
+  binary=bin/memcore
+  echo "building $binary"
+  go build -o "$binary" ./cmd/memcore
+fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mkdir -p "$scratch/home" "$scratch/cache"
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+for name in $(compgen -e MEMCORE_ || true); do unset "$name"; done
+
+memcore() {
+  HOME="$scratch/home" USERPROFILE="$scratch/home" LOCALAPPDATA="$scratch/cache" XDG_CACHE_HOME="$scratch/cache" \
+    NO_COLOR=1 "$binary" "$@"
+}
+fail() { echo "demo: FAILED: $*" >&2; exit 1; }
+
+# ask prints the block that a question gets, and leaves it in $answer.
+ask() {
+  printf '\n$ memcore retrieve "%s"\n' "$1"
+  answer=$(memcore retrieve "$1") || fail "retrieve \"$1\" exited with $?"
+  [ -z "$answer" ] || printf '%s\n' "$answer"
+}
+want() { case $answer in *"$1"*) ;; *) fail "the answer lacks \"$1\"" ;; esac; }
+
+echo '$ memcore index testdata/workspace'
+memcore index testdata/workspace
+
+ask "which port does staging postgres use"
+want 5433
+want staging-database.md
+ask "how wide is the quiet zone around the barcode" # only in a session log
+want "4 modules"
+ask "cache stats" # named getCacheStats in the note
+want getCacheStats
+ask "Wie lange dauert eine Erstattung?"
+want Werktage
+ask "who won the chess world championship in 1972"
+[ -z "$answer" ] || fail "nothing is known about this, so nothing should be printed"
+echo "(nothing: the memory does not know, so the turn stays as it is)"
+
+request='[{"role":"system","content":"You help the Harbourline team."},{"role":"user","content":"I changed the nginx rules. What do I have to do now?"}]'
+printf '\n$ echo %s | memcore inject\n' "'$request'"
+injected=$(printf '%s' "$request" | memcore inject) || fail "inject exited with $?"
+if command -v python3 >/dev/null; then
+  printf '%s' "$injected" | python3 -m json.tool --no-ensure-ascii
+else
+  printf '%s\n' "$injected"
+fi
+case $injected in *"restart nginx"*) ;; *) fail "the request lacks the memory about nginx" ;; esac
+
+printf '\ndemo: 13 Markdown files and 3 sessions indexed, 4 questions answered, 1 rightly left alone, 1 request injected\n'
