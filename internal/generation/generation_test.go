@@ -215,13 +215,13 @@ func TestSyncsWhatChanged(t *testing.T) {
 
 var errCrash = errors.New("crash")
 
-// crashAt lets the n-th of all steps fail, and all after it.
-func crashAt(d *Dir, n int) {
+// crashAt lets the n-th of all steps fail, and all after it if it is a crash.
+func crashAt(d *Dir, n int, crash bool) {
 	var mu sync.Mutex
 	step := func() error {
 		mu.Lock()
 		defer mu.Unlock()
-		if n--; n < 0 {
+		if n--; n == -1 || n < 0 && crash {
 			return errCrash
 		}
 		return nil
@@ -245,12 +245,18 @@ func crashAt(d *Dir, n int) {
 
 // Whatever step a writer ends at, the old content is there or the new one, and the next writer goes on.
 func TestCrashAtEachStep(t *testing.T) {
+	for _, crash := range []bool{true, false} {
+		t.Run(fmt.Sprintf("crash %v", crash), func(t *testing.T) { testCrashes(t, crash) })
+	}
+}
+
+func testCrashes(t *testing.T, crash bool) {
 	before, after := map[string]string{"a": "1", "shared": "s"}, map[string]string{"a": "2", "shared": "s"}
 	for n := 0; ; n++ {
 		root := t.TempDir()
 		publish(t, New(root), nil, before)
 		d := New(root)
-		crashAt(d, n)
+		crashAt(d, n, crash)
 		next, err := d.Begin(t.Context(), func(path string) bool { return path == "shared" })
 		require.NoError(t, err)
 		write(t, next.Path(), map[string]string{"a": "2"})
