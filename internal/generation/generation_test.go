@@ -215,13 +215,16 @@ func TestSyncsWhatChanged(t *testing.T) {
 
 var errCrash = errors.New("crash")
 
-// crashAt lets the n-th of all steps fail, and all after it if it is a crash.
-func crashAt(d *Dir, n int, crash bool) {
+// crashAt lets the n-th of all steps fail, and all after it if it is a crash; reached
+// tells whether there were so many.
+func crashAt(d *Dir, n int, crash bool) (reached *bool) {
+	reached = new(bool)
 	var mu sync.Mutex
 	step := func() error {
 		mu.Lock()
 		defer mu.Unlock()
 		if n--; n == -1 || n < 0 && crash {
+			*reached = true
 			return errCrash
 		}
 		return nil
@@ -241,6 +244,7 @@ func crashAt(d *Dir, n int, crash bool) {
 		}
 		return system.rename(from, to)
 	}
+	return reached
 }
 
 // Whatever step a writer ends at, the old content is there or the new one, and the next writer goes on.
@@ -256,13 +260,14 @@ func testCrashes(t *testing.T, crash bool) {
 		root := t.TempDir()
 		publish(t, New(root), nil, before)
 		d := New(root)
-		crashAt(d, n, crash)
+		reached := crashAt(d, n, crash)
 		next, err := d.Begin(t.Context(), func(path string) bool { return path == "shared" })
 		require.NoError(t, err)
 		write(t, next.Path(), map[string]string{"a": "2"})
 		err = next.Publish()
 		number, content := current(t, root)
 		if err == nil {
+			require.False(t, *reached, "step %d failed and nobody said so", n)
 			require.Equal(t, after, content)
 			require.Greater(t, n, 3, "steps of Publish that were crashed at")
 			return
