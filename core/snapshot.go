@@ -116,7 +116,11 @@ func (m *Manager) openVectors(ctx context.Context, path string, manifest *manife
 	if manifest.Engine != m.options.Engine.Name {
 		return nil, fmt.Errorf("vectors are kept by the engine %q, this is %q: index again", manifest.Engine, m.options.Engine.Name)
 	}
-	return m.options.Engine.Vectors(ctx, filepath.Join(path, vectorFolder), manifest.Dimension)
+	vectors, err := m.options.Engine.Vectors(ctx, filepath.Join(path, vectorFolder), manifest.Dimension)
+	if err != nil {
+		return nil, err // whatever an engine returns beside its error is no index
+	}
+	return vectors, nil
 }
 
 func (x *indexes) release() error {

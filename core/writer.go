@@ -82,6 +82,7 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 		r, err := w.read(ctx, doc)
 		if err != nil {
 			if ctx.Err() == nil {
+				w.report.Unreadable++
 				w.report.Skipped = append(w.report.Skipped, source.Skip{Path: doc.Path, Reason: err.Error()})
 			}
 			continue

@@ -1,0 +1,104 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/memcore/memcore/store"
+)
+
+func scoredText(score float64, text string, tokens int) scored {
+	return scored{score: score, candidate: candidate{record: store.Record{
+		ID: text, Path: text + ".md", StartLine: 1, EndLine: 1, Text: text, Tokens: tokens}}}
+}
+
+func TestChoose(t *testing.T) {
+	ranked := []scored{
+		scoredText(0.9, "alpha beta gamma", 100),
+		scoredText(0.8, "Alpha, beta: gamma.", 100), // the same words
+		scoredText(0.7, "delta epsilon", 300),
+		scoredText(0.6, "zeta eta", 50),
+		scoredText(0.2, "theta iota", 10),
+	}
+	for _, tt := range []struct {
+		name string
+		s    selection
+		want []string
+	}{
+		{"duplicates fold, threshold cuts", selection{threshold: 0.5, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon", "zeta eta"}},
+		{"limit", selection{threshold: 0.5, limit: 1, budget: -1}, []string{"alpha beta gamma"}},
+		{"what does not fit the budget makes room for what does", selection{threshold: 0.5, limit: 10, budget: 200}, []string{"alpha beta gamma", "zeta eta"}},
+		{"the first hit may be over the budget", selection{threshold: 0.5, limit: 10, budget: 10}, []string{"alpha beta gamma"}},
+		{"no threshold", selection{threshold: -1, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon", "zeta eta", "theta iota"}},
+		{"nothing reaches it", selection{threshold: 0.95, limit: 10, budget: -1}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.s.explain = true
+			hits, rejected := choose(ranked, tt.s)
+			var got []string
+			for _, hit := range hits {
+				got = append(got, hit.Text)
+			}
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("choose = %q, want %q", got, tt.want)
+			}
+			if len(hits)+len(rejected) != len(ranked) {
+				t.Errorf("%d hits and %d rejected of %d candidates", len(hits), len(rejected), len(ranked))
+			}
+		})
+	}
+	hits, _ := choose(ranked, selection{threshold: 0.5, limit: 10, budget: -1})
+	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
+		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
+	}
+}
+
+func TestRankIsMonotone(t *testing.T) {
+	cosine := func(x float64) *float64 { return &x }
+	score := func(bm25 float64, cos *float64, byVectors bool) float64 {
+		g := gathered{ceiling: 20, byVectors: byVectors, candidates: []candidate{
+			{record: store.Record{ID: "best"}, bm25: 10, cosine: cosine(0.1)},
+			{record: store.Record{ID: "asked"}, bm25: bm25, cosine: cos},
+		}}
+		for _, s := range rank(g) {
+			if s.record.ID == "asked" {
+				return s.score
+			}
+		}
+		t.Fatal("candidate lost")
+		return 0
+	}
+	for i := range 10 {
+		x := float64(i)
+		if score(x, cosine(0.3), true) >= score(x+0.9, cosine(0.3), true) || score(x, nil, false) >= score(x+0.9, nil, false) {
+			t.Errorf("more BM25 than %g does not raise the score", x)
+		}
+		if score(5, cosine(x/10), true) >= score(5, cosine(x/10+0.05), true) {
+			t.Errorf("more cosine than %g does not raise the score", x/10)
+		}
+	}
+}
+
+func TestCitation(t *testing.T) {
+	for _, tt := range []struct {
+		start, end int
+		want       string
+	}{{10, 20, "a.md#L10-L20"}, {10, 10, "a.md#L10"}} {
+		if got := Citation("a.md", tt.start, tt.end); got != tt.want {
+			t.Errorf("Citation(%d, %d) = %s, want %s", tt.start, tt.end, got, tt.want)
+		}
+	}
+}
+
+func TestDifference(t *testing.T) {
+	record := func(id, text string, line int) store.Record {
+		return store.Record{ID: id, Hash: text, StartLine: line, EndLine: line}
+	}
+	old := []store.Record{record("a", "A", 1), record("b", "B", 2), record("c", "C", 3)}
+	now := []store.Record{record("a", "A", 1), record("b", "B", 5), record("d", "D", 6)}
+	put, gone := difference(old, now)
+	if got, want := fmt.Sprintf("%d %s %s %v", len(put), put[0].ID, put[1].ID, gone), "2 b d [c]"; got != want {
+		t.Errorf("difference = %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,509 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// hashEmbedder makes a vector of the words in a text: texts that share words are similar.
+type hashEmbedder struct {
+	name  string
+	texts atomic.Int64 // documents embedded so far
+	fail  atomic.Pointer[error]
+	wait  time.Duration
+}
+
+func (h *hashEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if err := h.fail.Load(); err != nil {
+		return nil, *err
+	}
+	select {
+	case <-time.After(h.wait):
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = hashVector(text)
+	}
+	if kind == embed.Document {
+		h.texts.Add(int64(len(texts)))
+	}
+	return vectors, nil
+}
+
+const hashDimension = 64
+
+func hashVector(text string) []float32 {
+	v := make([]float32, hashDimension)
+	v[0] = 0.1
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		sum := fnv.New32a()
+		sum.Write([]byte(strings.Trim(word, ".,:?")))
+		v[sum.Sum32()%hashDimension]++
+	}
+	norm := 0.0
+	for _, x := range v {
+		norm += float64(x * x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(norm))
+	}
+	return v
+}
+
+func (h *hashEmbedder) Dimension() int              { return hashDimension }
+func (h *hashEmbedder) Fingerprint() string         { return "hash/" + h.name }
+func (h *hashEmbedder) MaxTokens() int              { return 200 }
+func (h *hashEmbedder) CountTokens(text string) int { return len(strings.Fields(text)) }
+
+// A memory is a folder of notes and an index of it.
+type memory struct {
+	t        *testing.T
+	notes    string
+	options  core.Options
+	embedder *hashEmbedder
+}
+
+func newMemory(t *testing.T) *memory {
+	dir := t.TempDir()
+	m := &memory{t: t, notes: filepath.Join(dir, "notes"), embedder: &hashEmbedder{name: "a"}}
+	require.NoError(t, os.Mkdir(m.notes, 0o755))
+	m.options = core.Options{
+		Folder:  filepath.Join(dir, "index"),
+		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: m.notes, Workspace: dir})},
+		Engine: store.Engine{
+			Name: "flat",
+			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+				return flat.Open(ctx, dir, dimension)
+			},
+			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
+		},
+		Embedder:  m.embedder,
+		Freshness: -1,
+		Logger:    slog.New(slog.DiscardHandler),
+	}
+	m.write("staging.md", "# Staging\n\n## Database\n\nThe staging postgres listens on port 5433.\n\n## Cache\n\nRedis of staging listens on 6390.\n")
+	m.write("deploy.md", "# Deploy\n\nRun the migration before the rollout.\n\nYou must restart nginx after this change.\n")
+	m.write("team.md", "# Team\n\nAda is on call in odd weeks, Grace in even weeks.\n")
+	return m
+}
+
+// write puts a note that looks as if it had been saved a while ago.
+func (m *memory) write(name, text string) {
+	path := filepath.Join(m.notes, name)
+	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(m.t, os.WriteFile(path, []byte(text), 0o644))
+	past := time.Now().Add(-time.Hour + time.Duration(len(text))*time.Second)
+	require.NoError(m.t, os.Chtimes(path, past, past))
+}
+
+func (m *memory) open() *core.Manager {
+	opened, err := core.Open(m.t.Context(), m.options)
+	require.NoError(m.t, err)
+	m.t.Cleanup(func() {
+		if err := opened.Check(context.Background()); err != nil && !errors.Is(err, core.ErrClosed) {
+			m.t.Errorf("Check at the end: %v", err)
+		}
+		require.NoError(m.t, opened.Close())
+	})
+	return opened
+}
+
+func index(t *testing.T, m *core.Manager) core.IndexReport {
+	t.Helper()
+	report, err := m.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	return report
+}
+
+func search(t *testing.T, m *core.Manager, query string) core.Result {
+	t.Helper()
+	result, err := m.Search(t.Context(), query, core.SearchOptions{})
+	require.NoError(t, err)
+	return result
+}
+
+func first(r core.Result) string {
+	if len(r.Hits) == 0 {
+		return ""
+	}
+	return r.Hits[0].Source
+}
+
+func TestSearchFindsAndCites(t *testing.T) {
+	m := newMemory(t).open()
+	index(t, m)
+	for _, tt := range []struct{ query, want string }{
+		{"which port does staging postgres use", "notes/staging.md#L1-L5"},
+		{"who is on call", "notes/team.md#L1-L3"},
+		{"restart nginx", "notes/deploy.md#L1-L5"},
+	} {
+		result := search(t, m, tt.query)
+		if got := first(result); got != tt.want || result.State != core.StateReady || len(result.Degraded) > 0 {
+			t.Errorf("Search(%q) = %s first, state %s, degraded %v, want %s, ready", tt.query, got, result.State, result.Degraded, tt.want)
+		}
+	}
+}
+
+func TestUnindexedIsNotUnknown(t *testing.T) {
+	m := newMemory(t).open()
+	if got := search(t, m, "postgres").State; got != core.StateMissing {
+		t.Errorf("state before the first Index is %q, want %q", got, core.StateMissing)
+	}
+	index(t, m)
+	if got := search(t, m, "zeppelin"); got.State != core.StateReady {
+		t.Errorf("state after Index is %q, want %q", got.State, core.StateReady)
+	}
+}
+
+func TestIndexDoesOnlyWhatChanged(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	firstRun := index(t, m)
+	require.Equal(t, 3, firstRun.Added)
+	require.Equal(t, firstRun.Chunks, firstRun.Embedded)
+
+	again := index(t, m)
+	if again.Unchanged != 3 || again.Written != 0 || again.Embedded != 0 {
+		t.Errorf("second run: %+v, want 3 unchanged and nothing written", again)
+	}
+
+	embedded := mem.embedder.texts.Load()
+	mem.write("staging.md", "# Staging\n\n## Database\n\nThe staging postgres listens on port 5433.\n\n## Cache\n\nRedis of staging listens on 7000, since May.\n")
+	changed := index(t, m)
+	if changed.Changed != 1 || changed.Written != 1 || changed.Deleted != 1 || mem.embedder.texts.Load() != embedded+1 {
+		t.Errorf("one section changed: %+v, %d texts embedded, want one chunk written, deleted, embedded", changed, mem.embedder.texts.Load()-embedded)
+	}
+	if got := search(t, m, "redis staging 7000"); first(got) != "notes/staging.md#L7-L9" {
+		t.Errorf("the new text is not found first: %s", first(got))
+	}
+
+	require.NoError(t, os.Remove(filepath.Join(mem.notes, "staging.md")))
+	removed := index(t, m)
+	if removed.Removed != 1 || removed.Documents != 2 {
+		t.Errorf("a file was deleted: %+v, want 1 removed, 2 documents", removed)
+	}
+	for _, hit := range search(t, m, "staging postgres port").Hits {
+		if hit.Path == "notes/staging.md" {
+			t.Errorf("a deleted document is found: %+v", hit)
+		}
+	}
+}
+
+func TestTouchedFileIsNotChanged(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	path := filepath.Join(mem.notes, "team.md")
+	require.NoError(t, os.Chtimes(path, time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)))
+	if got := index(t, m); got.Unchanged != 3 || got.Written != 0 {
+		t.Errorf("Index after touch: %+v, want 3 unchanged", got)
+	}
+}
+
+func TestKeywordsAnswerWhileTheEmbedderIsAway(t *testing.T) {
+	mem := newMemory(t)
+	away := fmt.Errorf("connection refused: %w", embed.ErrUnavailable)
+	mem.embedder.fail.Store(&away)
+	m := mem.open()
+	report := index(t, m)
+	if report.Degraded == "" || report.Pending != report.Chunks {
+		t.Errorf("Index without embedder: %+v, want degraded, all chunks pending", report)
+	}
+	result := search(t, m, "staging postgres port")
+	if first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) == 0 {
+		t.Errorf("Search without embedder = %s first, degraded %q", first(result), result.Degraded)
+	}
+
+	mem.embedder.fail.Store(nil)
+	if report := index(t, m); report.Pending != 0 || report.Embedded != report.Chunks || report.Written != 0 {
+		t.Errorf("Index when it is back: %+v, want all embedded, nothing written", report)
+	}
+	mem.embedder.fail.Store(&away)
+	if result := search(t, m, "staging postgres port"); first(result) == "" || len(result.Degraded) != 1 {
+		t.Errorf("Search when it is away again = %s first, degraded %q, want one reason", first(result), result.Degraded)
+	}
+}
+
+func TestSlowEmbedderDoesNotHoldAQuery(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.EmbedTimeout = 20 * time.Millisecond
+	m := mem.open()
+	index(t, m)
+	mem.embedder.wait = time.Minute
+	result := search(t, m, "staging postgres port")
+	if first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "20ms") {
+		t.Errorf("Search = %s first, degraded %q, want the note and the time limit", first(result), result.Degraded)
+	}
+}
+
+func TestAnotherEmbedderMeansARebuildSaidAloud(t *testing.T) {
+	mem := newMemory(t)
+	old, err := core.Open(t.Context(), mem.options)
+	require.NoError(t, err)
+	index(t, old)
+	require.NoError(t, old.Close())
+	mem.options.Embedder = &hashEmbedder{name: "b"}
+	m := mem.open()
+	if result := search(t, m, "staging postgres port"); first(result) == "" || len(result.Degraded) == 0 {
+		t.Errorf("before the rebuild: %s first, degraded %q, want an answer by keywords", first(result), result.Degraded)
+	}
+	if report := index(t, m); report.Rebuilt == "" || report.Pending != 0 {
+		t.Errorf("Index with another embedder: %+v, want it rebuilt", report)
+	}
+	if result := search(t, m, "staging postgres port"); len(result.Degraded) > 0 {
+		t.Errorf("after the rebuild: degraded %q", result.Degraded)
+	}
+}
+
+func TestDamageIsSaidAndMended(t *testing.T) {
+	for name, damage := range map[string]func(t *testing.T, index string){
+		"manifest cut": func(t *testing.T, index string) {
+			require.NoError(t, os.Truncate(filepath.Join(index, "1", "manifest.json"), 10))
+		},
+		"manifest of a later release": func(t *testing.T, index string) {
+			require.NoError(t, os.WriteFile(filepath.Join(index, "1", "manifest.json"), []byte(`{"format":99}`), 0o600))
+		},
+		"keywords gone": func(t *testing.T, index string) {
+			breakFiles(t, filepath.Join(index, "1", "keywords"))
+		},
+		"vectors broken": func(t *testing.T, index string) {
+			breakFiles(t, filepath.Join(index, "1", "vectors"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMemory(t)
+			m, err := core.Open(t.Context(), mem.options)
+			require.NoError(t, err)
+			index(t, m)
+			require.NoError(t, m.Close())
+			damage(t, mem.options.Folder)
+
+			m = mem.open()
+			result, err := m.RetrieveRelevant(t.Context(), "staging postgres port", core.RetrieveOptions{MinSimilarity: -1})
+			if result.State == core.StateReady && len(result.Degraded) == 0 {
+				t.Errorf("damage is not said: %+v, %v", result, err)
+			}
+			if report := index(t, m); report.Rebuilt == "" {
+				t.Errorf("Index of a damaged index: %+v, want it rebuilt", report)
+			}
+			if result := search(t, m, "staging postgres port"); first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) > 0 {
+				t.Errorf("after mending: %s first, degraded %q", first(result), result.Degraded)
+			}
+		})
+	}
+}
+
+// breakFiles overwrites the head of every file below dir.
+func breakFiles(t *testing.T, dir string) {
+	broken := 0
+	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || entry.Name() == "CURRENT" {
+			return err
+		}
+		broken++
+		return os.WriteFile(path, []byte("this is not an index"), 0o600)
+	}))
+	require.NotZero(t, broken)
+}
+
+func TestWhatChangedIsFoldedInBeforeAnswering(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Freshness = 10 * time.Second
+	m := mem.open()
+	index(t, m)
+	mem.write("new/zeppelin.md", "# Zeppelin\n\nThe zeppelin lands at noon.\n")
+	result := search(t, m, "zeppelin lands")
+	if first(result) != "notes/new/zeppelin.md#L1-L3" || result.Stale != nil || len(result.Degraded) > 0 {
+		t.Errorf("a new file: %s first, stale %v, degraded %v, want it found", first(result), result.Stale, result.Degraded)
+	}
+	require.NoError(t, os.Remove(filepath.Join(mem.notes, "new/zeppelin.md")))
+	for _, hit := range search(t, m, "zeppelin lands").Hits {
+		if strings.Contains(hit.Path, "zeppelin") {
+			t.Errorf("a deleted file is found: %+v", hit)
+		}
+	}
+}
+
+func TestWhatCannotBeFoldedInIsSaid(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Freshness = time.Nanosecond
+	m := mem.open()
+	index(t, m)
+	for i := range 5 {
+		mem.write(fmt.Sprintf("more/%d.md", i), fmt.Sprintf("# Note %d\n\nText %d.\n", i, i))
+	}
+	if result := search(t, m, "note text"); result.Stale == nil || result.Stale.Files != 4 {
+		t.Errorf("stale = %+v, want 4 files: one is folded in whatever the time", result.Stale)
+	}
+}
+
+func TestAnotherManagerSeesWhatIsIndexed(t *testing.T) {
+	mem := newMemory(t)
+	writer, reader := mem.open(), mem.open()
+	index(t, writer)
+	require.Equal(t, "notes/team.md#L1-L3", first(search(t, reader, "who is on call")))
+	mem.write("zeppelin.md", "# Zeppelin\n\nThe zeppelin lands at noon.\n")
+	index(t, writer)
+	require.Equal(t, "notes/zeppelin.md#L1-L3", first(search(t, reader, "zeppelin lands")))
+	_, err := writer.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	require.Equal(t, "notes/zeppelin.md#L1-L3", first(search(t, reader, "zeppelin lands")))
+}
+
+func TestInterruptedIndexGoesOn(t *testing.T) {
+	for _, stopAt := range []int{1, 3, 10, 30, 60} {
+		t.Run(fmt.Sprint("after ", stopAt, " steps"), func(t *testing.T) {
+			mem := newMemory(t)
+			for i := range 40 {
+				mem.write(fmt.Sprintf("many/%02d.md", i), fmt.Sprintf("# Note %d\n\nAbout topic%d and more.\n", i, i))
+			}
+			m := mem.open()
+			ctx, cancel := context.WithCancel(t.Context())
+			steps := 0
+			_, err := m.Index(ctx, core.IndexOptions{Progress: func(core.Progress) {
+				if steps++; steps == stopAt {
+					cancel()
+				}
+			}})
+			require.ErrorIs(t, err, context.Canceled)
+			search(t, m, "topic7") // must answer in any case
+			if report := index(t, m); report.Pending != 0 || report.Documents != 43 {
+				t.Errorf("Index after an interrupted one: %+v, want 43 documents, none pending", report)
+			}
+			require.Equal(t, "notes/many/07.md#L1-L3", first(search(t, m, "topic7")))
+		})
+	}
+}
+
+func TestRetrieveRelevantNeverFailsATurn(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	result, err := m.RetrieveRelevant(ctx, "staging postgres port", core.RetrieveOptions{})
+	if len(result.Hits) != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("RetrieveRelevant with a cancelled context = %d hits, %v", len(result.Hits), err)
+	}
+	for _, request := range []string{"", "   \n", "\x00\xff", strings.Repeat("word ", 50_000)} {
+		if _, err := m.RetrieveRelevant(t.Context(), request, core.RetrieveOptions{}); err != nil {
+			t.Errorf("RetrieveRelevant(%.10q…): %v", request, err)
+		}
+	}
+	require.NoError(t, m.Close())
+	result, err = m.RetrieveRelevant(t.Context(), "staging", core.RetrieveOptions{})
+	if len(result.Hits) != 0 || !errors.Is(err, core.ErrClosed) {
+		t.Errorf("RetrieveRelevant after Close = %d hits, %v, want none, ErrClosed", len(result.Hits), err)
+	}
+}
+
+func TestBadOptionsAreNamed(t *testing.T) {
+	m := newMemory(t).open()
+	for _, o := range []core.RetrieveOptions{{Scope: "galaxy"}, {MinSimilarity: 7}, {Limit: -1}, {TopK: -1}} {
+		if _, err := m.RetrieveRelevant(t.Context(), "x", o); !errors.Is(err, core.ErrOption) {
+			t.Errorf("RetrieveRelevant with %+v: error %v, want ErrOption", o, err)
+		}
+	}
+}
+
+func TestStaticLayerIsNotRetrievedAgain(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.StaticFiles = []string{filepath.Join(mem.notes, "absent.md"), filepath.Join(mem.notes, "team.md")}
+	m := mem.open()
+	index(t, m)
+	all := core.RetrieveOptions{MinSimilarity: -1}
+	before, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
+	require.NoError(t, err)
+	require.Equal(t, "notes/team.md#L1-L3", first(before))
+	text, err := m.ProjectCoreMemory(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, text, "Ada is on call")
+	after, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
+	require.NoError(t, err)
+	require.NotEqual(t, "notes/team.md#L1-L3", first(after))
+}
+
+func TestExplainHasEveryPart(t *testing.T) {
+	m := newMemory(t).open()
+	index(t, m)
+	result, err := m.RetrieveRelevant(t.Context(), "staging postgres port", core.RetrieveOptions{MinSimilarity: 1e-9, Limit: 1, Explain: true})
+	require.NoError(t, err)
+	require.Len(t, result.Hits, 1)
+	e := result.Hits[0].Explain
+	if e == nil || e.Cosine == nil || e.BM25 <= 0 || e.BM25Normalised != 1 || e.Coverage <= 0 || e.Rank != 1 || e.Verdict != "kept" {
+		t.Errorf("explanation of the best hit: %+v", e)
+	}
+	if len(result.Rejected) == 0 || result.Rejected[0].Explain.Verdict != "over limit" {
+		t.Errorf("rejected: %+v, want the second best, over limit", result.Rejected)
+	}
+}
+
+func TestGrowingLogIsReadOn(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	line := func(i int) string {
+		return fmt.Sprintf(`{"role":"user","content":"message %d is about subject%d"}`+"\n", i, i)
+	}
+	log := ""
+	for i := range 12 {
+		log += line(i)
+		mem.write("chat.jsonl", log)
+		index(t, m)
+	}
+	result := search(t, m, "subject11")
+	if first(result) != "notes/chat.jsonl#L12" {
+		t.Errorf("the last message: %s first, want notes/chat.jsonl#L12", first(result))
+	}
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	if status.Documents["conversation"] != 1 || status.Embedded != status.Chunks {
+		t.Errorf("status %+v, want one conversation, all embedded", status)
+	}
+}
+
+func TestQueriesBesideIndexing(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				result, err := m.Search(ctx, "who is on call", core.SearchOptions{})
+				if err == nil && first(result) != "notes/team.md#L1-L3" {
+					t.Errorf("Search beside Index = %s first", first(result))
+				}
+			}
+		})
+	}
+	for i := range 8 {
+		mem.write(fmt.Sprintf("n%d.md", i), fmt.Sprintf("# N%d\n\nunrelated%d\n", i, i))
+		_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: i%4 == 3})
+		require.NoError(t, err)
+	}
+	stop()
+	all.Wait()
+}
