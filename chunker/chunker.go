@@ -10,13 +10,16 @@ import "time"
 
 // Options says how large a chunk may grow. The zero value suits a model that reads 256 tokens.
 type Options struct {
-	// Target is the size, in tokens, at which a chunk is considered full; 0 means 160.
+	// Target is the size, in tokens, at which a chunk that has to be cut is considered full, its
+	// EmbeddingText counted; 0 means 160, or two thirds of Max if that is less. At most Max.
 	Target int
-	// Max is the size no chunk exceeds, in tokens, its Context included; 0 means 240.
+	// Max is the size that no EmbeddingText of a chunk exceeds, in tokens; 0 means 240, or Target if
+	// that is more. Below 32 it is taken as 32. Sixteen bytes count as a token at least, so that a
+	// text that is long but has few tokens is cut as well.
 	Max int
-	// Overlap is how many tokens of the end of a piece are repeated at the start of the next one
-	// where a long run of prose has to be split; 0 means 24, negative means none.
-	// Nothing else ever overlaps.
+	// Overlap is how many tokens of the end of a piece are repeated, at most, at the start of the next
+	// one where a long run of prose has to be split; 0 means 24, negative means none. At most a
+	// quarter of Target. Nothing else ever overlaps.
 	Overlap int
 	// Count tells how many tokens a text has for the embedding model, special tokens left out.
 	// It must be safe for concurrent use. nil means an estimate of one token per four bytes.
@@ -31,8 +34,9 @@ type Chunk struct {
 	// grow).
 	ID string
 	// Text is what the chunk says: for Markdown the bytes of the lines from StartLine to EndLine as
-	// they stand (invalid UTF-8 replaced by U+FFFD); for a conversation the turn, its tool calls
-	// reduced to what one would search for.
+	// they stand (invalid UTF-8 replaced by U+FFFD, \r\n by \n), or a part of them where long lines
+	// had to be split; for a conversation the turn, its tool calls reduced to what one would search
+	// for.
 	Text string
 	// Context helps to understand and to find Text but is not part of it: the heading path of a
 	// Markdown chunk joined by " > ", empty for a conversation.
@@ -43,7 +47,9 @@ type Chunk struct {
 	// StartLine and EndLine are the first and last line of the chunk in its document, from 1, both
 	// included.
 	StartLine, EndLine int
-	// Headings is the path of headings above the chunk, outermost first, without markup.
+	// Headings is the path of headings above the chunk, outermost first, without markup; those that
+	// Text begins with are among them. It begins with the title of the frontmatter, unless a heading
+	// says the same, and ends, in the later chunks of a table that had to be split, with its header row.
 	Headings []string
 	// Speaker, Session and Time say who spoke, in which session and when; empty and zero for
 	// Markdown or where the log does not tell.

@@ -320,9 +320,9 @@ func TestEmbeddingText(t *testing.T) {
 		{[]string{"A", "B"}, "", time.Time{}, "## B\n\ntext", "A\n## B\n\ntext"},
 		{[]string{"A", "B"}, "", time.Time{}, "# A\n\n## B ##\ntext", "# A\n\n## B ##\ntext"},
 		{[]string{"A", "B"}, "", time.Time{}, "# A\ntext", "A > B\n# A\ntext"},
-		{nil, "Ada", time.Time{}, "text", "Ada: text"},
-		{nil, "Ada", at, "text", "9 May 2023, Ada: text"},
-		{nil, "", at, "text", "9 May 2023: text"},
+		{nil, "Ada", time.Time{}, "text", `Ada said: "text"`},
+		{nil, "Ada", at, "text", `On 9 May 2023, Ada said: "text"`},
+		{nil, "", at, "text", "On 9 May 2023: text"},
 	} {
 		if got := chunker.EmbeddingText(tt.headings, tt.speaker, tt.at, tt.text); got != tt.want {
 			t.Errorf("EmbeddingText(%q, %q, %v, %q) = %q, want %q", tt.headings, tt.speaker, tt.at, tt.text, got, tt.want)

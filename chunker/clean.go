@@ -3,6 +3,7 @@ package chunker
 import (
 	"bytes"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -41,12 +42,9 @@ func cleanString(s string) string {
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
-// blanks are what a line may hold and still be blank.
-const blanks = " \t\n\r\v\f"
+func trimEnd(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
 
-func trimEnd(s string) string { return strings.TrimRight(s, blanks) }
-
-func isBlank(s string) bool { return strings.Trim(s, blanks) == "" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
 // lineEnd is the end of the line that text[at] is on, its \n left out.
 func lineEnd(text string, at int) int {

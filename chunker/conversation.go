@@ -72,7 +72,7 @@ func (s saying) whole() (text string, tools []block) {
 }
 
 func (c *conversation) reduce(t Turn) saying {
-	text := strings.Trim(cleanString(t.Text), blanks)
+	text := strings.TrimSpace(cleanString(t.Text))
 	tools := t.Tools
 	if t.Role == "tool" && len(tools) == 0 && text != "" {
 		text, tools = "", []ToolUse{{Output: text}}

@@ -68,7 +68,7 @@ func TestSpeakers(t *testing.T) {
 		{Line: 4, EndLine: 4, Role: "user", Session: "s", Text: "\n"},
 	}, chunker.Options{})
 	require.Len(t, chunks, 3)
-	for i, want := range []string{"14 March 2024, user: hi", "Ada L.: hello", "tool: → error: x … line … end"} {
+	for i, want := range []string{`On 14 March 2024, user said: "hi"`, `Ada L. said: "hello"`, `tool said: "→ error: x … line … end"`} {
 		c := chunks[i]
 		if got := chunker.EmbeddingText(c.Headings, c.Speaker, c.Time, c.Text); got != want || c.Session != "s" {
 			t.Errorf("chunk %d in session %q is embedded as %q, want %q", i, c.Session, got, want)

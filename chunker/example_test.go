@@ -28,7 +28,7 @@ func ExampleConversation() {
 		fmt.Println(chunker.EmbeddingText(c.Headings, c.Speaker, c.Time, c.Text))
 	}
 	// Output:
-	// user: Why does the build fail?
-	// assistant: Bash: make
-	// → failed … a.c:3: error: expected ';' … cc a.c
+	// user said: "Why does the build fail?"
+	// assistant said: "Bash: make
+	// → failed … a.c:3: error: expected ';' … cc a.c"
 }

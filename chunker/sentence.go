@@ -63,7 +63,7 @@ func endsHere(text string, at, end int, r rune) bool {
 	if r != '.' {
 		return true
 	}
-	follower, _ := utf8.DecodeRuneInString(strings.TrimLeft(window64(text[end:]), blanks))
+	follower, _ := utf8.DecodeRuneInString(strings.TrimSpace(window64(text[end:])))
 	return !unicode.IsLower(follower) && !abbreviated(text[max(0, at-16):at])
 }
 
@@ -94,7 +94,7 @@ func afterAny(text string, at int, set string) int {
 
 // afterBlank returns the first place at or after at that is not white space.
 func afterBlank(text string, at int) int {
-	return len(text) - len(strings.TrimLeft(text[at:], blanks))
+	return len(text) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
 }
 
 // softBorder returns the best place to end a piece of a sentence no later than the end of text: after

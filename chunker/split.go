@@ -1,8 +1,8 @@
 package chunker
 
 import (
-	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -195,7 +195,8 @@ func wordBefore(text string, from, to int) int {
 	for at := len(t); at > 0; {
 		r, n := utf8.DecodeLastRuneInString(t[:at])
 		at -= n
-		if at > 0 && (isWide(r) || strings.ContainsRune(blanks, rune(t[at-1]))) {
+		before, _ := utf8.DecodeLastRuneInString(t[:at])
+		if at > 0 && (isWide(r) || unicode.IsSpace(before)) {
 			return from + at
 		}
 	}
