@@ -80,11 +80,11 @@ type Index interface {
 
 // Stats says how an index lives on disk.
 type Stats struct {
-	Engine    string // such as "flat" or "bleve"
-	Records   int
-	Bytes     int64 // on disk
-	Fragments int   // files or segments a search has to look into
-	Deleted   int   // rows that are dead but not yet compacted
+	Engine    string `json:"engine"` // such as "flat" or "bleve"
+	Records   int    `json:"records"`
+	Bytes     int64  `json:"bytes"`     // on disk
+	Fragments int    `json:"fragments"` // files or segments a search has to look into
+	Deleted   int    `json:"deleted"`   // rows that are dead but not yet compacted
 }
 
 // A VectorIndex finds nearest neighbours.

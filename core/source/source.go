@@ -64,8 +64,8 @@ type Listing struct {
 
 // A Skip is something that was passed over, and why, in words for a person.
 type Skip struct {
-	Path   string
-	Reason string
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // A Position is how far a growing log has been read. The zero Position is the start. It is stored
