@@ -5,6 +5,7 @@ SHELL := bash
 
 FUZZTIME ?= 60s
 BENCHTIME ?= 200ms
+PACKAGES ?= ./...
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
@@ -26,17 +27,17 @@ test: ## vet, and all tests with the race detector
 test-servers: ## tests against a real Ollama server, made on first use
 	bash .ci/test-servers
 
-bench: ## all Go benchmarks, short (BENCHTIME=200ms)
-	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m ./...
+bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
+	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m $(PACKAGES)
 
 bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_s/
 	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }
 	go run ./cmd/memcore eval run --data "$(DATA)/locomo"
 	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s" --level session
 
-fuzz: ## every fuzz target for FUZZTIME=60s
+fuzz: ## every fuzz target, one after the other (FUZZTIME=60s PACKAGES=./...)
 	@set -euo pipefail; found=0; \
-	for package in $$(go list ./...); do \
+	for package in $$(go list $(PACKAGES)); do \
 	  list=$$(go test -list '^Fuzz' "$$package"); \
 	  for target in $$(grep '^Fuzz' <<<"$$list" || true); do \
 	    found=$$((found + 1)); \

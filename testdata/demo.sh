@@ -39,12 +39,12 @@ memcore index testdata/workspace
 ask "which port does staging postgres use"
 want 5433
 want staging-database.md
-ask "how wide is the quiet zone around the barcode" # only in a session log
-want "4 modules"
+ask "which voucher code is for the campervan family" # only in a session log
+want CAMPER60
 ask "cache stats" # named getCacheStats in the note
 want getCacheStats
-ask "Wie lange dauert eine Erstattung?"
-want Werktage
+ask "Wie viele Werktage dauert eine Erstattung auf die Karte?"
+want "drei bis fünf"
 ask "who won the chess world championship in 1972"
 [ -z "$answer" ] || fail "nothing is known about this, so nothing should be printed"
 echo "(nothing: the memory does not know, so the turn stays as it is)"
