@@ -1,0 +1,243 @@
+package eval
+
+import (
+	"context"
+	"hash/fnv"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// wordy embeds a text as the bag of its words, so that texts that share words are near.
+type wordy struct{}
+
+func (wordy) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		v := make([]float32, 64)
+		v[0] = 0.01
+		for _, word := range strings.Fields(strings.ToLower(text)) {
+			h := fnv.New32a()
+			h.Write([]byte(strings.Trim(word, ".,?:")))
+			v[h.Sum32()%64]++
+		}
+		norm := 0.0
+		for _, x := range v {
+			norm += float64(x) * float64(x)
+		}
+		for j := range v {
+			v[j] /= float32(math.Sqrt(norm))
+		}
+		vectors[i] = v
+	}
+	return vectors, nil
+}
+func (wordy) Dimension() int           { return 64 }
+func (wordy) Fingerprint() string      { return "wordy/1" }
+func (wordy) MaxTokens() int           { return 200 }
+func (wordy) CountTokens(s string) int { return len(strings.Fields(s)) }
+
+func openWordy(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
+	return core.Open(ctx, core.Options{
+		Folder: folder, Sources: sources, Embedder: wordy{}, Freshness: -1,
+		Engine: store.Engine{
+			Name: "flat",
+			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+				return flat.Open(ctx, dir, dimension)
+			},
+			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
+		},
+	})
+}
+
+func TestRun(t *testing.T) {
+	collections, err := Collections("testdata/hou*")
+	require.NoError(t, err)
+	for _, level := range []string{LevelDocument, LevelSession} {
+		got, err := RunAll(t.Context(), openWordy, collections, Options{K: []int{5, 1}, Level: level})
+		require.NoError(t, err)
+		require.Equal(t, []int{1, 5}, got.K)
+		require.Len(t, got.Collections, 1)
+		require.Equal(t, "house/diary", got.Collections[0].Name)
+		require.Equal(t, 4, got.All.Queries, "those with a judgment")
+		require.Equal(t, 1, got.All.Unanswerable)
+		require.Equal(t, 6, got.All.Documents)
+		for _, key := range []string{"recall@1", "recall@5", "any@1", "any@5", "mrr", "ndcg@10"} {
+			if got.All.Scores[key] != 1 {
+				t.Errorf("level %s: %s = %v, want 1", level, key, got.All.Scores[key])
+			}
+		}
+		if table := got.Table(); !strings.Contains(table, "house/diary") || !strings.Contains(table, "R@5") {
+			t.Errorf("table lacks its rows or columns:\n%s", table)
+		}
+	}
+}
+
+func TestRunRefuses(t *testing.T) {
+	for want, o := range map[string]Options{
+		`level is "page"`:  {Level: "page"},
+		"recall at rank 0": {K: []int{0, 5}},
+	} {
+		if _, err := Run(t.Context(), openWordy, Collection{}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Run(%+v) = %v, want an error with %q", o, err, want)
+		}
+	}
+}
+
+func TestScores(t *testing.T) {
+	judged := map[string]int{"a": 1, "b": 2}
+	tests := []struct {
+		name                     string
+		found                    []string
+		recall2, any2, mrr, gain float64
+	}{
+		{"nothing", nil, 0, 0, 0, 0},
+		{"one at third", []string{"x", "y", "a"}, 0, 0, 1.0 / 3, 0.5 / (2 + 1/math.Log2(3))},
+		{"one of two", []string{"x", "b"}, 0.5, 1, 0.5, 2 / math.Log2(3) / (2 + 1/math.Log2(3))},
+		{"both, worse first", []string{"a", "b"}, 1, 1, 1, (1 + 2/math.Log2(3)) / (2 + 1/math.Log2(3))},
+		{"best", []string{"b", "a"}, 1, 1, 1, 1},
+	}
+	for _, test := range tests {
+		a := asked{answerable: true, judged: judged, found: test.found}
+		recall, any := a.recall(2)
+		for what, pair := range map[string][2]float64{
+			"recall@2": {recall, test.recall2}, "any@2": {any, test.any2},
+			"mrr": {a.reciprocalRank(), test.mrr}, "ndcg@10": {a.ndcg(10), test.gain},
+		} {
+			if math.Abs(pair[0]-pair[1]) > 1e-12 {
+				t.Errorf("%s: %s = %v, want %v", test.name, what, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+func TestMeansAreOverQueries(t *testing.T) {
+	hit := asked{answerable: true, judged: map[string]int{"a": 1}, found: []string{"a"}, took: time.Second}
+	miss := asked{answerable: true, judged: map[string]int{"a": 1}, took: 3 * time.Second}
+	var all Report
+	for _, c := range [][]asked{{hit}, {miss, miss, hit}} {
+		one := Report{K: []int{1}}
+		one.collect(Result{asked: c})
+		all.add(one)
+	}
+	if got := all.All.Scores["recall@1"]; got != 0.5 {
+		t.Errorf("recall@1 over all = %v, want 0.5: two of four queries", got)
+	}
+	if got := all.Collections[1].Scores["mrr"]; math.Abs(got-1.0/3) > 1e-12 {
+		t.Errorf("mrr of the second = %v, want 1/3", got)
+	}
+	if all.All.P50 != time.Second || all.All.P95 != 3*time.Second {
+		t.Errorf("p50, p95 = %v, %v, want 1s, 3s", all.All.P50, all.All.P95)
+	}
+}
+
+func TestThreshold(t *testing.T) {
+	all := []asked{
+		{best: 0.2}, {best: 0.7}, {best: 0},
+		{answerable: true, best: 0.9, bestTrue: 0.5},
+		{answerable: true, best: 0.4, bestTrue: 0.4},
+		{answerable: true, best: 0.9},
+		{answerable: true, best: 0.6, bestTrue: 0.6},
+	}
+	want := Threshold{Score: 0.5, Silent: 2.0 / 3, Helped: 0.5, Empty: 0.25}
+	if got := thresholdAt(0.5, all); got != want {
+		t.Errorf("thresholdAt(0.5) = %+v, want %+v", got, want)
+	}
+}
+
+func TestCorpus(t *testing.T) {
+	c, err := ReadBEIR("testdata/house/diary")
+	require.NoError(t, err)
+	in := newCorpus(c.Documents)
+	listing, err := in.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, listing.Documents, 4, "three sessions and a note")
+	first, err := in.Read(t.Context(), listing.Documents[0], source.Position{})
+	require.NoError(t, err)
+	require.Len(t, first.Turns, 2)
+	turn := first.Turns[1]
+	if turn.Line != 2 || turn.Speaker != "Ben" || turn.Text != "I parked the bicycle in the cellar." {
+		t.Errorf("second turn = %+v, want line 2, by Ben, without his name before it", turn)
+	}
+	if want := time.Date(2024, 3, 3, 9, 5, 0, 0, time.UTC); !turn.Time.Equal(want) {
+		t.Errorf("time of the second turn = %v, want %v", turn.Time, want)
+	}
+	if id, ok := in.document(listing.Documents[0].Path, 2); id != "d2" || !ok {
+		t.Errorf("document on line 2 = %q, %v, want d2", id, ok)
+	}
+	if id, ok := in.document(listing.Documents[0].Path, 9); ok {
+		t.Errorf("document on line 9 = %q, want none", id)
+	}
+	note, err := in.Read(t.Context(), listing.Documents[3], source.Position{})
+	require.NoError(t, err)
+	if got, want := string(note.Markdown), "# Insurance\n\nThe insurance number is in the blue folder."; got != want {
+		t.Errorf("note = %q, want %q", got, want)
+	}
+	if _, err := in.Read(t.Context(), source.Document{Path: "other"}, source.Position{}); err == nil {
+		t.Error("Read of what is not in the collection gives no error")
+	}
+}
+
+func TestTimeOf(t *testing.T) {
+	for in, want := range map[string]time.Time{
+		"1:56 pm on 8 May, 2023": time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC),
+		"2023/05/30 (Tue) 16:40": time.Date(2023, 5, 30, 16, 40, 0, 0, time.UTC),
+		"2024-02-29":             time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC),
+		"some day":               {},
+		"":                       {},
+	} {
+		if got := timeOf(in); !got.Equal(want) {
+			t.Errorf("timeOf(%q) = %v, want %v", in, got, want)
+		}
+	}
+}
+
+func TestReadBEIRErrors(t *testing.T) {
+	const corpus, queries, judgments = `{"id":"d","text":"x"}`, `{"id":"q","text":"x"}`, "q\td\t1"
+	tests := []struct{ name, corpus, queries, judgments, want string }{
+		{"cut corpus", corpus + "\n{\"id\":", queries, judgments, "corpus.jsonl:2:"},
+		{"no id", `{"text":"x"}`, queries, judgments, "corpus.jsonl:1: document has no id"},
+		{"document twice", corpus + "\n\n" + corpus, queries, judgments, `corpus.jsonl:3: document "d" is there twice`},
+		{"session is a list", `{"id":"d","session":[1]}`, queries, judgments, "corpus.jsonl:1:"},
+		{"query twice", corpus, queries + "\n" + queries, judgments, `queries.jsonl:2: query "q" is there twice`},
+		{"answerable is text", corpus, `{"id":"q","meta":{"answerable":"no"}}`, judgments, "queries.jsonl:1:"},
+		{"spaces for tabs", corpus, queries, "q d 1", "qrels.tsv:1: 1 fields, want 3"},
+		{"relevance", corpus, queries, "q\td\thigh", `qrels.tsv:1: relevance "high"`},
+		{"unknown query", corpus, queries, judgments + "\nz\td\t1", `qrels.tsv:2: query "z"`},
+		{"unknown document", corpus, queries, "q\tz\t1", `qrels.tsv:1: document "z"`},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			folder := t.TempDir()
+			for name, text := range map[string]string{corpusFile: test.corpus, queriesFile: test.queries, judgmentsFile: test.judgments} {
+				require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+			}
+			if _, err := ReadBEIR(folder); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("ReadBEIR = %v, want an error with %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestCollectionsFindsNone(t *testing.T) {
+	for _, pattern := range []string{t.TempDir(), "testdata/no*thing"} {
+		if _, err := Collections(pattern); err == nil || !strings.Contains(err.Error(), "no collection") {
+			t.Errorf("Collections(%q) = %v, want an error that there is none", pattern, err)
+		}
+	}
+	if _, err := Collections("[a"); err == nil {
+		t.Error(`Collections("[a") = nil, want an error that the pattern is bad`)
+	}
+}

@@ -1,0 +1,212 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// A Report is what was measured.
+type Report struct {
+	Level string `json:"level"`
+	K     []int  `json:"k"`
+	// Collections are the results of each, in the order they were run.
+	Collections []Result `json:"collections"`
+	// All is over the queries of all collections.
+	All Result `json:"all"`
+}
+
+// A Result is what was measured on some queries.
+type Result struct {
+	Name      string        `json:"name,omitempty"`
+	Documents int           `json:"documents"`
+	Chunks    int           `json:"chunks"`
+	Index     time.Duration `json:"index"` // time it took to index
+	// Queries counts those with an answer, Unanswerable those without.
+	Queries      int `json:"queries"`
+	Unanswerable int `json:"unanswerable"`
+	// Scores are means over Queries, in [0, 1]: "recall@k" (share of the judged documents found),
+	// "any@k" (share of queries with one found), "mrr", "ndcg@10".
+	Scores map[string]float64 `json:"scores"`
+	// P50 and P95 are how long a query took.
+	P50 time.Duration `json:"p50"`
+	P95 time.Duration `json:"p95"`
+	// Thresholds say what a least score would do.
+	Thresholds []Threshold `json:"thresholds"`
+
+	asked []asked
+}
+
+// A Threshold says what queries get if hits below a score are left out.
+type Threshold struct {
+	Score float64 `json:"score"`
+	// Silent is the share of unanswerable queries that get nothing, Helped the share of the others
+	// that get a true hit among the first eight, Empty the share of the others that get nothing.
+	Silent float64 `json:"silent"`
+	Helped float64 `json:"helped"`
+	Empty  float64 `json:"empty"`
+}
+
+// thresholdSteps is how many thresholds between 0 and 1 are tried.
+const thresholdSteps = 20
+
+// add joins the report of another run of the same Options.
+func (r *Report) add(other Report) {
+	r.Level, r.K = other.Level, other.K
+	for _, c := range other.Collections {
+		r.collect(c)
+	}
+}
+
+// collect appends a result and takes all means anew.
+func (r *Report) collect(c Result) {
+	c.compute(r.K)
+	r.Collections = append(r.Collections, c)
+	r.All.Documents += c.Documents
+	r.All.Chunks += c.Chunks
+	r.All.Index += c.Index
+	r.All.asked = append(slices.Clip(r.All.asked), c.asked...)
+	r.All.compute(r.K)
+}
+
+func (c *Result) compute(ks []int) {
+	c.Queries, c.Unanswerable, c.Scores = 0, 0, map[string]float64{}
+	var took []time.Duration
+	for _, a := range c.asked {
+		took = append(took, a.took)
+		if !a.answerable {
+			c.Unanswerable++
+			continue
+		}
+		c.Queries++
+		for _, k := range ks {
+			recall, any := a.recall(k)
+			c.Scores[fmt.Sprintf("recall@%d", k)] += recall
+			c.Scores[fmt.Sprintf("any@%d", k)] += any
+		}
+		c.Scores["mrr"] += a.reciprocalRank()
+		c.Scores["ndcg@10"] += a.ndcg(10)
+	}
+	for key := range c.Scores {
+		c.Scores[key] /= float64(c.Queries)
+	}
+	slices.Sort(took)
+	c.P50, c.P95 = quantile(took, 0.5), quantile(took, 0.95)
+	c.Thresholds = thresholds(c.asked)
+}
+
+// recall returns the share of the judged that is among the first k, and 1 if any of it is.
+func (a asked) recall(k int) (share, any float64) {
+	found := 0.0
+	for _, unit := range a.found[:min(k, len(a.found))] {
+		if a.judged[unit] > 0 {
+			found++
+		}
+	}
+	return found / float64(len(a.judged)), min(found, 1)
+}
+
+func (a asked) reciprocalRank() float64 {
+	for i, unit := range a.found {
+		if a.judged[unit] > 0 {
+			return 1 / float64(i+1)
+		}
+	}
+	return 0
+}
+
+// ndcg is the discounted gain of the first k by the best there could be; the gain is the relevance.
+func (a asked) ndcg(k int) float64 {
+	var gain, ideal float64
+	for i, unit := range a.found[:min(k, len(a.found))] {
+		gain += float64(a.judged[unit]) / math.Log2(float64(i+2))
+	}
+	var all []int
+	for _, relevance := range a.judged {
+		all = append(all, relevance)
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	for i, relevance := range all[:min(k, len(all))] {
+		ideal += float64(relevance) / math.Log2(float64(i+2))
+	}
+	return gain / ideal
+}
+
+// quantile returns the smallest value that a share q of sorted values does not exceed.
+func quantile(sorted []time.Duration, q float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
+}
+
+func thresholds(all []asked) []Threshold {
+	var list []Threshold
+	for step := 1; step < thresholdSteps; step++ {
+		list = append(list, thresholdAt(float64(step)/thresholdSteps, all))
+	}
+	return list
+}
+
+func thresholdAt(score float64, all []asked) Threshold {
+	t := Threshold{Score: score}
+	var answerable, unanswerable float64
+	for _, a := range all {
+		if !a.answerable {
+			unanswerable++
+			t.Silent += one(a.best < score)
+			continue
+		}
+		answerable++
+		t.Helped += one(a.bestTrue >= score)
+		t.Empty += one(a.best < score)
+	}
+	t.Silent /= max(unanswerable, 1)
+	t.Helped /= max(answerable, 1)
+	t.Empty /= max(answerable, 1)
+	return t
+}
+
+func one(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// Table returns the report as text: a line for each collection and one for all, then what
+// thresholds do.
+func (r Report) Table() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "collection\tchunks\tqueries\t")
+	for _, k := range r.K {
+		fmt.Fprintf(w, "R@%d\t", k)
+	}
+	fmt.Fprint(w, "MRR\tnDCG@10\tp50\tp95\t\n")
+	for _, c := range append(slices.Clip(r.Collections), r.All) {
+		if c.Name == "" {
+			c.Name = "all"
+		}
+		r.line(w, c)
+	}
+	fmt.Fprint(w, "\nthreshold\tsilent\thelped\tempty\t\n")
+	for _, t := range r.All.Thresholds {
+		fmt.Fprintf(w, "%.2f\t%.3f\t%.3f\t%.3f\t\n", t.Score, t.Silent, t.Helped, t.Empty)
+	}
+	w.Flush()
+	return b.String()
+}
+
+func (r Report) line(w *tabwriter.Writer, c Result) {
+	fmt.Fprintf(w, "%s\t%d\t%d\t", c.Name, c.Chunks, c.Queries)
+	for _, k := range r.K {
+		fmt.Fprintf(w, "%.3f\t", c.Scores[fmt.Sprintf("recall@%d", k)])
+	}
+	fmt.Fprintf(w, "%.3f\t%.3f\t%s\t%s\t\n", c.Scores["mrr"], c.Scores["ndcg@10"],
+		c.P50.Round(10*time.Microsecond), c.P95.Round(10*time.Microsecond))
+}

@@ -1,0 +1,193 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+)
+
+// Levels at which hits are compared with judgments.
+const (
+	LevelDocument = "document"
+	LevelSession  = "session"
+)
+
+// Options say what is measured.
+type Options struct {
+	// K are the ranks at which recall is taken; nil means 5, 10, 20 and 50.
+	K []int
+	// Level is LevelDocument or LevelSession; "" is LevelDocument. At LevelSession a document counts
+	// as the session it belongs to.
+	Level string
+	// Progress, if set, is called after each collection.
+	Progress func(name string, done, total int)
+}
+
+// An Opener opens a memory of sources whose index is in folder. Its Freshness should be negative:
+// a collection does not change.
+type Opener func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error)
+
+const (
+	// chunksPerResult is how many chunks are asked for, for each result that is wanted: several may
+	// belong to one document.
+	chunksPerResult = 3
+	// turnHits is how many hits a turn of an agent gets at most.
+	turnHits = 8
+)
+
+func (o Options) withDefaults() (Options, error) {
+	if len(o.K) == 0 {
+		o.K = []int{5, 10, 20, 50}
+	}
+	o.K = slices.Compact(slices.Sorted(slices.Values(o.K)))
+	if o.K[0] < 1 {
+		return o, fmt.Errorf("recall at rank %d, want at least 1", o.K[0])
+	}
+	switch o.Level {
+	case "":
+		o.Level = LevelDocument
+	case LevelDocument, LevelSession:
+	default:
+		return o, fmt.Errorf("level is %q, want %q or %q", o.Level, LevelDocument, LevelSession)
+	}
+	return o, nil
+}
+
+// RunAll runs each collection and returns them as one report, with means over all queries.
+func RunAll(ctx context.Context, open Opener, collections []Collection, o Options) (Report, error) {
+	var all Report
+	for i, c := range collections {
+		one, err := Run(ctx, open, c, o)
+		if err != nil {
+			return Report{}, err
+		}
+		all.add(one)
+		if o.Progress != nil {
+			o.Progress(c.Name, i+1, len(collections))
+		}
+	}
+	return all, nil
+}
+
+// Run indexes a collection into a folder it removes afterwards and asks its queries, one after the
+// other. Queries that have no judgment and are not known to be unanswerable are left out.
+func Run(ctx context.Context, open Opener, c Collection, o Options) (report Report, err error) {
+	if o, err = o.withDefaults(); err != nil {
+		return Report{}, err
+	}
+	folder, err := os.MkdirTemp("", "memcore-eval-")
+	if err != nil {
+		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	documents := newCorpus(c.Documents)
+	memory, err := open(ctx, []source.Source{documents}, folder)
+	if err != nil {
+		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	r := run{c: c, o: o, corpus: documents, memory: memory}
+	if report, err = r.all(ctx); err != nil {
+		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+	}
+	return report, nil
+}
+
+// run is one call of Run.
+type run struct {
+	c      Collection
+	o      Options
+	corpus *corpus
+	memory *core.Manager
+}
+
+func (r run) all(ctx context.Context) (Report, error) {
+	indexed, err := r.memory.Index(ctx, core.IndexOptions{})
+	if err != nil {
+		return Report{}, err
+	}
+	if indexed.Degraded != "" {
+		return Report{}, fmt.Errorf("index: %s", indexed.Degraded)
+	}
+	result := Result{Name: r.c.Name, Documents: len(r.c.Documents), Chunks: indexed.Chunks, Index: indexed.Took}
+	for _, q := range r.c.Queries {
+		judged := r.judged(q)
+		if len(judged) == 0 && !q.Unanswerable() {
+			continue
+		}
+		asked, err := r.ask(ctx, q, judged)
+		if err != nil {
+			return Report{}, fmt.Errorf("query %s: %w", q.ID, err)
+		}
+		result.asked = append(result.asked, asked)
+	}
+	report := Report{K: r.o.K, Level: r.o.Level}
+	report.collect(result)
+	return report, nil
+}
+
+// judged are the documents or sessions that answer a query. What is marked unanswerable has none,
+// whatever is judged: there the judgments name what misleads.
+func (r run) judged(q Query) map[string]int {
+	judged := map[string]int{}
+	if q.Unanswerable() {
+		return judged
+	}
+	for document, relevance := range r.c.Judgments[q.ID] {
+		unit := r.unit(document)
+		judged[unit] = max(judged[unit], relevance)
+	}
+	return judged
+}
+
+func (r run) unit(document string) string {
+	if r.o.Level == LevelSession {
+		return r.corpus.session[document]
+	}
+	return document
+}
+
+// An asked query is what came back for it.
+type asked struct {
+	answerable bool
+	best       float64 // score of the first hit, 0 without one
+	bestTrue   float64 // score of the first true hit a turn would be given, 0 without one
+	found      []string
+	judged     map[string]int
+	took       time.Duration
+}
+
+func (r run) ask(ctx context.Context, q Query, judged map[string]int) (asked, error) {
+	started := time.Now()
+	result, err := r.memory.Search(ctx, q.Text, core.SearchOptions{Limit: chunksPerResult * r.o.K[len(r.o.K)-1]})
+	a := asked{answerable: len(judged) > 0, judged: judged, took: time.Since(started)}
+	if err != nil {
+		return a, err
+	}
+	if len(result.Degraded) > 0 {
+		return a, fmt.Errorf("answered in part: %v", result.Degraded)
+	}
+	seen := map[string]bool{}
+	for i, hit := range result.Hits {
+		a.best = max(a.best, hit.Score)
+		document, ok := r.corpus.document(hit.Path, hit.StartLine)
+		if !ok {
+			return a, fmt.Errorf("hit %s is no document of the collection", hit.Source)
+		}
+		unit := r.unit(document)
+		if judged[unit] > 0 && i < turnHits {
+			a.bestTrue = max(a.bestTrue, hit.Score)
+		}
+		if !seen[unit] {
+			seen[unit] = true
+			a.found = append(a.found, unit)
+		}
+	}
+	return a, nil
+}
