@@ -83,6 +83,9 @@ func (s *snapshot) checkRow(row int, live map[key]bool) error {
 	if _, length := unit(s.vector(row)); !(math.Abs(length-1) <= tolerance) {
 		return corrupt("vector of %s has length %v", e.key(), length)
 	}
+	if !bytes.Equal(s.codes.between(row, row+1), newCode(s.vector(row))) {
+		return corrupt("code of %s is not that of its vector", e.key())
+	}
 	_, err := s.record(row)
 	return err
 }

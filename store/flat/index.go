@@ -1,14 +1,15 @@
 // Package flat finds nearest neighbours by looking at all vectors: exact, without training, and for
 // the size of one person's memory fast enough (see BenchmarkNearest).
 //
-// An index is a folder of generations (package generation) of four files:
+// An index is a folder of generations (package generation) of five files:
 //
 //	vectors  rows of float32 in this machine's byte order, scaled to length 1; memory-mapped
+//	codes    the same in a quarter of the bytes, to rule out most rows before their vectors are read
 //	records  the rest of each record, one after the other; only those of hits are read
 //	table    entries of 64 bytes: a row and its record, a row that has died, a document's name
-//	meta     how much of the other three counts, and with which checksum
+//	meta     how much of the other four counts, and with which checksum
 //
-// The first three only grow and are shared by the generations, so a commit writes what has changed
+// The first four only grow and are shared by the generations, so a commit writes what has changed
 // and no more; rows that have died are left out when they become many, by writing all anew. Nothing
 // runs in the background.
 //

@@ -16,6 +16,7 @@ import (
 const (
 	metaFile    = "meta"
 	vectorsFile = "vectors"
+	codesFile   = "codes"
 	recordsFile = "records"
 	tableFile   = "table"
 )
@@ -51,6 +52,7 @@ type meta struct {
 }
 
 func (m meta) vectorsSize() int64 { return int64(m.Rows) * int64(m.Dimension) * floatSize }
+func (m meta) codesSize() int64   { return int64(m.Rows) * int64(codeSize(m.Dimension)) }
 func (m meta) tableSize() int64   { return int64(m.Entries) * entrySize }
 
 const metaHead = "memcore vectors, format %d, checksum %08x\n"

@@ -15,7 +15,7 @@ type output struct {
 	last   *snapshot
 	places map[place]uint32 // those that are new
 
-	vectors, records, table *appender
+	vectors, codes, records, table *appender
 }
 
 // newOutput appends behind what last has; to new files if that is empty.
@@ -28,6 +28,9 @@ func newOutput(next *generation.Next, last *snapshot) (out *output, err error) {
 		}
 	}()
 	if out.vectors, err = newAppender(next, vectorsFile, last.vectorsSize()); err != nil {
+		return out, err
+	}
+	if out.codes, err = newAppender(next, codesFile, last.codesSize()); err != nil {
 		return out, err
 	}
 	if out.records, err = newAppender(next, recordsFile, last.Records); err != nil {
@@ -48,7 +51,7 @@ func (o *output) addRow(p place, e entry, record []byte, vector []float32) error
 	}
 	e.setNumber(number)
 	e.setOffset(o.Records)
-	if err := errors.Join(o.vectors.write(bytesOf(vector)), o.records.write(record)); err != nil {
+	if err := errors.Join(o.vectors.write(bytesOf(vector)), o.codes.write(newCode(vector)), o.records.write(record)); err != nil {
 		return err
 	}
 	o.Records += int64(len(record))
@@ -84,7 +87,7 @@ func (o *output) addEntry(e entry) error {
 // close ends writing. After an error, its own or the one it is given, what was appended to shared
 // files is cut off, so that a full disk is not left full.
 func (o *output) close(err error) error {
-	all := []*appender{o.vectors, o.records, o.table}
+	all := []*appender{o.vectors, o.codes, o.records, o.table}
 	for _, a := range all {
 		if a != nil {
 			err = errors.Join(err, a.buffer.Flush())

@@ -59,7 +59,7 @@ func (ix *Index) Stats(ctx context.Context) (stats store.Stats, err error) {
 	err = ix.read(ctx, "stats", func(s *snapshot) error {
 		stats = store.Stats{
 			Engine: "flat", Records: s.Live, Deleted: s.Rows - s.Live, Fragments: min(1, s.Rows),
-			Bytes: s.vectorsSize() + s.meta.Records + s.tableSize(),
+			Bytes: s.vectorsSize() + s.codesSize() + s.meta.Records + s.tableSize(),
 		}
 		return nil
 	})

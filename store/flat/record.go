@@ -108,5 +108,4 @@ const (
 	// maxRecord and maxName are what an entry's length has room for, on all systems.
 	maxRecord = math.MaxInt32 // bytes
 	maxName   = 1 << 20       // bytes
-	floatSize = 4
 )

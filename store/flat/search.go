@@ -129,6 +129,7 @@ type scanner struct {
 	rows   selection
 	query  []float32
 	scores [blockSize]float32
+	limits [blockSize]float32
 }
 
 func (x *scanner) blocks(ctx context.Context, next *atomic.Int64) error {
@@ -151,31 +152,51 @@ func (x *scanner) blocks(ctx context.Context, next *atomic.Int64) error {
 func (x *scanner) block(lo, hi int) error {
 	s := x.rows.snapshot
 	for lo < hi {
-		end := min(hi, (lo/s.per+1)*s.per) // of the chunk
+		end := min(hi, s.vectors.end(lo), s.codes.end(lo))
 		from, to := x.rows.run(lo, end)
-		if from < to {
-			scores := x.scores[:to-from]
-			dot.Products(x.query, s.vectors(from, to), scores)
-			if err := x.keep(from, scores); err != nil {
-				return err
-			}
-		}
 		lo = to
+		if from == to {
+			continue
+		}
+		score := x.score
+		if dot.CodesAreFast() && len(x.best.heap) == x.best.k {
+			score = x.scoreByCode
+		}
+		if err := score(from, to); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// keep offers the scores of the rows from first to the best.
-func (x *scanner) keep(first int, scores []float32) error {
+// scoreByCode scores those rows from lo up to hi that their codes do not rule out.
+func (x *scanner) scoreByCode(lo, hi int) error {
+	s, limits := x.rows.snapshot, x.limits[:hi-lo]
+	codes{s.Dimension, s.codes.between(lo, hi)}.limits(x.query, limits)
+	for i, limit := range limits {
+		if limit < x.best.least() {
+			continue
+		}
+		if err := x.score(lo+i, lo+i+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// score offers the rows from lo up to hi to the best.
+func (x *scanner) score(lo, hi int) error {
+	scores := x.scores[:hi-lo]
+	dot.Products(x.query, floatsOf(x.rows.vectors.between(lo, hi)), scores)
 	for i, score := range scores {
 		if score < x.best.least() {
 			continue
 		}
 		score, err := cosine(score)
 		if err != nil {
-			return fmt.Errorf("%w: row %d", err, first+i)
+			return fmt.Errorf("%w: row %d", err, lo+i)
 		}
-		x.best.offer(found{score, first + i})
+		x.best.offer(found{score, lo + i})
 	}
 	return nil
 }

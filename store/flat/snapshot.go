@@ -18,14 +18,14 @@ type snapshot struct {
 	number   uint64
 	identity fs.FileInfo // of meta; nil for the snapshot of an index that has no generation
 
-	log    *log
-	chunks []*chunk
-	per    int      // rows in a full chunk
-	table  []byte   // all entries
-	entry  []uint32 // of a row: number of its entry
-	place  []uint32 // of a row
-	places []place
-	dead   bitmap
+	log     *log
+	vectors rows
+	codes   rows
+	table   []byte   // all entries
+	entry   []uint32 // of a row: number of its entry
+	place   []uint32 // of a row
+	places  []place
+	dead    bitmap
 
 	users int // guarded by Index.mu
 }
@@ -40,7 +40,10 @@ type log struct {
 }
 
 func emptySnapshot(dimension int) *snapshot {
-	return &snapshot{meta: meta{Dimension: dimension}, per: rowsPerChunk(dimension), log: &log{users: 1}}
+	return &snapshot{
+		meta: meta{Dimension: dimension}, log: &log{users: 1},
+		vectors: newRows(dimension * floatSize), codes: newRows(codeSize(dimension)),
+	}
 }
 
 // is tells whether s is the given generation: its number, with the same file, which it does not have
@@ -62,7 +65,7 @@ func (s *snapshot) leave() error {
 }
 
 func (s *snapshot) release() error {
-	err := leaveChunks(s.chunks)
+	err := errors.Join(s.vectors.leave(), s.codes.leave())
 	if s.log.users--; s.log.users == 0 && s.log.records != nil {
 		err = errors.Join(err, s.log.records.Close())
 	}
@@ -96,9 +99,9 @@ func openSnapshot(last *snapshot, number uint64, folder string, dimension int) (
 
 // files are those of a generation, open.
 type files struct {
-	meta                    meta
-	vectors, records, table *os.File
-	metaInfo, recordsInfo   fs.FileInfo
+	meta                           meta
+	vectors, codes, records, table *os.File
+	metaInfo, recordsInfo          fs.FileInfo
 }
 
 // openFiles opens the files of a generation and checks their sizes.
@@ -121,6 +124,9 @@ func openFiles(folder string) (f *files, err error) {
 		return f, err
 	}
 	if f.vectors, _, err = openFile(folder, vectorsFile, f.meta.vectorsSize()); err != nil {
+		return f, err
+	}
+	if f.codes, _, err = openFile(folder, codesFile, f.meta.codesSize()); err != nil {
 		return f, err
 	}
 	if f.records, f.recordsInfo, err = openFile(folder, recordsFile, f.meta.Records); err != nil {
@@ -149,7 +155,7 @@ func openFile(folder, name string, size int64) (*os.File, fs.FileInfo, error) {
 }
 
 func (f *files) close() {
-	for _, file := range []*os.File{f.vectors, f.records, f.table} {
+	for _, file := range []*os.File{f.vectors, f.codes, f.records, f.table} {
 		if file != nil {
 			file.Close()
 		}
@@ -179,17 +185,19 @@ func (f *files) extend(last *snapshot) (*snapshot, error) {
 		return nil, corrupt("table has the wrong checksum")
 	}
 	s := *last
-	s.meta, s.users, s.chunks = f.meta, 0, nil
+	s.meta, s.users = f.meta, 0
 	s.table = append(last.table, added...)
 	s.dead = last.dead.clone(f.meta.Rows)
 	if err := s.readEntries(last.Entries); err != nil {
 		return nil, err
 	}
-	chunks, err := mapVectors(f.vectors, s.Rows, s.Dimension, last.chunks)
-	if err != nil {
-		return nil, damaged(err)
+	var err error
+	if s.vectors, err = last.vectors.grown(f.vectors, s.Rows); err != nil {
+		return nil, err
 	}
-	s.chunks = chunks
+	if s.codes, err = last.codes.grown(f.codes, s.Rows); err != nil {
+		return nil, errors.Join(err, s.vectors.leave())
+	}
 	s.log.users++
 	return &s, nil
 }
@@ -263,13 +271,7 @@ func (s *snapshot) entryAt(at int) entry {
 func (s *snapshot) row(row int) entry { return s.entryAt(int(s.entry[row])) }
 
 // vector returns a row's vector, inside the mapped file.
-func (s *snapshot) vector(row int) []float32 { return s.vectors(row, row+1) }
-
-// vectors returns the vectors of rows from lo up to hi, hi excluded, all in one chunk.
-func (s *snapshot) vectors(lo, hi int) []float32 {
-	c, at := s.chunks[lo/s.per], lo%s.per
-	return c.rows[at*s.Dimension : (at+hi-lo)*s.Dimension]
-}
+func (s *snapshot) vector(row int) []float32 { return floatsOf(s.vectors.between(row, row+1)) }
 
 // record reads a row's record.
 func (s *snapshot) record(row int) (store.Record, error) {

@@ -4,10 +4,12 @@ package dot
 
 //go:generate go run ./gen -out dot_amd64.s -stubs stubs_amd64.go -pkg dot
 
-// An implementation of Products for slices that fit and are not empty.
+// An implementation of the functions, for slices that fit and are not empty.
 type implementation struct {
-	name     string
-	products func(query, rows, out []float32)
+	name         string
+	products     func(query, rows, out []float32)
+	codeProducts func(query []float32, rows []byte, stride int, out []float32)
+	codesAreFast bool
 }
 
 // best is the fastest implementation of this machine.
@@ -20,19 +22,43 @@ func Products(query, rows, out []float32) {
 	if len(rows) != len(query)*len(out) {
 		panic("dot: rows do not fit")
 	}
-	if len(rows) > 0 {
-		best.products(query, rows, out)
-	} else {
+	if len(rows) == 0 {
 		clear(out)
+		return
 	}
+	best.products(query, rows, out)
 }
 
-var portable = implementation{"portable", func(query, rows, out []float32) {
-	n := len(query)
-	for i := range out {
-		out[i] = product(query, rows[i*n:(i+1)*n])
+// CodeProducts sets out[i] to the product of query with the signed bytes that begin at rows[i*stride].
+// Any numbers between -128 and 127 may be in rows.
+func CodeProducts(query []float32, rows []byte, stride int, out []float32) {
+	if len(out) == 0 || len(query) == 0 {
+		clear(out)
+		return
 	}
-}}
+	if stride < len(query) || len(rows) < (len(out)-1)*stride+len(query) {
+		panic("dot: rows do not fit")
+	}
+	best.codeProducts(query, rows, stride, out)
+}
+
+// CodesAreFast tells whether CodeProducts takes less time than Products on rows that come from memory.
+func CodesAreFast() bool { return best.codesAreFast }
+
+var portable = implementation{
+	name: "portable",
+	products: func(query, rows, out []float32) {
+		n := len(query)
+		for i := range out {
+			out[i] = product(query, rows[i*n:(i+1)*n])
+		}
+	},
+	codeProducts: func(query []float32, rows []byte, stride int, out []float32) {
+		for i := range out {
+			out[i] = codeProduct(query, rows[i*stride:])
+		}
+	},
+}
 
 // product keeps eight sums, so that additions need not wait for each other.
 func product(a, b []float32) float32 {
@@ -54,4 +80,13 @@ func product(a, b []float32) float32 {
 		s0 += a[i] * b[i]
 	}
 	return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7))
+}
+
+func codeProduct(a []float32, b []byte) float32 {
+	b = b[:len(a)]
+	var sum float32
+	for i, x := range a {
+		sum += x * float32(int8(b[i]))
+	}
+	return sum
 }

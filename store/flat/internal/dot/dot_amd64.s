@@ -4,48 +4,50 @@
 
 #include "textflag.h"
 
-// func productsAVX2(query *float32, n int, rows *float32, count int, out *float32)
+// func productsAVX2(query *float32, n int, rows *float32, stride int, count int, out *float32)
 // Requires: AVX, FMA3
-TEXT ·productsAVX2(SB), NOSPLIT, $0-40
+TEXT ·productsAVX2(SB), NOSPLIT, $0-48
 	MOVQ query+0(FP), AX
 	MOVQ n+8(FP), CX
 	MOVQ rows+16(FP), DX
-	MOVQ count+24(FP), BX
-	MOVQ out+32(FP), SI
+	MOVQ stride+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ out+40(FP), DI
 
 row:
-	MOVQ   AX, DI
-	MOVQ   CX, R8
+	MOVQ   AX, R8
+	MOVQ   DX, R9
+	MOVQ   CX, R10
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 
 many:
-	CMPQ        R8, $0x00000020
+	CMPQ        R10, $0x00000020
 	JLT         manyEnd
-	VMOVUPS     (DX), Y4
-	VMOVUPS     32(DX), Y5
-	VMOVUPS     64(DX), Y6
-	VMOVUPS     96(DX), Y7
-	VFMADD231PS (DI), Y4, Y0
-	VFMADD231PS 32(DI), Y5, Y1
-	VFMADD231PS 64(DI), Y6, Y2
-	VFMADD231PS 96(DI), Y7, Y3
-	ADDQ        $0x00000080, DI
-	ADDQ        $0x00000080, DX
-	SUBQ        $0x00000020, R8
+	VMOVUPS     (R9), Y4
+	VMOVUPS     32(R9), Y5
+	VMOVUPS     64(R9), Y6
+	VMOVUPS     96(R9), Y7
+	VFMADD231PS (R8), Y4, Y0
+	VFMADD231PS 32(R8), Y5, Y1
+	VFMADD231PS 64(R8), Y6, Y2
+	VFMADD231PS 96(R8), Y7, Y3
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000080, R9
+	SUBQ        $0x00000020, R10
 	JMP         many
 
 manyEnd:
 few:
-	CMPQ        R8, $0x00000008
+	CMPQ        R10, $0x00000008
 	JLT         fewEnd
-	VMOVUPS     (DX), Y4
-	VFMADD231PS (DI), Y4, Y0
-	ADDQ        $0x00000020, DI
-	ADDQ        $0x00000020, DX
-	SUBQ        $0x00000008, R8
+	VMOVUPS     (R9), Y4
+	VFMADD231PS (R8), Y4, Y0
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000008, R10
 	JMP         few
 
 fewEnd:
@@ -60,65 +62,151 @@ fewEnd:
 	VADDPS       X1, X0, X0
 
 one:
-	CMPQ        R8, $0x00000001
+	CMPQ        R10, $0x00000001
 	JLT         oneEnd
-	VMOVSS      (DX), X4
-	VFMADD231SS (DI), X4, X0
-	ADDQ        $0x00000004, DI
-	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000001, R8
+	VMOVSS      (R9), X4
+	VFMADD231SS (R8), X4, X0
+	ADDQ        $0x00000004, R8
+	ADDQ        $0x00000004, R9
+	SUBQ        $0x00000001, R10
 	JMP         one
 
 oneEnd:
-	VMOVSS X0, (SI)
-	ADDQ   $0x04, SI
-	DECQ   BX
+	VMOVSS X0, (DI)
+	ADDQ   BX, DX
+	ADDQ   $0x04, DI
+	DECQ   SI
 	JNZ    row
 	VZEROUPPER
 	RET
 
-// func productsAVX512(query *float32, n int, rows *float32, count int, out *float32)
-// Requires: AVX, AVX512F, FMA3
-TEXT ·productsAVX512(SB), NOSPLIT, $0-40
+// func codeProductsAVX2(query *float32, n int, rows *byte, stride int, count int, out *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·codeProductsAVX2(SB), NOSPLIT, $0-48
 	MOVQ query+0(FP), AX
 	MOVQ n+8(FP), CX
 	MOVQ rows+16(FP), DX
-	MOVQ count+24(FP), BX
-	MOVQ out+32(FP), SI
+	MOVQ stride+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ out+40(FP), DI
 
 row:
-	MOVQ   AX, DI
-	MOVQ   CX, R8
+	MOVQ   AX, R8
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+many:
+	CMPQ        R10, $0x00000020
+	JLT         manyEnd
+	VPMOVSXBD   (R9), Y4
+	VCVTDQ2PS   Y4, Y4
+	VPMOVSXBD   8(R9), Y5
+	VCVTDQ2PS   Y5, Y5
+	VPMOVSXBD   16(R9), Y6
+	VCVTDQ2PS   Y6, Y6
+	VPMOVSXBD   24(R9), Y7
+	VCVTDQ2PS   Y7, Y7
+	VFMADD231PS (R8), Y4, Y0
+	VFMADD231PS 32(R8), Y5, Y1
+	VFMADD231PS 64(R8), Y6, Y2
+	VFMADD231PS 96(R8), Y7, Y3
+	ADDQ        $0x00000080, R8
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000020, R10
+	JMP         many
+
+manyEnd:
+few:
+	CMPQ        R10, $0x00000008
+	JLT         fewEnd
+	VPMOVSXBD   (R9), Y4
+	VCVTDQ2PS   Y4, Y4
+	VFMADD231PS (R8), Y4, Y0
+	ADDQ        $0x00000020, R8
+	ADDQ        $0x00000008, R9
+	SUBQ        $0x00000008, R10
+	JMP         few
+
+fewEnd:
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+
+one:
+	CMPQ        R10, $0x00000001
+	JLT         oneEnd
+	MOVBLSX     (R9), R11
+	VXORPS      X4, X4, X4
+	VCVTSI2SSL  R11, X4, X4
+	VFMADD231SS (R8), X4, X0
+	ADDQ        $0x00000004, R8
+	ADDQ        $0x00000001, R9
+	SUBQ        $0x00000001, R10
+	JMP         one
+
+oneEnd:
+	VMOVSS X0, (DI)
+	ADDQ   BX, DX
+	ADDQ   $0x04, DI
+	DECQ   SI
+	JNZ    row
+	VZEROUPPER
+	RET
+
+// func productsAVX512(query *float32, n int, rows *float32, stride int, count int, out *float32)
+// Requires: AVX, AVX512F, FMA3
+TEXT ·productsAVX512(SB), NOSPLIT, $0-48
+	MOVQ query+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ out+40(FP), DI
+
+row:
+	MOVQ   AX, R8
+	MOVQ   DX, R9
+	MOVQ   CX, R10
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 
 many:
-	CMPQ        R8, $0x00000040
+	CMPQ        R10, $0x00000040
 	JLT         manyEnd
-	VMOVUPS     (DX), Z4
-	VMOVUPS     64(DX), Z5
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z7
-	VFMADD231PS (DI), Z4, Z0
-	VFMADD231PS 64(DI), Z5, Z1
-	VFMADD231PS 128(DI), Z6, Z2
-	VFMADD231PS 192(DI), Z7, Z3
-	ADDQ        $0x00000100, DI
-	ADDQ        $0x00000100, DX
-	SUBQ        $0x00000040, R8
+	VMOVUPS     (R9), Z4
+	VMOVUPS     64(R9), Z5
+	VMOVUPS     128(R9), Z6
+	VMOVUPS     192(R9), Z7
+	VFMADD231PS (R8), Z4, Z0
+	VFMADD231PS 64(R8), Z5, Z1
+	VFMADD231PS 128(R8), Z6, Z2
+	VFMADD231PS 192(R8), Z7, Z3
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000100, R9
+	SUBQ        $0x00000040, R10
 	JMP         many
 
 manyEnd:
 few:
-	CMPQ        R8, $0x00000010
+	CMPQ        R10, $0x00000010
 	JLT         fewEnd
-	VMOVUPS     (DX), Z4
-	VFMADD231PS (DI), Z4, Z0
-	ADDQ        $0x00000040, DI
-	ADDQ        $0x00000040, DX
-	SUBQ        $0x00000010, R8
+	VMOVUPS     (R9), Z4
+	VFMADD231PS (R8), Z4, Z0
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000010, R10
 	JMP         few
 
 fewEnd:
@@ -135,19 +223,105 @@ fewEnd:
 	VADDPS        X1, X0, X0
 
 one:
-	CMPQ        R8, $0x00000001
+	CMPQ        R10, $0x00000001
 	JLT         oneEnd
-	VMOVSS      (DX), X4
-	VFMADD231SS (DI), X4, X0
-	ADDQ        $0x00000004, DI
-	ADDQ        $0x00000004, DX
-	SUBQ        $0x00000001, R8
+	VMOVSS      (R9), X4
+	VFMADD231SS (R8), X4, X0
+	ADDQ        $0x00000004, R8
+	ADDQ        $0x00000004, R9
+	SUBQ        $0x00000001, R10
 	JMP         one
 
 oneEnd:
-	VMOVSS X0, (SI)
-	ADDQ   $0x04, SI
-	DECQ   BX
+	VMOVSS X0, (DI)
+	ADDQ   BX, DX
+	ADDQ   $0x04, DI
+	DECQ   SI
+	JNZ    row
+	VZEROUPPER
+	RET
+
+// func codeProductsAVX512(query *float32, n int, rows *byte, stride int, count int, out *float32)
+// Requires: AVX, AVX512F, FMA3
+TEXT ·codeProductsAVX512(SB), NOSPLIT, $0-48
+	MOVQ query+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ out+40(FP), DI
+
+row:
+	MOVQ   AX, R8
+	MOVQ   DX, R9
+	MOVQ   CX, R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+many:
+	CMPQ        R10, $0x00000040
+	JLT         manyEnd
+	VPMOVSXBD   (R9), Z4
+	VCVTDQ2PS   Z4, Z4
+	VPMOVSXBD   16(R9), Z5
+	VCVTDQ2PS   Z5, Z5
+	VPMOVSXBD   32(R9), Z6
+	VCVTDQ2PS   Z6, Z6
+	VPMOVSXBD   48(R9), Z7
+	VCVTDQ2PS   Z7, Z7
+	VFMADD231PS (R8), Z4, Z0
+	VFMADD231PS 64(R8), Z5, Z1
+	VFMADD231PS 128(R8), Z6, Z2
+	VFMADD231PS 192(R8), Z7, Z3
+	ADDQ        $0x00000100, R8
+	ADDQ        $0x00000040, R9
+	SUBQ        $0x00000040, R10
+	JMP         many
+
+manyEnd:
+few:
+	CMPQ        R10, $0x00000010
+	JLT         fewEnd
+	VPMOVSXBD   (R9), Z4
+	VCVTDQ2PS   Z4, Z4
+	VFMADD231PS (R8), Z4, Z0
+	ADDQ        $0x00000040, R8
+	ADDQ        $0x00000010, R9
+	SUBQ        $0x00000010, R10
+	JMP         few
+
+fewEnd:
+	VADDPS        Z2, Z0, Z0
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VADDPS        X1, X0, X0
+
+one:
+	CMPQ        R10, $0x00000001
+	JLT         oneEnd
+	MOVBLSX     (R9), R11
+	VXORPS      X4, X4, X4
+	VCVTSI2SSL  R11, X4, X4
+	VFMADD231SS (R8), X4, X0
+	ADDQ        $0x00000004, R8
+	ADDQ        $0x00000001, R9
+	SUBQ        $0x00000001, R10
+	JMP         one
+
+oneEnd:
+	VMOVSS X0, (DI)
+	ADDQ   BX, DX
+	ADDQ   $0x04, DI
+	DECQ   SI
 	JNZ    row
 	VZEROUPPER
 	RET

@@ -56,6 +56,43 @@ func testRows(t *testing.T, x implementation, n, count int) {
 	}
 }
 
+func TestCodeProducts(t *testing.T) {
+	for _, x := range usable {
+		t.Run(x.name, func(t *testing.T) {
+			for n := 1; n <= 200; n++ {
+				testCodeRows(t, x, n, n+n%5, n%7+1)
+			}
+			testCodeRows(t, x, 384, 392, 33)
+			testCodeRows(t, x, 4096, 4104, 3)
+		})
+	}
+}
+
+func testCodeRows(t *testing.T, x implementation, n, stride, count int) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(n), 9))
+	query, out := random(uint64(n), n), random(3, count+2)
+	rows := make([]byte, 1+(count-1)*stride+n)[1:]
+	for i := range rows {
+		rows[i] = byte(r.Uint32())
+	}
+	before, after := out[0], out[count+1]
+	x.codeProducts(query, rows, stride, out[1:count+1])
+	for i := range count {
+		row := make([]float32, n)
+		for j := range row {
+			row[j] = float32(int8(rows[i*stride+j]))
+		}
+		want, slack := exact(query, row)
+		if got := float64(out[i+1]); !(math.Abs(got-want) <= slack) {
+			t.Errorf("product of %d bytes, row %d = %v, want %v", n, i, got, want)
+		}
+	}
+	if out[0] != before || out[count+1] != after {
+		t.Errorf("%d products of %d bytes write beyond out", count, n)
+	}
+}
+
 // The same two vectors have the same product wherever they stand, to the last bit.
 func TestProductsDoNotDependOnPlace(t *testing.T) {
 	for _, x := range usable {
@@ -82,12 +119,24 @@ func TestNothingToMultiply(t *testing.T) {
 	if out[0] != 0 || out[1] != 0 {
 		t.Errorf("products of no numbers = %v, want zeros", out)
 	}
-	defer func() {
-		if recover() == nil {
-			t.Error("Products of rows that do not fit: no panic")
-		}
-	}()
-	Products(random(1, 8), random(2, 15), make([]float32, 2))
+	CodeProducts(random(1, 8), nil, 8, nil)
+}
+
+func TestRowsThatDoNotFit(t *testing.T) {
+	for name, call := range map[string]func(){
+		"Products":                  func() { Products(random(1, 8), random(2, 15), make([]float32, 2)) },
+		"CodeProducts":              func() { CodeProducts(random(1, 8), make([]byte, 17), 10, make([]float32, 2)) },
+		"CodeProducts, short steps": func() { CodeProducts(random(1, 8), make([]byte, 17), 7, make([]float32, 2)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s of rows that do not fit: no panic", name)
+				}
+			}()
+			call()
+		}()
+	}
 }
 
 func BenchmarkProducts(b *testing.B) {
@@ -99,6 +148,21 @@ func BenchmarkProducts(b *testing.B) {
 				b.SetBytes(int64(4 * n * rows))
 				for b.Loop() {
 					x.products(query, all, out)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkCodeProducts(b *testing.B) {
+	for _, x := range usable {
+		for _, rows := range []int{256, 100_000} {
+			b.Run(fmt.Sprintf("%s/%d", x.name, rows), func(b *testing.B) {
+				const n, stride = 384, 392
+				query, all, out := random(1, n), make([]byte, rows*stride), make([]float32, rows)
+				b.SetBytes(int64(stride * rows))
+				for b.Loop() {
+					x.codeProducts(query, all, stride, out)
 				}
 			})
 		}

@@ -4,12 +4,22 @@
 
 package dot
 
-// productsAVX2 sets count numbers of out to the products of query with rows of n numbers.
+// productsAVX2 sets count numbers of out to the products of query with rows of n float32 that begin every stride bytes.
 //
 //go:noescape
-func productsAVX2(query *float32, n int, rows *float32, count int, out *float32)
+func productsAVX2(query *float32, n int, rows *float32, stride int, count int, out *float32)
 
-// productsAVX512 sets count numbers of out to the products of query with rows of n numbers.
+// codeProductsAVX2 sets count numbers of out to the products of query with rows of n signed bytes that begin every stride bytes.
 //
 //go:noescape
-func productsAVX512(query *float32, n int, rows *float32, count int, out *float32)
+func codeProductsAVX2(query *float32, n int, rows *byte, stride int, count int, out *float32)
+
+// productsAVX512 sets count numbers of out to the products of query with rows of n float32 that begin every stride bytes.
+//
+//go:noescape
+func productsAVX512(query *float32, n int, rows *float32, stride int, count int, out *float32)
+
+// codeProductsAVX512 sets count numbers of out to the products of query with rows of n signed bytes that begin every stride bytes.
+//
+//go:noescape
+func codeProductsAVX512(query *float32, n int, rows *byte, stride int, count int, out *float32)

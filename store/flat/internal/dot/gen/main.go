@@ -1,6 +1,6 @@
 // Command gen writes the assembly of package dot; run it with go generate in that folder.
 //
-// The function is made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16), from the
+// The functions are made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16), from the
 // same code. Registers are named, not allocated, so that none above the fifteenth slips into AVX2 code.
 package main
 
@@ -13,7 +13,7 @@ import (
 // sums is how many sums are kept at once, so that additions need not wait for each other.
 const sums = 4
 
-// An isa is an instruction set the function is made for.
+// An isa is an instruction set the functions are made for.
 type isa struct {
 	name  string
 	lanes int // numbers in a register
@@ -24,46 +24,64 @@ var avx2 = isa{"AVX2", 8, []reg.VecPhysical{reg.Y0, reg.Y1, reg.Y2, reg.Y3, reg.
 
 var avx512 = isa{"AVX512", 16, []reg.VecPhysical{reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7}}
 
+// A form is what the numbers of rows are.
+type form struct {
+	name, param, doc string
+	size             int // bytes of a number
+	// load loads a register of numbers as float32.
+	load func(from Mem, to reg.VecPhysical)
+	// loadOne loads one number as float32 into the lowest of a register, using tmp.
+	loadOne func(from Mem, to, tmp reg.Register)
+}
+
+var floats = form{
+	name: "products", param: "rows *float32", doc: "float32", size: 4,
+	load:    func(from Mem, to reg.VecPhysical) { VMOVUPS(from, to) },
+	loadOne: func(from Mem, to, _ reg.Register) { VMOVSS(from, to) },
+}
+
+var codes = form{
+	name: "codeProducts", param: "rows *byte", doc: "signed bytes", size: 1,
+	load: func(from Mem, to reg.VecPhysical) {
+		VPMOVSXBD(from, to)
+		VCVTDQ2PS(to, to)
+	},
+	loadOne: func(from Mem, to, tmp reg.Register) {
+		MOVBLSX(from, tmp)
+		VXORPS(to, to, to)
+		VCVTSI2SSL(tmp, to, to)
+	},
+}
+
 func main() {
 	ConstraintExpr("amd64,!purego,!noasm")
-	avx2.products()
-	avx512.products()
+	for _, v := range []isa{avx2, avx512} {
+		v.products(floats)
+		v.products(codes)
+	}
 	Generate()
 }
 
-// products makes the function: for each row, many numbers at a time, then one register, then one number.
-func (v isa) products() {
-	TEXT("products"+v.name, NOSPLIT, "func(query *float32, n int, rows *float32, count int, out *float32)")
+// products makes a function: for each row, many numbers at a time, then one register, then one number.
+func (v isa) products(f form) {
+	TEXT(f.name+v.name, NOSPLIT, "func(query *float32, n int, "+f.param+", stride int, count int, out *float32)")
 	Pragma("noescape")
-	Doc("products" + v.name + " sets count numbers of out to the products of query with rows of n numbers.")
+	Doc(f.name + v.name + " sets count numbers of out to the products of query with rows of n " + f.doc + " that begin every stride bytes.")
 	query, n := Load(Param("query"), GP64()), Load(Param("n"), GP64())
-	row, count, out := Load(Param("rows"), GP64()), Load(Param("count"), GP64()), Load(Param("out"), GP64())
-	q, left := GP64(), GP64()
+	rows, stride := Load(Param("rows"), GP64()), Load(Param("stride"), GP64())
+	count, out := Load(Param("count"), GP64()), Load(Param("out"), GP64())
+	q, row, left := GP64(), GP64(), GP64()
 
 	Label("row")
 	MOVQ(query, q)
+	MOVQ(rows, row)
 	MOVQ(n, left)
 	for i := range sums {
 		v.zero(v.regs[i])
 	}
-	v.loop("many", sums*v.lanes, left, func() {
-		for i := range sums {
-			VMOVUPS(v.at(row, i), v.regs[sums+i])
-		}
-		for i := range sums {
-			VFMADD231PS(v.at(q, i), v.regs[sums+i], v.regs[i])
-		}
-	}, q, row)
-	v.loop("few", v.lanes, left, func() {
-		VMOVUPS(v.at(row, 0), v.regs[sums])
-		VFMADD231PS(v.at(q, 0), v.regs[sums], v.regs[0])
-	}, q, row)
-	v.reduce()
-	v.loop("one", 1, left, func() {
-		VMOVSS(Mem{Base: row}, v.regs[sums].AsX())
-		VFMADD231SS(Mem{Base: q}, v.regs[sums].AsX(), v.regs[0].AsX())
-	}, q, row)
+	v.body(f, q, row, left)
 	VMOVSS(v.regs[0].AsX(), Mem{Base: out})
+	ADDQ(stride, rows)
 	ADDQ(Imm(4), out)
 	DECQ(count)
 	JNZ(LabelRef("row"))
@@ -71,22 +89,45 @@ func (v isa) products() {
 	RET()
 }
 
-// loop runs body while left is at least step, and then moves the pointers on.
-func (v isa) loop(name string, step int, left reg.Register, body func(), pointers ...reg.Register) {
+// body multiplies one row and leaves the product in the lowest number of register 0.
+func (v isa) body(f form, q, row, left reg.Register) {
+	advance := func(step int) {
+		ADDQ(U32(4*step), q)
+		ADDQ(U32(f.size*step), row)
+	}
+	v.loop("many", sums*v.lanes, left, func(step int) {
+		for i := range sums {
+			f.load(Mem{Base: row, Disp: f.size * v.lanes * i}, v.regs[sums+i])
+		}
+		for i := range sums {
+			VFMADD231PS(Mem{Base: q, Disp: 4 * v.lanes * i}, v.regs[sums+i], v.regs[i])
+		}
+		advance(step)
+	})
+	v.loop("few", v.lanes, left, func(step int) {
+		f.load(Mem{Base: row}, v.regs[sums])
+		VFMADD231PS(Mem{Base: q}, v.regs[sums], v.regs[0])
+		advance(step)
+	})
+	v.reduce()
+	tmp := GP32()
+	v.loop("one", 1, left, func(step int) {
+		f.loadOne(Mem{Base: row}, v.regs[sums].AsX(), tmp)
+		VFMADD231SS(Mem{Base: q}, v.regs[sums].AsX(), v.regs[0].AsX())
+		advance(step)
+	})
+}
+
+// loop runs body while left is at least step.
+func (v isa) loop(name string, step int, left reg.Register, body func(step int)) {
 	Label(name)
 	CMPQ(left, U32(step))
 	JLT(LabelRef(name + "End"))
-	body()
-	for _, p := range pointers {
-		ADDQ(U32(4*step), p)
-	}
+	body(step)
 	SUBQ(U32(step), left)
 	JMP(LabelRef(name))
 	Label(name + "End")
 }
-
-// at is the memory i registers after base.
-func (v isa) at(base reg.Register, i int) Mem { return Mem{Base: base, Disp: 4 * v.lanes * i} }
 
 // zero clears a register. The form for AVX-512 is the one that needs no extension of it.
 func (v isa) zero(r reg.Register) {

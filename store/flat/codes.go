@@ -1,0 +1,64 @@
+package flat
+
+import (
+	"math"
+
+	"github.com/memcore/memcore/store/flat/internal/dot"
+)
+
+// A code is a vector in a quarter of the bytes: a scale, the length of the error, and a signed byte a
+// number, filled up to a multiple of codeUnit. Searching, what takes time is to get vectors out of
+// memory; so first comes the code, and the vector only if the code does not rule out that the row
+// is among the best. The answer is exact all the same, because the error is known:
+//
+//	|query · vector - query · scale·bytes| ≤ |query| · |vector - scale·bytes| = error
+type code []byte
+
+const (
+	codeHead = 2 * floatSize
+	codeUnit = 8
+)
+
+func codeSize(dimension int) int {
+	return codeHead + (dimension+codeUnit-1)/codeUnit*codeUnit
+}
+
+// newCode returns the code of a vector: the only one, so that Check can compare.
+func newCode(vec []float32) code {
+	c := make(code, codeSize(len(vec)))
+	largest := float32(0)
+	for _, x := range vec {
+		largest = max(largest, max(x, -x))
+	}
+	scale := largest / 127
+	square := 0.0
+	for i, x := range vec {
+		n := math.RoundToEven(float64(x) / float64(scale))
+		c[codeHead+i] = byte(int8(n))
+		gap := float64(x) - float64(scale)*n
+		square += gap * gap
+	}
+	head := floatsOf(c[:codeHead])
+	head[0], head[1] = scale, float32(math.Sqrt(square)*(1+1e-6))
+	return c
+}
+
+// codes of rows that lie together.
+type codes struct {
+	dimension int
+	rows      []byte
+}
+
+// limits sets out[i] to what the cosine of the i-th row cannot exceed.
+func (c codes) limits(query, out []float32) {
+	size := codeSize(c.dimension)
+	dot.CodeProducts(query, c.rows[codeHead:], size, out)
+	slack := rounding(c.dimension)
+	for i := range out {
+		head := floatsOf(c.rows[i*size : i*size+codeHead])
+		out[i] = out[i]*head[0] + head[1] + slack
+	}
+}
+
+// rounding is more than what the order of additions can change in a cosine.
+func rounding(dimension int) float32 { return float32(dimension) / (1 << 21) }
