@@ -267,6 +267,27 @@ func TestCountingIsLinear(t *testing.T) {
 	}
 }
 
+// Blocks inside blocks cost no more than others: one line can open thousands.
+func TestDeepNesting(t *testing.T) {
+	var growing strings.Builder
+	for i := range 600 {
+		growing.WriteString(strings.Repeat("  ", i) + "- a\n")
+	}
+	for name, src := range map[string]string{
+		"quotes":  strings.Repeat(strings.Repeat(">", 10000)+" a\n", 20),
+		"lists":   strings.Repeat(strings.Repeat("- ", 5000)+"a\n", 20),
+		"numbers": strings.Repeat(strings.Repeat("1. ", 5000)+"a\n", 20),
+		"growing": growing.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			allocs := testing.AllocsPerRun(1, func() { chunker.Markdown("a.md", []byte(src), chunker.Options{}) })
+			if limit := float64(len(src) / 5); allocs > limit {
+				t.Errorf("%d bytes took %.0f allocations, want at most %.0f", len(src), allocs, limit)
+			}
+		})
+	}
+}
+
 // A document is parsed in windows; where they end must not show.
 func TestWindows(t *testing.T) {
 	var src strings.Builder

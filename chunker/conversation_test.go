@@ -33,6 +33,7 @@ func TestToolUse(t *testing.T) {
 		{"exit status", chunker.ToolUse{Name: "sh", Output: "x\nProcess exited with code 137\n"}, "sh\n→ exit status 137 … x … Process exited with code 137"},
 		{"success is not said", chunker.ToolUse{Name: "sh", Output: `{"output":"ok","metadata":{"exit_code":0}}`}, "sh\n→ ok"},
 		{"status in JSON", chunker.ToolUse{Name: "sh", Output: `{"stdout":"","stderr":"no","exitCode":2}`}, "sh\n→ exit status 2 … no"},
+		{"the middle of much is not read", chunker.ToolUse{Name: "t", Output: strings.Repeat("line\n", 5000) + "error: x\n" + strings.Repeat("line\n", 5000) + "last"}, "t\n→ line … last"},
 		{"colours", chunker.ToolUse{Name: "t", Output: "\x1b[1;31mred\x1b[0m"}, "t\n→ red"},
 		{"blobs", chunker.ToolUse{Name: "cat", Output: strings.Repeat("QUJD", 40) + "\n" + strings.Repeat("0a ", 40) + "\n{" + strings.Repeat(`"a":1,`, 100) + "}\n"}, "cat"},
 		{"a blob in a line", chunker.ToolUse{Name: "sha", Output: "digest " + strings.Repeat("0123456789abcdef", 8) + " of a.bin"}, "sha\n→ digest … of a.bin"},

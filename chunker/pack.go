@@ -35,16 +35,9 @@ func (p *packer) add(a atom) {
 	}
 }
 
-// endSection makes chunks of what there is. What says nothing by itself joins the chunk before it in
-// its section, or else whatever comes next.
+// endSection makes chunks of what there is. What says nothing by itself waits for what comes next.
 func (p *packer) endSection() {
-	for len(p.atoms) > 0 {
-		if p.allHollow(len(p.atoms)) {
-			if p.held != nil && p.held.section == p.atoms[0].section {
-				p.join()
-			}
-			return
-		}
+	for len(p.atoms) > 0 && !p.allHollow(len(p.atoms)) {
 		p.cut(len(p.atoms))
 	}
 }
