@@ -52,11 +52,7 @@ echo "(nothing: the memory does not know, so the turn stays as it is)"
 request='[{"role":"system","content":"You help the Harbourline team."},{"role":"user","content":"I changed the nginx rules. What do I have to do now?"}]'
 printf '\n$ echo %s | memcore inject\n' "'$request'"
 injected=$(printf '%s' "$request" | memcore inject) || fail "inject exited with $?"
-if command -v python3 >/dev/null; then
-  printf '%s' "$injected" | python3 -m json.tool --no-ensure-ascii
-else
-  printf '%s\n' "$injected"
-fi
+printf '%s' "$injected" | python3 -m json.tool --no-ensure-ascii 2>/dev/null || printf '%s\n' "$injected"
 case $injected in *"restart nginx"*) ;; *) fail "the request lacks the memory about nginx" ;; esac
 
 printf '\ndemo: 13 Markdown files and 3 sessions indexed, 4 questions answered, 1 rightly left alone, 1 request injected\n'
