@@ -1,0 +1,73 @@
+package formatter
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// A folded text is a text as it looks: one byte a character, lower case, look-alikes of ASCII
+// characters replaced by them, what looks like none of them by a letter-like filler.
+type folded struct {
+	text    string
+	offsets []int // byte offset in the original of each character, and its length at the end
+}
+
+// filler is no blank, no punctuation, and part of no pattern.
+const filler = '\x7f'
+
+func fold(text string) folded {
+	f := folded{offsets: make([]int, 0, len(text)+1)}
+	flat := make([]byte, 0, len(text))
+	for i, r := range text {
+		flat = append(flat, foldRune(r))
+		f.offsets = append(f.offsets, i)
+	}
+	f.offsets = append(f.offsets, len(text))
+	f.text = string(flat)
+	return f
+}
+
+func foldRune(r rune) byte {
+	if r < utf8.RuneSelf {
+		if r >= 'A' && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return byte(r)
+	}
+	if ascii, ok := lookAlikes[unicode.ToLower(r)]; ok {
+		return ascii
+	}
+	if unicode.IsSpace(r) {
+		return ' '
+	}
+	// Full-width, mathematical, circled letters and the like; accents fall off.
+	compatible := norm.NFKD.String(string(r))
+	first, size := utf8.DecodeRuneInString(compatible)
+	if first < utf8.RuneSelf && (size == len(compatible) || unicode.IsLetter(r)) {
+		return foldRune(first)
+	}
+	return filler
+}
+
+// lookAlikes are characters of other scripts that look like ASCII ones.
+var lookAlikes = map[rune]byte{
+	'а': 'a', 'е': 'e', 'о': 'o', 'р': 'p', 'с': 'c', 'у': 'y', 'х': 'x', 'і': 'i', 'ј': 'j', 'ѕ': 's', 'һ': 'h', 'ԁ': 'd',
+	'м': 'm', 'т': 't', 'н': 'h', 'в': 'b', 'к': 'k', 'ӏ': 'l', 'ѵ': 'v', 'ԛ': 'q', 'ԝ': 'w', 'г': 'r',
+	'α': 'a', 'ο': 'o', 'ε': 'e', 'ι': 'i', 'κ': 'k', 'ν': 'v', 'ρ': 'p', 'τ': 't', 'υ': 'u', 'χ': 'x', 'μ': 'm', 'ѐ': 'e',
+	'ı': 'i', 'ɑ': 'a', 'ɡ': 'g', 'ʏ': 'y', 'ᴍ': 'm', 'ᴇ': 'e', 'ᴏ': 'o', 'ʀ': 'r', 'ꜱ': 's', 'ᴛ': 't', 'ɪ': 'i', 'ɴ': 'n',
+	'‹': '<', '˂': '<', '\u2329': '<', '\u3008': '<', '❮': '<', '⟨': '<',
+	'›': '>', '˃': '>', '\u232a': '>', '\u3009': '>', '❯': '>', '⟩': '>',
+	'∕': '/', '⁄': '/', '⧸': '/', '╱': '/', '｜': '|', '∣': '|', '│': '|', 'ǀ': '|', '▁': '_',
+	'ː': ':', '꞉': ':', '∶': ':', '׃': ':', '“': '"', '”': '"',
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}

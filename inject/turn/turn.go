@@ -1,0 +1,182 @@
+// Package turn injects memory into one request to a model.
+//
+// The memory is a message of its own before the last user message, in a copy of the messages: it
+// lives for this request only and never enters the history. Nothing here fails a turn: whatever goes
+// wrong, the messages come back as they were, and the Report says why.
+package turn
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/formatter"
+)
+
+// A retriever finds what is worth knowing; *core.Manager is one.
+type retriever interface {
+	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
+}
+
+// Options say how memory is injected. The zero value is what an agent wants.
+type Options struct {
+	// Retrieve narrows what is retrieved.
+	Retrieve core.RetrieveOptions
+	// Timeout is how long the turn may wait for its memory; what comes later is not injected. 0 means
+	// 1 s, negative means to wait as long as the context does.
+	Timeout time.Duration
+	// Logger gets what goes wrong; nil means slog.Default().
+	Logger *slog.Logger
+}
+
+const defaultTimeout = time.Second
+
+// Reasons why nothing was injected, as in Report.Reason.
+const (
+	ReasonNoUser    = "no user message"
+	ReasonBlank     = "the user message has no text"
+	ReasonPending   = "a tool call waits for its result"
+	ReasonPresent   = "memory is there already"
+	ReasonCancelled = "the turn was cancelled"
+	ReasonLate      = "memory took too long"
+	ReasonFailed    = "memory failed"
+	ReasonNothing   = "nothing relevant is known"
+)
+
+// A Report says what was injected, or why nothing was.
+type Report struct {
+	Injected int                 `json:"injected"`           // hits
+	Tokens   int                 `json:"tokens"`             // about what they cost
+	Reason   string              `json:"reason,omitempty"`   // why nothing was injected
+	Findings []formatter.Finding `json:"findings,omitempty"` // what the sanitiser changed
+	State    core.State          `json:"state,omitempty"`    // of the index, if it was asked
+	Degraded []string            `json:"degraded,omitempty"`
+	Stale    *core.Staleness     `json:"stale,omitempty"`
+}
+
+// A shape is how messages of some type are read, and made.
+type shape[M any] struct {
+	role   func(M) string
+	text   func(M) string
+	calls  func(M) []string // IDs of the tool calls of an assistant message
+	answer func(M) string   // ID of the call that a tool message answers
+	memory func(text string) M
+}
+
+// inject returns messages with memory before the last user message, in a new slice, or messages
+// itself.
+//
+// Messages behind the last user message, such as tool calls with their results, do not matter: each
+// request of a turn's loop gets the memory at the same place, so that the model's prompt cache holds.
+func inject[M any](ctx context.Context, r retriever, messages []M, is shape[M], options Options) ([]M, Report) {
+	last := lastUser(messages, is)
+	switch {
+	case ctx.Err() != nil:
+		return messages, Report{Reason: ReasonCancelled}
+	case last < 0:
+		return messages, Report{Reason: ReasonNoUser}
+	case pending(messages, is):
+		return messages, Report{Reason: ReasonPending}
+	case last > 0 && formatter.IsBlock(is.text(messages[last-1])):
+		return messages, Report{Reason: ReasonPresent}
+	}
+	query := excerpt(is.text(messages[last]))
+	if query == "" {
+		return messages, Report{Reason: ReasonBlank}
+	}
+	block, report := retrieve(ctx, r, query, options)
+	if block == "" {
+		return messages, report
+	}
+	return slices.Insert(slices.Clone(messages), last, is.memory(block)), report
+}
+
+func lastUser[M any](messages []M, is shape[M]) int {
+	for i := len(messages) - 1; i >= 0; i-- {
+		if is.role(messages[i]) == "user" {
+			return i
+		}
+	}
+	return -1
+}
+
+// pending tells whether a tool call has no answer yet: between a call and its result no message may
+// stand, and the model is not asked anything new.
+func pending[M any](messages []M, is shape[M]) bool {
+	open := map[string]bool{}
+	for _, message := range messages {
+		for _, id := range is.calls(message) {
+			open[id] = true
+		}
+		if is.role(message) == "tool" {
+			delete(open, is.answer(message))
+		}
+	}
+	return len(open) > 0
+}
+
+// retrieve returns the block for a query, or why there is none.
+func retrieve(ctx context.Context, r retriever, query string, options Options) (string, Report) {
+	if options.Timeout == 0 {
+		options.Timeout = defaultTimeout
+	}
+	inTime := ctx
+	if options.Timeout > 0 {
+		var stop context.CancelFunc
+		inTime, stop = context.WithTimeout(ctx, options.Timeout)
+		defer stop()
+	}
+	result, err := r.RetrieveRelevant(inTime, query, options.Retrieve)
+	report := Report{State: result.State, Degraded: result.Degraded, Stale: result.Stale}
+	switch {
+	case ctx.Err() != nil:
+		report.Reason = ReasonCancelled
+	case inTime.Err() != nil:
+		report.Reason = ReasonLate
+	case err != nil:
+		report.Reason = ReasonFailed
+		logger(options).Warn("memory is not injected", "error", err)
+	case len(result.Hits) == 0:
+		report.Reason = ReasonNothing
+	}
+	if report.Reason != "" {
+		return "", report
+	}
+	block, findings := formatter.Block(result.Hits)
+	report.Injected, report.Findings = len(result.Hits), findings
+	for _, hit := range result.Hits {
+		report.Tokens += hit.TokenEstimate
+	}
+	return block, report
+}
+
+func logger(options Options) *slog.Logger {
+	if options.Logger == nil {
+		return slog.Default()
+	}
+	return options.Logger
+}
+
+// maxQuery is how much of a user message makes the query, in bytes. Of a longer one the beginning and
+// the end count: that is where people say what they want with the text they paste between.
+const maxQuery = 4096
+
+// excerpt shortens a long text to its first and last half of maxQuery, at rune borders.
+func excerpt(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) <= maxQuery {
+		return text
+	}
+	head, tail := maxQuery/2, len(text)-maxQuery/2
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + "\n" + text[tail:]
+}
