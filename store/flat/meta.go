@@ -71,8 +71,9 @@ func parseMeta(text []byte) (m meta, err error) {
 	head, body, _ := bytes.Cut(text, []byte("\n"))
 	var version int
 	var want uint32
-	if _, err := fmt.Sscanf(string(head)+"\n", metaHead, &version, &want); err != nil {
-		return m, corrupt("meta begins with %.40q", head)
+	_, err = fmt.Sscanf(string(head)+"\n", metaHead, &version, &want)
+	if err != nil || fmt.Sprintf(metaHead, version, want) != string(head)+"\n" {
+		return m, corrupt("meta begins with %.60q", head)
 	}
 	if version != format {
 		return m, fmt.Errorf("%w: format %d, this release has %d", store.ErrFormat, version, format)

@@ -1,0 +1,216 @@
+package flat
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+func linesWith(text, part string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, part) && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// folderOf a closed index of two commits, and of its current generation.
+func folderOf(t *testing.T, n int) (dir, folder string) {
+	t.Helper()
+	dir = t.TempDir()
+	ix := open(t, dir, small)
+	g := newGenerated(1)
+	recs := g.records(n, small)
+	add(t, ix, recs...)
+	require.NoError(t, ix.Put(t.Context(), g.records(3, small)))
+	remove(t, ix, recs[:2]...)
+	require.NoError(t, ix.Close())
+	return dir, filepath.Join(dir, "2")
+}
+
+func TestDamageIsTold(t *testing.T) {
+	replace := func(old, new string) func(*testing.T, string, string) {
+		return func(t *testing.T, _, folder string) {
+			path := filepath.Join(folder, metaFile)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.Contains(t, string(text), old)
+			_, body, _ := strings.Cut(strings.Replace(string(text), old, new, 1), "\n")
+			version := 1
+			if strings.Contains(new, "format") {
+				version = 99
+			}
+			head := fmt.Sprintf(metaHead, version, checksum([]byte(body)))
+			require.NoError(t, os.WriteFile(path, []byte(head+body), 0o600))
+		}
+	}
+	type damage func(t *testing.T, dir, folder string)
+	cut := func(name string, size int64) damage {
+		return func(t *testing.T, _, folder string) {
+			require.NoError(t, os.Truncate(filepath.Join(folder, name), size))
+		}
+	}
+	gone := func(name string) damage {
+		return func(t *testing.T, dir, _ string) { require.NoError(t, os.RemoveAll(filepath.Join(dir, name))) }
+	}
+	for name, tt := range map[string]struct {
+		damage damage
+		want   error
+	}{
+		"vectors are gone":        {gone("2/vectors"), store.ErrCorrupt},
+		"codes are gone":          {gone("2/codes"), store.ErrCorrupt},
+		"records are gone":        {gone("2/records"), store.ErrCorrupt},
+		"the table is gone":       {gone("2/table"), store.ErrCorrupt},
+		"meta is gone":            {gone("2/meta"), store.ErrCorrupt},
+		"the generation is gone":  {gone("2"), store.ErrCorrupt},
+		"vectors are cut":         {cut(vectorsFile, 100), store.ErrCorrupt},
+		"codes are empty":         {cut(codesFile, 0), store.ErrCorrupt},
+		"records are cut":         {cut(recordsFile, 100), store.ErrCorrupt},
+		"the table is cut":        {cut(tableFile, 100), store.ErrCorrupt},
+		"meta is cut":             {cut(metaFile, 60), store.ErrCorrupt},
+		"meta is empty":           {cut(metaFile, 0), store.ErrCorrupt},
+		"CURRENT is nonsense":     {func(t *testing.T, dir, _ string) { overwrite(t, filepath.Join(dir, "CURRENT"), "x") }, store.ErrCorrupt},
+		"meta is nonsense":        {func(t *testing.T, _, folder string) { overwrite(t, filepath.Join(folder, metaFile), "hello") }, store.ErrCorrupt},
+		"a later format":          {replace(`{`, `{"format": 99,`), store.ErrFormat},
+		"another byte order":      {replace(byteOrder, "middle"), store.ErrFormat},
+		"more rows than there":    {replace(`"rows":103`, `"rows":104`), store.ErrCorrupt},
+		"more live than rows":     {replace(`"live":101`, `"live":104`), store.ErrCorrupt},
+		"negative rows":           {replace(`"rows":103`, `"rows":-1`), store.ErrCorrupt},
+		"endless rows":            {replace(`"rows":103`, `"rows":9223372036854775807`), store.ErrCorrupt},
+		"endless records":         {replace(`"records":`, `"records":999999`), store.ErrCorrupt},
+		"a dimension of nothing":  {replace(`"dimension":24`, `"dimension":0`), store.ErrCorrupt},
+		"a dimension without end": {replace(`"dimension":24`, `"dimension":4611686018427387904`), store.ErrCorrupt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, folder := folderOf(t, 100)
+			tt.damage(t, dir, folder)
+			_, err := Open(t.Context(), dir, small)
+			var wrapped *store.Error
+			if !errors.Is(err, tt.want) || !errors.As(err, &wrapped) || wrapped.Op != "open" || wrapped.Path != dir {
+				t.Errorf("Open: error %v, want %v in a store.Error", err, tt.want)
+			}
+		})
+	}
+}
+
+func overwrite(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// Whatever bit is wrong, nothing but an error comes of it, and Check tells.
+func TestFlippedBits(t *testing.T) {
+	dir, folder := folderOf(t, 30)
+	for _, name := range []string{metaFile, tableFile, vectorsFile, codesFile, recordsFile} {
+		path := filepath.Join(folder, name)
+		whole, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for at := 0; at < len(whole); at += len(whole)/300 + 1 {
+			flipped := slices.Clone(whole)
+			flipped[at] ^= 1 << (at % 8)
+			overwrite(t, path, string(flipped))
+			if err := useAll(dir); !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrFormat) {
+				t.Errorf("with a bit flipped at %d of %s: error %v, want ErrCorrupt", at, name, err)
+			}
+		}
+		overwrite(t, path, string(whole))
+	}
+	require.NoError(t, useAll(dir))
+}
+
+// useAll does all that one can do with an index.
+func useAll(dir string) error {
+	ctx := context.Background()
+	ix, err := Open(ctx, dir, small)
+	if err != nil {
+		return err
+	}
+	defer ix.Close()
+	g := newGenerated(1)
+	recs := g.records(60, small)
+	_, err1 := ix.Nearest(ctx, g.vector(small), 50, store.Filter{Scope: "project"})
+	_, err2 := ix.Nearest(ctx, g.vector(small), 3, store.Filter{})
+	_, err3 := ix.Document(ctx, "notes/00000.md")
+	_, err4 := ix.Similarities(ctx, g.vector(small), []string{recs[5].ID, recs[50].ID})
+	return errors.Join(err1, err2, err3, err4, ix.Check(ctx))
+}
+
+// No answer is ever made of a damaged row.
+func TestDamagedRowsAreNotAnswers(t *testing.T) {
+	for _, name := range []string{recordsFile, vectorsFile} {
+		dir, folder := folderOf(t, 30)
+		path := filepath.Join(folder, name)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for i := range text {
+			text[i] ^= 0x10
+		}
+		overwrite(t, path, string(text))
+		ix := open(t, dir, small)
+		hits, err := ix.Nearest(t.Context(), newGenerated(1).vector(small), 50, store.Filter{})
+		if !errors.Is(err, store.ErrCorrupt) || hits != nil {
+			t.Errorf("Nearest with all of %s damaged = %d hits, error %v, want ErrCorrupt", name, len(hits), err)
+		}
+		require.Error(t, ix.Put(t.Context(), []store.Record{{ID: "x"}}))
+	}
+}
+
+// What a writer that was killed has appended to shared files does not count, and is overwritten.
+func TestTailsDoNotCount(t *testing.T) {
+	dir, folder := folderOf(t, 30)
+	reader := open(t, dir, small)
+	for _, name := range []string{tableFile, vectorsFile, codesFile, recordsFile} {
+		f, err := os.OpenFile(filepath.Join(folder, name), os.O_WRONLY|os.O_APPEND, 0)
+		require.NoError(t, err)
+		_, err = f.WriteString(strings.Repeat("garbage", 100_000))
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	require.NoError(t, useAll(dir))
+	ix := open(t, dir, small)
+	add(t, ix, newGenerated(3).records(7, small)...)
+	for _, ix := range []*Index{ix, reader, open(t, dir, small)} {
+		require.Equal(t, 38, count(t, ix))
+		require.NoError(t, ix.Check(t.Context()))
+	}
+}
+
+// A file that somebody cuts short under a reader is an error, not the end of the process.
+func TestFilesCutWhileOpen(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("files that are mapped cannot be cut")
+	}
+	for _, n := range []int{500, 5000} { // the latter is searched by several goroutines
+		ix := filled(t, n, small)
+		require.NoError(t, os.Truncate(filepath.Join(ix.root.Root(), "1", vectorsFile), 0))
+		_, err := ix.Nearest(t.Context(), newGenerated(1).vector(small), n, store.Filter{})
+		if !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Nearest in a file cut short: error %v, want ErrCorrupt", err)
+		}
+		if err := ix.Check(t.Context()); !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Check of a file cut short: error %v, want ErrCorrupt", err)
+		}
+	}
+}
+
+func TestPanicsOtherThanFaultsGoOn(t *testing.T) {
+	defer func() {
+		if recover() != "a bug" {
+			t.Error("careful hides a panic that is no fault")
+		}
+	}()
+	careful(func() error { panic("a bug") })
+}
