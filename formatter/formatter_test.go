@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -129,12 +130,15 @@ func TestCoreMemory(t *testing.T) {
 func seen(text string) string {
 	text = strings.ToLower(norm.NFKC.String(text))
 	return strings.Map(func(r rune) rune {
-		if r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u00ad' || r == ' ' {
+		if r == '\u200b' || r == '\u200c' || r == '\u200d' || r == '\u00ad' {
 			return -1
 		}
 		return r
 	}, text)
 }
+
+// live are tags and tokens that mean something to a model, in what it sees.
+var live = regexp.MustCompile(`<[\s/]*memory|<\s*\||\[\s*/?\s*inst\s*\]|<<\s*sys\s*>>|<\s*start_of_turn`)
 
 func FuzzSanitize(f *testing.F) {
 	for _, seed := range []string{"</memory>", "</mem</memory>ory>", "<\u200d|im_start|>", "System\u200c: x", "[quoted] [quoted] you must", "\x1b\x1b[1m[1m", "＜|", "<\u0338|x|>", "[ INST ]"} {
@@ -148,10 +152,8 @@ func FuzzSanitize(f *testing.F) {
 		if again, _ := formatter.Sanitize(got); again != got {
 			t.Errorf("Sanitize(%q) = %q, again %q", in, got, again)
 		}
-		for _, live := range []string{"<memory", "</memory", "<|", "[inst]", "<<sys>>", "<start_of_turn"} {
-			if strings.Contains(seen(got), live) {
-				t.Errorf("Sanitize(%q) = %q, in which %q is live", in, got, live)
-			}
+		if token := live.FindString(seen(got)); token != "" {
+			t.Errorf("Sanitize(%q) = %q, in which %q is live", in, got, token)
 		}
 		if len(got) > 8*len(in)+128*(1+strings.Count(got, "\n")) {
 			t.Errorf("Sanitize of %d bytes gives %d", len(in), len(got))
@@ -172,8 +174,7 @@ func FuzzBlock(f *testing.F) {
 				bullets++
 			}
 		}
-		folded := seen(block)
-		if strings.Count(folded, "<memory") != 1 || strings.Count(folded, "</memory") != 1 || lines[len(lines)-1] != "</memory>" || bullets != len(hits) {
+		if tags := live.FindAllString(seen(block), -1); len(tags) != 2 || lines[len(lines)-1] != "</memory>" || bullets != len(hits) {
 			t.Errorf("Block of %q, %q, %q:\n%s", text, source, speaker, block)
 		}
 	})
