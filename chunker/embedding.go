@@ -18,8 +18,10 @@ import (
 // What is empty or zero is left out. Headings that text itself begins with, as "#" lines, are not
 // said twice.
 //
-// The sentence matters: of the chats in LoCoMo, all-MiniLM-L6-v2 found 0.60 of the evidence among the
-// first 10 turns with it, 0.48 with "Caroline: …" and 0.47 with "8 May 2023, Caroline: …" (2026-11).
+// The sentence matters. Recall at 10 of all-MiniLM-L6-v2 alone, turn level, 2026-11: six chats of
+// LoCoMo, 867 questions, on which the wording was also chosen (of sixteen): 0.60 with it, 0.48 with
+// "Caroline: …", 0.48 with "8 May 2023, Caroline: …". On 24 questions of LongMemEval-S, user turns,
+// on which nothing was chosen: 0.80, 0.76, 0.79.
 func EmbeddingText(headings []string, speaker string, at time.Time, text string) string {
 	if path := joinPath(withoutRepeated(headings, text)); path != "" {
 		text = path + "\n" + text
