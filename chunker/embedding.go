@@ -19,7 +19,7 @@ import (
 // said twice.
 //
 // The sentence matters. Recall at 10 of all-MiniLM-L6-v2 alone, turn level, 2026-11: six chats of
-// LoCoMo, 867 questions, on which the wording was also chosen (of sixteen): 0.60 with it, 0.48 with
+// LoCoMo, 867 questions, on which the wording was also chosen (of fourteen): 0.60 with it, 0.48 with
 // "Caroline: …", 0.48 with "8 May 2023, Caroline: …". On 24 questions of LongMemEval-S, user turns,
 // on which nothing was chosen: 0.80, 0.76, 0.79.
 func EmbeddingText(headings []string, speaker string, at time.Time, text string) string {
