@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/cache"
+	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/embed/ollama"
+	"github.com/memcore/memcore/embed/openai"
+	"github.com/memcore/memcore/internal/workspace"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// A place is where a workspace's index and list of sources are.
+type place struct{ root, index, sources string }
+
+func (a *app) place() (place, error) {
+	root, err := a.settings.indexRoot()
+	if err != nil {
+		return place{}, err
+	}
+	folder := filepath.Join(root, "index", workspace.IndexName(a.project))
+	return place{root: root, index: filepath.Join(folder, "data"), sources: filepath.Join(folder, "sources.json")}, nil
+}
+
+// open builds the memory of the workspace.
+func (a *app) open(ctx context.Context) (*core.Manager, error) {
+	at, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	registered, err := workspace.Load(at.sources)
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := a.embedder(at)
+	if err != nil {
+		return nil, err
+	}
+	return core.Open(ctx, core.Options{
+		Folder:      at.index,
+		Sources:     a.sources(registered),
+		Engine:      engine(),
+		Embedder:    embedder,
+		StaticFiles: a.staticFiles(),
+		Freshness:   a.settings.Freshness,
+		Logger:      a.log,
+	})
+}
+
+// engine keeps vectors in one flat file and keywords in Bleve segments.
+func engine() store.Engine {
+	return store.Engine{
+		Name: "flat",
+		Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+			return flat.Open(ctx, dir, dimension)
+		},
+		Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
+	}
+}
+
+// embedder returns the configured embedder behind its cache; nil for none.
+func (a *app) embedder(at place) (embed.Embedder, error) {
+	inner, err := a.model()
+	if err != nil || inner == nil {
+		return nil, err
+	}
+	cached, err := cache.Open(inner, filepath.Join(at.root, "embeddings"), cache.Options{Logger: a.log})
+	if err != nil {
+		a.note("vectors are not cached: %v", err)
+		return inner, nil
+	}
+	return cached, nil
+}
+
+func (a *app) model() (embed.Embedder, error) {
+	s := a.settings
+	switch s.Embedder {
+	case "none":
+		return nil, nil
+	case "ollama":
+		return ollama.New(s.Ollama.Model, ollama.Options{Address: s.Ollama.Host})
+	case "openai":
+		return openai.New(s.OpenAI.Model, openai.Options{BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
+	default:
+		return minilm.New(), nil
+	}
+}
+
+// sources are the registered paths, else the workspace itself, and always the user's global memory.
+func (a *app) sources(registered workspace.Sources) []source.Source {
+	paths := registered.Paths
+	if len(paths) == 0 {
+		paths = []string{a.project}
+	}
+	var all []source.Source
+	for _, path := range paths {
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Exclude: a.settings.Exclude}))
+	}
+	if registered.Conversations {
+		all = append(all, source.Known(a.project, a.home)...)
+	}
+	return append(all, a.globalSources()...)
+}
+
+func (a *app) globalSources() []source.Source {
+	if a.home == "" {
+		return nil
+	}
+	beans := filepath.Join(a.home, ".beans")
+	var all []source.Source
+	for _, name := range append([]string{"memories"}, a.settings.FileNames...) {
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: a.project, Home: a.home, Optional: true}))
+	}
+	return all
+}
+
+// staticFiles are the curated files for the system prompt, lowest priority first.
+func (a *app) staticFiles() []string {
+	var files []string
+	for _, name := range a.settings.FileNames {
+		if a.home != "" {
+			files = append(files, filepath.Join(a.home, ".beans", name))
+		}
+	}
+	for _, name := range a.settings.FileNames {
+		files = append(files, filepath.Join(a.project, ".beans", name), filepath.Join(a.project, name))
+	}
+	return files
+}
+
+// withMemory opens the memory, does something and closes it.
+func (a *app) withMemory(ctx context.Context, do func(*core.Manager) error) (err error) {
+	m, err := a.open(ctx)
+	if err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	defer func() {
+		if closing := m.Close(); err == nil {
+			err = closing
+		}
+	}()
+	return do(m)
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/memcore/memcore/"
+
+// mayImport is the import table of ARCHITECTURE.md: which packages of memcore a package may import.
+// A pattern ending in "/..." stands for the package and everything below it.
+var mayImport = []struct {
+	who  string
+	what []string
+}{
+	{"chunker", nil},
+	{"embed", nil},
+	{"embed/embedtest", []string{"embed"}},
+	{"embed/internal/remote/...", []string{"embed", "embed/internal/remote"}},
+	{"embed/minilm/...", []string{"embed", "embed/minilm/..."}},
+	{"embed/ollama", []string{"embed", "embed/internal/remote"}},
+	{"embed/openai", []string{"embed", "embed/internal/remote"}},
+	{"embed/cache", []string{"embed"}},
+	{"store", nil},
+	{"store/storetest", []string{"store"}},
+	{"store/flat/...", []string{"store", "store/flat/...", "internal/generation"}},
+	{"store/keyword", []string{"store", "internal/generation"}},
+	{"core/source", []string{"chunker"}},
+	{"core", []string{"chunker", "embed", "store", "core/source", "internal/generation"}},
+	{"formatter", []string{"core"}},
+	{"inject/turn", []string{"core", "formatter"}},
+	{"eval", []string{"core", "core/source", "formatter", "chunker"}},
+	{"internal/generation", nil},
+	{"internal/workspace", nil},
+	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval", "internal/workspace"}},
+}
+
+func matches(pattern, pkg string) bool {
+	below, tree := strings.CutSuffix(pattern, "/...")
+	return pkg == pattern || tree && (pkg == below || strings.HasPrefix(pkg, below+"/"))
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	root := filepath.Join("..", "..")
+	seen := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() && (entry.Name() == "testdata" || strings.HasPrefix(entry.Name(), ".") && file != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		relative, err := filepath.Rel(root, filepath.Dir(file))
+		require.NoError(t, err)
+		pkg := filepath.ToSlash(relative)
+		seen[pkg] = true
+		checkImports(t, pkg, file)
+		return nil
+	}))
+	for _, rule := range mayImport {
+		if base := strings.TrimSuffix(rule.who, "/..."); !seen[base] {
+			t.Errorf("the table names %s, which has no Go files", base)
+		}
+	}
+	if len(seen) < 15 {
+		t.Errorf("only %d packages were found: %v", len(seen), seen)
+	}
+}
+
+func checkImports(t *testing.T, pkg, file string) {
+	t.Helper()
+	rule := -1
+	for i, r := range mayImport {
+		if matches(r.who, pkg) {
+			rule = i
+		}
+	}
+	if rule < 0 {
+		t.Errorf("package %s is not in the import table", pkg)
+		return
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	require.NoError(t, err)
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		require.NoError(t, err)
+		ours, ok := strings.CutPrefix(imported, module)
+		if !ok {
+			continue
+		}
+		if !allowed(mayImport[rule].what, ours) {
+			t.Errorf("%s: %s imports %s, the table allows %s", path.Base(file), pkg, ours, strings.Join(mayImport[rule].what, ", "))
+		}
+	}
+}
+
+func allowed(patterns []string, pkg string) bool {
+	for _, pattern := range patterns {
+		if matches(pattern, pkg) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/formatter"
+)
+
+// queryFlags are those of search and retrieve.
+type queryFlags struct {
+	scope         string
+	limit         int
+	minSimilarity float64
+	explain       bool
+}
+
+func (q *queryFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&q.scope, "scope", "", "project or global (default: both)")
+	f.IntVar(&q.limit, "limit", 0, "hits at most (default: as configured)")
+	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score, up to 1 (default: as configured)")
+	f.BoolVar(&q.explain, "explain", false, "show every part of every score, and what was left out and why")
+}
+
+// check names the flag, its value and its range.
+func (q *queryFlags) check(cmd *cobra.Command) error {
+	switch {
+	case cmd.Flags().Changed("limit") && q.limit < 1:
+		return usagef("--limit is %d, want at least 1", q.limit)
+	case q.minSimilarity < 0 || q.minSimilarity > 1:
+		return usagef("--min-similarity is %g, want 0 to 1", q.minSimilarity)
+	case q.scope != "" && q.scope != core.ScopeProject && q.scope != core.ScopeGlobal:
+		return usagef("--scope is %q, want project or global", q.scope)
+	}
+	return nil
+}
+
+// maxQuery is how much of standard input is taken as a query; what matters of more is not found
+// by its words anyway.
+const maxQuery = 1 << 20
+
+// queryText is the arguments joined, or standard input for "-".
+func (a *app) queryText(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text == "-" {
+		data, err := io.ReadAll(io.LimitReader(a.stdin, maxQuery))
+		if err != nil {
+			return "", fmt.Errorf("read the query from standard input: %w", err)
+		}
+		text = string(data)
+	}
+	return text, nil
+}
+
+func searchCommand(a *app) *cobra.Command {
+	var q queryFlags
+	cmd := &cobra.Command{
+		Use:   "search QUERY",
+		Short: "Find what is known, also weak matches",
+		Args:  arguments(cobra.MinimumNArgs(1), "a query"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.check(cmd); err != nil {
+				return err
+			}
+			text, err := a.queryText(args)
+			if err != nil {
+				return err
+			}
+			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
+				result, err := m.Search(cmd.Context(), text, core.SearchOptions{
+					Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain})
+				if err != nil {
+					return damaged(err)
+				}
+				return a.printSearch(result, q.explain)
+			})
+		},
+	}
+	q.add(cmd)
+	return cmd
+}
+
+func retrieveCommand(a *app) *cobra.Command {
+	var q queryFlags
+	cmd := &cobra.Command{
+		Use:   "retrieve QUERY|-",
+		Short: "Print the memory block for a turn, or nothing",
+		Long: `Print the block that would be injected for a turn: what is worth knowing, above the threshold and
+within the token budget, made safe. If nothing is, print nothing and exit with 0. Notes about an index
+that is missing, behind or degraded go to standard error.`,
+		Args: arguments(cobra.MinimumNArgs(1), "a query"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := q.check(cmd); err != nil {
+				return err
+			}
+			text, err := a.queryText(args)
+			if err != nil {
+				return err
+			}
+			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
+				result, err := m.RetrieveRelevant(cmd.Context(), text, a.retrieveOptions(q))
+				if err != nil {
+					return damaged(err)
+				}
+				return a.printBlock(result, q.explain)
+			})
+		},
+	}
+	q.add(cmd)
+	return cmd
+}
+
+// retrieveOptions are the settings, overridden by flags.
+func (a *app) retrieveOptions(q queryFlags) core.RetrieveOptions {
+	o := core.RetrieveOptions{Scope: q.scope, Limit: a.settings.Limit, MinSimilarity: a.settings.MinSimilarity,
+		TopK: a.settings.TopK, TokenBudget: a.settings.TokenBudget, Explain: q.explain}
+	if q.limit > 0 {
+		o.Limit = q.limit
+	}
+	if q.minSimilarity > 0 {
+		o.MinSimilarity = q.minSimilarity
+	}
+	return o
+}
+
+func damaged(err error) error {
+	return &hintError{err, "run 'memcore index', which mends or remakes the index"}
+}
+
+func (a *app) printBlock(result core.Result, explain bool) error {
+	a.notes(result)
+	if a.flags.json {
+		block, findings := formatter.Block(result.Hits)
+		return a.printJSON(retrieved{Result: result, Block: block, Findings: findings})
+	}
+	block, _ := formatter.Block(result.Hits)
+	if block != "" {
+		block += "\n"
+	}
+	if explain {
+		a.explain(result)
+	}
+	return a.print(block)
+}
+
+// retrieved is what retrieve prints as JSON.
+type retrieved struct {
+	core.Result
+	// Block is what would be injected; "" for nothing.
+	Block string `json:"block"`
+	// Findings are what the sanitiser changed.
+	Findings []formatter.Finding `json:"findings,omitempty"`
+}
+
+// notes says on standard error how far an answer can be trusted.
+func (a *app) notes(result core.Result) {
+	switch result.State {
+	case core.StateMissing:
+		a.note("nothing is indexed here yet; run 'memcore index'")
+	case core.StateBuilding:
+		a.note("the index is not complete yet; run 'memcore index' to finish it")
+	}
+	for _, why := range result.Degraded {
+		a.note("degraded: %s", why)
+	}
+	if result.Stale != nil {
+		a.note("stale: %s changed on disk and not in this answer: %s", count(result.Stale.Files, "file"), result.Stale.Reason)
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+// An app is what all commands share.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+
+	flags    globalFlags
+	settings settings
+	home     string // "" if there is none
+	project  string // folder of the workspace
+	log      *slog.Logger
+}
+
+// globalFlags are those every command has.
+type globalFlags struct {
+	workspace, config, indexDir string
+	json, verbose, quiet        bool
+}
+
+const rootHelp = `memcore gives an AI agent a memory: it indexes Markdown files and conversation logs, and finds
+for each turn the few things worth knowing. Everything it keeps is derived from your files and can
+be deleted at any time.
+
+Exit codes: 0 done, also when nothing was found; 1 failed; 2 wrong flag, argument or setting;
+3 indexed, but some files could not be read; 130 interrupted (what was done is kept).`
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "memcore",
+		Short:             "Memory for AI agents",
+		Long:              rootHelp,
+		SilenceUsage:      true,
+		SilenceErrors:     true,
+		DisableAutoGenTag: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
+		Args:              cobra.ArbitraryArgs,
+		RunE:              helpOrUnknown,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &hintError{&usageError{err}, "run '" + cmd.CommandPath() + " --help' for its flags"}
+	})
+	f := root.PersistentFlags()
+	f.StringVar(&a.flags.workspace, "workspace", "", "folder of the project (default: the nearest folder upwards with .git or .beans, else the current one)")
+	f.StringVar(&a.flags.config, "config", "", "configuration file instead of ~/.beans/config.yaml")
+	f.StringVar(&a.flags.indexDir, "index-dir", "", "folder for indexes (default: memcore in the user's cache folder)")
+	f.BoolVar(&a.flags.json, "json", false, "print JSON (see docs/json.md)")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
+	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), injectCommand(a), contextCommand(a),
+		statusCommand(a), evalCommand(a), versionCommand(a))
+	return root
+}
+
+// helpOrUnknown is what a command does that only has others below it.
+func helpOrUnknown(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return cmd.Help()
+	}
+	hint := "run '" + cmd.CommandPath() + " --help' for its commands"
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		hint = "did you mean '" + cmd.CommandPath() + " " + like[0] + "'?"
+	}
+	return &hintError{usagef("unknown command %q", args[0]), hint}
+}
+
+// arguments is a check of arguments whose error is a mistake in what was typed.
+func arguments(check cobra.PositionalArgs, wanted string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if check(cmd, args) == nil {
+			return nil
+		}
+		return &hintError{usagef("%s got %s, want %s", cmd.Name(), count(len(args), "argument"), wanted),
+			"run '" + cmd.CommandPath() + " --help' for how to use it"}
+	}
+}
+
+// prepare finds the workspace and reads the configuration.
+func (a *app) prepare() error {
+	// What a person should know is said by notes and errors; the log is for who wants more.
+	a.logFrom(slog.LevelError)
+	a.home, _ = os.UserHomeDir()
+	project, err := a.findProject()
+	if err != nil {
+		return usagef("--workspace: %w", err)
+	}
+	a.project = project
+	a.settings, err = loadSettings(a)
+	return err
+}
+
+// logFrom makes a log of messages from a level on; with --verbose of all.
+func (a *app) logFrom(level slog.Level) {
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	a.log = newLog(a.stderr, level)
+}
+
+// findProject takes a folder that was named as it is.
+func (a *app) findProject() (string, error) {
+	if a.flags.workspace == "" {
+		return workspace.Find(".", a.home)
+	}
+	path, err := filepath.Abs(a.flags.workspace)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a folder", path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+// note tells the person something beside the answer.
+func (a *app) note(format string, args ...any) {
+	if !a.flags.quiet {
+		fmt.Fprintf(a.stderr, "memcore: "+format+"\n", args...)
+	}
+}
+
+func (a *app) printJSON(v any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// count is a number with its noun: "1 file", "2 files".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func (a *app) print(text string) error {
+	_, err := io.WriteString(a.stdout, text)
+	return err
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/viper"
+)
+
+// maxConfig is the largest configuration file that is read; a project's own may be anything.
+const maxConfig = 1 << 20
+
+// mergeFiles takes over the user's configuration, then the workspace's.
+func (a *app) mergeFiles(merged *viper.Viper) error {
+	user := a.flags.config
+	if user == "" && a.home != "" {
+		user = filepath.Join(a.home, ".beans", "config.yaml")
+	}
+	if err := a.mergeFile(merged, user, true); err != nil {
+		return err
+	}
+	own := filepath.Join(a.project, ".beans", "config.yaml")
+	if sameFile(own, user) {
+		return nil
+	}
+	return a.mergeFile(merged, own, false)
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// mergeFile takes over the settings of a file. Those that it may not set, or that do not exist, are
+// named and left out. Only a file that was named with --config has to exist.
+func (a *app) mergeFile(merged *viper.Viper, file string, trusted bool) error {
+	if file == "" {
+		return nil
+	}
+	info, err := os.Stat(file)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && a.flags.config != file:
+		return nil
+	case err != nil:
+		return usagef("configuration: %w", err)
+	case !info.Mode().IsRegular() || info.Size() > maxConfig:
+		return usagef("configuration %s is no file, or larger than %d KiB", file, maxConfig>>10)
+	}
+	read := viper.New()
+	read.SetConfigFile(file)
+	read.SetConfigType("yaml")
+	if err := read.ReadInConfig(); err != nil {
+		var parse viper.ConfigParseError
+		if errors.As(err, &parse) {
+			err = parse.Unwrap()
+		}
+		return usagef("configuration %s: %w", file, err)
+	}
+	if read.IsSet("memory") && read.Sub("memory") == nil {
+		return usagef("configuration %s: memory is %s, want settings below it", file, shown(read.Get("memory")))
+	}
+	for _, key := range slices.Sorted(slices.Values(read.AllKeys())) {
+		if name, ours := strings.CutPrefix(key, "memory."); ours { // other programs share the file
+			if err := a.mergeKey(merged, file, name, read.Get(key), trusted); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) mergeKey(merged *viper.Viper, file, name string, value any, trusted bool) error {
+	i := slices.IndexFunc(knownSettings, func(s setting) bool { return strings.EqualFold(s.key, name) })
+	if i < 0 {
+		a.note("%s: unknown setting memory.%s is ignored", file, name)
+		return nil
+	}
+	s := knownSettings[i]
+	if !trusted && !s.shared {
+		a.note("%s: memory.%s is ignored: the file comes with the project, and this may only be set in your own configuration", file, s.key)
+		return nil
+	}
+	return take(merged, s, file+": memory."+s.key, value)
+}
