@@ -33,7 +33,7 @@ func OpenAI(ctx context.Context, r retriever, messages []openai.ChatCompletionMe
 		role:   func(m openai.ChatCompletionMessage) string { return m.Role },
 		text:   openAIText,
 		calls:  openAICalls,
-		answer: func(m openai.ChatCompletionMessage) string { return m.ToolCallID },
+		answer: openAIAnswer,
 		memory: func(text string) openai.ChatCompletionMessage {
 			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
 		},
@@ -58,5 +58,15 @@ func openAICalls(m openai.ChatCompletionMessage) []string {
 	for _, call := range m.ToolCalls {
 		ids = append(ids, call.ID)
 	}
+	if m.FunctionCall != nil {
+		ids = append(ids, functionID(m.FunctionCall.Name))
+	}
 	return ids
+}
+
+func openAIAnswer(m openai.ChatCompletionMessage) string {
+	if m.Role == openai.ChatMessageRoleFunction {
+		return functionID(m.Name)
+	}
+	return m.ToolCallID
 }

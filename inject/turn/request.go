@@ -103,6 +103,10 @@ type rawMessage struct {
 		ToolCalls  []struct {
 			ID string `json:"id"`
 		} `json:"tool_calls"`
+		Name         string `json:"name"`
+		FunctionCall *struct {
+			Name string `json:"name"`
+		} `json:"function_call"`
 	}
 }
 
@@ -114,9 +118,17 @@ var rawShape = shape[rawMessage]{
 		for _, call := range m.read.ToolCalls {
 			ids = append(ids, call.ID)
 		}
+		if m.read.FunctionCall != nil {
+			ids = append(ids, functionID(m.read.FunctionCall.Name))
+		}
 		return ids
 	},
-	answer: func(m rawMessage) string { return m.read.ToolCallID },
+	answer: func(m rawMessage) string {
+		if m.read.Role == "function" {
+			return functionID(m.read.Name)
+		}
+		return m.read.ToolCallID
+	},
 	memory: func(text string) rawMessage {
 		encoded, _ := json.Marshal(map[string]string{"role": "user", "content": text}) // strings always encode
 		return rawMessage{text: encoded}

@@ -63,9 +63,13 @@ type shape[M any] struct {
 	role   func(M) string
 	text   func(M) string
 	calls  func(M) []string // IDs of the tool calls of an assistant message
-	answer func(M) string   // ID of the call that a tool message answers
+	answer func(M) string   // ID of the call that a tool or function message answers
 	memory func(text string) M
 }
+
+// functionID stands in for the ID that a function call of the older API has not: its answer bears the
+// function's name. The prefix keeps it apart from real IDs.
+func functionID(name string) string { return "function:" + name }
 
 // inject returns messages with memory before the last user message, in a new slice, or messages
 // itself.
@@ -112,7 +116,7 @@ func pending[M any](messages []M, is shape[M]) bool {
 		for _, id := range is.calls(message) {
 			open[id] = true
 		}
-		if is.role(message) == "tool" {
+		if role := is.role(message); role == "tool" || role == "function" {
 			delete(open, is.answer(message))
 		}
 	}
@@ -172,10 +176,10 @@ func excerpt(text string) string {
 		return text
 	}
 	head, tail := maxQuery/2, len(text)-maxQuery/2
-	for head > 0 && !utf8.RuneStart(text[head]) {
+	for n := 1; n < utf8.UTFMax && !utf8.RuneStart(text[head]); n++ { // bounded: text may be no UTF-8
 		head--
 	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+	for n := 1; n < utf8.UTFMax && !utf8.RuneStart(text[tail]); n++ {
 		tail++
 	}
 	return text[:head] + "\n" + text[tail:]

@@ -124,6 +124,35 @@ func TestLongMessageIsCutForTheQuery(t *testing.T) {
 	}
 }
 
+func TestLongMessageThatIsNoUTF8HasAQuery(t *testing.T) {
+	memory := &knows{hits: port}
+	turn.Messages(t.Context(), memory, []turn.Message{user(strings.Repeat("\x80", 50_000))}, turn.Options{})
+	if q := memory.asked[0]; len(q) < 4000 || len(q) > 4200 {
+		t.Errorf("query of a long message that is no UTF-8 has %d bytes, want about 4096", len(q))
+	}
+}
+
+// The older API has one function call in place of tool calls, without an ID.
+func TestFunctionCall(t *testing.T) {
+	turns := []openai.ChatCompletionMessage{
+		{Role: "user", Content: "which port?"},
+		{Role: "assistant", FunctionCall: &openai.FunctionCall{Name: "look", Arguments: "{}"}},
+		{Role: "function", Name: "look", Content: "done"},
+	}
+	const question, call, answer = `{"role":"user","content":"which port?"}`, `{"role":"assistant","function_call":{"name":"look"}}`, `{"role":"function","name":"look","content":"done"}`
+	for n, tt := range map[int]struct{ request, reason string }{
+		2: {"[" + question + "," + call + "]", turn.ReasonPending},
+		3: {"[" + question + "," + call + "," + answer + "]", ""},
+	} {
+		if _, report := turn.OpenAI(t.Context(), &knows{hits: port}, turns[:n], turn.Options{}); report.Reason != tt.reason {
+			t.Errorf("OpenAI of %d messages: reason %q, want %q", n, report.Reason, tt.reason)
+		}
+		if _, report, err := turn.JSON(t.Context(), &knows{hits: port}, []byte(tt.request), turn.Options{}); err != nil || report.Reason != tt.reason {
+			t.Errorf("JSON of %d messages: reason %q, %v, want %q", n, report.Reason, err, tt.reason)
+		}
+	}
+}
+
 func TestOpenAI(t *testing.T) {
 	in := []openai.ChatCompletionMessage{
 		{Role: "system", Content: "Be brief."},
@@ -149,6 +178,8 @@ func TestJSON(t *testing.T) {
 	for _, tt := range []struct{ name, in, want, failure string }{
 		{name: "object, all else as it was", in: `{ "n": 1.0,"messages":[ {"role":"user","content":"x","z":[1, 2]} ] ,"stream":true}`,
 			want: `{ "n": 1.0,"messages":[` + string(memory) + `,{"role":"user","content":"x","z":[1, 2]}] ,"stream":true}`},
+		{name: "space after the key", in: `{"messages" : [ {"role":"user","content":"x"} ] , "b":2}`,
+			want: `{"messages" : [` + string(memory) + `,{"role":"user","content":"x"}] , "b":2}`},
 		{name: "array", in: `[{"role":"user","content":[{"type":"text","text":"x"}]}]` + "\n",
 			want: `[` + string(memory) + `,{"role":"user","content":[{"type":"text","text":"x"}]}]` + "\n"},
 		{name: "unchanged", in: `{"messages": [ {"role":"assistant","content":"x"} ]}`, want: `{"messages": [ {"role":"assistant","content":"x"} ]}`},
