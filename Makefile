@@ -33,7 +33,7 @@ bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
 bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_s/
 	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }
 	go run ./cmd/memcore eval run --data "$(DATA)/locomo"
-	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s" --level session
+	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s/*/turns" --level session
 
 fuzz: ## every fuzz target, one after the other (FUZZTIME=60s PACKAGES=./...)
 	@set -euo pipefail; found=0; \

@@ -38,7 +38,7 @@ type IndexReport struct {
 	Embedded int `json:"embedded"` // chunks whose vectors were stored by this run
 	Pending  int `json:"pending"`  // chunks still without a vector
 
-	// Unreadable counts documents that should have been read and could not be; Skipped says why.
+	// Unreadable counts documents that the system did not let us read; Skipped says why.
 	Unreadable int `json:"unreadable,omitempty"`
 	// Skipped are files that were passed over, SkippedLines lines of logs by reason, Warnings what
 	// was odd; none of it stopped the work.

@@ -51,7 +51,6 @@ type scored struct {
 	hitShare   float64 // BM25 ÷ ceiling
 	fused      float64
 	score      float64
-	verdict    string
 }
 
 // rank scores all candidates and sorts them, best first.

@@ -59,9 +59,7 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 	if n := found.count(); n > 0 {
 		status.Stale = &Staleness{Files: n, Reason: "changed since they were indexed"}
 	}
-	for _, failed := range found.failed {
-		status.Problems = append(status.Problems, failed)
-	}
+	status.Problems = append(status.Problems, found.failed...)
 }
 
 // Check reads both indexes whole and returns what contradicts itself; an index that was never made is

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"time"
 
@@ -82,7 +83,7 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 		r, err := w.read(ctx, doc)
 		if err != nil {
 			if ctx.Err() == nil {
-				w.report.Unreadable++
+				w.countUnreadable(err)
 				w.report.Skipped = append(w.report.Skipped, source.Skip{Path: doc.Path, Reason: err.Error()})
 			}
 			continue
@@ -97,6 +98,14 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 	}
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)})
 	return left, w.commitKeywords(ctx, batch)
+}
+
+// countUnreadable tells a file that the system does not let us read from one that is no memory, such
+// as a binary one.
+func (w *writer) countUnreadable(err error) {
+	if denied := (*fs.PathError)(nil); errors.As(err, &denied) {
+		w.report.Unreadable++
+	}
 }
 
 // keep commits what a cancelled run has read so far.

@@ -50,8 +50,9 @@ type Threshold struct {
 	Empty  float64 `json:"empty"`
 }
 
-// thresholdSteps is how many thresholds between 0 and 1 are tried.
-const thresholdSteps = 20
+// tried are the thresholds that are tried, closer where scores are small: most of what is near a
+// question does not answer it, so honest scores are.
+var tried = []float64{0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}
 
 // add joins the report of another run of the same Options.
 func (r *Report) add(other Report) {
@@ -146,8 +147,8 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 
 func thresholds(all []asked) []Threshold {
 	var list []Threshold
-	for step := 1; step < thresholdSteps; step++ {
-		list = append(list, thresholdAt(float64(step)/thresholdSteps, all))
+	for _, score := range tried {
+		list = append(list, thresholdAt(score, all))
 	}
 	return list
 }

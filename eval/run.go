@@ -20,7 +20,7 @@ const (
 
 // Options say what is measured.
 type Options struct {
-	// K are the ranks at which recall is taken; nil means 5, 10, 20 and 50.
+	// K are the ranks at which recall is taken; nil means 1, 5, 10, 20 and 50.
 	K []int
 	// Level is LevelDocument or LevelSession; "" is LevelDocument. At LevelSession a document counts
 	// as the session it belongs to.
@@ -43,7 +43,7 @@ const (
 
 func (o Options) withDefaults() (Options, error) {
 	if len(o.K) == 0 {
-		o.K = []int{5, 10, 20, 50}
+		o.K = []int{1, 5, 10, 20, 50}
 	}
 	o.K = slices.Compact(slices.Sorted(slices.Values(o.K)))
 	if o.K[0] < 1 {
