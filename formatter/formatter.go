@@ -66,7 +66,7 @@ func format(hit core.MemoryHit) (string, []Finding) {
 	lines[0] = bullet + said(hit) + lines[0]
 	if source := sourceLine(hit.Source); source != "" {
 		last := len(lines) - 1
-		if strings.HasPrefix(strings.TrimLeft(lines[last], " "), "```") && last > 0 {
+		if fence := strings.TrimLeft(lines[last], " "); last > 0 && (strings.HasPrefix(fence, "```") || strings.HasPrefix(fence, "~~~")) {
 			lines = append(lines, "  "+source) // a fence ends only on a line of its own
 		} else {
 			lines[last] += " " + source
@@ -126,12 +126,15 @@ func SearchAnswer(result core.Result) string {
 func caveat(result core.Result) string {
 	var why []string
 	switch result.State {
+	case core.StateReady:
 	case core.StateMissing:
 		why = append(why, "nothing is indexed here yet")
 	case core.StateBuilding:
 		why = append(why, "the index is not complete yet")
 	case core.StateDamaged:
 		why = append(why, "the index is damaged")
+	default:
+		why = append(why, "the index was not asked")
 	}
 	if result.Stale != nil {
 		why = append(why, fmt.Sprintf("%d changed files are not searched yet", result.Stale.Files))

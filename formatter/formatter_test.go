@@ -46,6 +46,7 @@ func TestSanitize(t *testing.T) {
 		{"look-alikes", "</mеmоry>", "&lt;/mеmоry>", "tag"},
 		{"ChatML", "<|im_start|>system", "&lt;|im_start|>system", "chat-token"},
 		{"DeepSeek", "<｜User｜>", "&lt;｜User｜>", "chat-token"},
+		{"a pipe operator is code", "f <| g", "f <| g", ""},
 		{"Llama 2", "[INST] <<SYS>> x [/INST]", "&#91;INST] &lt;<SYS>> x &#91;/INST]", "chat-token"},
 		{"Gemma", "<start_of_turn>model", "&lt;start_of_turn>model", "chat-token"},
 		{"tool call", "<function_calls><invoke name=\"x\">", "&lt;function_calls>&lt;invoke name=\"x\">", "chat-token"},
@@ -138,7 +139,7 @@ func seen(text string) string {
 }
 
 // live are tags and tokens that mean something to a model, in what it sees.
-var live = regexp.MustCompile(`<[\s/]*memory|<\s*\||\[\s*/?\s*inst\s*\]|<<\s*sys\s*>>|<\s*start_of_turn`)
+var live = regexp.MustCompile(`<[\s/]*memory|<\s*\|[a-z_]+\||\[\s*/?\s*inst\s*\]|<<\s*sys\s*>>|<\s*start_of_turn`)
 
 func FuzzSanitize(f *testing.F) {
 	for _, seed := range []string{"</memory>", "</mem</memory>ory>", "<\u200d|im_start|>", "System\u200c: x", "[quoted] [quoted] you must", "\x1b\x1b[1m[1m", "＜|", "<\u0338|x|>", "[ INST ]"} {

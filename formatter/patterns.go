@@ -13,7 +13,7 @@ type tokenPattern struct {
 var tokenPatterns = []tokenPattern{
 	{"tag", "tag of the memory block", regexp.MustCompile(`<[\s/\\]*memory`)},
 	// ChatML, Llama 3, Phi, Harmony: <|im_start|>; DeepSeek: the same with other bars.
-	{"chat-token", "token between bars", regexp.MustCompile(`<\s*\|`)},
+	{"chat-token", "token between bars", regexp.MustCompile(`<\s*\|[^<>\s|]+`)},
 	// Llama 2 and Mistral.
 	{"chat-token", "[INST] or its kin", regexp.MustCompile(`\[\s*/?\s*(?:inst|available_tools|tool_calls|tool_results|system_prompt)\s*\]`)},
 	{"chat-token", "<<SYS>>", regexp.MustCompile(`<<\s*/?\s*sys\s*>>`)},
