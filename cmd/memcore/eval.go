@@ -48,8 +48,8 @@ Vectors come from the cache where it has them.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&data, "data", "", "folder of the collections, or a glob of such folders")
-	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its document or its session")
+	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders")
+	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
 }
 

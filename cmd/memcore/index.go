@@ -39,7 +39,7 @@ user's global memory (~/.beans) always belongs to it. Files that have not change
 	f := cmd.Flags()
 	f.BoolVar(&rebuild, "rebuild", false, "make the index anew beside the old one, then swap")
 	f.BoolVar(&conversations, "conversations", false, "also read the logs that Claude Code, Gemini CLI, Codex and others keep of this workspace in your home folder; =false stops it")
-	f.StringArrayVar(&forget, "forget", nil, "path that is no longer part of this workspace's memory")
+	f.StringArrayVar(&forget, "forget", nil, "`PATH` that is no longer part of this workspace's memory")
 	return cmd
 }
 

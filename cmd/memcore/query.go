@@ -21,9 +21,9 @@ type queryFlags struct {
 
 func (q *queryFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&q.scope, "scope", "", "project or global (default: both)")
-	f.IntVar(&q.limit, "limit", 0, "hits at most (default: as configured)")
-	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score, up to 1 (default: as configured)")
+	f.StringVar(&q.scope, "scope", "", "`SCOPE` to look in, project or global (default: both)")
+	f.IntVar(&q.limit, "limit", 0, "`N` hits at most (default: as configured)")
+	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
 	f.BoolVar(&q.explain, "explain", false, "show every part of every score, and what was left out and why")
 }
 

@@ -54,9 +54,9 @@ func newRoot(a *app) *cobra.Command {
 		return &hintError{&usageError{err}, "run '" + cmd.CommandPath() + " --help' for its flags"}
 	})
 	f := root.PersistentFlags()
-	f.StringVar(&a.flags.workspace, "workspace", "", "folder of the project (default: the nearest folder upwards with .git or .beans, else the current one)")
-	f.StringVar(&a.flags.config, "config", "", "configuration file instead of ~/.beans/config.yaml")
-	f.StringVar(&a.flags.indexDir, "index-dir", "", "folder for indexes (default: memcore in the user's cache folder)")
+	f.StringVar(&a.flags.workspace, "workspace", "", "`DIR` of the project (default: the nearest folder upwards with .git or .beans, else the current one)")
+	f.StringVar(&a.flags.config, "config", "", "configuration `FILE` instead of ~/.beans/config.yaml")
+	f.StringVar(&a.flags.indexDir, "index-dir", "", "`DIR` for indexes (default: memcore in the user's cache folder)")
 	f.BoolVar(&a.flags.json, "json", false, "print JSON (see docs/json.md)")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")

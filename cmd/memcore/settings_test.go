@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// configured loads the settings of a person and a project whose configuration files are given.
+func configured(t *testing.T, user, project string) (settings, string, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"home": user, "project": project} {
+		beans := filepath.Join(dir, name, ".beans")
+		require.NoError(t, os.MkdirAll(beans, 0o755))
+		if text != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(beans, "config.yaml"), []byte(text), 0o600))
+		}
+	}
+	var stderr bytes.Buffer
+	s, err := loadSettings(&app{stderr: &stderr, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")})
+	return s, stderr.String(), err
+}
+
+func TestSettingsDefaults(t *testing.T) {
+	s, notes, err := configured(t, "", "")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	want := settings{Embedder: "minilm", Engine: "flat", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+		TopK: 50, Limit: 8, TokenBudget: 600, Freshness: 150 * time.Millisecond}
+	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
+	require.Equal(t, want, s)
+}
+
+func TestSettingsLaterWins(t *testing.T) {
+	t.Setenv("MEMCORE_TOPK", "30")
+	t.Setenv("MEMCORE_EXCLUDE", "a/**,b.md")
+	s, notes, err := configured(t,
+		"other: {limit: 1}\nmemory:\n  limit: 2\n  tokenBudget: 200\n  topK: 10\n  ollama: {model: mine}\n",
+		"memory:\n  limit: 3\n  topK: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	require.Equal(t, []int{3, 30, 200}, []int{s.Limit, s.TopK, s.TokenBudget})
+	require.Equal(t, "mine", s.Ollama.Model)
+	require.Equal(t, []string{"AGENTS.md", "BEANS.md"}, s.FileNames)
+	require.Equal(t, []string{"a/**", "b.md"}, s.Exclude)
+}
+
+// A project's file comes from whoever wrote the repository.
+func TestSettingsOfAProjectCannotRedirect(t *testing.T) {
+	before, _, err := configured(t, "", "")
+	require.NoError(t, err)
+	for _, s := range knownSettings {
+		if s.shared {
+			continue
+		}
+		first, last, nested := strings.Cut(s.key, ".")
+		text := "memory:\n  " + first + ": evil\n"
+		if nested {
+			text = "memory:\n  " + first + ":\n    " + last + ": evil\n"
+		}
+		got, notes, err := configured(t, "", text)
+		require.NoError(t, err)
+		if !strings.Contains(notes, "memory."+s.key+" is ignored") {
+			t.Errorf("a project that sets %s: the notes are %q, want them to name it", s.key, notes)
+		}
+		require.Equal(t, before, got, s.key)
+	}
+}
+
+func TestSettingsNameWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ user, project, want string }{
+		{user: "memory: {embedder: magic}", want: `memory.embedder is "magic", want minilm or ollama or openai or none`},
+		{user: "memory: {engine: 5}", want: "memory.engine is 5, want flat"},
+		{user: "memory: {topK: many}", want: `memory.topK is "many", want a whole number, 1 to 10000`},
+		{user: "memory: {topK: 1.5}", want: "memory.topK is 1.5, want a whole number"},
+		{user: "memory: {limit: 0}", want: "memory.limit is 0, want a whole number, 1 to 1000"},
+		{user: "memory: {minSimilarity: 7}", want: "memory.minSimilarity is 7, want a number, 0 to 1"},
+		{user: "memory: {minSimilarity: .nan}", want: "memory.minSimilarity is NaN, want"},
+		{user: "memory: {freshness: soon}", want: `memory.freshness is "soon", want a duration such as 150ms`},
+		{user: "memory: {exclude: [1]}", want: "memory.exclude is [1], want a list of texts"},
+		{user: "memory: {ollama: {host: [a]}}", want: "memory.ollama.host is [a], want text"},
+		{user: "memory: many", want: `memory is "many", want settings below it`},
+		{user: "memory: {embedder: openai}", want: "needs memory.openai.baseURL"},
+		{user: "memory: [unclosed", want: "config.yaml: yaml"},
+		{project: "memory: {fileNames: [.env]}", want: "memory.fileNames is [.env], want one or more names of Markdown files"},
+		{project: "memory: {fileNames: [../secret.md]}", want: "want one or more names of Markdown files"},
+		{project: "memory: {fileNames: []}", want: "want one or more names of Markdown files"},
+	} {
+		_, _, err := configured(t, tt.user, tt.project)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("settings %q %q: error %v, want %q", tt.user, tt.project, err, tt.want)
+		}
+	}
+}
+
+func TestSettingsUnknownKeyIsNamed(t *testing.T) {
+	_, notes, err := configured(t, "memory: {colour: blue, ollama: {size: 3}}", "")
+	require.NoError(t, err)
+	require.Contains(t, notes, "unknown setting memory.colour")
+	require.Contains(t, notes, "unknown setting memory.ollama.size")
+}
