@@ -9,6 +9,7 @@ import (
 const (
 	verdictKept      = "kept"
 	verdictThreshold = "below threshold"
+	verdictWeak      = "far weaker than the best"
 	verdictBudget    = "over budget"
 	verdictLimit     = "over limit"
 )
@@ -27,6 +28,8 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 		switch {
 		case c.score < s.threshold:
 			verdict = verdictThreshold
+		case c.score < s.floor*ranked[0].score:
+			verdict = verdictWeak
 		case len(hits) >= s.limit:
 			verdict = verdictLimit
 		default:

@@ -30,6 +30,7 @@ func TestChoose(t *testing.T) {
 		{"limit", selection{threshold: 0.5, limit: 1, budget: -1}, []string{"alpha beta gamma"}},
 		{"what does not fit the budget makes room for what does", selection{threshold: 0.5, limit: 10, budget: 200}, []string{"alpha beta gamma", "zeta eta"}},
 		{"the first hit may be over the budget", selection{threshold: 0.5, limit: 10, budget: 10}, []string{"alpha beta gamma"}},
+		{"what is far weaker than the best is noise beside it", selection{threshold: 0.1, floor: 0.7, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon"}},
 		{"no threshold", selection{threshold: -1, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon", "zeta eta", "theta iota"}},
 		{"nothing reaches it", selection{threshold: 0.95, limit: 10, budget: -1}, nil},
 	} {

@@ -46,7 +46,7 @@ type Explanation struct {
 	Rank           int      `json:"rank"`                  // by Fused, from 1, before folding
 	KeywordRank    int      `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
 	VectorRank     int      `json:"vectorRank,omitempty"`  // in the vector index's answer
-	// Verdict is "kept", "below threshold", "duplicate of …", "over budget" or "over limit".
+	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget" or "over limit".
 	Verdict string `json:"verdict"`
 }
 
@@ -54,8 +54,8 @@ type Explanation struct {
 type RetrieveOptions struct {
 	// Scope is ScopeProject or ScopeGlobal; "" is both.
 	Scope string
-	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default, negative means
-	// no threshold.
+	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default, which also leaves
+	// out what is far weaker than the best hit; negative means no threshold.
 	MinSimilarity float64
 	// TopK is how many candidates each index is asked for; 0 means 50.
 	TopK int

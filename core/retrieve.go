@@ -35,6 +35,7 @@ type selection struct {
 	filter     store.Filter
 	unshown    bool    // leave out what ProjectCoreMemory has returned
 	threshold  float64 // negative is none
+	floor      float64 // least share of the best score; 0 is none
 	candidates int
 	limit      int
 	budget     int // negative is none
@@ -46,10 +47,19 @@ const (
 	defaultHits        = 8
 	defaultTokenBudget = 600
 	defaultSearchLimit = 10
+
+	// relativeFloor is the share of the best score below which a hit is left out of a turn: beside
+	// something that much likelier to help it is noise.
+	relativeFloor = 0.15
 )
 
 func forTurn(o RetrieveOptions) selection {
+	floor := relativeFloor
+	if o.MinSimilarity != 0 {
+		floor = 0 // the caller says what is enough
+	}
 	return selection{
+		floor:      floor,
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
 		threshold:  or(o.MinSimilarity, defaultThreshold),

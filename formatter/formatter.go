@@ -64,6 +64,9 @@ func format(hit core.MemoryHit) (string, []Finding) {
 		lines[i] = line
 	}
 	lines[0] = bullet + said(hit) + lines[0]
+	if fence := openFence(lines); fence != "" {
+		lines = append(lines, "  "+fence) // else the rest of the prompt would read as code
+	}
 	if source := sourceLine(hit.Source); source != "" {
 		last := len(lines) - 1
 		if fence := strings.TrimLeft(lines[last], " "); last > 0 && (strings.HasPrefix(fence, "```") || strings.HasPrefix(fence, "~~~")) {
@@ -73,6 +76,24 @@ func format(hit core.MemoryHit) (string, []Finding) {
 		}
 	}
 	return strings.Join(lines, "\n"), findings
+}
+
+// openFence returns the fence that the lines leave open; "" if none.
+func openFence(lines []string) string {
+	open := ""
+	for _, line := range lines {
+		line = strings.TrimLeft(strings.TrimPrefix(line, bullet), " ")
+		for _, fence := range []string{"```", "~~~"} {
+			switch {
+			case !strings.HasPrefix(line, fence):
+			case open == "":
+				open = fence
+			case open == fence:
+				open = ""
+			}
+		}
+	}
+	return open
 }
 
 // said is who said it and when, for a turn of a conversation.
@@ -94,7 +115,7 @@ func sourceLine(source string) string {
 	if source = oneLine(source); source == "" {
 		return ""
 	}
-	return "(source: " + source + ")"
+	return "(source: " + strings.ReplaceAll(source, "•", otherBullet) + ")"
 }
 
 // oneLine makes a name safe that is shown inside a line.
