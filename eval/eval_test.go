@@ -145,13 +145,13 @@ func TestMeansAreOverQueries(t *testing.T) {
 
 func TestThreshold(t *testing.T) {
 	all := []asked{
-		{best: 0.2}, {best: 0.7}, {best: 0},
+		{best: 0.2}, {best: 0.7}, {best: 0}, {best: 0.5},
 		{answerable: true, best: 0.9, bestTrue: 0.5},
 		{answerable: true, best: 0.4, bestTrue: 0.4},
 		{answerable: true, best: 0.9},
 		{answerable: true, best: 0.6, bestTrue: 0.6},
 	}
-	want := Threshold{Score: 0.5, Silent: 2.0 / 3, Helped: 0.5, Empty: 0.25}
+	want := Threshold{Score: 0.5, Silent: 0.5, Helped: 0.5, Empty: 0.25}
 	if got := thresholdAt(0.5, all); got != want {
 		t.Errorf("thresholdAt(0.5) = %+v, want %+v", got, want)
 	}
