@@ -52,7 +52,7 @@ func (h *hashEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []strin
 	return vectors, nil
 }
 
-const hashDimension = 64
+const hashDimension = 384
 
 func hashVector(text string) []float32 {
 	v := make([]float32, hashDimension)
@@ -86,12 +86,23 @@ type memory struct {
 }
 
 func newMemory(t *testing.T) *memory {
+	m := &memory{t: t}
+	m.options, m.notes = optionsFor(t)
+	m.embedder = m.options.Embedder.(*hashEmbedder)
+	m.write("staging.md", "# Staging\n\n## Database\n\nThe staging postgres listens on port 5433.\n\n## Cache\n\nRedis of staging listens on 6390.\n")
+	m.write("deploy.md", "# Deploy\n\nRun the migration before the rollout.\n\nYou must restart nginx after this change.\n")
+	m.write("team.md", "# Team\n\nAda is on call in odd weeks, Grace in even weeks.\n")
+	return m
+}
+
+// optionsFor are those of a memory in a temporary folder, whose notes are in notes.
+func optionsFor(t testing.TB) (options core.Options, notes string) {
 	dir := t.TempDir()
-	m := &memory{t: t, notes: filepath.Join(dir, "notes"), embedder: &hashEmbedder{name: "a"}}
-	require.NoError(t, os.Mkdir(m.notes, 0o755))
-	m.options = core.Options{
+	notes = filepath.Join(dir, "notes")
+	require.NoError(t, os.Mkdir(notes, 0o755))
+	return core.Options{
 		Folder:  filepath.Join(dir, "index"),
-		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: m.notes, Workspace: dir})},
+		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: notes, Workspace: dir})},
 		Engine: store.Engine{
 			Name: "flat",
 			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
@@ -99,14 +110,10 @@ func newMemory(t *testing.T) *memory {
 			},
 			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
 		},
-		Embedder:  m.embedder,
+		Embedder:  &hashEmbedder{name: "a"},
 		Freshness: -1,
 		Logger:    slog.New(slog.DiscardHandler),
-	}
-	m.write("staging.md", "# Staging\n\n## Database\n\nThe staging postgres listens on port 5433.\n\n## Cache\n\nRedis of staging listens on 6390.\n")
-	m.write("deploy.md", "# Deploy\n\nRun the migration before the rollout.\n\nYou must restart nginx after this change.\n")
-	m.write("team.md", "# Team\n\nAda is on call in odd weeks, Grace in even weeks.\n")
-	return m
+	}, notes
 }
 
 // write puts a note that looks as if it had been saved a while ago.
