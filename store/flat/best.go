@@ -31,7 +31,7 @@ func (b *best) offer(x found) {
 	case len(b.heap) < b.k:
 		b.heap = append(b.heap, x)
 		b.up(len(b.heap) - 1)
-	case x.score >= b.heap[0].score && b.worse(b.heap[0], x):
+	case b.worse(b.heap[0], x):
 		b.heap[0] = x
 		b.down(0)
 	}

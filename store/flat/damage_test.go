@@ -195,6 +195,7 @@ func TestFilesCutWhileOpen(t *testing.T) {
 	}
 	for _, n := range []int{500, 5000} { // the latter is searched by several goroutines
 		ix := filled(t, n, small)
+		require.Equal(t, n, count(t, ix)) // it is open now
 		require.NoError(t, os.Truncate(filepath.Join(ix.root.Root(), "1", vectorsFile), 0))
 		_, err := ix.Nearest(t.Context(), newGenerated(1).vector(small), n, store.Filter{})
 		if !errors.Is(err, store.ErrCorrupt) {
