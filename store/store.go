@@ -52,7 +52,8 @@ type Filter struct {
 // notices what another process has committed before its next read.
 type Index interface {
 	// Put adds records and replaces those with the same ID, within the current batch of changes.
-	// It does not keep recs. Nothing is visible before Commit.
+	// It does not keep recs. Nothing is visible before Commit. Errors: an ID of another form;
+	// ErrDimension; a vector that is not of length 1.
 	Put(ctx context.Context, recs []Record) error
 	// Delete removes records by ID, within the current batch; an unknown ID is no error. Of Put
 	// and Delete of one ID in a batch the later counts.

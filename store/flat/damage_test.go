@@ -7,7 +7,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -190,9 +189,7 @@ func TestTailsDoNotCount(t *testing.T) {
 
 // A file that somebody cuts short under a reader is an error, not the end of the process.
 func TestFilesCutWhileOpen(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("files that are mapped cannot be cut")
-	}
+	skipOnWindows(t)
 	for _, n := range []int{500, 5000} { // the latter is searched by several goroutines
 		ix := filled(t, n, small)
 		require.Equal(t, n, count(t, ix)) // it is open now
