@@ -86,6 +86,25 @@ type Stats struct {
 	Bytes     int64  `json:"bytes"`     // on disk
 	Fragments int    `json:"fragments"` // files or segments a search has to look into
 	Deleted   int    `json:"deleted"`   // rows that are dead but not yet compacted
+
+	// Versions is how many states of the index are on disk, the current one included; 0 if the engine
+	// has no such notion.
+	Versions int `json:"versions,omitempty"`
+	// Compacted is when Compact last rewrote something, in UTC; zero if never.
+	Compacted time.Time `json:"compacted,omitzero"`
+	// Index says how a search finds its way, such as "exact" or "ivf_flat of 100,000 rows"; "" where
+	// there is only one way.
+	Index string `json:"index,omitempty"`
+}
+
+// A Compactor is an Index that gets slow or large by many small commits and can mend that. Asking
+// for it is optional: an index answers rightly without, and one that has nothing to gain is none.
+type Compactor interface {
+	// Compact makes the index fast and small again; what it answers stays the same. It is cheap if
+	// there is nothing to do. Readers in this and other processes are not disturbed. It counts as a
+	// commit: one process at a time, all of it or none. An uncommitted batch is left as it is. It
+	// ends soon after ctx, with ctx.Err().
+	Compact(ctx context.Context) error
 }
 
 // A VectorIndex finds nearest neighbours.
