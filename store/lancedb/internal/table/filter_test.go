@@ -1,0 +1,81 @@
+package table
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/memcore/memcore/store"
+)
+
+func TestText(t *testing.T) {
+	for in, want := range map[string]string{
+		"":            "''",
+		"plain":       "'plain'",
+		"it's":        "'it''s'",
+		"'; DROP --":  "'''; DROP --'",
+		`back\slash'`: `'back\slash'''`,
+		"ü 数 🙂":       "'ü 数 🙂'",
+		"a\xffb":      "'a\uFFFDb'",
+		`"double" %_`: `'"double" %_'`,
+	} {
+		if got := Text(in); got != want {
+			t.Errorf("Text(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestWhere(t *testing.T) {
+	for _, test := range []struct {
+		filter store.Filter
+		want   string
+	}{
+		{store.Filter{}, ""},
+		{store.Filter{Scope: "global"}, "scope = 'global'"},
+		{store.Filter{Scope: "a' OR '1'='1", Kind: "x"}, "(scope = 'a'' OR ''1''=''1') AND (kind = 'x')"},
+		{store.Filter{Path: "notes/"}, "path = 'notes/' OR (path >= 'notes/' AND path < 'notes0')"},
+		{store.Filter{Not: []string{"a", "b'c"}}, "NOT path IN ('a', 'b''c')"},
+		{store.Filter{Kind: "k", Path: "p", Not: []string{"n"}},
+			"(kind = 'k') AND (path = 'p' OR (path >= 'p/' AND path < 'p0')) AND (NOT path IN ('n'))"},
+	} {
+		if got := Where(test.filter); got != test.want {
+			t.Errorf("Where(%+v) = %s, want %s", test.filter, got, test.want)
+		}
+	}
+	if got := In("id", nil); got != "false" {
+		t.Errorf("In of no values = %s, want false", got)
+	}
+}
+
+// FuzzText reads the quoted text the way SQL does: nothing may be left over after it.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{"", "'", "''", "a'b", "'; DROP TABLE x; --", "\x00", "\\'", "\xff'", "ü'"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, value string) {
+		value = strings.ToValidUTF8(value, "\uFFFD")
+		quoted := Text(value)
+		read, rest, ok := readText(quoted)
+		if !ok || rest != "" || read != value {
+			t.Errorf("Text(%q) = %s reads as %q, rest %q", value, quoted, read, rest)
+		}
+	})
+}
+
+// readText reads a quoted text at the start of SQL.
+func readText(sql string) (value, rest string, ok bool) {
+	sql, ok = strings.CutPrefix(sql, "'")
+	if !ok {
+		return "", sql, false
+	}
+	for {
+		before, after, found := strings.Cut(sql, "'")
+		if !found {
+			return "", sql, false
+		}
+		value += before
+		if sql, found = strings.CutPrefix(after, "'"); !found {
+			return value, after, true
+		}
+		value += "'"
+	}
+}
