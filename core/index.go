@@ -74,9 +74,12 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		return "", err
 	}
 	defer current.release()
+	from, to := current.manifest.Engine, m.options.Engine.Name
 	switch {
 	case options.Rebuild:
 		return "asked for", nil
+	case current.noVectors != nil && from != to:
+		return fmt.Sprintf("vectors were kept by the engine %s, now by %s", from, to), nil
 	case current.manifest.Chunking != m.chunking():
 		return fmt.Sprintf("chunks were cut by %s, now by %s", current.manifest.Chunking, m.chunking()), nil
 	case current.noVectors != nil:
@@ -107,7 +110,11 @@ func (m *Manager) chunking() string {
 
 // blank is the manifest of an empty index.
 func (m *Manager) blank() *manifest {
-	return &manifest{Format: manifestFormat, Chunking: m.chunking(), Documents: map[string]entry{}}
+	blank := &manifest{Format: manifestFormat, Chunking: m.chunking(), Documents: map[string]entry{}}
+	if m.options.Embedder != nil {
+		blank.Engine = m.options.Engine.Name // also while the embedder is away: EngineOf tells what was chosen
+	}
+	return blank
 }
 
 // beginFirst publishes an empty generation, so that what is indexed first can be found while the
@@ -168,6 +175,9 @@ func (w *writer) update(ctx context.Context) error {
 	}
 	if err == nil {
 		err = w.vectoriseOrDegrade(ctx)
+	}
+	if err == nil {
+		w.compact(ctx)
 	}
 	w.report.Documents = len(w.manifest.Documents)
 	w.report.Chunks, w.report.Pending = w.manifest.chunks()

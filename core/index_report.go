@@ -18,7 +18,7 @@ type IndexOptions struct {
 
 // A Progress is a moment of indexing.
 type Progress struct {
-	Stage string // "scan", "read" (documents into the keyword index), "embed" (chunks into vectors)
+	Stage string // "scan", "read" (documents into the keyword index), "embed" (chunks into vectors), "compact"
 	Done  int    // documents or chunks so far
 	Total int    // of how many; 0 while unknown
 	Path  string // the document at hand, if one

@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/store"
 	"github.com/natefinch/atomic"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
 )
 
 // manifestFormat changes when an index of an earlier release cannot be used any more.
@@ -27,7 +29,7 @@ const manifestFile = "manifest.json"
 // indexing can be repeated.
 type manifest struct {
 	Format    int       `json:"format"`
-	Engine    string    `json:"engine"`
+	Engine    string    `json:"engine"`              // of the vectors; "" if made without
 	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
 	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
 	Chunking  string    `json:"chunking"`
@@ -92,6 +94,25 @@ func readManifest(generation string) (*manifest, error) {
 		m.Documents = map[string]entry{}
 	}
 	return m, nil
+}
+
+// EngineOf returns the name of the engine that keeps, or will keep, the vectors of the index in folder;
+// "" if there is no index, or one that was made without vectors. It opens no index, so it also answers
+// for an engine that this program does not have. Errors are those of a manifest that cannot be read,
+// and wrap store.ErrFormat or store.ErrCorrupt where it is the manifest's fault.
+func EngineOf(folder string) (string, error) {
+	engine := ""
+	err := generation.New(folder).View(func(_ uint64, path string) error {
+		known, err := readManifest(path)
+		if err == nil {
+			engine = known.Engine
+		}
+		return err
+	})
+	if errors.Is(err, generation.ErrNone) {
+		return "", nil
+	}
+	return engine, err
 }
 
 // save writes the manifest so that a crash leaves the old one or the new one.

@@ -114,7 +114,7 @@ func (m *Manager) openVectors(ctx context.Context, path string, manifest *manife
 		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
 	}
 	if manifest.Engine != m.options.Engine.Name {
-		return nil, fmt.Errorf("vectors are kept by the engine %q, this is %q: index again", manifest.Engine, m.options.Engine.Name)
+		return nil, fmt.Errorf("vectors are kept by the engine %s, this is %s: index again", manifest.Engine, m.options.Engine.Name)
 	}
 	vectors, err := m.options.Engine.Vectors(ctx, filepath.Join(path, vectorFolder), manifest.Dimension)
 	if err != nil {

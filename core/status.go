@@ -30,6 +30,10 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 	return status, ctx.Err()
 }
 
+// Writing tells whether the index is being changed now, by this process or another. It does not wait.
+// The error is for a lock that cannot be looked at.
+func (m *Manager) Writing() (bool, error) { return m.writing.held() }
+
 func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 	known := from.manifest
 	if !known.Complete {

@@ -2,7 +2,9 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -60,6 +62,20 @@ func (l writerLock) try() (release func(), ok bool, err error) {
 	return l.releaser(file), true, nil
 }
 
+// held tells whether somebody has the lock. It takes it for a moment to find out.
+func (l writerLock) held() (bool, error) {
+	if _, err := os.Stat(l.path()); errors.Is(err, fs.ErrNotExist) {
+		return false, nil // nobody has ever written; looking must not leave a folder behind
+	}
+	release, ok, err := l.try()
+	if ok {
+		release()
+	}
+	return !ok, err
+}
+
+func (l writerLock) path() string { return filepath.Join(l.folder, "LOCK") }
+
 func (l writerLock) explain(err error) error {
 	if err == nil {
 		return nil
@@ -71,7 +87,7 @@ func (l writerLock) file() (*flock.Flock, error) {
 	if err := os.MkdirAll(l.folder, 0o700); err != nil {
 		return nil, err
 	}
-	return flock.New(filepath.Join(l.folder, "LOCK"), flock.SetPermissions(0o600)), nil
+	return flock.New(l.path(), flock.SetPermissions(0o600)), nil
 }
 
 func (l writerLock) releaser(file *flock.Flock) func() {

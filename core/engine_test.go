@@ -1,0 +1,219 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// compacting counts what is asked of it, and fails if it is told to.
+type compacting struct {
+	calls int
+	err   error
+	have  func() bool // looked at when compacted
+	ready []bool
+}
+
+func (c *compacting) compact() error {
+	c.calls++
+	if c.have != nil {
+		c.ready = append(c.ready, c.have())
+	}
+	return c.err
+}
+
+type compactingVectors struct {
+	store.VectorIndex
+	*compacting
+}
+
+func (c compactingVectors) Compact(context.Context) error { return c.compact() }
+
+type compactingKeywords struct {
+	store.KeywordIndex
+	*compacting
+}
+
+func (c compactingKeywords) Compact(context.Context) error { return c.compact() }
+
+// withCompaction makes both indexes of options compactors.
+func withCompaction(options *core.Options) (vectors, keywords *compacting) {
+	vectors, keywords = &compacting{}, &compacting{}
+	options.Engine.Vectors = func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+		index, err := flat.Open(ctx, dir, dimension)
+		vectors.have = func() bool { n, err := index.Count(ctx); return n > 0 && err == nil }
+		return compactingVectors{index, vectors}, err
+	}
+	options.Engine.Keywords = func(ctx context.Context, dir string) (store.KeywordIndex, error) {
+		index, err := keyword.Open(ctx, dir)
+		return compactingKeywords{index, keywords}, err
+	}
+	return vectors, keywords
+}
+
+func TestIndexCompactsAtItsEnd(t *testing.T) {
+	mem := newMemory(t)
+	vectors, keywords := withCompaction(&mem.options)
+	m := mem.open()
+	if report := index(t, m); len(report.Warnings) > 0 {
+		t.Errorf("warnings %q, want none", report.Warnings)
+	}
+	if vectors.calls != 1 || keywords.calls != 1 {
+		t.Errorf("a first run compacted vectors %d and keywords %d times, want once each", vectors.calls, keywords.calls)
+	}
+	if !slices.Equal(vectors.ready, []bool{true}) {
+		t.Errorf("vectors were committed when they were compacted: %v, want [true]", vectors.ready)
+	}
+	_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	if vectors.calls != 2 || keywords.calls != 2 {
+		t.Errorf("after a rebuild, vectors were compacted %d and keywords %d times, want twice each", vectors.calls, keywords.calls)
+	}
+}
+
+func TestFoldInDoesNotCompact(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Freshness = 10 * time.Second
+	vectors, keywords := withCompaction(&mem.options)
+	m := mem.open()
+	index(t, m)
+	mem.write("new.md", "# Airships\n\nThe zeppelin lands at noon.\n")
+	if got := first(search(t, m, "zeppelin")); got != "notes/new.md#L1-L3" {
+		t.Fatalf("the new note was not folded in: %q", got)
+	}
+	if vectors.calls != 1 || keywords.calls != 1 {
+		t.Errorf("vectors were compacted %d and keywords %d times, want once, by the run of indexing", vectors.calls, keywords.calls)
+	}
+}
+
+func TestCompactionThatFailsCostsNothing(t *testing.T) {
+	for _, rebuild := range []bool{false, true} {
+		mem := newMemory(t)
+		vectors, _ := withCompaction(&mem.options)
+		vectors.err = errors.New("no space left")
+		m := mem.open()
+		report, err := m.Index(t.Context(), core.IndexOptions{Rebuild: rebuild})
+		if err != nil || report.Embedded != 4 || report.Pending != 0 {
+			t.Errorf("Index, rebuild %v: %+v, %v, want all chunks embedded", rebuild, report, err)
+		}
+		if len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0], "vectors not compacted") ||
+			!strings.Contains(report.Warnings[0], "no space left") {
+			t.Errorf("Index, rebuild %v: warnings %q, want one that says what was not compacted and why", rebuild, report.Warnings)
+		}
+		if got := first(search(t, m, "staging postgres port")); got != "notes/staging.md#L1-L5" {
+			t.Errorf("Index, rebuild %v: best hit %q", rebuild, got)
+		}
+	}
+}
+
+func TestEngineOf(t *testing.T) {
+	mem := newMemory(t)
+	folder := mem.options.Folder
+	engineOf := func() string {
+		t.Helper()
+		name, err := core.EngineOf(folder)
+		require.NoError(t, err)
+		return name
+	}
+	if got := engineOf(); got != "" {
+		t.Errorf("EngineOf of no folder = %q, want nothing", got)
+	}
+
+	away := error(embed.ErrUnavailable)
+	mem.embedder.fail.Store(&away)
+	m := mem.open()
+	index(t, m)
+	require.NoError(t, m.Close())
+	if got := engineOf(); got != "flat" {
+		t.Errorf("EngineOf while the embedder is away = %q, want flat, which was chosen", got)
+	}
+	mem.embedder.fail.Store(nil)
+
+	mem.options.Engine.Name = "other"
+	moved := mem.open()
+	index(t, moved)
+	require.NoError(t, moved.Close())
+	if got := engineOf(); got != "other" {
+		t.Errorf("EngineOf after a run with another engine = %q, want other", got)
+	}
+
+	mem.options.Embedder = nil
+	without := mem.open()
+	index(t, without)
+	if got := engineOf(); got != "" {
+		t.Errorf("EngineOf an index without vectors = %q, want nothing", got)
+	}
+}
+
+func TestEngineOfDamage(t *testing.T) {
+	for _, tt := range []struct {
+		manifest string
+		want     error
+	}{{"{", store.ErrCorrupt}, {`{"format":99,"engine":"flat"}`, store.ErrFormat}} {
+		mem := newMemory(t)
+		m := mem.open()
+		index(t, m)
+		require.NoError(t, m.Close())
+		require.NoError(t, os.WriteFile(filepath.Join(mem.options.Folder, "1", "manifest.json"), []byte(tt.manifest), 0o600))
+		if name, err := core.EngineOf(mem.options.Folder); !errors.Is(err, tt.want) || name != "" {
+			t.Errorf("EngineOf with manifest %s = %q, %v, want error %v", tt.manifest, name, err, tt.want)
+		}
+	}
+}
+
+func TestAnotherEngineMeansARebuildSaidAloud(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	require.NoError(t, m.Close())
+	mem.options.Engine.Name = "other"
+	moved := mem.open()
+	if result := search(t, moved, "staging postgres port"); len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "engine flat, this is other") {
+		t.Errorf("a query before the move: degraded %q, want both engines named", result.Degraded)
+	}
+	if got, want := index(t, moved).Rebuilt, "vectors were kept by the engine flat, now by other"; got != want {
+		t.Errorf("Rebuilt = %q, want %q", got, want)
+	}
+	if result := search(t, moved, "staging postgres port"); first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) > 0 {
+		t.Errorf("after the move: %s first, degraded %q", first(result), result.Degraded)
+	}
+}
+
+func TestWriting(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	busy := func() bool {
+		t.Helper()
+		is, err := m.Writing()
+		require.NoError(t, err)
+		return is
+	}
+	if busy() {
+		t.Error("Writing before anything was indexed = true")
+	}
+	if _, err := os.Stat(mem.options.Folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Writing left an index folder behind: %v", err)
+	}
+	var during []bool
+	_, err := m.Index(t.Context(), core.IndexOptions{Progress: func(core.Progress) { during = append(during, busy()) }})
+	require.NoError(t, err)
+	if len(during) == 0 || slices.Contains(during, false) {
+		t.Errorf("Writing during a run of indexing = %v, want always true", during)
+	}
+	if busy() {
+		t.Error("Writing after the run = true")
+	}
+}
