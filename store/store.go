@@ -8,6 +8,8 @@ package store
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -45,6 +47,14 @@ type Filter struct {
 	Kind  string   // "" is any
 	Path  string   // a document's path, or the path of a folder above it; "" is any
 	Not   []string // paths of documents whose records are left out
+}
+
+// Passes tells whether a record of this scope, kind and path passes the filter.
+func (f Filter) Passes(scope, kind, path string) bool {
+	return (f.Scope == "" || scope == f.Scope) &&
+		(f.Kind == "" || kind == f.Kind) &&
+		(f.Path == "" || path == f.Path || strings.HasPrefix(path, strings.TrimSuffix(f.Path, "/")+"/")) &&
+		!slices.Contains(f.Not, path)
 }
 
 // An Index is what both kinds of index share. All methods are safe for concurrent use. Readers in

@@ -84,12 +84,30 @@ func (x *Next) share(ctx context.Context, current string, share func(string) boo
 		if !share(filepath.ToSlash(rel)) {
 			return nil
 		}
-		if x.dir.files.link(path, target) == nil {
-			x.linked[target] = true
-			return nil
-		}
-		return copyFile(ctx, path, target)
+		return x.takeFile(ctx, path, target)
 	})
+}
+
+// Take takes over one file of the current generation under another name: both are slash-separated
+// paths inside a generation. Folders on the way are made.
+func (x *Next) Take(ctx context.Context, from, to string) error {
+	_, current, err := x.dir.Current()
+	if err != nil {
+		return err
+	}
+	target := filepath.Join(x.folder, filepath.FromSlash(to))
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return err
+	}
+	return x.takeFile(ctx, filepath.Join(current, filepath.FromSlash(from)), target)
+}
+
+func (x *Next) takeFile(ctx context.Context, path, target string) error {
+	if x.dir.files.link(path, target) == nil {
+		x.linked[target] = true
+		return nil
+	}
+	return copyFile(ctx, path, target)
 }
 
 // Path is the folder to write into.

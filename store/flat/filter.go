@@ -1,11 +1,6 @@
 package flat
 
-import (
-	"slices"
-	"strings"
-
-	"github.com/memcore/memcore/store"
-)
+import "github.com/memcore/memcore/store"
 
 // A selection says which rows of a snapshot a search looks at.
 type selection struct {
@@ -19,12 +14,8 @@ func (s *snapshot) selectRows(f store.Filter) selection {
 		return selection{s, nil}
 	}
 	passing := make([]bool, len(s.places))
-	folder := strings.TrimSuffix(f.Path, "/") + "/"
 	for i, p := range s.places {
-		passing[i] = (f.Scope == "" || p.scope == f.Scope) &&
-			(f.Kind == "" || p.kind == f.Kind) &&
-			(f.Path == "" || p.path == f.Path || strings.HasPrefix(p.path, folder)) &&
-			!slices.Contains(f.Not, p.path)
+		passing[i] = f.Passes(p.scope, p.kind, p.path)
 	}
 	return selection{s, passing}
 }

@@ -10,7 +10,7 @@ import (
 // Text quotes a value for a filter: in single quotes, each of which inside is doubled; nothing else
 // has a meaning there.
 func Text(value string) string {
-	return "'" + strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "'", "''") + "'"
+	return "'" + strings.ReplaceAll(characters(value), "'", "''") + "'"
 }
 
 // In is the filter that a column has one of the values; it passes no row if there are none.

@@ -5,7 +5,6 @@ package table
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -127,7 +126,7 @@ func appendValue(to array.Builder, f arrow.Field, row *Row) error {
 		if !ok {
 			return fmt.Errorf("value is %v, want text", value)
 		}
-		to.Append(strings.ToValidUTF8(s, "\uFFFD"))
+		to.Append(characters(s))
 	case *array.Int64Builder:
 		n, ok := value.(int64)
 		if !ok {
@@ -204,7 +203,7 @@ func typedValue(kind arrow.DataType, value any) (any, error) {
 	switch v := value.(type) {
 	case string:
 		if kind.ID() == arrow.STRING {
-			return v, nil
+			return bytesOf(v), nil
 		}
 	case float64:
 		if kind.ID() == arrow.INT64 && v == float64(int64(v)) {
@@ -242,13 +241,21 @@ func joinHeadings(headings []string) string {
 	if len(headings) == 0 {
 		return ""
 	}
-	data, _ := json.Marshal(headings) // texts always can be
+	kept := make([]string, len(headings))
+	for i, heading := range headings {
+		kept[i] = characters(heading)
+	}
+	data, _ := json.Marshal(kept) // texts always can be
 	return string(data)
 }
 
 func splitHeadings(joined string) (headings []string) {
-	if joined != "" {
-		_ = json.Unmarshal([]byte(joined), &headings) // what is not JSON is no headings
+	if joined == "" {
+		return nil
+	}
+	_ = json.Unmarshal([]byte(joined), &headings) // what is not JSON is no headings
+	for i := range headings {
+		headings[i] = bytesOf(headings[i])
 	}
 	return headings
 }

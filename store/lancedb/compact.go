@@ -1,0 +1,173 @@
+//go:build lancedb
+
+package lancedb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lancedb/lancedb-go/pkg/contracts"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/internal/dataset"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
+)
+
+// limits say when a table is tidied. Rows that move cost about 0.1 ms each.
+type limits struct {
+	fragments int     // that a commit leaves at most
+	quick     uint64  // rows that a commit moves at most, as long as there is no need
+	dead      float64 // share of dead rows that Compact leaves in a fragment at most
+	part      float64 // share of all rows below which Compact merges fragments
+	indexFrom int     // rows from which on there is an approximate index
+	stale     float64 // share of all rows that the approximate index lacks at most
+}
+
+var defaultLimits = limits{fragments: 12, quick: 1000, dead: 0.2, part: 0.1, indexFrom: 50_000, stale: 0.1}
+
+// small chooses the fragments that a commit merges: small ones when there are many, and those that are
+// mostly dead.
+func (l limits) small(all []dataset.Fragment) []dataset.Fragment {
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b dataset.Fragment) int {
+		return cmp.Or(cmp.Compare(a.Rows-a.Deleted, b.Rows-b.Deleted), cmp.Compare(a.ID, b.ID))
+	})
+	var chosen []dataset.Fragment
+	moved := uint64(0)
+	surplus := len(all) - l.fragments
+	for i, f := range sorted {
+		live := f.Rows - f.Deleted
+		many := surplus > 0 && i < surplus+l.fragments/2
+		rotten := 2*f.Deleted > f.Rows
+		urgent := surplus > l.fragments || f.Deleted > 4*live
+		if (many || rotten) && (moved+live <= l.quick || urgent) {
+			chosen = append(chosen, f)
+			moved += live
+		}
+	}
+	return chosen
+}
+
+// large chooses the fragments that Compact rewrites: those that are small beside all, if there are
+// several, and those with dead rows.
+func (l limits) large(all []dataset.Fragment) []dataset.Fragment {
+	live := uint64(0)
+	for _, f := range all {
+		live += f.Rows - f.Deleted
+	}
+	var chosen []dataset.Fragment
+	for _, f := range all {
+		if float64(f.Rows-f.Deleted) < l.part*float64(live) || float64(f.Deleted) > l.dead*float64(f.Rows) {
+			chosen = append(chosen, f)
+		}
+	}
+	if len(chosen) == 1 && float64(chosen[0].Deleted) <= l.dead*float64(chosen[0].Rows) {
+		return nil // a single small fragment gains nothing
+	}
+	return chosen
+}
+
+// merge appends the living rows of fragments again, as few new ones, and deletes the old ones.
+func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error {
+	if len(fragments) == 0 {
+		return nil
+	}
+	where, err := c.whereIn(fragments)
+	if err != nil {
+		return err
+	}
+	records, err := c.read(ctx, where)
+	if err != nil {
+		return err
+	}
+	if err := c.append(ctx, records); err != nil {
+		return err
+	}
+	if err := c.table.Delete(ctx, where); err != nil {
+		return err
+	}
+	c.compacted()
+	return c.reread()
+}
+
+// whereIn is the filter for the rows of fragments.
+func (c *commit) whereIn(fragments []dataset.Fragment) (string, error) {
+	numbers := map[string]bool{}
+	for _, f := range fragments {
+		n, known := c.Appends[f.ID]
+		if !known {
+			return "", fmt.Errorf("%w: no append is known for fragment %d", store.ErrCorrupt, f.ID)
+		}
+		numbers[strconv.FormatInt(n, 10)] = true
+	}
+	var list []string
+	for n := range numbers {
+		list = append(list, n)
+	}
+	slices.Sort(list)
+	return appendColumn + " IN (" + strings.Join(list, ", ") + ")", nil
+}
+
+// rowsPerRead bounds memory: with its vector, a row takes many times its size while it is JSON.
+const rowsPerRead = 4000
+
+// read returns rows with their vectors.
+func (c *commit) read(ctx context.Context, where string) ([]store.Record, error) {
+	var records []store.Record
+	for {
+		rows, err := c.table.Select(ctx, table.Query{
+			Columns: append(table.RecordColumns(), "vector"), Where: where, Limit: rowsPerRead, Offset: len(records)})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			records = append(records, row.Record)
+		}
+		if len(rows) < rowsPerRead {
+			return records, nil
+		}
+	}
+}
+
+// Compact implements store.Compactor: it drops dead rows, merges fragments, and makes the approximate
+// index, or makes it anew, if the table is large enough. Searches go on meanwhile; they see it when it
+// is done.
+func (ix *Index) Compact(ctx context.Context) error {
+	var due bool
+	if err := ix.read(ctx, "compact", func(s *snapshot) error {
+		due = len(ix.limits.large(s.data.Fragments)) > 0 || ix.limits.wantsIndex(s.data)
+		return nil
+	}); err != nil || !due {
+		return err
+	}
+	return ix.rewrite(ctx, "compact", func(c *commit) error {
+		if err := c.merge(ctx, ix.limits.large(c.data.Fragments)); err != nil {
+			return err
+		}
+		c.compacted()
+		if !ix.limits.wantsIndex(c.data) {
+			return nil
+		}
+		return c.index(ctx)
+	})
+}
+
+// wantsIndex tells whether an approximate index is to be made.
+func (l limits) wantsIndex(d *dataset.Dataset) bool {
+	live, _ := d.Rows()
+	if int(live) < l.indexFrom {
+		return false
+	}
+	return len(d.Indexes) == 0 || float64(d.Uncovered(d.Indexes[0])) > l.stale*float64(live)
+}
+
+// index makes the approximate index, or replaces it.
+func (c *commit) index(ctx context.Context) error {
+	if err := c.table.CreateIndex(ctx, "vector", contracts.IndexTypeIvfFlat); err != nil {
+		return err
+	}
+	return c.reread()
+}

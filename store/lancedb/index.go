@@ -1,0 +1,153 @@
+//go:build lancedb
+
+package lancedb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+// An Index is a store.VectorIndex in a folder, and a store.Compactor. It holds open tables but no lock.
+// A native call that outlasts its context goes on behind; Close waits for it.
+type Index struct {
+	root      *generation.Dir
+	dimension int
+	limits    limits
+
+	mu      sync.Mutex // guards what follows, and the users of snapshots
+	closed  bool
+	current *snapshot
+	batch   batch
+
+	committing chan struct{}  // holds one value while a Commit or Compact is at work
+	behind     sync.WaitGroup // tables and folders that wait for a native call
+}
+
+var (
+	_ store.VectorIndex = (*Index)(nil)
+	_ store.Compactor   = (*Index)(nil)
+)
+
+// Open opens the index in dir for vectors of the given dimension, at least 1. The folder need not
+// exist: it is made by the first Commit. Errors, wrapped in a *store.Error: store.ErrDimension if the
+// index has vectors of another one, store.ErrFormat, store.ErrCorrupt, those of the file system.
+func Open(ctx context.Context, dir string, dimension int) (*Index, error) {
+	return open(ctx, dir, dimension, defaultLimits)
+}
+
+func open(ctx context.Context, dir string, dimension int, l limits) (*Index, error) {
+	ix := &Index{root: generation.New(dir), dimension: dimension, limits: l, committing: make(chan struct{}, 1)}
+	if dimension < 1 {
+		return nil, ix.fail("open", fmt.Errorf("dimension is %d, want at least 1", dimension))
+	}
+	if err := ix.read(ctx, "open", func(*snapshot) error { return nil }); err != nil {
+		ix.Close()
+		return nil, err
+	}
+	return ix, nil
+}
+
+// Dimension implements store.VectorIndex.
+func (ix *Index) Dimension() int { return ix.dimension }
+
+// Close implements store.Index. It waits for reads and native calls that are under way.
+func (ix *Index) Close() error {
+	ix.mu.Lock()
+	if !ix.closed {
+		ix.closed, ix.batch = true, batch{}
+		ix.replace(nil)
+	}
+	ix.mu.Unlock()
+	ix.behind.Wait()
+	return nil
+}
+
+// read calls f with the snapshot of the last commit by any process, and gives its error the form
+// that callers expect.
+func (ix *Index) read(ctx context.Context, op string, f func(*snapshot) error) error {
+	if err := ctx.Err(); err != nil {
+		return ix.fail(op, err)
+	}
+	s, err := ix.enter()
+	if err != nil {
+		return ix.fail(op, err)
+	}
+	defer func() {
+		ix.mu.Lock()
+		defer ix.mu.Unlock()
+		ix.leave(s)
+	}()
+	return ix.fail(op, f(s))
+}
+
+func (ix *Index) fail(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &store.Error{Op: op, Path: ix.root.Root(), Err: err}
+}
+
+// enter returns the snapshot of the current generation; it stays open until its leave.
+func (ix *Index) enter() (*snapshot, error) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.closed {
+		return nil, store.ErrClosed
+	}
+	if err := ix.follow(); err != nil {
+		return nil, err
+	}
+	ix.current.users++
+	return ix.current, nil
+}
+
+// follow makes current the current generation. The caller holds ix.mu.
+func (ix *Index) follow() error {
+	err := ix.root.View(func(number uint64, folder string) error {
+		if ix.current.is(number, folder) {
+			return nil
+		}
+		next, err := openSnapshot(number, folder, ix.dimension)
+		if err == nil {
+			ix.replace(next)
+		}
+		return err
+	})
+	var pathError *fs.PathError
+	switch {
+	case errors.Is(err, generation.ErrNone):
+		if ix.current == nil || ix.current.number != 0 {
+			ix.replace(emptySnapshot(ix.dimension))
+		}
+		return nil
+	case err == nil, errors.Is(err, store.ErrDimension), errors.Is(err, store.ErrFormat):
+		return err
+	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrCorrupt):
+		return err
+	}
+	return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+}
+
+func (ix *Index) replace(next *snapshot) {
+	if ix.current != nil {
+		ix.leave(ix.current)
+	}
+	if next != nil {
+		next.users = 1
+	}
+	ix.current = next
+}
+
+// leave ends one use of s; the last one closes it, behind the back of callers, who should not wait for
+// a search that was cancelled. The caller holds ix.mu.
+func (ix *Index) leave(s *snapshot) {
+	if s.users--; s.users == 0 {
+		ix.behind.Go(s.close)
+	}
+}
