@@ -184,8 +184,14 @@ func TestAnotherEngineMeansARebuildSaidAloud(t *testing.T) {
 	if result := search(t, moved, "staging postgres port"); len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "engine flat, this is other") {
 		t.Errorf("a query before the move: degraded %q, want both engines named", result.Degraded)
 	}
+	if _, err := moved.Index(t.Context(), core.IndexOptions{KeepEngine: true, Rebuild: true}); !errors.Is(err, core.ErrEngine) {
+		t.Errorf("Index that keeps the engine: error %v, want ErrEngine", err)
+	}
 	if got, want := index(t, moved).Rebuilt, "vectors were kept by the engine flat, now by other"; got != want {
 		t.Errorf("Rebuilt = %q, want %q", got, want)
+	}
+	if _, err := moved.Index(t.Context(), core.IndexOptions{KeepEngine: true}); err != nil {
+		t.Errorf("Index that keeps the engine it has: error %v", err)
 	}
 	if result := search(t, moved, "staging postgres port"); first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) > 0 {
 		t.Errorf("after the move: %s first, degraded %q", first(result), result.Degraded)

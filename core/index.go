@@ -13,6 +13,9 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
+// ErrEngine is the error of Index with IndexOptions.KeepEngine.
+var ErrEngine = errors.New("index was made with another engine")
+
 // keepTimeout is how long a cancelled run may take to keep what it has done.
 const keepTimeout = 5 * time.Second
 
@@ -21,7 +24,7 @@ const keepTimeout = 5 * time.Second
 // then vectors follow, newest documents first. When ctx ends it stops soon, what is done is kept,
 // and the next Index goes on. Another process that is indexing is waited for.
 //
-// An index that is damaged, or was made by another release, embedder or chunk size, is made anew
+// An index that is damaged, or was made by another release, engine, embedder or chunk size, is made anew
 // beside the old one, which answers until then; IndexReport.Rebuilt says why. An embedder that is
 // away is no error: IndexReport.Degraded tells, and Pending chunks get their vectors next time.
 // Files that cannot be read are in IndexReport.Skipped. If all sources are unreadable, Index fails.
@@ -76,6 +79,8 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	defer current.release()
 	from, to := current.manifest.Engine, m.options.Engine.Name
 	switch {
+	case options.KeepEngine && from != "" && from != to:
+		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
 		return "asked for", nil
 	case current.noVectors != nil && from != to:

@@ -12,6 +12,10 @@ type IndexOptions struct {
 	// Rebuild makes all indexes anew, beside the current ones, and swaps them in when complete.
 	// Embeddings come from the cache where it has them.
 	Rebuild bool
+	// KeepEngine is for a caller that wants the engine which the index has, whichever that is: if
+	// another process has moved the vectors to another engine since the caller looked (EngineOf),
+	// Index changes nothing and fails with ErrEngine.
+	KeepEngine bool
 	// Progress, if set, is called from one goroutine at a time as work goes on.
 	Progress func(Progress)
 }

@@ -15,12 +15,13 @@ import (
 	"github.com/memcore/memcore/embed/openai"
 	"github.com/memcore/memcore/internal/workspace"
 	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
 )
 
 // A place is where a workspace's index and list of sources are.
 type place struct{ root, index, sources string }
+
+// embeddings is the folder of cached vectors, which all workspaces share.
+func (p place) embeddings() string { return filepath.Join(p.root, "embeddings") }
 
 func (a *app) place() (place, error) {
 	root, err := a.settings.indexRoot()
@@ -31,12 +32,8 @@ func (a *app) place() (place, error) {
 	return place{root: root, index: filepath.Join(folder, "data"), sources: filepath.Join(folder, "sources.json")}, nil
 }
 
-// open builds the memory of the workspace.
-func (a *app) open(ctx context.Context) (*core.Manager, error) {
-	at, err := a.place()
-	if err != nil {
-		return nil, err
-	}
+// open builds the memory of the workspace around an engine.
+func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Manager, error) {
 	registered, err := workspace.Load(at.sources)
 	if err != nil {
 		return nil, err
@@ -47,24 +44,13 @@ func (a *app) open(ctx context.Context) (*core.Manager, error) {
 	}
 	return core.Open(ctx, core.Options{
 		Folder:      at.index,
-		Sources:     a.sources(registered),
-		Engine:      engine(),
+		Sources:     append(a.projectSources(registered), a.globalSources()...),
+		Engine:      engine,
 		Embedder:    embedder,
 		StaticFiles: a.staticFiles(),
 		Freshness:   a.settings.Freshness,
 		Logger:      a.log,
 	})
-}
-
-// engine keeps vectors in one flat file and keywords in Bleve segments.
-func engine() store.Engine {
-	return store.Engine{
-		Name: "flat",
-		Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-			return flat.Open(ctx, dir, dimension)
-		},
-		Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
-	}
 }
 
 // embedder returns the configured embedder behind its cache; nil for none.
@@ -73,12 +59,16 @@ func (a *app) embedder(at place) (embed.Embedder, error) {
 	if err != nil || inner == nil {
 		return nil, err
 	}
-	cached, err := cache.Open(inner, filepath.Join(at.root, "embeddings"), cache.Options{Logger: a.log})
+	cached, err := a.cached(at, inner)
 	if err != nil {
 		a.note("vectors are not cached: %v", err)
 		return inner, nil
 	}
 	return cached, nil
+}
+
+func (a *app) cached(at place, inner embed.Embedder) (*cache.Cache, error) {
+	return cache.Open(inner, at.embeddings(), cache.Options{Logger: a.log})
 }
 
 func (a *app) model() (embed.Embedder, error) {
@@ -95,8 +85,9 @@ func (a *app) model() (embed.Embedder, error) {
 	}
 }
 
-// sources are the registered paths, else the workspace itself, and always the user's global memory.
-func (a *app) sources(registered workspace.Sources) []source.Source {
+// projectSources are the registered paths, else the workspace itself, and the logs of agents if they
+// are wanted.
+func (a *app) projectSources(registered workspace.Sources) []source.Source {
 	paths := registered.Paths
 	if len(paths) == 0 {
 		paths = []string{a.project}
@@ -109,9 +100,10 @@ func (a *app) sources(registered workspace.Sources) []source.Source {
 	if registered.Conversations {
 		all = append(all, source.Known(a.project, a.home)...)
 	}
-	return append(all, a.globalSources()...)
+	return all
 }
 
+// globalSources are the user's own memory, which belongs to every workspace.
 func (a *app) globalSources() []source.Source {
 	if a.home == "" {
 		return nil
@@ -139,9 +131,22 @@ func (a *app) staticFiles() []string {
 	return files
 }
 
-// withMemory opens the memory, does something and closes it.
-func (a *app) withMemory(ctx context.Context, do func(*core.Manager) error) (err error) {
-	m, err := a.open(ctx)
+// withMemory opens the memory for queries, does something and closes it.
+func (a *app) withMemory(ctx context.Context, do func(*core.Manager) error) error {
+	at, err := a.place()
+	if err != nil {
+		return err
+	}
+	engines := a.engineOf(at)
+	if isBuilt(engines.inUse) && !isBuilt(engines.next) {
+		a.note("%s; until then %s answers, %s", engines.problem(), engines.inUse, engines.reason)
+	}
+	return a.withEngine(ctx, at, engineNamed(engines.inUse), do)
+}
+
+// withEngine opens the memory around an engine, does something and closes it.
+func (a *app) withEngine(ctx context.Context, at place, engine store.Engine, do func(*core.Manager) error) (err error) {
+	m, err := a.open(ctx, at, engine)
 	if err != nil {
 		return fmt.Errorf("open memory: %w", err)
 	}

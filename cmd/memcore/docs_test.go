@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/store"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/")
@@ -105,7 +106,12 @@ func TestDocOfJSON(t *testing.T) {
 			Findings []any  `json:"findings"`
 		}{}},
 		{"## index: core.IndexReport", core.IndexReport{}},
+		{"### What the command adds to index", indexed{}},
 		{"## status: core.Status", core.Status{}},
+		{"### vectors and keywords: store.Stats", store.Stats{}},
+		{"### What the command adds to status", status{}},
+		{"## doctor", diagnosis{}},
+		{"### A check", check{}},
 	} {
 		_, section, ok := strings.Cut(string(data), tt.heading+"\n")
 		if !ok {

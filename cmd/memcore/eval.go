@@ -49,6 +49,7 @@ Vectors come from the cache where it has them.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders")
+	a.engineFlag(f)
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
 }
@@ -66,9 +67,13 @@ func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, er
 	if err != nil {
 		return eval.Report{}, err
 	}
+	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
+	if err != nil {
+		return eval.Report{}, err
+	}
 	open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		return core.Open(ctx, core.Options{
-			Folder: folder, Sources: sources, Engine: engine(), Embedder: embedder, Freshness: -1, Logger: a.log})
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Freshness: -1, Logger: a.log})
 	}
 	return eval.RunAll(ctx, open, collections, eval.Options{
 		Level:    level,

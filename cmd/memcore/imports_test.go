@@ -32,6 +32,7 @@ var mayImport = []struct {
 	{"store", nil},
 	{"store/storetest", []string{"store"}},
 	{"store/flat/...", []string{"store", "store/flat/...", "internal/generation"}},
+	{"store/lancedb/...", []string{"store", "store/lancedb/...", "internal/generation"}},
 	{"store/keyword", []string{"store", "internal/generation"}},
 	{"core/source", []string{"chunker"}},
 	{"core", []string{"chunker", "embed", "store", "core/source", "internal/generation"}},
@@ -51,6 +52,7 @@ func matches(pattern, pkg string) bool {
 func TestImportsPointOneWay(t *testing.T) {
 	root := filepath.Join("..", "..")
 	seen := map[string]bool{}
+	// Files count whatever their build tags are: a package that this build leaves out keeps to the table, too.
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

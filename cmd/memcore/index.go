@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/memcore/memcore/core"
@@ -26,17 +28,25 @@ func indexCommand(a *app) *cobra.Command {
 		Short: "Bring the index in step with the files",
 		Long: `Index Markdown files and conversation logs. PATHs, files or folders, are remembered as the memory of
 this workspace; without any, those remembered so far are indexed, or else the workspace itself. The
-user's global memory (~/.beans) always belongs to it. Files that have not changed cost nothing.`,
+user's global memory (~/.beans) always belongs to it. Files that have not changed cost nothing.
+
+With --engine the vectors move to another engine and stay there; what is embedded is not embedded again.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.register(cmd, args, forget, conversations); err != nil {
+			at, err := a.place()
+			if err != nil {
 				return err
 			}
-			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
-				return a.index(cmd.Context(), m, rebuild)
-			})
+			if _, err := a.engineOf(at).writable(); err != nil {
+				return err
+			}
+			if err := a.register(cmd, at, args, forget, conversations); err != nil {
+				return err
+			}
+			return a.indexAt(cmd.Context(), at, rebuild)
 		},
 	}
 	f := cmd.Flags()
+	a.engineFlag(f)
 	f.BoolVar(&rebuild, "rebuild", false, "make the index anew beside the old one, then swap")
 	f.BoolVar(&conversations, "conversations", false, "also read the logs that Claude Code, Gemini CLI, Codex and others keep of this workspace in your home folder; =false stops it")
 	f.StringArrayVar(&forget, "forget", nil, "`PATH` that is no longer part of this workspace's memory")
@@ -44,16 +54,12 @@ user's global memory (~/.beans) always belongs to it. Files that have not change
 }
 
 // register notes what belongs to the memory of the workspace.
-func (a *app) register(cmd *cobra.Command, add, forget []string, conversations bool) error {
+func (a *app) register(cmd *cobra.Command, at place, add, forget []string, conversations bool) error {
 	chosen := cmd.Flags().Changed("conversations")
 	if len(add)+len(forget) == 0 && !chosen {
 		return nil
 	}
-	at, err := a.place()
-	if err != nil {
-		return err
-	}
-	_, err = workspace.Change(cmd.Context(), at.sources, func(s *workspace.Sources) error {
+	_, err := workspace.Change(cmd.Context(), at.sources, func(s *workspace.Sources) error {
 		s.Workspace = a.project
 		for _, path := range forget {
 			if err := s.Forget(path); err != nil {
@@ -73,21 +79,51 @@ func (a *app) register(cmd *cobra.Command, add, forget []string, conversations b
 	return err
 }
 
-func (a *app) index(ctx context.Context, m *core.Manager, rebuild bool) error {
+// engineFlag adds the flag of a command that makes an index.
+func (a *app) engineFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.flags.engine, "engine", "", "`NAME` of what keeps the vectors: auto, flat, or lancedb in builds that have it (default: as configured)")
+}
+
+// indexTries is how often indexing looks again if other processes move the vectors meanwhile.
+const indexTries = 3
+
+// indexAt indexes with the engine that is configured; with that of the index, if it has one and any
+// will do, also if another process has just moved it.
+func (a *app) indexAt(ctx context.Context, at place, rebuild bool) (err error) {
+	for range indexTries {
+		engines := a.engineOf(at)
+		engine, unusable := engines.writable()
+		if unusable != nil {
+			return unusable
+		}
+		err = a.withEngine(ctx, at, engine, func(m *core.Manager) error {
+			return a.index(ctx, m, engines, rebuild)
+		})
+		if !errors.Is(err, core.ErrEngine) {
+			return err
+		}
+	}
+	return err
+}
+
+func (a *app) index(ctx context.Context, m *core.Manager, engines engineChoice, rebuild bool) error {
+	a.sayEngineLost(engines)
 	show, done := a.progress()
 	show, stop := a.sayWaiting(show)
-	report, err := m.Index(ctx, core.IndexOptions{Rebuild: rebuild, Progress: show})
+	report, err := m.Index(ctx, core.IndexOptions{
+		Rebuild: rebuild, Progress: show, KeepEngine: a.settings.Engine == engineAuto && !engines.moves()})
 	stop()
 	done()
 	if err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
 	if a.flags.json {
-		if err := a.printJSON(report); err != nil {
+		if err := a.printJSON(indexed{IndexReport: report, Engine: engines.next, EngineReason: engines.nextReason}); err != nil {
 			return err
 		}
 	} else {
 		a.printReport(report)
+		a.sayEngineChosen(engines, report)
 	}
 	if report.Unreadable > 0 {
 		return &partlyError{files: report.Unreadable}
@@ -95,8 +131,43 @@ func (a *app) index(ctx context.Context, m *core.Manager, rebuild bool) error {
 	return nil
 }
 
+// indexed is what index prints as JSON.
+type indexed struct {
+	core.IndexReport
+	Engine       string `json:"engine"`       // that keeps the vectors now
+	EngineReason string `json:"engineReason"` // why this one
+}
+
+// sayEngineLost tells, before it happens, that a build without the engine of this memory moves it to
+// another one: the person asked for an index that answers, and may prefer the other build.
+func (a *app) sayEngineLost(engines engineChoice) {
+	if lost := engines.indexed; engines.moves() && !isBuilt(lost) {
+		a.note("the vectors of this memory were made with %s, but %v; now they move to %s, and 'memcore index --engine %s' with such a build moves them back",
+			lost, notBuilt(lost), engines.next, lost)
+	}
+}
+
+// sayEngineChosen tells what a choice of engine has done, and what will undo it.
+func (a *app) sayEngineChosen(engines engineChoice, report core.IndexReport) {
+	if engines.moves() && report.Rebuilt == askedFor {
+		a.note("the vectors moved from %s to %s (%s)", engines.indexed, engines.next, engines.nextReason)
+	}
+	if a.flags.engine == "" {
+		return
+	}
+	if hidden := a.config.hidden["engine"]; hidden != "" && !strings.HasSuffix(hidden, " is "+engines.next) && !strings.HasSuffix(hidden, " is "+engineAuto) {
+		a.note("%s: without --engine, the next 'memcore index' follows that", hidden)
+	}
+	if a.settings.Embedder == "none" {
+		a.note("there are no vectors (memory.embedder is none), so --engine decides nothing")
+	}
+}
+
+// askedFor is IndexReport.Rebuilt after --rebuild.
+const askedFor = "asked for"
+
 func (a *app) printReport(r core.IndexReport) {
-	if r.Rebuilt != "" && r.Rebuilt != "asked for" {
+	if r.Rebuilt != "" && r.Rebuilt != askedFor {
 		a.note("the index was made anew: %s", r.Rebuilt)
 	}
 	fmt.Fprintf(a.stdout, "%s, %s: %d added, %d changed, %d removed, %d unchanged; %d embedded (%v)\n",
@@ -118,19 +189,32 @@ func (a *app) printReport(r core.IndexReport) {
 	}
 }
 
-// waitBefore is how long indexing may not begin until a person is told why.
+// waitBefore is how long indexing may show no progress until a person is told why.
 const waitBefore = time.Second
 
-// sayWaiting tells that another process is indexing if work does not begin soon. The caller calls
-// stop when it is done.
+// sayWaiting tells that another process is indexing if work does not begin soon, and why it does not
+// end if compaction takes long. The caller calls stop when it is done.
 func (a *app) sayWaiting(show func(core.Progress)) (_ func(core.Progress), stop func()) {
-	timer := time.AfterFunc(waitBefore, func() { a.note("waiting for another process that is indexing this memory") })
+	waiting := a.noteIfSlow("waiting for another process that is indexing this memory")
+	compacting := func() bool { return false }
 	return func(p core.Progress) {
-		timer.Stop()
-		if show != nil {
-			show(p)
+			waiting()
+			if show != nil {
+				show(p)
+			}
+			if p.Stage == "compact" {
+				compacting()
+				compacting = a.noteIfSlow("making the index fast again after many changes")
+			}
+		}, func() {
+			waiting()
+			compacting()
 		}
-	}, func() { timer.Stop() }
+}
+
+// noteIfSlow tells what takes time unless stop is called soon.
+func (a *app) noteIfSlow(text string) (stop func() bool) {
+	return time.AfterFunc(waitBefore, func() { a.note("%s", text) }).Stop
 }
 
 // progress shows a bar on a terminal, a line a stage otherwise.
@@ -147,9 +231,13 @@ func (a *app) progress() (show func(core.Progress), done func()) {
 		if bar != nil {
 			bar.Finish()
 			fmt.Fprintln(a.stderr)
+			bar = nil
 		}
 	}
 	return func(p core.Progress) {
+		if p.Stage == "compact" {
+			finish() // a note may follow
+		}
 		if p.Total == 0 {
 			return
 		}

@@ -19,15 +19,17 @@ type app struct {
 	stdout, stderr io.Writer
 
 	flags    globalFlags
-	settings settings
-	home     string // "" if there is none
-	project  string // folder of the workspace
+	settings settings      // those of config
+	config   configuration // where they come from
+	home     string        // "" if there is none
+	project  string        // folder of the workspace
 	log      *slog.Logger
 }
 
-// globalFlags are those every command has.
+// globalFlags are those every command has, and engine, which has to be read with the settings.
 type globalFlags struct {
 	workspace, config, indexDir string
+	engine                      string
 	json, verbose, quiet        bool
 }
 
@@ -61,7 +63,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
 	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), injectCommand(a), contextCommand(a),
-		statusCommand(a), evalCommand(a), versionCommand(a))
+		statusCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	return root
 }
 
@@ -90,6 +92,18 @@ func arguments(check cobra.PositionalArgs, wanted string) cobra.PositionalArgs {
 
 // prepare finds the workspace and reads the configuration.
 func (a *app) prepare() error {
+	if err := a.locate(); err != nil {
+		return err
+	}
+	err := a.configure()
+	for _, text := range a.config.ignored {
+		a.note("%s", text)
+	}
+	return err
+}
+
+// locate finds the workspace.
+func (a *app) locate() error {
 	// What a person should know is said by notes and errors; the log is for who wants more.
 	a.logFrom(slog.LevelError)
 	a.home, _ = os.UserHomeDir()
@@ -98,7 +112,13 @@ func (a *app) prepare() error {
 		return usagef("--workspace: %w", err)
 	}
 	a.project = project
-	a.settings, err = loadSettings(a)
+	return nil
+}
+
+// configure reads the configuration. After an error the settings are not usable.
+func (a *app) configure() (err error) {
+	a.config, err = loadSettings(a)
+	a.settings = a.config.settings
 	return err
 }
 

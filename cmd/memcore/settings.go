@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,15 @@ type settings struct {
 	} `mapstructure:"openai"`
 }
 
+// A configuration is the settings and how they came about.
+type configuration struct {
+	settings settings
+	files    []string          // that were read, in the order they count
+	origin   map[string]string // where a setting stands, by key, such as "MEMCORE_ENGINE"; not for defaults
+	hidden   map[string]string // what a flag took the place of, by key, such as "MEMCORE_ENGINE is flat"
+	ignored  []string          // what stands in a file and does not count, and why
+}
+
 // A setting is one key of the configuration, below "memory:" in a file.
 type setting struct {
 	key      string
@@ -49,7 +59,8 @@ type setting struct {
 var knownSettings = []setting{
 	{"embedder", "minilm", false, oneOf("minilm", "ollama", "openai", "none"),
 		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`"},
-	{"engine", "flat", false, oneOf("flat"), "what keeps vectors: `flat`"},
+	{"engine", engineAuto, false, oneOf(engineAuto, engineFlat, engineLanceDB),
+		"what keeps vectors: `flat`, `lancedb` (in builds that have it), or `auto`: that of the index there is, for a new one the build's default"},
 	{"indexDir", "", false, text(), "folder for indexes and cached vectors; empty is `memcore` in the user's cache folder"},
 	{"fileNames", "[BEANS.md]", true, markdownNames(), "names of curated memory files, all ending in `.md`; the first is the one written to"},
 	{"exclude", "[]", true, list(), "patterns as in `.gitignore` of files that are not indexed"},
@@ -70,44 +81,86 @@ func (s setting) environment() string {
 	return "MEMCORE_" + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 
-func loadSettings(a *app) (settings, error) {
-	merged := viper.New()
-	for _, s := range knownSettings {
-		if err := take(merged, s, "default", s.fallback); err != nil {
-			return settings{}, err
+// loadSettings reads the configuration. An error comes with what was read before it.
+func loadSettings(a *app) (configuration, error) {
+	l := loader{merged: viper.New(), app: a}
+	l.origin, l.hidden = map[string]string{}, map[string]string{}
+	err := l.load()
+	return l.configuration, err
+}
+
+// A loader puts a configuration together.
+type loader struct {
+	configuration
+	app    *app
+	merged *viper.Viper
+}
+
+func (l *loader) load() error {
+	for _, read := range []func() error{l.defaults, l.mergeFiles, l.environment, l.flags} {
+		if err := read(); err != nil {
+			return err
 		}
 	}
-	if err := a.mergeFiles(merged); err != nil {
-		return settings{}, err
+	if err := l.merged.UnmarshalExact(&l.settings); err != nil {
+		return usagef("configuration: %w", err)
 	}
+	if s := l.settings; s.Embedder == "openai" && (s.OpenAI.BaseURL == "" || s.OpenAI.Model == "") {
+		return usagef("memory.embedder is openai, which needs memory.openai.baseURL and memory.openai.model")
+	}
+	return nil
+}
+
+func (l *loader) defaults() error {
+	for _, s := range knownSettings {
+		if err := l.take(s, "default", s.fallback); err != nil {
+			return err
+		}
+	}
+	clear(l.origin)
+	return nil
+}
+
+func (l *loader) environment() error {
 	for _, s := range knownSettings {
 		if value := os.Getenv(s.environment()); value != "" {
-			if err := take(merged, s, s.environment(), value); err != nil {
-				return settings{}, err
+			if err := l.take(s, s.environment(), value); err != nil {
+				return err
 			}
 		}
 	}
-	if a.flags.indexDir != "" {
-		merged.Set("indexDir", a.flags.indexDir)
+	return nil
+}
+
+// flags takes over the settings that have a flag of their own.
+func (l *loader) flags() error {
+	for _, f := range []struct{ key, flag, value string }{
+		{"indexDir", "--index-dir", l.app.flags.indexDir},
+		{"engine", "--engine", l.app.flags.engine},
+	} {
+		if f.value == "" {
+			continue
+		}
+		if origin := l.origin[f.key]; origin != "" {
+			l.hidden[f.key] = fmt.Sprintf("%s is %v", origin, l.merged.Get(f.key))
+		}
+		s := knownSettings[slices.IndexFunc(knownSettings, func(s setting) bool { return s.key == f.key })]
+		if err := l.take(s, f.flag, f.value); err != nil {
+			return err
+		}
 	}
-	var s settings
-	if err := merged.UnmarshalExact(&s); err != nil {
-		return settings{}, usagef("configuration: %w", err)
-	}
-	if s.Embedder == "openai" && (s.OpenAI.BaseURL == "" || s.OpenAI.Model == "") {
-		return settings{}, usagef("memory.embedder is openai, which needs memory.openai.baseURL and memory.openai.model")
-	}
-	return s, nil
+	return nil
 }
 
 // take puts a value into the merged settings. An error names where it stands, the value and what is
 // wanted.
-func take(merged *viper.Viper, s setting, where string, value any) error {
+func (l *loader) take(s setting, where string, value any) error {
 	parsed, err := s.kind(value)
 	if err != nil {
 		return usagef("%s is %v, want %w", where, shown(value), err)
 	}
-	merged.Set(s.key, parsed)
+	l.merged.Set(s.key, parsed)
+	l.origin[s.key] = where
 	return nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,19 +16,20 @@ import (
 const maxConfig = 1 << 20
 
 // mergeFiles takes over the user's configuration, then the workspace's.
-func (a *app) mergeFiles(merged *viper.Viper) error {
+func (l *loader) mergeFiles() error {
+	a := l.app
 	user := a.flags.config
 	if user == "" && a.home != "" {
 		user = filepath.Join(a.home, ".beans", "config.yaml")
 	}
-	if err := a.mergeFile(merged, user, true); err != nil {
+	if err := l.mergeFile(user, true); err != nil {
 		return err
 	}
 	own := filepath.Join(a.project, ".beans", "config.yaml")
 	if sameFile(own, user) {
 		return nil
 	}
-	return a.mergeFile(merged, own, false)
+	return l.mergeFile(own, false)
 }
 
 func sameFile(a, b string) bool {
@@ -38,19 +40,20 @@ func sameFile(a, b string) bool {
 
 // mergeFile takes over the settings of a file. Those that it may not set, or that do not exist, are
 // named and left out. Only a file that was named with --config has to exist.
-func (a *app) mergeFile(merged *viper.Viper, file string, trusted bool) error {
+func (l *loader) mergeFile(file string, trusted bool) error {
 	if file == "" {
 		return nil
 	}
 	info, err := os.Stat(file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && a.flags.config != file:
+	case errors.Is(err, fs.ErrNotExist) && l.app.flags.config != file:
 		return nil
 	case err != nil:
 		return usagef("configuration: %w", err)
 	case !info.Mode().IsRegular() || info.Size() > maxConfig:
 		return usagef("configuration %s is no file, or larger than %d KiB", file, maxConfig>>10)
 	}
+	l.files = append(l.files, file)
 	read := viper.New()
 	read.SetConfigFile(file)
 	read.SetConfigType("yaml")
@@ -66,7 +69,7 @@ func (a *app) mergeFile(merged *viper.Viper, file string, trusted bool) error {
 	}
 	for _, key := range slices.Sorted(slices.Values(read.AllKeys())) {
 		if name, ours := strings.CutPrefix(key, "memory."); ours { // other programs share the file
-			if err := a.mergeKey(merged, file, name, read.Get(key), trusted); err != nil {
+			if err := l.mergeKey(file, name, read.Get(key), trusted); err != nil {
 				return err
 			}
 		}
@@ -74,16 +77,24 @@ func (a *app) mergeFile(merged *viper.Viper, file string, trusted bool) error {
 	return nil
 }
 
-func (a *app) mergeKey(merged *viper.Viper, file, name string, value any, trusted bool) error {
+func (l *loader) mergeKey(file, name string, value any, trusted bool) error {
 	i := slices.IndexFunc(knownSettings, func(s setting) bool { return strings.EqualFold(s.key, name) })
 	if i < 0 {
-		a.note("%s: unknown setting memory.%s is ignored", file, name)
+		l.ignore("%s: unknown setting memory.%s is ignored", file, name)
 		return nil
 	}
 	s := knownSettings[i]
 	if !trusted && !s.shared {
-		a.note("%s: memory.%s is ignored: the file comes with the project, and this may only be set in your own configuration", file, s.key)
+		l.ignore("%s: memory.%s is ignored: the file comes with the project, and this may only be set in your own configuration", file, s.key)
 		return nil
 	}
-	return take(merged, s, file+": memory."+s.key, value)
+	if err := l.take(s, file+": memory."+s.key, value); err != nil {
+		return err
+	}
+	l.origin[s.key] = "memory." + s.key + " in " + file
+	return nil
+}
+
+func (l *loader) ignore(format string, args ...any) {
+	l.ignored = append(l.ignored, fmt.Sprintf(format, args...))
 }

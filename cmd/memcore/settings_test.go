@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// configured loads the settings of a person and a project whose configuration files are given.
+// configured loads the settings of a person and a project whose configuration files are given, and
+// what in them is ignored.
 func configured(t *testing.T, user, project string) (settings, string, error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -22,16 +22,15 @@ func configured(t *testing.T, user, project string) (settings, string, error) {
 			require.NoError(t, os.WriteFile(filepath.Join(beans, "config.yaml"), []byte(text), 0o600))
 		}
 	}
-	var stderr bytes.Buffer
-	s, err := loadSettings(&app{stderr: &stderr, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")})
-	return s, stderr.String(), err
+	c, err := loadSettings(&app{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")})
+	return c.settings, strings.Join(c.ignored, "\n"), err
 }
 
 func TestSettingsDefaults(t *testing.T) {
 	s, notes, err := configured(t, "", "")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	want := settings{Embedder: "minilm", Engine: "flat", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+	want := settings{Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		TopK: 50, Limit: 8, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	require.Equal(t, want, s)
@@ -76,7 +75,7 @@ func TestSettingsOfAProjectCannotRedirect(t *testing.T) {
 func TestSettingsNameWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ user, project, want string }{
 		{user: "memory: {embedder: magic}", want: `memory.embedder is "magic", want minilm or ollama or openai or none`},
-		{user: "memory: {engine: 5}", want: "memory.engine is 5, want flat"},
+		{user: "memory: {engine: 5}", want: "memory.engine is 5, want auto or flat or lancedb"},
 		{user: "memory: {topK: many}", want: `memory.topK is "many", want a whole number, 1 to 10000`},
 		{user: "memory: {topK: 1.5}", want: "memory.topK is 1.5, want a whole number"},
 		{user: "memory: {limit: 0}", want: "memory.limit is 0, want a whole number, 1 to 1000"},
@@ -104,4 +103,37 @@ func TestSettingsUnknownKeyIsNamed(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, notes, "unknown setting memory.colour")
 	require.Contains(t, notes, "unknown setting memory.ollama.size")
+}
+
+// What decides is said: a person who asks why must not have to look for it.
+func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".beans", "config.yaml")
+	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, limit: 2, topK: 9}"), 0o600))
+	t.Setenv("MEMCORE_TOPK", "30")
+	a := &app{home: dir, project: t.TempDir()}
+	for _, tt := range []struct {
+		environment, flag string
+		origin, hidden    string
+	}{
+		{"", "", "memory.engine in " + file, ""},
+		{"lancedb", "", "MEMCORE_ENGINE", ""},
+		{"lancedb", "auto", "--engine", "MEMCORE_ENGINE is lancedb"},
+		{"", "lancedb", "--engine", "memory.engine in " + file + " is flat"},
+	} {
+		t.Setenv("MEMCORE_ENGINE", tt.environment)
+		a.flags.engine = tt.flag
+		c, err := loadSettings(a)
+		require.NoError(t, err)
+		if c.origin["engine"] != tt.origin || c.hidden["engine"] != tt.hidden {
+			t.Errorf("MEMCORE_ENGINE=%s --engine %s: origin %q, hidden %q, want %q and %q",
+				tt.environment, tt.flag, c.origin["engine"], c.hidden["engine"], tt.origin, tt.hidden)
+		}
+		require.Equal(t, []string{file}, c.files)
+		require.Equal(t, []string{"memory.limit in " + file, "MEMCORE_TOPK", ""}, []string{c.origin["limit"], c.origin["topK"], c.origin["freshness"]})
+	}
+	a.flags.engine = "magic"
+	_, err := loadSettings(a)
+	require.ErrorContains(t, err, `--engine is "magic", want auto or flat or lancedb`)
 }

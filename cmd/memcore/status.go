@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,11 +19,17 @@ func statusCommand(a *app) *cobra.Command {
 		Short: "Say what is indexed and whether it is well",
 		Args:  arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
-				status, err := m.Status(cmd.Context())
+			at, err := a.place()
+			if err != nil {
+				return err
+			}
+			engines := a.engineOf(at)
+			return a.withEngine(cmd.Context(), at, engineNamed(engines.inUse), func(m *core.Manager) error {
+				known, err := m.Status(cmd.Context())
 				if err != nil {
 					return err
 				}
+				status := statusOf(known, engines)
 				if a.flags.json {
 					return a.printJSON(status)
 				}
@@ -32,7 +39,27 @@ func statusCommand(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) printStatus(s core.Status) error {
+// A status is what status prints as JSON.
+type status struct {
+	core.Status
+	EngineReason string   `json:"engineReason"`         // why this one
+	EngineNext   string   `json:"engineNext,omitempty"` // the one that indexing moves to, and why; "" if it is the same
+	Engines      []string `json:"engines"`              // of this build, the default first
+}
+
+func statusOf(known core.Status, engines engineChoice) status {
+	s := status{Status: known, EngineReason: engines.reason, Engines: engineNames()}
+	if engines.inUse != engines.next && isBuilt(engines.next) {
+		s.EngineNext = fmt.Sprintf("%s (%s)", engines.next, engines.nextReason)
+	}
+	told := slices.ContainsFunc(s.Problems, func(text string) bool { return strings.Contains(text, notBuilt(engines.inUse).Error()) })
+	if problem := engines.problem(); problem != "" && !told {
+		s.Problems = append(s.Problems, problem)
+	}
+	return s
+}
+
+func (a *app) printStatus(s status) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
 	row("state", "%s", s.State)
@@ -41,11 +68,14 @@ func (a *app) printStatus(s core.Status) error {
 	for _, from := range s.Sources {
 		row("source", "%s", from)
 	}
+	row("engine", "%s (%s)", s.Engine, s.EngineReason)
+	if s.EngineNext != "" {
+		row("next engine", "%s, when 'memcore index' runs", s.EngineNext)
+	}
 	if s.State == core.StateReady || s.State == core.StateBuilding {
 		row("documents", "%s, %s", count(s.Documents["markdown"], "Markdown file"), count(s.Documents["conversation"], "conversation"))
 		row("chunks", "%d, of which %d have a vector", s.Chunks, s.Embedded)
 		row("embedder", "%s", or(s.Embedder, "none"))
-		row("engine", "%s", s.Engine)
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))
 		row("updated", "%s", s.Updated.Local().Format(time.DateTime))
@@ -67,5 +97,15 @@ func or(text, otherwise string) string {
 }
 
 func statsText(s store.Stats) string {
-	return fmt.Sprintf("%s, %.1f MB, %s, %s", count(s.Records, "record"), float64(s.Bytes)/1e6, count(s.Fragments, "fragment"), count(s.Deleted, "deleted row"))
+	parts := []string{count(s.Records, "record"), fmt.Sprintf("%.1f MB", float64(s.Bytes)/1e6), count(s.Fragments, "fragment"), count(s.Deleted, "deleted row")}
+	if s.Versions > 0 {
+		parts = append(parts, count(s.Versions, "version"))
+	}
+	if s.Index != "" {
+		parts = append(parts, s.Index)
+	}
+	if !s.Compacted.IsZero() {
+		parts = append(parts, "compacted "+s.Compacted.Local().Format(time.DateTime))
+	}
+	return strings.Join(parts, ", ")
 }
