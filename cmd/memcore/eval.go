@@ -55,6 +55,10 @@ Vectors come from the cache where it has them.`,
 }
 
 func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, error) {
+	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
+	if err != nil {
+		return eval.Report{}, err
+	}
 	collections, err := eval.Collections(data)
 	if err != nil {
 		return eval.Report{}, err
@@ -64,10 +68,6 @@ func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, er
 		return eval.Report{}, err
 	}
 	embedder, err := a.embedder(at)
-	if err != nil {
-		return eval.Report{}, err
-	}
-	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
 	if err != nil {
 		return eval.Report{}, err
 	}

@@ -142,7 +142,7 @@ type indexed struct {
 // another one: the person asked for an index that answers, and may prefer the other build.
 func (a *app) sayEngineLost(engines engineChoice) {
 	if lost := engines.indexed; engines.moves() && !isBuilt(lost) {
-		a.note("the vectors of this memory were made with %s, but %v; now they move to %s, and 'memcore index --engine %s' with such a build moves them back",
+		a.note("the vectors of this memory were made with %s, and %v; they move to %s now ('memcore index --engine %s' with a build that has it moves them back)",
 			lost, notBuilt(lost), engines.next, lost)
 	}
 }

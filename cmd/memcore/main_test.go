@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,12 +14,18 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the command as its users do, each script in an empty home.
+// TestScripts runs the command as its users do, each script in an empty home. Under the build tag
+// lancedb the condition of that name holds, and the default engine is LanceDB.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
+		Condition: func(name string) (bool, error) {
+			return isBuilt(name), nil
+		},
+		Cmds: scriptCommands,
 		Setup: func(env *testscript.Env) error {
+			env.Values[textsEmbedded{}] = &atomic.Int64{}
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")

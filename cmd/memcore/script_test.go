@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"hash/fnv"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptCommands are what scripts do beside running memcore.
+var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"engine-of-index": setEngineOfIndex,
+	"damage":          damage,
+	"lock":            lock,
+	"age":             age,
+	"embedder":        startEmbedder,
+	"embedded":        wantEmbedded,
+}
+
+// ofIndex are the files in the current generation of every index of a script that match a pattern.
+func ofIndex(ts *testscript.TestScript, pattern string) []string {
+	folders, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_CACHE_HOME"), "memcore", "index", "*", "data"))
+	ts.Check(err)
+	var files []string
+	for _, folder := range folders {
+		current, err := os.ReadFile(filepath.Join(folder, "CURRENT"))
+		ts.Check(err)
+		found, err := filepath.Glob(filepath.Join(folder, strings.TrimSpace(string(current)), pattern))
+		ts.Check(err)
+		files = append(files, found...)
+	}
+	if len(files) == 0 {
+		ts.Fatalf("no index has a file %s", pattern)
+	}
+	return files
+}
+
+var engineInManifest = regexp.MustCompile(`"engine":"[a-z]*"`)
+
+// setEngineOfIndex makes an index look as if another engine had made it: engine-of-index NAME.
+func setEngineOfIndex(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: engine-of-index NAME")
+	}
+	for _, file := range ofIndex(ts, "manifest.json") {
+		data, err := os.ReadFile(file)
+		ts.Check(err)
+		changed := engineInManifest.ReplaceAll(data, []byte(`"engine":"`+args[0]+`"`))
+		if bytes.Equal(data, changed) {
+			ts.Fatalf("%s has that engine already, or none", file)
+		}
+		ts.Check(os.WriteFile(file, changed, 0o600))
+	}
+}
+
+// damage overwrites files of the index: damage FILE, damage FOLDER. Those that name the current
+// generation of an index stay, as they would if a disk failed.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage NAME")
+	}
+	for _, root := range ofIndex(ts, args[0]) {
+		ts.Check(filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || entry.Name() == "CURRENT" {
+				return err
+			}
+			return os.WriteFile(path, []byte("this is not an index"), 0o600)
+		}))
+	}
+}
+
+// lock does what a process that is indexing does to others, until the script ends.
+func lock(ts *testscript.TestScript, neg bool, _ []string) {
+	if neg {
+		ts.Fatalf("usage: lock")
+	}
+	for _, file := range ofIndex(ts, "../LOCK") {
+		held := flock.New(file)
+		if ok, err := held.TryLock(); err != nil || !ok {
+			ts.Fatalf("lock %s: %v, %v", file, ok, err)
+		}
+		ts.Defer(func() { held.Close() })
+	}
+}
+
+// age makes files look as if they had been saved an hour ago: what has just been saved is read twice,
+// since it may change again within the resolution of its time. age FOLDER
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age FOLDER")
+	}
+	past := time.Now().Add(-time.Hour)
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, past, past)
+	}))
+}
+
+// textsEmbedded is the key of a script's counter of texts that its embedder was asked for.
+type textsEmbedded struct{}
+
+// startEmbedder starts a server of embeddings and makes memcore use it.
+func startEmbedder(ts *testscript.TestScript, neg bool, _ []string) {
+	if neg {
+		ts.Fatalf("usage: embedder")
+	}
+	texts := ts.Value(textsEmbedded{}).(*atomic.Int64)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		texts.Add(int64(len(asked.Input)))
+		json.NewEncoder(w).Encode(map[string]any{"data": wordVectors(asked.Input)})
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("MEMCORE_EMBEDDER", "openai")
+	ts.Setenv("MEMCORE_OPENAI_BASEURL", server.URL+"/v1")
+	ts.Setenv("MEMCORE_OPENAI_MODEL", "words")
+}
+
+// wantEmbedded checks how many texts the embedder was asked for since the last time: embedded N.
+func wantEmbedded(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: embedded N")
+	}
+	want, err := strconv.ParseInt(args[0], 10, 64)
+	ts.Check(err)
+	if got := ts.Value(textsEmbedded{}).(*atomic.Int64).Swap(0); got != want {
+		ts.Fatalf("the embedder was asked for %d texts, want %d", got, want)
+	}
+}
+
+// wordVectors are similar for texts that share words.
+func wordVectors(texts []string) []map[string]any {
+	var data []map[string]any
+	for i, text := range texts {
+		vector := make([]float32, 64)
+		vector[0] = 0.1
+		for _, word := range strings.Fields(strings.ToLower(text)) {
+			sum := fnv.New32a()
+			sum.Write([]byte(word))
+			vector[sum.Sum32()%64]++
+		}
+		data = append(data, map[string]any{"index": i, "embedding": vector})
+	}
+	return data
+}
