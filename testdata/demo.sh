@@ -3,8 +3,12 @@
 # Touches nothing of the user's: settings, caches and indexes live in a temporary folder.
 #
 #   testdata/demo.sh [BINARY]     default: bin/memcore, which it builds
+#
+# MEMCORE_DEMO_ENGINE=lancedb runs it on that engine, for which BINARY has to be built with it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+engine=${MEMCORE_DEMO_ENGINE:-}
 
 binary=${1:-}
 if [ -z "$binary" ]; then
@@ -33,8 +37,14 @@ ask() {
 }
 want() { case $answer in *"$1"*) ;; *) fail "the answer lacks \"$1\"" ;; esac; }
 
-echo '$ memcore index testdata/workspace'
-memcore index testdata/workspace
+choice=${engine:+--engine=$engine}
+echo "$ memcore index ${choice:+$choice }testdata/workspace"
+memcore index ${choice:+"$choice"} testdata/workspace || fail "index exited with $?"
+
+printf '\n$ memcore status\n'
+status=$(memcore status) || fail "status exited with $?"
+grep -E '^(state|documents|chunks|engine|vectors|keywords) ' <<<"$status"
+[ -z "$engine" ] || grep -q "^engine  *$engine " <<<"$status" || fail "status does not say engine $engine"
 
 ask "which port does staging postgres use"
 want 5433
