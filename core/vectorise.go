@@ -64,7 +64,7 @@ func (w *writer) vectoriseDocument(ctx context.Context, path string, batch *vect
 		return err
 	}
 	var have []store.Record
-	if w.vectors != nil {
+	if w.vectors != nil && !w.begun {
 		if have, err = w.vectors.Document(ctx, path); err != nil {
 			return err
 		}

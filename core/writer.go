@@ -23,6 +23,7 @@ type writer struct {
 	manifest *manifest
 	keywords store.KeywordIndex
 	vectors  store.VectorIndex // nil until the first vector
+	begun    bool              // vectors was empty: it holds what this run has put there, each document once
 	opened   []store.Index     // by this writer, for itself
 	report   *IndexReport
 	progress func(Progress)
@@ -312,5 +313,10 @@ func (w *writer) ensureVectors(ctx context.Context, dimension int) error {
 	}
 	w.vectors = vectors
 	w.opened = append(w.opened, vectors)
+	records, err := vectors.Count(ctx)
+	if err != nil {
+		return err
+	}
+	w.begun = records == 0
 	return w.manifest.save(w.folder)
 }
