@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -26,6 +27,7 @@ func TestScripts(t *testing.T) {
 		Cmds: scriptCommands,
 		Setup: func(env *testscript.Env) error {
 			env.Values[textsEmbedded{}] = &atomic.Int64{}
+			env.Values[heldLocks{}] = new([]*flock.Flock)
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")

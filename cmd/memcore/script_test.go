@@ -23,6 +23,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"engine-of-index": setEngineOfIndex,
 	"damage":          damage,
 	"lock":            lock,
+	"pause":           pause,
 	"age":             age,
 	"embedder":        startEmbedder,
 	"embedded":        wantEmbedded,
@@ -80,18 +81,37 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lock does what a process that is indexing does to others, until the script ends.
+// heldLocks is the key of the locks that a script holds.
+type heldLocks struct{}
+
+// lock does what a process that is indexing does to others, until "! lock" or the end of the script.
 func lock(ts *testscript.TestScript, neg bool, _ []string) {
+	held := ts.Value(heldLocks{}).(*[]*flock.Flock)
 	if neg {
-		ts.Fatalf("usage: lock")
-	}
-	for _, file := range ofIndex(ts, "../LOCK") {
-		held := flock.New(file)
-		if ok, err := held.TryLock(); err != nil || !ok {
-			ts.Fatalf("lock %s: %v, %v", file, ok, err)
+		for _, file := range *held {
+			ts.Check(file.Close())
 		}
-		ts.Defer(func() { held.Close() })
+		*held = nil
+		return
 	}
+	for _, name := range ofIndex(ts, "../LOCK") {
+		file := flock.New(name)
+		if ok, err := file.TryLock(); err != nil || !ok {
+			ts.Fatalf("lock %s: %v, %v", name, ok, err)
+		}
+		*held = append(*held, file)
+		ts.Defer(func() { file.Close() })
+	}
+}
+
+// pause waits: pause DURATION. What a script expects after it must hold, too, if it was too short.
+func pause(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: pause DURATION")
+	}
+	duration, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	time.Sleep(duration)
 }
 
 // age makes files look as if they had been saved an hour ago: what has just been saved is read twice,
