@@ -21,6 +21,7 @@ import (
 // scriptCommands are what scripts do beside running memcore.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"engine-of-index": setEngineOfIndex,
+	"edit-manifest":   editManifest,
 	"damage":          damage,
 	"lock":            lock,
 	"pause":           pause,
@@ -47,19 +48,25 @@ func ofIndex(ts *testscript.TestScript, pattern string) []string {
 	return files
 }
 
-var engineInManifest = regexp.MustCompile(`"engine":"[a-z]*"`)
-
 // setEngineOfIndex makes an index look as if another engine had made it: engine-of-index NAME.
 func setEngineOfIndex(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: engine-of-index NAME")
 	}
+	editManifest(ts, neg, []string{`"engine":"[a-z]*"`, `"engine":"` + args[0] + `"`})
+}
+
+// editManifest changes the manifest of the index: edit-manifest REGEXP REPLACEMENT.
+func editManifest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: edit-manifest REGEXP REPLACEMENT")
+	}
 	for _, file := range ofIndex(ts, "manifest.json") {
 		data, err := os.ReadFile(file)
 		ts.Check(err)
-		changed := engineInManifest.ReplaceAll(data, []byte(`"engine":"`+args[0]+`"`))
+		changed := regexp.MustCompile(args[0]).ReplaceAll(data, []byte(args[1]))
 		if bytes.Equal(data, changed) {
-			ts.Fatalf("%s has that engine already, or none", file)
+			ts.Fatalf("%s has nothing to change: %s", file, data)
 		}
 		ts.Check(os.WriteFile(file, changed, 0o600))
 	}
