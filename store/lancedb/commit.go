@@ -49,33 +49,32 @@ func (ix *Index) rewrite(ctx context.Context, op string, do func(*commit) error)
 	case <-ctx.Done():
 		return ix.fail(op, ctx.Err())
 	}
-	return ix.read(ctx, op, func(s *snapshot) error {
+	ended := func() { <-ix.committing }
+	err := ix.read(ctx, op, func(s *snapshot) error {
 		c, err := ix.begin(ctx, s)
 		if err != nil {
-			<-ix.committing
 			return err
 		}
 		if err = do(c); err == nil {
 			err = c.finish(ctx)
 		}
-		if err != nil {
-			ix.abandon(c)
-			return err
+		if err == nil {
+			return c.next.Publish()
 		}
-		defer func() { <-ix.committing }()
-		return c.next.Publish()
+		c.next.Abandon()
+		ended = func() { ix.behind.Go(func() { ix.clear(c) }) }
+		return err
 	})
+	ended()
+	return err
 }
 
-// abandon removes what a commit has made. The native call that was cancelled may still be writing, into
-// a folder whose name no other commit has.
-func (ix *Index) abandon(c *commit) {
-	c.next.Abandon()
-	ix.behind.Go(func() {
-		_ = c.table.Close() // nobody needs what it has done
-		_ = os.RemoveAll(c.database())
-		<-ix.committing
-	})
+// clear removes what an abandoned commit has made, when the native call that was cancelled has ended:
+// it may still be writing, into a folder whose name no other commit has.
+func (ix *Index) clear(c *commit) {
+	_ = c.table.Close() // nobody needs what it has done
+	_ = os.RemoveAll(c.database())
+	<-ix.committing
 }
 
 // A commit is the next generation at work.
@@ -201,8 +200,8 @@ func (c *commit) finish(ctx context.Context) error {
 	if err := c.prune(); err != nil {
 		return err
 	}
-	if len(c.data.Indexes) > 0 {
-		if err := c.data.WriteWithoutIndexes(filepath.Join(c.database(), exactFolder, tableFolder)); err != nil {
+	if _, approximate := c.data.Index(vectorIndex); approximate {
+		if err := c.data.WriteWithout(vectorIndex, filepath.Join(c.database(), exactFolder, tableFolder)); err != nil {
 			return err
 		}
 	}

@@ -19,15 +19,19 @@ import (
 
 // limits say when a table is tidied. Rows that move cost about 0.1 ms each.
 type limits struct {
-	fragments int     // that a commit leaves at most
-	quick     uint64  // rows that a commit moves at most, as long as there is no need
-	dead      float64 // share of dead rows that Compact leaves in a fragment at most
-	part      float64 // share of all rows below which Compact merges fragments
-	indexFrom int     // rows from which on there is an approximate index
-	stale     float64 // share of all rows that the approximate index lacks at most
+	fragments  int     // that a commit leaves at most
+	quick      uint64  // rows that a commit moves at most, as long as there is no need
+	dead       float64 // share of dead rows that Compact leaves in a fragment at most
+	part       float64 // share of all rows below which Compact merges fragments
+	indexFrom  int     // rows from which on there is an approximate index on vectors
+	lookupFrom int     // rows from which on there are indexes on ID and path
+	stale      float64 // share of all rows that an index lacks at most after Compact
+	staleRows  uint64  // rows that an index lacks at most after Compact
 }
 
-var defaultLimits = limits{fragments: 12, quick: 1000, dead: 0.2, part: 0.1, indexFrom: 50_000, stale: 0.1}
+var defaultLimits = limits{
+	fragments: 12, quick: 300, dead: 0.2, part: 0.1, indexFrom: 20_000, lookupFrom: 2_000, stale: 0.1, staleRows: 30_000,
+}
 
 // small chooses the fragments that a commit merges: small ones when there are many, and those that are
 // mostly dead.
@@ -138,7 +142,7 @@ func (c *commit) read(ctx context.Context, where string) ([]store.Record, error)
 func (ix *Index) Compact(ctx context.Context) error {
 	var due bool
 	if err := ix.read(ctx, "compact", func(s *snapshot) error {
-		due = len(ix.limits.large(s.data.Fragments)) > 0 || ix.limits.wantsIndex(s.data)
+		due = len(ix.limits.large(s.data.Fragments)) > 0 || len(ix.limits.due(s.data)) > 0
 		return nil
 	}); err != nil || !due {
 		return err
@@ -148,26 +152,44 @@ func (ix *Index) Compact(ctx context.Context) error {
 			return err
 		}
 		c.compacted()
-		if !ix.limits.wantsIndex(c.data) {
-			return nil
-		}
-		return c.index(ctx)
+		return c.index(ctx, ix.limits.due(c.data))
 	})
 }
 
-// wantsIndex tells whether an approximate index is to be made.
-func (l limits) wantsIndex(d *dataset.Dataset) bool {
-	live, _ := d.Rows()
-	if int(live) < l.indexFrom {
-		return false
-	}
-	return len(d.Indexes) == 0 || float64(d.Uncovered(d.Indexes[0])) > l.stale*float64(live)
+// An index on a column, with the name that Lance gives it.
+type index struct {
+	name, column string
+	kind         contracts.IndexType
+	from         func(limits) int // rows from which on there is one
 }
 
-// index makes the approximate index, or replaces it.
-func (c *commit) index(ctx context.Context) error {
-	if err := c.table.CreateIndex(ctx, "vector", contracts.IndexTypeIvfFlat); err != nil {
-		return err
+const vectorIndex = "vector_idx"
+
+var indexes = []index{
+	{vectorIndex, "vector", contracts.IndexTypeIvfFlat, func(l limits) int { return l.indexFrom }},
+	{"id_idx", "id", contracts.IndexTypeBTree, func(l limits) int { return l.lookupFrom }},
+	{"path_idx", "path", contracts.IndexTypeBTree, func(l limits) int { return l.lookupFrom }},
+}
+
+// due returns the indexes that are to be made, or made anew: Lance searches all rows that they lack.
+func (l limits) due(d *dataset.Dataset) []index {
+	live, _ := d.Rows()
+	var due []index
+	for _, x := range indexes {
+		made, ok := d.Index(x.name)
+		if int(live) >= x.from(l) && (!ok || d.Uncovered(made) > min(l.staleRows, uint64(l.stale*float64(live)))) {
+			due = append(due, x)
+		}
+	}
+	return due
+}
+
+// index makes the indexes that are due.
+func (c *commit) index(ctx context.Context, due []index) error {
+	for _, x := range due {
+		if err := c.table.CreateIndex(ctx, x.column, x.kind); err != nil {
+			return fmt.Errorf("index on %s: %w", x.column, err)
+		}
 	}
 	return c.reread()
 }

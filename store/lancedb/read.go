@@ -81,10 +81,10 @@ func (s *snapshot) versions() int {
 }
 
 func (s *snapshot) index() string {
-	if !s.approximate() {
+	index, ok := s.data.Index(vectorIndex)
+	if !ok {
 		return "exact"
 	}
-	index := s.data.Indexes[0]
 	return fmt.Sprintf("IVF_FLAT of %d rows, %d searched exactly", s.rows()-int(s.data.Uncovered(index)), s.data.Uncovered(index))
 }
 
@@ -123,7 +123,7 @@ func (s *snapshot) check(ctx context.Context) error {
 	}
 	ids := map[string]bool{}
 	for {
-		rows, err := t.Select(ctx, table.Query{Columns: table.AllColumns(schemaOf(s.Dimension)), Limit: rowsPerRead, Offset: len(ids)})
+		rows, err := t.Select(ctx, table.Query{Columns: append(table.RecordColumns(), "vector", sumColumn), Limit: rowsPerRead, Offset: len(ids)})
 		if err != nil {
 			return damage(ctx, err)
 		}

@@ -81,8 +81,11 @@ func (s *snapshot) rows() int {
 	return int(live)
 }
 
-// approximate tells whether searches of the table use an index.
-func (s *snapshot) approximate() bool { return len(s.data.Indexes) > 0 }
+// approximate tells whether searches of the table use an index on vectors.
+func (s *snapshot) approximate() bool {
+	_, ok := s.data.Index(vectorIndex)
+	return ok
+}
 
 // all returns the table with its approximate index, if it has one.
 func (s *snapshot) all(ctx context.Context) (*table.Table, error) {

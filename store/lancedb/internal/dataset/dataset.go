@@ -53,6 +53,7 @@ type Index struct {
 	Name    string
 	Covered map[uint64]bool // IDs of the fragments whose rows it holds
 	folder  string
+	message []byte // as it was read
 }
 
 // Read reads the newest manifest of the dataset in folder. Errors: those of the file system, ErrFormat.
@@ -146,6 +147,16 @@ func (d *Dataset) Rows() (live, dead uint64) {
 		dead += f.Deleted
 	}
 	return live, dead
+}
+
+// Index returns the index of this name.
+func (d *Dataset) Index(name string) (Index, bool) {
+	for _, index := range d.Indexes {
+		if index.Name == name {
+			return index, true
+		}
+	}
+	return Index{}, false
 }
 
 // Uncovered is the number of living rows that the index does not hold.

@@ -9,13 +9,13 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// WriteWithoutIndexes makes, at folder, a view of the same version that has no index: a manifest of its
-// own beside links to the data of d. A search in it is exact.
-func (d *Dataset) WriteWithoutIndexes(folder string) error {
+// WriteWithout makes, at folder, a view of the same version that lacks the indexes of this name: a
+// manifest of its own beside links to the data of d. Without an index on vectors, a search is exact.
+func (d *Dataset) WriteWithout(name, folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, versionsFolder), 0o700); err != nil {
 		return err
 	}
-	for _, part := range []string{dataFolder, deletionsFolder} {
+	for _, part := range []string{dataFolder, deletionsFolder, indexFolder} {
 		target, err := filepath.Rel(folder, filepath.Join(d.folder, part))
 		if err != nil {
 			return err
@@ -28,7 +28,14 @@ func (d *Dataset) WriteWithoutIndexes(folder string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.manifest, err)
 	}
-	return os.WriteFile(filepath.Join(folder, versionsFolder, d.manifest), d.envelope(message), 0o600)
+	var indexes []byte
+	for _, index := range d.Indexes {
+		if index.Name != name {
+			indexes = protowire.AppendTag(indexes, sectionIndexes, protowire.BytesType)
+			indexes = protowire.AppendBytes(indexes, index.message)
+		}
+	}
+	return os.WriteFile(filepath.Join(folder, versionsFolder, d.manifest), d.file(message, indexes), 0o600)
 }
 
 // without copies a message, less one field.
@@ -47,12 +54,22 @@ func without(message []byte, field protowire.Number) ([]byte, error) {
 	return rest, nil
 }
 
-// envelope is a manifest file that holds nothing but the manifest, in the format of the file d was read
-// from.
-func (d *Dataset) envelope(message []byte) []byte {
-	file := binary.LittleEndian.AppendUint32(nil, uint32(len(message)))
-	file = append(file, message...)
-	file = binary.LittleEndian.AppendUint64(file, 0) // where the manifest begins
+// file is a manifest file in the format of the one d was read from; message does not yet say where the
+// indexes are.
+func (d *Dataset) file(message, indexes []byte) []byte {
+	var file []byte
+	if len(indexes) > 0 {
+		message = protowire.AppendTag(message, manifestIndexSection, protowire.VarintType)
+		message = protowire.AppendVarint(message, uint64(len(file)))
+		file = appendSection(file, indexes)
+	}
+	position := len(file)
+	file = appendSection(file, message)
+	file = binary.LittleEndian.AppendUint64(file, uint64(position))
 	file = append(file, d.format[:]...)
 	return append(file, magic...)
+}
+
+func appendSection(file, message []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(file, uint32(len(message))), message...)
 }

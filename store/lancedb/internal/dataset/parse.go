@@ -175,7 +175,7 @@ func (d *Dataset) parseIndexes(message []byte) error {
 }
 
 func parseIndex(message []byte) (index Index, err error) {
-	index.Covered = map[uint64]bool{}
+	index.Covered, index.message = map[uint64]bool{}, message
 	err = fields(message, func(number protowire.Number, v value) error {
 		switch number {
 		case indexName:

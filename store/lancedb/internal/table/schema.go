@@ -3,9 +3,8 @@
 package table
 
 import (
-	"encoding/json"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
 	"github.com/apache/arrow/go/v17/arrow/array"
@@ -22,46 +21,38 @@ type Row struct {
 	Extra    map[string]any
 }
 
-// A column of the schema, and how it gets into and out of a record.
-type column struct {
-	arrow.Field
-	get func(*store.Record) any
-	set func(*store.Record, any)
-}
-
 var (
 	text   = arrow.BinaryTypes.String
 	number = arrow.PrimitiveTypes.Int64
 )
 
-// columns are all but the vector.
-var columns = []column{
-	{field("id", text), func(r *store.Record) any { return r.ID }, func(r *store.Record, v any) { r.ID = v.(string) }},
-	{field("scope", text), func(r *store.Record) any { return r.Scope }, func(r *store.Record, v any) { r.Scope = v.(string) }},
-	{field("kind", text), func(r *store.Record) any { return r.Kind }, func(r *store.Record, v any) { r.Kind = v.(string) }},
-	{field("path", text), func(r *store.Record) any { return r.Path }, func(r *store.Record, v any) { r.Path = v.(string) }},
-	{field("start_line", number), func(r *store.Record) any { return int64(r.StartLine) }, func(r *store.Record, v any) { r.StartLine = int(v.(int64)) }},
-	{field("end_line", number), func(r *store.Record) any { return int64(r.EndLine) }, func(r *store.Record, v any) { r.EndLine = int(v.(int64)) }},
-	{field("headings", text), func(r *store.Record) any { return joinHeadings(r.Headings) }, func(r *store.Record, v any) { r.Headings = splitHeadings(v.(string)) }},
-	{field("session", text), func(r *store.Record) any { return r.Session }, func(r *store.Record, v any) { r.Session = v.(string) }},
-	{field("speaker", text), func(r *store.Record) any { return r.Speaker }, func(r *store.Record, v any) { r.Speaker = v.(string) }},
-	{field("time", number), func(r *store.Record) any { return seconds(r.Time) }, func(r *store.Record, v any) { r.Time = fromSeconds(v.(int64)) }},
-	{field("text", text), func(r *store.Record) any { return r.Text }, func(r *store.Record, v any) { r.Text = v.(string) }},
-	{field("before", text), func(r *store.Record) any { return r.Before }, func(r *store.Record, v any) { r.Before = v.(string) }},
-	{field("after", text), func(r *store.Record) any { return r.After }, func(r *store.Record, v any) { r.After = v.(string) }},
-	{field("hash", text), func(r *store.Record) any { return r.Hash }, func(r *store.Record, v any) { r.Hash = v.(string) }},
-	{field("tokens", number), func(r *store.Record) any { return int64(r.Tokens) }, func(r *store.Record, v any) { r.Tokens = int(v.(int64)) }},
+// recordColumn holds all of a record but the vector. Lance reads each column of a hit from a place of
+// its own, so that one of them costs half the time of them all.
+const recordColumn = "record"
+
+// columns are what else is kept of a record, to filter by and for whoever reads the table with other
+// tools. Nothing here reads them back.
+var columns = []struct {
+	arrow.Field
+	of func(*store.Record) any
+}{
+	{field("id", text), func(r *store.Record) any { return r.ID }},
+	{field("text", text), func(r *store.Record) any { return r.Text }},
+	{field("scope", text), func(r *store.Record) any { return r.Scope }},
+	{field("kind", text), func(r *store.Record) any { return r.Kind }},
+	{field("path", text), func(r *store.Record) any { return r.Path }},
+	{field("start_line", number), func(r *store.Record) any { return int64(r.StartLine) }},
+	{field("end_line", number), func(r *store.Record) any { return int64(r.EndLine) }},
+	{field("headings", text), func(r *store.Record) any { return strings.Join(r.Headings, " > ") }},
+	{field("session", text), func(r *store.Record) any { return r.Session }},
+	{field("speaker", text), func(r *store.Record) any { return r.Speaker }},
+	{field("time", number), func(r *store.Record) any { return max(r.Time.Unix(), 0) }}, // seconds since 1970, 0 if unknown
+	{field("hash", text), func(r *store.Record) any { return r.Hash }},
+	{field("tokens", number), func(r *store.Record) any { return int64(r.Tokens) }},
+	{field(recordColumn, text), func(r *store.Record) any { return marshal(r) }},
 }
 
 func field(name string, kind arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: kind} }
-
-var columnNamed = func() map[string]column {
-	named := map[string]column{}
-	for _, c := range columns {
-		named[c.Name] = c
-	}
-	return named
-}()
 
 // Extra columns a table may have.
 func TextColumn(name string) arrow.Field   { return field(name, text) }
@@ -80,23 +71,8 @@ func Schema(dimension int, extra ...arrow.Field) *arrow.Schema {
 	return arrow.NewSchema(append(fields, extra...), nil)
 }
 
-// RecordColumns are the names of all columns of a record but the vector.
-func RecordColumns() []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.Name
-	}
-	return names
-}
-
-// AllColumns are the names of all columns of a schema.
-func AllColumns(schema *arrow.Schema) []string {
-	var names []string
-	for _, f := range schema.Fields() {
-		names = append(names, f.Name)
-	}
-	return names
-}
+// RecordColumns are the columns that a record is read from, but for the vector.
+func RecordColumns() []string { return []string{recordColumn} }
 
 // encode makes one Arrow record of rows; the caller releases it.
 func encode(schema *arrow.Schema, rows []Row) (arrow.Record, error) {
@@ -117,8 +93,8 @@ func appendValue(to array.Builder, f arrow.Field, row *Row) error {
 		return appendVector(to.(*array.FixedSizeListBuilder), f.Type.(*arrow.FixedSizeListType).Len(), row.Record.Vector)
 	}
 	value, extra := row.Extra[f.Name]
-	if c, ok := columnNamed[f.Name]; ok && !extra {
-		value = c.get(&row.Record)
+	if !extra {
+		value = valueOf(&row.Record, f.Name)
 	}
 	switch to := to.(type) {
 	case *array.StringBuilder:
@@ -139,6 +115,15 @@ func appendValue(to array.Builder, f arrow.Field, row *Row) error {
 			return fmt.Errorf("value is %v, want true or false", value)
 		}
 		to.Append(b)
+	}
+	return nil
+}
+
+func valueOf(r *store.Record, name string) any {
+	for _, c := range columns {
+		if c.Name == name {
+			return c.of(r)
+		}
 	}
 	return nil
 }
@@ -172,6 +157,11 @@ func decodeValue(schema *arrow.Schema, row *Row, name string, value any) error {
 	switch name {
 	case "vector":
 		return decodeVector(row, value)
+	case recordColumn:
+		return unmarshal(value, &row.Record)
+	case "id":
+		row.Record.ID, _ = value.(string)
+		return nil
 	case "_distance":
 		distance, ok := value.(float64)
 		if !ok {
@@ -187,10 +177,6 @@ func decodeValue(schema *arrow.Schema, row *Row, name string, value any) error {
 	typed, err := typedValue(fields[0].Type, value)
 	if err != nil {
 		return err
-	}
-	if c, ok := columnNamed[name]; ok {
-		c.set(&row.Record, typed)
-		return nil
 	}
 	if row.Extra == nil {
 		row.Extra = map[string]any{}
@@ -234,45 +220,4 @@ func decodeVector(row *Row, value any) error {
 		row.Record.Vector[i] = float32(x)
 	}
 	return nil
-}
-
-// joinHeadings keeps headings as JSON: any text can be part of one.
-func joinHeadings(headings []string) string {
-	if len(headings) == 0 {
-		return ""
-	}
-	kept := make([]string, len(headings))
-	for i, heading := range headings {
-		kept[i] = characters(heading)
-	}
-	data, _ := json.Marshal(kept) // texts always can be
-	return string(data)
-}
-
-func splitHeadings(joined string) (headings []string) {
-	if joined == "" {
-		return nil
-	}
-	_ = json.Unmarshal([]byte(joined), &headings) // what is not JSON is no headings
-	for i := range headings {
-		headings[i] = bytesOf(headings[i])
-	}
-	return headings
-}
-
-// noTime is the time of records that have none: far outside of what a file or a turn has.
-const noTime = -1 << 52
-
-func seconds(t time.Time) int64 {
-	if t.IsZero() {
-		return noTime
-	}
-	return t.Unix()
-}
-
-func fromSeconds(n int64) time.Time {
-	if n == noTime {
-		return time.Time{}
-	}
-	return time.Unix(n, 0).UTC()
 }
