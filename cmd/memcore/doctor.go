@@ -118,7 +118,7 @@ func (d *doctor) print() error {
 			text += " → " + c.Do
 		}
 		// Colour codes are as long in each line, so that they move no column.
-		fmt.Fprintf(w, "%s\t%s\t%s\n", paint(colourOf[c.State], c.State), c.Name, strings.ReplaceAll(text, "\n", " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", paint(colourOf[c.State], c.State), c.Name, strings.ReplaceAll(text, "\n", "; "))
 	}
 	return w.Flush()
 }

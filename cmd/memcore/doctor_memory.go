@@ -193,7 +193,10 @@ func (d *doctor) cache(at place, embedder embed.Embedder) {
 	}
 	cached, err := d.app.cached(at, embedder)
 	if err == nil {
-		err = errors.Join(tryWriting(at.embeddings()), tryReadingAll(at.embeddings()))
+		err = tryWriting(at.embeddings())
+	}
+	if err == nil {
+		err = tryReadingAll(at.embeddings())
 	}
 	if err != nil {
 		d.warn(name, do, "vectors are not kept, and embedded again each time: %v", err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -218,9 +219,11 @@ func nearest(path string) (string, fs.FileInfo, error) {
 
 func tryWriting(dir string) error {
 	f, err := os.CreateTemp(dir, ".memcore-doctor-*")
+	if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+		return fmt.Errorf("%s cannot be written: %w", dir, failed.Err) // the file's name says nothing to a person
+	}
 	if err != nil {
 		return err
 	}
-	f.Close()
-	return os.Remove(f.Name())
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

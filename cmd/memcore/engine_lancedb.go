@@ -12,7 +12,7 @@ import (
 // builtEngines are those of a build with LanceDB's native library.
 var builtEngines = []vectorEngine{
 	{engineLanceDB, func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-		return lancedb.Open(ctx, dir, dimension)
+		return lancedb.Open(ctx, dir, dimension, lancedb.Options{})
 	}},
 	flatEngine,
 }
