@@ -253,6 +253,9 @@ func (w *writer) remove(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
+	if err := w.doubt(paths); err != nil {
+		return err
+	}
 	all := []store.Index{w.keywords}
 	if w.vectors != nil {
 		all = append(all, w.vectors)
@@ -276,6 +279,16 @@ func (w *writer) remove(ctx context.Context, paths []string) error {
 		delete(w.manifest.Documents, path)
 	}
 	w.report.Removed += len(paths)
+	return w.manifest.save(w.folder)
+}
+
+// doubt marks documents whose records are about to go.
+func (w *writer) doubt(paths []string) error {
+	for _, path := range paths {
+		e := w.manifest.Documents[path]
+		e.Unsure = true
+		w.manifest.Documents[path] = e
+	}
 	return w.manifest.save(w.folder)
 }
 

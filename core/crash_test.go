@@ -1,0 +1,181 @@
+package core_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// A crashEngine is one whose processes are killed, and how often.
+type crashEngine struct {
+	vectors func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error)
+	kills   int
+}
+
+// crashEngines by name; a build with another engine adds it.
+var crashEngines = map[string]crashEngine{
+	"flat": {func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+		return flat.Open(ctx, dir, dimension)
+	}, 40},
+}
+
+// TestKilled kills a process that indexes, updates, compacts and rebuilds, at random moments. What it
+// leaves behind has to be whole each time, and to go on from.
+func TestKilled(t *testing.T) {
+	if engine := os.Getenv("CORE_TEST_ENGINE"); engine != "" {
+		changeForEver(t, engine, os.Getenv("CORE_TEST_DIR"))
+	}
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	for name, engine := range crashEngines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			killOften(t, name, engine.kills)
+		})
+	}
+}
+
+func killOften(t *testing.T, engine string, kills int) {
+	dir := t.TempDir()
+	random := rand.New(rand.NewPCG(1, uint64(kills)))
+	states := map[core.State]int{}
+	rounds := 0
+	for i := range kills {
+		rounds += runAndKill(t, engine, dir, time.Duration(random.IntN(300))*time.Millisecond)
+		m, err := core.Open(t.Context(), crashOptions(engine, dir))
+		require.NoError(t, err)
+		status, err := m.Status(t.Context())
+		require.NoError(t, err)
+		states[status.State]++
+		if err := m.Check(t.Context()); err != nil && status.State != core.StateMissing || len(status.Problems) > 0 {
+			t.Fatalf("after kill %d, state %s: Check: %v, problems %q", i+1, status.State, err, status.Problems)
+		}
+		result, err := m.Search(t.Context(), "which port does service 3 use", core.SearchOptions{})
+		if err != nil || status.State == core.StateReady && len(result.Hits) == 0 {
+			t.Fatalf("after kill %d: Search = %d hits, %v", i+1, len(result.Hits), err)
+		}
+		require.NoError(t, m.Close())
+	}
+	if rounds < kills/2 {
+		t.Errorf("the processes came through %d rounds before %d kills: they were killed before they had begun", rounds, kills)
+	}
+	afterAll(t, engine, dir)
+	t.Logf("%s: %d kills, %d complete rounds, states found %v, 0 damaged", engine, kills, rounds, states)
+}
+
+// runAndKill starts a process, kills it some time after it has begun, and returns how many rounds it
+// has completed.
+func runAndKill(t *testing.T, engine, dir string, after time.Duration) int {
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestKilled$")
+	child.Env = append(os.Environ(), "CORE_TEST_ENGINE="+engine, "CORE_TEST_DIR="+dir)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewReader(out)
+	first, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "begun\n", first)
+	time.Sleep(after)
+	require.NoError(t, child.Process.Kill())
+	rest, err := io.ReadAll(lines)
+	require.NoError(t, err)
+	_ = child.Wait() // it was killed
+	text := string(rest)
+	if i := strings.Index(text, "error"); i >= 0 {
+		t.Fatalf("a process failed before it was killed: %s", text[i:])
+	}
+	return strings.Count(text, "round")
+}
+
+// afterAll runs once to the end, and finds everything.
+func afterAll(t *testing.T, engine, dir string) {
+	m, err := core.Open(t.Context(), crashOptions(engine, dir))
+	require.NoError(t, err)
+	defer m.Close()
+	report, err := m.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	require.NoError(t, m.Check(t.Context()))
+	files, err := filepath.Glob(filepath.Join(dir, "notes", "*.md"))
+	require.NoError(t, err)
+	require.Equal(t, len(files), report.Documents)
+	require.Zero(t, report.Pending)
+	for _, file := range files {
+		name := filepath.Base(file)
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		unique := strings.Fields(string(text))[1] // of the title
+		result, err := m.Search(t.Context(), unique, core.SearchOptions{Explain: true})
+		require.NoError(t, err)
+		at := slices.IndexFunc(result.Hits, func(h core.MemoryHit) bool { return filepath.Base(h.Path) == name })
+		if at < 0 || result.Hits[at].Explain.Cosine == nil {
+			t.Fatalf("Search(%q) does not find %s by both indexes", unique, name)
+		}
+	}
+}
+
+func crashOptions(engine, dir string) core.Options {
+	return core.Options{
+		Folder:  filepath.Join(dir, "index"),
+		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "notes"), Workspace: dir})},
+		Engine: store.Engine{Name: engine, Vectors: crashEngines[engine].vectors,
+			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) }},
+		Embedder:  &hashEmbedder{name: "a"},
+		Freshness: -1,
+	}
+}
+
+// changeForEver changes notes and indexes them, until it is killed.
+func changeForEver(t *testing.T, engine, dir string) {
+	notes := filepath.Join(dir, "notes")
+	require.NoError(t, os.MkdirAll(notes, 0o755))
+	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	fmt.Println("begun")
+	m, err := core.Open(t.Context(), crashOptions(engine, dir))
+	if err != nil {
+		fmt.Println("error:", err)
+		os.Exit(1)
+	}
+	for round := 0; ; round++ {
+		for range 3 {
+			changeNote(filepath.Join(notes, fmt.Sprintf("service-%d.md", random.IntN(40))), random)
+		}
+		report, err := m.Index(t.Context(), core.IndexOptions{Rebuild: random.IntN(8) == 0})
+		if err != nil || report.Rebuilt != "" && report.Rebuilt != "asked for" {
+			fmt.Println("error:", err, report.Rebuilt)
+			os.Exit(1)
+		}
+		fmt.Println("round", round)
+	}
+}
+
+// changeNote writes a note anew, or, now and then, deletes it.
+func changeNote(file string, random *rand.Rand) {
+	if random.IntN(5) == 0 {
+		_ = os.Remove(file)
+		return
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "# unique%x\n", random.Uint64())
+	for section := range 10 {
+		fmt.Fprintf(&text, "\n## Service %d\n\nService %d uses port %d in the cluster of region %d.\n", section, section, random.IntN(65536), random.IntN(50))
+	}
+	_ = os.WriteFile(file, []byte(text.String()), 0o644)
+}
