@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"sync"
 
 	"github.com/memcore/memcore/internal/generation"
@@ -34,15 +35,24 @@ var (
 	_ store.Compactor   = (*Index)(nil)
 )
 
+// Options say how an index is kept. The zero value is right for most.
+type Options struct {
+	// ApproximateFrom is the number of rows from which on Compact makes an approximate index; 0 means
+	// 20,000, negative means never: every search is exact. The smallest that Lance can index is 256.
+	ApproximateFrom int
+}
+
 // Open opens the index in dir for vectors of the given dimension, at least 1. The folder need not
 // exist: it is made by the first Commit. Errors, wrapped in a *store.Error: store.ErrDimension if the
 // index has vectors of another one, store.ErrFormat, store.ErrCorrupt, those of the file system.
-func Open(ctx context.Context, dir string, dimension int) (*Index, error) {
-	return open(ctx, dir, dimension, defaultLimits)
-}
-
-func open(ctx context.Context, dir string, dimension int, l limits) (*Index, error) {
-	ix := &Index{root: generation.New(dir), dimension: dimension, limits: l, committing: make(chan struct{}, 1)}
+func Open(ctx context.Context, dir string, dimension int, options Options) (*Index, error) {
+	ix := &Index{root: generation.New(dir), dimension: dimension, limits: defaultLimits, committing: make(chan struct{}, 1)}
+	switch {
+	case options.ApproximateFrom < 0:
+		ix.limits.indexFrom = math.MaxInt
+	case options.ApproximateFrom > 0:
+		ix.limits.indexFrom = options.ApproximateFrom
+	}
 	if dimension < 1 {
 		return nil, ix.fail("open", fmt.Errorf("dimension is %d, want at least 1", dimension))
 	}

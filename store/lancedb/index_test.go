@@ -13,7 +13,7 @@ import (
 
 func TestIsAVectorIndex(t *testing.T) {
 	storetest.TestVectorIndex(t, func(t *testing.T, dir string, dimension int) store.VectorIndex {
-		ix, err := Open(t.Context(), dir, dimension)
+		ix, err := Open(t.Context(), dir, dimension, Options{})
 		require.NoError(t, err)
 		return ix
 	})
