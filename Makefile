@@ -1,4 +1,5 @@
-# What the project can do. Nothing here needs root, and only go has to be installed.
+# What the project can do. Nothing here needs root, and only go has to be installed; for LanceDB also
+# what store/lancedb/native/library.sh names.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -9,7 +10,10 @@ PACKAGES ?= ./...
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
-.PHONY: help build demo test test-servers bench bench-retrieval fuzz lint clean
+# The engine of make demo: flat, or lancedb, which needs its native library.
+ENGINE ?= flat
+
+.PHONY: help build lancedb dist demo test test-servers bench bench-retrieval fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
@@ -17,12 +21,20 @@ help: ## list these targets
 build: ## build bin/memcore
 	go build -o bin/memcore ./cmd/memcore
 
-demo: build ## index testdata/workspace, ask five questions, inject into one request
-	testdata/demo.sh bin/memcore
+lancedb: ## build bin/memcore with LanceDB; its native library takes long the first time
+	flags=$$(store/lancedb/native/library.sh --flags); \
+	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o bin/memcore ./cmd/memcore
 
-test: ## vet, and all tests with the race detector
+dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere
+	store/lancedb/native/dist.sh
+
+demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
+	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
+
+test: ## vet, and all tests with the race detector; then all with LanceDB
 	go vet ./...
 	go test -race -timeout 30m ./...
+	.ci/test-lancedb
 
 test-servers: ## tests against a real Ollama server, made on first use
 	bash .ci/test-servers
@@ -55,6 +67,8 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
+	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
+	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
 	  echo "govulncheck ./..."; go run $(GOVULNCHECK) ./...; \
 	else \

@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# Finds or builds LanceDB's native library for lancedb-go, and prints the folder that holds it, or what
+# a program is linked with. Everything else it says goes to standard error.
+#
+#   store/lancedb/native/library.sh                  prints the folder
+#   store/lancedb/native/library.sh --flags          prints the value for CGO_LDFLAGS
+#   store/lancedb/native/library.sh --flags ORIGIN   the same for a program that looks for the library in ORIGIN
+#
+# In this order:
+#   1. LANCEDB_LIB=FOLDER, a folder that holds the library;
+#   2. the user's cache folder, under a hash of what the library is made of;
+#   3. the library that upstream publishes, if its release page answers within seconds and gives the
+#      archive's SHA-256 (MEMCORE_LANCEDB_PREBUILT=no does without; MEMCORE_LANCEDB_SHA256=HEX says
+#      which archive to trust if the page gives none);
+#   4. a build from the source that comes with the Go module: about 34 minutes of one core, 4 GB of
+#      disk meanwhile. An interrupted build goes on where it was.
+#
+# The build needs go, cargo and a C compiler; protoc comes as a package of cargo's registry.
+# Exit status: 0 found; 3 a tool is missing; 1 anything else.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+
+module=github.com/lancedb/lancedb-go
+
+say() { echo "lancedb: $*" >&2; }
+die() { local status=$1; shift; say "$*"; exit "$status"; }
+
+# platform sets os and arch as Go names them, and library, the file wanted.
+platform() {
+  os=$(go env GOOS) arch=$(go env GOARCH)
+  case $os/$arch in
+    linux/amd64 | linux/arm64) library=liblancedb_go.so ;;
+    darwin/amd64 | darwin/arm64) library=liblancedb_go.dylib ;;
+    *) die 1 "there is no recipe for $os/$arch: build liblancedb_go yourself and set LANCEDB_LIB to its folder" ;;
+  esac
+}
+
+# usable says whether a folder holds a library that programs can be linked with.
+usable() { [ -s "$1/$library" ] || [ -s "$1/liblancedb_go.a" ]; }
+
+# prepare copies the module's source into the folder $1 and makes it one that a current compiler builds:
+# lancedb from the package registry instead of its git repository (the same code), and lance with a
+# higher recursion limit. The versions of all packages stay those of the module's Cargo.lock.
+prepare() {
+  local source=$1
+  [ ! -e "$source/ready" ] || return 0
+  rm -rf "$source" && mkdir -p "$source"
+  cp -R "$(go list -m -f '{{.Dir}}' $module)/rust" "$source/rust"
+  chmod -R u+w "$source"
+  sed -i.orig 's|^lancedb = {.*|lancedb = { version = "=0.22.1", default-features = false }|' "$source/rust/Cargo.toml"
+  sed -i.orig '/^source = "git+.*lancedb\.git/d' "$source/rust/Cargo.lock"
+  local lance
+  lance=$(package_folder "$source/rust" lance 0.37.0)
+  cp -R "$lance" "$source/lance"
+  chmod -R u+w "$source/lance"
+  { echo '#![recursion_limit = "512"]'; cat "$lance/src/lib.rs"; } >"$source/lance/src/lib.rs"
+  printf '\n[patch.crates-io]\nlance = { path = "../lance" }\n' >>"$source/rust/Cargo.toml"
+  protoc_folder "$source" >"$source/protoc"
+  touch "$source/ready"
+}
+
+# package_folder prints where cargo keeps the source of a package that the project in $1 needs.
+package_folder() {
+  (cd "$1" && cargo metadata --format-version 1 2>>"$log") | tr ',' '\n' |
+    sed -n 's|^"manifest_path":"\(.*\)/Cargo.toml"$|\1|p' | grep -E "/$2-$3\$"
+}
+
+# protoc_folder prints the folder of the package that holds a protoc for this machine.
+protoc_folder() {
+  local host=linux-x86_64
+  case $os/$arch in
+    linux/arm64) host=linux-aarch_64 ;;
+    darwin/amd64) host=macos-x86_64 ;;
+    darwin/arm64) host=macos-aarch_64 ;;
+  esac
+  mkdir -p "$1/protoc-package/src" && touch "$1/protoc-package/src/lib.rs"
+  printf '[package]\nname = "protoc-package"\nversion = "0.0.0"\nedition = "2021"\n\n[dependencies]\nprotoc-bin-vendored-%s = "=3.3.0"\n\n[workspace]\n' \
+    "$host" >"$1/protoc-package/Cargo.toml"
+  package_folder "$1/protoc-package" "protoc-bin-vendored-$host" 3.3.0
+}
+
+# compile builds the library from the prepared source in the folder $1.
+compile() {
+  local source=$1 protoc
+  protoc=$(cat "$source/protoc")/bin/protoc
+  chmod u+x "$protoc" 2>/dev/null || true
+  (cd "$source/rust" && PROTOC=$protoc CARGO_TARGET_DIR="$source/target" CARGO_PROFILE_RELEASE_LTO=off \
+    CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
+    cargo build --release --color never) 2>&1 | tee -a "$log" | progress >&2
+}
+
+# progress makes a line now and then of the lines of cargo.
+progress() {
+  awk -v started="$(date +%s)" -v total=480 '
+    /^ *Compiling / { if (++n % 40 == 0) { "date +%s" | getline now; close("date +%s")
+      printf "lancedb: %d of about %d packages, %d min\n", n, total, (now - started) / 60; fflush() } }
+    /^error/ { print "lancedb: " $0; fflush() }'
+}
+
+# key is a hash of all that decides what the library is: the module, the recipe, the platform.
+key() {
+  { go list -m -f '{{.Version}}' $module; grep "^$module " go.sum; declare -f prepare compile protoc_folder; echo "$os/$arch"; } |
+    if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-16
+}
+
+# need names the tools that are missing and how to get them.
+need() {
+  local missing=0
+  command -v cargo >/dev/null || { missing=1; say "cargo is missing: install Rust 1.78 or later (rustup.rs, or your system's package rust/cargo)"; }
+  command -v cc >/dev/null || { missing=1; say "a C compiler is missing: apt-get install build-essential, dnf install gcc gcc-c++, or xcode-select --install"; }
+  [ $missing = 0 ] || die 3 "the native library cannot be built here; set LANCEDB_LIB to a folder that has it, or install what is missing"
+}
+
+# build makes $1/$library from source.
+build() {
+  need
+  local cores minutes
+  cores=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+  minutes=$((34 / cores > 4 ? 34 / cores : 4))
+  say "building $library from the source of $module: about $minutes minutes on $cores cores, 4 GB of disk meanwhile"
+  say "the log is $log; an interrupted build goes on next time"
+  trap 'grep -E "^error" -A 12 "$log" | tail -n 40 >&2; say "the build failed, see $log"' EXIT
+  prepare "$1/build"
+  compile "$1/build"
+  trap - EXIT
+  mkdir -p "$1/lib"
+  cp "$1/build/target/release/$library" "$1/lib/$library.new"
+  if [ "$os" = darwin ]; then
+    strip -x "$1/lib/$library.new"
+    install_name_tool -id "@rpath/$library" "$1/lib/$library.new"
+  else
+    strip --strip-unneeded "$1/lib/$library.new"
+  fi
+  mv "$1/lib/$library.new" "$1/lib/$library"
+  rm -rf "$1/build"
+}
+
+# prebuilt gets what upstream publishes for the module's version into $1/lib.
+prebuilt() {
+  [ "${MEMCORE_LANCEDB_PREBUILT:-yes}" != no ] || return 1
+  command -v curl >/dev/null || return 1
+  local version archive=lancedb-go-native-binaries.tar.gz page sum
+  version=$(go list -m -f '{{.Version}}' $module)
+  page=$(curl -fsSL -m 10 "https://api.github.com/repos/lancedb/lancedb-go/releases/tags/$version" 2>/dev/null) ||
+    { say "upstream's release page does not answer"; return 1; }
+  sum=${MEMCORE_LANCEDB_SHA256:-$(tr ',{' '\n\n' <<<"$page" | awk -v name="\"$archive\"" '
+    /"name":/ { found = index($0, name) } found && /"digest":/ { print; exit }' | grep -oE '[0-9a-f]{64}' || true)}
+  [ -n "$sum" ] || { say "upstream's release page gives no checksum of $archive: not used (MEMCORE_LANCEDB_SHA256=… trusts one)"; return 1; }
+  say "fetching $archive $version"
+  mkdir -p "$1/fetched"
+  curl -fsSL --retry 2 -m 1200 -o "$1/fetched/$archive" "https://github.com/lancedb/lancedb-go/releases/download/$version/$archive" ||
+    { say "the archive could not be fetched"; return 1; }
+  [ "$( (sha256sum "$1/fetched/$archive" 2>/dev/null || shasum -a 256 "$1/fetched/$archive") | cut -d' ' -f1)" = "$sum" ] ||
+    { rm -rf "$1/fetched"; say "the archive has another checksum than $sum: not used"; return 1; }
+  tar xzf "$1/fetched/$archive" -C "$1/fetched" || return 1
+  usable "$1/fetched/lib/${os}_$arch" || { say "the archive has no library for $os/$arch"; rm -rf "$1/fetched"; return 1; }
+  rm -rf "$1/lib" && mv "$1/fetched/lib/${os}_$arch" "$1/lib" && rm -rf "$1/fetched"
+}
+
+# sweep removes libraries of other keys that nobody has used for a month.
+sweep() { find "$1" -mindepth 1 -maxdepth 1 -type d ! -name "$2" -mtime +30 -exec rm -rf {} + 2>/dev/null || true; }
+
+# answer prints what was asked for of the folder $1.
+answer() {
+  local folder=$1 origin=${3:-$1} system="-lm -ldl -lpthread"
+  [ "$os" != darwin ] || system="-framework Security -framework CoreFoundation -lc++"
+  if [ "${2:-}" != --flags ]; then
+    echo "$folder"
+  elif [ -s "$folder/$library" ]; then
+    echo "-L$folder -llancedb_go -Wl,-rpath,$origin"
+  else
+    echo "$folder/liblancedb_go.a $system"
+  fi
+}
+
+command -v go >/dev/null || die 3 "go is missing: install Go 1.26 or later"
+platform
+if [ -n "${LANCEDB_LIB:-}" ]; then
+  usable "$LANCEDB_LIB" || die 1 "LANCEDB_LIB is $LANCEDB_LIB, which has no $library and no liblancedb_go.a"
+  answer "$(cd "$LANCEDB_LIB" && pwd)" "$@"
+  exit
+fi
+case $os in darwin) caches=${HOME:?}/Library/Caches ;; *) caches=${XDG_CACHE_HOME:-${HOME:?}/.cache} ;; esac
+root=$caches/memcore/lancedb
+go mod download $module >&2
+name=$(key)
+dir=$root/$name
+log=$dir/build.log
+mkdir -p "$dir"
+# Two builds at once would write the same files; the second waits. (macOS has no flock: run one.)
+if command -v flock >/dev/null; then exec 9>"$dir/lock"; flock 9; fi
+if [ ! -e "$dir/complete" ]; then
+  prebuilt "$dir" || build "$dir"
+  touch "$dir/complete"
+fi
+touch "$dir"
+sweep "$root" "$name"
+answer "$dir/lib" "$@"
