@@ -21,6 +21,7 @@ if command -v flock >/dev/null; then exec 9>"$dir/lock"; flock 9; fi
 if [ ! -x "$dir/minio" ]; then
   echo "real-minio: compiling MinIO into $dir (several minutes)" >&2
   # Compiled in a module of its own, so that neither our go.mod nor our build flags matter.
-  (cd "$dir" && GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN="$dir" nice go install "github.com/minio/minio@$version")
+  (cd "$dir" && GOFLAGS= GOWORK=off CGO_ENABLED=0 GOBIN="$dir" nice go install "github.com/minio/minio@$version") \
+    >"$dir/build.log" 2>&1 || { tail -n 20 "$dir/build.log" >&2; exit 1; }
 fi
 echo "$dir/minio"

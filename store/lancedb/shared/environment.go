@@ -1,0 +1,42 @@
+//go:build lancedb
+
+package shared
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// An Endpoint is an S3-compatible storage that is not Amazon's, or how Amazon's is reached. Keys are
+// not part of it: they come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
+// AWS_SESSION_TOKEN) or from the machine's role.
+type Endpoint struct {
+	URL       string // such as https://storage.example:9000; "" is Amazon's
+	Region    string // "" is us-east-1
+	PathStyle bool   // the bucket is in the path, not in the host's name
+	AllowHTTP bool   // without encryption
+}
+
+// SetEnvironment makes an endpoint known to LanceDB, which takes it from the environment of the process
+// only, and only before it first connects. What is set there already stays.
+func SetEnvironment(e Endpoint) error {
+	values := map[string]string{"AWS_REGION": e.Region}
+	if e.Region == "" {
+		values["AWS_REGION"] = "us-east-1"
+	}
+	if e.URL != "" {
+		values["AWS_ENDPOINT"] = e.URL
+		values["AWS_VIRTUAL_HOSTED_STYLE_REQUEST"] = strconv.FormatBool(!e.PathStyle)
+		values["AWS_ALLOW_HTTP"] = strconv.FormatBool(e.AllowHTTP)
+	}
+	for name, value := range values {
+		if os.Getenv(name) != "" {
+			continue
+		}
+		if err := os.Setenv(name, value); err != nil {
+			return fmt.Errorf("set %s: %w", name, err)
+		}
+	}
+	return nil
+}

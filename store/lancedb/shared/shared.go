@@ -1,0 +1,350 @@
+//go:build lancedb
+
+package shared
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/cenkalti/backoff/v5"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
+)
+
+// Columns of the table beside those of a record.
+const (
+	ownerColumn    = "owner"
+	numberColumn   = "number"   // of the owner's batch
+	goneColumn     = "gone"     // the record is withdrawn
+	embedderColumn = "embedder" // fingerprint of what made the vector
+	appendColumn   = "append"   // microseconds since 1970: which rows were written together
+)
+
+// A Table is a store.Shared.
+type Table struct {
+	uri    string
+	schema *arrow.Schema
+}
+
+var _ store.Shared = (*Table)(nil)
+
+// Options say how a table is reached.
+type Options struct {
+	// Dimension is the length of vectors in a table that is made now, at least 1. In one that was made
+	// with another, vectors are left out: readers make their own.
+	Dimension int
+}
+
+// Open opens the table in the database at uri: a folder, or such as s3://bucket/prefix, for which
+// Environment has to be set first. It is made by the first Publish. Nothing is reached yet.
+func Open(uri string, options Options) (*Table, error) {
+	if uri == "" || options.Dimension < 1 {
+		return nil, fmt.Errorf("shared memory: URI %q, dimension %d: want a folder or s3://bucket/prefix, and at least 1", uri, options.Dimension)
+	}
+	return &Table{uri: uri, schema: table.Schema(options.Dimension,
+		table.TextColumn(ownerColumn), table.NumberColumn(numberColumn), table.BoolColumn(goneColumn),
+		table.TextColumn(embedderColumn), table.NumberColumn(appendColumn))}, nil
+}
+
+// Close implements store.Shared.
+func (t *Table) Close() error { return nil }
+
+// attempts is how often a step is tried: storage is far away, and writers may be in each other's way.
+const attempts = 4
+
+// with calls f with the table as it is now. Every step may be repeated.
+func (t *Table) with(ctx context.Context, op string, f func(*table.Table) error) error {
+	return t.patiently(ctx, op, table.Open, f)
+}
+
+// ensure makes the table if there is none.
+func (t *Table) ensure(ctx context.Context) error {
+	return t.patiently(ctx, "open", func(ctx context.Context, uri string, schema *arrow.Schema) (*table.Table, error) {
+		opened, err := table.Open(ctx, uri, schema)
+		if errors.Is(err, table.ErrMissing) {
+			return table.Create(ctx, uri, schema) // fails if another has just done so: then we try again
+		}
+		return opened, err
+	}, func(*table.Table) error { return nil })
+}
+
+func (t *Table) patiently(ctx context.Context, op string,
+	open func(context.Context, string, *arrow.Schema) (*table.Table, error), f func(*table.Table) error) error {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval = 50 * time.Millisecond
+	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		opened, err := open(ctx, t.uri, t.schema)
+		if errors.Is(err, table.ErrMissing) {
+			err = backoff.Permanent(err)
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		// A native call that hangs must not make us hang.
+		defer func() { go opened.Close() }()
+		return struct{}{}, f(opened)
+	}, backoff.WithBackOff(wait), backoff.WithMaxTries(attempts))
+	switch {
+	case err == nil || errors.Is(err, table.ErrMissing):
+		return err
+	case ctx.Err() != nil:
+		err = fmt.Errorf("the storage did not answer in time: %w", context.Cause(ctx))
+	}
+	return fmt.Errorf("%s shared memory %s: %w", op, t.uri, err)
+}
+
+func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }
+
+func number(row table.Row) int64 { return row.Extra[numberColumn].(int64) }
+func gone(row table.Row) bool    { return row.Extra[goneColumn].(bool) }
+
+var bookkeeping = []string{ownerColumn, numberColumn, goneColumn, embedderColumn, appendColumn}
+
+// rowsPerRead bounds memory: with its vector, a row takes many times its size while it is JSON.
+const rowsPerRead = 4000
+
+// rows returns the rows that pass a filter.
+func rows(ctx context.Context, t *table.Table, where string, vectors bool) ([]table.Row, error) {
+	columns := append(table.RecordColumns(), bookkeeping...)
+	if vectors {
+		columns = append(columns, "vector")
+	}
+	var all []table.Row
+	for {
+		some, err := t.Select(ctx, table.Query{Columns: columns, Where: where, Limit: rowsPerRead, Offset: len(all)})
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); len(some) < rowsPerRead {
+			return all, nil
+		}
+	}
+}
+
+// An account is what an owner has in the table.
+type account struct {
+	last    int64                // number of its last batch
+	live    map[string]table.Row // by ID: the last word on each record, also on those withdrawn
+	appends map[int64]bool
+	stale   []string // IDs of which there are rows beside the last word
+}
+
+func accountOf(all []table.Row) account {
+	a := account{live: map[string]table.Row{}, appends: map[int64]bool{}}
+	for _, row := range all {
+		a.last = max(a.last, number(row))
+		a.appends[row.Extra[appendColumn].(int64)] = true
+		before, known := a.live[row.Record.ID]
+		if known {
+			a.stale = append(a.stale, row.Record.ID)
+		}
+		if !known || number(before) <= number(row) {
+			a.live[row.Record.ID] = row
+		}
+	}
+	return a
+}
+
+// Owned implements store.Shared.
+func (t *Table) Owned(ctx context.Context, owner string) (records []store.Record, err error) {
+	err = t.with(ctx, "read", func(opened *table.Table) error {
+		all, err := rows(ctx, opened, ownedBy(owner), false)
+		if err != nil {
+			return err
+		}
+		records = nil
+		for _, row := range accountOf(all).live {
+			if !gone(row) {
+				records = append(records, row.Record)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, table.ErrMissing) {
+		return nil, nil
+	}
+	return records, err
+}
+
+// Publish implements store.Shared.
+func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdrawn []store.Record) error {
+	if len(put)+len(withdrawn) == 0 {
+		return ctx.Err()
+	}
+	if err := t.ensure(ctx); err != nil {
+		return err
+	}
+	batch := int64(0) // the same if a step has to be repeated
+	return t.with(ctx, "publish to", func(opened *table.Table) error {
+		all, err := rows(ctx, opened, ownedBy(owner), false)
+		if err != nil {
+			return err
+		}
+		a := accountOf(all)
+		if batch == 0 {
+			batch = a.last + 1
+		}
+		if err := opened.Add(ctx, t.batch(owner, embedder, batch, put, withdrawn)); err != nil {
+			return err
+		}
+		if err := clean(ctx, opened, owner, replaced(a, put, withdrawn)); err != nil {
+			return err
+		}
+		if len(a.appends) < maxAppends {
+			return nil
+		}
+		return compact(ctx, opened, owner)
+	})
+}
+
+func (t *Table) batch(owner, embedder string, number int64, put, withdrawn []store.Record) []table.Row {
+	written := time.Now().UnixMicro()
+	extra := func(gone bool, embedder string) map[string]any {
+		return map[string]any{ownerColumn: owner, numberColumn: number, goneColumn: gone, embedderColumn: embedder, appendColumn: written}
+	}
+	var all []table.Row
+	for _, record := range put {
+		made := embedder
+		if len(record.Vector) != t.dimension() {
+			record.Vector, made = nil, ""
+		}
+		all = append(all, table.Row{Record: record, Extra: extra(false, made)})
+	}
+	for _, record := range withdrawn {
+		all = append(all, table.Row{Record: store.Record{ID: record.ID, Path: record.Path}, Extra: extra(true, "")})
+	}
+	return all
+}
+
+func (t *Table) dimension() int {
+	fields, _ := t.schema.FieldsByName("vector")
+	return int(fields[0].Type.(*arrow.FixedSizeListType).Len())
+}
+
+// replaced are the IDs of which there are older rows than those of a batch.
+func replaced(a account, put, withdrawn []store.Record) []string {
+	ids := slices.Clone(a.stale)
+	for _, record := range slices.Concat(put, withdrawn) {
+		if _, known := a.live[record.ID]; known {
+			ids = append(ids, record.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+const idsPerDelete = 1000
+
+// clean deletes the rows of these records that are not the last word: for each ID those before the
+// highest number there is of it.
+func clean(ctx context.Context, t *table.Table, owner string, ids []string) error {
+	for some := range slices.Chunk(ids, idsPerDelete) {
+		found, err := rows(ctx, t, table.And(ownedBy(owner), table.In("id", some)), false)
+		if err != nil {
+			return err
+		}
+		byLast := map[int64][]string{}
+		for id, row := range accountOf(found).live {
+			byLast[number(row)] = append(byLast[number(row)], id)
+		}
+		for last, ids := range byLast {
+			where := table.And(ownedBy(owner), table.In("id", ids), numberColumn+" < "+strconv.FormatInt(last, 10))
+			if err := t.Delete(ctx, where); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// maxAppends is how many appends of an owner there are at most: every one is a file that each reader
+// looks into.
+const maxAppends = 64
+
+// compact appends the rows of an owner again, as one, with the numbers they have, and deletes the
+// others. Until then readers find rows twice, which they take as once.
+func compact(ctx context.Context, t *table.Table, owner string) error {
+	all, err := rows(ctx, t, ownedBy(owner), true)
+	if err != nil {
+		return err
+	}
+	written := time.Now().UnixMicro()
+	var live []table.Row
+	for _, row := range accountOf(all).live {
+		row.Extra[appendColumn] = written
+		live = append(live, row)
+	}
+	if err := t.Add(ctx, live); err != nil {
+		return err
+	}
+	return t.Delete(ctx, table.And(ownedBy(owner), appendColumn+" <> "+strconv.FormatInt(written, 10)))
+}
+
+// Changes implements store.Shared.
+func (t *Table) Changes(ctx context.Context, owner string, since store.Cursor) (changes []store.Change, next store.Cursor, err error) {
+	err = t.with(ctx, "read", func(opened *table.Table) error {
+		found, err := rows(ctx, opened, newerThan(owner, since), true)
+		if err == nil {
+			changes, next = changesOf(found, since)
+		}
+		return err
+	})
+	if errors.Is(err, table.ErrMissing) {
+		return nil, since, nil
+	}
+	return changes, next, err
+}
+
+// newerThan is the filter for what others than owner have published since.
+func newerThan(owner string, since store.Cursor) string {
+	known := []string{owner}
+	parts := []string{}
+	for other, last := range since {
+		if other != owner {
+			known = append(known, other)
+			parts = append(parts, "("+table.And(ownedBy(other), numberColumn+" > "+strconv.FormatInt(last, 10))+")")
+		}
+	}
+	slices.Sort(known)
+	slices.Sort(parts)
+	return strings.Join(append(parts, "NOT "+table.In(ownerColumn, known)), " OR ")
+}
+
+// changesOf orders rows by owner and number and leaves out what they replace.
+func changesOf(found []table.Row, since store.Cursor) ([]store.Change, store.Cursor) {
+	byOwner := map[string][]table.Row{}
+	for _, row := range found {
+		owner := row.Extra[ownerColumn].(string)
+		byOwner[owner] = append(byOwner[owner], row)
+	}
+	next := store.Cursor{}
+	for owner, last := range since {
+		next[owner] = last
+	}
+	var last []table.Row
+	for owner, rows := range byOwner {
+		a := accountOf(rows)
+		next[owner] = a.last
+		for _, row := range a.live {
+			last = append(last, row)
+		}
+	}
+	slices.SortFunc(last, func(a, b table.Row) int {
+		return cmp.Or(cmp.Compare(a.Extra[ownerColumn].(string), b.Extra[ownerColumn].(string)),
+			cmp.Compare(number(a), number(b)), cmp.Compare(a.Record.ID, b.Record.ID))
+	})
+	changes := make([]store.Change, len(last))
+	for i, row := range last {
+		changes[i] = store.Change{Owner: row.Extra[ownerColumn].(string), Embedder: row.Extra[embedderColumn].(string),
+			Gone: gone(row), Record: row.Record}
+	}
+	return changes, next
+}

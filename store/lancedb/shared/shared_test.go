@@ -1,0 +1,163 @@
+//go:build lancedb
+
+package shared
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/internal/table"
+)
+
+const dimension = 4
+
+func open(t testing.TB, uri string) *Table {
+	t.Helper()
+	shared, err := Open(uri, Options{Dimension: dimension})
+	require.NoError(t, err)
+	return shared
+}
+
+func record(n int, text string) store.Record {
+	return store.Record{ID: fmt.Sprintf("%04x", n), Scope: "project", Kind: "markdown", Path: fmt.Sprintf("notes/%d.md", n%7), StartLine: n + 1,
+		EndLine: n + 1, Text: text, Hash: text, Vector: []float32{1, 0, 0, 0}}
+}
+
+func texts(records []store.Record) []string {
+	var all []string
+	for _, r := range records {
+		all = append(all, r.ID+" "+r.Text)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func owned(t testing.TB, shared *Table, owner string) []string {
+	t.Helper()
+	records, err := shared.Owned(t.Context(), owner)
+	require.NoError(t, err)
+	return texts(records)
+}
+
+func TestPublishAndChanges(t *testing.T) {
+	shared := open(t, filepath.Join(t.TempDir(), "shared"))
+	require.Empty(t, owned(t, shared, "a"))
+	changes, cursor, err := shared.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Empty(t, changes)
+
+	require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{record(1, "one"), record(2, "two")}, nil))
+	require.NoError(t, shared.Publish(t.Context(), "b", "model", []store.Record{record(1, "of b")}, nil))
+	require.Equal(t, []string{"0001 one", "0002 two"}, owned(t, shared, "a"))
+	changes, cursor, err = shared.Changes(t.Context(), "b", cursor)
+	require.NoError(t, err)
+	require.Equal(t, store.Cursor{"a": 1}, cursor)
+	require.Len(t, changes, 2)
+	require.Equal(t, store.Change{Owner: "a", Embedder: "model", Record: record(1, "one")}, changes[0])
+
+	require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{record(1, "uno"), record(3, "three")}, []store.Record{record(2, "")}))
+	require.Equal(t, []string{"0001 uno", "0003 three"}, owned(t, shared, "a"))
+	changes, next, err := shared.Changes(t.Context(), "b", cursor)
+	require.NoError(t, err)
+	require.Equal(t, store.Cursor{"a": 2}, next)
+	var got []string
+	for _, c := range changes {
+		got = append(got, fmt.Sprint(c.Record.ID, " ", c.Record.Text, " ", c.Gone, " ", c.Record.Path))
+	}
+	require.Equal(t, []string{"0001 uno false notes/1.md", "0002  true notes/2.md", "0003 three false notes/3.md"}, got)
+	changes, _, err = shared.Changes(t.Context(), "b", next)
+	require.NoError(t, err)
+	require.Empty(t, changes)
+
+	// One who knows nothing gets the last word on each record of each owner.
+	changes, _, err = shared.Changes(t.Context(), "c", nil)
+	require.NoError(t, err)
+	require.Len(t, changes, 4)
+}
+
+func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
+	shared := open(t, t.TempDir())
+	long := record(1, "long")
+	long.Vector = make([]float32, 9)
+	require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{long}, nil))
+	changes, _, err := shared.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Nil(t, changes[0].Record.Vector)
+	require.Empty(t, changes[0].Embedder)
+}
+
+// TestCrashBetweenAppendAndDelete does what a publisher does before it is killed.
+func TestCrashBetweenAppendAndDelete(t *testing.T) {
+	shared := open(t, t.TempDir())
+	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(1, "one"), record(2, "two")}, nil))
+	for number := int64(2); number < 4; number++ { // twice the same batch, as after an answer that was lost
+		opened, err := table.Open(t.Context(), shared.uri, shared.schema)
+		require.NoError(t, err)
+		require.NoError(t, opened.Add(t.Context(), shared.batch("a", "", 2, []store.Record{record(1, "uno")}, []store.Record{record(2, "")})))
+		require.NoError(t, opened.Close())
+	}
+	require.Equal(t, []string{"0001 uno"}, owned(t, shared, "a"))
+	changes, cursor, err := shared.Changes(t.Context(), "b", store.Cursor{"a": 1})
+	require.NoError(t, err)
+	require.Len(t, changes, 2)
+	require.Equal(t, store.Cursor{"a": 2}, cursor)
+	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(9, "nine")}, nil))
+	require.Equal(t, []string{"0001 uno", "0009 nine"}, owned(t, shared, "a"))
+	opened, err := table.Open(t.Context(), shared.uri, shared.schema)
+	require.NoError(t, err)
+	defer opened.Close()
+	all, err := rows(t.Context(), opened, "", false)
+	require.NoError(t, err)
+	for _, row := range all {
+		if number(row) == 1 {
+			t.Errorf("row %s %q of batch 1 was replaced and is still there", row.Record.ID, row.Record.Text)
+		}
+	}
+}
+
+func TestManyPublishesStayFewFragments(t *testing.T) {
+	uri := t.TempDir()
+	shared := open(t, uri)
+	const publishes = 150
+	for n := range publishes {
+		require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{record(n, "x"), record(n/2, "y")}, nil))
+	}
+	require.Len(t, owned(t, shared, "a"), publishes)
+	opened, err := table.Open(t.Context(), uri, shared.schema)
+	require.NoError(t, err)
+	defer opened.Close()
+	all, err := rows(t.Context(), opened, "", true)
+	require.NoError(t, err)
+	if a := accountOf(all); len(a.appends) > maxAppends+1 || len(all) > publishes+2 {
+		t.Errorf("after %d publishes there are %d appends with %d rows", publishes, len(a.appends), len(all))
+	}
+	for _, row := range all {
+		require.Len(t, row.Record.Vector, dimension)
+	}
+	changes, cursor, err := shared.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Len(t, changes, publishes)
+	require.Equal(t, store.Cursor{"a": publishes}, cursor)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, test := range []struct {
+		uri       string
+		dimension int
+	}{{"", 4}, {"x", 0}, {"x", -1}} {
+		if _, err := Open(test.uri, Options{Dimension: test.dimension}); err == nil {
+			t.Errorf("Open(%q, %d): no error", test.uri, test.dimension)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	if err := open(t, file).Publish(t.Context(), "a", "", []store.Record{record(1, "x")}, nil); err == nil {
+		t.Error("Publish into a file: no error")
+	}
+}
