@@ -72,7 +72,7 @@ func (m *Manager) pendingChanges(ctx context.Context) (changes, error) {
 		return changes{}, nil // the query itself meets the same error and reports it
 	}
 	defer current.release()
-	found, err := scan(ctx, m.options.Sources, current.manifest)
+	found, err := scan(ctx, m.options.Sources, current.manifest, m.isForeign)
 	if err != nil {
 		return changes{}, err
 	}

@@ -163,7 +163,7 @@ func (m *Manager) rebuild(ctx context.Context, options IndexOptions, report *Ind
 // update does a whole run of indexing.
 func (w *writer) update(ctx context.Context) error {
 	w.progress(Progress{Stage: "scan"})
-	found, err := scan(ctx, w.m.options.Sources, w.manifest)
+	found, err := scan(ctx, w.m.options.Sources, w.manifest, w.m.isForeign)
 	if err != nil {
 		return err
 	}
@@ -178,8 +178,16 @@ func (w *writer) update(ctx context.Context) error {
 		w.manifest.Complete = true
 		err = w.manifest.save(w.folder)
 	}
+	if err == nil && w.m.shares() {
+		w.progress(Progress{Stage: "share"})
+		w.report.Shared = &SharedReport{}
+		err = w.pull(ctx)
+	}
 	if err == nil {
 		err = w.vectoriseOrDegrade(ctx)
+	}
+	if err == nil && w.m.shares() {
+		err = w.publish(ctx)
 	}
 	if err == nil {
 		w.compact(ctx)

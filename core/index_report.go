@@ -22,7 +22,7 @@ type IndexOptions struct {
 
 // A Progress is a moment of indexing.
 type Progress struct {
-	Stage string // "scan", "read" (documents into the keyword index), "embed" (chunks into vectors), "compact"
+	Stage string // "scan", "read" (documents into the keyword index), "share" (with other memories), "embed" (chunks into vectors), "compact"
 	Done  int    // documents or chunks so far
 	Total int    // of how many; 0 while unknown
 	Path  string // the document at hand, if one
@@ -51,6 +51,8 @@ type IndexReport struct {
 	Warnings     []string       `json:"warnings,omitempty"`
 	// Degraded says why there are pending chunks, such as an embedding model that is away.
 	Degraded string `json:"degraded,omitempty"`
+	// Shared says what was given to other memories and got from them; nil if the memory is not shared.
+	Shared *SharedReport `json:"shared,omitempty"`
 	// Rebuilt says why everything was indexed anew; empty if it was not.
 	Rebuilt string        `json:"rebuilt,omitempty"`
 	Took    time.Duration `json:"took"`
@@ -70,6 +72,7 @@ type Status struct {
 	Updated   time.Time      `json:"updated,omitzero"` // last change of the index
 	Vectors   store.Stats    `json:"vectors"`
 	Keywords  store.Stats    `json:"keywords"`
+	Shared    *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
 	Stale     *Staleness     `json:"stale,omitempty"`
 	Problems  []string       `json:"problems,omitempty"` // what is wrong, and what to do
 }

@@ -36,6 +36,12 @@ type Options struct {
 	// Chunking says how large chunks are; its Count, and its Max if that is larger than the model
 	// reads, are the Embedder's.
 	Chunking chunker.Options
+	// Shared, if set, is where this memory and others give each other their records: at the end of
+	// Index, never during a query. Owner is the name of this memory there: of letters, digits, '.', '_'
+	// and '-', the same each time, and no other memory's. With an Owner but without Shared, what was
+	// taken over from others stays; without both it is removed.
+	Shared store.Shared
+	Owner  string
 	// StaticFiles are curated Markdown files for ProjectCoreMemory, in order of priority, lowest
 	// first; those that do not exist are left out.
 	StaticFiles []string
@@ -82,6 +88,9 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	case options.Engine.Keywords == nil || options.Engine.Vectors == nil:
 		return nil, errors.New("open memory: Options.Engine opens no keyword or no vector index")
 	}
+	if err := checkSharing(options); err != nil {
+		return nil, err
+	}
 	if info, err := os.Stat(options.Folder); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open memory: index folder %s is a file", options.Folder)
 	}
@@ -113,10 +122,17 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 // Models that read more are not given more: a vector of a long text is about nothing in particular.
 const defaultMaxTokens = 240
 
-// Close releases the indexes. Calls that are running keep theirs until they return.
+// Close releases the indexes, and Options.Shared. Calls that are running keep theirs until they return.
 func (m *Manager) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed {
+		return nil
+	}
 	m.closed = true
-	return m.dropCurrent()
+	err := m.dropCurrent()
+	if m.shares() {
+		err = errors.Join(err, m.options.Shared.Close())
+	}
+	return err
 }

@@ -37,6 +37,10 @@ type manifest struct {
 	Updated   time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
+
+	Shared    store.Cursor `json:"shared,omitempty"` // how much of the other memories is here
+	Pulled    time.Time    `json:"pulled,omitzero"`  // when they were last asked
+	Published bool         `json:"published,omitempty"`
 }
 
 // An entry is what the manifest keeps of a document.

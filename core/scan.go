@@ -28,7 +28,8 @@ type located struct {
 func (c changes) count() int { return len(c.read) + len(c.removed) }
 
 // scan lists all sources and compares them with what is indexed. It costs a stat a file.
-func scan(ctx context.Context, sources []source.Source, indexed *manifest) (changes, error) {
+// Documents that are foreign belong to no source.
+func scan(ctx context.Context, sources []source.Source, indexed *manifest, foreign func(entry) bool) (changes, error) {
 	var found changes
 	present := map[string]bool{}
 	unlisted := map[string]bool{}
@@ -54,7 +55,7 @@ func scan(ctx context.Context, sources []source.Source, indexed *manifest) (chan
 		}
 	}
 	for path, known := range indexed.Documents {
-		if !present[path] && !unlisted[known.Source] {
+		if !present[path] && !unlisted[known.Source] && !foreign(known) {
 			found.removed = append(found.removed, path)
 		}
 	}

@@ -58,12 +58,13 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 		problem(err)
 	}
 	problem(from.noVectors)
-	found, err := scan(ctx, m.options.Sources, known)
+	found, err := scan(ctx, m.options.Sources, known, m.isForeign)
 	problem(err)
 	if n := found.count(); n > 0 {
 		status.Stale = &Staleness{Files: n, Reason: "changed since they were indexed"}
 	}
 	status.Problems = append(status.Problems, found.failed...)
+	status.Shared = m.sharedStatus(known)
 }
 
 // Check reads both indexes whole and returns what contradicts itself; an index that was never made is

@@ -83,20 +83,25 @@ func (w *writer) vectoriseDocument(ctx context.Context, path string, batch *vect
 	return nil
 }
 
-// embed fills in the vectors of records.
+// embed fills in the vectors of records: those that came with them, the rest from the embedder.
 func (w *writer) embed(ctx context.Context, records []store.Record) error {
-	texts := make([]string, len(records))
+	var texts []string
+	var missing []int
 	for i, r := range records {
-		texts[i] = embeddingText(r)
+		if records[i].Vector = w.given[r.ID]; records[i].Vector == nil {
+			texts, missing = append(texts, embeddingText(r)), append(missing, i)
+		}
 	}
-	vectors, err := w.m.embedDocuments(ctx, texts)
-	if err != nil {
-		return err
+	if len(missing) > 0 {
+		vectors, err := w.m.embedDocuments(ctx, texts)
+		if err != nil {
+			return err
+		}
+		for i, at := range missing {
+			records[at].Vector = vectors[i]
+		}
 	}
-	for i := range records {
-		records[i].Vector = vectors[i]
-	}
-	return w.ensureVectors(ctx, len(vectors[0]))
+	return w.ensureVectors(ctx, len(records[0].Vector))
 }
 
 // keepVectors commits what was made so far, also when the run's own ctx has ended.

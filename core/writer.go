@@ -23,6 +23,7 @@ type writer struct {
 	manifest *manifest
 	keywords store.KeywordIndex
 	vectors  store.VectorIndex // nil until the first vector
+	given    map[string][]float32 // vectors that came with records of other memories, by ID
 	begun    bool              // vectors was empty: it holds what this run has put there, each document once
 	opened   []store.Index     // by this writer, for itself
 	report   *IndexReport
@@ -35,7 +36,8 @@ func (m *Manager) newWriter(folder string, manifest *manifest, x *indexes, repor
 	if progress == nil {
 		progress = func(Progress) {}
 	}
-	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress}
+	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
+		given: map[string][]float32{}}
 }
 
 func (w *writer) close() error {
@@ -227,6 +229,7 @@ func (w *writer) warn(batch []reading) error {
 	if !changed {
 		return nil
 	}
+	w.manifest.Published = false
 	return w.manifest.save(w.folder)
 }
 
@@ -288,6 +291,7 @@ func (w *writer) doubt(paths []string) error {
 		e := w.manifest.Documents[path]
 		e.Unsure = true
 		w.manifest.Documents[path] = e
+		w.manifest.Published = w.manifest.Published && e.Source == sharedSource
 	}
 	return w.manifest.save(w.folder)
 }

@@ -30,8 +30,9 @@ const (
 
 // A Table is a store.Shared.
 type Table struct {
-	uri    string
-	schema *arrow.Schema
+	uri        string
+	schema     *arrow.Schema
+	maxAppends int // const maxAppends, but in tests
 }
 
 var _ store.Shared = (*Table)(nil)
@@ -49,7 +50,7 @@ func Open(uri string, options Options) (*Table, error) {
 	if uri == "" || options.Dimension < 1 {
 		return nil, fmt.Errorf("shared memory: URI %q, dimension %d: want a folder or s3://bucket/prefix, and at least 1", uri, options.Dimension)
 	}
-	return &Table{uri: uri, schema: table.Schema(options.Dimension,
+	return &Table{uri: uri, maxAppends: maxAppends, schema: table.Schema(options.Dimension,
 		table.TextColumn(ownerColumn), table.NumberColumn(numberColumn), table.BoolColumn(goneColumn),
 		table.TextColumn(embedderColumn), table.NumberColumn(appendColumn))}, nil
 }
@@ -198,7 +199,7 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 		if err := clean(ctx, opened, owner, replaced(a, put, withdrawn)); err != nil {
 			return err
 		}
-		if len(a.appends) < maxAppends {
+		if len(a.appends) < t.maxAppends {
 			return nil
 		}
 		return compact(ctx, opened, owner)

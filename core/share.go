@@ -1,0 +1,279 @@
+package core
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+)
+
+const (
+	// shareTimeout is how long a run of indexing waits for the others' storage in all.
+	shareTimeout = 30 * time.Second
+	// sharedSource is entry.Source of documents that another memory has published.
+	sharedSource = "shared"
+	// sharedPrefix begins their paths; no file has a path that does.
+	sharedPrefix = "shared:"
+)
+
+// A SharedReport says what a run gave to the other memories and got from them.
+type SharedReport struct {
+	Published int    `json:"published"` // records
+	Withdrawn int    `json:"withdrawn"` // records
+	Pulled    int    `json:"pulled"`    // records that others have published, changed or withdrawn
+	Owners    int    `json:"owners"`    // others there are
+	Problem   string `json:"problem,omitempty"`
+}
+
+// A SharedStatus says how a memory is shared.
+type SharedStatus struct {
+	Owner     string         `json:"owner"`     // the name of this memory among the others
+	Documents map[string]int `json:"documents"` // of the others, by owner
+	Pulled    time.Time      `json:"pulled,omitzero"`
+	Published bool           `json:"published"` // the others can know all that is here
+}
+
+// pull takes over what other memories have published since the last time, as documents of their own.
+// Storage that cannot be reached costs a warning.
+func (w *writer) pull(ctx context.Context) error {
+	inTime, stop := context.WithTimeout(ctx, shareTimeout)
+	defer stop()
+	changes, next, err := w.m.options.Shared.Changes(inTime, w.m.options.Owner, w.manifest.Shared)
+	if err != nil {
+		return w.unshared(ctx, err)
+	}
+	w.report.Shared.Owners = len(next)
+	byPath := map[string][]store.Change{}
+	for _, change := range changes {
+		change.Record = foreign(change)
+		byPath[change.Record.Path] = append(byPath[change.Record.Path], change)
+	}
+	for paths := range slices.Chunk(slices.Sorted(maps.Keys(byPath)), documentsPerPull) {
+		if err := w.takeOver(ctx, paths, byPath); err != nil {
+			return err
+		}
+	}
+	w.report.Shared.Pulled = len(changes)
+	w.manifest.Shared, w.manifest.Pulled = next, time.Now().UTC().Truncate(time.Second)
+	return w.manifest.save(w.folder)
+}
+
+const documentsPerPull = 200
+
+// unshared notes that the others cannot be reached; only the end of ctx is an error.
+func (w *writer) unshared(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	w.report.Shared.Problem = err.Error()
+	w.m.log.Warn("memory is not shared now", "error", err)
+	return nil
+}
+
+// foreign is the record of another memory as it is kept here. It comes from outside: what we go by is
+// checked, the rest is data.
+func foreign(change store.Change) store.Record {
+	r := change.Record
+	sum := sha256.Sum256([]byte(change.Owner + "\x00" + r.ID))
+	r.ID = hex.EncodeToString(sum[:16])
+	r.Path = sharedPrefix + change.Owner + "/" + r.Path
+	r.StartLine, r.EndLine = max(r.StartLine, 1), max(r.EndLine, r.StartLine, 1)
+	r.Tokens = max(r.Tokens, 0)
+	if r.Scope != source.ScopeGlobal {
+		r.Scope = source.ScopeProject
+	}
+	if r.Kind != source.KindConversation {
+		r.Kind = source.KindMarkdown
+	}
+	return r
+}
+
+// takeOver applies the changes of some documents to the keyword index; vectors follow as for any
+// pending document.
+func (w *writer) takeOver(ctx context.Context, paths []string, changes map[string][]store.Change) error {
+	for _, path := range paths {
+		if _, known := w.manifest.Documents[path]; !known {
+			r := changes[path][0].Record
+			w.manifest.Documents[path] = entry{Source: sharedSource, Kind: r.Kind, Scope: r.Scope}
+		}
+	}
+	if err := w.doubt(paths); err != nil {
+		return err
+	}
+	for _, path := range paths {
+		for _, change := range changes[path] {
+			if err := w.change(ctx, change); err != nil {
+				return w.dropped(err)
+			}
+		}
+	}
+	if err := w.keywords.Commit(ctx); err != nil {
+		return w.dropped(err)
+	}
+	return w.recount(ctx, paths)
+}
+
+func (w *writer) change(ctx context.Context, change store.Change) error {
+	r := change.Record
+	if change.Gone {
+		return w.keywords.Delete(ctx, []string{r.ID})
+	}
+	if w.m.options.Embedder != nil && change.Embedder == w.m.options.Embedder.Fingerprint() && w.fits(r.Vector) {
+		w.given[r.ID] = r.Vector
+	}
+	r.Vector = nil
+	return w.keywords.Put(ctx, []store.Record{r})
+}
+
+// fits tells whether a vector of another memory can be one of ours.
+func (w *writer) fits(vector []float32) bool {
+	square := 0.0
+	for _, x := range vector {
+		square += float64(x) * float64(x)
+	}
+	return len(vector) > 0 && (w.manifest.Dimension == 0 || len(vector) == w.manifest.Dimension) && math.Abs(square-1) < 1e-3
+}
+
+// recount brings the manifest in step with what the keyword index now has of documents.
+func (w *writer) recount(ctx context.Context, paths []string) error {
+	var empty []string
+	for _, path := range paths {
+		records, err := w.keywords.Document(ctx, path)
+		if err != nil {
+			return err
+		}
+		e := w.manifest.Documents[path]
+		e.Chunks, e.Pending, e.Unsure = len(records), true, false
+		w.manifest.Documents[path] = e
+		if len(records) == 0 {
+			empty = append(empty, path)
+		}
+	}
+	removed := w.report.Removed
+	err := w.remove(ctx, empty)
+	w.report.Removed = removed // what others withdraw is told as pulled
+	return errors.Join(err, w.manifest.save(w.folder))
+}
+
+// publish makes what has changed here known to the others. Storage that cannot be reached costs a
+// warning; the next run tries again.
+func (w *writer) publish(ctx context.Context) error {
+	if w.manifest.Published || w.report.Shared.Problem != "" {
+		return nil
+	}
+	inTime, stop := context.WithTimeout(ctx, shareTimeout)
+	defer stop()
+	shared, owner := w.m.options.Shared, w.m.options.Owner
+	owned, err := shared.Owned(inTime, owner)
+	if err != nil {
+		return w.unshared(ctx, err)
+	}
+	ours, whole, err := w.ours(ctx)
+	if err != nil {
+		return err
+	}
+	put, gone := difference(owned, ours)
+	for some := range slices.Chunk(put, chunksPerCommit) {
+		if err := shared.Publish(inTime, owner, w.embedded(ctx, some), some, nil); err != nil {
+			return w.unshared(ctx, err)
+		}
+		w.report.Shared.Published += len(some)
+	}
+	if err := shared.Publish(inTime, owner, "", nil, withIDs(owned, gone)); err != nil {
+		return w.unshared(ctx, err)
+	}
+	w.report.Shared.Withdrawn = len(gone)
+	w.manifest.Published = whole
+	return w.manifest.save(w.folder)
+}
+
+// ours are the records of our own documents; whole is false if some document is to be read again.
+func (w *writer) ours(ctx context.Context) (records []store.Record, whole bool, err error) {
+	whole = true
+	for _, path := range slices.Sorted(maps.Keys(w.manifest.Documents)) {
+		e := w.manifest.Documents[path]
+		if e.Source == sharedSource {
+			continue
+		}
+		whole = whole && !e.Unsure
+		some, err := w.keywords.Document(ctx, path)
+		if err != nil {
+			return nil, false, err
+		}
+		records = append(records, some...)
+	}
+	return records, whole, nil
+}
+
+// embedded fills in vectors, which come from the embedder's cache since these texts have just been
+// embedded, and returns what made them; "" if there are none.
+func (w *writer) embedded(ctx context.Context, records []store.Record) string {
+	if w.m.options.Embedder == nil {
+		return ""
+	}
+	for some := range slices.Chunk(records, chunksPerEmbed) {
+		texts := make([]string, len(some))
+		for i, r := range some {
+			texts[i] = embeddingText(r)
+		}
+		vectors, err := w.m.embedDocuments(ctx, texts)
+		if err != nil {
+			return "" // the others make their own
+		}
+		for i := range some {
+			some[i].Vector = vectors[i]
+		}
+	}
+	return w.m.options.Embedder.Fingerprint()
+}
+
+func withIDs(records []store.Record, ids []string) []store.Record {
+	var chosen []store.Record
+	for _, r := range records {
+		if slices.Contains(ids, r.ID) {
+			chosen = append(chosen, r)
+		}
+	}
+	return chosen
+}
+
+// shares tells whether the memory is shared and the others can be reached from this build.
+func (m *Manager) shares() bool { return m.options.Shared != nil }
+
+// isForeign tells whether a document came from another memory and stays here.
+func (m *Manager) isForeign(e entry) bool { return e.Source == sharedSource && m.options.Owner != "" }
+
+// sharedStatus says how the memory is shared; nil if it is not.
+func (m *Manager) sharedStatus(known *manifest) *SharedStatus {
+	if m.options.Owner == "" {
+		return nil
+	}
+	status := &SharedStatus{Owner: m.options.Owner, Documents: map[string]int{}, Pulled: known.Pulled, Published: known.Published}
+	for path, e := range known.Documents {
+		if e.Source == sharedSource {
+			owner, _, _ := strings.Cut(strings.TrimPrefix(path, sharedPrefix), "/")
+			status.Documents[owner]++
+		}
+	}
+	return status
+}
+
+// checkSharing says what is wrong with the options for sharing.
+func checkSharing(o Options) error {
+	switch {
+	case o.Shared != nil && o.Owner == "":
+		return errors.New("open memory: Options.Shared needs Options.Owner, the name of this memory among the others")
+	case strings.Trim(o.Owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
+		return fmt.Errorf("open memory: owner %q has characters other than letters, digits, '.', '_' and '-'", o.Owner)
+	}
+	return nil
+}
