@@ -82,6 +82,9 @@ func (t *Table) patiently(ctx context.Context, op string,
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 50 * time.Millisecond
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
+		if err := reachable(ctx, t.uri); err != nil {
+			return struct{}{}, err
+		}
 		opened, err := open(ctx, t.uri, t.schema)
 		if errors.Is(err, table.ErrMissing) {
 			err = backoff.Permanent(err)
@@ -99,7 +102,7 @@ func (t *Table) patiently(ctx context.Context, op string,
 	case ctx.Err() != nil:
 		err = fmt.Errorf("the storage did not answer in time: %w", context.Cause(ctx))
 	}
-	return fmt.Errorf("%s shared memory %s: %w", op, t.uri, err)
+	return fmt.Errorf("%s shared memory %s: %w", op, t.uri, explain(err))
 }
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }
@@ -193,7 +196,7 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 		if batch == 0 {
 			batch = a.last + 1
 		}
-		if err := opened.Add(ctx, t.batch(owner, embedder, batch, put, withdrawn)); err != nil {
+		if err := opened.Add(ctx, rowsOf(opened.Dimension(), owner, embedder, batch, put, withdrawn)); err != nil {
 			return err
 		}
 		if err := clean(ctx, opened, owner, replaced(a, put, withdrawn)); err != nil {
@@ -206,7 +209,8 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 	})
 }
 
-func (t *Table) batch(owner, embedder string, number int64, put, withdrawn []store.Record) []table.Row {
+// rowsOf are those of a batch in a table with vectors of the given dimension.
+func rowsOf(dimension int, owner, embedder string, number int64, put, withdrawn []store.Record) []table.Row {
 	written := time.Now().UnixMicro()
 	extra := func(gone bool, embedder string) map[string]any {
 		return map[string]any{ownerColumn: owner, numberColumn: number, goneColumn: gone, embedderColumn: embedder, appendColumn: written}
@@ -214,7 +218,7 @@ func (t *Table) batch(owner, embedder string, number int64, put, withdrawn []sto
 	var all []table.Row
 	for _, record := range put {
 		made := embedder
-		if len(record.Vector) != t.dimension() {
+		if len(record.Vector) != dimension {
 			record.Vector, made = nil, ""
 		}
 		all = append(all, table.Row{Record: record, Extra: extra(false, made)})
@@ -223,11 +227,6 @@ func (t *Table) batch(owner, embedder string, number int64, put, withdrawn []sto
 		all = append(all, table.Row{Record: store.Record{ID: record.ID, Path: record.Path}, Extra: extra(true, "")})
 	}
 	return all
-}
-
-func (t *Table) dimension() int {
-	fields, _ := t.schema.FieldsByName("vector")
-	return int(fields[0].Type.(*arrow.FixedSizeListType).Len())
 }
 
 // replaced are the IDs of which there are older rows than those of a batch.

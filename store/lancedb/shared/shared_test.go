@@ -92,6 +92,21 @@ func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
 	require.Empty(t, changes[0].Embedder)
 }
 
+func TestTableOfAnotherDimension(t *testing.T) {
+	uri := t.TempDir()
+	require.NoError(t, open(t, uri).Publish(t.Context(), "a", "small", []store.Record{record(1, "one")}, nil))
+	other, err := Open(uri, Options{Dimension: 9})
+	require.NoError(t, err)
+	long := record(2, "two")
+	long.Vector = make([]float32, 9)
+	require.NoError(t, other.Publish(t.Context(), "b", "large", []store.Record{long}, nil))
+	changes, _, err := other.Changes(t.Context(), "c", nil)
+	require.NoError(t, err)
+	require.Len(t, changes, 2)
+	require.Len(t, changes[0].Record.Vector, dimension)
+	require.Nil(t, changes[1].Record.Vector)
+}
+
 // TestCrashBetweenAppendAndDelete does what a publisher does before it is killed.
 func TestCrashBetweenAppendAndDelete(t *testing.T) {
 	shared := open(t, t.TempDir())
@@ -99,7 +114,7 @@ func TestCrashBetweenAppendAndDelete(t *testing.T) {
 	for number := int64(2); number < 4; number++ { // twice the same batch, as after an answer that was lost
 		opened, err := table.Open(t.Context(), shared.uri, shared.schema)
 		require.NoError(t, err)
-		require.NoError(t, opened.Add(t.Context(), shared.batch("a", "", 2, []store.Record{record(1, "uno")}, []store.Record{record(2, "")})))
+		require.NoError(t, opened.Add(t.Context(), rowsOf(dimension, "a", "", 2, []store.Record{record(1, "uno")}, []store.Record{record(2, "")})))
 		require.NoError(t, opened.Close())
 	}
 	require.Equal(t, []string{"0001 uno"}, owned(t, shared, "a"))

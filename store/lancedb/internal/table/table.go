@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -53,6 +54,12 @@ type Query struct {
 	Limit   int      // 0 is none
 	Offset  int
 	Near    *Vector // nil is every row, in the order in which they were added
+}
+
+// Dimension is the length of its vectors.
+func (t *Table) Dimension() int {
+	fields, _ := t.schema.FieldsByName("vector")
+	return int(fields[0].Type.(*arrow.FixedSizeListType).Len())
 }
 
 // Open opens the table of the database at uri, a folder or such as s3://bucket/prefix. schema is what
@@ -99,6 +106,10 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.conn, t.native = conn, native
+		// Vectors may have another length than the caller expects, if another has made the table.
+		if made, err := native.Schema(ctx); err == nil {
+			t.schema = made
+		}
 		return nil
 	})
 	if err != nil {
@@ -133,7 +144,8 @@ func (t *Table) wait(ctx context.Context, call func() error) error {
 	}
 }
 
-// plain strips what the native library adds to its errors: the places in its source.
+// plain strips what the native library adds to its errors, the places in its source and the markup of
+// a server's answer, so that a line is left that a person can read.
 func plain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, ErrClosed) || errors.Is(err, ErrMissing) {
@@ -141,8 +153,14 @@ func plain(err error) error {
 	}
 	text, _, _ := strings.Cut(err.Error(), ", rust/")
 	text, _, _ = strings.Cut(text, ", /")
-	return errors.New(strings.TrimSpace(text))
+	text, answer, _ := strings.Cut(text, "<?xml")
+	if message := serverSays.FindStringSubmatch(answer); message != nil {
+		text += message[1] + ": " + message[2]
+	}
+	return errors.New(strings.Join(strings.Fields(text), " "))
 }
+
+var serverSays = regexp.MustCompile(`<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>`)
 
 // Add appends rows, all or none.
 func (t *Table) Add(ctx context.Context, rows []Row) error {
