@@ -42,6 +42,9 @@ type Options struct {
 	// taken over from others stays; without both it is removed.
 	Shared store.Shared
 	Owner  string
+	// Publish says what the others get: PublishMarkdown (or ""), PublishAll or PublishNothing. Global
+	// documents, which are the person's own, are never published.
+	Publish string
 	// StaticFiles are curated Markdown files for ProjectCoreMemory, in order of priority, lowest
 	// first; those that do not exist are left out.
 	StaticFiles []string

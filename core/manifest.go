@@ -38,9 +38,9 @@ type manifest struct {
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
 
-	Shared    store.Cursor `json:"shared,omitempty"` // how much of the other memories is here
-	Pulled    time.Time    `json:"pulled,omitzero"`  // when they were last asked
-	Published bool         `json:"published,omitempty"`
+	Shared    store.Cursor `json:"shared,omitempty"`    // how much of the other memories is here
+	Pulled    time.Time    `json:"pulled,omitzero"`     // when they were last asked
+	Published string       `json:"published,omitempty"` // Options.Publish with which the others know all there is; "" if they do not
 }
 
 // An entry is what the manifest keeps of a document.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,6 +24,13 @@ const (
 	sharedSource = "shared"
 	// sharedPrefix begins their paths; no file has a path that does.
 	sharedPrefix = "shared:"
+)
+
+// Values of Options.Publish.
+const (
+	PublishMarkdown = "markdown" // the project's Markdown
+	PublishAll      = "all"      // also the conversations of agents in the project
+	PublishNothing  = "nothing"  // others are read only
 )
 
 // A SharedReport says what a run gave to the other memories and got from them.
@@ -167,7 +175,7 @@ func (w *writer) recount(ctx context.Context, paths []string) error {
 // publish makes what has changed here known to the others. Storage that cannot be reached costs a
 // warning; the next run tries again.
 func (w *writer) publish(ctx context.Context) error {
-	if w.manifest.Published || w.report.Shared.Problem != "" {
+	if w.manifest.Published == w.m.publishChoice() || w.report.Shared.Problem != "" {
 		return nil
 	}
 	inTime, stop := context.WithTimeout(ctx, shareTimeout)
@@ -192,7 +200,9 @@ func (w *writer) publish(ctx context.Context) error {
 		return w.unshared(ctx, err)
 	}
 	w.report.Shared.Withdrawn = len(gone)
-	w.manifest.Published = whole
+	if whole {
+		w.manifest.Published = w.m.publishChoice()
+	}
 	return w.manifest.save(w.folder)
 }
 
@@ -201,7 +211,7 @@ func (w *writer) ours(ctx context.Context) (records []store.Record, whole bool, 
 	whole = true
 	for _, path := range slices.Sorted(maps.Keys(w.manifest.Documents)) {
 		e := w.manifest.Documents[path]
-		if e.Source == sharedSource {
+		if !w.m.publishes(e) {
 			continue
 		}
 		whole = whole && !e.Unsure
@@ -236,6 +246,16 @@ func (w *writer) embedded(ctx context.Context, records []store.Record) string {
 	return w.m.options.Embedder.Fingerprint()
 }
 
+func (m *Manager) publishChoice() string { return cmp.Or(m.options.Publish, PublishMarkdown) }
+
+// publishes tells whether others get a document.
+func (m *Manager) publishes(e entry) bool {
+	if e.Source == sharedSource || e.Scope != source.ScopeProject || m.options.Publish == PublishNothing {
+		return false
+	}
+	return e.Kind == source.KindMarkdown || m.options.Publish == PublishAll
+}
+
 func withIDs(records []store.Record, ids []string) []store.Record {
 	var chosen []store.Record
 	for _, r := range records {
@@ -257,7 +277,7 @@ func (m *Manager) sharedStatus(known *manifest) *SharedStatus {
 	if m.options.Owner == "" {
 		return nil
 	}
-	status := &SharedStatus{Owner: m.options.Owner, Documents: map[string]int{}, Pulled: known.Pulled, Published: known.Published}
+	status := &SharedStatus{Owner: m.options.Owner, Documents: map[string]int{}, Pulled: known.Pulled, Published: known.Published == m.publishChoice()}
 	for path, e := range known.Documents {
 		if e.Source == sharedSource {
 			owner, _, _ := strings.Cut(strings.TrimPrefix(path, sharedPrefix), "/")
@@ -272,6 +292,8 @@ func checkSharing(o Options) error {
 	switch {
 	case o.Shared != nil && o.Owner == "":
 		return errors.New("open memory: Options.Shared needs Options.Owner, the name of this memory among the others")
+	case !slices.Contains([]string{"", PublishMarkdown, PublishAll, PublishNothing}, o.Publish):
+		return fmt.Errorf("open memory: Options.Publish is %q, want %q, %q or %q", o.Publish, PublishMarkdown, PublishAll, PublishNothing)
 	case strings.Trim(o.Owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
 		return fmt.Errorf("open memory: owner %q has characters other than letters, digits, '.', '_' and '-'", o.Owner)
 	}

@@ -22,10 +22,10 @@ type writer struct {
 	folder   string
 	manifest *manifest
 	keywords store.KeywordIndex
-	vectors  store.VectorIndex // nil until the first vector
+	vectors  store.VectorIndex    // nil until the first vector
 	given    map[string][]float32 // vectors that came with records of other memories, by ID
-	begun    bool              // vectors was empty: it holds what this run has put there, each document once
-	opened   []store.Index     // by this writer, for itself
+	begun    bool                 // vectors was empty: it holds what this run has put there, each document once
+	opened   []store.Index        // by this writer, for itself
 	report   *IndexReport
 	progress func(Progress)
 }
@@ -229,7 +229,7 @@ func (w *writer) warn(batch []reading) error {
 	if !changed {
 		return nil
 	}
-	w.manifest.Published = false
+	w.manifest.Published = ""
 	return w.manifest.save(w.folder)
 }
 
@@ -291,7 +291,9 @@ func (w *writer) doubt(paths []string) error {
 		e := w.manifest.Documents[path]
 		e.Unsure = true
 		w.manifest.Documents[path] = e
-		w.manifest.Published = w.manifest.Published && e.Source == sharedSource
+		if e.Source != sharedSource {
+			w.manifest.Published = ""
+		}
 	}
 	return w.manifest.save(w.folder)
 }

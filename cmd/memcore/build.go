@@ -42,7 +42,7 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 	if err != nil {
 		return nil, err
 	}
-	return core.Open(ctx, core.Options{
+	options := core.Options{
 		Folder:      at.index,
 		Sources:     append(a.projectSources(registered), a.globalSources()...),
 		Engine:      engine,
@@ -50,7 +50,11 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		StaticFiles: a.staticFiles(),
 		Freshness:   a.settings.Freshness,
 		Logger:      a.log,
-	})
+	}
+	if err := a.sharing(&options, embedder); err != nil {
+		return nil, err
+	}
+	return core.Open(ctx, options)
 }
 
 // embedder returns the configured embedder behind its cache; nil for none.

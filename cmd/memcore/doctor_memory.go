@@ -40,6 +40,7 @@ func (d *doctor) memory(ctx context.Context, at place, failed []string) {
 	d.lock(m)
 	d.embedding(ctx, embedder, known)
 	d.cache(at, embedder)
+	d.shared(ctx, embedder)
 }
 
 func (d *doctor) engine(engines engineChoice) {

@@ -123,6 +123,7 @@ func (a *app) index(ctx context.Context, m *core.Manager, engines engineChoice, 
 		}
 	} else {
 		a.printReport(report)
+		a.sharedReport(report.Shared)
 		a.sayEngineChosen(engines, report)
 	}
 	if report.Unreadable > 0 {

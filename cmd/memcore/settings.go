@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/viper"
+
+	"github.com/memcore/memcore/core"
 )
 
 // settings are what configuration decides. Later wins: ~/.beans/config.yaml,
@@ -33,6 +35,15 @@ type settings struct {
 		Model     string `mapstructure:"model"`
 		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"openai"`
+	Shared struct {
+		URI       string `mapstructure:"uri"`
+		Owner     string `mapstructure:"owner"`
+		Publish   string `mapstructure:"publish"`
+		Endpoint  string `mapstructure:"endpoint"`
+		Region    string `mapstructure:"region"`
+		PathStyle bool   `mapstructure:"pathStyle"`
+		AllowHTTP bool   `mapstructure:"allowHTTP"`
+	} `mapstructure:"shared"`
 }
 
 // A configuration is the settings and how they came about.
@@ -74,6 +85,13 @@ var knownSettings = []setting{
 	{"openai.baseURL", "", false, text(), "address of an OpenAI-compatible endpoint, up to and including `/v1`"},
 	{"openai.model", "", false, text(), "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", false, text(), "name of the environment variable that holds its key"},
+	{"shared.uri", "", false, text(), "where memories on several machines share their documents: a folder, or such as `s3://bucket/prefix`; empty is not to share ([more](lancedb.md#sharing-a-memory))"},
+	{"shared.publish", core.PublishMarkdown, false, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what the others get of this project: `markdown`, `all` (also agents' logs), `nothing`"},
+	{"shared.owner", "", false, text(), "name of this memory among the others; empty is made of the workspace's and the machine's name"},
+	{"shared.endpoint", "", false, text(), "address of an S3-compatible storage; empty is Amazon's"},
+	{"shared.region", "", false, text(), "its region; empty is us-east-1"},
+	{"shared.pathStyle", "false", false, yesOrNo(), "`true` if buckets are in the path of the address, as with most storages of one's own"},
+	{"shared.allowHTTP", "false", false, yesOrNo(), "`true` to reach it without encryption"},
 }
 
 // environment is the variable of a setting: openai.baseURL is MEMCORE_OPENAI_BASEURL.

@@ -33,6 +33,16 @@ func oneOf(words ...string) kind {
 	}
 }
 
+func yesOrNo() kind {
+	return func(value any) (any, error) {
+		yes, err := strconv.ParseBool(fmt.Sprint(value))
+		if err != nil {
+			return nil, errors.New("true or false")
+		}
+		return yes, nil
+	}
+}
+
 func whole(least, most int) kind {
 	return func(value any) (any, error) {
 		n, err := strconv.Atoi(fmt.Sprint(value))

@@ -30,6 +30,9 @@ func statusCommand(a *app) *cobra.Command {
 					return err
 				}
 				status := statusOf(known, engines)
+				if err := a.notShared(); err != nil {
+					status.Problems = append(status.Problems, err.Error())
+				}
 				if a.flags.json {
 					return a.printJSON(status)
 				}
@@ -79,6 +82,9 @@ func (a *app) printStatus(s status) error {
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))
 		row("updated", "%s", s.Updated.Local().Format(time.DateTime))
+	}
+	if s.Shared != nil {
+		row("shared", "%s", a.sharedText(s.Shared))
 	}
 	if s.Stale != nil {
 		row("stale", "%s %s", count(s.Stale.Files, "file"), s.Stale.Reason)

@@ -40,7 +40,9 @@ usable() { [ -s "$1/$library" ] || [ -s "$1/liblancedb_go.a" ]; }
 
 # prepare copies the module's source into the folder $1 and makes it one that a current compiler builds:
 # lancedb from the package registry instead of its git repository (the same code), and lance with a
-# higher recursion limit. The versions of all packages stay those of the module's Cargo.lock.
+# higher recursion limit. The versions of all packages stay those of the module's Cargo.lock. A search
+# with an approximate index looks into 40 of its partitions instead of 20, which the binding has no
+# option for: on real embeddings, recall@50 is then 0.96 instead of 0.93 (docs/benchmarks.md).
 prepare() {
   local source=$1
   [ ! -e "$source/ready" ] || return 0
@@ -49,6 +51,8 @@ prepare() {
   chmod -R u+w "$source"
   sed -i.orig 's|^lancedb = {.*|lancedb = { version = "=0.22.1", default-features = false }|' "$source/rust/Cargo.toml"
   sed -i.orig '/^source = "git+.*lancedb\.git/d' "$source/rust/Cargo.lock"
+  sed -i.orig 's|^\( *\)\.column(column)$|&\n\1.nprobes(40)|' "$source/rust/src/query.rs"
+  grep -q 'nprobes(40)' "$source/rust/src/query.rs" || { say "the binding's query.rs is not what the recipe expects"; return 1; }
   local lance
   lance=$(package_folder "$source/rust" lance 0.37.0)
   cp -R "$lance" "$source/lance"

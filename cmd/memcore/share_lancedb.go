@@ -1,0 +1,22 @@
+//go:build lancedb
+
+package main
+
+import (
+	"strings"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/shared"
+)
+
+// openShared opens the table that memories share.
+func openShared(s settings, dimension int) (store.Shared, error) {
+	if strings.Contains(s.Shared.URI, "://") {
+		err := shared.SetEnvironment(shared.Endpoint{URL: s.Shared.Endpoint, Region: s.Shared.Region,
+			PathStyle: s.Shared.PathStyle, AllowHTTP: s.Shared.AllowHTTP})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return shared.Open(s.Shared.URI, shared.Options{Dimension: dimension})
+}
