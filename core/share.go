@@ -53,13 +53,19 @@ type SharedStatus struct {
 // pull takes over what other memories have published since the last time, as documents of their own.
 // Storage that cannot be reached costs a warning.
 func (w *writer) pull(ctx context.Context) error {
+	if err := w.sharedElsewhere(ctx); err != nil {
+		return err
+	}
 	inTime, stop := context.WithTimeout(ctx, shareTimeout)
 	defer stop()
 	changes, next, err := w.m.options.Shared.Changes(inTime, w.m.options.Owner, w.manifest.Shared)
 	if err != nil {
 		return w.unshared(ctx, err)
 	}
-	w.report.Shared.Owners = len(next)
+	w.report.Shared.Owners = next.Owners()
+	if err := w.sameStorage(ctx, next); err != nil {
+		return err
+	}
 	byPath := map[string][]store.Change{}
 	for _, change := range changes {
 		change.Record = foreign(change)
@@ -75,7 +81,52 @@ func (w *writer) pull(ctx context.Context) error {
 	return w.manifest.save(w.folder)
 }
 
+// sharedElsewhere begins anew if the memory was shared with others before.
+func (w *writer) sharedElsewhere(ctx context.Context) error {
+	if w.manifest.SharedAt == w.m.options.Shared.Name() {
+		return nil
+	}
+	var foreign []string
+	for path, e := range w.manifest.Documents {
+		if e.Source == sharedSource {
+			foreign = append(foreign, path)
+		}
+	}
+	if err := w.remove(ctx, foreign); err != nil {
+		return err
+	}
+	w.manifest.SharedAt, w.manifest.Shared, w.manifest.Published = w.m.options.Shared.Name(), nil, ""
+	return w.manifest.save(w.folder)
+}
+
 const documentsPerPull = 200
+
+// sameStorage begins anew if the storage is not the one that was known, or does not exist yet.
+func (w *writer) sameStorage(ctx context.Context, next store.Cursor) error {
+	known := w.manifest.Shared.Storage()
+	if next.Storage() == 0 || next.Storage() != known {
+		w.manifest.Published = ""
+	}
+	if known == 0 || next.Storage() == known {
+		return nil
+	}
+	var foreign []string
+	for path, e := range w.manifest.Documents {
+		if e.Source == sharedSource {
+			foreign = append(foreign, path)
+		}
+	}
+	w.manifest.Shared = nil
+	return w.forget(ctx, foreign)
+}
+
+// forget removes documents of others, which is told as pulled.
+func (w *writer) forget(ctx context.Context, paths []string) error {
+	removed := w.report.Removed
+	err := w.remove(ctx, paths)
+	w.report.Removed = removed
+	return err
+}
 
 // unshared notes that the others cannot be reached; only the end of ctx is an error.
 func (w *writer) unshared(ctx context.Context, err error) error {
@@ -166,9 +217,7 @@ func (w *writer) recount(ctx context.Context, paths []string) error {
 			empty = append(empty, path)
 		}
 	}
-	removed := w.report.Removed
-	err := w.remove(ctx, empty)
-	w.report.Removed = removed // what others withdraw is told as pulled
+	err := w.forget(ctx, empty)
 	return errors.Join(err, w.manifest.save(w.folder))
 }
 

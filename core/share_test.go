@@ -24,6 +24,8 @@ func (s awayShared) fail(ctx context.Context) error {
 	return errors.New("connection refused")
 }
 
+func (s awayShared) Name() string { return "away" }
+
 func (s awayShared) Owned(ctx context.Context, _ string) ([]store.Record, error) {
 	return nil, s.fail(ctx)
 }

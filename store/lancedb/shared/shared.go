@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,9 @@ func Open(uri string, options Options) (*Table, error) {
 		table.TextColumn(ownerColumn), table.NumberColumn(numberColumn), table.BoolColumn(goneColumn),
 		table.TextColumn(embedderColumn), table.NumberColumn(appendColumn))}, nil
 }
+
+// Name implements store.Shared.
+func (t *Table) Name() string { return t.uri }
 
 // Close implements store.Shared.
 func (t *Table) Close() error { return nil }
@@ -188,6 +192,9 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 	}
 	batch := int64(0) // the same if a step has to be repeated
 	return t.with(ctx, "publish to", func(opened *table.Table) error {
+		if _, err := identity(ctx, opened, true); err != nil {
+			return err
+		}
 		all, err := rows(ctx, opened, ownedBy(owner), false)
 		if err != nil {
 			return err
@@ -291,24 +298,61 @@ func compact(ctx context.Context, t *table.Table, owner string) error {
 // Changes implements store.Shared.
 func (t *Table) Changes(ctx context.Context, owner string, since store.Cursor) (changes []store.Change, next store.Cursor, err error) {
 	err = t.with(ctx, "read", func(opened *table.Table) error {
-		found, err := rows(ctx, opened, newerThan(owner, since), true)
-		if err == nil {
-			changes, next = changesOf(found, since)
+		storage, err := identity(ctx, opened, false)
+		if err != nil {
+			return err
 		}
-		return err
+		from := since
+		if storage != since.Storage() {
+			from = nil
+		}
+		found, err := rows(ctx, opened, newerThan(owner, from), true)
+		if err != nil {
+			return err
+		}
+		changes, next = changesOf(found, from)
+		next[noOwner] = storage
+		return nil
 	})
-	if errors.Is(err, table.ErrMissing) {
-		return nil, since, nil
+	switch {
+	case errors.Is(err, table.ErrMissing) && since.Storage() == 0:
+		return nil, nil, nil
+	case errors.Is(err, table.ErrMissing):
+		return nil, nil, fmt.Errorf("read shared memory %s: there was a table and it is missing: bring it back, or begin anew with memcore index --rebuild", t.uri)
 	}
 	return changes, next, err
 }
 
+// noOwner owns the row whose number tells this table from one that was made anew in its place.
+const noOwner = ""
+
+// identity returns that number. If there is none yet, it is 0 or, if asked for, made; of two that were
+// made at once the lower counts.
+func identity(ctx context.Context, t *table.Table, create bool) (int64, error) {
+	found, err := rows(ctx, t, ownedBy(noOwner), false)
+	if err != nil {
+		return 0, err
+	}
+	lowest := int64(0)
+	for _, row := range found {
+		if lowest == 0 || number(row) < lowest {
+			lowest = number(row)
+		}
+	}
+	if lowest > 0 || !create {
+		return lowest, nil
+	}
+	made := 1 + rand.Int64N(1<<53-1) // exact also for readers to whom all numbers are floating
+	return made, t.Add(ctx, []table.Row{{Record: store.Record{ID: strconv.FormatInt(made, 16)}, Extra: map[string]any{
+		ownerColumn: noOwner, numberColumn: made, goneColumn: true, embedderColumn: "", appendColumn: time.Now().UnixMicro()}}})
+}
+
 // newerThan is the filter for what others than owner have published since.
 func newerThan(owner string, since store.Cursor) string {
-	known := []string{owner}
+	known := []string{owner, noOwner}
 	parts := []string{}
 	for other, last := range since {
-		if other != owner {
+		if other != owner && other != noOwner {
 			known = append(known, other)
 			parts = append(parts, "("+table.And(ownedBy(other), numberColumn+" > "+strconv.FormatInt(last, 10))+")")
 		}
