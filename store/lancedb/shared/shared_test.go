@@ -57,7 +57,7 @@ func TestPublishAndChanges(t *testing.T) {
 	require.Equal(t, []string{"0001 one", "0002 two"}, owned(t, shared, "a"))
 	changes, cursor, err = shared.Changes(t.Context(), "b", cursor)
 	require.NoError(t, err)
-	require.Equal(t, store.Cursor{"a": 1}, cursor)
+	require.Equal(t, store.Cursor{"a": 1, "": cursor.Storage()}, cursor)
 	require.Len(t, changes, 2)
 	require.Equal(t, store.Change{Owner: "a", Embedder: "model", Record: record(1, "one")}, changes[0])
 
@@ -65,7 +65,7 @@ func TestPublishAndChanges(t *testing.T) {
 	require.Equal(t, []string{"0001 uno", "0003 three"}, owned(t, shared, "a"))
 	changes, next, err := shared.Changes(t.Context(), "b", cursor)
 	require.NoError(t, err)
-	require.Equal(t, store.Cursor{"a": 2}, next)
+	require.Equal(t, store.Cursor{"a": 2, "": next.Storage()}, next)
 	var got []string
 	for _, c := range changes {
 		got = append(got, fmt.Sprint(c.Record.ID, " ", c.Record.Text, " ", c.Gone, " ", c.Record.Path))
@@ -121,7 +121,7 @@ func TestCrashBetweenAppendAndDelete(t *testing.T) {
 	changes, cursor, err := shared.Changes(t.Context(), "b", store.Cursor{"a": 1})
 	require.NoError(t, err)
 	require.Len(t, changes, 2)
-	require.Equal(t, store.Cursor{"a": 2}, cursor)
+	require.Equal(t, store.Cursor{"a": 2, "": cursor.Storage()}, cursor)
 	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(9, "nine")}, nil))
 	require.Equal(t, []string{"0001 uno", "0009 nine"}, owned(t, shared, "a"))
 	opened, err := table.Open(t.Context(), shared.uri, shared.schema)
@@ -147,7 +147,7 @@ func TestManyPublishesStayFewFragments(t *testing.T) {
 	opened, err := table.Open(t.Context(), uri, shared.schema)
 	require.NoError(t, err)
 	defer opened.Close()
-	all, err := rows(t.Context(), opened, "", true)
+	all, err := rows(t.Context(), opened, ownedBy("a"), true)
 	require.NoError(t, err)
 	if a := accountOf(all); len(a.appends) > maxAppends+1 || len(all) > publishes+2 {
 		t.Errorf("after %d publishes there are %d appends with %d rows", publishes, len(a.appends), len(all))
@@ -158,7 +158,7 @@ func TestManyPublishesStayFewFragments(t *testing.T) {
 	changes, cursor, err := shared.Changes(t.Context(), "b", nil)
 	require.NoError(t, err)
 	require.Len(t, changes, publishes)
-	require.Equal(t, store.Cursor{"a": publishes}, cursor)
+	require.Equal(t, store.Cursor{"a": publishes, "": cursor.Storage()}, cursor)
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -175,4 +175,42 @@ func TestOpenRefuses(t *testing.T) {
 	if err := open(t, file).Publish(t.Context(), "a", "", []store.Record{record(1, "x")}, nil); err == nil {
 		t.Error("Publish into a file: no error")
 	}
+}
+
+// TestAnotherTable has the table deleted, and made anew.
+func TestAnotherTable(t *testing.T) {
+	uri := t.TempDir()
+	shared := open(t, uri)
+	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(1, "one")}, nil))
+	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(2, "two")}, nil))
+	_, first, err := shared.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Equal(t, 1, first.Owners())
+	require.NotZero(t, first.Storage())
+
+	require.NoError(t, os.RemoveAll(filepath.Join(uri, table.Name+".lance")))
+	if changes, next, err := shared.Changes(t.Context(), "b", first); err == nil || changes != nil || next != nil {
+		t.Errorf("Changes of a table that is gone = %v, %v, no error", changes, next)
+	}
+	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(3, "three")}, nil))
+	changes, next, err := shared.Changes(t.Context(), "b", first)
+	require.NoError(t, err)
+	require.NotEqual(t, first.Storage(), next.Storage())
+	require.Equal(t, store.Cursor{"a": 1, "": next.Storage()}, next)
+	require.Len(t, changes, 1)
+	require.Equal(t, "three", changes[0].Record.Text)
+}
+
+// TestManyRows reads more than fit one answer.
+func TestManyRows(t *testing.T) {
+	shared := open(t, t.TempDir())
+	var all []store.Record
+	for n := range 2*rowsPerRead + 1 {
+		all = append(all, record(n, "x"))
+	}
+	require.NoError(t, shared.Publish(t.Context(), "a", "model", all, nil))
+	require.Len(t, owned(t, shared, "a"), len(all))
+	changes, _, err := shared.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Len(t, changes, len(all))
 }
