@@ -86,13 +86,7 @@ func (w *writer) sharedElsewhere(ctx context.Context) error {
 	if w.manifest.SharedAt == w.m.options.Shared.Name() {
 		return nil
 	}
-	var foreign []string
-	for path, e := range w.manifest.Documents {
-		if e.Source == sharedSource {
-			foreign = append(foreign, path)
-		}
-	}
-	if err := w.remove(ctx, foreign); err != nil {
+	if err := w.forgetAll(ctx); err != nil {
 		return err
 	}
 	w.manifest.SharedAt, w.manifest.Shared, w.manifest.Published = w.m.options.Shared.Name(), nil, ""
@@ -110,13 +104,17 @@ func (w *writer) sameStorage(ctx context.Context, next store.Cursor) error {
 	if known == 0 || next.Storage() == known {
 		return nil
 	}
+	w.manifest.Shared = nil
+	return w.forgetAll(ctx)
+}
+
+func (w *writer) forgetAll(ctx context.Context) error {
 	var foreign []string
 	for path, e := range w.manifest.Documents {
 		if e.Source == sharedSource {
 			foreign = append(foreign, path)
 		}
 	}
-	w.manifest.Shared = nil
 	return w.forget(ctx, foreign)
 }
 
@@ -306,9 +304,13 @@ func (m *Manager) publishes(e entry) bool {
 }
 
 func withIDs(records []store.Record, ids []string) []store.Record {
+	wanted := map[string]bool{}
+	for _, id := range ids {
+		wanted[id] = true
+	}
 	var chosen []store.Record
 	for _, r := range records {
-		if slices.Contains(ids, r.ID) {
+		if wanted[r.ID] {
 			chosen = append(chosen, r)
 		}
 	}
