@@ -151,6 +151,31 @@ func TestShare(t *testing.T) {
 	}
 }
 
+func TestTake(t *testing.T) {
+	dir := New(t.TempDir())
+	publish := func(write func(next *Next)) {
+		next, err := dir.Begin(t.Context(), nil)
+		require.NoError(t, err)
+		write(next)
+		require.NoError(t, next.Publish())
+	}
+	publish(func(next *Next) {
+		require.NoError(t, os.Mkdir(filepath.Join(next.Path(), "a"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(next.Path(), "a", "kept"), []byte("text"), 0o600))
+	})
+	publish(func(next *Next) {
+		require.NoError(t, next.Take(t.Context(), "a/kept", "b/c/renamed"))
+		if err := next.Take(t.Context(), "a/missing", "b/missing"); err == nil {
+			t.Error("Take of a file that is missing: no error")
+		}
+	})
+	_, current, err := dir.Current()
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(current, "b", "c", "renamed"))
+	require.NoError(t, err)
+	require.Equal(t, "text", string(got))
+}
+
 func TestAppend(t *testing.T) {
 	d := New(t.TempDir())
 	appendTo := func(length int64, text string) *Next {

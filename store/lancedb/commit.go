@@ -50,7 +50,7 @@ func (ix *Index) rewrite(ctx context.Context, op string, do func(*commit) error)
 		return ix.fail(op, ctx.Err())
 	}
 	ended := func() { <-ix.committing }
-	err := ix.read(ctx, op, func(s *snapshot) error {
+	_, err := ix.readOnce(ctx, func(s *snapshot) error {
 		c, err := ix.begin(ctx, s)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (ix *Index) rewrite(ctx context.Context, op string, do func(*commit) error)
 		return err
 	})
 	ended()
-	return err
+	return ix.fail(op, err)
 }
 
 // clear removes what an abandoned commit has made, when the native call that was cancelled has ended:

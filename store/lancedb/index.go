@@ -78,22 +78,40 @@ func (ix *Index) Close() error {
 	return nil
 }
 
+// rereads is how often a read begins again because a writer was faster.
+const rereads = 50
+
 // read calls f with the snapshot of the last commit by any process, and gives its error the form
-// that callers expect.
+// that callers expect. Lance opens files when it needs them, and a generation is removed when two have
+// followed it: if f fails and the generation has moved, f is called again with the new one.
 func (ix *Index) read(ctx context.Context, op string, f func(*snapshot) error) error {
+	for again := 0; ; again++ {
+		moved, err := ix.readOnce(ctx, f)
+		if err == nil || !moved || again == rereads || ctx.Err() != nil {
+			return ix.fail(op, err)
+		}
+	}
+}
+
+// readOnce also tells whether the generation that was read is no longer the current one.
+func (ix *Index) readOnce(ctx context.Context, f func(*snapshot) error) (moved bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return ix.fail(op, err)
+		return false, err
 	}
 	s, err := ix.enter()
 	if err != nil {
-		return ix.fail(op, err)
+		return false, err
 	}
 	defer func() {
 		ix.mu.Lock()
 		defer ix.mu.Unlock()
 		ix.leave(s)
 	}()
-	return ix.fail(op, f(s))
+	if err = f(s); err != nil {
+		now, _, currentErr := ix.root.Current()
+		moved = currentErr == nil && now != s.number
+	}
+	return moved, err
 }
 
 func (ix *Index) fail(op string, err error) error {
