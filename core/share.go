@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// shareTimeout is how long a run of indexing waits for the others' storage in all.
+	// shareTimeout is how long a run of indexing waits for the others' storage to take or give the next
+	// few thousand records. What it has done by then is kept.
 	shareTimeout = 30 * time.Second
 	// sharedSource is entry.Source of documents that another memory has published.
 	sharedSource = "shared"
@@ -56,15 +57,30 @@ func (w *writer) pull(ctx context.Context) error {
 	if err := w.sharedElsewhere(ctx); err != nil {
 		return err
 	}
-	inTime, stop := context.WithTimeout(ctx, shareTimeout)
-	defer stop()
-	changes, next, err := w.m.options.Shared.Changes(inTime, w.m.options.Owner, w.manifest.Shared)
+	for {
+		pulled, err := w.pullSome(ctx)
+		w.report.Shared.Pulled += pulled
+		if err != nil || pulled == 0 {
+			return err
+		}
+		w.progress(Progress{Stage: "share", Done: w.report.Shared.Pulled})
+	}
+}
+
+// pullSome takes over the next of what others have published, and returns how many records.
+func (w *writer) pullSome(ctx context.Context) (int, error) {
+	var changes []store.Change
+	var next store.Cursor
+	err := w.inTime(ctx, func(ctx context.Context) (err error) {
+		changes, next, err = w.m.options.Shared.Changes(ctx, w.m.options.Owner, w.manifest.Shared)
+		return err
+	})
 	if err != nil {
-		return w.unshared(ctx, err)
+		return 0, w.unshared(ctx, err)
 	}
 	w.report.Shared.Owners = next.Owners()
 	if err := w.sameStorage(ctx, next); err != nil {
-		return err
+		return 0, err
 	}
 	byPath := map[string][]store.Change{}
 	for _, change := range changes {
@@ -73,12 +89,11 @@ func (w *writer) pull(ctx context.Context) error {
 	}
 	for paths := range slices.Chunk(slices.Sorted(maps.Keys(byPath)), documentsPerPull) {
 		if err := w.takeOver(ctx, paths, byPath); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	w.report.Shared.Pulled = len(changes)
 	w.manifest.Shared, w.manifest.Pulled = next, time.Now().UTC().Truncate(time.Second)
-	return w.manifest.save(w.folder)
+	return len(changes), w.manifest.save(w.folder)
 }
 
 // sharedElsewhere begins anew if the memory was shared with others before.
@@ -225,10 +240,11 @@ func (w *writer) publish(ctx context.Context) error {
 	if w.manifest.Published == w.m.publishChoice() || w.report.Shared.Problem != "" {
 		return nil
 	}
-	inTime, stop := context.WithTimeout(ctx, shareTimeout)
-	defer stop()
-	shared, owner := w.m.options.Shared, w.m.options.Owner
-	owned, err := shared.Owned(inTime, owner)
+	var owned []store.Record
+	err := w.inTime(ctx, func(ctx context.Context) (err error) {
+		owned, err = w.m.options.Shared.Owned(ctx, w.m.options.Owner)
+		return err
+	})
 	if err != nil {
 		return w.unshared(ctx, err)
 	}
@@ -236,21 +252,33 @@ func (w *writer) publish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	put, gone := difference(owned, ours)
-	for some := range slices.Chunk(put, chunksPerCommit) {
-		if err := shared.Publish(inTime, owner, w.embedded(ctx, some), some, nil); err != nil {
+	put, ids := difference(owned, ours)
+	gone := withIDs(owned, ids)
+	// What is withdrawn goes with the first batch: a document that changed does so in one step.
+	for len(put)+len(gone) > 0 {
+		some := put[:min(len(put), chunksPerCommit)]
+		embedder := w.embedded(ctx, some)
+		err := w.inTime(ctx, func(ctx context.Context) error {
+			return w.m.options.Shared.Publish(ctx, w.m.options.Owner, embedder, some, gone)
+		})
+		if err != nil {
 			return w.unshared(ctx, err)
 		}
 		w.report.Shared.Published += len(some)
+		w.report.Shared.Withdrawn += len(gone)
+		put, gone = put[len(some):], nil
 	}
-	if err := shared.Publish(inTime, owner, "", nil, withIDs(owned, gone)); err != nil {
-		return w.unshared(ctx, err)
-	}
-	w.report.Shared.Withdrawn = len(gone)
 	if whole {
 		w.manifest.Published = w.m.publishChoice()
 	}
 	return w.manifest.save(w.folder)
+}
+
+// inTime gives a storage so long to do something.
+func (w *writer) inTime(ctx context.Context, f func(context.Context) error) error {
+	ctx, stop := context.WithTimeout(ctx, shareTimeout)
+	defer stop()
+	return f(ctx)
 }
 
 // ours are the records of our own documents; whole is false if some document is to be read again.

@@ -16,7 +16,8 @@ type Shared interface {
 	// whether the others see the batch; publishing it again is safe.
 	Publish(ctx context.Context, owner, embedder string, put, gone []Record) error
 	// Changes returns what others than owner have published since a cursor, in the order in which
-	// each of them did, and the cursor for the next call. A nil cursor is the beginning, and so is one
+	// each of them did, and the cursor for the next call. If that is much, it is only some, in whole
+	// batches: none means that all is known. A nil cursor is the beginning, and so is one
 	// of another storage; Storage of the new cursor tells. A storage that was there when the cursor was
 	// made and is missing now is an error.
 	Changes(ctx context.Context, owner string, since Cursor) ([]Change, Cursor, error)

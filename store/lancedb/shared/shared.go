@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -111,8 +112,9 @@ func (t *Table) patiently(ctx context.Context, op string,
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }
 
-func number(row table.Row) int64 { return row.Extra[numberColumn].(int64) }
-func gone(row table.Row) bool    { return row.Extra[goneColumn].(bool) }
+func number(row table.Row) int64   { return row.Extra[numberColumn].(int64) }
+func gone(row table.Row) bool      { return row.Extra[goneColumn].(bool) }
+func ownerOf(row table.Row) string { return row.Extra[ownerColumn].(string) }
 
 var bookkeeping = []string{ownerColumn, numberColumn, goneColumn, embedderColumn, appendColumn}
 
@@ -125,6 +127,10 @@ func rows(ctx context.Context, t *table.Table, where string, vectors bool) ([]ta
 	if vectors {
 		columns = append(columns, "vector")
 	}
+	return read(ctx, t, columns, where)
+}
+
+func read(ctx context.Context, t *table.Table, columns []string, where string) ([]table.Row, error) {
 	var all []table.Row
 	for {
 		some, err := t.Select(ctx, table.Query{Columns: columns, Where: where, Limit: rowsPerRead, Offset: len(all)})
@@ -306,13 +312,18 @@ func (t *Table) Changes(ctx context.Context, owner string, since store.Cursor) (
 		if storage != since.Storage() {
 			from = nil
 		}
-		found, err := rows(ctx, opened, newerThan(owner, from), true)
+		batches, err := read(ctx, opened, []string{ownerColumn, numberColumn}, newerThan(owner, from))
 		if err != nil {
 			return err
 		}
-		changes, next = changesOf(found, from)
+		next = maps.Clone(from)
+		if next == nil {
+			next = store.Cursor{}
+		}
 		next[noOwner] = storage
-		return nil
+		found, err := rows(ctx, opened, step(batches, next), true)
+		changes = changesOf(found)
+		return err
 	})
 	switch {
 	case errors.Is(err, table.ErrMissing) && since.Storage() == 0:
@@ -362,33 +373,48 @@ func newerThan(owner string, since store.Cursor) string {
 	return strings.Join(append(parts, "NOT "+table.In(ownerColumn, known)), " OR ")
 }
 
+// rowsPerStep is how many rows Changes returns at least, if there are as many: so much is held in memory,
+// and lost when a reader is interrupted.
+const rowsPerStep = 4000
+
+// step is the filter for the first of these batches, owner by owner, and advances the cursor by them.
+func step(rows []table.Row, cursor store.Cursor) string {
+	slices.SortFunc(rows, func(a, b table.Row) int {
+		return cmp.Or(cmp.Compare(ownerOf(a), ownerOf(b)), cmp.Compare(number(a), number(b)))
+	})
+	upTo := store.Cursor{}
+	for i, row := range rows {
+		if i >= rowsPerStep && upTo[ownerOf(row)] != number(row) {
+			break // here the next batch begins
+		}
+		upTo[ownerOf(row)] = number(row)
+	}
+	var parts []string
+	for owner, last := range upTo {
+		parts = append(parts, "("+table.And(ownedBy(owner), numberColumn+" <= "+strconv.FormatInt(last, 10),
+			numberColumn+" > "+strconv.FormatInt(cursor[owner], 10))+")")
+	}
+	maps.Copy(cursor, upTo)
+	return cmp.Or(strings.Join(parts, " OR "), "false")
+}
+
 // changesOf orders rows by owner and number and leaves out what they replace.
-func changesOf(found []table.Row, since store.Cursor) ([]store.Change, store.Cursor) {
+func changesOf(found []table.Row) []store.Change {
 	byOwner := map[string][]table.Row{}
 	for _, row := range found {
-		owner := row.Extra[ownerColumn].(string)
-		byOwner[owner] = append(byOwner[owner], row)
-	}
-	next := store.Cursor{}
-	for owner, last := range since {
-		next[owner] = last
+		byOwner[ownerOf(row)] = append(byOwner[ownerOf(row)], row)
 	}
 	var last []table.Row
-	for owner, rows := range byOwner {
-		a := accountOf(rows)
-		next[owner] = a.last
-		for _, row := range a.live {
-			last = append(last, row)
-		}
+	for _, rows := range byOwner {
+		last = slices.AppendSeq(last, maps.Values(accountOf(rows).live))
 	}
 	slices.SortFunc(last, func(a, b table.Row) int {
-		return cmp.Or(cmp.Compare(a.Extra[ownerColumn].(string), b.Extra[ownerColumn].(string)),
-			cmp.Compare(number(a), number(b)), cmp.Compare(a.Record.ID, b.Record.ID))
+		return cmp.Or(cmp.Compare(ownerOf(a), ownerOf(b)), cmp.Compare(number(a), number(b)), cmp.Compare(a.Record.ID, b.Record.ID))
 	})
-	changes := make([]store.Change, len(last))
-	for i, row := range last {
-		changes[i] = store.Change{Owner: row.Extra[ownerColumn].(string), Embedder: row.Extra[embedderColumn].(string),
-			Gone: gone(row), Record: row.Record}
+	var changes []store.Change
+	for _, row := range last {
+		changes = append(changes, store.Change{Owner: ownerOf(row), Embedder: row.Extra[embedderColumn].(string),
+			Gone: gone(row), Record: row.Record})
 	}
-	return changes, next
+	return changes
 }

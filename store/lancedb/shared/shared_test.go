@@ -201,16 +201,48 @@ func TestAnotherTable(t *testing.T) {
 	require.Equal(t, "three", changes[0].Record.Text)
 }
 
-// TestManyRows reads more than fit one answer.
+// everything calls Changes until all is known.
+func everything(t *testing.T, shared *Table, owner string) (all []store.Change, calls int) {
+	t.Helper()
+	var cursor store.Cursor
+	for {
+		changes, next, err := shared.Changes(t.Context(), owner, cursor)
+		require.NoError(t, err)
+		calls++
+		if len(changes) == 0 {
+			require.Equal(t, cursor, next)
+			return all, calls
+		}
+		all, cursor = append(all, changes...), next
+	}
+}
+
+// TestManyRows reads more than one answer has: of two owners, with a batch larger than a step.
 func TestManyRows(t *testing.T) {
 	shared := open(t, t.TempDir())
-	var all []store.Record
-	for n := range 2*rowsPerRead + 1 {
-		all = append(all, record(n, "x"))
+	want := map[string]bool{}
+	publish := func(owner string, from, size int) {
+		var batch []store.Record
+		for n := from; n < from+size; n++ {
+			batch = append(batch, record(n, "x"))
+			want[fmt.Sprintf("%s %04x", owner, n)] = true
+		}
+		require.NoError(t, shared.Publish(t.Context(), owner, "model", batch, nil))
 	}
-	require.NoError(t, shared.Publish(t.Context(), "a", "model", all, nil))
-	require.Len(t, owned(t, shared, "a"), len(all))
-	changes, _, err := shared.Changes(t.Context(), "b", nil)
-	require.NoError(t, err)
-	require.Len(t, changes, len(all))
+	publish("a", 0, 2*rowsPerRead+1)
+	publish("a", 20000, rowsPerStep-1)
+	publish("a", 30000, 2)
+	publish("b", 0, 10)
+	publish("b", 10, rowsPerStep)
+	require.Len(t, owned(t, shared, "a"), 2*rowsPerRead+rowsPerStep+2)
+	changes, calls := everything(t, shared, "c")
+	for _, c := range changes {
+		delete(want, c.Owner+" "+c.Record.ID)
+		require.Len(t, c.Record.Vector, dimension)
+	}
+	require.Empty(t, want)
+	require.Len(t, changes, 2*rowsPerRead+2*rowsPerStep+12)
+	if calls != 4 { // 8001 of a; 3999 and 2 of a; 10 and 4000 of b; none
+		t.Errorf("Changes was called %d times", calls)
+	}
 }
