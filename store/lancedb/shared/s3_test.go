@@ -22,7 +22,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
@@ -55,6 +59,7 @@ var jobs = map[string]func(ctx context.Context, uri string, args []string) error
 	"mend":    mendJob,
 	"pull":    pullJob,
 	"once":    onceJob,
+	"ask":     askJob,
 }
 
 // A server is a MinIO that runs.
@@ -222,6 +227,64 @@ func pullJob(ctx context.Context, uri string, args []string) error {
 	return err
 }
 
+// ownerEmbedder makes vectors as the records of publishJob have them, for both of its owners.
+type ownerEmbedder struct{}
+
+func (ownerEmbedder) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i := range texts {
+		vectors[i] = []float32{1, 0, 0, 0}
+	}
+	return vectors, nil
+}
+func (ownerEmbedder) Dimension() int              { return dimension }
+func (ownerEmbedder) Fingerprint() string         { return "model" }
+func (ownerEmbedder) MaxTokens() int              { return 200 }
+func (ownerEmbedder) CountTokens(text string) int { return len(text) / 4 }
+
+// askJob is a machine that has nothing of its own: it takes everything over, and is asked for what each
+// owner has said: ask OWNER.
+func askJob(ctx context.Context, uri string, args []string) error {
+	t, err := connect(uri)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "shared")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	m, err := core.Open(ctx, core.Options{
+		Folder: filepath.Join(dir, "index"), Shared: t, Owner: args[0], Embedder: ownerEmbedder{}, Freshness: -1,
+		Engine: store.Engine{Name: "flat",
+			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+				return flat.Open(ctx, dir, dimension)
+			},
+			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
+		},
+	})
+	if err != nil {
+		return err
+	}
+	report, err := m.Index(ctx, core.IndexOptions{})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d pulled, %d chunks, %d without a vector, %s\n", report.Shared.Pulled, report.Chunks, report.Pending, report.Shared.Problem)
+	for _, owner := range []string{"ada", "grace"} {
+		result, err := m.Search(ctx, owner, core.SearchOptions{Explain: true})
+		if err != nil {
+			return err
+		}
+		for _, hit := range result.Hits[:min(1, len(result.Hits))] {
+			if hit.Explain.BM25 > 0 && hit.Explain.Cosine != nil && hit.Explain.VectorRank+hit.Explain.KeywordRank > 0 {
+				fmt.Println("keywords and vectors:", hit.Source, hit.Text)
+			}
+		}
+	}
+	return errors.Join(m.Check(ctx), m.Close())
+}
+
 // slots is how many records a process that is killed keeps changing.
 const slots = 12
 
@@ -310,6 +373,12 @@ func TestWritersLoseNothing(t *testing.T) {
 		}
 	}
 	require.Len(t, found, len(owners)*batches*size)
+	answer := s.job(t, uri, "ask third").succeed(t)
+	require.Contains(t, answer, fmt.Sprintf("%d pulled", len(owners)*batches*size))
+	for _, owner := range owners {
+		require.Contains(t, answer, "keywords and vectors: shared:"+owner+"/notes/")
+	}
+	t.Logf("shared: a third machine: %s", strings.ReplaceAll(answer, "\n", "; "))
 	t.Logf("shared: %d writers, %d publishes in %.1f s, %d records, %d lost", len(owners), len(owners)*batches, took.Seconds(), len(found), lost)
 }
 

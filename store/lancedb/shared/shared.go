@@ -383,11 +383,8 @@ func step(rows []table.Row, cursor store.Cursor) string {
 		return cmp.Or(cmp.Compare(ownerOf(a), ownerOf(b)), cmp.Compare(number(a), number(b)))
 	})
 	upTo := store.Cursor{}
-	for i, row := range rows {
-		if i >= rowsPerStep && upTo[ownerOf(row)] != number(row) {
-			break // here the next batch begins
-		}
-		upTo[ownerOf(row)] = number(row)
+	for _, row := range rows[:min(len(rows), rowsPerStep)] {
+		upTo[ownerOf(row)] = number(row) // and so the rest of its batch
 	}
 	var parts []string
 	for owner, last := range upTo {
