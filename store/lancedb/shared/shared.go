@@ -41,7 +41,8 @@ var _ store.Shared = (*Table)(nil)
 
 // Options say how a table is reached.
 type Options struct {
-	// Dimension is the length of vectors in a table that is made now, at least 1. In one that was made
+	// Dimension is the length of vectors, at least 1, in a table that is made now for a first batch that
+	// has none; else theirs counts. In one that was made
 	// with another, vectors are left out: readers make their own.
 	Dimension int
 }
@@ -52,13 +53,16 @@ func Open(uri string, options Options) (*Table, error) {
 	if uri == "" || options.Dimension < 1 {
 		return nil, fmt.Errorf("shared memory: URI %q, dimension %d: want a folder or s3://bucket/prefix, and at least 1", uri, options.Dimension)
 	}
-	return &Table{uri: uri, maxAppends: maxAppends, schema: table.Schema(options.Dimension,
-		table.TextColumn(ownerColumn), table.NumberColumn(numberColumn), table.BoolColumn(goneColumn),
-		table.TextColumn(embedderColumn), table.NumberColumn(appendColumn))}, nil
+	return &Table{uri: uri, maxAppends: maxAppends, schema: schemaOf(options.Dimension)}, nil
 }
 
 // Name implements store.Shared.
 func (t *Table) Name() string { return t.uri }
+
+func schemaOf(dimension int) *arrow.Schema {
+	return table.Schema(dimension, table.TextColumn(ownerColumn), table.NumberColumn(numberColumn),
+		table.BoolColumn(goneColumn), table.TextColumn(embedderColumn), table.NumberColumn(appendColumn))
+}
 
 // Close implements store.Shared.
 func (t *Table) Close() error { return nil }
@@ -71,11 +75,17 @@ func (t *Table) with(ctx context.Context, op string, f func(*table.Table) error)
 	return t.patiently(ctx, op, table.Open, f)
 }
 
-// ensure makes the table if there is none.
-func (t *Table) ensure(ctx context.Context) error {
+// ensure makes the table if there is none, fit for the vectors of some records.
+func (t *Table) ensure(ctx context.Context, records []store.Record) error {
 	return t.patiently(ctx, "open", func(ctx context.Context, uri string, schema *arrow.Schema) (*table.Table, error) {
 		opened, err := table.Open(ctx, uri, schema)
 		if errors.Is(err, table.ErrMissing) {
+			for _, record := range records {
+				if record.Vector != nil {
+					schema = schemaOf(len(record.Vector))
+					break
+				}
+			}
 			return table.Create(ctx, uri, schema) // fails if another has just done so: then we try again
 		}
 		return opened, err
@@ -193,7 +203,7 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 	if len(put)+len(withdrawn) == 0 {
 		return ctx.Err()
 	}
-	if err := t.ensure(ctx); err != nil {
+	if err := t.ensure(ctx, put); err != nil {
 		return err
 	}
 	batch := int64(0) // the same if a step has to be repeated

@@ -83,6 +83,7 @@ func TestPublishAndChanges(t *testing.T) {
 
 func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
 	shared := open(t, t.TempDir())
+	require.NoError(t, shared.Publish(t.Context(), "first", "model", []store.Record{record(9, "fits")}, nil))
 	long := record(1, "long")
 	long.Vector = make([]float32, 9)
 	require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{long}, nil))
@@ -105,6 +106,18 @@ func TestTableOfAnotherDimension(t *testing.T) {
 	require.Len(t, changes, 2)
 	require.Len(t, changes[0].Record.Vector, dimension)
 	require.Nil(t, changes[1].Record.Vector)
+}
+
+// TestTableFitsTheFirstVectors has an embedder that did not know its dimension beforehand.
+func TestTableFitsTheFirstVectors(t *testing.T) {
+	guessed, err := Open(t.TempDir(), Options{Dimension: 9})
+	require.NoError(t, err)
+	without := record(1, "not embedded")
+	without.Vector = nil
+	require.NoError(t, guessed.Publish(t.Context(), "a", "model", []store.Record{without, record(2, "one")}, nil))
+	changes, _, err := guessed.Changes(t.Context(), "b", nil)
+	require.NoError(t, err)
+	require.Equal(t, record(2, "one").Vector, changes[1].Record.Vector)
 }
 
 // TestCrashBetweenAppendAndDelete does what a publisher does before it is killed.
