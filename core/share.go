@@ -119,8 +119,11 @@ func (w *writer) sameStorage(ctx context.Context, next store.Cursor) error {
 	if known == 0 || next.Storage() == known {
 		return nil
 	}
-	w.manifest.Shared = nil
-	return w.forgetAll(ctx)
+	if err := w.forgetAll(ctx); err != nil {
+		return err
+	}
+	w.manifest.Shared = nil // only now: a run that ends in between begins this again
+	return w.manifest.save(w.folder)
 }
 
 func (w *writer) forgetAll(ctx context.Context) error {

@@ -112,10 +112,6 @@ func (s *server) stop() {
 	s.process = nil
 }
 
-func (s *server) endpoint() Endpoint {
-	return Endpoint{URL: "http://" + s.address, Region: "us-east-1", PathStyle: true, AllowHTTP: true}
-}
-
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
