@@ -18,9 +18,12 @@
 # The build needs go, cargo and a C compiler; protoc comes as a package of cargo's registry.
 # Exit status: 0 found; 3 a tool is missing; 1 anything else.
 set -euo pipefail
+started_in=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
+export GOWORK=off GOFLAGS=-mod=readonly # the module is the one in our go.mod, whatever the caller's settings
 
 module=github.com/lancedb/lancedb-go
+minimum_rust=1.86 # the highest rust-version of the packages in the module's Cargo.lock
 
 say() { echo "lancedb: $*" >&2; }
 die() { local status=$1; shift; say "$*"; exit "$status"; }
@@ -40,33 +43,46 @@ usable() { [ -s "$1/$library" ] || [ -s "$1/liblancedb_go.a" ]; }
 
 # prepare copies the module's source into the folder $1 and makes it one that a current compiler builds:
 # lancedb from the package registry instead of its git repository (the same code), and lance with a
-# higher recursion limit. The versions of all packages stay those of the module's Cargo.lock. A search
-# with an approximate index looks into 40 of its partitions instead of 20, which the binding has no
-# option for: on real embeddings, recall@50 is then 0.96 instead of 0.93 (docs/benchmarks.md).
+# higher recursion limit. The versions and checksums of all packages stay those of the module's
+# Cargo.lock. A search with an approximate index looks into 40 of its partitions instead of 20, which
+# the binding has no option for: on real embeddings, recall@50 is then 0.96 instead of 0.93
+# (docs/benchmarks.md).
 prepare() {
-  local source=$1
+  local source=$1 lance
   [ ! -e "$source/ready" ] || return 0
   rm -rf "$source" && mkdir -p "$source"
   cp -R "$(go list -m -f '{{.Dir}}' $module)/rust" "$source/rust"
   chmod -R u+w "$source"
-  sed -i.orig 's|^lancedb = {.*|lancedb = { version = "=0.22.1", default-features = false }|' "$source/rust/Cargo.toml"
-  sed -i.orig '/^source = "git+.*lancedb\.git/d' "$source/rust/Cargo.lock"
-  sed -i.orig 's|^\( *\)\.column(column)$|&\n\1.nprobes(40)|' "$source/rust/src/query.rs"
-  grep -q 'nprobes(40)' "$source/rust/src/query.rs" || { say "the binding's query.rs is not what the recipe expects"; return 1; }
-  local lance
-  lance=$(package_folder "$source/rust" lance 0.37.0)
+  edit "$source/rust/Cargo.toml" '/^lancedb = \{/ { $0 = "lancedb = { version = \"=0.22.1\", default-features = false }"; n++ } { print }'
+  edit "$source/rust/Cargo.lock" '/^source = "git\+.*lancedb\.git/ { n++
+      print "source = \"REGISTRY\""
+      $0 = "checksum = \"f8149ce2a24268e757572716b44985ad0573156e101dfdefb49e6de212c989df\"" } { print }'
+  edit "$source/rust/src/query.rs" '{ print } /^ *\.column\(column\)$/ { sub(/column\(column\)/, "nprobes(40)"); print; n++ }'
+  lance=$(package_folder "$source/rust" lance 0.37.0 --locked)
   cp -R "$lance" "$source/lance"
   chmod -R u+w "$source/lance"
   { echo '#![recursion_limit = "512"]'; cat "$lance/src/lib.rs"; } >"$source/lance/src/lib.rs"
   printf '\n[patch.crates-io]\nlance = { path = "../lance" }\n' >>"$source/rust/Cargo.toml"
+  edit "$source/rust/Cargo.lock" '/^name = / { name = $3 } /^source = / && name == "\"lance\"" { n++; next }
+      /^checksum = / && name == "\"lance\"" { next } { print }'
   protoc_folder "$source" >"$source/protoc"
   touch "$source/ready"
 }
 
-# package_folder prints where cargo keeps the source of a package that the project in $1 needs.
+# edit puts the file $1 through the awk program $2, which counts in n what it changed: once, or the
+# file is not what the recipe was made for.
+edit() {
+  awk "$2"' END { exit n != 1 }' "$1" >"$1.new" || { say "$1 is not what the recipe expects"; return 1; }
+  mv "$1.new" "$1"
+}
+
+# package_folder prints where cargo keeps the source of package $2, version $3, which the project in $1
+# needs. What follows is for cargo.
 package_folder() {
-  (cd "$1" && cargo metadata --format-version 1 2>>"$log") | tr ',' '\n' |
-    sed -n 's|^"manifest_path":"\(.*\)/Cargo.toml"$|\1|p' | grep -E "/$2-$3\$"
+  local project=$1 name=$2 version=$3
+  shift 3
+  (cd "$project" && cargo metadata --format-version 1 "$@" 2>>"$log") | tr ',' '\n' |
+    sed -n 's|^"manifest_path":"\(.*\)/Cargo.toml"$|\1|p' | grep -E "/$name-$version\$"
 }
 
 # protoc_folder prints the folder of the package that holds a protoc for this machine.
@@ -90,7 +106,7 @@ compile() {
   chmod u+x "$protoc" 2>/dev/null || true
   (cd "$source/rust" && PROTOC=$protoc CARGO_TARGET_DIR="$source/target" CARGO_PROFILE_RELEASE_LTO=off \
     CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-    cargo build --release --color never) 2>&1 | tee -a "$log" | progress >&2
+    cargo build --release --locked --color never) 2>&1 | tee -a "$log" | progress >&2
 }
 
 # progress makes a line now and then of the lines of cargo.
@@ -103,16 +119,30 @@ progress() {
 
 # key is a hash of all that decides what the library is: the module, the recipe, the platform.
 key() {
-  { go list -m -f '{{.Version}}' $module; grep "^$module " go.sum; declare -f prepare compile protoc_folder; echo "$os/$arch"; } |
-    if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -c1-16
+  { go list -m -f '{{.Version}}' $module; grep "^$module " go.sum; declare -f prepare edit compile protoc_folder; echo "$os/$arch"; } |
+    sha256 | cut -c1-16
 }
 
 # need names the tools that are missing and how to get them.
 need() {
   local missing=0
-  command -v cargo >/dev/null || { missing=1; say "cargo is missing: install Rust 1.78 or later (rustup.rs, or your system's package rust/cargo)"; }
-  command -v cc >/dev/null || { missing=1; say "a C compiler is missing: apt-get install build-essential, dnf install gcc gcc-c++, or xcode-select --install"; }
+  if ! recent_rust; then
+    missing=1
+    say "cargo and rustc $minimum_rust or later are missing: https://rustup.rs, brew install rust, or dnf install cargo; those of apt-get are often too old"
+  fi
+  if ! command -v cc >/dev/null; then
+    missing=1
+    say "a C compiler is missing: apt-get install build-essential, dnf install gcc, or xcode-select --install"
+  fi
   [ $missing = 0 ] || die 3 "the native library cannot be built here; set LANCEDB_LIB to a folder that has it, or install what is missing"
+}
+
+# recent_rust says whether there is a Rust that builds the library.
+recent_rust() {
+  local have
+  command -v cargo >/dev/null && have=$(rustc --version 2>/dev/null | awk '{ print $2 }') || return 1
+  awk -v have="$have" -v want=$minimum_rust 'BEGIN { split(have, h, "."); split(want, w, ".")
+    exit !(h[1] > w[1] || h[1] == w[1] && h[2] + 0 >= w[2] + 0) }'
 }
 
 # build makes $1/$library from source.
@@ -123,21 +153,20 @@ build() {
   minutes=$((34 / cores > 4 ? 34 / cores : 4))
   say "building $library from the source of $module: about $minutes minutes on $cores cores, 4 GB of disk meanwhile"
   say "the log is $log; an interrupted build goes on next time"
+  : >"$log"
   trap 'grep -E "^error" -A 12 "$log" | tail -n 40 >&2; say "the build failed, see $log"' EXIT
   prepare "$1/build"
   compile "$1/build"
-  trap - EXIT
   mkdir -p "$1/lib"
   cp "$1/build/target/release/$library" "$1/lib/$library.new"
-  if [ "$os" = darwin ]; then
-    strip -x "$1/lib/$library.new"
-    install_name_tool -id "@rpath/$library" "$1/lib/$library.new"
-  else
-    strip --strip-unneeded "$1/lib/$library.new"
-  fi
+  if [ "$os" = darwin ]; then strip -x "$1/lib/$library.new"; else strip --strip-unneeded "$1/lib/$library.new"; fi
+  relocatable "$1/lib/$library.new"
   mv "$1/lib/$library.new" "$1/lib/$library"
-  rm -rf "$1/build"
+  trap - EXIT
 }
+
+# relocatable makes programs look for the library by their rpath. On Linux they do anyway.
+relocatable() { [ "$os" != darwin ] || install_name_tool -id "@rpath/$library" "$1"; }
 
 # prebuilt gets what upstream publishes for the module's version into $1/lib.
 prebuilt() {
@@ -151,37 +180,67 @@ prebuilt() {
     /"name":/ { found = index($0, name) } found && /"digest":/ { print; exit }' | grep -oE '[0-9a-f]{64}' || true)}
   [ -n "$sum" ] || { say "upstream's release page gives no checksum of $archive: not used (MEMCORE_LANCEDB_SHA256=… trusts one)"; return 1; }
   say "fetching $archive $version"
-  mkdir -p "$1/fetched"
-  curl -fsSL --retry 2 -m 1200 -o "$1/fetched/$archive" "https://github.com/lancedb/lancedb-go/releases/download/$version/$archive" ||
-    { say "the archive could not be fetched"; return 1; }
-  [ "$( (sha256sum "$1/fetched/$archive" 2>/dev/null || shasum -a 256 "$1/fetched/$archive") | cut -d' ' -f1)" = "$sum" ] ||
-    { rm -rf "$1/fetched"; say "the archive has another checksum than $sum: not used"; return 1; }
-  tar xzf "$1/fetched/$archive" -C "$1/fetched" || return 1
-  usable "$1/fetched/lib/${os}_$arch" || { say "the archive has no library for $os/$arch"; rm -rf "$1/fetched"; return 1; }
+  rm -rf "$1/fetched" && mkdir "$1/fetched"
+  unpack "$1" "https://github.com/lancedb/lancedb-go/releases/download/$version/$archive" "$sum" || { rm -rf "$1/fetched"; return 1; }
   rm -rf "$1/lib" && mv "$1/fetched/lib/${os}_$arch" "$1/lib" && rm -rf "$1/fetched"
 }
+
+# unpack fetches the archive at $2 into $1/fetched and unpacks it there, if its SHA-256 is $3 and it has
+# a library for this platform.
+unpack() {
+  local archive=$1/fetched/archive folder=$1/fetched/lib/${os}_$arch
+  curl -fsSL --connect-timeout 10 --speed-limit 20000 --speed-time 30 --retry 2 -o "$archive" "$2" ||
+    { say "the archive could not be fetched"; return 1; }
+  [ "$(sha256 <"$archive")" = "$3" ] || { say "the archive has another checksum than $3: not used"; return 1; }
+  tar xzf "$archive" -C "$1/fetched" || return 1
+  usable "$folder" || { say "the archive has no library for $os/$arch"; return 1; }
+  [ ! -e "$folder/$library" ] || relocatable "$folder/$library"
+}
+
+# sha256 prints the SHA-256 of its input in hexadecimal.
+sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d' ' -f1; }
 
 # sweep removes libraries of other keys that nobody has used for a month.
 sweep() { find "$1" -mindepth 1 -maxdepth 1 -type d ! -name "$2" -mtime +30 -exec rm -rf {} + 2>/dev/null || true; }
 
-# answer prints what was asked for of the folder $1.
+# hold takes the lock file $1 until the script ends: two builds at once would write the same files.
+hold() {
+  exec 9>"$1"
+  locked nonblocking || { say "another build is running; waiting for it"; locked blocking; }
+}
+
+# locked takes the lock on descriptor 9; perl does it on macOS, which has no flock.
+locked() {
+  local flags=2
+  [ "$1" = blocking ] || flags=6 # LOCK_EX, LOCK_EX|LOCK_NB
+  if command -v flock >/dev/null; then
+    if [ "$1" = blocking ]; then flock 9; else flock -n 9; fi
+  else
+    perl -e 'open(my $f, ">&=", 9) && flock($f, $ARGV[0]) or exit 1' $flags
+  fi
+}
+
+# answer prints what was asked for of the folder $1. A path with blanks is quoted, as go reads it.
 answer() {
   local folder=$1 origin=${3:-$1} system="-lm -ldl -lpthread"
   [ "$os" != darwin ] || system="-framework Security -framework CoreFoundation -lc++"
   if [ "${2:-}" != --flags ]; then
     echo "$folder"
   elif [ -s "$folder/$library" ]; then
-    echo "-L$folder -llancedb_go -Wl,-rpath,$origin"
+    echo "$(quoted "-L$folder") -llancedb_go $(quoted "-Wl,-rpath,$origin")"
   else
-    echo "$folder/liblancedb_go.a $system"
+    echo "$(quoted "$folder/liblancedb_go.a") $system"
   fi
 }
+
+quoted() { case $1 in *\ *) echo "\"$1\"" ;; *) echo "$1" ;; esac }
 
 command -v go >/dev/null || die 3 "go is missing: install Go 1.26 or later"
 platform
 if [ -n "${LANCEDB_LIB:-}" ]; then
-  usable "$LANCEDB_LIB" || die 1 "LANCEDB_LIB is $LANCEDB_LIB, which has no $library and no liblancedb_go.a"
-  answer "$(cd "$LANCEDB_LIB" && pwd)" "$@"
+  folder=$(cd "$started_in" && cd "$LANCEDB_LIB" 2>/dev/null && pwd) || die 1 "LANCEDB_LIB is $LANCEDB_LIB, which is no folder"
+  usable "$folder" || die 1 "LANCEDB_LIB is $LANCEDB_LIB, which has no $library and no liblancedb_go.a"
+  answer "$folder" "$@"
   exit
 fi
 case $os in darwin) caches=${HOME:?}/Library/Caches ;; *) caches=${XDG_CACHE_HOME:-${HOME:?}/.cache} ;; esac
@@ -191,12 +250,12 @@ name=$(key)
 dir=$root/$name
 log=$dir/build.log
 mkdir -p "$dir"
-# Two builds at once would write the same files; the second waits. (macOS has no flock: run one.)
-if command -v flock >/dev/null; then exec 9>"$dir/lock"; flock 9; fi
+hold "$dir/lock"
 if [ ! -e "$dir/complete" ]; then
   prebuilt "$dir" || build "$dir"
   touch "$dir/complete"
 fi
+rm -rf "$dir/build"
 touch "$dir"
 sweep "$root" "$name"
 answer "$dir/lib" "$@"
