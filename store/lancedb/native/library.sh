@@ -11,7 +11,7 @@
 #   2. the user's cache folder, under a hash of what the library is made of;
 #   3. the library that upstream publishes, if its release page answers within seconds and gives the
 #      archive's SHA-256 (MEMCORE_LANCEDB_PREBUILT=no does without; MEMCORE_LANCEDB_SHA256=HEX says
-#      which archive to trust if the page gives none);
+#      which archive to trust instead);
 #   4. a build from the source that comes with the Go module: about 34 minutes of one core, 4 GB of
 #      disk meanwhile. An interrupted build goes on where it was.
 #
@@ -172,17 +172,24 @@ relocatable() { [ "$os" != darwin ] || install_name_tool -id "@rpath/$library" "
 prebuilt() {
   [ "${MEMCORE_LANCEDB_PREBUILT:-yes}" != no ] || return 1
   command -v curl >/dev/null || return 1
-  local version archive=lancedb-go-native-binaries.tar.gz page sum
+  local version archive=lancedb-go-native-binaries.tar.gz sum=${MEMCORE_LANCEDB_SHA256:-}
   version=$(go list -m -f '{{.Version}}' $module)
-  page=$(curl -fsSL -m 10 "https://api.github.com/repos/lancedb/lancedb-go/releases/tags/$version" 2>/dev/null) ||
-    { say "upstream's release page does not answer"; return 1; }
-  sum=${MEMCORE_LANCEDB_SHA256:-$(tr ',{' '\n\n' <<<"$page" | awk -v name="\"$archive\"" '
-    /"name":/ { found = index($0, name) } found && /"digest":/ { print; exit }' | grep -oE '[0-9a-f]{64}' || true)}
-  [ -n "$sum" ] || { say "upstream's release page gives no checksum of $archive: not used (MEMCORE_LANCEDB_SHA256=… trusts one)"; return 1; }
+  if [ -z "$sum" ]; then
+    sum=$(published_sum "$version" "$archive") || { say "upstream's release page does not answer"; return 1; }
+    [ -n "$sum" ] || { say "upstream's release page gives no checksum of $archive: not used (MEMCORE_LANCEDB_SHA256=… trusts one)"; return 1; }
+  fi
   say "fetching $archive $version"
   rm -rf "$1/fetched" && mkdir "$1/fetched"
   unpack "$1" "https://github.com/lancedb/lancedb-go/releases/download/$version/$archive" "$sum" || { rm -rf "$1/fetched"; return 1; }
   rm -rf "$1/lib" && mv "$1/fetched/lib/${os}_$arch" "$1/lib" && rm -rf "$1/fetched"
+}
+
+# published_sum prints the SHA-256 that the release page of version $1 gives for the archive $2, or nothing.
+published_sum() {
+  local page
+  page=$(curl -fsSL -m 10 "https://api.github.com/repos/lancedb/lancedb-go/releases/tags/$1" 2>/dev/null) || return 1
+  tr ',{' '\n\n' <<<"$page" | awk -v name="\"$2\"" '
+    /"name":/ { found = index($0, name) } found && /"digest":/ { print; exit }' | grep -oE '[0-9a-f]{64}' || true
 }
 
 # unpack fetches the archive at $2 into $1/fetched and unpacks it there, if its SHA-256 is $3 and it has
