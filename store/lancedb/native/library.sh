@@ -54,8 +54,8 @@ prepare() {
   cp -R "$(go list -m -f '{{.Dir}}' $module)/rust" "$source/rust"
   chmod -R u+w "$source"
   edit "$source/rust/Cargo.toml" '/^lancedb = \{/ { $0 = "lancedb = { version = \"=0.22.1\", default-features = false }"; n++ } { print }'
-  edit "$source/rust/Cargo.lock" '/^source = "git\+.*lancedb\.git/ { n++
-      print "source = \"REGISTRY\""
+  edit "$source/rust/Cargo.lock" '/^source = "registry/ { registry = $0 } /^source = "git\+.*lancedb\.git/ { n++
+      print registry
       $0 = "checksum = \"f8149ce2a24268e757572716b44985ad0573156e101dfdefb49e6de212c989df\"" } { print }'
   edit "$source/rust/src/query.rs" '{ print } /^ *\.column\(column\)$/ { sub(/column\(column\)/, "nprobes(40)"); print; n++ }'
   lance=$(package_folder "$source/rust" lance 0.37.0 --locked)
