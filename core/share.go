@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -84,6 +85,10 @@ func (w *writer) pullSome(ctx context.Context) (int, error) {
 	}
 	byPath := map[string][]store.Change{}
 	for _, change := range changes {
+		if !acceptable(change) {
+			w.m.log.Warn("memory leaves out what another has published", "owner", change.Owner, "bytes", len(change.Record.Text))
+			continue
+		}
 		change.Record = foreign(change)
 		byPath[change.Record.Path] = append(byPath[change.Record.Path], change)
 	}
@@ -96,15 +101,18 @@ func (w *writer) pullSome(ctx context.Context) (int, error) {
 	return len(changes), w.manifest.save(w.folder)
 }
 
-// sharedElsewhere begins anew if the memory was shared with others before.
+// sharedAt names the others, and this memory among them.
+func (m *Manager) sharedAt() string { return m.options.Shared.Name() + " as " + m.options.Owner }
+
+// sharedElsewhere begins anew if the memory was shared with others before, or under another name.
 func (w *writer) sharedElsewhere(ctx context.Context) error {
-	if w.manifest.SharedAt == w.m.options.Shared.Name() {
+	if w.manifest.SharedAt == w.m.sharedAt() {
 		return nil
 	}
 	if err := w.forgetAll(ctx); err != nil {
 		return err
 	}
-	w.manifest.SharedAt, w.manifest.Shared, w.manifest.Published = w.m.options.Shared.Name(), nil, ""
+	w.manifest.SharedAt, w.manifest.Shared, w.manifest.Published = w.m.sharedAt(), nil, ""
 	return w.manifest.save(w.folder)
 }
 
@@ -154,6 +162,18 @@ func (w *writer) unshared(ctx context.Context, err error) error {
 	return nil
 }
 
+const (
+	charactersPerToken = 4
+	// maxForeignText is the longest text of another memory that is taken over, in bytes; chunks have a
+	// small part of it.
+	maxForeignText = 32 << 10
+)
+
+// acceptable tells whether a change can come from a memory like ours.
+func acceptable(change store.Change) bool {
+	return change.Owner != "" && badOwner(change.Owner) == "" && len(change.Record.Text) <= maxForeignText
+}
+
 // foreign is the record of another memory as it is kept here. It comes from outside: what we go by is
 // checked, the rest is data.
 func foreign(change store.Change) store.Record {
@@ -162,7 +182,10 @@ func foreign(change store.Change) store.Record {
 	r.ID = hex.EncodeToString(sum[:16])
 	r.Path = sharedPrefix + change.Owner + "/" + r.Path
 	r.StartLine, r.EndLine = max(r.StartLine, 1), max(r.EndLine, r.StartLine, 1)
-	r.Tokens = max(r.Tokens, 0)
+	r.Tokens = max(r.Tokens, len(r.Text)/charactersPerToken) // what a budget counts is not theirs to say
+	if year := r.Time.Year(); year < 1970 || year > 9999 {
+		r.Time = time.Time{}
+	}
 	if r.Scope != source.ScopeGlobal {
 		r.Scope = source.ScopeProject
 	}
@@ -215,7 +238,8 @@ func (w *writer) fits(vector []float32) bool {
 	for _, x := range vector {
 		square += float64(x) * float64(x)
 	}
-	return len(vector) > 0 && (w.manifest.Dimension == 0 || len(vector) == w.manifest.Dimension) && math.Abs(square-1) < 1e-3
+	want := cmp.Or(w.manifest.Dimension, w.m.options.Embedder.Dimension())
+	return len(vector) == want && want > 0 && math.Abs(square-1) < 1e-3
 }
 
 // recount brings the manifest in step with what the keyword index now has of documents.
@@ -289,7 +313,7 @@ func (w *writer) ours(ctx context.Context) (records []store.Record, whole bool, 
 	whole = true
 	for _, path := range slices.Sorted(maps.Keys(w.manifest.Documents)) {
 		e := w.manifest.Documents[path]
-		if !w.m.publishes(e) {
+		if !w.m.publishes(path, e) {
 			continue
 		}
 		whole = whole && !e.Unsure
@@ -326,12 +350,16 @@ func (w *writer) embedded(ctx context.Context, records []store.Record) string {
 
 func (m *Manager) publishChoice() string { return cmp.Or(m.options.Publish, PublishMarkdown) }
 
-// publishes tells whether others get a document.
-func (m *Manager) publishes(e entry) bool {
+// publishes tells whether others get a document. Markdown outside of the workspace, such as what was
+// registered from elsewhere or what agents keep in the home folder, is the person's own.
+func (m *Manager) publishes(path string, e entry) bool {
 	if e.Source == sharedSource || e.Scope != source.ScopeProject || m.options.Publish == PublishNothing {
 		return false
 	}
-	return e.Kind == source.KindMarkdown || m.options.Publish == PublishAll
+	if e.Kind == source.KindMarkdown {
+		return filepath.IsLocal(filepath.FromSlash(path)) && !strings.HasPrefix(path, "~")
+	}
+	return m.options.Publish == PublishAll
 }
 
 func withIDs(records []store.Record, ids []string) []store.Record {
@@ -376,8 +404,13 @@ func checkSharing(o Options) error {
 		return errors.New("open memory: Options.Shared needs Options.Owner, the name of this memory among the others")
 	case !slices.Contains([]string{"", PublishMarkdown, PublishAll, PublishNothing}, o.Publish):
 		return fmt.Errorf("open memory: Options.Publish is %q, want %q, %q or %q", o.Publish, PublishMarkdown, PublishAll, PublishNothing)
-	case strings.Trim(o.Owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "":
+	case badOwner(o.Owner) != "":
 		return fmt.Errorf("open memory: owner %q has characters other than letters, digits, '.', '_' and '-'", o.Owner)
 	}
 	return nil
+}
+
+// badOwner is what of a name is left without the characters that owners have.
+func badOwner(owner string) string {
+	return strings.Trim(owner, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 }

@@ -4,14 +4,17 @@ package core_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/shared"
 )
@@ -121,17 +124,58 @@ func TestShareWithAHostileOwner(t *testing.T) {
 	all := sharing(t, "ada")
 	all["ada"].write("a.md", "# A\n\nAlpha one.\n")
 	m := all["ada"]
-	require.NoError(t, m.options.Shared.Publish(t.Context(), "../../etc", m.embedder.Fingerprint(), []store.Record{
-		{ID: "not hex", Scope: "root", Kind: "system", Path: "../../passwd", StartLine: -5, EndLine: -9, Tokens: -1,
-			Text: "beware of the hostile record", Hash: "x", Vector: make([]float32, hashDimension)},
-	}, nil))
+	hostile := store.Record{ID: "not hex", Scope: "root", Kind: "system", Path: "../../passwd", StartLine: -5, EndLine: -9, Tokens: -1,
+		Text: "beware of the hostile record", Hash: "x", Time: time.Unix(1<<45, 0), Vector: make([]float32, hashDimension)}
+	huge := hostile
+	huge.ID, huge.Text = "f", strings.Repeat("hostile record ", 10_000)
+	short := hostile
+	short.ID, short.Text, short.Vector = "e", "another hostile record", []float32{1}
+	for _, owner := range []string{"../../etc", "mallory"} {
+		require.NoError(t, m.options.Shared.Publish(t.Context(), owner, m.embedder.Fingerprint(), []store.Record{hostile, huge, short}, nil))
+	}
 	ada := m.open()
 	indexAll(t, ada)
-	got := find(t, ada, "hostile record")
-	require.Len(t, got, 1)
-	if !strings.HasPrefix(got[0], "shared:../../etc/") {
-		t.Errorf("source is %s, want one that begins with shared:", got[0])
+	result, err := ada.Search(t.Context(), "hostile record", core.SearchOptions{Kind: "markdown"})
+	require.NoError(t, err)
+	_, err = json.Marshal(result)
+	require.NoError(t, err)
+	found := 0
+	for _, hit := range result.Hits {
+		if !strings.Contains(hit.Text, "hostile") {
+			continue
+		}
+		found++
+		if !strings.HasPrefix(hit.Source, "shared:mallory/") || len(hit.Text) > 100 || hit.TokenEstimate < 4 {
+			t.Errorf("hit %+v, want a small one of an owner with a plain name", hit)
+		}
 	}
+	require.Equal(t, 2, found)
+}
+
+func TestOnlyTheWorkspaceIsPublished(t *testing.T) {
+	all := sharing(t, "ada", "bob")
+	ada := all["ada"]
+	ada.write("a.md", "# A\n\nAlpha of the project.\n")
+	elsewhere := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(elsewhere, "diary.md"), []byte("# Diary\n\nAlpha of the diary.\n"), 0o644))
+	ada.options.Sources = append(ada.options.Sources,
+		source.NewFolder(source.FolderOptions{Path: elsewhere, Workspace: filepath.Dir(ada.notes)}),
+		source.NewFolder(source.FolderOptions{Path: elsewhere, Workspace: filepath.Dir(ada.notes), Home: filepath.Dir(elsewhere)}))
+	require.Equal(t, 1, indexAll(t, ada.open()).Shared.Published)
+	bob := all["bob"].open()
+	indexAll(t, bob)
+	require.Equal(t, []string{"shared:ada/notes/a.md#L1-L3"}, find(t, bob, "alpha"))
+}
+
+func TestAnotherOwnerNamePublishesAgain(t *testing.T) {
+	all := sharing(t, "ada")
+	ada := all["ada"]
+	ada.write("a.md", "# A\n\nAlpha one.\n")
+	first := ada.open()
+	require.Equal(t, 1, indexAll(t, first).Shared.Published)
+	require.NoError(t, first.Close())
+	ada.options.Owner = "lovelace"
+	require.Equal(t, 1, indexAll(t, ada.open()).Shared.Published)
 }
 
 func TestShareEndsWithTheSetting(t *testing.T) {

@@ -24,7 +24,7 @@ func (w *writer) vectorise(ctx context.Context, deadline time.Time) error {
 		}
 		step := func(n int) { done += n; w.progress(Progress{Stage: "embed", Done: done, Total: total, Path: path}) }
 		if err := w.vectoriseDocument(ctx, path, &batch, step); err != nil {
-			return errors.Join(err, w.keepVectors(&batch))
+			return errors.Join(err, w.keepVectors(ctx, &batch))
 		}
 		if len(batch.put)+len(batch.gone) >= embedsPerCommit {
 			if err := w.commitVectors(ctx, &batch); err != nil {
@@ -32,7 +32,7 @@ func (w *writer) vectorise(ctx context.Context, deadline time.Time) error {
 			}
 		}
 	}
-	return w.keepVectors(&batch)
+	return w.keepVectors(ctx, &batch)
 }
 
 // pendingDocuments are the paths of documents whose vectors are behind, newest first.
@@ -105,9 +105,12 @@ func (w *writer) embed(ctx context.Context, records []store.Record) error {
 }
 
 // keepVectors commits what was made so far, also when the run's own ctx has ended.
-func (w *writer) keepVectors(batch *vectorBatch) error {
-	ctx, stop := context.WithTimeout(context.Background(), keepTimeout)
-	defer stop()
+func (w *writer) keepVectors(ctx context.Context, batch *vectorBatch) error {
+	if ctx.Err() != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+		defer stop()
+	}
 	return w.commitVectors(ctx, batch)
 }
 

@@ -124,7 +124,7 @@ type VectorIndex interface {
 	Dimension() int
 	// Nearest returns at most k hits by cosine, best first, equal scores by ID. An empty index has
 	// no hits and no error. The caller owns what it gets. Errors: ErrDimension if len(vec) is not
-	// Dimension(); ErrClosed; ctx.Err() soon after ctx ends.
+	// Dimension(); a vec of length 0 or not finite; ErrClosed; ctx.Err() soon after ctx ends.
 	Nearest(ctx context.Context, vec []float32, k int, f Filter) ([]Hit, error)
 	// Similarities returns the cosine of vec to the records with these IDs; unknown IDs are left out.
 	Similarities(ctx context.Context, vec []float32, ids []string) (map[string]float64, error)

@@ -19,7 +19,8 @@ import (
 
 // limits say when a table is tidied. Rows that move cost about 0.1 ms each.
 type limits struct {
-	fragments  int     // that a commit leaves at most
+	full       uint64  // rows from which on a fragment is large enough: it is merged only if it is mostly dead
+	fragments  int     // smaller ones that a commit leaves, about
 	quick      uint64  // rows that a commit moves at most, as long as there is no need
 	dead       float64 // share of dead rows that Compact leaves in a fragment at most
 	part       float64 // share of all rows below which Compact merges fragments
@@ -30,7 +31,7 @@ type limits struct {
 }
 
 var defaultLimits = limits{
-	fragments: 12, quick: 300, dead: 0.2, part: 0.1, indexFrom: 20_000, lookupFrom: 2_000, stale: 0.1, staleRows: 30_000,
+	full: 4096, fragments: 12, quick: 300, dead: 0.2, part: 0.1, indexFrom: 20_000, lookupFrom: 2_000, stale: 0.1, staleRows: 30_000,
 }
 
 // small chooses the fragments that a commit merges: small ones when there are many, and those that are
@@ -41,10 +42,15 @@ func (l limits) small(all []dataset.Fragment) []dataset.Fragment {
 	})
 	var chosen []dataset.Fragment
 	moved := uint64(0)
-	surplus := len(all) - l.fragments
+	surplus := -l.fragments
+	for _, f := range all {
+		if f.Rows-f.Deleted < l.full {
+			surplus++
+		}
+	}
 	for i, f := range sorted {
 		live := f.Rows - f.Deleted
-		many := surplus > 0 && i < surplus+l.fragments/2
+		many := surplus > 0 && i < surplus+l.fragments/2 && live < l.full
 		rotten := 2*f.Deleted > f.Rows
 		urgent := surplus > l.fragments || f.Deleted > 4*live
 		if (many || rotten) && (moved+live <= l.quick || urgent) {
@@ -64,7 +70,8 @@ func (l limits) large(all []dataset.Fragment) []dataset.Fragment {
 	}
 	var chosen []dataset.Fragment
 	for _, f := range all {
-		if float64(f.Rows-f.Deleted) < l.part*float64(live) || float64(f.Deleted) > l.dead*float64(f.Rows) {
+		little := f.Rows-f.Deleted < l.full && float64(f.Rows-f.Deleted) < l.part*float64(live)
+		if little || float64(f.Deleted) > l.dead*float64(f.Rows) {
 			chosen = append(chosen, f)
 		}
 	}
@@ -87,6 +94,9 @@ func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error 
 	if err != nil {
 		return err
 	}
+	if err := c.wholly(records, fragments); err != nil {
+		return err // what was not read must not be deleted
+	}
 	if err := c.append(ctx, records); err != nil {
 		return err
 	}
@@ -95,6 +105,28 @@ func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error 
 	}
 	c.compacted()
 	return c.reread()
+}
+
+// wholly tells whether records are all the living rows of fragments, each once.
+func (c *commit) wholly(records []store.Record, fragments []dataset.Fragment) error {
+	live := uint64(0)
+	appends := map[int64]bool{}
+	for _, f := range fragments {
+		appends[c.Appends[f.ID]] = true
+	}
+	for _, f := range c.data.Fragments {
+		if appends[c.Appends[f.ID]] {
+			live += f.Rows - f.Deleted
+		}
+	}
+	ids := map[string]bool{}
+	for _, r := range records {
+		ids[r.ID] = true
+	}
+	if uint64(len(ids)) != live || len(ids) != len(records) {
+		return fmt.Errorf("%w: %d rows were read of fragments that have %d, with %d IDs", store.ErrCorrupt, len(records), live, len(ids))
+	}
+	return nil
 }
 
 // whereIn is the filter for the rows of fragments.
@@ -123,11 +155,14 @@ func (c *commit) read(ctx context.Context, where string) ([]store.Record, error)
 	var records []store.Record
 	for {
 		rows, err := c.table.Select(ctx, table.Query{
-			Columns: append(table.RecordColumns(), "vector"), Where: where, Limit: rowsPerRead, Offset: len(records)})
+			Columns: append(table.RecordColumns(), "vector", sumColumn), Where: where, Limit: rowsPerRead, Offset: len(records)})
 		if err != nil {
 			return nil, err
 		}
 		for _, row := range rows {
+			if err := checkRow(row, c.Dimension); err != nil {
+				return nil, err // damage must not get a new checksum
+			}
 			records = append(records, row.Record)
 		}
 		if len(rows) < rowsPerRead {

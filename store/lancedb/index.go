@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
@@ -66,7 +67,11 @@ func Open(ctx context.Context, dir string, dimension int, options Options) (*Ind
 // Dimension implements store.VectorIndex.
 func (ix *Index) Dimension() int { return ix.dimension }
 
-// Close implements store.Index. It waits for reads and native calls that are under way.
+// closePatience is how long Close waits for native calls that outlast their contexts. What they still
+// do is where nobody looks, or reading.
+const closePatience = time.Second
+
+// Close implements store.Index. It waits for reads and native calls that are under way, but not for ever.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	if !ix.closed {
@@ -74,7 +79,12 @@ func (ix *Index) Close() error {
 		ix.replace(nil)
 	}
 	ix.mu.Unlock()
-	ix.behind.Wait()
+	ended := make(chan struct{})
+	go func() { ix.behind.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(closePatience):
+	}
 	return nil
 }
 

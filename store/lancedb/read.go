@@ -128,7 +128,7 @@ func (s *snapshot) check(ctx context.Context) error {
 			return damage(ctx, err)
 		}
 		for _, row := range rows {
-			if err := s.checkRow(row); err != nil {
+			if err := checkRow(row, s.Dimension); err != nil {
 				return err
 			}
 			if ids[row.Record.ID] {
@@ -146,10 +146,10 @@ func (s *snapshot) check(ctx context.Context) error {
 	return nil
 }
 
-func (s *snapshot) checkRow(row table.Row) error {
+func checkRow(row table.Row, dimension int) error {
 	switch {
-	case len(row.Record.Vector) != s.Dimension:
-		return fmt.Errorf("%w: vector of record %q has %d numbers, want %d", store.ErrCorrupt, row.Record.ID, len(row.Record.Vector), s.Dimension)
+	case len(row.Record.Vector) != dimension:
+		return fmt.Errorf("%w: vector of record %q has %d numbers, want %d", store.ErrCorrupt, row.Record.ID, len(row.Record.Vector), dimension)
 	case row.Extra[sumColumn] != sumOf(row.Record):
 		return fmt.Errorf("%w: record %q has the wrong checksum", store.ErrCorrupt, row.Record.ID)
 	}

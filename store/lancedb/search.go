@@ -5,6 +5,7 @@ package lancedb
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -35,7 +36,7 @@ func (ix *Index) Nearest(ctx context.Context, vec []float32, k int, f store.Filt
 	return hits, nil
 }
 
-// query is vec with length 1, or as it is if it has none.
+// query is vec with length 1; one that has no direction is refused.
 func (ix *Index) query(vec []float32) ([]float32, error) {
 	if len(vec) != ix.dimension {
 		return nil, store.ErrDimension
@@ -45,7 +46,7 @@ func (ix *Index) query(vec []float32) ([]float32, error) {
 		length += float64(x) * float64(x)
 	}
 	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
-		return vec, nil
+		return nil, fmt.Errorf("vector has length %v, want one with a direction", math.Sqrt(length))
 	}
 	query := slices.Clone(vec)
 	for i, x := range vec {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -18,6 +19,7 @@ var vectorOnly = []check{
 	{"scores are cosines", testCosines},
 	{"Similarities agree with Nearest", testSimilarities},
 	{"a replaced record has its new vector only", testNewVector},
+	{"a query that points nowhere is refused", testZeroQuery},
 }
 
 func testDimension(x *fixture) {
@@ -147,6 +149,18 @@ func testSimilarities(x *fixture) {
 	none, err := ix.vectors.Similarities(x.Context(), vec, nil)
 	require.NoError(x, err)
 	require.Empty(x, none)
+}
+
+func testZeroQuery(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 3)...)
+	for _, number := range []float32{0, float32(math.NaN()), float32(math.Inf(1))} {
+		vec := make([]float32, dimension)
+		vec[1] = number
+		if hits, err := ix.vectors.Nearest(x.Context(), vec, 3, store.Filter{}); err == nil {
+			x.Errorf("Nearest to a vector of %v: %d hits, no error", number, len(hits))
+		}
+	}
 }
 
 func testNewVector(x *fixture) {

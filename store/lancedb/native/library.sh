@@ -154,7 +154,7 @@ build() {
   say "building $library from the source of $module: about $minutes minutes on $cores cores, 4 GB of disk meanwhile"
   say "the log is $log; an interrupted build goes on next time"
   : >"$log"
-  trap 'grep -E "^error" -A 12 "$log" | tail -n 40 >&2; say "the build failed, see $log"' EXIT
+  trap '{ grep -E "^error" -A 12 "$log" || true; } | tail -n 40 >&2; say "the build failed, see $log"' EXIT
   prepare "$1/build"
   compile "$1/build"
   mkdir -p "$1/lib"
@@ -206,9 +206,6 @@ unpack() {
 
 # sha256 prints the SHA-256 of its input in hexadecimal.
 sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d' ' -f1; }
-
-# sweep removes libraries of other keys that nobody has used for a month.
-sweep() { find "$1" -mindepth 1 -maxdepth 1 -type d ! -name "$2" -mtime +30 -exec rm -rf {} + 2>/dev/null || true; }
 
 # hold takes the lock file $1 until the script ends: two builds at once would write the same files.
 hold() {
@@ -264,5 +261,4 @@ if [ ! -e "$dir/complete" ]; then
 fi
 rm -rf "$dir/build"
 touch "$dir"
-sweep "$root" "$name"
 answer "$dir/lib" "$@"

@@ -122,9 +122,12 @@ func (t *Table) patiently(ctx context.Context, op string,
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }
 
-func number(row table.Row) int64   { return row.Extra[numberColumn].(int64) }
-func gone(row table.Row) bool      { return row.Extra[goneColumn].(bool) }
-func ownerOf(row table.Row) string { return row.Extra[ownerColumn].(string) }
+// What a row says of itself; nothing, if another program has made the table in another form.
+func number(row table.Row) int64   { n, _ := row.Extra[numberColumn].(int64); return n }
+func written(row table.Row) int64  { n, _ := row.Extra[appendColumn].(int64); return n }
+func gone(row table.Row) bool      { b, _ := row.Extra[goneColumn].(bool); return b }
+func ownerOf(row table.Row) string { s, _ := row.Extra[ownerColumn].(string); return s }
+func madeBy(row table.Row) string  { s, _ := row.Extra[embedderColumn].(string); return s }
 
 var bookkeeping = []string{ownerColumn, numberColumn, goneColumn, embedderColumn, appendColumn}
 
@@ -165,7 +168,7 @@ func accountOf(all []table.Row) account {
 	a := account{live: map[string]table.Row{}, appends: map[int64]bool{}}
 	for _, row := range all {
 		a.last = max(a.last, number(row))
-		a.appends[row.Extra[appendColumn].(int64)] = true
+		a.appends[written(row)] = true
 		before, known := a.live[row.Record.ID]
 		if known {
 			a.stale = append(a.stale, row.Record.ID)
@@ -228,7 +231,8 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 		if len(a.appends) < t.maxAppends {
 			return nil
 		}
-		return compact(ctx, opened, owner)
+		_ = compact(ctx, opened, owner) // the batch is published; the next one tries again
+		return nil
 	})
 }
 
@@ -420,7 +424,7 @@ func changesOf(found []table.Row) []store.Change {
 	})
 	var changes []store.Change
 	for _, row := range last {
-		changes = append(changes, store.Change{Owner: ownerOf(row), Embedder: row.Extra[embedderColumn].(string),
+		changes = append(changes, store.Change{Owner: ownerOf(row), Embedder: madeBy(row),
 			Gone: gone(row), Record: row.Record})
 	}
 	return changes

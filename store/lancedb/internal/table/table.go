@@ -105,11 +105,16 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.conn, t.native = conn, native
 		// Vectors may have another length than the caller expects, if another has made the table.
-		if made, err := native.Schema(ctx); err == nil {
-			t.schema = made
+		made, err := native.Schema(ctx)
+		if err == nil {
+			err = fits(made, schema)
 		}
+		if err != nil {
+			return errors.Join(err, native.Close(), conn.Close())
+		}
+		t.schema = made
+		t.conn, t.native = conn, native
 		return nil
 	})
 	if err != nil {
@@ -117,6 +122,21 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		return nil, fmt.Errorf("table %s in %s: %w", Name, uri, plain(err))
 	}
 	return t, nil
+}
+
+// fits returns an error if a table lacks a column of the schema, or has it in another form. Only the
+// length of vectors may differ.
+func fits(made, want *arrow.Schema) error {
+	for _, f := range want.Fields() {
+		found, ok := made.FieldsByName(f.Name)
+		switch {
+		case !ok:
+			return fmt.Errorf("the table has no column %q: another program has made it", f.Name)
+		case found[0].Type.ID() != f.Type.ID():
+			return fmt.Errorf("column %q is %v, want %v: another program has made the table", f.Name, found[0].Type, f.Type)
+		}
+	}
+	return nil
 }
 
 // wait runs a native call and returns when it has ended or ctx has.
