@@ -7,13 +7,15 @@ SHELL := bash
 FUZZTIME ?= 60s
 BENCHTIME ?= 200ms
 PACKAGES ?= ./...
+SIZES ?= 1000,10000,100000
+UPDATES ?= 5000
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test test-servers bench bench-retrieval fuzz lint clean
+.PHONY: help build lancedb dist demo test test-servers bench bench-retrieval bench-engines fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
@@ -46,6 +48,11 @@ bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_
 	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }
 	go run ./cmd/memcore eval run --data "$(DATA)/locomo"
 	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s/*/turns" --level session
+
+bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
+	flags=$$(store/lancedb/native/library.sh --flags); cd internal/enginebench; \
+	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o ../../bin/enginebench .; \
+	../../bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
 
 fuzz: ## every fuzz target, one after the other (FUZZTIME=60s PACKAGES=./...)
 	@set -euo pipefail; found=0; \
