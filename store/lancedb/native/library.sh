@@ -81,8 +81,8 @@ edit() {
 package_folder() {
   local project=$1 name=$2 version=$3
   shift 3
-  (cd "$project" && cargo metadata --format-version 1 "$@" 2>>"$log") | tr ',' '\n' |
-    sed -n 's|^"manifest_path":"\(.*\)/Cargo.toml"$|\1|p' | grep -E "/$name-$version\$"
+  (cd "$project" && cargo metadata --format-version 1 "$@" 2>>"$log") | grep -o '"manifest_path":"[^"]*/Cargo.toml"' |
+    sed 's|^"manifest_path":"\(.*\)/Cargo.toml"$|\1|' | grep -E "/$name-$version\$"
 }
 
 # protoc_folder prints the folder of the package that holds a protoc for this machine.
@@ -140,9 +140,9 @@ need() {
 # recent_rust says whether there is a Rust that builds the library.
 recent_rust() {
   local have
-  command -v cargo >/dev/null && have=$(rustc --version 2>/dev/null | awk '{ print $2 }') || return 1
-  awk -v have="$have" -v want=$minimum_rust 'BEGIN { split(have, h, "."); split(want, w, ".")
-    exit !(h[1] > w[1] || h[1] == w[1] && h[2] + 0 >= w[2] + 0) }'
+  command -v cargo >/dev/null && have=$(rustc --version 2>/dev/null) || return 1
+  awk -v have="${have#rustc }" -v want=$minimum_rust 'BEGIN { split(have, h, "."); split(want, w, ".")
+    exit !(h[1] + 0 > w[1] + 0 || h[1] + 0 == w[1] + 0 && h[2] + 0 >= w[2] + 0) }'
 }
 
 # build makes $1/$library from source.
@@ -154,7 +154,7 @@ build() {
   say "building $library from the source of $module: about $minutes minutes on $cores cores, 4 GB of disk meanwhile"
   say "the log is $log; an interrupted build goes on next time"
   : >"$log"
-  trap '{ grep -E "^error" -A 12 "$log" || true; } | tail -n 40 >&2; say "the build failed, see $log"' EXIT
+  trap '{ grep -E "^error" -A 12 "$log" || true; } | tail -n 40 >&2; say "the build failed, see $log"; exit 1' EXIT
   prepare "$1/build"
   compile "$1/build"
   mkdir -p "$1/lib"
@@ -207,6 +207,10 @@ unpack() {
 # sha256 prints the SHA-256 of its input in hexadecimal.
 sha256() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d' ' -f1; }
 
+# sweep removes what builds of other keys have left half done, gigabytes each, after a month. Their
+# libraries stay: programs use them.
+sweep() { find "$1" -mindepth 2 -maxdepth 2 -type d -name build -mtime +30 -exec rm -rf {} + || true; }
+
 # hold takes the lock file $1 until the script ends: two builds at once would write the same files.
 hold() {
   exec 9>"$1"
@@ -215,12 +219,12 @@ hold() {
 
 # locked takes the lock on descriptor 9; perl does it on macOS, which has no flock.
 locked() {
-  local flags=2
-  [ "$1" = blocking ] || flags=6 # LOCK_EX, LOCK_EX|LOCK_NB
+  local wait="" operation=2 # LOCK_EX
+  [ "$1" = blocking ] || { wait=-n operation=6; } # LOCK_EX|LOCK_NB
   if command -v flock >/dev/null; then
-    if [ "$1" = blocking ]; then flock 9; else flock -n 9; fi
+    flock $wait 9
   else
-    perl -e 'open(my $f, ">&=", 9) && flock($f, $ARGV[0]) or exit 1' $flags
+    perl -e 'open(my $f, ">&=", 9) or exit 2; flock($f, $ARGV[0]) or exit 1' $operation
   fi
 }
 
@@ -260,5 +264,5 @@ if [ ! -e "$dir/complete" ]; then
   touch "$dir/complete"
 fi
 rm -rf "$dir/build"
-touch "$dir"
+sweep "$root"
 answer "$dir/lib" "$@"
