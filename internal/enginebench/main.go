@@ -9,9 +9,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"os"
 	"os/exec"
@@ -58,6 +60,7 @@ var (
 	svg      = flag.String("svg", "", "file for the plot")
 	texts    = flag.String("texts", "", "file of texts, one a line, to measure with real embeddings; every twentieth is a query")
 	updates  = flag.Int("updates", 0, "measure also this many single updates of 10,000 rows")
+	show     = flag.Bool("show", false, "measure nothing: show what FOLDER has")
 	child    = flag.String("child", "", "for internal use: what this process measures")
 	childRow = flag.Int("rows", 0, "for internal use")
 )
@@ -84,11 +87,14 @@ func runAll() error {
 	fmt.Printf("%s, %d cores, %s, %s\n\n", processor(), runtime.NumCPU(), runtime.Version(), time.Now().Format(time.DateOnly))
 	var all []result
 	for _, size := range strings.Split(*sizes, ",") {
-		if _, err := measured[[][]string]("truth", size); err != nil {
+		if _, err := measured[[][]string]("truth", size); err != nil && !*show {
 			return err
 		}
 		for _, engine := range strings.Split(*engines, ",") {
 			r, err := measured[result](engine, size)
+			if *show && errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
 			if err != nil {
 				return err
 			}
@@ -115,6 +121,9 @@ func measured[T any](what, size string) (value T, err error) {
 	}
 	file := filepath.Join(*out, name+".json")
 	data, err := os.ReadFile(file)
+	if err != nil && *show {
+		return value, err
+	}
 	if err != nil {
 		started := time.Now()
 		command := exec.Command(os.Args[0], "-child", what, "-rows", size, "-out", *out, "-texts", *texts, "-updates", strconv.Itoa(*updates))

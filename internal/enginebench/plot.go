@@ -30,9 +30,12 @@ func plotAll(all []result, file string) error {
 	p.Title.Text = "Nearest 50 of n vectors, 384 dimensions: median time"
 	p.X.Label.Text, p.Y.Label.Text = "vectors", "milliseconds"
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
+	p.X.Tick.Marker = plot.ConstantTicks{{Value: 1e3, Label: "1,000"}, {Value: 1e4, Label: "10,000"}, {Value: 1e5, Label: "100,000"}, {Value: 1e6, Label: "1 million"}}
+	p.Y.Tick.Marker = plot.LogTicks{Prec: -1}
+	p.X.Min, p.X.Max, p.Y.Max = 900, 1.6e6, 400
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Padding = vg.Points(2)
 	for _, engine := range []string{"flat", "lancedb", "lancedb-ann", "chromem"} {
 		var points plotter.XYs
 		for _, r := range all {
