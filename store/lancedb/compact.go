@@ -61,25 +61,36 @@ func (l limits) small(all []dataset.Fragment) []dataset.Fragment {
 	return chosen
 }
 
-// large chooses the fragments that Compact rewrites: those that are small beside all, if there are
-// several, and those with dead rows.
+// maxMoved is how many rows one Compact moves at most: about 20 seconds.
+const maxMoved = 150_000
+
+// large chooses the fragments that Compact rewrites: those with dead rows, and the smallest of those
+// that are small beside all, if there are several.
 func (l limits) large(all []dataset.Fragment) []dataset.Fragment {
 	live := uint64(0)
 	for _, f := range all {
 		live += f.Rows - f.Deleted
 	}
+	sorted := slices.SortedFunc(slices.Values(all), func(a, b dataset.Fragment) int {
+		return cmp.Or(cmp.Compare(a.Rows-a.Deleted, b.Rows-b.Deleted), cmp.Compare(a.ID, b.ID))
+	})
 	var chosen []dataset.Fragment
-	for _, f := range all {
-		little := f.Rows-f.Deleted < l.full && float64(f.Rows-f.Deleted) < l.part*float64(live)
-		if little || float64(f.Deleted) > l.dead*float64(f.Rows) {
+	moved := uint64(0)
+	for _, f := range sorted {
+		rows := f.Rows - f.Deleted
+		little := rows < rowsPerAppend && float64(rows) < l.part*float64(live)
+		if (little || l.rotten(f)) && (moved == 0 || moved+rows <= maxMoved) {
 			chosen = append(chosen, f)
+			moved += rows
 		}
 	}
-	if len(chosen) == 1 && float64(chosen[0].Deleted) <= l.dead*float64(chosen[0].Rows) {
+	if len(chosen) == 1 && !l.rotten(chosen[0]) {
 		return nil // a single small fragment gains nothing
 	}
 	return chosen
 }
+
+func (l limits) rotten(f dataset.Fragment) bool { return float64(f.Deleted) > l.dead*float64(f.Rows) }
 
 // merge appends the living rows of fragments again, as few new ones, and deletes the old ones.
 func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error {
