@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/memcore/memcore/embed/minilm/internal/kernel"
 	"github.com/memcore/memcore/embed/minilm/internal/weights"
 )
 
@@ -11,10 +12,6 @@ const (
 	hidden   = weights.Hidden
 	headSize = hidden / weights.Heads
 	panel    = weights.Panel
-
-	// depth is how many rows of a panel of weights are unpacked at a time: 24 KB, which leaves room
-	// in a first-level cache of 32 KB.
-	depth = 192
 
 	// qkv is the length of a row that holds a token's query, key and value; keyAt and valueAt are
 	// where the latter begin.
@@ -34,7 +31,7 @@ type workspace struct {
 	qkv      []float32
 	attended []float32
 	inner    []float32 // weights.Intermediate a row
-	unpacked [depth * panel]float32
+	rounded  kernel.Rounded
 	keys     []float32 // of one head of one text: panels of 32 keys, transposed
 	scores   []float32 // of one head of one text: a row for each query, as long as all panels of keys
 }
@@ -108,32 +105,39 @@ func unpackWord(x []float32, m *weights.Model, id int) {
 
 // layer takes x through one layer.
 func (m *Model) layer(w *workspace, texts []text, l *weights.Layer) {
-	m.linear(w, &l.QueryKeyValue, w.x, w.qkv)
+	m.linear(w, &l.QueryKeyValue, w.x, w.qkv, valueAt)
 	rows := 0
 	for _, t := range texts {
 		m.attend(w, rows, len(t.ids))
 		rows += len(t.ids)
 	}
-	m.linear(w, &l.Attention, w.attended, w.y)
+	m.linear(w, &l.Attention, w.attended, w.y, hidden)
 	m.addAndNorm(w, l.AttentionNorm)
-	m.linear(w, &l.Up, w.x, w.inner)
+	m.linear(w, &l.Up, w.x, w.inner, weights.Intermediate)
 	m.kernel.GELU(w.inner)
-	m.linear(w, &l.Down, w.inner, w.y)
+	m.linear(w, &l.Down, w.inner, w.y, hidden)
 	m.addAndNorm(w, l.DownNorm)
 }
 
-// linear sets out to in times the matrix plus its bias, unpacking the matrix piece by piece.
-func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32) {
+// linear sets out to in, rounded, times the matrix plus its bias. Columns from fine on are computed with
+// what rounding took away, too.
+func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fine int) {
 	rows := len(in) / mat.In
 	for i := range rows {
 		copy(out[i*mat.Out:], mat.Bias)
 	}
+	precision := kernel.Coarse
+	if fine < mat.Out {
+		precision = kernel.Fine
+	}
+	m.kernel.Round(&w.rounded, in, mat.In, precision)
 	for first := 0; first < mat.Out; first += panel {
-		for at := 0; at < mat.In; at += depth {
-			codes := mat.Codes[(first/panel*mat.In+at)*panel:][:depth*panel]
-			m.kernel.Dequantise(w.unpacked[:], codes, mat.Scales[(first/panel*mat.In+at)/weights.Group*panel:])
-			m.kernel.MultiplyAdd(rows, depth, in[at:], mat.In, w.unpacked[:], panel, out[first:], mat.Out)
+		if first < fine {
+			precision = kernel.Coarse
+		} else {
+			precision = kernel.Fine
 		}
+		m.kernel.MultiplyPanel(&w.rounded, precision, mat.Codes[first*mat.In:], mat.Scales[first*mat.In/weights.Group:], out[first:], mat.Out)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 // fingerprint names the model, the length of its vectors, the pooling and the format of the weights.
 // Its last part is to be counted up when anything else changes vectors by more than rounding.
-const fingerprint = "minilm/all-MiniLM-L6-v2/384/mean/int8/v1"
+const fingerprint = "minilm/all-MiniLM-L6-v2/384/mean/int8/v2"
 
 // maxTokens leaves room for [CLS] and [SEP].
 const maxTokens = weights.Positions - 2

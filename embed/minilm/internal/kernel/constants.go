@@ -1,5 +1,7 @@
 package kernel
 
+import "math"
+
 // Constants that portable code and assembly share, in the order the assembly (gen/pointwise.go)
 // expects them.
 
@@ -20,3 +22,14 @@ var expTable = [11]float32{
 	-80, 1.44269504088896, 0.693359375, -2.12194440e-4,
 	1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2, 1, 1,
 }
+
+// Codes of activations go from -codeTop to codeTop, those of weights are stored with codeZero added. A
+// group without numbers larger than leastTop is all zeros, nearly.
+const (
+	codeTop  = 127
+	codeZero = 128
+	leastTop = 1e-20
+)
+
+// roundTable is what the assembly needs of them.
+var roundTable = [3]float32{leastTop, codeTop, math.Float32frombits(1<<31 - 1)} // the last masks the sign

@@ -2,7 +2,7 @@
 // and what is done to every number between two of them.
 //
 // A Set is one implementation; Sets lists those this machine can run: the portable one, and on x86-64
-// assembly for AVX2 and AVX-512 (left out by the build tags purego and noasm). They differ in the
+// assembly for AVX2, AVX-512 and AVX-512 VNNI (left out by the build tags purego and noasm). They differ in the
 // last bits of a result, never in more. The functions check their slices once a call and keep
 // nothing; all are safe for concurrent use on slices that do not overlap.
 package kernel
@@ -13,8 +13,12 @@ package kernel
 // rows given to the other functions must be a multiple of.
 const Width = 32
 
-// Group is how many rows of a quantised panel share a scale.
-const Group = 32
+// Group is how many numbers share a scale: of a column of a quantised panel, and of a row of what is
+// multiplied with it. Quad is how many numbers of a column lie side by side.
+const (
+	Group = 32
+	Quad  = 4
+)
 
 // geluBlock is what the length given to GELU must be a multiple of.
 const geluBlock = 64
@@ -27,12 +31,16 @@ type Set struct {
 	// multiply, for 1 to tile rows, adds a·b to c; b and c have Width columns.
 	multiply   func(rows, depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int)
 	dequantise func(dst []float32, codes []byte, scales []float32)
-	gelu       func(x []float32)
-	softmax    func(x []float32, scale float32)
-	layerNorm  func(x, add, gain, bias []float32)
+	// round replaces x by the nearest numbers that Round can give.
+	round func(dst, x []float32)
+	// integer is nil where the machine has no fast products of bytes.
+	integer   *integer
+	gelu      func(x []float32)
+	softmax   func(x []float32, scale float32)
+	layerNorm func(x, add, gain, bias []float32)
 }
 
-// Name says which instructions the set uses: "portable", "avx2" or "avx512".
+// Name says which instructions the set uses: "portable", "avx2", "avx512" or "avx512vnni".
 func (s *Set) Name() string { return s.name }
 
 // Best is the fastest set of this machine.
@@ -56,8 +64,9 @@ func (s *Set) MultiplyAdd(rows, depth int, a []float32, lda int, b []float32, ld
 	}
 }
 
-// Dequantise writes codes, rows of Width signed bytes, as numbers to dst, each times the scale of its
-// column; every Group rows the next Width scales are used. The number of rows is a multiple of Group.
+// Dequantise writes codes as rows of Width numbers to dst, each times the scale of its column; every
+// Group rows the next Width scales are used. The number of rows is a multiple of Group. Codes are bytes
+// that stand for themselves less 128; the Quad codes of four rows lie side by side, column by column.
 func (s *Set) Dequantise(dst []float32, codes []byte, scales []float32) {
 	n := len(codes)
 	if n == 0 {

@@ -105,7 +105,9 @@ func TestDequantise(t *testing.T) {
 			dst[len(codes)] = 7
 			s.Dequantise(dst, codes, scales)
 			check(t, fmt.Sprintf("%d groups", groups), dst[:len(codes)], func(i int) float64 {
-				return float64(float32(int8(codes[i])) * scales[i/Width/Group*Width+i%Width])
+				row, col := i/Width, i%Width
+				code := codes[row/Quad*Quad*Width+col*Quad+row%Quad]
+				return float64(float32(int(code)-128) * scales[row/Group*Width+col])
 			}, 0)
 			if dst[len(codes)] != 7 {
 				t.Errorf("%d groups: the number behind them was written", groups)

@@ -8,6 +8,7 @@ var portable = &Set{
 	tile:       4,
 	multiply:   multiplyPortable,
 	dequantise: dequantisePortable,
+	round:      roundPortable,
 	gelu:       geluPortable,
 	softmax:    softmaxPortable,
 	layerNorm:  layerNormPortable,
@@ -77,13 +78,33 @@ func multiply1(depth int, a, b []float32, ldb int, c []float32) {
 }
 
 func dequantisePortable(dst []float32, codes []byte, scales []float32) {
-	for row := 0; row*Width < len(codes); row++ {
-		s := (*[Width]float32)(scales[row/Group*Width:])
-		from, to := (*[Width]byte)(codes[row*Width:]), (*[Width]float32)(dst[row*Width:])
-		for i := range to {
-			to[i] = float32(int8(from[i])) * s[i]
+	for quad := 0; quad*Quad*Width < len(codes); quad++ {
+		s := (*[Width]float32)(scales[quad*Quad/Group*Width:])
+		from, to := (*[Quad * Width]byte)(codes[quad*Quad*Width:]), (*[Quad * Width]float32)(dst[quad*Quad*Width:])
+		for i, code := range from {
+			to[i%Quad*Width+i/Quad] = float32(int(code)-codeZero) * s[i/Quad]
 		}
 	}
+}
+
+func roundPortable(dst, x []float32) {
+	for at := 0; at < len(x); at += Group {
+		group, to := (*[Group]float32)(x[at:]), (*[Group]float32)(dst[at:])
+		scale, inverse := groupScale(group)
+		for i, v := range group {
+			to[i] = float32(math.RoundToEven(float64(v*inverse))) * scale
+		}
+	}
+}
+
+// groupScale is what the largest number of a group is codeTop of, and the number that others are to be
+// multiplied with.
+func groupScale(group *[Group]float32) (scale, inverse float32) {
+	top := float32(leastTop)
+	for _, v := range group {
+		top = max(top, v, -v)
+	}
+	return top / codeTop, codeTop / top
 }
 
 func geluPortable(x []float32) {

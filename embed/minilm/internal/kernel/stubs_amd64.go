@@ -34,10 +34,15 @@ func multiply5AVX2(depth int, a *float32, lda int, b *float32, ldb int, c *float
 //go:noescape
 func multiply6AVX2(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
-// dequantiseAVX2 writes groups of 32 rows by 32 columns, each code times the scale of its group and column.
+// dequantiseAVX2 writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.
 //
 //go:noescape
-func dequantiseAVX2(dst *float32, codes *byte, scales *float32, groups int)
+func dequantiseAVX2(dst *float32, codes *byte, scales *float32, zero float32, groups int)
+
+// roundAVX2 writes groups of 32 numbers rounded to multiples of a 127th of the largest.
+//
+//go:noescape
+func roundAVX2(dst *float32, x *float32, groups int, table *float32)
 
 // geluAVX2 replaces n numbers, a multiple of 64, by their GELU.
 //
@@ -114,10 +119,15 @@ func multiply11AVX512(depth int, a *float32, lda int, b *float32, ldb int, c *fl
 //go:noescape
 func multiply12AVX512(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
-// dequantiseAVX512 writes groups of 32 rows by 32 columns, each code times the scale of its group and column.
+// dequantiseAVX512 writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.
 //
 //go:noescape
-func dequantiseAVX512(dst *float32, codes *byte, scales *float32, groups int)
+func dequantiseAVX512(dst *float32, codes *byte, scales *float32, zero float32, groups int)
+
+// roundAVX512 writes groups of 32 numbers rounded to multiples of a 127th of the largest.
+//
+//go:noescape
+func roundAVX512(dst *float32, x *float32, groups int, table *float32)
 
 // geluAVX512 replaces n numbers, a multiple of 64, by their GELU.
 //
@@ -133,3 +143,43 @@ func softmaxAVX512(x *float32, n int, scale float32, table *float32)
 //
 //go:noescape
 func layerNormAVX512(x *float32, add *float32, gain *float32, bias *float32, n int)
+
+// multiplyCodes1AVX512 adds the product of codes to c, 1 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes1AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// multiplyCodes2AVX512 adds the product of codes to c, 2 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes2AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// multiplyCodes3AVX512 adds the product of codes to c, 3 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes3AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// multiplyCodes4AVX512 adds the product of codes to c, 4 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes4AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// multiplyCodes5AVX512 adds the product of codes to c, 5 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes5AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// multiplyCodes6AVX512 adds the product of codes to c, 6 rows by 32 columns.
+//
+//go:noescape
+func multiplyCodes6AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
+
+// quantiseAVX512 writes the codes of groups of 32 numbers, and for each its scale and -128 times the sum of its codes.
+//
+//go:noescape
+func quantiseAVX512(codes *int8, scales *float32, offsets *int32, x *float32, groups int, table *float32)
+
+// quantiseRestAVX512 writes the codes of groups of 32 numbers, and for each its scale and -128 times the sum of its codes; rest is x less what the codes stand for.
+//
+//go:noescape
+func quantiseRestAVX512(codes *int8, scales *float32, offsets *int32, x *float32, groups int, table *float32, rest *float32)

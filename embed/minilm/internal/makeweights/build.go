@@ -20,8 +20,12 @@ func build(tensors map[string]tensor, vocabulary []byte) (*weights.Model, error)
 	m := &weights.Model{Words: words(vocabulary), Norm: b.norm("embeddings.LayerNorm")}
 	m.WordCodes, m.WordScales = b.words("embeddings.word_embeddings.weight")
 	m.Places = b.places()
+	if b.err != nil {
+		return nil, b.err
+	}
+	found := b.calibrate(m.Words, calibration)
 	for i := range m.Layers {
-		m.Layers[i] = b.layer(fmt.Sprintf("encoder.layer.%d.", i))
+		m.Layers[i] = b.layer(layerPrefix(i), found[i])
 	}
 	if n := bytes.Count([]byte(m.Words), []byte("\n")); b.err == nil && n != weights.Vocabulary {
 		return nil, fmt.Errorf("vocabulary has %d words, want %d", n, weights.Vocabulary)
@@ -63,21 +67,25 @@ func (b *builder) places() []float32 {
 	return out
 }
 
-func (b *builder) layer(prefix string) weights.Layer {
+func layerPrefix(i int) string { return fmt.Sprintf("encoder.layer.%d.", i) }
+
+func (b *builder) layer(prefix string, in inputs) weights.Layer {
 	self := prefix + "attention.self."
 	return weights.Layer{
-		QueryKeyValue: b.matrix(weights.Hidden, weights.Hidden, self+"query", self+"key", self+"value"),
-		Attention:     b.matrix(weights.Hidden, weights.Hidden, prefix+"attention.output.dense"),
+		QueryKeyValue: b.matrix(in.queryKeyValue, weights.Hidden, self+"query", self+"key", self+"value"),
+		Attention:     b.matrix(in.attention, weights.Hidden, prefix+"attention.output.dense"),
 		AttentionNorm: b.norm(prefix + "attention.output.LayerNorm"),
-		Up:            b.matrix(weights.Hidden, weights.Intermediate, prefix+"intermediate.dense"),
-		Down:          b.matrix(weights.Intermediate, weights.Hidden, prefix+"output.dense"),
+		Up:            b.matrix(in.up, weights.Intermediate, prefix+"intermediate.dense"),
+		Down:          b.matrix(in.down, weights.Hidden, prefix+"output.dense"),
 		DownNorm:      b.norm(prefix + "output.LayerNorm"),
 	}
 }
 
 // matrix puts linear maps of the same input side by side. In the published model row i of a weight
-// makes number i of the output, so its rows are the columns here.
-func (b *builder) matrix(in, out int, names ...string) weights.Matrix {
+// makes number i of the output, so its rows are the columns here. Rounding is such that outputs, for
+// inputs like those of the gram, change least.
+func (b *builder) matrix(like *gram, out int, names ...string) weights.Matrix {
+	in := like.n
 	m := weights.Matrix{In: in, Out: out * len(names)}
 	var columns []float32
 	for _, name := range names {
@@ -86,24 +94,27 @@ func (b *builder) matrix(in, out int, names ...string) weights.Matrix {
 	}
 	m.Codes = make([]byte, in*m.Out)
 	m.Scales = make([]float32, in*m.Out/weights.Group)
-	for col := range m.Out {
-		setColumn(m, col, columns[col*in:][:in])
+	upper, err := like.factor()
+	if err != nil && b.err == nil {
+		b.err = fmt.Errorf("%s: %w", names[0], err)
+	}
+	if b.err == nil {
+		everyColumn(m.Out, func(col int) { setColumn(m, col, columns[col*in:][:in], upper) })
 	}
 	return m
 }
 
 // setColumn quantises column col of m.
-func setColumn(m weights.Matrix, col int, values []float32) {
+func setColumn(m weights.Matrix, col int, values []float32, upper []float64) {
 	panel, lane := col/weights.Panel, col%weights.Panel
 	codes := m.Codes[panel*m.In*weights.Panel:]
-	scales := m.Scales[panel*m.In/weights.Group*weights.Panel:]
-	for g := 0; g*weights.Group < m.In; g++ {
-		group := values[g*weights.Group:][:weights.Group]
-		s := scale(group)
-		scales[g*weights.Panel+lane] = s
-		for i, v := range group {
-			codes[(g*weights.Group+i)*weights.Panel+lane] = code(v, s)
-		}
+	scales := make([]float32, m.In/weights.Group)
+	for g := range scales {
+		scales[g] = scale(values[g*weights.Group:][:weights.Group])
+		m.Scales[panel*m.In/weights.Group*weights.Panel+g*weights.Panel+lane] = scales[g]
+	}
+	for row, c := range compensated(values, scales, upper) {
+		codes[row/weights.Quad*weights.Quad*weights.Panel+lane*weights.Quad+row%weights.Quad] = c + weights.Zero
 	}
 }
 

@@ -92,18 +92,23 @@ func TestSetColumn(t *testing.T) {
 	value := func(row, col int) float32 {
 		return float32(math.Sin(float64(row*out+col))) * float32(1+row/weights.Group)
 	}
+	apart := make([]float64, in*in) // inputs that have nothing in common: no weight makes up for another
+	for i := range in {
+		apart[i*in+i] = 1
+	}
 	for col := range out {
 		column := make([]float32, in)
 		for row := range column {
 			column[row] = value(row, col)
 		}
-		setColumn(m, col, column)
+		setColumn(m, col, column, apart)
 	}
 	for col := range out {
 		for row := range in {
 			panel, lane := col/weights.Panel, col%weights.Panel
 			s := m.Scales[(panel*in/weights.Group+row/weights.Group)*weights.Panel+lane]
-			got := s * float32(int8(m.Codes[(panel*in+row)*weights.Panel+lane]))
+			quad := m.Codes[(panel*in+row/weights.Quad*weights.Quad)*weights.Panel+lane*weights.Quad:]
+			got := s * float32(int(quad[row%weights.Quad])-weights.Zero)
 			if want := value(row, col); math.Abs(float64(got-want)) > float64(s)*0.51 {
 				t.Fatalf("number at row %d, column %d is %v, want %v ± half of %v", row, col, got, want, s)
 			}

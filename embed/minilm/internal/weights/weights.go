@@ -22,11 +22,14 @@ const (
 )
 
 // Panel is how many columns of a matrix lie together, Group how many numbers of a column share a
-// scale, WordGroup how many of a word embedding do.
+// scale, Quad how many of them lie side by side, WordGroup how many numbers of a word embedding share a
+// scale. Zero is the code of 0 in a matrix.
 const (
 	Panel     = 32
 	Group     = 32
+	Quad      = 4
 	WordGroup = 64
+	Zero      = 128
 )
 
 // A Model is the content of a file.
@@ -53,7 +56,9 @@ type Layer struct {
 type Norm struct{ Gain, Bias []float32 }
 
 // A Matrix turns rows of In numbers into rows of Out numbers. Panel p holds columns 32·p to 32·p+31:
-// In rows of 32 codes, and for each Group of rows 32 scales.
+// of the first Quad rows the codes of the first column, those of the second, and so on, then those of
+// the next Quad rows; and for each Group of rows 32 scales. The product of bytes that machines have takes
+// unsigned ones on this side, so a code is Zero more than the multiple of the scale it stands for.
 type Matrix struct {
 	In, Out int
 	Bias    []float32 // Out
@@ -65,7 +70,7 @@ type Matrix struct {
 var ErrFormat = errors.New("not a file of model weights")
 
 // magic names the format and its version.
-const magic = "memcore minilm 1\n"
+const magic = "memcore minilm 2\n"
 
 // Parse reads a file. The Model refers to data, which must not change.
 func Parse(data []byte) (*Model, error) {

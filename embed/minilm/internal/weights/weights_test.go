@@ -46,7 +46,7 @@ func TestParseRefuses(t *testing.T) {
 		{"half a file", data[:len(data)/2]},
 		{"a byte less", data[:len(data)-1]},
 		{"a byte more", append(data[:len(data):len(data)], 0)},
-		{"another format", append([]byte("memcore minilm 2\n"), data[len(magic):]...)},
+		{"another format", append([]byte("memcore minilm 1\n"), data[len(magic):]...)},
 		{"a vocabulary longer than the file", append([]byte(magic), 0xff, 0xff, 0xff, 0xff)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

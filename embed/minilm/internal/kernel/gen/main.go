@@ -1,7 +1,7 @@
 // Command gen writes the assembly of package kernel; run it with go generate in that folder.
 //
-// Every function is made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16), from
-// the same code; only the registers and the number of rows a tile has room for differ. Registers
+// Functions on numbers are made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16),
+// from the same code; only the registers and the number of rows a tile has room for differ. Registers
 // are named, not allocated, so that none above the fifteenth slips into AVX2 code.
 package main
 
@@ -38,10 +38,16 @@ func main() {
 			v.multiply(rows)
 		}
 		v.dequantise()
+		v.round()
 		v.gelu()
 		v.softmax()
 		v.layerNorm()
 	}
+	for rows := 1; rows <= integerRows; rows++ {
+		avx512.multiplyCodes(rows)
+	}
+	avx512.quantise(false)
+	avx512.quantise(true)
 	Generate()
 }
 

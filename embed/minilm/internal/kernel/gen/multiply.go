@@ -107,30 +107,38 @@ func (t *tile) store() {
 	}
 }
 
-// dequantise makes the function that turns codes of one byte into numbers, group by group.
+// dequantise makes the function that turns codes of one byte into numbers, group by group. Each number
+// of a register read holds the codes of four rows in one column.
 func (v isa) dequantise() {
-	v.begin("dequantise", "(dst *float32, codes *byte, scales *float32, groups int)",
-		"writes groups of 32 rows by 32 columns, each code times the scale of its group and column.")
+	v.begin("dequantise", "(dst *float32, codes *byte, scales *float32, zero float32, groups int)",
+		"writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.")
 	dst, codes, scales, groups := param("dst"), param("codes"), param("scales"), param("groups")
 	n := 32 / v.lanes
-	rows := GP64()
+	zero := v.regs[15]
+	VBROADCASTSS(NewParamAddr("zero", 24), zero)
+	quads := GP64()
 	Label("group")
 	for i := range n {
 		VMOVUPS(v.at(scales, i), v.regs[i])
 	}
-	MOVQ(U32(32), rows)
-	Label("row")
+	MOVQ(U32(8), quads)
+	Label("quad")
 	for i := range n {
-		x := v.regs[n+i]
-		VPMOVSXBD(Mem{Base: codes, Disp: i * v.lanes}, x)
-		VCVTDQ2PS(x, x)
-		VMULPS(v.regs[i], x, x)
-		VMOVUPS(x, v.at(dst, i))
+		all, x := v.regs[n+i], v.regs[2*n+i]
+		VMOVUPS(v.at(codes, i), all)
+		for row := range 4 {
+			VPSLLD(U8(24-8*row), all, x)
+			VPSRLD(U8(24), x, x)
+			VCVTDQ2PS(x, x)
+			VSUBPS(zero, x, x)
+			VMULPS(v.regs[i], x, x)
+			VMOVUPS(x, Mem{Base: dst, Disp: row*128 + i*v.bytes()})
+		}
 	}
-	ADDQ(U8(32), codes)
-	SUBQ(I8(-128), dst)
-	DECQ(rows)
-	JNZ(LabelRef("row"))
+	SUBQ(I8(-128), codes)
+	ADDQ(U32(512), dst)
+	DECQ(quads)
+	JNZ(LabelRef("quad"))
 	SUBQ(I8(-128), scales)
 	DECQ(groups)
 	JNZ(LabelRef("group"))

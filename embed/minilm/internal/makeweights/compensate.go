@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"sync"
+)
+
+// damping is added to the diagonal of a gram, as a share of its mean: inputs that calibration hardly
+// saw must not carry the errors of others.
+const damping = 0.01
+
+// factor returns the upper triangle U, row by row, for which UᵀU is the inverse of a gram. Row i says how
+// the error of rounding weight i is best made up for by those after it (Frantar et al., GPTQ, 2022,
+// arXiv 2210.17323, algorithm 1).
+func (g *gram) factor() ([]float64, error) {
+	n := g.n
+	h := append([]float64(nil), g.sums...)
+	mean := 0.0
+	for i := range n {
+		mean += h[i*n+i] / float64(n)
+	}
+	for i := range n {
+		h[i*n+i] += damping * mean
+	}
+	if err := cholesky(h, n); err != nil {
+		return nil, err
+	}
+	inverse := invert(h, n)
+	if err := cholesky(inverse, n); err != nil {
+		return nil, err
+	}
+	upper := make([]float64, n*n)
+	for i := range n {
+		for j := i; j < n; j++ {
+			upper[i*n+j] = inverse[j*n+i]
+		}
+	}
+	return upper, nil
+}
+
+// cholesky replaces the lower half of a by L, for which LLᵀ is a.
+func cholesky(a []float64, n int) error {
+	for i := range n {
+		for j := range i + 1 {
+			s := a[i*n+j]
+			for k, v := range a[i*n:][:j] {
+				s -= v * a[j*n+k]
+			}
+			switch {
+			case i > j:
+				a[i*n+j] = s / a[j*n+j]
+			case s <= 0:
+				return errors.New("gram of calibration inputs is not positive definite")
+			default:
+				a[i*n+i] = math.Sqrt(s)
+			}
+		}
+	}
+	return nil
+}
+
+// invert returns the inverse of LLᵀ, its lower half.
+func invert(l []float64, n int) []float64 {
+	inverse := make([]float64, n*n) // of L, transposed: row j is its column j
+	for j := range n {
+		column := inverse[j*n:][:n]
+		column[j] = 1 / l[j*n+j]
+		for i := j + 1; i < n; i++ {
+			s := 0.0
+			for k := j; k < i; k++ {
+				s -= l[i*n+k] * column[k]
+			}
+			column[i] = s / l[i*n+i]
+		}
+	}
+	out := make([]float64, n*n)
+	for i := range n {
+		for j := range i + 1 {
+			for k := i; k < n; k++ {
+				out[i*n+j] += inverse[i*n+k] * inverse[j*n+k]
+			}
+		}
+	}
+	return out
+}
+
+// compensated rounds a column one weight after the other, and lets those that are still to come make up
+// for the error. It returns the codes; scales has one for each group.
+func compensated(column []float32, scales []float32, upper []float64) []byte {
+	n := len(column)
+	left := make([]float64, n)
+	for i, v := range column {
+		left[i] = float64(v)
+	}
+	codes := make([]byte, n)
+	group := n / len(scales)
+	for i := range n {
+		s := scales[i/group]
+		codes[i] = code(float32(left[i]), s)
+		row := upper[i*n:][:n]
+		e := (left[i] - float64(int8(codes[i]))*float64(s)) / row[i]
+		for j := i + 1; j < n; j++ {
+			left[j] -= e * row[j]
+		}
+	}
+	return codes
+}
+
+// everyColumn calls do for each of n columns, on all processors.
+func everyColumn(n int, do func(col int)) {
+	var wg sync.WaitGroup
+	for part := range parts {
+		wg.Go(func() {
+			for col := part; col < n; col += parts {
+				do(col)
+			}
+		})
+	}
+	wg.Wait()
+}
