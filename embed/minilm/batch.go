@@ -44,7 +44,7 @@ func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32)
 			if i >= len(batches) {
 				return
 			}
-			m.embedBatch(ctx, batches[i])
+			m.embedBatch(ctx, batches[i], procs/len(batches))
 		}
 	}
 	var wg sync.WaitGroup

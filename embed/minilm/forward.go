@@ -23,12 +23,10 @@ const (
 // attentionScale divides the product of a query and a key by the root of their length.
 var attentionScale = float32(1 / math.Sqrt(headSize))
 
-// A workspace holds what lies between the layers for one batch. All slices but unpacked, keys and
-// scores have a row for each token.
+// A workspace holds what one member of a crew needs. All slices but rounded, keys and scores have a row
+// for each of its tokens.
 type workspace struct {
-	x        []float32 // what the layers change, hidden a row
 	y        []float32 // output of a matrix, before it is added to x
-	qkv      []float32
 	attended []float32
 	inner    []float32 // weights.Intermediate a row
 	rounded  kernel.Rounded
@@ -36,16 +34,14 @@ type workspace struct {
 	scores   []float32 // of one head of one text: a row for each query, as long as all panels of keys
 }
 
-// size makes room for a batch with the given number of tokens.
+// size makes room for tokens, of texts that have up to longest of them.
 func (w *workspace) size(tokens, longest int) {
 	padded := roundUp(longest)
-	grow(&w.x, tokens*hidden)
 	grow(&w.y, tokens*hidden)
-	grow(&w.qkv, tokens*qkv)
 	grow(&w.attended, tokens*hidden)
 	grow(&w.inner, tokens*weights.Intermediate)
 	grow(&w.keys, padded*headSize)
-	grow(&w.scores, longest*padded)
+	grow(&w.scores, min(tokens, longest)*padded)
 }
 
 func grow(s *[]float32, n int) {
@@ -58,39 +54,54 @@ func grow(s *[]float32, n int) {
 // roundUp is n rounded up to whole panels.
 func roundUp(n int) int { return (n + panel - 1) / panel * panel }
 
-// embedBatch sets the vectors of texts, the first of which is the longest. It stops without doing so
-// when ctx ends.
-func (m *Model) embedBatch(ctx context.Context, texts []text) {
+// embedBatch sets the vectors of texts, the first of which is the longest, with at most so many members
+// at work. It stops without doing so when ctx ends.
+func (m *Model) embedBatch(ctx context.Context, texts []text, members int) {
+	c, ok := m.crews.Get().(*crew)
+	if !ok {
+		c = new(crew)
+	}
+	defer m.crews.Put(c)
+	c.size(texts, members)
+	c.work(ctx, func(ctx context.Context, lo, hi int) { m.embedShare(ctx, c, lo, hi) })
+}
+
+// embedShare takes the rows from lo, less than hi, through all layers, and sets the vectors of the
+// texts that begin there.
+func (m *Model) embedShare(ctx context.Context, c *crew, lo, hi int) {
 	w, ok := m.spaces.Get().(*workspace)
 	if !ok {
 		w = new(workspace)
 	}
 	defer m.spaces.Put(w)
-	tokens := 0
-	for _, t := range texts {
-		tokens += len(t.ids)
-	}
-	w.size(tokens, len(texts[0].ids))
-	m.lookUp(w, texts)
+	w.size(hi-lo, len(c.texts[0].ids))
+	x := c.x[lo*hidden : hi*hidden]
+	c.parts(lo, hi, func(p part) { m.lookUp(c.x, p) })
 	for i := range model().Layers {
-		if ctx.Err() != nil {
+		l, all := &model().Layers[i], c.qkvOf(i)
+		m.linear(w, &l.QueryKeyValue, x, all[lo*qkv:hi*qkv], valueAt)
+		if !c.meet(ctx) {
 			return
 		}
-		m.layer(w, texts, &model().Layers[i])
+		c.parts(lo, hi, func(p part) { m.attend(w, all[p.row*qkv:], w.attended[(p.row+p.from-lo)*hidden:], p) })
+		m.finish(w, l, x)
 	}
-	pool(w.x, texts)
+	if c.meet(ctx) {
+		c.parts(lo, hi, func(p part) {
+			if p.from == 0 {
+				*p.vec = mean(c.x[p.row*hidden:][:len(p.ids)*hidden])
+			}
+		})
+	}
 }
 
-// lookUp sets x to the embeddings of the tokens and their places.
-func (m *Model) lookUp(w *workspace, texts []text) {
+// lookUp sets rows of x to the embeddings of the tokens and their places.
+func (m *Model) lookUp(x []float32, p part) {
 	weights := model()
-	x := w.x
-	for _, t := range texts {
-		for place, id := range t.ids {
-			unpackWord(x[:hidden], weights, int(id))
-			m.kernel.LayerNorm(x[:hidden], weights.Places[place*hidden:], weights.Norm.Gain, weights.Norm.Bias)
-			x = x[hidden:]
-		}
+	for place := p.from; place < p.to; place++ {
+		row := x[(p.row+place)*hidden:][:hidden]
+		unpackWord(row, weights, int(p.ids[place]))
+		m.kernel.LayerNorm(row, weights.Places[place*hidden:], weights.Norm.Gain, weights.Norm.Bias)
 	}
 }
 
@@ -103,20 +114,14 @@ func unpackWord(x []float32, m *weights.Model, id int) {
 	}
 }
 
-// layer takes x through one layer.
-func (m *Model) layer(w *workspace, texts []text, l *weights.Layer) {
-	m.linear(w, &l.QueryKeyValue, w.x, w.qkv, valueAt)
-	rows := 0
-	for _, t := range texts {
-		m.attend(w, rows, len(t.ids))
-		rows += len(t.ids)
-	}
+// finish takes x from what was attended to the end of a layer.
+func (m *Model) finish(w *workspace, l *weights.Layer, x []float32) {
 	m.linear(w, &l.Attention, w.attended, w.y, hidden)
-	m.addAndNorm(w, l.AttentionNorm)
-	m.linear(w, &l.Up, w.x, w.inner, weights.Intermediate)
+	m.addAndNorm(x, w.y, l.AttentionNorm)
+	m.linear(w, &l.Up, x, w.inner, weights.Intermediate)
 	m.kernel.GELU(w.inner)
 	m.linear(w, &l.Down, w.inner, w.y, hidden)
-	m.addAndNorm(w, l.DownNorm)
+	m.addAndNorm(x, w.y, l.DownNorm)
 }
 
 // linear sets out to in, rounded, times the matrix plus its bias. Columns from fine on are computed with
@@ -142,36 +147,37 @@ func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fin
 }
 
 // addAndNorm adds y to x.
-func (m *Model) addAndNorm(w *workspace, n weights.Norm) {
-	for i := 0; i < len(w.x); i += hidden {
-		m.kernel.LayerNorm(w.x[i:i+hidden], w.y[i:i+hidden], n.Gain, n.Bias)
+func (m *Model) addAndNorm(x, y []float32, n weights.Norm) {
+	for i := 0; i < len(x); i += hidden {
+		m.kernel.LayerNorm(x[i:i+hidden], y[i:i+hidden], n.Gain, n.Bias)
 	}
 }
 
-// attend sets attended for the n tokens of a text that begins at the given row.
-func (m *Model) attend(w *workspace, row, n int) {
+// attend sets rows of out for part of a text; all holds query, key and value of the whole of it.
+func (m *Model) attend(w *workspace, all, out []float32, p part) {
+	n, queries := len(p.ids), p.to-p.from
 	for head := range weights.Heads {
-		at := w.qkv[row*qkv+head*headSize:]
-		m.weigh(w, at, n)
-		out := w.attended[row*hidden+head*headSize:]
-		for i := range n {
-			clear(out[i*hidden:][:headSize])
+		at := all[head*headSize:]
+		m.weigh(w, at, n, p.from, p.to)
+		to := out[head*headSize:]
+		for i := range queries {
+			clear(to[i*hidden:][:headSize])
 		}
-		m.kernel.MultiplyAdd(n, n, w.scores, roundUp(n), at[valueAt:], qkv, out, hidden)
+		m.kernel.MultiplyAdd(queries, n, w.scores, roundUp(n), at[valueAt:], qkv, to, hidden)
 	}
 }
 
-// weigh sets scores to how much each token of a text looks at each other; at is the query of the
-// first, for one head.
-func (m *Model) weigh(w *workspace, at []float32, n int) {
-	padded := roundUp(n)
-	scores := w.scores[:n*padded]
+// weigh sets scores to how much each of the tokens from, less than to, of a text looks at each of its n
+// tokens; at is the query of the first, for one head.
+func (m *Model) weigh(w *workspace, at []float32, n, from, to int) {
+	padded, queries := roundUp(n), to-from
+	scores := w.scores[:queries*padded]
 	clear(scores)
 	transpose(w.keys[:padded*headSize], at[keyAt:], n)
 	for first := 0; first < padded; first += panel {
-		m.kernel.MultiplyAdd(n, headSize, at, qkv, w.keys[first*headSize:], panel, scores[first:], padded)
+		m.kernel.MultiplyAdd(queries, headSize, at[from*qkv:], qkv, w.keys[first*headSize:], panel, scores[first:], padded)
 	}
-	for i := range n {
+	for i := range queries {
 		line := scores[i*padded:][:padded]
 		for j := n; j < padded; j++ {
 			line[j] = float32(math.Inf(-1))
@@ -191,19 +197,16 @@ func transpose(keys, from []float32, n int) {
 	}
 }
 
-// pool sets each text's vector to the mean of its rows, made one long.
-func pool(x []float32, texts []text) {
-	for _, t := range texts {
-		vec := make([]float32, hidden)
-		for range t.ids {
-			for i, v := range x[:hidden] {
-				vec[i] += v
-			}
-			x = x[hidden:]
+// mean is the mean of rows, made one long.
+func mean(rows []float32) []float32 {
+	vec := make([]float32, hidden)
+	for ; len(rows) > 0; rows = rows[hidden:] {
+		for i, v := range rows[:hidden] {
+			vec[i] += v
 		}
-		normalise(vec)
-		*t.vec = vec
 	}
+	normalise(vec)
+	return vec
 }
 
 func normalise(vec []float32) {

@@ -27,6 +27,7 @@ const maxTokens = weights.Positions - 2
 // A Model is an embed.Embedder. All of them share one copy of the weights.
 type Model struct {
 	kernel *kernel.Set
+	crews  sync.Pool // of *crew, and
 	spaces sync.Pool // of *workspace, left behind by earlier calls
 }
 
