@@ -184,8 +184,30 @@ func (s *scan) flushASCII() {
 	}
 }
 
+// decompose sets plain. As long as there are neither marks, which may have to change places, nor Hangul
+// syllables, that is character by character, without what norm.NFD.Append allocates for each word.
+func (s *scan) decompose() {
+	s.plain = s.plain[:0]
+	for rest := s.run; len(rest) > 0; {
+		p := norm.NFD.Properties(rest)
+		if p.CCC() != 0 || isHangul(rest) {
+			s.plain = norm.NFD.Append(s.plain[:0], s.run...)
+			return
+		}
+		if d := p.Decomposition(); d != nil {
+			s.plain = append(s.plain, d...)
+		} else {
+			s.plain = append(s.plain, rest[:p.Size()]...)
+		}
+		rest = rest[p.Size():]
+	}
+}
+
+// isHangul is true of text that begins with a character from U+A000 to U+DFFF, all Hangul syllables among them.
+func isHangul(text []byte) bool { return text[0] >= 0xea && text[0] <= 0xed }
+
 func (s *scan) flushRunes() {
-	s.plain = norm.NFD.Append(s.plain[:0], s.run...)
+	s.decompose()
 	for rest := s.plain; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
 		rest = rest[n:]

@@ -177,25 +177,6 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-func BenchmarkCount(b *testing.B) {
-	for name, text := range map[string]string{
-		"English": strings.Repeat("The memory service reads Markdown files and conversation logs, cuts them into chunks. ", 12),
-		"Russian": strings.Repeat("Резервное копирование базы данных начинается в три часа ночи. ", 12),
-		"Chinese": strings.Repeat("数据库备份在凌晨三点开始，通常需要二十分钟。", 12),
-	} {
-		b.Run(name, func(b *testing.B) {
-			tok := open(b)
-			tokens := tok.Count(text)
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				tok.Count(text)
-			}
-			b.ReportMetric(float64(tokens*b.N)/b.Elapsed().Seconds(), "tokens/s")
-		})
-	}
-}
-
 func BenchmarkNew(b *testing.B) {
 	data, err := os.ReadFile("../../minilm.bin")
 	require.NoError(b, err)
