@@ -11,12 +11,15 @@ func (m *Manager) embedDocuments(ctx context.Context, texts []string) ([][]float
 	return m.embed(ctx, embed.Document, texts)
 }
 
-func (m *Manager) embedQuery(ctx context.Context, text string) ([]float32, error) {
-	vectors, err := m.embed(ctx, embed.Query, []string{text})
+// embedQuery returns the vector of a query. One that is longer than the model reads is embedded piece
+// by piece; note says what of it was left out, if anything was.
+func (m *Manager) embedQuery(ctx context.Context, text string) (vector []float32, note string, err error) {
+	query := m.cutQuery(text)
+	vectors, err := m.embed(ctx, embed.Query, query.texts())
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return vectors[0], nil
+	return query.mean(vectors), query.note, nil
 }
 
 // embed trusts no embedder further than its answer can be checked.

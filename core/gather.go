@@ -36,6 +36,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	var matches store.Matches
 	var near []store.Hit
 	var vector []float32
+	var note string
 	var keywordErr, vectorErr error
 	var embedding, keywords, vectors time.Duration
 	var both sync.WaitGroup
@@ -44,7 +45,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 		matches, keywordErr = from.keywords.Match(ctx, text, s.candidates, s.filter)
 	})
 	both.Go(func() {
-		if vector, vectorErr = m.queryVector(ctx, from, text, &embedding); vector != nil {
+		if vector, note, vectorErr = m.queryVector(ctx, from, text, &embedding); vector != nil {
 			defer stopwatch(&vectors)()
 			near, vectorErr = from.vectors.Nearest(ctx, vector, s.candidates, s.filter)
 		}
@@ -65,6 +66,9 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 		return g
 	}
 	g.degraded = append(g.degraded, m.unembedded(from)...)
+	if note != "" {
+		g.degraded = append(g.degraded, note)
+	}
 	g.ceiling = matches.Ceiling
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
@@ -80,24 +84,24 @@ func stopwatch(into *time.Duration) func() {
 }
 
 // queryVector returns no vector and no error if the memory has none, by choice or because it is empty.
-func (m *Manager) queryVector(ctx context.Context, from snapshot, text string, took *time.Duration) ([]float32, error) {
+func (m *Manager) queryVector(ctx context.Context, from snapshot, text string, took *time.Duration) (_ []float32, note string, _ error) {
 	switch {
 	case m.options.Embedder == nil:
-		return nil, nil
+		return nil, "", nil
 	case from.noVectors != nil:
-		return nil, from.noVectors
+		return nil, "", from.noVectors
 	case from.vectors == nil:
-		return nil, nil
+		return nil, "", nil
 	}
 	defer stopwatch(took)()
 	inTime, stop := context.WithTimeoutCause(ctx, m.options.EmbedTimeout,
 		fmt.Errorf("the query's embedding took longer than %v: %w", m.options.EmbedTimeout, embed.ErrUnavailable))
 	defer stop()
-	vector, err := m.embedQuery(inTime, text)
+	vector, note, err := m.embedQuery(inTime, text)
 	if err != nil && inTime.Err() != nil {
-		return nil, context.Cause(inTime)
+		return nil, "", context.Cause(inTime)
 	}
-	return vector, err
+	return vector, note, err
 }
 
 // unembedded says how much of the memory vectors do not cover yet.

@@ -1,0 +1,125 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+)
+
+const (
+	// maxQueryWindows is how many windows of a query are embedded, so that a log pasted into a turn does
+	// not hold it up: those at its beginning and at its end, where people say what they want.
+	maxQueryWindows = 8
+	// maxQueryBytes is how much of a query is looked at for that, half at either end.
+	maxQueryBytes = 1 << 17
+)
+
+// A longQuery is cut into texts that the model reads whole: its first and its last paragraph, and what
+// is between them, at the borders of sentences and lines where that can be.
+type longQuery struct {
+	first, middle, last []string
+	note                string // what was left out
+}
+
+func (q longQuery) texts() []string { return slices.Concat(q.first, q.middle, q.last) }
+
+// mean makes one vector of those of the texts. Each of the three parts counts alike: a page of log
+// lines must not drown the question below it.
+func (q longQuery) mean(vectors [][]float32) []float32 {
+	a, b := len(q.first), len(q.first)+len(q.middle)
+	var parts [][]float32
+	for _, part := range [][][]float32{vectors[:a], vectors[a:b], vectors[b:]} {
+		if len(part) > 0 {
+			parts = append(parts, meanOf(part))
+		}
+	}
+	return meanOf(parts)
+}
+
+func (m *Manager) cutQuery(text string) longQuery {
+	var q longQuery
+	limit := m.options.Embedder.MaxTokens()
+	if limit < 1 || len(text) <= maxQueryBytes && m.options.Embedder.CountTokens(text) <= limit {
+		q.middle = []string{text}
+		return q
+	}
+	cut := len(text) > maxQueryBytes
+	if cut {
+		half := maxQueryBytes / 2
+		text = strings.ToValidUTF8(text[:half], "") + "\n\n" + strings.ToValidUTF8(text[len(text)-half:], "")
+	}
+	first, middle, last := paragraphs(strings.TrimSpace(text))
+	q.first, q.middle, q.last = m.windows(first), m.windows(middle), m.windows(last)
+	if len(q.texts()) > maxQueryWindows {
+		q.first, q.last = ends(q.first, 2), ends(q.last, 2)
+		q.middle = ends(q.middle, maxQueryWindows-len(q.first)-len(q.last))
+		cut = true
+	}
+	if cut {
+		q.note = fmt.Sprintf("query is long: of its meaning, only %d passages at its beginning and end were searched for", len(q.texts()))
+	}
+	if len(q.texts()) == 0 {
+		q.middle = []string{""} // white space, or nothing a chunk is made of
+	}
+	return q
+}
+
+// paragraphs returns the first and the last paragraph of a text, and what is between them.
+func paragraphs(text string) (first, middle, last string) {
+	middle = text
+	if i := strings.LastIndex(middle, "\n\n"); i >= 0 {
+		middle, last = middle[:i], middle[i:]
+	}
+	if i := strings.Index(middle, "\n\n"); i >= 0 {
+		first, middle = middle[:i], middle[i:]
+	}
+	return first, middle, last
+}
+
+// windows cuts a text.
+func (m *Manager) windows(text string) []string {
+	limit := m.options.Embedder.MaxTokens()
+	options := chunker.Options{Target: limit, Max: limit, Overlap: -1, Count: m.options.Embedder.CountTokens}
+	var all []string
+	for _, c := range chunker.Markdown("", []byte("\n"+text), options).Chunks { // the newline: no frontmatter
+		all = append(all, chunker.EmbeddingText(c.Headings, "", time.Time{}, c.Text))
+	}
+	return all
+}
+
+// ends are the first and last of some texts, n in all.
+func ends(texts []string, n int) []string {
+	if len(texts) <= n {
+		return texts
+	}
+	half := n / 2
+	return slices.Concat(texts[:n-half], texts[len(texts)-half:])
+}
+
+// meanOf is the mean of vectors, made one long; of one vector it is that vector.
+func meanOf(vectors [][]float32) []float32 {
+	if len(vectors) == 1 {
+		return vectors[0]
+	}
+	sum := slices.Clone(vectors[0])
+	for _, v := range vectors[1:] {
+		for i, x := range v {
+			sum[i] += x
+		}
+	}
+	square := 0.0
+	for _, x := range sum {
+		square += float64(x) * float64(x)
+	}
+	if square == 0 {
+		return vectors[0] // opposites: no direction is better than another
+	}
+	for i := range sum {
+		sum[i] /= float32(math.Sqrt(square))
+	}
+	return sum
+}
