@@ -33,9 +33,10 @@ dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
 
-test: ## vet, and all tests with the race detector; then all with LanceDB
+test: ## vet, and all tests with the race detector; kernels of other processors; then all with LanceDB
 	go vet ./...
 	go test -race -timeout 30m ./...
+	.ci/test-kernels
 	.ci/test-lancedb
 
 test-servers: ## tests against a real Ollama server, made on first use

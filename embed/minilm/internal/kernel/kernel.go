@@ -8,6 +8,7 @@
 package kernel
 
 //go:generate go run ./gen -out kernel_amd64.s -stubs stubs_amd64.go -pkg kernel
+//go:generate go run ./genarm -out kernel_arm64.s -stubs stubs_arm64.go
 
 // Width is how many columns of a product are computed at a time, and how many numbers the lengths of
 // rows given to the other functions must be a multiple of.

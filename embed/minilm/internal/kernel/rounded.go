@@ -58,6 +58,13 @@ type integer struct {
 	multiply func(rows, groups int, a plane, stride int, p panel, c []float32, ldc int)
 }
 
+// withIntegers is a set that also multiplies bytes.
+func withIntegers(s *Set, name string, x *integer) *Set {
+	more := *s
+	more.name, more.integer = name, x
+	return &more
+}
+
 // A panel is one of quantised weights, from some row on.
 type panel struct {
 	codes  []byte

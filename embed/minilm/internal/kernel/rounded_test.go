@@ -95,7 +95,7 @@ func TestRoundAlike(t *testing.T) {
 		}
 		x[2*Group+Group-1] = 127. / 2
 		want := nearest(x)
-		forEach(t, func(t *testing.T, s *Set) {
+		for _, s := range Sets() {
 			var rounded Rounded
 			s.Round(&rounded, x, 2*Group, Coarse)
 			got := rounded.values
@@ -105,8 +105,8 @@ func TestRoundAlike(t *testing.T) {
 					got[i] = float32(code) * rounded.planes[0].scales[i/Group]
 				}
 			}
-			check(t, "rounded", got, func(i int) float64 { return float64(want[i]) }, 0)
-		})
+			check(t, "rounded by "+s.Name(), got, func(i int) float64 { return float64(want[i]) }, 0)
+		}
 	}
 }
 

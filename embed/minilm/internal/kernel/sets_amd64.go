@@ -94,9 +94,3 @@ var vnni = withIntegers(avx512, "avx512vnni", &integer{
 		tilesVNNI[rows-1](groups, &a.codes[0], &a.scales[0], &a.offsets[0], stride, &p.codes[0], &p.scales[0], &c[0], ldc)
 	},
 })
-
-func withIntegers(s *Set, name string, x *integer) *Set {
-	more := *s
-	more.name, more.integer = name, x
-	return &more
-}
