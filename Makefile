@@ -7,6 +7,7 @@ SHELL := bash
 FUZZTIME ?= 60s
 BENCHTIME ?= 200ms
 PACKAGES ?= ./...
+ROUNDS ?= 7
 SIZES ?= 1000,10000,100000
 UPDATES ?= 5000
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
@@ -15,7 +16,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test test-servers bench bench-retrieval bench-engines fuzz lint clean
+.PHONY: help build lancedb dist demo test test-servers bench bench-embed bench-embed-quality bench-retrieval bench-engines fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
@@ -44,6 +45,13 @@ test-servers: ## tests against a real Ollama server, made on first use
 
 bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m $(PACKAGES)
+
+bench-embed: ## the built-in embedder beside ONNX Runtime, hugot and Ollama; then indexing (ROUNDS=7)
+	internal/embedbench/run.sh speed -rounds $(ROUNDS)
+	internal/embedbench/run.sh index
+
+bench-embed-quality: ## its vectors beside those of the published weights in f32; DATA=folder with locomo/, or none
+	internal/embedbench/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
 
 bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_s/
 	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }

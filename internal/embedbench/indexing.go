@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/memcore/memcore/embed/minilm"
+)
+
+// perFile is about how many tokens a generated file has.
+const perFile = 500
+
+// indexing measures the program on generated Markdown, in an empty home.
+func indexing(ctx context.Context) error {
+	home, err := os.MkdirTemp("", "embedbench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(home)
+	folder := filepath.Join(home, "notes")
+	written, size, err := writeNotes(folder, *tokens)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d files, %.1f MB, %d tokens\n", written, float64(size)/1e6, *tokens)
+	took, usage, report, err := memcore(ctx, home, folder, "index", ".", "--json")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("index: %v, %.0f tokens/s, %d chunks, %.0f MB at most\n", took.Round(time.Millisecond),
+		float64(*tokens)/took.Seconds(), report.Chunks, peak(usage))
+	took, usage, _, err = memcore(ctx, home, folder, "index", ".", "--json")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("again, nothing changed: %v, %.0f MB at most\n", took.Round(time.Millisecond), peak(usage))
+	return nil
+}
+
+// peak is the most memory of a process, in MB.
+func peak(usage *syscall.Rusage) float64 { return float64(usage.Maxrss) / 1024 }
+
+type report struct{ Chunks int }
+
+func memcore(ctx context.Context, home, folder string, args ...string) (time.Duration, *syscall.Rusage, report, error) {
+	name, err := filepath.Abs(*program)
+	if err != nil {
+		return 0, nil, report{}, err
+	}
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stderr = folder, os.Stderr
+	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/cache", "XDG_CONFIG_HOME="+home+"/config", "XDG_DATA_HOME="+home+"/data")
+	started := time.Now()
+	printed, err := cmd.Output()
+	took := time.Since(started)
+	if err != nil {
+		return 0, nil, report{}, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	var r report
+	err = json.Unmarshal(printed, &r)
+	return took, cmd.ProcessState.SysUsage().(*syscall.Rusage), r, err
+}
+
+// writeNotes writes Markdown of so many tokens.
+func writeNotes(folder string, tokens int) (files, size int, err error) {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return 0, 0, err
+	}
+	model, r := minilm.New(), rand.New(rand.NewPCG(5, 6))
+	for tokens > 0 {
+		var b strings.Builder
+		fmt.Fprintf(&b, "# %s\n", prose(r, 4))
+		for n := 0; n < min(perFile, tokens); n = model.CountTokens(b.String()) {
+			fmt.Fprintf(&b, "\n## %s\n\n%s\n", prose(r, 3), prose(r, 20+r.IntN(80)))
+		}
+		tokens -= model.CountTokens(b.String())
+		size += b.Len()
+		if err := os.WriteFile(filepath.Join(folder, fmt.Sprintf("note-%05d.md", files)), []byte(b.String()), 0o644); err != nil {
+			return files, size, err
+		}
+		files++
+	}
+	return files, size, nil
+}
+
+// nouns and the like are what generated prose is made of; rarer ones come with numbers.
+var common = strings.Fields(`the a this that we they our your staging server database migration release branch test
+	deploy backup restore query index cache token chunk vector memory note meeting decision owner review error timeout
+	retry queue worker schedule monday friday january customer invoice account password policy team project plan budget
+	is was will must should can has had does fails works runs starts stops waits moves changes breaks needs uses keeps
+	on in at of for with without after before because when where while until slowly quickly again never always twice`)
+
+// prose is so many words, in sentences.
+func prose(r *rand.Rand, words int) string {
+	var b strings.Builder
+	for i := range words {
+		word := common[int(float64(len(common))*r.Float64()*r.Float64())]
+		if r.IntN(25) == 0 {
+			word = fmt.Sprintf("%s-%d", word, r.IntN(1000))
+		}
+		if i == 0 {
+			word = strings.ToUpper(word[:1]) + word[1:]
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString(word)
+		if i < words-1 && r.IntN(12) == 0 {
+			b.WriteByte('.')
+		}
+	}
+	return b.String()
+}

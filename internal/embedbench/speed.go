@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+var (
+	lengths = []int{14, 64, 206}
+	batches = []int{1, 64}
+)
+
+// A setting is one contender with one length and size of batch.
+type setting struct {
+	contender, tokens, batch int
+}
+
+// speed measures all contenders in turn, round by round: what disturbs the machine disturbs all.
+func speed(ctx context.Context) error {
+	contenders, done := field(ctx)
+	defer done()
+	file, err := os.Create(*out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	fmt.Fprintf(file, "goos: %s\ngoarch: %s\npkg: github.com/memcore/memcore/internal/embedbench\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, processor())
+	times := map[setting][]time.Duration{}
+	for round := range *rounds {
+		for _, tokens := range lengths {
+			for _, batch := range batches {
+				for i, c := range contenders {
+					s := setting{i, tokens, batch}
+					if slow(times[s]) && round > 0 {
+						continue
+					}
+					one, err := measure(ctx, file, c, tokens, batch)
+					if err != nil {
+						return fmt.Errorf("%s, %d texts of %d tokens: %w", c.name, batch, tokens, err)
+					}
+					times[s] = append(times[s], one)
+				}
+			}
+		}
+		log.Printf("round %d of %d", round+1, *rounds)
+	}
+	print(contenders, times)
+	fmt.Printf("\nfor benchstat: %s\n", *out)
+	return nil
+}
+
+// slow tells a contender that one round is enough for.
+func slow(times []time.Duration) bool { return len(times) > 0 && times[0] > 5*time.Second }
+
+// measure writes a line in Go's format and returns the time of a call.
+func measure(ctx context.Context, file *os.File, c contender, tokens, batch int) (time.Duration, error) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	runs, took, err := c.run(ctx, tokens, batch, *seconds)
+	if err != nil {
+		return 0, err
+	}
+	runtime.ReadMemStats(&after)
+	one := took / time.Duration(runs)
+	fmt.Fprintf(file, "BenchmarkEmbed/embedder=%s/tokens=%d/batch=%d-%d\t%d\t%d ns/op\t%.1f texts/s\t%.0f tokens/s", c.name, tokens, batch,
+		runtime.GOMAXPROCS(0), runs, one.Nanoseconds(), float64(batch)/one.Seconds(), float64(batch*tokens)/one.Seconds())
+	if c.measured { // one call more than was timed
+		fmt.Fprintf(file, "\t%d B/op\t%d allocs/op", (after.TotalAlloc-before.TotalAlloc)/uint64(runs+1), (after.Mallocs-before.Mallocs)/uint64(runs+1))
+	}
+	fmt.Fprintln(file)
+	return one, nil
+}
+
+// field is who takes part; the first is what the others are compared with.
+func field(ctx context.Context) (all []contender, done func()) {
+	procs := runtime.NumCPU()
+	all = append(all, builtIn("memcore", procs))
+	done = func() {}
+	if procs > 1 {
+		all = append(all, builtIn("memcore-1-core", 1))
+	}
+	if *rivalsDir != "" {
+		s, err := serve(ctx, *rivalsDir)
+		if err != nil {
+			log.Printf("LEFT OUT: ONNX Runtime: %v", err)
+		} else {
+			done = func() { s.close() }
+			all = append(all, s.contender("onnxruntime", "model.onnx", procs))
+			if procs > 1 {
+				all = append(all, s.contender("onnxruntime-1-thread", "model.onnx", 1))
+			}
+			all = append(all, s.contender("onnxruntime-int8", "int8.onnx", procs))
+		}
+		if h, err := pureGo(*rivalsDir); err != nil {
+			log.Printf("LEFT OUT: %v", err)
+		} else {
+			all = append(all, h)
+		}
+	}
+	if *ollamaAt != "" {
+		if o, err := overHTTP(*ollamaAt); err != nil {
+			log.Printf("LEFT OUT: %v", err)
+		} else {
+			all = append(all, o)
+		}
+	}
+	return all, done
+}
+
+// print shows medians, and how often the first contender's goes into them.
+func print(contenders []contender, times map[setting][]time.Duration) {
+	fmt.Print("| embedder |")
+	for _, tokens := range lengths {
+		for _, batch := range batches {
+			fmt.Printf(" %d tokens × %d |", tokens, batch)
+		}
+	}
+	fmt.Print("\n|---|")
+	for range len(lengths) * len(batches) {
+		fmt.Print("--:|")
+	}
+	fmt.Println()
+	for i, c := range contenders {
+		fmt.Printf("| %s |", c.name)
+		for _, tokens := range lengths {
+			for _, batch := range batches {
+				one, base := median(times[setting{i, tokens, batch}]), median(times[setting{0, tokens, batch}])
+				if i == 0 {
+					fmt.Printf(" %s |", milliseconds(one))
+					continue
+				}
+				fmt.Printf(" %s (%.1f×) |", milliseconds(one), float64(one)/float64(base))
+			}
+		}
+		fmt.Println()
+	}
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%.3g ms", float64(d)/1e6) }
+
+func median(times []time.Duration) time.Duration {
+	if len(times) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(times))
+	return sorted[len(sorted)/2]
+}
