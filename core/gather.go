@@ -65,7 +65,9 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 		g.err = errors.Join(keywordErr, vectorErr)
 		return g
 	}
-	g.degraded = append(g.degraded, m.unembedded(from)...)
+	if u := m.unembedded(from); u != nil {
+		g.degraded = append(g.degraded, fmt.Sprintf("%d of %d chunks have no vector yet and are found by keywords only", u.Pending, u.Chunks))
+	}
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
@@ -104,13 +106,13 @@ func (m *Manager) queryVector(ctx context.Context, from snapshot, text string, t
 	return vector, note, err
 }
 
-// unembedded says how much of the memory vectors do not cover yet.
-func (m *Manager) unembedded(from snapshot) []string {
+// unembedded says how much of the memory vectors do not cover yet; nil if they cover all.
+func (m *Manager) unembedded(from snapshot) *Unembedded {
 	all, pending := from.manifest.chunks()
 	if m.options.Embedder == nil || pending == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d chunks have no vector yet", pending, all)}
+	return &Unembedded{Chunks: all, Pending: pending}
 }
 
 // merge joins the answers of both indexes. What the manifest does not know is half written or half

@@ -88,6 +88,9 @@ type Result struct {
 	// Degraded says why not both indexes answered, such as "embedding model is unavailable: …";
 	// empty if both did.
 	Degraded []string `json:"degraded,omitempty"`
+	// Unembedded says how much of the memory was found by keywords only, because it has no vector yet;
+	// nil if all of it has one, or none is wanted. Degraded says the same in words.
+	Unembedded *Unembedded `json:"unembedded,omitempty"`
 	// Stale says what has changed on disk and is not in this answer; nil if nothing.
 	Stale *Staleness `json:"stale,omitempty"`
 	// Rejected are candidates that were not returned, best first, if Explain was asked for.
@@ -96,6 +99,12 @@ type Result struct {
 	Threshold float64 `json:"threshold"`
 	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "total").
 	Took map[string]time.Duration `json:"took,omitempty"`
+}
+
+// Unembedded says how much of a memory has no vector yet.
+type Unembedded struct {
+	Chunks  int `json:"chunks"`  // in all
+	Pending int `json:"pending"` // of them without a vector
 }
 
 // A Staleness says how far an index is behind its documents.

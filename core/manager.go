@@ -72,6 +72,7 @@ type Manager struct {
 	log     *slog.Logger
 	folder  *generation.Dir
 	writing writerLock
+	usage   *usage
 
 	mu      sync.Mutex
 	current snapshot        // without indexes until first needed, and after Close
@@ -118,6 +119,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		log:     log,
 		folder:  generation.New(options.Folder),
 		writing: newWriterLock(options.Folder),
+		usage:   newUsage(options.Folder),
 	}, nil
 }
 
@@ -133,6 +135,7 @@ func (m *Manager) Close() error {
 		return nil
 	}
 	m.closed = true
+	m.usage.flush()
 	err := m.dropCurrent()
 	if m.shares() {
 		err = errors.Join(err, m.options.Shared.Close())

@@ -380,10 +380,10 @@ func TestAnotherManagerSeesWhatIsIndexed(t *testing.T) {
 }
 
 func TestInterruptedIndexGoesOn(t *testing.T) {
-	for _, stopAt := range []int{1, 3, 10, 30, 60} {
+	for _, stopAt := range []int{1, 3, 10, 30, 60, 106} {
 		t.Run(fmt.Sprint("after ", stopAt, " steps"), func(t *testing.T) {
 			mem := newMemory(t)
-			for i := range 40 {
+			for i := range 100 {
 				mem.write(fmt.Sprintf("many/%02d.md", i), fmt.Sprintf("# Note %d\n\nAbout topic%d and more.\n", i, i))
 			}
 			m := mem.open()
@@ -396,8 +396,8 @@ func TestInterruptedIndexGoesOn(t *testing.T) {
 			}})
 			require.ErrorIs(t, err, context.Canceled)
 			search(t, m, "topic7") // must answer in any case
-			if report := index(t, m); report.Pending != 0 || report.Documents != 43 {
-				t.Errorf("Index after an interrupted one: %+v, want 43 documents, none pending", report)
+			if report := index(t, m); report.Pending != 0 || report.Documents != 103 {
+				t.Errorf("Index after an interrupted one: %+v, want 103 documents, none pending", report)
 			}
 			require.Equal(t, "notes/many/07.md#L1-L3", first(search(t, m, "topic7")))
 		})

@@ -58,8 +58,10 @@ type entry struct {
 	Hash   string `json:"hash,omitempty"` // of the bytes of a Markdown document
 	Chunks int    `json:"chunks"`
 	// Pending means that the vectors do not agree with the keyword index yet.
-	Pending bool            `json:"pending,omitempty"`
-	Resume  source.Position `json:"resume,omitzero"`
+	Pending bool `json:"pending,omitempty"`
+	// Partly is how many chunks of a Pending document have a vector all the same, about.
+	Partly int             `json:"partly,omitempty"`
+	Resume source.Position `json:"resume,omitzero"`
 }
 
 func (e entry) unchanged(doc source.Document) bool {
@@ -69,11 +71,17 @@ func (e entry) unchanged(doc source.Document) bool {
 func (m *manifest) chunks() (all, pending int) {
 	for _, e := range m.Documents {
 		all += e.Chunks
-		if e.Pending {
-			pending += e.Chunks
-		}
+		pending += e.pending()
 	}
 	return all, pending
+}
+
+// pending is how many chunks of a document have no vector, about.
+func (e entry) pending() int {
+	if !e.Pending {
+		return 0
+	}
+	return max(e.Chunks-e.Partly, 0)
 }
 
 // readManifest returns the manifest of a generation. Errors wrap fs.ErrNotExist, store.ErrFormat or

@@ -141,6 +141,8 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 		return result, g.err
 	}
 	result.Degraded = g.degraded
+	result.Unembedded = m.unembedded(current)
 	result.Hits, result.Rejected = choose(rank(g), s)
+	m.usage.note(result.Hits)
 	return result, nil
 }

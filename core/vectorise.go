@@ -1,52 +1,36 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
 	"time"
 
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
 
-// vectorise brings the vectors in step with the keyword index, document by document, newest first. It
-// can stop at any time and be repeated. It stops without error when deadline (if any) has passed; an
-// error of the embedder leaves the documents pending.
-func (w *writer) vectorise(ctx context.Context, deadline time.Time) error {
-	pending := w.pendingDocuments()
-	_, total := w.manifest.chunks()
-	done := 0
-	var batch vectorBatch
-	for _, path := range pending {
-		if !deadline.IsZero() && time.Now().After(deadline) {
-			break
-		}
-		step := func(n int) { done += n; w.progress(Progress{Stage: "embed", Done: done, Total: total, Path: path}) }
-		if err := w.vectoriseDocument(ctx, path, &batch, step); err != nil {
-			return errors.Join(err, w.keepVectors(ctx, &batch))
-		}
-		if len(batch.put)+len(batch.gone) >= embedsPerCommit {
-			if err := w.commitVectors(ctx, &batch); err != nil {
-				return err
-			}
-		}
-	}
-	return w.keepVectors(ctx, &batch)
+// perTurn is how many chunks of a document are embedded before it is the others' turn: a huge old log
+// must not keep small notes waiting. The rest follows when all have had one.
+const perTurn = 256
+
+// A vectoriser brings the vectors in step with the keyword index, in the order of pendingDocuments. It
+// can stop at any time and be repeated.
+type vectoriser struct {
+	w        *writer
+	group    []portion // of documents, to be embedded together
+	size     int       // chunks in group
+	batch    vectorBatch
+	commitAt int // chunks; grows, so that the first vectors are there early
+	progress Progress
 }
 
-// pendingDocuments are the paths of documents whose vectors are behind, newest first.
-func (w *writer) pendingDocuments() []string {
-	var paths []string
-	for path, e := range w.manifest.Documents {
-		if e.Pending {
-			paths = append(paths, path)
-		}
-	}
-	slices.SortFunc(paths, func(a, b string) int {
-		return cmp.Or(w.manifest.Documents[b].ModTime.Compare(w.manifest.Documents[a].ModTime), cmp.Compare(a, b))
-	})
-	return paths
+// A portion is what of a document is embedded at one time.
+type portion struct {
+	path string
+	put  []store.Record
+	gone []string
+	last bool // with it the document's vectors agree with the keyword index
 }
 
 // A vectorBatch is what is committed together.
@@ -56,31 +40,112 @@ type vectorBatch struct {
 	done []string // documents that are complete with this batch
 }
 
-// vectoriseDocument adds to batch what turns the vectors of a document into those of its records in
-// the keyword index. If the embedder fails midway, what it has made is in batch.
-func (w *writer) vectoriseDocument(ctx context.Context, path string, batch *vectorBatch, step func(int)) error {
-	want, err := w.keywords.Document(ctx, path)
+// vectorise stops without error when deadline (if any) has passed; an error of the embedder leaves
+// documents pending, and what it has made so far is kept.
+func (w *writer) vectorise(ctx context.Context, deadline time.Time) error {
+	_, pending := w.manifest.chunks()
+	v := vectoriser{w: w, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
+	late := func() bool { return !deadline.IsZero() && time.Now().After(deadline) }
+	long, err := v.pass(ctx, w.pendingDocuments(), late, perTurn)
+	if err == nil {
+		err = v.finish(ctx)
+	}
+	if err == nil && len(long) > 0 {
+		w.begun = false // these have vectors from the first pass
+		if _, err = v.pass(ctx, long, late, 0); err == nil {
+			err = v.finish(ctx)
+		}
+	}
+	return errors.Join(err, w.keepVectors(ctx, &v.batch))
+}
+
+// pass goes through documents and returns those that had more than limit chunks to embed, if there is
+// a limit.
+func (v *vectoriser) pass(ctx context.Context, paths []string, late func() bool, limit int) (long []string, err error) {
+	for _, path := range paths {
+		if late() {
+			return nil, nil
+		}
+		s, err := v.portionOf(ctx, path, limit)
+		if err != nil {
+			return nil, err
+		}
+		if !s.last {
+			long = append(long, path)
+		}
+		v.group, v.size = append(v.group, s), v.size+len(s.put)
+		if v.size < chunksPerEmbed {
+			continue
+		}
+		if err := v.finish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return long, nil
+}
+
+// portionOf finds out what turns the vectors of a document into those of its records in the keyword index.
+func (v *vectoriser) portionOf(ctx context.Context, path string, limit int) (portion, error) {
+	want, err := v.w.keywords.Document(ctx, path)
 	if err != nil {
-		return err
+		return portion{}, err
 	}
 	var have []store.Record
-	if w.vectors != nil && !w.begun {
-		if have, err = w.vectors.Document(ctx, path); err != nil {
-			return err
+	if v.w.vectors != nil && !v.w.begun {
+		if have, err = v.w.vectors.Document(ctx, path); err != nil {
+			return portion{}, err
 		}
 	}
-	put, gone := difference(have, want)
-	step(len(want) - len(put))
-	for records := range slices.Chunk(put, chunksPerEmbed) {
-		if err := w.embed(ctx, records); err != nil {
+	s := portion{path: path, last: true}
+	s.put, s.gone = difference(have, want)
+	v.progress.Total += len(s.put) - v.w.manifest.Documents[path].pending() // which was an estimate
+	if limit == 0 || len(s.put) <= limit {
+		return s, nil
+	}
+	v.progress.Total -= len(s.put) - limit // the second pass counts them again
+	s.last = false
+	if v.w.manifest.Documents[path].Kind == source.KindConversation {
+		s.put = s.put[len(s.put)-limit:] // what was said last
+	} else {
+		s.put = s.put[:limit]
+	}
+	return s, nil
+}
+
+// step says that so many chunks have got a vector.
+func (v *vectoriser) step(path string, made int) {
+	v.progress.Path, v.progress.Done = path, v.progress.Done+made
+	v.progress.Total = max(v.progress.Total, v.progress.Done)
+	v.w.progress(v.progress)
+}
+
+// finish embeds the group, and commits if there is enough. If the embedder fails, what it has made is
+// in the batch.
+func (v *vectoriser) finish(ctx context.Context) error {
+	var records []store.Record
+	for _, s := range v.group {
+		records = append(records, s.put...)
+	}
+	for some := range slices.Chunk(records, chunksPerEmbed) {
+		if err := v.w.embed(ctx, some); err != nil {
+			v.group, v.size = nil, 0
 			return err
 		}
-		batch.put = append(batch.put, records...)
-		step(len(records))
+		v.batch.put = append(v.batch.put, some...)
+		v.step(some[0].Path, len(some))
 	}
-	batch.gone = append(batch.gone, gone...)
-	batch.done = append(batch.done, path)
-	return nil
+	for _, s := range v.group {
+		v.batch.gone = append(v.batch.gone, s.gone...)
+		if s.last {
+			v.batch.done = append(v.batch.done, s.path)
+		}
+	}
+	v.group, v.size = nil, 0
+	if len(v.batch.put)+len(v.batch.gone) < v.commitAt {
+		return nil
+	}
+	v.commitAt = min(2*v.commitAt, embedsPerCommit)
+	return v.w.commitVectors(ctx, &v.batch)
 }
 
 // embed fills in the vectors of records: those that came with them, the rest from the embedder.
@@ -126,9 +191,14 @@ func (w *writer) commitVectors(ctx context.Context, batch *vectorBatch) error {
 		}
 	}
 	w.report.Embedded += len(batch.put)
+	for _, r := range batch.put {
+		e := w.manifest.Documents[r.Path]
+		e.Partly = min(e.Partly+1, e.Chunks)
+		w.manifest.Documents[r.Path] = e
+	}
 	for _, path := range batch.done {
 		e := w.manifest.Documents[path]
-		e.Pending = false
+		e.Pending, e.Partly = false, 0
 		w.manifest.Documents[path] = e
 	}
 	*batch = vectorBatch{}

@@ -55,6 +55,11 @@ const (
 	chunksPerEmbed   = 64
 	embedsPerCommit  = 1024
 	recentlyModified = 100 * time.Millisecond
+
+	// The first commits of a run are smaller, so that something can be found at once; each is twice as
+	// large as the one before.
+	firstChunksPerCommit = 256
+	firstEmbedsPerCommit = 64
 )
 
 // A reading is a document that was read and cut, and how its records differ from the indexed ones.
@@ -73,7 +78,7 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 		return found.count(), err
 	}
 	var batch []reading
-	size := 0
+	size, commitAt := 0, firstChunksPerCommit
 	for i, doc := range found.read {
 		if err := ctx.Err(); err != nil {
 			return len(found.read) - i, errors.Join(err, w.keep(batch))
@@ -92,11 +97,11 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 			continue
 		}
 		batch = append(batch, r)
-		if size += len(r.put) + len(r.gone); size >= chunksPerCommit {
+		if size += len(r.put) + len(r.gone); size >= commitAt {
 			if err := w.commitKeywords(ctx, batch); err != nil {
 				return len(found.read) - i, err
 			}
-			batch, size = nil, 0
+			batch, size, commitAt = nil, 0, min(2*commitAt, chunksPerCommit)
 		}
 	}
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)})
@@ -132,7 +137,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	w.countSkippedLines(content.Skipped)
 	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
 	r.entry.Resume = content.Resume
-	r.entry.Pending = known.Pending
+	r.entry.Pending, r.entry.Partly = known.Pending, known.Partly
 	if doc.Kind == source.KindMarkdown {
 		sum := sha256.Sum256(content.Markdown)
 		r.entry.Hash = hex.EncodeToString(sum[:])
@@ -151,6 +156,7 @@ func entryOf(doc located) entry {
 
 // compare fills in what the new content changes.
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
+	known := w.manifest.Documents[r.doc.Path]
 	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
@@ -169,7 +175,11 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	r.put, r.gone = difference(covered, records)
 	r.entry.Chunks = kept + len(records)
 	if len(r.put)+len(r.gone) > 0 {
-		r.entry.Pending = true
+		same := r.entry.Chunks - len(r.put)
+		if known.Pending {
+			same = min(same, known.Partly)
+		}
+		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
 }
