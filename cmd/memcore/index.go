@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -115,6 +114,9 @@ func (a *app) index(ctx context.Context, m *core.Manager, engines engineChoice, 
 	stop()
 	done()
 	if err != nil {
+		if ctx.Err() != nil && report.Embedded > 0 {
+			a.note("%s embedded in this run", count(report.Embedded, "chunk"))
+		}
 		return fmt.Errorf("index: %w", err)
 	}
 	if a.flags.json {
@@ -216,58 +218,6 @@ func (a *app) sayWaiting(show func(core.Progress)) (_ func(core.Progress), stop 
 // noteIfSlow tells what takes time unless stop is called soon.
 func (a *app) noteIfSlow(text string) (stop func() bool) {
 	return time.AfterFunc(waitBefore, func() { a.note("%s", text) }).Stop
-}
-
-// progress shows a bar on a terminal, a line a stage otherwise.
-func (a *app) progress() (show func(core.Progress), done func()) {
-	if a.flags.quiet || a.flags.json && !isTerminal(a.stderr) {
-		return nil, func() {}
-	}
-	if !isTerminal(a.stderr) {
-		return a.plainProgress(), func() {}
-	}
-	var bar *progressbar.ProgressBar
-	stage := ""
-	finish := func() {
-		if bar != nil {
-			bar.Finish()
-			fmt.Fprintln(a.stderr)
-			bar = nil
-		}
-	}
-	return func(p core.Progress) {
-		if p.Stage == "compact" {
-			finish() // a note may follow
-		}
-		if p.Total == 0 {
-			return
-		}
-		if p.Stage != stage {
-			finish()
-			stage = p.Stage
-			bar = progressbar.NewOptions(p.Total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription(stageName(stage)),
-				progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionThrottle(65*time.Millisecond),
-				progressbar.OptionEnableColorCodes(os.Getenv("NO_COLOR") == ""), progressbar.OptionFullWidth())
-		}
-		bar.Set(p.Done)
-	}, finish
-}
-
-func (a *app) plainProgress() func(core.Progress) {
-	last := ""
-	return func(p core.Progress) {
-		if p.Total > 0 && p.Stage != last {
-			last = p.Stage
-			a.note("%s: %d", strings.ToLower(stageName(p.Stage)), p.Total)
-		}
-	}
-}
-
-func stageName(stage string) string {
-	if stage == "embed" {
-		return "Embedding chunks"
-	}
-	return "Reading documents"
 }
 
 func isTerminal(w io.Writer) bool {

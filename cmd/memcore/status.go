@@ -77,7 +77,7 @@ func (a *app) printStatus(s status) error {
 	}
 	if s.State == core.StateReady || s.State == core.StateBuilding {
 		row("documents", "%s, %s", count(s.Documents["markdown"], "Markdown file"), count(s.Documents["conversation"], "conversation"))
-		row("chunks", "%d, of which %d have a vector", s.Chunks, s.Embedded)
+		row("chunks", "%s", chunksText(s.Status))
 		row("embedder", "%s", or(s.Embedder, "none"))
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))
@@ -114,4 +114,13 @@ func statsText(s store.Stats) string {
 		parts = append(parts, "compacted "+s.Compacted.Local().Format(time.DateTime))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// chunksText says how many chunks there are, and how far embedding has come if it is not done.
+func chunksText(s core.Status) string {
+	text := fmt.Sprintf("%d, of which %d have a vector", s.Chunks, s.Embedded)
+	if s.Embedder == "" || s.Embedded >= s.Chunks {
+		return text
+	}
+	return fmt.Sprintf("%s (%d %%; the rest is found by keywords until 'memcore index' has run to its end)", text, 100*s.Embedded/s.Chunks)
 }
