@@ -42,6 +42,32 @@ func indexing(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("again, nothing changed: %v, %.0f MB at most\n", took.Round(time.Millisecond), peak(usage))
+	return oneShot(ctx, home)
+}
+
+// oneShot measures a process that embeds one question, in a memory of one note: that is start-up.
+func oneShot(ctx context.Context, home string) error {
+	folder := filepath.Join(home, "one")
+	if _, _, err := writeNotes(folder, 100); err != nil {
+		return err
+	}
+	if _, _, _, err := memcore(ctx, home, folder, "index", ".", "--json"); err != nil {
+		return err
+	}
+	var bare, whole []time.Duration
+	for range 31 {
+		took, _, _, err := memcore(ctx, home, folder, "version", "--json")
+		if err != nil {
+			return err
+		}
+		bare = append(bare, took)
+		if took, _, _, err = memcore(ctx, home, folder, "retrieve", "which server was restored on monday", "--json"); err != nil {
+			return err
+		}
+		whole = append(whole, took)
+	}
+	fmt.Printf("one question as a process: median %v; a process that only tells its version: %v\n",
+		median(whole).Round(100*time.Microsecond), median(bare).Round(100*time.Microsecond))
 	return nil
 }
 
