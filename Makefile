@@ -19,7 +19,7 @@ ENGINE ?= flat
 .PHONY: help build lancedb dist demo test test-servers bench bench-embed bench-embed-quality bench-retrieval bench-engines fuzz lint clean
 
 help: ## list these targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-16s %s\n' "$$name" "$$text"; done
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/memcore
 	go build -o bin/memcore ./cmd/memcore
@@ -83,6 +83,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
+	cd internal/embedbench && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
