@@ -39,7 +39,6 @@ func (a *assembly) fneg(d, n int)   { a.two(0x6ea0f800, "fneg.4s", d, n) }
 func (a *assembly) scvtf(d, n int)  { a.two(0x4e21d800, "scvtf.4s", d, n) }
 func (a *assembly) fcvtns(d, n int) { a.two(0x4e21a800, "fcvtns.4s", d, n) }
 func (a *assembly) fmaxv(d, n int)  { a.two(0x6e30f800, "fmaxv.4s", d, n) }
-func (a *assembly) addv(d, n int)   { a.two(0x4eb1b800, "addv.4s", d, n) }
 
 // Widening: sxtl takes the lower eight bytes or four halves, sxtl2 the upper ones.
 func (a *assembly) sxtlBytes(d, n int)   { a.two(0x0f08a400, "sxtl.8h.8b", d, n) }
