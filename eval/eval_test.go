@@ -68,7 +68,7 @@ func TestRun(t *testing.T) {
 	for _, level := range []string{LevelDocument, LevelSession} {
 		got, err := RunAll(t.Context(), openWordy, collections, Options{K: []int{5, 1}, Level: level})
 		require.NoError(t, err)
-		require.Equal(t, []int{1, 5}, got.K)
+		require.Equal(t, []int{1, 5, 10}, got.K)
 		require.Len(t, got.Collections, 1)
 		require.Equal(t, "house/diary", got.Collections[0].Name)
 		require.Equal(t, 4, got.All.Queries, "those with a judgment")
@@ -110,11 +110,12 @@ func TestScores(t *testing.T) {
 		{"best", []string{"b", "a"}, 1, 1, 1, 1},
 	}
 	for _, test := range tests {
-		a := asked{answerable: true, judged: judged, found: test.found}
-		recall, any := a.recall(2)
+		a := Asked{Answerable: true, Relevant: judged, Found: test.found}
+		scores := a.measure([]int{2, 10})
 		for what, pair := range map[string][2]float64{
-			"recall@2": {recall, test.recall2}, "any@2": {any, test.any2},
-			"mrr": {a.reciprocalRank(), test.mrr}, "ndcg@10": {a.ndcg(10), test.gain},
+			"recall@2": {scores["recall@2"], test.recall2}, "any@2": {scores["any@2"], test.any2},
+			"all@2": {scores["all@2"], math.Floor(test.recall2)}, "precision@2": {scores["precision@2"], test.recall2},
+			"mrr": {scores["mrr"], test.mrr}, "ndcg@10": {scores["ndcg@10"], test.gain},
 		} {
 			if math.Abs(pair[0]-pair[1]) > 1e-12 {
 				t.Errorf("%s: %s = %v, want %v", test.name, what, pair[0], pair[1])
@@ -124,10 +125,10 @@ func TestScores(t *testing.T) {
 }
 
 func TestMeansAreOverQueries(t *testing.T) {
-	hit := asked{answerable: true, judged: map[string]int{"a": 1}, found: []string{"a"}, took: time.Second}
-	miss := asked{answerable: true, judged: map[string]int{"a": 1}, took: 3 * time.Second}
+	hit := Asked{Answerable: true, Relevant: map[string]int{"a": 1}, Found: []string{"a"}, Took: time.Second}
+	miss := Asked{Answerable: true, Relevant: map[string]int{"a": 1}, Took: 3 * time.Second}
 	var all Report
-	for _, c := range [][]asked{{hit}, {miss, miss, hit}} {
+	for _, c := range [][]Asked{{hit}, {miss, miss, hit}} {
 		one := Report{K: []int{1}}
 		one.collect(Result{asked: c})
 		all.add(one)
@@ -144,12 +145,12 @@ func TestMeansAreOverQueries(t *testing.T) {
 }
 
 func TestThreshold(t *testing.T) {
-	all := []asked{
-		{best: 0.2}, {best: 0.7}, {best: 0}, {best: 0.5},
-		{answerable: true, best: 0.9, bestTrue: 0.5},
-		{answerable: true, best: 0.4, bestTrue: 0.4},
-		{answerable: true, best: 0.9},
-		{answerable: true, best: 0.6, bestTrue: 0.6},
+	all := []Asked{
+		{Best: 0.2}, {Best: 0.7}, {Best: 0}, {Best: 0.5},
+		{Answerable: true, Best: 0.9, BestTrue: 0.5},
+		{Answerable: true, Best: 0.4, BestTrue: 0.4},
+		{Answerable: true, Best: 0.9},
+		{Answerable: true, Best: 0.6, BestTrue: 0.6},
 	}
 	want := Threshold{Score: 0.5, Silent: 0.5, Helped: 0.5, Empty: 0.25}
 	if got := thresholdAt(0.5, all); got != want {

@@ -17,6 +17,8 @@ type Report struct {
 	Collections []Result `json:"collections"`
 	// All is over the queries of all collections.
 	All Result `json:"all"`
+	// Queries are what came back for each, in the order they were asked.
+	Queries []Asked `json:"queries"`
 }
 
 // A Result is what was measured on some queries.
@@ -28,16 +30,19 @@ type Result struct {
 	// Queries counts those with an answer, Unanswerable those without.
 	Queries      int `json:"queries"`
 	Unanswerable int `json:"unanswerable"`
-	// Scores are means over Queries, in [0, 1]: "recall@k" (share of the judged documents found),
-	// "any@k" (share of queries with one found), "mrr", "ndcg@10".
+	// Scores are means over Queries of what Asked.Scores has of each.
 	Scores map[string]float64 `json:"scores"`
-	// P50 and P95 are how long a query took.
+	// Intervals are where a mean lies in 95 of 100 cases: bootstrap percentiles over queries.
+	Intervals map[string]Interval `json:"intervals"`
+	// Injection is what turns would be given at the default threshold.
+	Injection Injection `json:"injection"`
+	// P50 and P95 are how long RetrieveRelevant took, embedding included.
 	P50 time.Duration `json:"p50"`
 	P95 time.Duration `json:"p95"`
 	// Thresholds say what a least score would do.
 	Thresholds []Threshold `json:"thresholds"`
 
-	asked []asked
+	asked []Asked
 }
 
 // A Threshold says what queries get if hits below a score are left out.
@@ -71,70 +76,28 @@ func (r *Report) collect(c Result) {
 	r.All.Index += c.Index
 	r.All.asked = append(slices.Clip(r.All.asked), c.asked...)
 	r.All.compute(r.K)
+	r.Queries = r.All.asked
 }
 
 func (c *Result) compute(ks []int) {
-	c.Queries, c.Unanswerable, c.Scores = 0, 0, map[string]float64{}
+	c.Queries, c.Unanswerable = 0, 0
 	var took []time.Duration
-	for _, a := range c.asked {
-		took = append(took, a.took)
-		if !a.answerable {
+	var values []map[string]float64
+	for i, a := range c.asked {
+		took = append(took, a.Took)
+		if !a.Answerable {
 			c.Unanswerable++
 			continue
 		}
 		c.Queries++
-		for _, k := range ks {
-			recall, any := a.recall(k)
-			c.Scores[fmt.Sprintf("recall@%d", k)] += recall
-			c.Scores[fmt.Sprintf("any@%d", k)] += any
-		}
-		c.Scores["mrr"] += a.reciprocalRank()
-		c.Scores["ndcg@10"] += a.ndcg(10)
+		c.asked[i].Scores = a.measure(ks)
+		values = append(values, c.asked[i].Scores)
 	}
-	for key := range c.Scores {
-		c.Scores[key] /= float64(c.Queries)
-	}
+	c.Scores, c.Intervals = means(values), intervals(values)
+	c.Injection = injection(c.asked)
 	slices.Sort(took)
 	c.P50, c.P95 = quantile(took, 0.5), quantile(took, 0.95)
 	c.Thresholds = thresholds(c.asked)
-}
-
-// recall returns the share of the judged that is among the first k, and 1 if any of it is.
-func (a asked) recall(k int) (share, any float64) {
-	found := 0.0
-	for _, unit := range a.found[:min(k, len(a.found))] {
-		if a.judged[unit] > 0 {
-			found++
-		}
-	}
-	return found / float64(len(a.judged)), min(found, 1)
-}
-
-func (a asked) reciprocalRank() float64 {
-	for i, unit := range a.found {
-		if a.judged[unit] > 0 {
-			return 1 / float64(i+1)
-		}
-	}
-	return 0
-}
-
-// ndcg is the discounted gain of the first k by the best there could be; the gain is the relevance.
-func (a asked) ndcg(k int) float64 {
-	var gain, ideal float64
-	for i, unit := range a.found[:min(k, len(a.found))] {
-		gain += float64(a.judged[unit]) / math.Log2(float64(i+2))
-	}
-	var all []int
-	for _, relevance := range a.judged {
-		all = append(all, relevance)
-	}
-	slices.Sort(all)
-	slices.Reverse(all)
-	for i, relevance := range all[:min(k, len(all))] {
-		ideal += float64(relevance) / math.Log2(float64(i+2))
-	}
-	return gain / ideal
 }
 
 // quantile returns the smallest value that a share q of sorted values does not exceed.
@@ -145,7 +108,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[max(int(math.Ceil(q*float64(len(sorted))))-1, 0)]
 }
 
-func thresholds(all []asked) []Threshold {
+func thresholds(all []Asked) []Threshold {
 	var list []Threshold
 	for _, score := range tried {
 		list = append(list, thresholdAt(score, all))
@@ -153,18 +116,18 @@ func thresholds(all []asked) []Threshold {
 	return list
 }
 
-func thresholdAt(score float64, all []asked) Threshold {
+func thresholdAt(score float64, all []Asked) Threshold {
 	t := Threshold{Score: score}
 	var answerable, unanswerable float64
 	for _, a := range all {
-		if !a.answerable {
+		if !a.Answerable {
 			unanswerable++
-			t.Silent += one(a.best < score)
+			t.Silent += one(a.Best < score)
 			continue
 		}
 		answerable++
-		t.Helped += one(a.bestTrue >= score)
-		t.Empty += one(a.best < score)
+		t.Helped += one(a.BestTrue >= score)
+		t.Empty += one(a.Best < score)
 	}
 	t.Silent /= max(unanswerable, 1)
 	t.Helped /= max(answerable, 1)
@@ -195,6 +158,7 @@ func (r Report) Table() string {
 		}
 		r.line(w, c)
 	}
+	fmt.Fprintf(w, "\n%s\n", r.All.Injection)
 	fmt.Fprint(w, "\nthreshold\tsilent\thelped\tempty\t\n")
 	for _, t := range r.All.Thresholds {
 		fmt.Fprintf(w, "%.2f\t%.3f\t%.3f\t%.3f\t\n", t.Score, t.Silent, t.Helped, t.Empty)

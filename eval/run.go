@@ -20,7 +20,7 @@ const (
 
 // Options say what is measured.
 type Options struct {
-	// K are the ranks at which recall is taken; nil means 1, 5, 10, 20 and 50.
+	// K are the ranks at which scores are taken; nil means 1, 5, 10, 20 and 50. 10 is always among them.
 	K []int
 	// Level is LevelDocument or LevelSession; "" is LevelDocument. At LevelSession a document counts
 	// as the session it belongs to.
@@ -45,7 +45,7 @@ func (o Options) withDefaults() (Options, error) {
 	if len(o.K) == 0 {
 		o.K = []int{1, 5, 10, 20, 50}
 	}
-	o.K = slices.Compact(slices.Sorted(slices.Values(o.K)))
+	o.K = slices.Compact(slices.Sorted(slices.Values(append(slices.Clip(o.K), 10))))
 	if o.K[0] < 1 {
 		return o, fmt.Errorf("recall at rank %d, want at least 1", o.K[0])
 	}
@@ -153,41 +153,53 @@ func (r run) unit(document string) string {
 	return document
 }
 
-// An asked query is what came back for it.
-type asked struct {
-	answerable bool
-	best       float64 // score of the first hit, 0 without one
-	bestTrue   float64 // score of the first true hit a turn would be given, 0 without one
-	found      []string
-	judged     map[string]int
-	took       time.Duration
-}
-
-func (r run) ask(ctx context.Context, q Query, judged map[string]int) (asked, error) {
+// ask asks as a turn does, then as one who searches.
+func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, error) {
+	a := Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant, Found: []string{}}
 	started := time.Now()
+	given, err := r.memory.RetrieveRelevant(ctx, q.Text, core.RetrieveOptions{})
+	a.Took = time.Since(started)
+	if err != nil {
+		return a, err
+	}
+	if a.Injected, err = r.units(given.Hits); err != nil {
+		return a, err
+	}
+	for _, hit := range given.Hits {
+		a.Tokens += hit.TokenEstimate
+	}
 	result, err := r.memory.Search(ctx, q.Text, core.SearchOptions{Limit: chunksPerResult * r.o.K[len(r.o.K)-1]})
-	a := asked{answerable: len(judged) > 0, judged: judged, took: time.Since(started)}
 	if err != nil {
 		return a, err
 	}
 	if len(result.Degraded) > 0 {
 		return a, fmt.Errorf("answered in part: %v", result.Degraded)
 	}
-	seen := map[string]bool{}
+	if a.Found, err = r.units(result.Hits); err != nil {
+		return a, err
+	}
 	for i, hit := range result.Hits {
-		a.best = max(a.best, hit.Score)
-		document, ok := r.corpus.document(hit.Path, hit.StartLine)
-		if !ok {
-			return a, fmt.Errorf("hit %s is no document of the collection", hit.Source)
-		}
-		unit := r.unit(document)
-		if judged[unit] > 0 && i < turnHits {
-			a.bestTrue = max(a.bestTrue, hit.Score)
-		}
-		if !seen[unit] {
-			seen[unit] = true
-			a.found = append(a.found, unit)
+		a.Best = max(a.Best, hit.Score)
+		document, _ := r.corpus.document(hit.Path, hit.StartLine)
+		if relevant[r.unit(document)] > 0 && i < turnHits {
+			a.BestTrue = max(a.BestTrue, hit.Score)
 		}
 	}
 	return a, nil
+}
+
+// units are the documents or sessions of hits, in order, each once.
+func (r run) units(hits []core.MemoryHit) ([]string, error) {
+	units, seen := []string{}, map[string]bool{}
+	for _, hit := range hits {
+		document, ok := r.corpus.document(hit.Path, hit.StartLine)
+		if !ok {
+			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
+		}
+		if unit := r.unit(document); !seen[unit] {
+			seen[unit] = true
+			units = append(units, unit)
+		}
+	}
+	return units, nil
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,18 +20,18 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalRunCommand(a))
+	cmd.AddCommand(evalRunCommand(a), evalCompareCommand(a))
 	return cmd
 }
 
 func evalRunCommand(a *app) *cobra.Command {
-	var data, level string
+	var data, level, gate string
 	cmd := &cobra.Command{
 		Use:   "run --data DIR",
 		Short: "Measure retrieval on a data set",
 		Long: `Index every collection below a folder (corpus.jsonl, queries.jsonl and qrels.tsv in the layout of BEIR),
 each in a temporary folder, ask its queries, and print recall, rank and what thresholds would do.
-Vectors come from the cache where it has them.`,
+Vectors come from the cache where it has them. With --gate, a run that does worse than an earlier one fails.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" {
@@ -42,16 +45,91 @@ Vectors come from the cache where it has them.`,
 				return err
 			}
 			if a.flags.json {
-				return a.printJSON(report)
+				err = a.printJSON(report)
+			} else {
+				err = a.print(report.Table())
 			}
-			return a.print(report.Table())
+			if err != nil || gate == "" {
+				return err
+			}
+			return a.passGate(gate, report)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders")
 	a.engineFlag(f)
+	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
+}
+
+func evalCompareCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Compare two runs query by query",
+		Long: `Compare two files that 'memcore eval run --json' has written: the change of each score, its 95 % interval by bootstrap, how
+likely it is by chance (randomisation test), and the queries that moved most.`,
+		Args: arguments(cobra.ExactArgs(2), "the reports of two runs"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			comparison, err := compareFiles(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printJSON(comparison)
+			}
+			return a.print(comparison.Table())
+		},
+	}
+}
+
+func compareFiles(before, after string) (eval.Comparison, error) {
+	b, err := readReport(before)
+	if err != nil {
+		return eval.Comparison{}, err
+	}
+	r, err := readReport(after)
+	if err != nil {
+		return eval.Comparison{}, err
+	}
+	return eval.Compare(b, r)
+}
+
+func readReport(path string) (eval.Report, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return eval.Report{}, err
+	}
+	defer file.Close()
+	report, err := eval.ReadReport(file)
+	if err != nil {
+		return eval.Report{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+// gated are the scores that must not fall.
+var gated = []string{"recall@5", "recall@10", "mrr", "ndcg@10"}
+
+// passGate fails if a run does worse than an earlier one.
+func (a *app) passGate(path string, report eval.Report) error {
+	baseline, err := readReport(path)
+	if err != nil {
+		return fmt.Errorf("gate: %w", err)
+	}
+	comparison, err := eval.Compare(baseline, report)
+	if err != nil {
+		return fmt.Errorf("gate %s: %w", path, err)
+	}
+	var fallen []string
+	for _, c := range comparison.Fallen(gated...) {
+		fallen = append(fallen, fmt.Sprintf("%s from %.4f to %.4f (p = %.3f)", c.Score, c.Before, c.After, c.P))
+	}
+	if len(fallen) > 0 {
+		return fmt.Errorf("gate %s: fell %s", path, strings.Join(fallen, ", "))
+	}
+	a.note("gate %s: passed on %d queries", path, comparison.Queries)
+	return nil
 }
 
 func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, error) {

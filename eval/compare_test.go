@@ -1,0 +1,118 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ranked makes a run in which the only answer of query i has rank ranks[i]; 0 is not found.
+func ranked(ranks ...int) Report {
+	var asked []Asked
+	for i, rank := range ranks {
+		a := Asked{Collection: "set", ID: fmt.Sprint("q", i), Text: fmt.Sprint("question ", i), Answerable: true, Relevant: map[string]int{"a": 1}}
+		for place := 1; place <= rank; place++ {
+			unit := fmt.Sprint("x", place)
+			if place == rank {
+				unit = "a"
+			}
+			a.Found = append(a.Found, unit)
+		}
+		asked = append(asked, a)
+	}
+	asked = append(asked, Asked{Collection: "set", ID: "none"})
+	r := Report{K: []int{1, 5}}
+	r.collect(Result{asked: asked})
+	return r
+}
+
+func repeated(rank, n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = rank
+	}
+	return all
+}
+
+func TestCompare(t *testing.T) {
+	before := ranked(append(repeated(1, 40), 1, 2)...)
+	after := ranked(append(append(repeated(3, 15), repeated(1, 25)...), 1, 1)...)
+	c, err := Compare(before, after)
+	require.NoError(t, err)
+	if c.Queries != 42 || c.Missing != 0 {
+		t.Errorf("%d queries, %d missing; want 42 and 0", c.Queries, c.Missing)
+	}
+	changes := map[string]Change{}
+	for _, change := range c.Changes {
+		changes[change.Score] = change
+	}
+	if r1 := changes["recall@1"]; !r1.Fell() || r1.Interval[1] >= 0 || r1.Before != 41.0/42 {
+		t.Errorf("change of recall@1 = %+v, want it to have fallen from 41/42", r1)
+	}
+	if r5 := changes["recall@5"]; r5.Fell() || r5.P != 1 {
+		t.Errorf("change of recall@5 = %+v, want none", r5)
+	}
+	if got := c.Fallen("recall@5"); len(got) != 0 {
+		t.Errorf("Fallen(recall@5) = %+v, want none", got)
+	}
+	if got := c.Fallen("recall@1", "mrr"); len(got) != 2 {
+		t.Errorf("Fallen(recall@1, mrr) = %+v, want both", got)
+	}
+	if len(c.Worse) != 10 || len(c.Better) != 1 || c.Better[0].ID != "q41" {
+		t.Errorf("%d worse, better %+v; want 10, and q41", len(c.Worse), c.Better)
+	}
+	table := c.Table()
+	for _, want := range []string{"recall@1", " *", "42 queries in both", "worse", "question 41"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("table lacks %q:\n%s", want, table)
+		}
+	}
+}
+
+// One query that got worse is no reason to fail a gate.
+func TestCompareChance(t *testing.T) {
+	c, err := Compare(ranked(repeated(1, 30)...), ranked(append(repeated(1, 29), 2)...))
+	require.NoError(t, err)
+	if fallen := c.Fallen(); len(fallen) != 0 {
+		t.Errorf("one query of thirty got worse: fallen %+v, want none", fallen)
+	}
+}
+
+func TestCompareOtherRuns(t *testing.T) {
+	c, err := Compare(ranked(1, 1, 1), ranked(1, 1))
+	require.NoError(t, err)
+	if c.Queries != 2 || c.Missing != 1 {
+		t.Errorf("%d in common, %d missing; want 2 and 1", c.Queries, c.Missing)
+	}
+	other := ranked(1)
+	other.Queries[0].Collection = "another"
+	if _, err := Compare(ranked(1), other); !errors.Is(err, ErrNothingInCommon) {
+		t.Errorf("Compare of runs on other queries: %v, want ErrNothingInCommon", err)
+	}
+}
+
+// What a run prints as JSON can be compared later.
+func TestReadReport(t *testing.T) {
+	before := ranked(1, 2, 3)
+	data, err := json.Marshal(before)
+	require.NoError(t, err)
+	read, err := ReadReport(bytes.NewReader(data))
+	require.NoError(t, err)
+	c, err := Compare(before, read)
+	require.NoError(t, err)
+	for _, change := range c.Changes {
+		if change.Before != change.After {
+			t.Errorf("%s changed from %v to %v by being written and read", change.Score, change.Before, change.After)
+		}
+	}
+	for _, bad := range []string{"", "{", "[]", "{}"} {
+		if _, err := ReadReport(strings.NewReader(bad)); err == nil {
+			t.Errorf("ReadReport(%q): no error", bad)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// An Asked is what came back for one query.
+type Asked struct {
+	Collection string `json:"collection"`
+	ID         string `json:"id"`
+	Text       string `json:"text"`
+	Answerable bool   `json:"answerable"`
+	// Relevant are the documents or sessions that answer it, and how well.
+	Relevant map[string]int `json:"relevant,omitempty"`
+	// Found are those of the hits of a search, best first, each once.
+	Found []string `json:"found"`
+	// Scores has, for an answerable query, each in [0, 1]:
+	//
+	//	recall@k     share of the relevant that are among the first k found
+	//	any@k        1 if any of them is
+	//	all@k        1 if all of them are
+	//	precision@k  share of the first k places that a relevant one holds
+	//	ndcg@k       discounted cumulative gain, the relevance itself being the gain, by the best possible
+	//	mrr          1 by the rank of the first relevant one, 0 if none was found
+	Scores map[string]float64 `json:"scores,omitempty"`
+	// Best is the score of the first hit, BestTrue that of the first true one a turn could be given; 0
+	// without one.
+	Best     float64 `json:"best"`
+	BestTrue float64 `json:"bestTrue"`
+	// Injected are the documents or sessions that a turn would be given, in Tokens.
+	Injected []string      `json:"injected,omitempty"`
+	Tokens   int           `json:"tokens,omitempty"`
+	Took     time.Duration `json:"took"` // by RetrieveRelevant
+}
+
+// measure returns the Scores of a.
+func (a Asked) measure(ks []int) map[string]float64 {
+	scores := map[string]float64{"mrr": a.reciprocalRank()}
+	for _, k := range ks {
+		found := 0.0
+		for _, unit := range a.Found[:min(k, len(a.Found))] {
+			if a.Relevant[unit] > 0 {
+				found++
+			}
+		}
+		at := func(name string) string { return fmt.Sprintf("%s@%d", name, k) }
+		scores[at("recall")] = found / float64(len(a.Relevant))
+		scores[at("any")] = min(found, 1)
+		scores[at("all")] = one(int(found) == len(a.Relevant))
+		scores[at("precision")] = found / float64(k)
+		scores[at("ndcg")] = a.ndcg(k)
+	}
+	return scores
+}
+
+func (a Asked) reciprocalRank() float64 {
+	for i, unit := range a.Found {
+		if a.Relevant[unit] > 0 {
+			return 1 / float64(i+1)
+		}
+	}
+	return 0
+}
+
+func (a Asked) ndcg(k int) float64 {
+	var gain, ideal float64
+	for i, unit := range a.Found[:min(k, len(a.Found))] {
+		gain += float64(a.Relevant[unit]) / math.Log2(float64(i+2))
+	}
+	var all []int
+	for _, relevance := range a.Relevant {
+		all = append(all, relevance)
+	}
+	slices.Sort(all)
+	slices.Reverse(all)
+	for i, relevance := range all[:min(k, len(all))] {
+		ideal += float64(relevance) / math.Log2(float64(i+2))
+	}
+	return gain / ideal
+}
+
+// means are those of each score over queries.
+func means(values []map[string]float64) map[string]float64 {
+	sums := map[string]float64{}
+	for _, scores := range values {
+		for key, v := range scores {
+			sums[key] += v
+		}
+	}
+	for key := range sums {
+		sums[key] /= float64(len(values))
+	}
+	return sums
+}
+
+// An Injection says what turns are given at the default threshold.
+type Injection struct {
+	// Precision is the share of what is given that answers, over all answerable queries together; Recall
+	// the mean share of what answers that is given; F1 their harmonic mean.
+	Precision float64 `json:"precision"`
+	Recall    float64 `json:"recall"`
+	F1        float64 `json:"f1"`
+	// Empty is the share of answerable queries that are given nothing, Silence that of the others.
+	Empty   float64 `json:"empty"`
+	Silence float64 `json:"silence"`
+	// Tokens is the median over all queries.
+	Tokens int `json:"tokens"`
+}
+
+func injection(all []Asked) Injection {
+	var in Injection
+	var given, right, answerable, others float64
+	var tokens []int
+	for _, a := range all {
+		tokens = append(tokens, a.Tokens)
+		if !a.Answerable {
+			others++
+			in.Silence += one(len(a.Injected) == 0)
+			continue
+		}
+		answerable++
+		in.Empty += one(len(a.Injected) == 0)
+		hits := 0.0
+		for _, unit := range a.Injected {
+			hits += one(a.Relevant[unit] > 0)
+		}
+		given, right = given+float64(len(a.Injected)), right+hits
+		in.Recall += hits / float64(len(a.Relevant))
+	}
+	in.Precision = right / max(given, 1)
+	in.Recall /= max(answerable, 1)
+	in.Empty /= max(answerable, 1)
+	in.Silence /= max(others, 1)
+	if sum := in.Precision + in.Recall; sum > 0 {
+		in.F1 = 2 * in.Precision * in.Recall / sum
+	}
+	if slices.Sort(tokens); len(tokens) > 0 {
+		in.Tokens = tokens[len(tokens)/2]
+	}
+	return in
+}
+
+// String is one line for people.
+func (in Injection) String() string {
+	return fmt.Sprintf("injected: precision %.3f, recall %.3f, F1 %.3f; nothing for %.1f %% of questions with an answer, for %.1f %% of those without; median %d tokens",
+		in.Precision, in.Recall, in.F1, 100*in.Empty, 100*in.Silence, in.Tokens)
+}
