@@ -58,9 +58,13 @@ func killOften(t *testing.T, engine string, kills int) {
 	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(1, uint64(kills)))
 	states := map[core.State]int{}
-	rounds, round := 0, timeOfRound(t, engine, dir)
+	rounds, round := 0, time.Second
 	for i := range kills {
-		rounds += runAndKill(t, engine, dir, time.Duration(random.Float64()*roundsToKill*float64(round)))
+		came, took := runAndKill(t, engine, dir, random.IntN(roundsToKill), time.Duration(random.Float64()*float64(round)))
+		rounds += came
+		if took > 0 {
+			round = min(took, time.Second) // as busy as the machine is now
+		}
 		m, err := core.Open(t.Context(), crashOptions(engine, dir))
 		require.NoError(t, err)
 		status, err := m.Status(t.Context())
@@ -82,28 +86,20 @@ func killOften(t *testing.T, engine string, kills int) {
 	t.Logf("%s: %d kills, %d complete rounds, states found %v, 0 damaged", engine, kills, rounds, states)
 }
 
-// roundsToKill is how many rounds a process may come through before it is killed, at most.
-const roundsToKill = 4
+// roundsToKill is more than how many rounds a process comes through before it is killed in another one.
+const roundsToKill = 3
 
-// timeOfRound is about how long a round takes on this machine, as busy as it is.
-func timeOfRound(t *testing.T, engine, dir string) time.Duration {
+// runAndKill starts a process, waits until it has come through some rounds, and kills it some time after
+// that. It returns how many rounds it completed, and how long the last one that was waited for took.
+func runAndKill(t *testing.T, engine, dir string, rounds int, after time.Duration) (completed int, took time.Duration) {
 	child, lines := start(t, engine, dir)
-	started := time.Now()
-	const rounds = 5
 	for range rounds {
+		started := time.Now()
 		line, err := lines.ReadString('\n')
 		require.NoError(t, err, line)
+		require.NotContains(t, line, "error", "a process failed before it was killed")
+		completed, took = completed+1, time.Since(started)
 	}
-	took := time.Since(started) / rounds
-	require.NoError(t, child.Process.Kill())
-	_ = child.Wait() // it was killed
-	return min(took, time.Second)
-}
-
-// runAndKill starts a process, kills it some time after it has begun, and returns how many rounds it
-// has completed.
-func runAndKill(t *testing.T, engine, dir string, after time.Duration) int {
-	child, lines := start(t, engine, dir)
 	time.Sleep(after)
 	require.NoError(t, child.Process.Kill())
 	rest, err := io.ReadAll(lines)
@@ -113,7 +109,7 @@ func runAndKill(t *testing.T, engine, dir string, after time.Duration) int {
 	if i := strings.Index(text, "error"); i >= 0 {
 		t.Fatalf("a process failed before it was killed: %s", text[i:])
 	}
-	return strings.Count(text, "round")
+	return completed + strings.Count(text, "round"), took
 }
 
 // start starts a process and waits until it has begun.
