@@ -153,53 +153,66 @@ func (r run) unit(document string) string {
 	return document
 }
 
-// ask asks as a turn does, then as one who searches.
+// ask asks one query of the collection.
 func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, error) {
-	a := Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant, Found: []string{}}
-	started := time.Now()
-	given, err := r.memory.RetrieveRelevant(ctx, q.Text, core.RetrieveOptions{})
-	a.Took = time.Since(started)
-	if err != nil {
-		return a, err
-	}
-	if a.Injected, err = r.units(given.Hits); err != nil {
-		return a, err
-	}
-	for _, hit := range given.Hits {
-		a.Tokens += hit.TokenEstimate
-	}
-	result, err := r.memory.Search(ctx, q.Text, core.SearchOptions{Limit: chunksPerResult * r.o.K[len(r.o.K)-1]})
-	if err != nil {
-		return a, err
-	}
-	if len(result.Degraded) > 0 {
-		return a, fmt.Errorf("answered in part: %v", result.Degraded)
-	}
-	if a.Found, err = r.units(result.Hits); err != nil {
-		return a, err
-	}
-	for i, hit := range result.Hits {
-		a.Best = max(a.Best, hit.Score)
-		document, _ := r.corpus.document(hit.Path, hit.StartLine)
-		if relevant[r.unit(document)] > 0 && i < turnHits {
-			a.BestTrue = max(a.BestTrue, hit.Score)
-		}
-	}
-	return a, nil
-}
-
-// units are the documents or sessions of hits, in order, each once.
-func (r run) units(hits []core.MemoryHit) ([]string, error) {
-	units, seen := []string{}, map[string]bool{}
-	for _, hit := range hits {
+	a := Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant}
+	return a, a.ask(ctx, r.memory, r.o, func(hit core.MemoryHit) ([]string, error) {
 		document, ok := r.corpus.document(hit.Path, hit.StartLine)
 		if !ok {
 			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
 		}
-		if unit := r.unit(document); !seen[unit] {
-			seen[unit] = true
-			units = append(units, unit)
+		return []string{r.unit(document)}, nil
+	})
+}
+
+// ask asks as a turn does, then as one who searches; of tells what a hit counts as.
+func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of func(core.MemoryHit) ([]string, error)) error {
+	started := time.Now()
+	given, err := memory.RetrieveRelevant(ctx, a.Text, core.RetrieveOptions{})
+	a.Took = time.Since(started)
+	if err != nil {
+		return err
+	}
+	if a.Injected, err = units(given.Hits, of); err != nil {
+		return err
+	}
+	for _, hit := range given.Hits {
+		a.Tokens += hit.TokenEstimate
+	}
+	result, err := memory.Search(ctx, a.Text, core.SearchOptions{Limit: chunksPerResult * o.K[len(o.K)-1]})
+	if err != nil {
+		return err
+	}
+	if len(result.Degraded) > 0 {
+		return fmt.Errorf("answered in part: %v", result.Degraded)
+	}
+	if a.Found, err = units(result.Hits, of); err != nil {
+		return err
+	}
+	for i, hit := range result.Hits {
+		a.Best = max(a.Best, hit.Score)
+		names, _ := of(hit)
+		if i < turnHits && slices.ContainsFunc(names, func(name string) bool { return a.Relevant[name] > 0 }) {
+			a.BestTrue = max(a.BestTrue, hit.Score)
 		}
 	}
-	return units, nil
+	return nil
+}
+
+// units are what hits count as, in order, each once.
+func units(hits []core.MemoryHit, of func(core.MemoryHit) ([]string, error)) ([]string, error) {
+	all, seen := []string{}, map[string]bool{}
+	for _, hit := range hits {
+		names, err := of(hit)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			if !seen[name] {
+				seen[name] = true
+				all = append(all, name)
+			}
+		}
+	}
+	return all, nil
 }

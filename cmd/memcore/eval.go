@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 func evalCommand(a *app) *cobra.Command {
@@ -20,22 +24,25 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalRunCommand(a), evalCompareCommand(a))
+	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a))
 	return cmd
 }
 
 func evalRunCommand(a *app) *cobra.Command {
 	var data, level, gate string
 	cmd := &cobra.Command{
-		Use:   "run --data DIR",
-		Short: "Measure retrieval on a data set",
-		Long: `Index every collection below a folder (corpus.jsonl, queries.jsonl and qrels.tsv in the layout of BEIR),
-each in a temporary folder, ask its queries, and print recall, rank and what thresholds would do.
+		Use:   "run --data DIR|FILE",
+		Short: "Measure retrieval on a data set, or on your own memory",
+		Long: `Measure recall, rank, what turns would be given and what thresholds would do.
+
+FILE.yaml has cases for the memory of this workspace as it is indexed: questions and what has to come
+back; 'memcore eval init' drafts one. A DIR has collections (corpus.jsonl, queries.jsonl and qrels.tsv in
+the layout of BEIR), each of which is indexed in a temporary folder.
 Vectors come from the cache where it has them. With --gate, a run that does worse than an earlier one fails.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if data == "" {
-				return usagef("--data is empty, want the folder of the collections")
+				return usagef("--data is empty, want a folder of collections or a file of cases ('memcore eval init' drafts one)")
 			}
 			if level != eval.LevelDocument && level != eval.LevelSession {
 				return usagef("--level is %q, want %s or %s", level, eval.LevelDocument, eval.LevelSession)
@@ -56,7 +63,7 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders")
+	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders; or a YAML file of cases")
 	a.engineFlag(f)
 	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
@@ -132,7 +139,86 @@ func (a *app) passGate(path string, report eval.Report) error {
 	return nil
 }
 
+// draftName is where a draft goes if nothing else is said.
+const draftName = "memcore-eval.yaml"
+
+func evalInitCommand(a *app) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Draft questions to your own memory",
+		Long: `Write a file of cases for 'memcore eval run' (default ` + draftName + `): sentences from your documents with what they
+say taken out, for you to turn into questions, and small talk that has to get nothing.`,
+		Args: arguments(cobra.MaximumNArgs(1), "at most one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := draftName
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return a.draft(cmd.Context(), name, force)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE")
+	return cmd
+}
+
+func (a *app) draft(ctx context.Context, name string, force bool) error {
+	at, err := a.place()
+	if err != nil {
+		return err
+	}
+	registered, err := workspace.Load(at.sources)
+	if err != nil {
+		return err
+	}
+	text, err := eval.Draft(ctx, a.projectSources(registered))
+	if err != nil {
+		return fmt.Errorf("draft cases: %w", err)
+	}
+	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(name, flags, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return usagef("%s exists; name another file, or overwrite it with --force", name)
+	}
+	if err != nil {
+		return fmt.Errorf("draft cases: %w", err)
+	}
+	if _, err = file.Write(text); err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return a.print(fmt.Sprintf("%s drafted: make questions of its sentences, then run\n  memcore eval run --data %s\n", name, name))
+}
+
+// evaluateOwn asks the memory of this workspace the cases of a file.
+func (a *app) evaluateOwn(ctx context.Context, path string) (report eval.Report, err error) {
+	cases, err := eval.ReadCases(path)
+	if err != nil {
+		return report, err
+	}
+	err = a.withMemory(ctx, func(m *core.Manager) error {
+		status, err := m.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if status.State == core.StateMissing {
+			return usagef("nothing is indexed here yet: memcore index")
+		}
+		report, err = eval.RunCases(ctx, m, filepath.Base(path), cases, eval.Options{})
+		return err
+	})
+	return report, err
+}
+
 func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, error) {
+	if ext := filepath.Ext(data); ext == ".yaml" || ext == ".yml" {
+		return a.evaluateOwn(ctx, data)
+	}
 	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
 	if err != nil {
 		return eval.Report{}, err

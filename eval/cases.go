@@ -1,0 +1,219 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/memcore/memcore/core"
+)
+
+// A Case is a question to somebody's own memory, and what has to come back.
+type Case struct {
+	Query string `yaml:"query"`
+	// Expect are the things of which each has to be found.
+	Expect Expectations `yaml:"expect,omitempty"`
+	// ExpectNothing says that the memory knows nothing about it and has to keep silent.
+	ExpectNothing bool `yaml:"expect_nothing,omitempty"`
+}
+
+// UnmarshalYAML refuses keys that mean nothing: a misspelt one would change what is measured.
+func (c *Case) UnmarshalYAML(node *yaml.Node) error {
+	if err := unknownKey(node, "query", "expect", "expect_nothing"); err != nil {
+		return err
+	}
+	type raw Case
+	return node.Decode((*raw)(c))
+}
+
+// An Expectation is met by a hit that fulfils all of what is set.
+type Expectation struct {
+	Path    string `yaml:"path,omitempty"`    // of the document, or of a folder above it
+	Heading string `yaml:"heading,omitempty"` // one of those above the text; letter case does not matter
+	Text    string `yaml:"text,omitempty"`    // in the hit's text; letter case and white space do not matter
+}
+
+// Expectations are written as one or as a list; each as a mapping, or as a string: "notes/a.md",
+// "notes/a.md#Heading", or else a text.
+type Expectations []Expectation
+
+// UnmarshalYAML reads what a person writes.
+func (e *Expectations) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind != yaml.SequenceNode {
+		node = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}, Line: node.Line}
+	}
+	for _, item := range node.Content {
+		var one Expectation
+		switch item.Kind {
+		case yaml.ScalarNode:
+			one = expectationOf(item.Value)
+		case yaml.MappingNode:
+			if err := unknownKey(item, "path", "heading", "text"); err != nil {
+				return err
+			}
+			if err := item.Decode(&one); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("line %d: expect is neither a string nor a mapping", item.Line)
+		}
+		if one == (Expectation{}) {
+			return fmt.Errorf("line %d: expect is empty, want a path, a heading or a text", item.Line)
+		}
+		*e = append(*e, one)
+	}
+	return nil
+}
+
+func unknownKey(mapping *yaml.Node, known ...string) error {
+	if mapping.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: want a mapping with %s", mapping.Line, strings.Join(known, ", "))
+	}
+	for i := 0; i < len(mapping.Content); i += 2 {
+		if key := mapping.Content[i]; !slices.Contains(known, key.Value) {
+			return fmt.Errorf("line %d: unknown key %q, want one of %s", key.Line, key.Value, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// expectationOf tells a path from a text by its extension.
+func expectationOf(text string) Expectation {
+	path, heading, _ := strings.Cut(text, "#")
+	if slices.Contains([]string{".md", ".jsonl", ".json"}, strings.ToLower(filepath.Ext(path))) && !strings.ContainsAny(path, " \n") {
+		return Expectation{Path: path, Heading: heading}
+	}
+	return Expectation{Text: text}
+}
+
+// String is how an Expectation is named in a report.
+func (e Expectation) String() string {
+	var parts []string
+	if e.Path != "" {
+		parts = append(parts, e.Path)
+	}
+	if e.Heading != "" {
+		parts = append(parts, "#"+e.Heading)
+	}
+	if e.Text != "" {
+		parts = append(parts, fmt.Sprintf("%q", e.Text))
+	}
+	return "expected: " + strings.Join(parts, " ")
+}
+
+// met tells whether a hit is what is expected.
+func (e Expectation) met(hit core.MemoryHit) bool {
+	if e.Path != "" && hit.Path != e.Path && !strings.HasPrefix(hit.Path, strings.TrimSuffix(e.Path, "/")+"/") {
+		return false
+	}
+	same := func(heading string) bool {
+		return strings.EqualFold(strings.TrimSpace(heading), strings.TrimSpace(e.Heading))
+	}
+	if e.Heading != "" && !slices.ContainsFunc(hit.Headings, same) {
+		return false
+	}
+	return e.Text == "" || strings.Contains(plain(hit.Text), plain(e.Text))
+}
+
+func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+
+// caseFile is what a file of cases holds.
+type caseFile struct {
+	Cases []Case `yaml:"cases"`
+}
+
+// UnmarshalYAML refuses unknown keys, too.
+func (f *caseFile) UnmarshalYAML(node *yaml.Node) error {
+	if err := unknownKey(node, "cases"); err != nil {
+		return err
+	}
+	type raw caseFile
+	return node.Decode((*raw)(f))
+}
+
+// ReadCases reads a YAML file of cases. An error names the file and the line.
+func ReadCases(path string) ([]Case, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read cases: %w", err)
+	}
+	var file caseFile
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, fmt.Errorf("read cases: %s: %w", path, err)
+	}
+	if len(file.Cases) == 0 {
+		return nil, fmt.Errorf("read cases: %s has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)", path)
+	}
+	for i, c := range file.Cases {
+		if err := c.check(); err != nil {
+			return nil, fmt.Errorf("read cases: %s: case %d: %w", path, i+1, err)
+		}
+	}
+	return file.Cases, nil
+}
+
+func (c Case) check() error {
+	switch {
+	case strings.TrimSpace(c.Query) == "":
+		return errors.New("query is empty")
+	case c.ExpectNothing && len(c.Expect) > 0:
+		return fmt.Errorf("%q expects something and nothing", c.Query)
+	case !c.ExpectNothing && len(c.Expect) == 0:
+		return fmt.Errorf("%q expects nothing; if that is meant, write expect_nothing: true", c.Query)
+	}
+	return nil
+}
+
+// RunCases asks a memory, as it is indexed, the queries of cases. In the report, what a hit counts as is
+// the expectation it meets, or else itself. Name is that of the collection in the report.
+func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Case, o Options) (Report, error) {
+	o.Level = LevelDocument
+	o, err := o.withDefaults()
+	if err != nil {
+		return Report{}, err
+	}
+	status, err := memory.Status(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	result := Result{Name: name, Chunks: status.Chunks}
+	for _, n := range status.Documents {
+		result.Documents += n
+	}
+	for i, c := range cases {
+		a, err := c.ask(ctx, memory, o)
+		if err != nil {
+			return Report{}, fmt.Errorf("case %d, %q: %w", i+1, c.Query, err)
+		}
+		a.Collection, a.ID = name, fmt.Sprint(i+1)
+		result.asked = append(result.asked, a)
+	}
+	report := Report{K: o.K, Level: "expectation"}
+	report.collect(result)
+	return report, nil
+}
+
+func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, error) {
+	a := Asked{Text: c.Query, Answerable: !c.ExpectNothing, Relevant: map[string]int{}}
+	for _, e := range c.Expect {
+		a.Relevant[e.String()] = 1
+	}
+	return a, a.ask(ctx, memory, o, func(hit core.MemoryHit) ([]string, error) {
+		var met []string
+		for _, e := range c.Expect {
+			if e.met(hit) {
+				met = append(met, e.String())
+			}
+		}
+		if len(met) == 0 {
+			return []string{hit.Source}, nil
+		}
+		return met, nil
+	})
+}

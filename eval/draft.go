@@ -1,0 +1,185 @@
+package eval
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+)
+
+const (
+	// draftCases is how many cases a draft has at most, each of a document of its own.
+	draftCases = 25
+	// draftDocuments is how many documents are looked at.
+	draftDocuments = 2000
+	leastWords     = 6
+	mostWords      = 14
+)
+
+// smallTalk is what a memory has to keep silent about, whatever it holds.
+var smallTalk = []string{"thanks, that works", "good morning", "please make that text shorter", "what is the boiling point of mercury", "ok, go on"}
+
+// ErrNothingToDraft is returned if no document has a sentence that a case can be made of.
+var ErrNothingToDraft = errors.New("no Markdown document has a sentence with a number or a name in it")
+
+// A draft is a case in the making.
+type draft struct {
+	Case
+	rarity float64 // of its words
+}
+
+// Draft makes a file of cases from the Markdown of sources, without a model: from some documents a
+// sentence that says something definite, a number or an identifier, which is taken out of it and expected
+// back. A person has to make questions of them; the head of the file says so.
+func Draft(ctx context.Context, sources []source.Source) ([]byte, error) {
+	documents, err := markdownOf(ctx, sources)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]int{} // in how many documents a word is
+	for _, d := range documents {
+		for _, word := range slices.Compact(slices.Sorted(slices.Values(strings.Fields(strings.ToLower(d.text))))) {
+			known[word]++
+		}
+	}
+	var drafts []draft
+	for _, d := range documents {
+		if best, ok := d.draft(known); ok {
+			drafts = append(drafts, best)
+		}
+	}
+	if len(drafts) == 0 {
+		return nil, ErrNothingToDraft
+	}
+	slices.SortStableFunc(drafts, func(a, b draft) int { return cmp.Compare(b.rarity, a.rarity) })
+	var file caseFile
+	for _, d := range drafts[:min(draftCases, len(drafts))] {
+		file.Cases = append(file.Cases, d.Case)
+	}
+	for _, text := range smallTalk {
+		file.Cases = append(file.Cases, Case{Query: text, ExpectNothing: true})
+	}
+	return encode(file)
+}
+
+// A page is a Markdown document of a source.
+type page struct{ path, text string }
+
+// markdownOf reads the Markdown of sources; what cannot be read is left out.
+func markdownOf(ctx context.Context, sources []source.Source) ([]page, error) {
+	var all []page
+	for _, from := range sources {
+		listing, err := from.List(ctx)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			continue
+		}
+		for _, doc := range listing.Documents {
+			if doc.Kind != source.KindMarkdown || len(all) >= draftDocuments {
+				continue
+			}
+			content, err := from.Read(ctx, doc, source.Position{})
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err == nil {
+				all = append(all, page{doc.Path, string(content.Markdown)})
+			}
+		}
+	}
+	return all, nil
+}
+
+// draft makes a case of the sentence with the rarest words.
+func (p page) draft(known map[string]int) (best draft, ok bool) {
+	for _, chunk := range chunker.Markdown(p.path, []byte(p.text), chunker.Options{}).Chunks {
+		for _, sentence := range sentences(chunk.Text) {
+			c, rarity, found := cloze(sentence, known)
+			if found && (!ok || rarity > best.rarity) {
+				c.Expect[0].Path = p.path
+				best, ok = draft{c, rarity}, true
+			}
+		}
+	}
+	return best, ok
+}
+
+var (
+	endOfSentence = regexp.MustCompile(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`)
+	// definite is what an answer may be: it has a digit or is an identifier.
+	definite = regexp.MustCompile(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`)
+	markup   = strings.NewReplacer("`", "", "*", "", "\n", " ", "[", "", "]", "")
+)
+
+// sentences are those of prose; code and tables are not.
+func sentences(text string) []string {
+	if strings.Contains(text, "```") || strings.Contains(text, "|--") {
+		return nil
+	}
+	return endOfSentence.Split(text, -1)
+}
+
+// cloze takes the first definite word out of a sentence: the rest is the query, it is what is expected.
+func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bool) {
+	words := strings.Fields(markup.Replace(sentence))
+	if len(words) > 0 && (words[0] == "-" || words[0] == ">") {
+		words = words[1:]
+	}
+	if len(words) < leastWords || strings.HasPrefix(words[0], "#") {
+		return c, 0, false
+	}
+	at := slices.IndexFunc(words, func(word string) bool { return definite.MatchString(trim(word)) })
+	if at < 0 || len(trim(words[at])) < 2 {
+		return c, 0, false
+	}
+	answer := trim(words[at])
+	var query []string
+	for i, word := range words {
+		if word = trim(word); i != at && word != "" && !definite.MatchString(word) && len(query) < mostWords {
+			query = append(query, word)
+			rarity += 1 / math.Log2(1+float64(max(known[strings.ToLower(word)], 1)))
+		}
+	}
+	if len(query) < leastWords-1 {
+		return c, 0, false
+	}
+	return Case{Query: strings.Join(query, " "), Expect: Expectations{{Text: answer}}}, rarity / float64(len(query)), true
+}
+
+func trim(word string) string { return strings.Trim(word, ".,;:!?()\"'“”<>") }
+
+const draftHead = `# Cases for 'memcore eval run --data THIS FILE': what you ask your memory, and what has to come back.
+#
+# This is a draft. Each query below is a sentence of a document with a word taken out, which is what is expected.
+# Make of it a question as you would ask it, in other words than the document's; delete what nobody would ask.
+#
+#   - query: which port does the staging database use
+#     expect: notes/staging.md            # any part of a document; notes/staging.md#Heading for a section;
+#                                         # or a text that must be in the hit; or a mapping with path, heading,
+#                                         # text, all of which must fit; or a list, each of which must be found
+#   - query: thanks, that works
+#     expect_nothing: true                # the memory has to keep silent
+
+`
+
+func encode(file caseFile) ([]byte, error) {
+	var out bytes.Buffer
+	out.WriteString(draftHead)
+	encoder := yaml.NewEncoder(&out)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(file); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), encoder.Close()
+}
