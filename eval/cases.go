@@ -143,16 +143,24 @@ func ReadCases(path string) ([]Case, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read cases: %w", err)
 	}
-	var file caseFile
-	if err := yaml.Unmarshal(data, &file); err != nil {
+	cases, err := parseCases(data)
+	if err != nil {
 		return nil, fmt.Errorf("read cases: %s: %w", path, err)
 	}
+	return cases, nil
+}
+
+func parseCases(data []byte) ([]Case, error) {
+	var file caseFile
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return nil, err
+	}
 	if len(file.Cases) == 0 {
-		return nil, fmt.Errorf("read cases: %s has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)", path)
+		return nil, errors.New("it has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)")
 	}
 	for i, c := range file.Cases {
 		if err := c.check(); err != nil {
-			return nil, fmt.Errorf("read cases: %s: case %d: %w", path, i+1, err)
+			return nil, fmt.Errorf("case %d: %w", i+1, err)
 		}
 	}
 	return file.Cases, nil

@@ -80,15 +80,27 @@ type Query struct {
 func (q Query) Unanswerable() bool { return q.Meta.Answerable != nil && !*q.Meta.Answerable }
 
 // Collections reads all collections below the folders that pattern (a folder or a glob) names, sorted
-// by name. A folder is a collection if it holds corpus.jsonl, queries.jsonl and qrels.tsv. It is an
-// error if there is none.
-func Collections(pattern string) ([]Collection, error) {
+// by name. A folder is a collection if it holds corpus.jsonl, queries.jsonl and qrels.tsv. A file that is
+// named is read by ReadChats. Format is one of the constants, or "" to find out. It is an error if there is
+// none.
+func Collections(pattern, format string) ([]Collection, error) {
+	if !slices.Contains([]string{"", FormatBEIR, FormatLoCoMo, FormatLongMemEval}, format) {
+		return nil, fmt.Errorf("format is %q, want %s, %s or %s", format, FormatBEIR, FormatLoCoMo, FormatLongMemEval)
+	}
 	roots, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("find collections in %q: %w", pattern, err)
 	}
 	var all []Collection
 	for _, root := range roots {
+		if info, err := os.Stat(root); err == nil && info.Mode().IsRegular() && format != FormatBEIR {
+			chats, err := ReadChats(root, format)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, chats...)
+			continue
+		}
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() || !isCollection(path) {
 				return err

@@ -63,7 +63,7 @@ func openWordy(ctx context.Context, sources []source.Source, folder string) (*co
 }
 
 func TestRun(t *testing.T) {
-	collections, err := Collections("testdata/hou*")
+	collections, err := Collections("testdata/hou*", "")
 	require.NoError(t, err)
 	for _, level := range []string{LevelDocument, LevelSession} {
 		got, err := RunAll(t.Context(), openWordy, collections, Options{K: []int{5, 1}, Level: level})
@@ -234,11 +234,11 @@ func TestReadBEIRErrors(t *testing.T) {
 
 func TestCollectionsFindsNone(t *testing.T) {
 	for _, pattern := range []string{t.TempDir(), "testdata/no*thing"} {
-		if _, err := Collections(pattern); err == nil || !strings.Contains(err.Error(), "no collection") {
+		if _, err := Collections(pattern, ""); err == nil || !strings.Contains(err.Error(), "no collection") {
 			t.Errorf("Collections(%q) = %v, want an error that there is none", pattern, err)
 		}
 	}
-	if _, err := Collections("[a"); err == nil {
-		t.Error(`Collections("[a") = nil, want an error that the pattern is bad`)
+	if _, err := Collections("[a", ""); err == nil {
+		t.Error(`Collections("[a", "") = nil, want an error that the pattern is bad`)
 	}
 }

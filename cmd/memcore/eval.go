@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,7 @@ func evalCommand(a *app) *cobra.Command {
 }
 
 func evalRunCommand(a *app) *cobra.Command {
-	var data, level, gate string
+	var data, format, level, gate string
 	cmd := &cobra.Command{
 		Use:   "run --data DIR|FILE",
 		Short: "Measure retrieval on a data set, or on your own memory",
@@ -37,7 +38,7 @@ func evalRunCommand(a *app) *cobra.Command {
 
 FILE.yaml has cases for the memory of this workspace as it is indexed: questions and what has to come
 back; 'memcore eval init' drafts one. A DIR has collections (corpus.jsonl, queries.jsonl and qrels.tsv in
-the layout of BEIR), each of which is indexed in a temporary folder.
+the layout of BEIR), FILE.json those of LoCoMo or LongMemEval as published. Each is indexed in a temporary folder.
 Vectors come from the cache where it has them. With --gate, a run that does worse than an earlier one fails.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -47,7 +48,10 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 			if level != eval.LevelDocument && level != eval.LevelSession {
 				return usagef("--level is %q, want %s or %s", level, eval.LevelDocument, eval.LevelSession)
 			}
-			report, err := a.evaluate(cmd.Context(), data, level)
+			if !slices.Contains([]string{"", eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval}, format) {
+				return usagef("--format is %q, want %s, %s or %s", format, eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval)
+			}
+			report, err := a.evaluate(cmd.Context(), data, format, level)
 			if err != nil {
 				return err
 			}
@@ -63,8 +67,9 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders; or a YAML file of cases")
+	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders; a JSON file of LoCoMo or LongMemEval; or a YAML file of cases")
 	a.engineFlag(f)
+	f.StringVar(&format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
 	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
@@ -215,7 +220,7 @@ func (a *app) evaluateOwn(ctx context.Context, path string) (report eval.Report,
 	return report, err
 }
 
-func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, error) {
+func (a *app) evaluate(ctx context.Context, data, format, level string) (eval.Report, error) {
 	if ext := filepath.Ext(data); ext == ".yaml" || ext == ".yml" {
 		return a.evaluateOwn(ctx, data)
 	}
@@ -223,7 +228,7 @@ func (a *app) evaluate(ctx context.Context, data, level string) (eval.Report, er
 	if err != nil {
 		return eval.Report{}, err
 	}
-	collections, err := eval.Collections(data)
+	collections, err := eval.Collections(data, format)
 	if err != nil {
 		return eval.Report{}, err
 	}
