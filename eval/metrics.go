@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/memcore/memcore/core"
 )
 
 // An Asked is what came back for one query.
@@ -17,6 +20,10 @@ type Asked struct {
 	Relevant map[string]int `json:"relevant,omitempty"`
 	// Found are those of the hits of a search, best first, each once.
 	Found []string `json:"found"`
+	// FoundScores are the scores of the best hit of each.
+	FoundScores []float64 `json:"foundScores,omitempty"`
+	// Top are the first hits, as they were judged.
+	Top []Top `json:"top,omitempty"`
 	// Scores has, for an answerable query, each in [0, 1]:
 	//
 	//	recall@k     share of the relevant that are among the first k found
@@ -34,6 +41,31 @@ type Asked struct {
 	Injected []string      `json:"injected,omitempty"`
 	Tokens   int           `json:"tokens,omitempty"`
 	Took     time.Duration `json:"took"` // by RetrieveRelevant
+}
+
+// A Top is one of the first hits, and why it is there.
+type Top struct {
+	Name     string   `json:"name"`             // what it counts as
+	Score    float64  `json:"score"`            // calibrated relevance
+	Cosine   *float64 `json:"cosine,omitempty"` // of question and chunk; nil without vectors
+	Keywords float64  `json:"keywords"`         // BM25 by the best for this question
+	Text     string   `json:"text"`             // its beginning
+}
+
+const (
+	topHits = 6
+	excerpt = 200 // bytes of Top.Text, about
+)
+
+func topOf(hit core.MemoryHit, names []string) Top {
+	top := Top{Name: strings.Join(names, ", "), Score: hit.Score, Text: strings.Join(strings.Fields(hit.Text), " ")}
+	if len(top.Text) > excerpt {
+		top.Text = strings.ToValidUTF8(top.Text[:excerpt], "") + "…"
+	}
+	if e := hit.Explain; e != nil {
+		top.Cosine, top.Keywords = e.Cosine, e.BM25Normalised
+	}
+	return top
 }
 
 // measure returns the Scores of a.

@@ -173,25 +173,28 @@ func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of fun
 	if err != nil {
 		return err
 	}
-	if a.Injected, err = units(given.Hits, of); err != nil {
+	if a.Injected, _, err = units(given.Hits, of); err != nil {
 		return err
 	}
 	for _, hit := range given.Hits {
 		a.Tokens += hit.TokenEstimate
 	}
-	result, err := memory.Search(ctx, a.Text, core.SearchOptions{Limit: chunksPerResult * o.K[len(o.K)-1]})
+	result, err := memory.Search(ctx, a.Text, core.SearchOptions{Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true})
 	if err != nil {
 		return err
 	}
 	if len(result.Degraded) > 0 {
 		return fmt.Errorf("answered in part: %v", result.Degraded)
 	}
-	if a.Found, err = units(result.Hits, of); err != nil {
+	if a.Found, a.FoundScores, err = units(result.Hits, of); err != nil {
 		return err
 	}
 	for i, hit := range result.Hits {
 		a.Best = max(a.Best, hit.Score)
 		names, _ := of(hit)
+		if i < topHits {
+			a.Top = append(a.Top, topOf(hit, names))
+		}
 		if i < turnHits && slices.ContainsFunc(names, func(name string) bool { return a.Relevant[name] > 0 }) {
 			a.BestTrue = max(a.BestTrue, hit.Score)
 		}
@@ -199,20 +202,21 @@ func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of fun
 	return nil
 }
 
-// units are what hits count as, in order, each once.
-func units(hits []core.MemoryHit, of func(core.MemoryHit) ([]string, error)) ([]string, error) {
-	all, seen := []string{}, map[string]bool{}
+// units are what hits count as, in order, each once, with the score of its best hit.
+func units(hits []core.MemoryHit, of func(core.MemoryHit) ([]string, error)) (all []string, scores []float64, err error) {
+	all = []string{}
+	seen := map[string]bool{}
 	for _, hit := range hits {
 		names, err := of(hit)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, name := range names {
 			if !seen[name] {
 				seen[name] = true
-				all = append(all, name)
+				all, scores = append(all, name), append(scores, hit.Score)
 			}
 		}
 	}
-	return all, nil
+	return all, scores, nil
 }

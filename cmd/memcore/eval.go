@@ -9,12 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/eval/page"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -30,7 +32,7 @@ func evalCommand(a *app) *cobra.Command {
 }
 
 func evalRunCommand(a *app) *cobra.Command {
-	var data, format, level, gate string
+	var data, format, level, gate, html string
 	cmd := &cobra.Command{
 		Use:   "run --data DIR|FILE",
 		Short: "Measure retrieval on a data set, or on your own memory",
@@ -60,6 +62,9 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 			} else {
 				err = a.print(report.Table())
 			}
+			if err == nil && html != "" {
+				err = a.writePage(html, data, report)
+			}
 			if err != nil || gate == "" {
 				return err
 			}
@@ -70,6 +75,7 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 	f.StringVar(&data, "data", "", "`DIR` of the collections, or a glob of such folders; a JSON file of LoCoMo or LongMemEval; or a YAML file of cases")
 	a.engineFlag(f)
 	f.StringVar(&format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
+	f.StringVar(&html, "html", "", "`FILE` for the report as one HTML page with charts and the questions that went worst")
 	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
@@ -118,6 +124,20 @@ func readReport(path string) (eval.Report, error) {
 		return eval.Report{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return report, nil
+}
+
+func (a *app) writePage(name, data string, report eval.Report) error {
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("write report: %w", err)
+	}
+	title := fmt.Sprintf("%s, %s", filepath.Base(data), time.Now().Format(time.DateOnly))
+	err = errors.Join(page.Write(file, title, report), file.Close())
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	a.note("report: %s", name)
+	return nil
 }
 
 // gated are the scores that must not fall.

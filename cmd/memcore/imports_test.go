@@ -40,9 +40,10 @@ var mayImport = []struct {
 	{"formatter", []string{"core"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"eval", []string{"core", "core/source", "formatter", "chunker"}},
+	{"eval/page", []string{"eval"}},
 	{"internal/generation", nil},
 	{"internal/workspace", nil},
-	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval", "internal/workspace"}},
+	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/workspace"}},
 }
 
 func matches(pattern, pkg string) bool {
