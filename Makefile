@@ -16,7 +16,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test test-servers bench bench-embed bench-embed-quality bench-retrieval bench-engines fuzz lint clean
+.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-retrieval bench-engines fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -39,6 +39,9 @@ test: ## vet, and all tests with the race detector; kernels of other processors;
 	go test -race -timeout 30m ./...
 	.ci/test-kernels
 	.ci/test-lancedb
+
+gate: build ## questions to testdata/workspace: fails if answers are worse than testdata/eval/baseline.json
+	.ci/gate bin/memcore
 
 test-servers: ## tests against a real Ollama server, made on first use
 	bash .ci/test-servers

@@ -96,6 +96,26 @@ func TestCompareOtherRuns(t *testing.T) {
 	}
 }
 
+// A baseline says of a run what is needed to compare it, and little else.
+func TestBaseline(t *testing.T) {
+	before := ranked(append(repeated(1, 20), 3, 7)...)
+	slim := before.Baseline()
+	c, err := Compare(slim, before)
+	require.NoError(t, err)
+	for _, change := range c.Changes {
+		if change.After-change.Before > 1e-6 || change.Before-change.After > 1e-6 {
+			t.Errorf("%s is %v in the baseline, %v in the run", change.Score, change.Before, change.After)
+		}
+	}
+	whole, err := json.Marshal(before)
+	require.NoError(t, err)
+	small, err := json.Marshal(slim)
+	require.NoError(t, err)
+	if len(small) >= len(whole) || strings.Contains(string(small), "x1") {
+		t.Errorf("baseline has %d bytes of %d, what was found among them", len(small), len(whole))
+	}
+}
+
 // What a run prints as JSON can be compared later.
 func TestReadReport(t *testing.T) {
 	before := ranked(1, 2, 3)

@@ -59,6 +59,19 @@ type Threshold struct {
 // question does not answer it, so honest scores are.
 var tried = []float64{0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}
 
+// Baseline is the part of a report that Compare needs: small enough to be kept beside the code.
+func (r Report) Baseline() Report {
+	slim := Report{Level: r.Level, K: r.K, All: Result{Queries: r.All.Queries, Unanswerable: r.All.Unanswerable, Scores: r.All.Scores}}
+	for _, a := range r.Queries {
+		scores := map[string]float64{}
+		for key, v := range a.Scores {
+			scores[key] = math.Round(v*1e6) / 1e6
+		}
+		slim.Queries = append(slim.Queries, Asked{Collection: a.Collection, ID: a.ID, Text: a.Text, Answerable: a.Answerable, Scores: scores})
+	}
+	return slim
+}
+
 // add joins the report of another run of the same Options.
 func (r *Report) add(other Report) {
 	r.Level, r.K = other.Level, other.K

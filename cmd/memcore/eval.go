@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +34,7 @@ func evalCommand(a *app) *cobra.Command {
 }
 
 func evalRunCommand(a *app) *cobra.Command {
-	var data, format, level, gate, html string
+	var data, format, level, gate, baseline, html string
 	cmd := &cobra.Command{
 		Use:   "run --data DIR|FILE",
 		Short: "Measure retrieval on a data set, or on your own memory",
@@ -65,6 +67,9 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 			if err == nil && html != "" {
 				err = a.writePage(html, data, report)
 			}
+			if err == nil && baseline != "" {
+				err = writeBaseline(baseline, report)
+			}
 			if err != nil || gate == "" {
 				return err
 			}
@@ -76,7 +81,8 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 	a.engineFlag(f)
 	f.StringVar(&format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
 	f.StringVar(&html, "html", "", "`FILE` for the report as one HTML page with charts and the questions that went worst")
-	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
+	f.StringVar(&baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
+	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --baseline or --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
 	return cmd
 }
@@ -124,6 +130,19 @@ func readReport(path string) (eval.Report, error) {
 		return eval.Report{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return report, nil
+}
+
+func writeBaseline(name string, report eval.Report) error {
+	data, err := json.Marshal(report.Baseline())
+	if err != nil {
+		return err
+	}
+	// A line a question, so that changes of a file that is kept beside the code can be read.
+	data = bytes.ReplaceAll(data, []byte(`{"collection"`), []byte("\n{\"collection\""))
+	if err := os.WriteFile(name, append(data, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write baseline: %w", err)
+	}
+	return nil
 }
 
 func (a *app) writePage(name, data string, report eval.Report) error {
