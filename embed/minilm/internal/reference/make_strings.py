@@ -107,9 +107,10 @@ def of_pieces(dice, pieces):
 
 
 def word(dice, letters):
-    length = dice.of([1, 2, 3, 4, 5, 6, 7, 8]) if dice.below(60) else dice.of([40, 99, 100, 101, 130])
+    if dice.below(60) == 0:
+        return "".join(dice.of(letters) for _ in range(dice.of([40, 99, 100, 100, 101, 101, 130])))
     out = ""
-    for _ in range(length):
+    for _ in range(1 + dice.below(8)):
         c = dice.of(letters)
         out += c.upper() if dice.below(12) == 0 else c
         if dice.below(25) == 0:
