@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -151,6 +152,22 @@ func (s *server) ask(request map[string]any, answer any) error {
 		return fmt.Errorf("answer of ONNX Runtime: %w", err)
 	}
 	return json.Unmarshal(reply, answer)
+}
+
+// embed makes vectors from the published weights in f32.
+func (s *server) embed(texts []string) ([][]float32, error) {
+	var all [][]float32
+	for some := range slices.Chunk(texts, 500) {
+		var answer struct{ Vectors [][]float32 }
+		if err := s.ask(map[string]any{"do": "embed", "texts": some}, &answer); err != nil {
+			return nil, err
+		}
+		if len(answer.Vectors) != len(some) {
+			return nil, fmt.Errorf("ONNX Runtime answers with %d vectors, want %d", len(answer.Vectors), len(some))
+		}
+		all = append(all, answer.Vectors...)
+	}
+	return all, nil
 }
 
 func (s *server) contender(name, model string, threads int) contender {

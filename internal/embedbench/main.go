@@ -2,11 +2,11 @@
 // a module of its own, so that what it compares with is no dependency of memcore. run.sh starts it.
 //
 //	embedbench speed   [-rivals DIR] [-ollama ADDRESS] [-rounds N] [-seconds S] [-out FILE]
-//	embedbench quality -rivals DIR [-data FOLDER]
+//	embedbench quality -rivals DIR -reference FOLDER [-data FOLDER | -texts FOLDER]
 //	embedbench index   -memcore FILE [-tokens N]
 //
 // Speed writes lines that benchstat reads to FILE and a table to standard output. Quality compares
-// vectors with those of the published weights in f32. Index measures the program as its users run it.
+// vectors with those of the published weights in f32, and fails if rounding costs more than it may. Index measures the program as its users run it.
 package main
 
 import (
@@ -30,6 +30,8 @@ var (
 	seconds   = flag.Float64("seconds", 0.4, "how long one measurement lasts at least")
 	out       = flag.String("out", filepath.Join(os.TempDir(), "embedbench.txt"), "file for benchstat")
 	data      = flag.String("data", "", "folder with locomo/, for the recall of its questions")
+	textsDir  = flag.String("texts", ".", "folder with Markdown whose sentences are compared if there is no -data")
+	reference = flag.String("reference", "embed/minilm/testdata", "folder with texts.jsonl and reference.f32, to check ONNX Runtime by")
 	program   = flag.String("memcore", "bin/memcore", "the program to measure")
 	tokens    = flag.Int("tokens", 1_000_000, "how much to index")
 )

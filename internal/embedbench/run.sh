@@ -36,7 +36,9 @@ if ! dir=$(rivals); then
   say "LEFT OUT: ONNX Runtime and hugot: there is no Python with venv, or a package cannot be had, see above"
   dir=
 fi
-command=("$root/bin/embedbench" "$what" -rivals "$dir" -script "$here/rivals.py" "$@")
+command=("$root/bin/embedbench" "$what" -rivals "$dir" -script "$here/rivals.py")
+if [ "$what" = quality ]; then command+=(-reference "$root/embed/minilm/testdata" -texts "$root"); fi
+command+=("$@")
 if [ "$what" = speed ]; then
   if ollama=$("$root/.ci/real-ollama.sh" | tail -n 1) && [ -x "$ollama/bin/ollama" ]; then
     exec "$root/.ci/with-ollama.sh" "$ollama" sh -c 'exec "$@" -ollama "$OLLAMA_HOST"' sh "${command[@]}"
