@@ -41,7 +41,7 @@ func texts(tokens, batch int) []string {
 	return all
 }
 
-// repeat calls do for some time, twice at least unless that takes very long.
+// repeat calls do for some time and at least once, after a first time that does not count.
 func repeat(ctx context.Context, seconds float64, do func() error) (runs int, took time.Duration, err error) {
 	if err := do(); err != nil { // what is made at the first call is not measured
 		return 0, 0, err

@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
 )
 
@@ -42,7 +44,63 @@ func indexing(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("again, nothing changed: %v, %.0f MB at most\n", took.Round(time.Millisecond), peak(usage))
+	if err := embeddingAlone(ctx, folder); err != nil {
+		return err
+	}
 	return oneShot(ctx, home)
+}
+
+// aloneTokens is how many of the notes' tokens are embedded alone; it is enough to tell the rate.
+const aloneTokens = 200_000
+
+// embeddingAlone measures the model in this process on sections of the notes, of all lengths: what is
+// left of the rate of indexing is reading, cutting, keywords and writing.
+func embeddingAlone(ctx context.Context, folder string) error {
+	model := minilm.New()
+	texts, tokens, err := sections(model, folder, aloneTokens)
+	if err != nil {
+		return err
+	}
+	if _, err := model.Embed(ctx, embed.Document, texts[:min(256, len(texts))]); err != nil {
+		return err
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	started := time.Now()
+	if _, err := model.Embed(ctx, embed.Document, texts); err != nil {
+		return err
+	}
+	took := time.Since(started)
+	runtime.ReadMemStats(&after)
+	n := uint64(len(texts))
+	fmt.Printf("embedding alone: %d sections of %d tokens on average, %.0f tokens/s, %d bytes and %.1f allocations a text\n", n, tokens/len(texts),
+		float64(tokens)/took.Seconds(), (after.TotalAlloc-before.TotalAlloc)/n, float64(after.Mallocs-before.Mallocs)/float64(n))
+	return nil
+}
+
+// sections are those of the notes in folder, up to so many tokens with their frames.
+func sections(model *minilm.Model, folder string, limit int) (texts []string, tokens int, err error) {
+	names, err := filepath.Glob(filepath.Join(folder, "*.md"))
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, name := range names {
+		markdown, err := os.ReadFile(name)
+		if err != nil {
+			return nil, 0, err
+		}
+		for section := range strings.SplitSeq(string(markdown), "\n## ") {
+			texts = append(texts, section)
+			tokens += min(model.CountTokens(section)+2, model.MaxTokens()+2)
+		}
+		if tokens >= limit {
+			break
+		}
+	}
+	if len(texts) == 0 {
+		err = fmt.Errorf("no notes in %s", folder)
+	}
+	return texts, tokens, err
 }
 
 // oneShot measures a process that embeds one question, in a memory of one note: that is start-up.
@@ -71,8 +129,13 @@ func oneShot(ctx context.Context, home string) error {
 	return nil
 }
 
-// peak is the most memory of a process, in MB.
-func peak(usage *syscall.Rusage) float64 { return float64(usage.Maxrss) / 1024 }
+// peak is the most memory of a process, in MB. macOS counts bytes, others kilobytes.
+func peak(usage *syscall.Rusage) float64 {
+	if runtime.GOOS == "darwin" {
+		return float64(usage.Maxrss) / (1 << 20)
+	}
+	return float64(usage.Maxrss) / (1 << 10)
+}
 
 type report struct{ Chunks int }
 

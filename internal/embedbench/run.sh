@@ -24,6 +24,24 @@ rivals() {
   echo "$dir"
 }
 
+# server makes a real Ollama server and prints its folder. Made from its Go module alone, it would do
+# without AVX and be several times slower than the one people install, which brings code for each
+# processor; so its C++ is compiled for this one. AMX is not among what the module has.
+server() {
+  local version native dir
+  version=$(sed -n 's/^version=\([^ ]*\).*/\1/p' "$root/.ci/real-ollama.sh")
+  native=
+  if [ "$(uname -m)" = x86_64 ]; then
+    native="-march=native"
+    if ${CXX:-c++} -mno-amx-tile -E -x c++ /dev/null >/dev/null 2>&1; then # older compilers know no AMX
+      native+=" -mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+    fi
+  fi
+  dir=$(CC="${CC:-cc} $native" CXX="${CXX:-c++} $native" "$root/.ci/real-ollama.sh" \
+    "${XDG_CACHE_HOME:-$HOME/.cache}/memcore/ollama-$version-native" | tail -n 1)
+  [ -x "$dir/bin/ollama" ] && echo "$dir"
+}
+
 mkdir -p "$root/bin"
 (cd "$here" && go build -o "$root/bin/embedbench" .)
 what=${1:?speed, quality or index}
@@ -40,9 +58,9 @@ command=("$root/bin/embedbench" "$what" -rivals "$dir" -script "$here/rivals.py"
 if [ "$what" = quality ]; then command+=(-reference "$root/embed/minilm/testdata" -texts "$root"); fi
 command+=("$@")
 if [ "$what" = speed ]; then
-  if ollama=$("$root/.ci/real-ollama.sh" | tail -n 1) && [ -x "$ollama/bin/ollama" ]; then
+  if ollama=$(server) && "$root/.ci/with-ollama.sh" "$ollama" true; then
     exec "$root/.ci/with-ollama.sh" "$ollama" sh -c 'exec "$@" -ollama "$OLLAMA_HOST"' sh "${command[@]}"
   fi
-  say "LEFT OUT: Ollama: no server could be made, see above"
+  say "LEFT OUT: Ollama: no server could be made or started, see above"
 fi
 exec "${command[@]}"

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"runtime"
@@ -30,27 +31,59 @@ func speed(ctx context.Context) error {
 	}
 	defer file.Close()
 	fmt.Fprintf(file, "goos: %s\ngoarch: %s\npkg: github.com/memcore/memcore/internal/embedbench\ncpu: %s\n", runtime.GOOS, runtime.GOARCH, processor())
-	times := map[setting][]time.Duration{}
-	for round := range *rounds {
-		for _, tokens := range lengths {
-			for _, batch := range batches {
-				for i, c := range contenders {
-					s := setting{i, tokens, batch}
-					if slow(times[s]) && round > 0 {
-						continue
-					}
-					one, err := measure(ctx, file, c, tokens, batch)
-					if err != nil {
-						return fmt.Errorf("%s, %d texts of %d tokens: %w", c.name, batch, tokens, err)
-					}
-					times[s] = append(times[s], one)
+	r := run{contenders: contenders, out: file, times: map[setting][]time.Duration{}, gone: map[int]bool{}}
+	for n := range *rounds {
+		if err := r.round(ctx, n == 0); err != nil {
+			return err
+		}
+		log.Printf("round %d of %d", n+1, *rounds)
+	}
+	print(contenders, r.times)
+	fmt.Printf("\nfor benchstat: %s\n", *out)
+	return nil
+}
+
+// A run is measurements of all contenders, those of one setting next to each other.
+type run struct {
+	contenders []contender
+	out        io.Writer
+	times      map[setting][]time.Duration
+	gone       map[int]bool // contenders that have failed
+}
+
+// round measures everything once, but what is slow only in the first.
+func (r *run) round(ctx context.Context, first bool) error {
+	for _, tokens := range lengths {
+		for _, batch := range batches {
+			for i := range r.contenders {
+				s := setting{i, tokens, batch}
+				if r.gone[i] || slow(r.times[s]) && !first {
+					continue
+				}
+				if err := r.measure(ctx, s); err != nil {
+					return err
 				}
 			}
 		}
-		log.Printf("round %d of %d", round+1, *rounds)
 	}
-	print(contenders, times)
-	fmt.Printf("\nfor benchstat: %s\n", *out)
+	return nil
+}
+
+// measure measures one setting. A rival that fails is left out from then on; the built-in embedder has
+// to work.
+func (r *run) measure(ctx context.Context, s setting) error {
+	c := r.contenders[s.contender]
+	one, err := measure(ctx, r.out, c, s.tokens, s.batch)
+	if err == nil {
+		r.times[s] = append(r.times[s], one)
+		return nil
+	}
+	err = fmt.Errorf("%s, %d texts of %d tokens: %w", c.name, s.batch, s.tokens, err)
+	if s.contender == 0 || ctx.Err() != nil {
+		return err
+	}
+	log.Printf("LEFT OUT from here on: %v", err)
+	r.gone[s.contender] = true
 	return nil
 }
 
@@ -58,7 +91,7 @@ func speed(ctx context.Context) error {
 func slow(times []time.Duration) bool { return len(times) > 0 && times[0] > 5*time.Second }
 
 // measure writes a line in Go's format and returns the time of a call.
-func measure(ctx context.Context, file *os.File, c contender, tokens, batch int) (time.Duration, error) {
+func measure(ctx context.Context, file io.Writer, c contender, tokens, batch int) (time.Duration, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -113,7 +146,7 @@ func field(ctx context.Context) (all []contender, done func()) {
 	return all, done
 }
 
-// print shows medians, and how often the first contender's goes into them.
+// print shows medians, and how often the first contender's goes into them; a dash is what was not measured.
 func print(contenders []contender, times map[setting][]time.Duration) {
 	fmt.Print("| embedder |")
 	for _, tokens := range lengths {
@@ -131,11 +164,14 @@ func print(contenders []contender, times map[setting][]time.Duration) {
 		for _, tokens := range lengths {
 			for _, batch := range batches {
 				one, base := median(times[setting{i, tokens, batch}]), median(times[setting{0, tokens, batch}])
-				if i == 0 {
+				switch {
+				case one == 0:
+					fmt.Print(" – |")
+				case i == 0:
 					fmt.Printf(" %s |", milliseconds(one))
-					continue
+				default:
+					fmt.Printf(" %s (%.1f×) |", milliseconds(one), float64(one)/float64(base))
 				}
-				fmt.Printf(" %s (%.1f×) |", milliseconds(one), float64(one)/float64(base))
 			}
 		}
 		fmt.Println()
