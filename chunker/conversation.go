@@ -26,13 +26,15 @@ func Conversation(name string, turns []Turn, o Options) []Chunk {
 	for i, t := range turns {
 		from := len(c.chunks)
 		c.turn(t, said[i])
+		var first, last string
+		if k := before[i]; k >= 0 {
+			first = c.endOf(c.speaker(turns[k]), said[k])
+		}
+		if k := after[i]; k >= 0 {
+			last = c.startOf(c.speaker(turns[k]), said[k])
+		}
 		for j := from; j < len(c.chunks); j++ {
-			if k := before[i]; k >= 0 {
-				c.chunks[j].Before = c.endOf(speakerOf(turns[k]), said[k])
-			}
-			if k := after[i]; k >= 0 {
-				c.chunks[j].After = c.startOf(speakerOf(turns[k]), said[k])
-			}
+			c.chunks[j].Before, c.chunks[j].After = first, last
 		}
 	}
 	return c.chunks
@@ -84,12 +86,15 @@ func (c *conversation) reduce(t Turn) saying {
 	return s
 }
 
-func speakerOf(t Turn) string {
-	speaker := t.Speaker
-	if isBlank(speaker) {
+// longestSpeaker is how many bytes of a name are looked at.
+const longestSpeaker = 400
+
+func (c *conversation) speaker(t Turn) string {
+	speaker := strings.TrimSpace(t.Speaker)
+	if speaker == "" {
 		speaker = t.Role
 	}
-	return strings.Join(strings.Fields(cleanString(speaker)), " ")
+	return c.shorten(oneLine(cleanString(head(speaker, longestSpeaker))), c.max/6)
 }
 
 // turn makes the chunks of a turn.
@@ -98,8 +103,7 @@ func (c *conversation) turn(t Turn, said saying) {
 		return
 	}
 	text, tools := said.whole()
-	speaker := c.shorten(speakerOf(t), c.max/6)
-	about := newSection(c.limits, nil, speaker, t.Time)
+	about := newSection(c.limits, nil, c.speaker(t), t.Time)
 	number := 0
 	p := newPacker(c.limits, text, func(p piece) {
 		number++

@@ -107,6 +107,28 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// What is counted of a log is linear in its size, also where names are as long as what is said.
+func TestCountingOfTurnsIsLinear(t *testing.T) {
+	for name, unit := range map[string]string{"words": "One two three. ", "one word": "x", "lines": "a b\n", "Chinese": "漢字。"} {
+		t.Run(name, func(t *testing.T) {
+			long := strings.Repeat(unit, 200_000/len(unit))
+			counted := 0
+			o := chunker.Options{Max: 240, Count: func(s string) int { counted += len(s); return words(s) }}
+			turn := chunker.Turn{Line: 1, EndLine: 1, Role: "user", Speaker: long, Session: long, Text: long}
+			turn.Tools = []chunker.ToolUse{{Name: long, Input: long, Output: long}}
+			chunks := chunker.Conversation("c", []chunker.Turn{turn, turn, turn}, o)
+			if limit := 40 * 3 * len(long); counted > limit {
+				t.Errorf("%d bytes were counted of three turns of %d, want at most %d", counted, len(long), limit)
+			}
+			for _, c := range chunks {
+				if n := len(c.Speaker) + len(c.Before) + len(c.After); n > 3000 {
+					t.Fatalf("names and neighbours have %d bytes, want at most 3000", n)
+				}
+			}
+		})
+	}
+}
+
 // Turns that are told again when a log has grown keep their IDs.
 func TestConversationIDs(t *testing.T) {
 	turns := conversation()

@@ -67,9 +67,9 @@ func (l limits) fit(text string, limit int) int {
 	}
 }
 
-// shorten cuts text to the given size and marks the cut.
+// shorten cuts text to the given size and marks the cut. It counts no more of text than could fit.
 func (l limits) shorten(text string, limit int) string {
-	if l.size(text) <= limit {
+	if len(text) <= limit*bytesPerToken && l.size(text) <= limit {
 		return text
 	}
 	const mark = "…"
