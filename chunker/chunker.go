@@ -14,7 +14,7 @@ type Options struct {
 	// EmbeddingText counted; 0 means 160, or two thirds of Max if that is less. At most Max.
 	Target int
 	// Max is the size that no EmbeddingText of a chunk exceeds, in tokens; 0 means 240, or Target if
-	// that is more. Below 32 it is taken as 32. Sixteen bytes count as a token at least, so that a
+	// that is more. Below 32 it is taken as 32, above 1<<20 as that. Sixteen bytes count as a token at least, so that a
 	// text that is long but has few tokens is cut as well.
 	Max int
 	// Overlap is how many tokens of the end of a piece are repeated, at most, at the start of the next

@@ -2,6 +2,7 @@ package chunker_test
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -324,6 +325,21 @@ func TestOptions(t *testing.T) {
 				t.Errorf("Markdown(%+v): %d tokens, want at most %d", o, n, limit)
 			}
 		}
+	}
+}
+
+// The largest numbers there are mean "as large as may be".
+func TestHugeOptions(t *testing.T) {
+	src := []byte(strings.Repeat("Some sentence of a few words. ", 2000))
+	for _, o := range []chunker.Options{
+		{Max: math.MaxInt}, {Target: math.MaxInt}, {Max: math.MaxInt / 8, Target: math.MaxInt / 8, Overlap: math.MaxInt}, {Max: math.MaxInt, Target: math.MaxInt, Overlap: math.MinInt},
+	} {
+		if n := len(chunker.Markdown("a.md", src, o).Chunks); n != 1 {
+			t.Errorf("Markdown(%+v): %d chunks, want 1", o, n)
+		}
+	}
+	if n := len(chunker.Markdown("a.md", src, chunker.Options{Max: math.MinInt, Target: math.MinInt, Overlap: math.MaxInt}).Chunks); n < 100 {
+		t.Errorf("negative sizes make %d chunks, want those of the default size", n)
 	}
 }
 

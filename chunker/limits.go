@@ -9,7 +9,8 @@ const (
 	defaultTarget  = 160
 	defaultMax     = 240
 	defaultOverlap = 24
-	leastMax       = 32 // below it, speaker, date and heading leave no room for text
+	leastMax       = 32      // below it, speaker, date and heading leave no room for text
+	greatestMax    = 1 << 20 // no model reads more, and no product of it overflows
 
 	// bytesPerToken bounds a text that has many bytes but few tokens, such as a word of a megabyte
 	// that a tokeniser does not know, or a line of blanks: such a text is not small.
@@ -27,7 +28,7 @@ func newLimits(o Options) limits {
 	if l.max <= 0 {
 		l.max = max(defaultMax, l.target)
 	}
-	l.max = max(l.max, leastMax)
+	l.max = min(max(l.max, leastMax), greatestMax)
 	if l.target <= 0 {
 		l.target = min(defaultTarget, l.max*2/3)
 	}
