@@ -101,8 +101,35 @@ func TestLongDocumentTakesTurns(t *testing.T) {
 	if len(noting.texts) != report.Chunks || report.Pending != 0 || report.Embedded != report.Chunks {
 		t.Errorf("%d texts were embedded, report %+v, want each of %d chunks once and none pending", len(noting.texts), report, report.Chunks)
 	}
-	if last.Done != report.Chunks || last.Total != report.Chunks {
-		t.Errorf("progress ended at %d of %d, want %d of %d", last.Done, last.Total, report.Chunks, report.Chunks)
+	if last.Done != report.Chunks || len(totals) != 1 || !totals[report.Chunks] {
+		t.Errorf("progress ended at %d of %v, want %d of %d all the time", last.Done, totals, report.Chunks, report.Chunks)
+	}
+}
+
+// Two logs are embedded by turns, also where commits are larger than a turn, and no chunk twice.
+func TestLongDocumentsTakeTurnsWithEachOther(t *testing.T) {
+	mem := newMemory(t)
+	for i := range 800 { // commits have become large when it is the logs' turn
+		mem.write(fmt.Sprintf("new/%03d.md", i), fmt.Sprintf("# New %d\n\nAbout topic%d.\n", i, i))
+	}
+	for name, parts := range map[string]int{"longer": 3000, "long": 400} {
+		var text strings.Builder
+		for i := range parts {
+			fmt.Fprintf(&text, "## Part %d\n\n%s\n\n", i, strings.Repeat(fmt.Sprintf("%s%dx ", name, i), 120))
+		}
+		mem.write(name+".md", text.String())
+		mem.age(name+".md", time.Duration(len(name))*day)
+	}
+	mem.age("longer.md", day) // it comes first
+	noting := &notingEmbedder{hashEmbedder: &hashEmbedder{name: "a"}}
+	mem.options.Embedder = noting
+	report := index(t, mem.open())
+	if len(noting.texts) != report.Chunks || report.Embedded != report.Chunks || report.Pending != 0 {
+		t.Errorf("%d texts were embedded, report %+v, want each of %d chunks once and none pending", len(noting.texts), report, report.Chunks)
+	}
+	places := []int{noting.place("longer0x"), noting.place("long0x"), noting.place("longer300x"), noting.place("long399x"), noting.place("longer2999x")}
+	if places[0] < 0 || !slices.IsSorted(places) {
+		t.Errorf("parts of two logs were embedded at %d, want them to take turns", places)
 	}
 }
 

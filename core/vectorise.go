@@ -11,7 +11,7 @@ import (
 )
 
 // perTurn is how many chunks of a document are embedded before it is the others' turn: a huge old log
-// must not keep small notes waiting. The rest follows when all have had one.
+// must not keep small notes waiting, nor another log. Each turn is twice as long as the one before.
 const perTurn = 256
 
 // A vectoriser brings the vectors in step with the keyword index, in the order of pendingDocuments. It
@@ -46,21 +46,29 @@ func (w *writer) vectorise(ctx context.Context, deadline time.Time) error {
 	_, pending := w.manifest.chunks()
 	v := vectoriser{w: w, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
 	late := func() bool { return !deadline.IsZero() && time.Now().After(deadline) }
-	long, err := v.pass(ctx, w.pendingDocuments(), late, perTurn)
-	if err == nil {
-		err = v.finish(ctx)
-	}
-	if err == nil && len(long) > 0 {
-		w.begun = false // these have vectors from the first pass
-		if _, err = v.pass(ctx, long, late, 0); err == nil {
-			err = v.finish(ctx)
-		}
-	}
+	err := v.turns(ctx, w.pendingDocuments(), late)
 	return errors.Join(err, w.keepVectors(ctx, &v.batch))
 }
 
-// pass goes through documents and returns those that had more than limit chunks to embed, if there is
-// a limit.
+// turns goes through documents until none of them has anything left to embed.
+func (v *vectoriser) turns(ctx context.Context, paths []string, late func() bool) error {
+	for limit := perTurn; len(paths) > 0; limit *= 2 {
+		long, err := v.pass(ctx, paths, late, limit)
+		if err == nil {
+			err = v.finish(ctx)
+		}
+		if err == nil && len(long) > 0 {
+			err = v.w.commitVectors(ctx, &v.batch) // the next pass compares with what is there
+		}
+		if err != nil {
+			return err
+		}
+		v.w.begun, paths = false, long
+	}
+	return nil
+}
+
+// pass goes through documents and returns those that had more than limit chunks to embed.
 func (v *vectoriser) pass(ctx context.Context, paths []string, late func() bool, limit int) (long []string, err error) {
 	for _, path := range paths {
 		if late() {
@@ -99,10 +107,9 @@ func (v *vectoriser) portionOf(ctx context.Context, path string, limit int) (por
 	s := portion{path: path, last: true}
 	s.put, s.gone = difference(have, want)
 	v.progress.Total += len(s.put) - v.w.manifest.Documents[path].pending() // which was an estimate
-	if limit == 0 || len(s.put) <= limit {
+	if len(s.put) <= limit {
 		return s, nil
 	}
-	v.progress.Total -= len(s.put) - limit // the second pass counts them again
 	s.last = false
 	if v.w.manifest.Documents[path].Kind == source.KindConversation {
 		s.put = s.put[len(s.put)-limit:] // what was said last
@@ -119,8 +126,8 @@ func (v *vectoriser) step(path string, made int) {
 	v.w.progress(v.progress)
 }
 
-// finish embeds the group, and commits if there is enough. If the embedder fails, what it has made is
-// in the batch.
+// finish embeds the group, and commits whenever there is enough. If the embedder fails, what it has made
+// is in the batch.
 func (v *vectoriser) finish(ctx context.Context) error {
 	var records []store.Record
 	for _, s := range v.group {
@@ -133,6 +140,9 @@ func (v *vectoriser) finish(ctx context.Context) error {
 		}
 		v.batch.put = append(v.batch.put, some...)
 		v.step(some[0].Path, len(some))
+		if err := v.commitIfFull(ctx); err != nil {
+			return err
+		}
 	}
 	for _, s := range v.group {
 		v.batch.gone = append(v.batch.gone, s.gone...)
@@ -141,6 +151,10 @@ func (v *vectoriser) finish(ctx context.Context) error {
 		}
 	}
 	v.group, v.size = nil, 0
+	return v.commitIfFull(ctx)
+}
+
+func (v *vectoriser) commitIfFull(ctx context.Context) error {
 	if len(v.batch.put)+len(v.batch.gone) < v.commitAt {
 		return nil
 	}
