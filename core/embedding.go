@@ -7,8 +7,25 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
+// embedDocuments returns the vectors of texts. Chunks of our own are never longer than the model reads;
+// those of another memory, which counted for another model or did not count at all, may be. Such a text
+// is embedded piece by piece, and its vector is the mean.
 func (m *Manager) embedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	return m.embed(ctx, embed.Document, texts)
+	var parts []string
+	ends := make([]int, len(texts)) // in parts
+	for i, text := range texts {
+		parts = append(parts, m.readable(text)...)
+		ends[i] = len(parts)
+	}
+	made, err := m.embed(ctx, embed.Document, parts)
+	if err != nil {
+		return nil, err
+	}
+	vectors, from := make([][]float32, len(texts)), 0
+	for i, end := range ends {
+		vectors[i], from = meanOf(made[from:end]), end
+	}
+	return vectors, nil
 }
 
 // embedQuery returns the vector of a query. One that is longer than the model reads is embedded piece

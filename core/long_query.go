@@ -2,12 +2,8 @@ package core
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/memcore/memcore/chunker"
 )
 
 const (
@@ -42,8 +38,7 @@ func (q longQuery) mean(vectors [][]float32) []float32 {
 
 func (m *Manager) cutQuery(text string) longQuery {
 	var q longQuery
-	limit := m.options.Embedder.MaxTokens()
-	if limit < 1 || len(text) <= maxQueryBytes && m.options.Embedder.CountTokens(text) <= limit {
+	if len(text) <= maxQueryBytes && m.readsWhole(text) {
 		q.middle = []string{text}
 		return q
 	}
@@ -80,17 +75,6 @@ func paragraphs(text string) (first, middle, last string) {
 	return first, middle, last
 }
 
-// windows cuts a text.
-func (m *Manager) windows(text string) []string {
-	limit := m.options.Embedder.MaxTokens()
-	options := chunker.Options{Target: limit, Max: limit, Overlap: -1, Count: m.options.Embedder.CountTokens}
-	var all []string
-	for _, c := range chunker.Markdown("", []byte("\n"+text), options).Chunks { // the newline: no frontmatter
-		all = append(all, chunker.EmbeddingText(c.Headings, "", time.Time{}, c.Text))
-	}
-	return all
-}
-
 // ends are the first and last of some texts, n in all.
 func ends(texts []string, n int) []string {
 	if len(texts) <= n {
@@ -98,28 +82,4 @@ func ends(texts []string, n int) []string {
 	}
 	half := n / 2
 	return slices.Concat(texts[:n-half], texts[len(texts)-half:])
-}
-
-// meanOf is the mean of vectors, made one long; of one vector it is that vector.
-func meanOf(vectors [][]float32) []float32 {
-	if len(vectors) == 1 {
-		return vectors[0]
-	}
-	sum := slices.Clone(vectors[0])
-	for _, v := range vectors[1:] {
-		for i, x := range v {
-			sum[i] += x
-		}
-	}
-	square := 0.0
-	for _, x := range sum {
-		square += float64(x) * float64(x)
-	}
-	if square == 0 {
-		return vectors[0] // opposites: no direction is better than another
-	}
-	for i := range sum {
-		sum[i] /= float32(math.Sqrt(square))
-	}
-	return sum
 }

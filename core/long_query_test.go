@@ -16,9 +16,10 @@ import (
 // strictEmbedder notes each text that is longer than the model reads.
 type strictEmbedder struct {
 	embed.Embedder
-	mu      sync.Mutex
-	queries []string
-	cut     []string
+	mu        sync.Mutex
+	queries   []string
+	documents []string
+	cut       []string
 }
 
 func (s *strictEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
@@ -29,6 +30,8 @@ func (s *strictEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []str
 		}
 		if kind == embed.Query {
 			s.queries = append(s.queries, text)
+		} else {
+			s.documents = append(s.documents, text)
 		}
 	}
 	s.mu.Unlock()
@@ -63,8 +66,9 @@ func TestNothingIsCut(t *testing.T) {
 			m.options.Embedder = e
 			m.write("notes.md", text)
 			manager := m.open()
-			_, err := manager.Index(t.Context(), core.IndexOptions{})
+			report, err := manager.Index(t.Context(), core.IndexOptions{})
 			require.NoError(t, err)
+			require.Len(t, e.documents, report.Embedded, "texts that were embedded: a chunk of ours is never cut")
 			_, err = manager.Search(t.Context(), text, core.SearchOptions{})
 			require.NoError(t, err)
 			for _, text := range e.cut {

@@ -33,8 +33,8 @@ type Options struct {
 	Engine store.Engine
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
-	// Chunking says how large chunks are; its Count, and its Max if that is larger than the model
-	// reads, are the Embedder's.
+	// Chunking says how large chunks are. Its Count is the Embedder's; a Max, or a Target without Max, that
+	// is more than the model reads is taken as what it reads, and the Logger is told.
 	Chunking chunker.Options
 	// Shared, if set, is where this memory and others give each other their records: at the end of
 	// Index, never during a query. Owner is the name of this memory there: of letters, digits, '.', '_'
@@ -104,15 +104,12 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	if options.EmbedTimeout <= 0 {
 		options.EmbedTimeout = defaultEmbedTimeout
 	}
-	if options.Embedder != nil {
-		options.Chunking.Count = options.Embedder.CountTokens
-		if limit := options.Embedder.MaxTokens(); limit > 0 && (options.Chunking.Max == 0 || options.Chunking.Max > limit) {
-			options.Chunking.Max = min(limit, defaultMaxTokens)
-		}
-	}
 	log := options.Logger
 	if log == nil {
 		log = slog.Default()
+	}
+	if err := fitChunks(&options, log); err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return &Manager{
 		options: options,
@@ -123,9 +120,35 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	}, nil
 }
 
-// defaultMaxTokens is the largest chunk where neither the caller nor the model sets a smaller one.
-// Models that read more are not given more: a vector of a long text is about nothing in particular.
-const defaultMaxTokens = 240
+const (
+	// defaultMaxTokens is the largest chunk where neither the caller nor the model sets a smaller one.
+	// Models that read more are not given more: a vector of a long text is about nothing in particular.
+	defaultMaxTokens = 240
+	// leastMaxTokens is the smallest Max that package chunker takes as it is.
+	leastMaxTokens = 32
+)
+
+// fitChunks makes chunks of a size that the embedder reads whole.
+func fitChunks(options *Options, log *slog.Logger) error {
+	if options.Embedder == nil {
+		return nil
+	}
+	chunking, limit := &options.Chunking, options.Embedder.MaxTokens()
+	chunking.Count = options.Embedder.CountTokens
+	if limit < leastMaxTokens {
+		return fmt.Errorf("embedder %s reads %d tokens of a text, want at least %d: use another model, or shorter prefixes if it has some",
+			options.Embedder.Fingerprint(), limit, leastMaxTokens)
+	}
+	if chunking.Max <= 0 {
+		chunking.Max = max(min(limit, defaultMaxTokens), chunking.Target)
+	}
+	if chunking.Max > limit {
+		log.Warn("chunks are smaller than asked for: the embedding model reads no more",
+			"asked", chunking.Max, "tokens", limit, "embedder", options.Embedder.Fingerprint())
+		chunking.Max = limit
+	}
+	return nil
+}
 
 // Close releases the indexes, and Options.Shared. Calls that are running keep theirs until they return.
 func (m *Manager) Close() error {

@@ -86,7 +86,7 @@ func (w *writer) pullSome(ctx context.Context) (int, error) {
 	byPath := map[string][]store.Change{}
 	for _, change := range changes {
 		if !acceptable(change) {
-			w.m.log.Warn("memory leaves out what another has published", "owner", change.Owner, "bytes", len(change.Record.Text))
+			w.m.log.Warn("memory leaves out what another has published", "owner", change.Owner, "bytes", textBytes(change.Record))
 			continue
 		}
 		change.Record = foreign(change)
@@ -164,14 +164,23 @@ func (w *writer) unshared(ctx context.Context, err error) error {
 
 const (
 	charactersPerToken = 4
-	// maxForeignText is the longest text of another memory that is taken over, in bytes; chunks have a
-	// small part of it.
+	// maxForeignText is the longest record of another memory that is taken over, in bytes of all its texts;
+	// chunks have a small part of it.
 	maxForeignText = 32 << 10
 )
 
 // acceptable tells whether a change can come from a memory like ours.
 func acceptable(change store.Change) bool {
-	return change.Owner != "" && badOwner(change.Owner) == "" && len(change.Record.Text) <= maxForeignText
+	return change.Owner != "" && badOwner(change.Owner) == "" && textBytes(change.Record) <= maxForeignText
+}
+
+// textBytes is how much a record says in all.
+func textBytes(r store.Record) int {
+	n := len(r.Text) + len(r.Before) + len(r.After) + len(r.Speaker) + len(r.Session) + len(r.Path)
+	for _, heading := range r.Headings {
+		n += len(heading)
+	}
+	return n
 }
 
 // foreign is the record of another memory as it is kept here. It comes from outside: what we go by is
