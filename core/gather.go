@@ -154,7 +154,8 @@ func (m *Manager) complete(ctx context.Context, from snapshot, text string, vect
 			noCosine = append(noCosine, c.record.ID)
 		}
 	}
-	var bm25, cosines map[string]float64
+	var cosines map[string]float64
+	var bm25 map[string]store.Score
 	var keywordErr, vectorErr error
 	if len(noBM25) > 0 && g.ceiling > 0 {
 		bm25, keywordErr = from.keywords.Scores(ctx, text, noBM25)
@@ -165,7 +166,7 @@ func (m *Manager) complete(ctx context.Context, from snapshot, text string, vect
 	for i := range g.candidates {
 		c := &g.candidates[i]
 		if score, ok := bm25[c.record.ID]; ok {
-			c.bm25 = score
+			c.bm25 = score.Record
 		}
 		if cosine, ok := cosines[c.record.ID]; ok {
 			c.cosine = &cosine

@@ -39,6 +39,8 @@ type Record struct {
 type Hit struct {
 	Record Record // Vector is nil
 	Score  float64
+	// Document is, from a KeywordIndex, the BM25 of the whole document that the record is part of.
+	Document float64
 }
 
 // A Filter narrows a search. The zero Filter lets every record pass; fields are joined by AND.
@@ -137,9 +139,16 @@ type KeywordIndex interface {
 	// scores by ID. A query is plain text: no character in it is an operator. A query without a
 	// searchable term matches nothing. Errors: ErrClosed; ctx.Err() soon after ctx ends.
 	Match(ctx context.Context, query string, k int, f Filter) (Matches, error)
-	// Scores returns the BM25 scores Match would give the records with these IDs; those that do not
-	// match, and unknown IDs, are left out.
-	Scores(ctx context.Context, query string, ids []string) (map[string]float64, error)
+	// Scores returns the scores Match would give the records with these IDs; those that neither match nor
+	// belong to a document that does, and unknown IDs, are left out.
+	Scores(ctx context.Context, query string, ids []string) (map[string]Score, error)
+}
+
+// A Score is how well a record, and the whole document it is part of, match a query: BM25 in [0, ∞).
+// That of documents is over all documents of the index; the two cannot be compared.
+type Score struct {
+	Record   float64
+	Document float64
 }
 
 // Matches is the answer of a KeywordIndex.
@@ -150,6 +159,8 @@ type Matches struct {
 	// how much of the query the record accounts for: evidence that does not depend on how good the
 	// best match happens to be. 0 if the query has no searchable term.
 	Ceiling float64
+	// BestDocument is the best Hit.Document of all records that match and pass the filter.
+	BestDocument float64
 }
 
 // An Engine opens the two indexes of a memory in folders it is given, creating them if need be.

@@ -2,8 +2,6 @@ package keyword
 
 import (
 	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/snowballstem"
-	"github.com/blevesearch/snowballstem/english"
 )
 
 // longest is the size in bytes above which a word is cut and a compound is not kept whole: a line
@@ -12,68 +10,49 @@ const longest = 128
 
 // The analyzers of texts and of queries make the same terms of the same word; that is what lets a
 // query find a text. They differ in what a query can do without: stop words, and single letters or
-// syllables inside a run of Korean or the like, whose pairs say more. An analyzer is for one goroutine; it is
-// faster the more it has seen.
-func newTextAnalyzer() analysis.Analyzer {
-	return &analysis.DefaultAnalyzer{
-		CharFilters:  []analysis.CharFilter{folding{}},
-		Tokenizer:    lexer{characters: true},
-		TokenFilters: []analysis.TokenFilter{stemming{}},
-	}
-}
-
+// syllables inside a run of Korean or the like, whose pairs say more; and in that the words of a query
+// are stemmed by parse, since it may be asking in several languages.
 func newQueryAnalyzer() analysis.Analyzer {
-	return &analysis.DefaultAnalyzer{
-		CharFilters:  []analysis.CharFilter{folding{}},
-		Tokenizer:    lexer{},
-		TokenFilters: []analysis.TokenFilter{stopping{}, stemming{}},
+	return &analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{}}
+}
+
+// A textAnalyzer is for one goroutine; it is faster the more it has seen.
+type textAnalyzer struct {
+	analysis.DefaultAnalyzer
+	stems map[*language]map[string][]byte // texts repeat their words, and stemming costs ten times a look-up
+}
+
+func newTextAnalyzer() *textAnalyzer {
+	return &textAnalyzer{
+		DefaultAnalyzer: analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{characters: true}},
+		stems:           map[*language]map[string][]byte{},
 	}
 }
 
-// stemming reduces English words to their stems. Only tokens of the letters a to z are touched:
-// names with digits or dots mean exactly themselves. A word of another language in those letters
-// is shortened too, in texts and queries alike, so it is still found. It holds the stems of the
-// words it has seen: texts repeat their words, and stemming costs ten times a look-up.
-type stemming map[string][]byte
+// languageOf returns the language of a text, English if it cannot be told.
+func (a *textAnalyzer) languageOf(text string) *language {
+	const enough = 3 // function words; a name or two of another language are in many texts
+	if found := languagesOf(a.Analyze([]byte(text)), enough); len(found) > 0 {
+		return found[0]
+	}
+	return english
+}
 
-func (known stemming) Filter(tokens analysis.TokenStream) analysis.TokenStream {
+// analyse returns the terms of a text that is in a language.
+func (a *textAnalyzer) analyse(text string, l *language) analysis.TokenStream {
+	known := a.stems[l]
+	if known == nil {
+		known = map[string][]byte{}
+		a.stems[l] = known
+	}
+	tokens := a.Analyze([]byte(text))
 	for _, token := range tokens {
-		if !stemmable(token.Term) {
-			continue
-		}
 		stem, ok := known[string(token.Term)]
 		if !ok {
-			env := snowballstem.NewEnv(string(token.Term))
-			english.Stem(env)
-			stem = []byte(env.Current())
+			stem = l.stemOf(token.Term)
 			known[string(token.Term)] = stem
 		}
 		token.Term = stem
 	}
 	return tokens
-}
-
-func stemmable(term []byte) bool {
-	for _, c := range term {
-		if c < 'a' || c > 'z' {
-			return false
-		}
-	}
-	return len(term) > 2
-}
-
-// stopping drops stop words, unless there is nothing else.
-type stopping struct{}
-
-func (stopping) Filter(tokens analysis.TokenStream) analysis.TokenStream {
-	var kept analysis.TokenStream
-	for _, token := range tokens {
-		if !stopWords[string(token.Term)] {
-			kept = append(kept, token)
-		}
-	}
-	if len(kept) == 0 {
-		return tokens
-	}
-	return kept
 }

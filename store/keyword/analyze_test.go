@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -37,7 +38,7 @@ func TestTextAnalyzer(t *testing.T) {
 		{"2023-05-07", "2023-05-07 2023 05 07"},
 		{"--dry-run .env -x", "dryrun dri run env x"},
 		{"naïve Ærø Straße Müller", "naiv aero strass muller"},
-		{"Йод Ёлка ОДОΣ", "йод елка одоσ"},
+		{"Йод Ёлка ОДОΣ", "йод елк одоσ"},
 		{"كِتَاب كتاب", "كتاب كتاب"},
 		{"ＥＲＲ＿４２　ｶﾞ", "err42 err 42 ガ"},
 		{"pass\u200bword co\u00adoperate", "password cooper"},
@@ -50,7 +51,7 @@ func TestTextAnalyzer(t *testing.T) {
 		{strings.Repeat("x", 300), strings.Repeat("x", 128)},
 		{strings.Repeat("ab/", 100) + "c", strings.Repeat("ab ", 100) + "c"},
 	} {
-		if got := terms(newTextAnalyzer().Analyze([]byte(tt.in))); got != tt.want {
+		if got := terms(newTextAnalyzer().analyse(tt.in, english)); got != tt.want {
 			t.Errorf("Analyze(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -73,14 +74,16 @@ func TestParse(t *testing.T) {
 		{"getCacheStats getcachestats", "getcachestat get cach stat"},
 		{"中文分词 猫", "中 中文 文 文分 分 分词 词 猫"},
 		{"ねこ데이터 ね", "ねこ こ데 데이 이터 ね"},
+		{"wie spricht man mit den Kunden", "spricht kunden/kund"},
+		{"почему мы ждали ключи", "поч ждал ключ"},
 		{`title:"x" AND -y* (z~2)^3`, "titl x y (z~2) z 2 3"},
 	} {
 		var all []string
-		for _, term := range parse(tt.in) {
+		for _, term := range parse(tt.in, nil) {
 			if term.whole {
-				all = append(all, "("+string(term.text)+")")
+				all = append(all, "("+string(bytes.Join(term.spellings, []byte("/")))+")")
 			} else {
-				all = append(all, string(term.text))
+				all = append(all, string(bytes.Join(term.spellings, []byte("/"))))
 			}
 		}
 		if got := strings.Join(all, " "); got != tt.want {
@@ -104,11 +107,14 @@ func TestWhatFindsWhat(t *testing.T) {
 		{"import @scope/pkg", "@scope/pkg|scope/pkg|pkg", "@pk"},
 		{"commit 9fceb02d0ae5", "9fceb02d0ae5|9FCEB02D0AE5", "9fceb"},
 		{"a naïve Bücher-Sammlung", "naive|Naïve|bucher|BÜCHER|sammlung", "nave"},
-		{"ключ йод", "ключ|ЙОД", "иод|ключи"},
+		{"ключ йод", "ключ|ЙОД|ключи|ключами", "иод|замок"},
 		{"数据库的端口是五千", "数据库|端口|库", "密码"},
 		{"데이터베이스를 쓴다", "데이터베이스|베이", "베데"},
 		{"ＡＰＩ　ｋｅｙ", "api key|API", "ap"},
 		{"running tests", "test|runs", "rest"},
+		{"Die Häuser an der Straße sind gesichert, und das ist gut", "haus|Häusern|Strasse|gesicherten|which haus is it", "maus"},
+		{"Les chevaux mangent dans les prairies avec nous", "cheval mange|prairie", "vache"},
+		{"كتب الطالب الدرس", "طالب|الدرس", "قلم"},
 	} {
 		t.Run(tt.text, func(t *testing.T) {
 			ix := indexOf(t, store.Record{ID: "1", Text: tt.text}, store.Record{ID: "2", Text: "nothing alike"})
@@ -161,14 +167,18 @@ func FuzzAnalyzers(f *testing.F) {
 			t.Fatalf("folding %q twice = %q, want %q", text, again, folded)
 		}
 		held := map[string]bool{}
-		tokens := newTextAnalyzer().Analyze([]byte(text))
+		analyzer := newTextAnalyzer()
+		spoken := analyzer.languageOf(text)
+		tokens := analyzer.analyse(text, spoken)
 		for _, token := range tokens {
 			held[string(token.Term)] = true
 		}
 		for _, token := range tokens {
 			word := string(folded[token.Start:token.End])
-			if !slices.ContainsFunc(parse(word), func(t term) bool { return held[string(t.text)] }) {
-				t.Fatalf("%q of %q becomes %v, want one of %v", word, text, parse(word), fmt.Sprint(held))
+			if !slices.ContainsFunc(parse(word, []*language{spoken}), func(t term) bool {
+				return slices.ContainsFunc(t.spellings, func(s []byte) bool { return held[string(s)] })
+			}) {
+				t.Fatalf("%q of %q becomes %v, want one of %v", word, text, parse(word, []*language{spoken}), fmt.Sprint(held))
 			}
 		}
 	})

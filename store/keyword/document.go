@@ -47,7 +47,8 @@ const (
 const kindConversation = "conversation"
 
 // newDocument is rec as Bleve's segments take it, and how long its fields are.
-func newDocument(rec store.Record, analyzer analysis.Analyzer) (*document, lengths) {
+func newDocument(rec store.Record, analyzer *textAnalyzer) (*document, lengths) {
+	spoken := analyzer.languageOf(rec.Text)
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
 		fieldTitle:   title(rec),
@@ -58,12 +59,12 @@ func newDocument(rec store.Record, analyzer analysis.Analyzer) (*document, lengt
 	doc := &document{id: rec.ID}
 	var size lengths
 	for i, text := range texts {
-		f := analysed(fieldNames[i], analyzer.Analyze([]byte(text)))
+		f := analysed(fieldNames[i], analyzer.analyse(text, spoken))
 		size[i] = int64(f.length)
 		doc.fields = append(doc.fields, f)
 	}
 	doc.fields = append(doc.fields,
-		exact(facetField, facets(rec)...),
+		exact(facetField, append(facets(rec), languageFacet(spoken.name))...),
 		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, size)},
 		&field{name: idField, options: index.IndexField | index.StoreField, value: []byte(rec.ID),
 			length: 1, frequencies: frequencies(rec.ID)},
@@ -95,6 +96,7 @@ func scopeFacet(scope string) string   { return "scope " + scope }
 func kindFacet(kind string) string     { return "kind " + kind }
 func documentFacet(name string) string { return "document " + name }
 func folderFacet(folder string) string { return "folder " + folder }
+func languageFacet(name string) string { return "language " + name }
 
 func facets(rec store.Record) []string {
 	all := []string{scopeFacet(rec.Scope), kindFacet(rec.Kind), documentFacet(rec.Path)}

@@ -40,8 +40,8 @@ func TestScoreIsBM25(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 3)
 	for id := range want {
-		if math.Abs(got[id]-want[id]) > 1e-12 {
-			t.Errorf("score of %s = %v, want %v", id, got[id], want[id])
+		if math.Abs(got[id].Record-want[id]) > 1e-12 {
+			t.Errorf("score of %s = %v, want %v", id, got[id].Record, want[id])
 		}
 	}
 	matches, err := ix.Match(t.Context(), "Alpha, beta unknown the alpha", 10, store.Filter{})
@@ -304,7 +304,7 @@ func TestDamageIsTold(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("x"), 0o600))
 		}, store.ErrCorrupt},
 		{"the mapping is another release's", func(t *testing.T, dir, _ string) {
-			replaceInFile(t, filepath.Join(dir, "1", manifestName), "mapping 1,", "mapping 99,")
+			replaceInFile(t, filepath.Join(dir, "1", manifestName), "mapping 2,", "mapping 99,")
 		}, store.ErrFormat},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ const manifestName = "keywords"
 
 // mappingVersion grows whenever the same record would be indexed or stored in another way: another
 // analysis, another field, another encoding. An index of another version has to be rebuilt.
-const mappingVersion = 1
+const mappingVersion = 2
 
 // A manifest is its content.
 type manifest struct {

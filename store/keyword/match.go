@@ -11,14 +11,13 @@ import (
 
 // Match implements store.KeywordIndex. The score is BM25 over several fields (see Options). Of a
 // query with more than Options.MaxTerms different terms, the rarest count, and only its first 64 KiB.
-// English stop words count only if there is nothing else.
+// Stop words, those of English and of the language of the query, count only if there is nothing else.
 //
 // Matches.Ceiling is the sum over the query's terms of idf * (K1+1). A name such as getCacheStats
 // counts in it as a term of its own, beside its parts, only if some record holds it as a whole.
 func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter) (matches store.Matches, err error) {
-	terms := parse(query)
 	err = ix.read(ctx, "match", func(s *snapshot) error {
-		matches, err = s.match(ctx, terms, k, f, ix.options)
+		matches, err = s.match(ctx, query, k, f, ix.options)
 		return err
 	})
 	if err != nil {
@@ -27,8 +26,8 @@ func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter)
 	return matches, nil
 }
 
-func (s *snapshot) match(ctx context.Context, terms []term, k int, f store.Filter, options Options) (store.Matches, error) {
-	result, err := s.scores(ctx, terms, options)
+func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filter, options Options) (store.Matches, error) {
+	result, err := s.scores(ctx, query, options)
 	if err != nil {
 		return store.Matches{}, err
 	}
@@ -36,19 +35,30 @@ func (s *snapshot) match(ctx context.Context, terms []term, k int, f store.Filte
 	if err != nil {
 		return store.Matches{}, err
 	}
-	matched := result.matched
+	matched := slices.Clone(result.matched)
 	if allowed != nil {
 		matched = slices.DeleteFunc(matched, func(number int) bool { return !allowed[number] })
 	}
-	hits, err := s.best(ctx, result.of, matched, k)
-	return store.Matches{Hits: hits, Ceiling: result.ceiling}, err
+	matches := store.Matches{Ceiling: result.ceiling}
+	for _, number := range matched {
+		matches.BestDocument = max(matches.BestDocument, s.documentScore(result, number))
+	}
+	matches.Hits, err = s.best(ctx, result, matched, k)
+	return matches, err
+}
+
+// documentScore is the score of the document that a record belongs to.
+func (s *snapshot) documentScore(result *scores, number int) float64 {
+	if document := s.documents.of[number]; document >= 0 {
+		return result.ofDocument[document]
+	}
+	return 0
 }
 
 // Scores implements store.KeywordIndex.
-func (ix *Index) Scores(ctx context.Context, query string, ids []string) (found map[string]float64, err error) {
-	terms := parse(query)
+func (ix *Index) Scores(ctx context.Context, query string, ids []string) (found map[string]store.Score, err error) {
 	err = ix.read(ctx, "scores", func(s *snapshot) error {
-		found, err = s.scoresByID(ctx, terms, ids, ix.options)
+		found, err = s.scoresByID(ctx, query, ids, ix.options)
 		return err
 	})
 	if err != nil {
@@ -57,12 +67,12 @@ func (ix *Index) Scores(ctx context.Context, query string, ids []string) (found 
 	return found, nil
 }
 
-func (s *snapshot) scoresByID(ctx context.Context, terms []term, ids []string, options Options) (map[string]float64, error) {
-	result, err := s.scores(ctx, terms, options)
+func (s *snapshot) scoresByID(ctx context.Context, query string, ids []string, options Options) (map[string]store.Score, error) {
+	result, err := s.scores(ctx, query, options)
 	if err != nil {
 		return nil, err
 	}
-	found := map[string]float64{}
+	found := map[string]store.Score{}
 	for _, p := range s.parts {
 		rows, err := p.live(ids)
 		if err != nil {
@@ -74,28 +84,47 @@ func (s *snapshot) scoresByID(ctx context.Context, terms []term, ids []string, o
 			if err != nil {
 				return nil, damaged(err)
 			}
-			if result.of[number] > 0 {
-				found[id] = result.of[number]
+			score := store.Score{Record: result.of[number], Document: s.documentScore(result, number)}
+			if score != (store.Score{}) {
+				found[id] = score
 			}
 		}
 	}
 	return found, nil
 }
 
-func (s *snapshot) scores(ctx context.Context, terms []term, options Options) (*scores, error) {
+func (s *snapshot) scores(ctx context.Context, query string, options Options) (*scores, error) {
+	s.mu.Lock()
+	last := s.last
+	s.mu.Unlock()
+	if last.scores != nil && last.query == query && last.options == options {
+		return last.scores, nil
+	}
 	x, err := newSearch(s, options)
 	if err != nil {
 		return nil, err
 	}
-	return x.score(ctx, terms)
+	layout, err := s.layout()
+	if err != nil {
+		return nil, err
+	}
+	result, err := x.score(ctx, parse(query, layout.spoken), layout)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.last = answer{query, options, result}
+	s.mu.Unlock()
+	return result, nil
 }
 
 // best returns the k best of the matched records, best first, equal scores by ID. IDs are read only
 // where they decide.
-func (s *snapshot) best(ctx context.Context, score []float64, matched []int, k int) ([]store.Hit, error) {
+func (s *snapshot) best(ctx context.Context, result *scores, matched []int, k int) ([]store.Hit, error) {
 	if k <= 0 || len(matched) == 0 {
 		return nil, ctx.Err()
 	}
+	score := result.of
 	least := kthBest(score, matched, k)
 	matched = slices.DeleteFunc(matched, func(number int) bool { return score[number] < least })
 	ids := make(map[int]string, len(matched))
@@ -109,7 +138,7 @@ func (s *snapshot) best(ctx context.Context, score []float64, matched []int, k i
 	slices.SortFunc(matched, func(a, b int) int {
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(ids[a], ids[b]))
 	})
-	return s.hits(ctx, score, matched[:min(k, len(matched))])
+	return s.hits(ctx, result, matched[:min(k, len(matched))])
 }
 
 // kthBest returns the k-th best score, or 0 if there are fewer.
@@ -138,7 +167,7 @@ func (h lowestFirst) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
 func (h *lowestFirst) Push(x any)        { *h = append(*h, x.(float64)) }
 func (h *lowestFirst) Pop() any          { panic("a heap of the best scores only grows") }
 
-func (s *snapshot) hits(ctx context.Context, score []float64, numbers []int) ([]store.Hit, error) {
+func (s *snapshot) hits(ctx context.Context, result *scores, numbers []int) ([]store.Hit, error) {
 	hits := make([]store.Hit, len(numbers))
 	for i, number := range numbers {
 		if err := ctx.Err(); err != nil {
@@ -148,7 +177,7 @@ func (s *snapshot) hits(ctx context.Context, score []float64, numbers []int) ([]
 		if err != nil {
 			return nil, err
 		}
-		hits[i] = store.Hit{Record: rec, Score: score[number]}
+		hits[i] = store.Hit{Record: rec, Score: result.of[number], Document: s.documentScore(result, number)}
 	}
 	return hits, nil
 }

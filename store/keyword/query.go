@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 
@@ -12,26 +13,50 @@ const longestQuery = 64 << 10
 
 // A term is one word of a query.
 type term struct {
-	text []byte
+	// spellings are how records may have the word: its stems in the languages that come into question.
+	spellings [][]byte
 	// whole is set if the term stands for a compound whose parts are terms as well. It is a further
 	// chance to match, not a further demand: if no record holds it, the parts say all there is.
 	whole bool
 }
 
-// parse returns the terms of a query, each once, in the order of the query.
-func parse(query string) []term {
+// parse returns the terms of a query, each once, in the order of the query. Spoken are the languages
+// that records are in; the query may be in one of them or in another.
+func parse(query string, spoken []*language) []term {
+	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)]))
+	asked := languagesOf(tokens, 1)
+	languages := []*language{english}
+	for _, l := range slices.Concat(asked, spoken) {
+		if !slices.Contains(languages, l) {
+			languages = append(languages, l)
+		}
+	}
 	var terms []term
 	at := map[string]int{}
-	for _, token := range newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)])) {
-		i, known := at[string(token.Term)]
+	for _, token := range withoutStopWords(tokens, asked) {
+		spellings := spell(token.Term, languages)
+		key := string(spellings[0])
+		i, known := at[key]
 		if !known {
-			at[string(token.Term)] = len(terms)
-			terms = append(terms, term{text: token.Term, whole: token.KeyWord})
+			at[key] = len(terms)
+			terms = append(terms, term{spellings: spellings, whole: token.KeyWord})
 		} else if !token.KeyWord {
 			terms[i].whole = false
 		}
 	}
 	return terms
+}
+
+// spell returns the stems of a word in each language, each stem once, that of the first language first.
+func spell(word []byte, languages []*language) [][]byte {
+	var all [][]byte
+	for _, l := range languages {
+		stem := l.stemOf(word)
+		if !slices.ContainsFunc(all, func(other []byte) bool { return bytes.Equal(other, stem) }) {
+			all = append(all, stem)
+		}
+	}
+	return all
 }
 
 // A search is one query at work on a snapshot. It is for one goroutine.
@@ -90,10 +115,12 @@ func (x *search) rarest(terms []term, n int) ([]term, error) {
 func (x *search) records(t term) (n uint64, err error) {
 	for _, field := range []int{fieldText, fieldTitle} {
 		for at := range x.parts {
-			if err := x.open(field, at, t); err != nil {
-				return 0, err
+			for _, spelling := range t.spellings {
+				if err := x.open(field, at, spelling); err != nil {
+					return 0, err
+				}
+				n += x.postings.Count()
 			}
-			n += x.postings.Count()
 		}
 		if n > 0 {
 			break
@@ -102,9 +129,9 @@ func (x *search) records(t term) (n uint64, err error) {
 	return n, nil
 }
 
-// open makes x.postings those of a term in a field of a part.
-func (x *search) open(field, at int, t term) (err error) {
-	x.postings, err = x.dictionaries[field][at].PostingsList(t.text, x.parts[at].deleted, x.postings)
+// open makes x.postings those of a spelling in a field of a part.
+func (x *search) open(field, at int, spelling []byte) (err error) {
+	x.postings, err = x.dictionaries[field][at].PostingsList(spelling, x.parts[at].deleted, x.postings)
 	if err != nil {
 		return damaged(err)
 	}

@@ -5,60 +5,98 @@ import (
 	"math"
 )
 
-// scores are the BM25 scores of a query.
+// scores are the BM25 scores of a query. They are not changed once made.
 type scores struct {
-	of      []float64 // by number of the record in the snapshot; 0 if it does not match
-	matched []int     // numbers of the records that match
-	ceiling float64
+	of         []float64 // by number of the record in the snapshot; 0 if it does not match
+	matched    []int     // numbers of the records that match
+	ceiling    float64
+	ofDocument []float64 // by number of the document; 0 if it does not match
 }
 
 // score computes BM25F: the occurrences of a term in all fields of a record are first added up,
 // each weighted by its field and held back by the field's length, and then saturate together. So a
 // word that stands in text and heading counts more than in one of them, but never as two words, and
 // no record can go above idf * (K1+1) for a term, which makes the ceiling exact.
-func (x *search) score(ctx context.Context, terms []term) (*scores, error) {
+//
+// Documents are scored the same way, each as if it were one text: what a record does not say, those
+// beside it may. Their length is counted in records.
+func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scores, error) {
 	terms, err := x.rarest(terms, x.options.MaxTerms)
 	if err != nil {
 		return nil, err
 	}
-	result := &scores{of: make([]float64, x.rows)}
-	found := &occurrences{of: make([]float64, x.rows)}
+	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes))}
+	records, documents := newOccurrences(x.rows), newOccurrences(len(layout.sizes))
 	for _, t := range terms {
-		records, err := x.collect(ctx, t, found)
+		n, err := x.collect(ctx, t, records)
 		if err != nil {
 			return nil, err
 		}
-		most := x.idf(records) * (x.options.K1 + 1)
-		if len(found.in) > 0 || !t.whole {
+		most := idf(n, max(x.live, n)) * (x.options.K1 + 1)
+		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
-		for _, number := range found.in {
-			result.add(number, most*found.of[number]/(x.options.K1+found.of[number]))
-			found.of[number] = 0
+		for _, number := range records.in {
+			if result.of[number] == 0 {
+				result.matched = append(result.matched, number)
+			}
+			result.of[number] += x.saturated(most, records.of[number])
+			if document := layout.of[number]; document >= 0 {
+				documents.add(int(document), math.Round(records.of[number]*fine))
+			}
 		}
-		found.in = found.in[:0]
+		x.scoreDocuments(layout, documents, result.ofDocument)
+		records.clear()
+		documents.clear()
 	}
 	return result, nil
 }
 
-func (r *scores) add(number int, score float64) {
-	if r.of[number] == 0 {
-		r.matched = append(r.matched, number)
+// fine is in how many parts occurrences are counted for documents: whole numbers have the same sum in
+// any order, and the order of records depends on how they came into the index.
+const fine = 1 << 20
+
+func (x *search) scoreDocuments(l *layout, found *occurrences, scores []float64) {
+	n := len(found.in)
+	most := idf(n, max(l.live, n)) * (x.options.K1 + 1)
+	for _, document := range found.in {
+		size := float64(l.sizes[document]) / l.average
+		scores[document] += x.saturated(most, found.of[document]/fine/(1-x.options.B+x.options.B*size))
 	}
-	r.of[number] += score
 }
 
-// idf is how much a term says that is held by so many records. One that is held by none counts as
-// if by one.
-func (x *search) idf(records int) float64 {
-	n, all := float64(max(records, 1)), float64(max(x.live, records, 1))
-	return math.Log(1 + (all-n+0.5)/(n+0.5))
+// saturated is what occurrences are worth: never more than most, however many they are.
+func (x *search) saturated(most, occurrences float64) float64 {
+	return most * occurrences / (x.options.K1 + occurrences)
 }
 
-// occurrences are the weighted occurrences of one term.
+// idf is how much a term says that is held by so many of all. One that is held by none counts as if
+// by one.
+func idf(holders, all int) float64 {
+	n, of := float64(max(holders, 1)), float64(max(all, 1))
+	return math.Log(1 + (of-n+0.5)/(n+0.5))
+}
+
+// occurrences are the weighted occurrences of one term, by number of a record or document.
 type occurrences struct {
-	of []float64 // by number of the record
-	in []int     // numbers of the records that have any
+	of []float64
+	in []int // the numbers that have any
+}
+
+func newOccurrences(n int) *occurrences { return &occurrences{of: make([]float64, n)} }
+
+func (o *occurrences) add(number int, weighted float64) {
+	if o.of[number] == 0 {
+		o.in = append(o.in, number)
+	}
+	o.of[number] += weighted
+}
+
+func (o *occurrences) clear() {
+	for _, number := range o.in {
+		o.of[number] = 0
+	}
+	o.in = o.in[:0]
 }
 
 // collect adds up the occurrences of a term, and counts the records that hold it themselves, not
@@ -75,16 +113,18 @@ func (x *search) collect(ctx context.Context, t term, found *occurrences) (recor
 			if err := ctx.Err(); err != nil {
 				return 0, err
 			}
-			if err := x.collectPart(field, at, weight, t, found); err != nil {
-				return 0, err
+			for _, spelling := range t.spellings {
+				if err := x.collectPart(field, at, weight, spelling, found); err != nil {
+					return 0, err
+				}
 			}
 		}
 	}
 	return records, nil
 }
 
-func (x *search) collectPart(field, at int, weight float64, t term, found *occurrences) error {
-	if err := x.open(field, at, t); err != nil {
+func (x *search) collectPart(field, at int, weight float64, spelling []byte, found *occurrences) error {
+	if err := x.open(field, at, spelling); err != nil {
 		return err
 	}
 	b, average := x.b(field), x.averages[field]
@@ -97,12 +137,8 @@ func (x *search) collectPart(field, at int, weight float64, t term, found *occur
 		if hit == nil {
 			return nil
 		}
-		number := x.parts[at].first + int(hit.Number())
 		length := float64(hit.(interface{ NormUint64() uint64 }).NormUint64())
-		if found.of[number] == 0 {
-			found.in = append(found.in, number)
-		}
-		found.of[number] += weight * float64(hit.Frequency()) / (1 - b + b*length/average)
+		found.add(x.parts[at].first+int(hit.Number()), weight*float64(hit.Frequency())/(1-b+b*length/average))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -24,6 +25,21 @@ type snapshot struct {
 	rows     int // records in all parts, dead ones too
 	live     int
 	users    int // guarded by Index.mu
+
+	laidOut      sync.Once
+	documents    *layout
+	documentsErr error
+
+	mu   sync.Mutex
+	last answer
+}
+
+// An answer is the scores of a query: those of the last one are kept, since Match is followed by
+// Scores for what only other indexes have found.
+type answer struct {
+	query   string
+	options Options
+	scores  *scores
 }
 
 // A part is one open segment.

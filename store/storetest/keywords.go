@@ -20,6 +20,7 @@ var keywordOnly = []check{
 	{"no character is an operator", testOperators},
 	{"any text is a query", testAnyQuery},
 	{"Scores agree with Match", testScores},
+	{"documents are scored as a whole", testDocuments},
 }
 
 func texts(all ...string) []store.Record {
@@ -161,19 +162,60 @@ func testAnyQuery(x *fixture) {
 func testScores(x *fixture) {
 	ix := x.open()
 	x.add(ix, texts("alpha beta", "beta", "gamma", "alpha alpha beta gamma", "delta")...)
+	x.add(ix, store.Record{ID: id(5), Path: "notes/b.md", StartLine: 1, Text: "nothing of the kind"})
 	x.add(ix, texts("alpha beta changed")...)
 	x.delete(ix, id(1))
 	x.commit(ix)
 	query := "alpha beta unknownword"
-	want := map[string]float64{}
-	for _, hit := range x.match(ix, query).Hits {
-		want[hit.Record.ID] = hit.Score
-	}
-	require.Len(x, want, 2)
-	got, err := ix.words.Scores(x.Context(), query, []string{id(0), id(1), id(2), id(3), id(3), id(4), id(99), "", "not an id"})
+	matches := x.match(ix, query)
+	require.Len(x, matches.Hits, 2)
+	got, err := ix.words.Scores(x.Context(), query, []string{id(0), id(1), id(2), id(3), id(3), id(4), id(5), id(99), "", "not an id"})
 	require.NoError(x, err)
+	want := map[string]store.Score{}
+	for _, hit := range matches.Hits {
+		want[hit.Record.ID] = store.Score{Record: hit.Score, Document: hit.Document}
+	}
+	for _, beside := range []string{id(2), id(4)} {
+		want[beside] = store.Score{Document: matches.Hits[0].Document}
+	}
 	require.Equal(x, want, got)
 	none, err := ix.words.Scores(x.Context(), query, nil)
 	require.NoError(x, err)
 	require.Empty(x, none)
+}
+
+// A document is scored as if it were one text, whichever of its records has the words.
+func testDocuments(x *fixture) {
+	ix := x.open()
+	record := func(n int, path, text string) store.Record {
+		return store.Record{ID: id(n), Path: path, StartLine: n + 1, Text: text}
+	}
+	x.add(ix,
+		record(0, "a.md", "alpha is here"), record(1, "a.md", "and beta is there"),
+		record(2, "b.md", "alpha is here"), record(3, "b.md", "and nothing is there"),
+		record(4, "c.md", "none of them"))
+	scores := func() map[string]store.Score {
+		got, err := ix.words.Scores(x.Context(), "alpha beta", []string{id(0), id(1), id(2), id(3), id(4)})
+		require.NoError(x, err)
+		return got
+	}
+	got := scores()
+	if got[id(0)].Document <= got[id(2)].Document || got[id(2)].Document <= 0 {
+		x.Errorf("document with both words scores %v, that with one %v, want more and above 0", got[id(0)].Document, got[id(2)].Document)
+	}
+	require.Equal(x, got[id(0)].Document, got[id(1)].Document)
+	require.Equal(x, store.Score{Document: got[id(2)].Document}, got[id(3)])
+	require.NotContains(x, got, id(4))
+	matches := x.match(ix, "alpha beta")
+	require.Equal(x, got[id(0)].Document, matches.BestDocument)
+	only, err := ix.words.Match(x.Context(), "alpha beta", 10, store.Filter{Path: "b.md"})
+	require.NoError(x, err)
+	require.Equal(x, got[id(2)].Document, only.BestDocument, "best of what passes the filter")
+
+	x.delete(ix, id(1))
+	x.commit(ix)
+	after := scores()
+	if after[id(0)].Document >= got[id(0)].Document {
+		x.Errorf("without the record with beta the document scores %v, want less than %v", after[id(0)].Document, got[id(0)].Document)
+	}
 }

@@ -67,7 +67,12 @@ func keywordKind(open func(dir string) store.KeywordIndex) kind {
 					return matches.Hits, err
 				},
 				scores: func(ctx context.Context, ids []string) (map[string]float64, error) {
-					return ix.Scores(ctx, common, ids)
+					found, err := ix.Scores(ctx, common, ids)
+					scores := map[string]float64{}
+					for id, score := range found {
+						scores[id] = score.Record
+					}
+					return scores, err
 				},
 				words: ix,
 			}

@@ -307,7 +307,7 @@ type wordFault struct {
 	store.KeywordIndex
 	query   func(string) string
 	matches func(store.Matches) store.Matches
-	scores  func(found map[string]float64, ids []string)
+	scores  func(found map[string]store.Score, ids []string)
 }
 
 func (x *wordFault) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
@@ -321,7 +321,7 @@ func (x *wordFault) Match(ctx context.Context, query string, k int, f store.Filt
 	return matches, err
 }
 
-func (x *wordFault) Scores(ctx context.Context, query string, ids []string) (map[string]float64, error) {
+func (x *wordFault) Scores(ctx context.Context, query string, ids []string) (map[string]store.Score, error) {
 	found, err := x.KeywordIndex.Scores(ctx, query, ids)
 	if x.scores != nil {
 		x.scores(found, ids)
@@ -356,9 +356,14 @@ func TestTheKitNoticesKeywordFaults(t *testing.T) {
 			}
 			return m
 		}}},
-		{"Scores agree with Match", wordFault{scores: func(found map[string]float64, ids []string) {
+		{"Scores agree with Match", wordFault{scores: func(found map[string]store.Score, ids []string) {
 			for _, id := range ids {
-				found[id] += 0
+				found[id] = store.Score{Record: found[id].Record, Document: found[id].Document}
+			}
+		}}},
+		{"documents are scored as a whole", wordFault{scores: func(found map[string]store.Score, _ []string) {
+			for id, score := range found {
+				found[id] = store.Score{Record: score.Record, Document: score.Record}
 			}
 		}}},
 	} {

@@ -1,0 +1,198 @@
+package keyword
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	"github.com/blevesearch/bleve/v2/analysis/lang/da"
+	"github.com/blevesearch/bleve/v2/analysis/lang/de"
+	"github.com/blevesearch/bleve/v2/analysis/lang/es"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
+	"github.com/blevesearch/bleve/v2/analysis/lang/it"
+	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
+	"github.com/blevesearch/bleve/v2/analysis/lang/no"
+	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
+	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/arabic"
+	"github.com/blevesearch/snowballstem/danish"
+	"github.com/blevesearch/snowballstem/dutch"
+	english_ "github.com/blevesearch/snowballstem/english"
+	"github.com/blevesearch/snowballstem/finnish"
+	"github.com/blevesearch/snowballstem/french"
+	"github.com/blevesearch/snowballstem/german"
+	"github.com/blevesearch/snowballstem/hungarian"
+	"github.com/blevesearch/snowballstem/italian"
+	"github.com/blevesearch/snowballstem/norwegian"
+	"github.com/blevesearch/snowballstem/portuguese"
+	"github.com/blevesearch/snowballstem/romanian"
+	"github.com/blevesearch/snowballstem/russian"
+	"github.com/blevesearch/snowballstem/spanish"
+	"github.com/blevesearch/snowballstem/swedish"
+	"github.com/blevesearch/snowballstem/turkish"
+)
+
+// A language says how the words of one are reduced to stems, by the algorithms of Snowball. Words are
+// folded before, so their accents are gone, in texts and queries alike.
+type language struct {
+	name string // ISO 639-1
+	stem func(*snowballstem.Env) bool
+	stop []byte // Snowball's list of function words; nil for English
+}
+
+// english is the language of what shows no other: names, code and short texts.
+var english = &language{name: "en", stem: english_.Stem}
+
+// byScript are the languages that are told by their letters: one each, the most spoken. Its neighbours,
+// such as Ukrainian, are shortened by its rules, in texts and queries alike.
+var byScript = []struct {
+	script *unicode.RangeTable
+	language
+}{
+	{unicode.Cyrillic, language{"ru", russian.Stem, ru.RussianStopWords}},
+	{unicode.Arabic, language{"ar", arabic.Stem, ar.ArabicStopWords}},
+}
+
+// byWords are the languages that are told by their function words.
+var byWords = []*language{
+	{"de", german.Stem, de.GermanStopWords},
+	{"fr", french.Stem, fr.FrenchStopWords},
+	{"es", spanish.Stem, es.SpanishStopWords},
+	{"it", italian.Stem, it.ItalianStopWords},
+	{"pt", portuguese.Stem, pt.PortugueseStopWords},
+	{"nl", dutch.Stem, nl.DutchStopWords},
+	{"sv", swedish.Stem, sv.SwedishStopWords},
+	{"da", danish.Stem, da.DanishStopWords},
+	{"no", norwegian.Stem, no.NorwegianStopWords},
+	{"fi", finnish.Stem, fi.FinnishStopWords},
+	{"ro", romanian.Stem, ro.RomanianStopWords},
+	{"hu", hungarian.Stem, hu.HungarianStopWords},
+	{"tr", turkish.Stem, tr.TurkishStopWords},
+}
+
+func languageOf(name string) *language {
+	for _, l := range byWords {
+		if l.name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// functionWords tell which of byWords have a word, as a set of bits; bit len(byWords) is English.
+var functionWords = sync.OnceValue(func() map[string]uint32 {
+	all := map[string]uint32{}
+	for i, l := range byWords {
+		for word := range stopList(l.stop) {
+			all[word] |= 1 << i
+		}
+	}
+	for word := range stopWords {
+		all[word] |= 1 << len(byWords)
+	}
+	return all
+})
+
+// scriptStops are the function words of byScript, which no other language here shares.
+var scriptStops = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range byScript {
+		for word := range stopList(s.stop) {
+			all[word] = true
+		}
+	}
+	return all
+})
+
+// stopList reads a list as Snowball writes it: a word at the beginning of a line, comments behind | or #.
+func stopList(list []byte) map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(string(list)) {
+		line, _, _ = strings.Cut(line, "|")
+		line, _, _ = strings.Cut(line, "#")
+		for _, word := range strings.Fields(line) {
+			all[string(folding{}.Filter([]byte(word)))] = true
+		}
+	}
+	return all
+}
+
+// languagesOf returns the languages of a text, other than English, that at least enough of its words are function
+// words of, more than of any other and of English; none if that is English. There are several if they have equally many.
+func languagesOf(tokens analysis.TokenStream, enough int) []*language {
+	counts := make([]int, len(byWords)+1)
+	for _, token := range tokens {
+		set := functionWords()[string(token.Term)]
+		for i := 0; set != 0; i, set = i+1, set>>1 {
+			counts[i] += int(set & 1)
+		}
+	}
+	most := slices.Max(counts)
+	if most < enough || counts[len(byWords)] == most {
+		return nil
+	}
+	var found []*language
+	for i, l := range byWords {
+		if counts[i] == most {
+			found = append(found, l)
+		}
+	}
+	return found
+}
+
+// withoutStopWords drops the stop words of English and of the given languages, unless there is nothing else.
+func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
+	drop := uint32(1) << len(byWords)
+	for i, l := range byWords {
+		if slices.Contains(languages, l) {
+			drop |= 1 << i
+		}
+	}
+	var kept analysis.TokenStream
+	for _, token := range tokens {
+		if functionWords()[string(token.Term)]&drop == 0 && !scriptStops()[string(token.Term)] {
+			kept = append(kept, token)
+		}
+	}
+	if len(kept) == 0 {
+		return tokens
+	}
+	return kept
+}
+
+// stemOf returns the stem of a word. Only words of letters are touched: names with digits or dots mean
+// exactly themselves. A word in letters of another script is stemmed by those.
+func (l *language) stemOf(word []byte) []byte {
+	if len(word) <= 2 {
+		return word
+	}
+	stem := l.stem
+	for rest := word; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
+		if !unicode.IsLetter(r) || unspaced(r) {
+			return word
+		}
+		rest = rest[size:]
+	}
+	if word[0] >= utf8.RuneSelf {
+		r, _ := utf8.DecodeRune(word)
+		for _, s := range byScript {
+			if unicode.Is(s.script, r) {
+				stem = s.stem
+			}
+		}
+	}
+	env := snowballstem.NewEnv(string(word))
+	stem(env)
+	return []byte(env.Current())
+}
