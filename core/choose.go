@@ -26,9 +26,9 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 		same := -1
 		var w words
 		switch {
-		case c.score < s.threshold:
+		case c.Score < s.threshold:
 			verdict = verdictThreshold
-		case c.score < s.floor*ranked[0].score:
+		case c.Score < s.floor*ranked[0].Score:
 			verdict = verdictWeak
 		case len(hits) >= s.limit:
 			verdict = verdictLimit
@@ -61,13 +61,13 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 func hitOf(c scored, rank int, explain bool) MemoryHit {
 	r := c.record
 	hit := MemoryHit{
-		ID: r.ID, Text: r.Text, Score: c.score, Source: Citation(r.Path, r.StartLine, r.EndLine), TokenEstimate: r.Tokens,
+		ID: r.ID, Text: r.Text, Score: c.Score, Source: Citation(r.Path, r.StartLine, r.EndLine), TokenEstimate: r.Tokens,
 		Scope: r.Scope, Kind: r.Kind, Path: r.Path, StartLine: r.StartLine, EndLine: r.EndLine,
 		Headings: r.Headings, Session: r.Session, Speaker: r.Speaker, Time: r.Time,
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
-			Fused: c.fused, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
+			Document: c.document, Terms: c.Terms, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
 	}
 	return hit
 }

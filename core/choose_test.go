@@ -5,11 +5,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/store"
 )
 
 func scoredText(score float64, text string, tokens int) scored {
-	return scored{score: score, candidate: candidate{record: store.Record{
+	return scored{Ranked: relevance.Ranked{Score: score}, candidate: candidate{record: store.Record{
 		ID: text, Path: text + ".md", StartLine: 1, EndLine: 1, Text: text, Tokens: tokens}}}
 }
 
@@ -52,32 +53,6 @@ func TestChoose(t *testing.T) {
 	hits, _ := choose(ranked, selection{threshold: 0.5, limit: 10, budget: -1})
 	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
 		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
-	}
-}
-
-func TestRankIsMonotone(t *testing.T) {
-	cosine := func(x float64) *float64 { return &x }
-	score := func(bm25 float64, cos *float64, byVectors bool) float64 {
-		g := gathered{ceiling: 20, byVectors: byVectors, candidates: []candidate{
-			{record: store.Record{ID: "best"}, bm25: 10, cosine: cosine(0.1)},
-			{record: store.Record{ID: "asked"}, bm25: bm25, cosine: cos},
-		}}
-		for _, s := range rank(g) {
-			if s.record.ID == "asked" {
-				return s.score
-			}
-		}
-		t.Fatal("candidate lost")
-		return 0
-	}
-	for i := range 10 {
-		x := float64(i)
-		if score(x, cosine(0.3), true) >= score(x+0.9, cosine(0.3), true) || score(x, nil, false) >= score(x+0.9, nil, false) {
-			t.Errorf("more BM25 than %g does not raise the score", x)
-		}
-		if score(5, cosine(x/10), true) >= score(5, cosine(x/10+0.05), true) {
-			t.Errorf("more cosine than %g does not raise the score", x/10)
-		}
 	}
 }
 

@@ -13,20 +13,23 @@ import (
 
 // A candidate is a record that one index or both have found.
 type candidate struct {
-	record store.Record
-	bm25   float64
-	cosine *float64 // nil if there is no vector to compare with
+	record   store.Record
+	bm25     float64
+	document float64  // BM25 of its whole document
+	cosine   *float64 // nil if there is no vector to compare with
 
 	keywordRank, vectorRank int // from 1; 0 if not among that index's answers
 }
 
 // gathered is what both indexes say of a query.
 type gathered struct {
-	candidates []candidate
-	ceiling    float64 // of BM25 for this query
-	byVectors  bool    // vectors were asked
-	degraded   []string
-	err        error // neither index answered
+	candidates   []candidate
+	ceiling      float64 // of BM25 for this query
+	bestDocument float64 // best BM25 of a document
+	byVectors    bool    // vectors were asked
+	chunks       int     // in the index
+	degraded     []string
+	err          error // neither index answered
 }
 
 // gather asks both indexes at once, then each for the scores of what only the other one found, so
@@ -71,7 +74,8 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
-	g.ceiling = matches.Ceiling
+	g.ceiling, g.bestDocument = matches.Ceiling, matches.BestDocument
+	g.chunks, _ = from.manifest.chunks()
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {
@@ -134,7 +138,7 @@ func merge(known *manifest, matches, near []store.Hit) []candidate {
 	}
 	for i, hit := range matches {
 		c := at(hit.Record)
-		c.bm25, c.keywordRank = hit.Score, i+1
+		c.bm25, c.document, c.keywordRank = hit.Score, hit.Document, i+1
 	}
 	for i, hit := range near {
 		c := at(hit.Record)
@@ -166,7 +170,7 @@ func (m *Manager) complete(ctx context.Context, from snapshot, text string, vect
 	for i := range g.candidates {
 		c := &g.candidates[i]
 		if score, ok := bm25[c.record.ID]; ok {
-			c.bm25 = score.Record
+			c.bm25, c.document = score.Record, score.Document
 		}
 		if cosine, ok := cosines[c.record.ID]; ok {
 			c.cosine = &cosine

@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"time"
+
+	"github.com/memcore/memcore/core/relevance"
+)
 
 // Scopes of memory.
 const (
@@ -38,14 +42,17 @@ type MemoryHit struct {
 
 // An Explanation says where a score comes from.
 type Explanation struct {
-	Cosine         *float64 `json:"cosine,omitempty"`      // of query and chunk, in [-1, 1]; nil without vectors
-	BM25           float64  `json:"bm25"`                  // raw keyword score, 0 if no term is shared
-	BM25Normalised float64  `json:"bm25Normalised"`        // divided by the best BM25 for this query, in [0, 1]
-	Coverage       float64  `json:"coverage"`              // BM25 divided by the query's ceiling, in [0, 1]
-	Fused          float64  `json:"fused"`                 // the weighted sum that ranks
-	Rank           int      `json:"rank"`                  // by Fused, from 1, before folding
-	KeywordRank    int      `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
-	VectorRank     int      `json:"vectorRank,omitempty"`  // in the vector index's answer
+	Cosine         *float64 `json:"cosine,omitempty"` // of query and chunk, in [-1, 1]; nil without vectors
+	BM25           float64  `json:"bm25"`             // raw keyword score, 0 if no term is shared
+	BM25Normalised float64  `json:"bm25Normalised"`   // divided by the best BM25 for this query, in [0, 1]
+	Coverage       float64  `json:"coverage"`         // BM25 divided by the query's ceiling, in [0, 1]
+	Document       float64  `json:"document"`         // BM25 of the whole document
+	// Terms are what Fused is the sum of: value times weight. Those of 0 are left out.
+	Terms       []relevance.Term `json:"terms,omitempty"`
+	Fused       float64          `json:"fused"`                 // the weighted sum that ranks
+	Rank        int              `json:"rank"`                  // by Fused, from 1, before folding
+	KeywordRank int              `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
+	VectorRank  int              `json:"vectorRank,omitempty"`  // in the vector index's answer
 	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget" or "over limit".
 	Verdict string `json:"verdict"`
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
@@ -54,6 +55,8 @@ type Options struct {
 	// EmbedTimeout is how long a query waits for its embedding before keywords answer alone; 0
 	// means 2 s.
 	EmbedTimeout time.Duration
+	// Relevance says how evidence becomes a score; nil means the model that was fitted for the Embedder.
+	Relevance *relevance.Model
 	// Logger gets what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -68,6 +71,8 @@ var ErrClosed = errors.New("memory is closed")
 
 // A Manager is one memory. Its methods are safe for concurrent use.
 type Manager struct {
+	relevance *relevance.Model
+
 	options Options
 	log     *slog.Logger
 	folder  *generation.Dir
@@ -112,11 +117,12 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return &Manager{
-		options: options,
-		log:     log,
-		folder:  generation.New(options.Folder),
-		writing: newWriterLock(options.Folder),
-		usage:   newUsage(options.Folder),
+		options:   options,
+		relevance: relevanceOf(options),
+		log:       log,
+		folder:    generation.New(options.Folder),
+		writing:   newWriterLock(options.Folder),
+		usage:     newUsage(options.Folder),
 	}, nil
 }
 
@@ -127,6 +133,16 @@ const (
 	// leastMaxTokens is the smallest Max that package chunker takes as it is.
 	leastMaxTokens = 32
 )
+
+func relevanceOf(options Options) *relevance.Model {
+	switch {
+	case options.Relevance != nil:
+		return options.Relevance
+	case options.Embedder == nil:
+		return relevance.Keywords()
+	}
+	return relevance.For(options.Embedder.Fingerprint())
+}
 
 // fitChunks makes chunks of a size that the embedder reads whole.
 func fitChunks(options *Options, log *slog.Logger) error {

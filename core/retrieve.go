@@ -15,7 +15,7 @@ import (
 // first. It never fails a turn: on an error it logs, and the Result has no hits; the error is
 // returned as well for those who want it. A cancelled ctx gives no hits at once, and no log.
 func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
-	result, err := m.query(ctx, request, forTurn(options))
+	result, err := m.query(ctx, request, m.forTurn(options))
 	if err != nil {
 		if ctx.Err() == nil {
 			m.log.Warn("memory retrieval failed", "error", err)
@@ -53,7 +53,7 @@ const (
 	relativeFloor = 0.15
 )
 
-func forTurn(o RetrieveOptions) selection {
+func (m *Manager) forTurn(o RetrieveOptions) selection {
 	floor := relativeFloor
 	if o.MinSimilarity != 0 {
 		floor = 0 // the caller says what is enough
@@ -62,7 +62,7 @@ func forTurn(o RetrieveOptions) selection {
 		floor:      floor,
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
-		threshold:  or(o.MinSimilarity, defaultThreshold),
+		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
 		candidates: or(o.TopK, defaultCandidates),
 		limit:      or(o.Limit, defaultHits),
 		budget:     or(o.TokenBudget, defaultTokenBudget),
@@ -142,7 +142,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	}
 	result.Degraded = g.degraded
 	result.Unembedded = m.unembedded(current)
-	result.Hits, result.Rejected = choose(rank(g), s)
+	result.Hits, result.Rejected = choose(m.rank(text, g), s)
 	m.usage.note(result.Hits)
 	return result, nil
 }

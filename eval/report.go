@@ -72,6 +72,24 @@ func (r Report) Baseline() Report {
 	return slim
 }
 
+// Tally returns the report of questions that were asked elsewhere: a collection for each of their Collection, in the
+// order they come.
+func Tally(ks []int, level string, asked []Asked) Report {
+	r := Report{K: ks, Level: level}
+	var order []string
+	by := map[string][]Asked{}
+	for _, a := range asked {
+		if by[a.Collection] == nil {
+			order = append(order, a.Collection)
+		}
+		by[a.Collection] = append(by[a.Collection], a)
+	}
+	for _, name := range order {
+		r.collect(Result{Name: name, asked: by[name]})
+	}
+	return r
+}
+
 // add joins the report of another run of the same Options.
 func (r *Report) add(other Report) {
 	r.Level, r.K = other.Level, other.K

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/cache"
@@ -51,10 +52,30 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		Freshness:   a.settings.Freshness,
 		Logger:      a.log,
 	}
+	if options.Relevance, err = a.relevanceModel(); err != nil {
+		return nil, err
+	}
 	if err := a.sharing(&options, embedder); err != nil {
 		return nil, err
 	}
 	return core.Open(ctx, options)
+}
+
+// relevanceModel is the one that the configuration names; nil is that of the embedder.
+func (a *app) relevanceModel() (*relevance.Model, error) {
+	name := a.settings.Relevance
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("memory.relevance: %w", err)
+	}
+	model, err := relevance.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("memory.relevance: %s: %w", name, err)
+	}
+	return model, nil
 }
 
 // embedder returns the configured embedder behind its cache; nil for none.

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/eval/page"
 	"github.com/memcore/memcore/internal/workspace"
@@ -29,7 +28,7 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a))
+	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a), evalFitCommand(a))
 	return cmd
 }
 
@@ -263,25 +262,13 @@ func (a *app) evaluate(ctx context.Context, data, format, level string) (eval.Re
 	if ext := filepath.Ext(data); ext == ".yaml" || ext == ".yml" {
 		return a.evaluateOwn(ctx, data)
 	}
-	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
+	open, _, err := a.collectionOpener()
 	if err != nil {
 		return eval.Report{}, err
 	}
 	collections, err := eval.Collections(data, format)
 	if err != nil {
 		return eval.Report{}, err
-	}
-	at, err := a.place()
-	if err != nil {
-		return eval.Report{}, err
-	}
-	embedder, err := a.embedder(at)
-	if err != nil {
-		return eval.Report{}, err
-	}
-	open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		return core.Open(ctx, core.Options{
-			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Freshness: -1, Logger: a.log})
 	}
 	return eval.RunAll(ctx, open, collections, eval.Options{
 		Level:    level,

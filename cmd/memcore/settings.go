@@ -26,6 +26,7 @@ type settings struct {
 	Limit         int           `mapstructure:"limit"`
 	TokenBudget   int           `mapstructure:"tokenBudget"`
 	Freshness     time.Duration `mapstructure:"freshness"`
+	Relevance     string        `mapstructure:"relevance"`
 	Ollama        struct {
 		Host  string `mapstructure:"host"`
 		Model string `mapstructure:"model"`
@@ -80,6 +81,7 @@ var knownSettings = []setting{
 	{"limit", "8", true, whole(1, 1000), "hits retrieved for a turn at most, 1 to 1000"},
 	{"tokenBudget", "600", true, whole(1, 1_000_000), "tokens all hits of a turn may cost, 1 to 1000000"},
 	{"freshness", "150ms", true, duration(), "time a query may spend on folding in changed files; negative is not to look"},
+	{"relevance", "", false, text(), "file of a relevance model made by `memcore eval fit`; empty is the one that comes with memcore for the embedder"},
 	{"ollama.host", "http://127.0.0.1:11434", false, text(), "address of the Ollama server"},
 	{"ollama.model", "all-minilm", false, text(), "its embedding model"},
 	{"openai.baseURL", "", false, text(), "address of an OpenAI-compatible endpoint, up to and including `/v1`"},

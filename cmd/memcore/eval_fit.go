@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/eval/fit"
+)
+
+// What a model is fitted for.
+const (
+	forEmbedder = "embedder"
+	forOthers   = "others"
+	forKeywords = "keywords"
+)
+
+func evalFitCommand(a *app) *cobra.Command {
+	var data, scripts, embedders []string
+	var smallTalk, out, serves string
+	cmd := &cobra.Command{
+		Use:   "fit --data DIR --small-talk FILE",
+		Short: "Fit how evidence becomes a score to labelled data",
+		Long: `Fit a relevance model: the weights of evidence, the coefficients of the score, its calibration, and the default
+threshold, which is the least score at which 95 % of small talk gets nothing. Before that, cross-validated
+figures are printed. All data sets (the first folder of a collection's name) count the same.
+
+--for embedder uses the cosines of the configured embedder as they are; others, only their order and
+distances, as fits any embedder; keywords, none. Point memory.relevance at FILE to use it.`,
+		Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case len(data) == 0:
+				return usagef("--data is empty, want folders of collections")
+			case smallTalk == "":
+				return usagef("--small-talk is empty, want a file of lines that have to get nothing: the threshold depends on it")
+			case !slices.Contains([]string{forEmbedder, forOthers, forKeywords}, serves):
+				return usagef("--for is %q, want %s, %s or %s", serves, forEmbedder, forOthers, forKeywords)
+			}
+			o := fit.Options{Vectors: serves != forKeywords, Absolute: serves == forEmbedder, Scripts: scripts}
+			return a.fit(cmd.Context(), data, smallTalk, out, embedders, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&data, "data", nil, "`DIR`s of the collections, or globs of such folders, separated by commas")
+	f.StringVar(&smallTalk, "small-talk", "", "`FILE` of lines that memory has nothing to say to")
+	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: print it)")
+	f.StringVar(&serves, "for", forEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
+	f.StringSliceVar(&scripts, "scripts", nil, "`SCRIPTS` that the embedder knows, by their names in Unicode, such as Latin (default: all)")
+	f.StringSliceVar(&embedders, "embedders", nil, "`FINGERPRINTS`, or their beginnings, of the embedders the model is for (default: the configured one)")
+	a.engineFlag(f)
+	return cmd
+}
+
+// pairs are points of a calibration, which belong on one line.
+var pairs = regexp.MustCompile(`\[\s+([0-9.]+),\s+([0-9.]+)\s+\]`)
+
+func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, embedders []string, o fit.Options) error {
+	text, err := os.ReadFile(smallTalk)
+	if err != nil {
+		return fmt.Errorf("fit: %w", err)
+	}
+	lines := strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' || r == '\r' })
+	var collections []eval.Collection
+	for _, pattern := range data {
+		some, err := eval.Collections(pattern, "")
+		if err != nil {
+			return err
+		}
+		collections = append(collections, some...)
+	}
+	open, embedder, err := a.collectionOpener()
+	if err != nil {
+		return err
+	}
+	sample, err := fit.Collect(ctx, open, collections, lines, func(done, total int) { a.note("%d of %d collections", done, total) })
+	if err != nil {
+		return err
+	}
+	rank, err := sample.CrossValidated(o)
+	if err != nil {
+		return err
+	}
+	if err := a.crossValidated(sample, rank); err != nil {
+		return err
+	}
+	model, err := fit.Model(sample, o)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !o.Absolute:
+		model.Scripts = nil // that they were left out here says nothing about other embedders
+	case len(embedders) > 0:
+		model.Embedders = embedders
+	case embedder != nil:
+		model.Embedders = []string{embedder.Fingerprint()}
+	}
+	text, err = json.MarshalIndent(model, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(pairs.ReplaceAll(text, []byte("[$1, $2]")), '\n')
+	if out == "" {
+		return a.print(string(text))
+	}
+	if err := os.WriteFile(out, text, 0o644); err != nil {
+		return fmt.Errorf("write model: %w", err)
+	}
+	a.note("model: %s, threshold %.3f", out, model.Threshold)
+	return nil
+}
+
+func (a *app) crossValidated(sample fit.Sample, rank fit.Ranker) error {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "cross-validated\tquestions\tR@1\tR@5\tR@10\tMRR\tnDCG@10\tsession R@5\t\n")
+	sessions := sample.Scores(rank, eval.LevelSession)
+	for i, c := range sample.Scores(rank, eval.LevelDocument).Collections {
+		s := c.Scores
+		fmt.Fprintf(w, "%s\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", c.Name, c.Queries, s["recall@1"], s["recall@5"], s["recall@10"],
+			s["mrr"], s["ndcg@10"], sessions.Collections[i].Scores["recall@5"])
+	}
+	w.Flush()
+	return a.print(b.String())
+}
+
+// collectionOpener opens memories of collections with the configured engine and embedder.
+func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
+	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := a.place()
+	if err != nil {
+		return nil, nil, err
+	}
+	embedder, err := a.embedder(at)
+	if err != nil {
+		return nil, nil, err
+	}
+	model, err := a.relevanceModel()
+	if err != nil {
+		return nil, nil, err
+	}
+	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
+		return core.Open(ctx, core.Options{
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1, Logger: a.log})
+	}, embedder, nil
+}

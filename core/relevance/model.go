@@ -1,0 +1,149 @@
+package relevance
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// A Model is what was fitted for an embedder. It is not changed once made.
+type Model struct {
+	// Fitted says on what, with which command and when.
+	Fitted string `json:"fitted"`
+	// Embedders are the beginnings of the fingerprints (embed.Embedder) of those it is for; none in the
+	// model for keywords alone and in the one for any other embedder.
+	Embedders []string `json:"embedders,omitempty"`
+	// Scripts are those the embedder knows, by their names in Unicode; none means all.
+	Scripts []string `json:"scripts,omitempty"`
+	// Weights are the weights of the terms, by Names.
+	Weights map[string]float64 `json:"rank"`
+	Score   Logistic           `json:"score"`
+	// Calibration are points [said, found] of a rising polygon, without [0, 0] and [1, 1].
+	Calibration [][2]float64 `json:"calibration,omitempty"`
+	// Threshold is the score from which on a chunk is worth a place in the prompt of a turn, unless the
+	// user says otherwise.
+	Threshold float64 `json:"threshold"`
+}
+
+// Logistic are the coefficients of the logistic function: of the distance of a sum behind the best, and
+// of a Certainty.
+type Logistic struct {
+	Bias     float64 `json:"bias"`
+	Behind   float64 `json:"behind"`
+	Cosine   float64 `json:"cosine,omitempty"`
+	Both     float64 `json:"both,omitempty"`
+	Coverage float64 `json:"coverage,omitempty"`
+	Matched  float64 `json:"matched,omitempty"`
+}
+
+//go:embed models/*.json
+var files embed.FS
+
+const (
+	keywordsFile = "keywords.json" // no vectors
+	otherFile    = "other.json"    // an embedder of which nothing is known
+)
+
+var shipped = sync.OnceValue(func() map[string]*Model {
+	all := map[string]*Model{}
+	names, err := fs.Glob(files, "models/*.json")
+	if err != nil {
+		panic(err)
+	}
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic(err)
+		}
+		m, err := Parse(data)
+		if err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err)) // TestShippedModels reads them all
+		}
+		all[path.Base(name)] = m
+	}
+	return all
+})
+
+// For returns the model for an embedder, by its fingerprint; "" is none.
+func For(fingerprint string) *Model {
+	if fingerprint == "" {
+		return Keywords()
+	}
+	for _, m := range shipped() {
+		if slices.ContainsFunc(m.Embedders, func(prefix string) bool { return strings.HasPrefix(fingerprint, prefix) }) {
+			return m
+		}
+	}
+	return shipped()[otherFile]
+}
+
+// Keywords returns the model for keywords alone.
+func Keywords() *Model { return shipped()[keywordsFile] }
+
+// Parse reads a model. Errors say what is wrong with it.
+func Parse(data []byte) (*Model, error) {
+	m := &Model{}
+	decoder := json.NewDecoder(strings.NewReader(string(data)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(m); err != nil {
+		return nil, fmt.Errorf("relevance model: %w", err)
+	}
+	return m, m.check()
+}
+
+func (m *Model) check() error {
+	for name, weight := range m.Weights {
+		switch {
+		case !slices.Contains(Names, name):
+			return fmt.Errorf("relevance model: rank has %q, want one of %s", name, strings.Join(Names, ", "))
+		case IsEvidence(name) && weight < 0 || math.IsNaN(weight):
+			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
+		}
+	}
+	s := m.Score
+	if slices.Min([]float64{s.Behind, s.Cosine, s.Both, s.Coverage, s.Matched}) < 0 {
+		return errors.New("relevance model: a coefficient of score is below 0: more evidence must not make a score smaller")
+	}
+	before := [2]float64{}
+	for _, p := range append(slices.Clip(m.Calibration), [2]float64{1, 1}) {
+		if p[0] <= before[0] || p[1] < before[1] {
+			return fmt.Errorf("relevance model: calibration does not rise from %v to %v", before, p)
+		}
+		before = p
+	}
+	for _, name := range m.Scripts {
+		if unicode.Scripts[name] == nil {
+			return fmt.Errorf("relevance model: %q is no script of Unicode", name)
+		}
+	}
+	if m.Threshold <= 0 || m.Threshold >= 1 {
+		return fmt.Errorf("relevance model: threshold is %g, want it between 0 and 1", m.Threshold)
+	}
+	return nil
+}
+
+// Knows tells whether at least half of the letters of a text are in a script the embedder knows.
+func (m *Model) Knows(text string) bool {
+	if len(m.Scripts) == 0 {
+		return true
+	}
+	known, letters := 0, 0
+	for _, r := range text {
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		if r < unicode.MaxASCII || slices.ContainsFunc(m.Scripts, func(name string) bool { return unicode.Is(unicode.Scripts[name], r) }) {
+			known++
+		}
+	}
+	return 2*known >= letters
+}

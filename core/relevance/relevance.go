@@ -1,0 +1,169 @@
+// Package relevance turns what the indexes say of a chunk into one number: how sure memory is that it
+// helps with a question.
+//
+// It goes two steps. A weighted sum of evidence, all of it relative to the other candidates, says which
+// chunk is better than which (Rank). Whether even the best one is worth anything is a matter of evidence
+// that does not depend on the others: how near it is in meaning, and how much of the question's words it
+// holds. A logistic function of that, and of how far behind the best a chunk is, gives its probability;
+// an isotonic step function, here a polygon, makes the probability honest. So within a query the order
+// of scores is that of the sums.
+//
+// All numbers are in models/*.json, one file for each embedder, made by `memcore eval fit`. Every weight
+// of evidence is at least 0: more evidence never makes a score smaller. What a memory does not have,
+// such as speakers, is a term of 0 for all candidates, and changes nothing.
+package relevance
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Candidate is a chunk that an index has found, and what the indexes say of it.
+type Candidate struct {
+	ID      string
+	Text    string
+	Before  string // the turn before it; conversations only
+	Path    string // of its document
+	Line    int    // where it begins there
+	Speaker string // "user", "assistant", "tool" or a name; conversations only
+	Turn    bool   // it is a turn of a conversation
+	Tokens  int    // length of Text
+
+	BM25     float64  // of the chunk
+	Document float64  // BM25 of its whole document
+	Cosine   *float64 // of question and chunk; nil if there is no vector to compare with
+}
+
+// A Query is what all candidates of a question have in common.
+type Query struct {
+	Text         string
+	Ceiling      float64 // the most that BM25 could be
+	BestDocument float64 // best BM25 of a document
+	Vectors      bool    // vectors were asked
+	Chunks       int     // in the whole index
+}
+
+// A Ranked candidate is one with its score.
+type Ranked struct {
+	Candidate
+	Terms []Term  // of Sum
+	Sum   float64 // ranks within the query
+	Score float64 // probability that it helps, in [0, 1]
+}
+
+// A Term is one piece of evidence.
+type Term struct {
+	Name   string  `json:"name"`
+	Value  float64 `json:"value"`
+	Weight float64 `json:"weight"`
+}
+
+// Rank scores all candidates of a question and returns them best first, equal ones by ID.
+func (m *Model) Rank(q Query, candidates []Candidate) []Ranked {
+	m = m.serving(&q)
+	ranked := m.Order(q, candidates)
+	best := CertaintyOf(q, ranked)
+	for i := range ranked {
+		ranked[i].Score = m.Calibrated(ranked[i].Sum-ranked[0].Sum, best)
+	}
+	return ranked
+}
+
+// Order sorts candidates by the sums of this very model, best first, equal ones by ID, and leaves their scores 0.
+func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
+	evidence := Evidence(q, candidates)
+	ranked := make([]Ranked, len(candidates))
+	for i, c := range candidates {
+		r := Ranked{Candidate: c, Terms: make([]Term, 0, len(Names))}
+		for n, name := range Names {
+			weight := m.Weights[name]
+			r.Sum += weight * evidence[i][n]
+			if evidence[i][n] != 0 && weight != 0 {
+				r.Terms = append(r.Terms, Term{name, evidence[i][n], weight})
+			}
+		}
+		ranked[i] = r
+	}
+	slices.SortFunc(ranked, func(a, b Ranked) int { return cmp.Or(cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.ID, b.ID)) })
+	return ranked
+}
+
+// serving returns the model that fits a question: this one, or the one for keywords alone if there are no
+// vectors, or none that mean something: the question is in a script the embedder does not know.
+func (m *Model) serving(q *Query) *Model {
+	if q.Vectors && m.Knows(q.Text) {
+		return m
+	}
+	q.Vectors = false
+	return Keywords()
+}
+
+// A Certainty is the best absolute evidence among the candidates of a question. It is taken from all of them, not from
+// the first ones: else a chunk that gains evidence, and a place, could lower its own score.
+type Certainty struct {
+	Cosine   float64
+	Both     float64 // best of Cosine · Matched of one candidate
+	Coverage float64 // best of BM25 ÷ Ceiling
+	Matched  float64 // best of ln(1+BM25), BM25 being as it would be in a memory of common size
+}
+
+// CertaintyOf returns that of a question, given its candidates.
+func CertaintyOf(q Query, ranked []Ranked) Certainty {
+	var best Certainty
+	scale := rarest(common) / rarest(max(q.Chunks, small))
+	for _, r := range ranked {
+		matched := math.Log1p(r.BM25 * scale)
+		if q.Vectors && r.Cosine != nil {
+			best.Cosine = max(best.Cosine, *r.Cosine)
+			best.Both = max(best.Both, *r.Cosine*matched)
+		}
+		best.Coverage = max(best.Coverage, share(r.BM25, q.Ceiling))
+		best.Matched = max(best.Matched, matched)
+	}
+	return best
+}
+
+const (
+	// common is the number of chunks to which BM25 is scaled: in a small memory every word is rare, yet none
+	// can be very rare, so that its BM25 are smaller for evidence as good.
+	common = 10_000
+	// small is the number of chunks below which memories are not told apart.
+	small = 10
+)
+
+// rarest is the idf of a word that one of n chunks holds.
+func rarest(n int) float64 { return math.Log(1 + (float64(n)-0.5)/1.5) }
+
+// Calibrated returns the score of a candidate that is behind (0 or less) the best one.
+func (m *Model) Calibrated(behind float64, best Certainty) float64 {
+	s := m.Score
+	x := s.Bias + s.Behind*behind + s.Cosine*best.Cosine + s.Both*best.Both + s.Coverage*best.Coverage + s.Matched*best.Matched
+	return m.honest(1 / (1 + math.Exp(-x)))
+}
+
+// honest maps what the logistic function says to what is found: by the straight lines between the points
+// of Calibration.
+func (m *Model) honest(said float64) float64 {
+	points := m.Calibration
+	if len(points) == 0 {
+		return said
+	}
+	i, _ := slices.BinarySearchFunc(points, said, func(p [2]float64, x float64) int { return cmp.Compare(p[0], x) })
+	switch i {
+	case 0:
+		return points[0][1] * share(said, points[0][0])
+	case len(points):
+		last := points[i-1]
+		return last[1] + (1-last[1])*share(said-last[0], 1-last[0])
+	}
+	a, b := points[i-1], points[i]
+	return a[1] + (b[1]-a[1])*(said-a[0])/(b[0]-a[0])
+}
+
+func share(part, whole float64) float64 {
+	if whole <= 0 {
+		return 0
+	}
+	return min(part/whole, 1)
+}

@@ -1,0 +1,241 @@
+package relevance
+
+import (
+	"encoding/json"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestShippedModels(t *testing.T) {
+	names, err := fs.Glob(files, "models/*.json")
+	require.NoError(t, err)
+	require.Len(t, names, 3)
+	for _, name := range names {
+		data, err := files.ReadFile(name)
+		require.NoError(t, err)
+		m, err := Parse(data)
+		require.NoError(t, err, name)
+		require.NotEmpty(t, m.Fitted, name)
+	}
+	for fingerprint, want := range map[string]*Model{
+		"minilm/all-MiniLM-L6-v2/384/mean/int8/v2": shipped()["minilm.json"],
+		"ollama/all-minilm/dim=384":                shipped()["minilm.json"],
+		"openai/text-embedding-3-small":            shipped()["other.json"],
+		"":                                         shipped()["keywords.json"],
+	} {
+		require.Same(t, want, For(fingerprint), fingerprint)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		`{`:                                   "unexpected EOF",
+		`{"threshold":0.1,"weights":{}}`:      `unknown field "weights"`,
+		`{"threshold":0.1,"rank":{"moon":1}}`: `rank has "moon", want one of keywords`,
+		`{"threshold":0.1,"rank":{"keywords":-1}}`:              "weight of keywords is -1, want at least 0",
+		`{"threshold":0.1,"score":{"behind":-1}}`:               "coefficient of score is below 0",
+		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.1,0.4]]}`: "does not rise from [0.2 0.3] to [0.1 0.4]",
+		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.4,0.2]]}`: "does not rise",
+		`{"threshold":0.1,"scripts":["Elvish"]}`:                `"Elvish" is no script`,
+		`{}`:                                                    "threshold is 0",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Parse(%s) = %v, want an error with %q", text, err, want)
+		}
+	}
+	if _, err := Parse([]byte(`{"threshold":0.1,"rank":{"assistant":-2}}`)); err != nil {
+		t.Errorf("a property may count against a chunk: %v", err)
+	}
+}
+
+func cosine(x float64) *float64 { return &x }
+
+// random makes candidates of a question, as different as memories are.
+func random(r *rand.Rand) (Query, []Candidate) {
+	q := Query{Text: "When did Ada move the port of the staging server?", Ceiling: 5 + 30*r.Float64(), Vectors: true, Chunks: 1 + r.IntN(100_000)}
+	speakers := []string{"", "user", "assistant", "Ada", "Grace Hopper"}
+	texts := []string{"We moved it yesterday.", "Why?", "The port is 5433 since 2024.", "完全に別の話", ""}
+	all := make([]Candidate, 2+r.IntN(70))
+	for i := range all {
+		c := Candidate{ID: string(rune('a' + i)), Text: texts[r.IntN(len(texts))], Before: texts[r.IntN(len(texts))], Path: string(rune('A' + r.IntN(9))),
+			Speaker: speakers[r.IntN(len(speakers))], Turn: r.IntN(2) == 0, Tokens: r.IntN(300), BM25: max(0, r.Float64()*1.3-0.3) * q.Ceiling * 0.8}
+		c.Document = c.BM25 * (1 + r.Float64())
+		if r.IntN(10) > 0 {
+			c.Cosine = cosine(r.Float64()*1.4 - 0.5)
+		}
+		q.BestDocument = max(q.BestDocument, c.Document)
+		all[i] = c
+	}
+	return q, all
+}
+
+// Scores are probabilities, and their order is the order of what is returned.
+func TestOrderOfScores(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		q, candidates := random(r)
+		for _, fingerprint := range []string{"", "minilm/all-MiniLM-L6-v2/", "x"} {
+			ranked := For(fingerprint).Rank(q, candidates)
+			require.Len(t, ranked, len(candidates))
+			before := math.Inf(1)
+			for _, c := range ranked {
+				if c.Score > before || c.Score < 0 || c.Score > 1 || math.IsNaN(c.Score) {
+					t.Fatalf("score %v behind %v", c.Score, before)
+				}
+				before = c.Score
+				sum := 0.0
+				for _, term := range c.Terms {
+					sum += term.Value * term.Weight
+				}
+				require.InDelta(t, c.Sum, sum, 1e-9, "the terms are what the sum is made of")
+			}
+		}
+	}
+}
+
+// More evidence for a chunk never makes its score smaller, nor lets another overtake it.
+func TestMonotone(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		q, candidates := random(r)
+		m := For([]string{"", "minilm/all-MiniLM-L6-v2/", "x"}[r.IntN(3)])
+		find := func(ranked []Ranked, id string) (int, Ranked) {
+			for i, c := range ranked {
+				if c.ID == id {
+					return i, c
+				}
+			}
+			t.Fatal("candidate lost")
+			return 0, Ranked{}
+		}
+		at := r.IntN(len(candidates))
+		id := candidates[at].ID
+		place, before := find(m.Rank(q, candidates), id)
+		what := r.IntN(3)
+		switch what {
+		case 0:
+			candidates[at].BM25 = min(candidates[at].BM25*1.2+0.1, q.Ceiling)
+		case 1:
+			if candidates[at].Cosine == nil {
+				continue
+			}
+			candidates[at].Cosine = cosine(*candidates[at].Cosine + 0.05)
+		case 2:
+			candidates[at].Document = min(candidates[at].Document*1.2, q.BestDocument)
+		}
+		placeAfter, after := find(m.Rank(q, candidates), id)
+		if placeAfter > place || after.Score < before.Score-1e-9 {
+			t.Fatalf("more of evidence %d: place %d to %d, score %v to %v", what, place, placeAfter, before.Score, after.Score)
+		}
+	}
+}
+
+// What a memory does not have must not matter: without names nobody is another speaker, without sessions
+// all is Markdown.
+func TestMissingEvidenceIsNeutral(t *testing.T) {
+	q := Query{Text: "where is it?", Ceiling: 10, BestDocument: 5}
+	for i, e := range Evidence(q, []Candidate{{ID: "1", BM25: 5, Document: 5, Tokens: 1}, {ID: "2", Path: "b"}}) {
+		for n, name := range Names {
+			if want := name == "keywords" && i == 0 || name == "document" && i == 0; want != (e[n] != 0) {
+				t.Errorf("candidate %d: %s is %v", i, name, e[n])
+			}
+		}
+	}
+}
+
+func TestEvidence(t *testing.T) {
+	value := func(question string, c Candidate, name string) float64 {
+		other := Candidate{ID: "other", Turn: true, Speaker: "Ada", Path: "other"}
+		e := Evidence(Query{Text: question}, []Candidate{c, other})[0]
+		for n := range Names {
+			if Names[n] == name {
+				return e[n]
+			}
+		}
+		t.Fatal(name)
+		return 0
+	}
+	for _, tt := range []struct {
+		name, question string
+		c              Candidate
+		want           float64
+	}{
+		{"answerKind", "When did it break?", Candidate{Text: "It broke last week."}, 1},
+		{"answerKind", "When did it break?", Candidate{Text: "In 1999"}, 1},
+		{"answerKind", "When did it break?", Candidate{Text: "It broke at 5433."}, 0},
+		{"answerKind", "what year was that", Candidate{Text: "2024-05-01"}, 1},
+		{"answerKind", "How many dogs?", Candidate{Text: "three of them"}, 1},
+		{"answerKind", "How many dogs?", Candidate{Text: "some of them"}, 0},
+		{"answerKind", "Why?", Candidate{Text: "three, yesterday"}, 0},
+		{"firstPerson", "x", Candidate{Turn: true, Text: "That is what I said"}, 1},
+		{"firstPerson", "x", Candidate{Turn: true, Text: "It is in there"}, 0},
+		{"firstPerson", "x", Candidate{Text: "That is what I said"}, 0},
+		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "Grace"}, 1},
+		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "Ada"}, 0},
+		{"otherSpeaker", "what does she like", Candidate{Turn: true, Speaker: "Grace"}, 0},
+		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "user"}, 0},
+		{"assistant", "x", Candidate{Turn: true, Speaker: "tool"}, 1},
+		{"question", "x", Candidate{Turn: true, Text: "何ですか？"}, 1},
+		{"afterQuestion", "x", Candidate{Turn: true, Before: "Ada: why?"}, 1},
+		{"turnLength", "x", Candidate{Turn: true, Tokens: 20}, math.Log(20)},
+		{"chunkLength", "x", Candidate{Tokens: 0}, 0},
+	} {
+		if got := value(tt.question, tt.c, tt.name); got != tt.want {
+			t.Errorf("%s of %q for %q = %v, want %v", tt.name, tt.c.Text, tt.question, got, tt.want)
+		}
+	}
+}
+
+// A question in a script that the embedder does not know is left to keywords, even if vectors say otherwise.
+func TestScripts(t *testing.T) {
+	candidates := []Candidate{{ID: "words", BM25: 9, Document: 9, Cosine: cosine(0.1)}, {ID: "vectors", Path: "b", BM25: 5, Document: 5, Cosine: cosine(0.9)}}
+	m := &Model{Scripts: []string{"Latin"}, Weights: map[string]float64{"cosine": 9, "keywords": 1}, Threshold: 0.1}
+	for text, want := range map[string]string{
+		"which port is it": "vectors", "Überraschung ñandú": "vectors", "5433": "vectors", "": "vectors",
+		"哪个端口": "words", "какой порт": "words", "wie heißt 端口 bei Ihnen": "vectors",
+	} {
+		if got := m.Rank(Query{Text: text, Ceiling: 10, BestDocument: 9, Vectors: true}, candidates)[0].ID; got != want {
+			t.Errorf("first for %q is %s, want %s", text, got, want)
+		}
+	}
+	all := &Model{Weights: m.Weights, Threshold: 0.1}
+	require.Equal(t, "vectors", all.Rank(Query{Text: "哪个端口", Ceiling: 10, BestDocument: 9, Vectors: true}, candidates)[0].ID)
+}
+
+// Search asks for more candidates than a turn does; that must not change the scores of the first ones.
+func TestDepthDoesNotMatter(t *testing.T) {
+	var candidates []Candidate
+	for i := range 150 {
+		candidates = append(candidates, Candidate{ID: string(rune('0' + i)), Path: string(rune('0' + i)), Cosine: cosine(0.8 - float64(i)/300), BM25: float64(150-i) / 10})
+	}
+	q := Query{Text: "port", Ceiling: 30, Vectors: true, Chunks: 500}
+	m := For("minilm/all-MiniLM-L6-v2/")
+	few, many := m.Rank(q, candidates[:60]), m.Rank(q, candidates)
+	for i := range 10 {
+		require.Equal(t, few[i].ID, many[i].ID)
+		require.InDelta(t, few[i].Score, many[i].Score, 1e-9)
+	}
+}
+
+func TestHonest(t *testing.T) {
+	m := &Model{Calibration: [][2]float64{{0.2, 0.1}, {0.6, 0.5}}}
+	for said, want := range map[float64]float64{0: 0, 0.1: 0.05, 0.2: 0.1, 0.4: 0.3, 0.6: 0.5, 0.8: 0.75, 1: 1} {
+		require.InDelta(t, want, m.honest(said), 1e-12, "%v", said)
+	}
+	require.Equal(t, 0.3, (&Model{}).honest(0.3))
+}
+
+func TestModelRoundTrip(t *testing.T) {
+	for _, m := range shipped() {
+		data, err := json.Marshal(m)
+		require.NoError(t, err)
+		again, err := Parse(data)
+		require.NoError(t, err)
+		require.Equal(t, m, again)
+	}
+}

@@ -1,0 +1,186 @@
+package fit
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/eval"
+)
+
+// sample makes questions whose answers are told by keywords for the most part, by cosine for the rest, and never by a
+// long text; small talk shares a word now and then.
+func sample(sets, each int) Sample {
+	r := rand.New(rand.NewPCG(7, 8))
+	var s Sample
+	for set := range sets {
+		for n := range each {
+			q := Question{Set: fmt.Sprint("set", set), Collection: fmt.Sprintf("set%d/%d", set, n%3), ID: fmt.Sprint("q", n),
+				Query: relevance.Query{Text: "where is the boiler", Ceiling: 20, BestDocument: 20, Vectors: true, Chunks: 400}}
+			if n%4 == 3 {
+				q.Kind = SmallTalk
+			}
+			answer := r.IntN(20)
+			for i := range 20 {
+				cosine := 0.3*r.Float64() + 0.1
+				c := relevance.Candidate{ID: fmt.Sprintf("%02d", i), Path: fmt.Sprint(i), Text: "it is in the cellar", Tokens: 1 + r.IntN(200), BM25: 6 * r.Float64()}
+				if i == answer && q.Kind == Answerable {
+					c.BM25 += 8 * r.Float64()
+					cosine += 0.3 * r.Float64()
+				}
+				if q.Kind == SmallTalk {
+					c.BM25 *= r.Float64()
+					cosine -= 0.1 * r.Float64()
+				}
+				c.Cosine, c.Document = &cosine, 20*r.Float64()
+				q.Candidates = append(q.Candidates, c)
+				q.Units, q.Sessions = append(q.Units, fmt.Sprint("unit", i)), append(q.Sessions, fmt.Sprint("session", i/5))
+			}
+			if q.Kind == Answerable {
+				q.Relevant = map[string]int{fmt.Sprint("unit", answer): 1}
+				q.Session = map[string]int{fmt.Sprint("session", answer/5): 1}
+			}
+			s.Questions = append(s.Questions, q)
+		}
+	}
+	return s
+}
+
+func TestModelLearns(t *testing.T) {
+	s := sample(2, 200)
+	o := Options{Vectors: true, Absolute: true}
+	m, err := Model(s, o)
+	require.NoError(t, err)
+	data, err := json.Marshal(m)
+	require.NoError(t, err)
+	_, err = relevance.Parse(data)
+	require.NoError(t, err, "what is fitted can be shipped")
+	if m.Weights["keywords"] < 0.5 || m.Weights["cosine"] < 0.2 || math.Abs(m.Weights["chunkLength"]) > 0.3 {
+		t.Errorf("weights are %v, want those of keywords and cosine large, that of the length, which tells nothing, small", m.Weights)
+	}
+	mrr := func(rank Ranker) float64 { return s.Scores(rank, eval.LevelDocument).All.Scores["mrr"] }
+	fitted := mrr(Modelled(m))
+	validated, err := s.CrossValidated(o)
+	require.NoError(t, err)
+	for name, other := range map[string]Ranker{"keywords": Keywords, "vectors": Vectors} {
+		if got := mrr(other); got >= fitted || got >= mrr(validated) {
+			t.Errorf("MRR of %s alone is %.3f, of the model %.3f, cross-validated %.3f", name, got, fitted, mrr(validated))
+		}
+	}
+
+	// The threshold is the least at which small talk is silent; scores are about as high as answers are frequent.
+	silent, asked, said, right, n := 0.0, 0.0, 0.0, 0.0, 0.0
+	for _, q := range s.Questions {
+		ranked := m.Rank(q.Query, q.Candidates)
+		if q.Kind == SmallTalk {
+			asked++
+			if ranked[0].Score < m.Threshold {
+				silent++
+			}
+			continue
+		}
+		n++
+		said += ranked[0].Score
+		if q.Relevant[q.unit(ranked[0].ID)] > 0 {
+			right++
+		}
+	}
+	if share := silent / asked; share < Silence || share > Silence+0.04 {
+		t.Errorf("%.3f of small talk gets nothing, want %v or little more", share, Silence)
+	}
+	if math.Abs(said-right)/n > 0.1 {
+		t.Errorf("the first candidate answers in %.3f of cases, scores say %.3f", right/n, said/n)
+	}
+}
+
+// Without vectors no cosine has a weight; what is left out has none either.
+func TestOptions(t *testing.T) {
+	s := sample(1, 100)
+	weights, err := Weights(s.Questions, Options{Without: []string{"document"}})
+	require.NoError(t, err)
+	require.NotContains(t, weights, "cosine")
+	require.NotContains(t, weights, "documentCosine")
+	require.NotContains(t, weights, "document")
+	require.Contains(t, weights, "keywords")
+	_, err = Weights(nil, Options{})
+	require.ErrorContains(t, err, "none of 0 questions")
+	m, err := Model(s, Options{Vectors: true})
+	require.NoError(t, err)
+	require.Zero(t, m.Score.Cosine+m.Score.Both, "nothing is known about how large cosines are")
+}
+
+// The gradients are those of the losses.
+func TestGradient(t *testing.T) {
+	p := newListwise(sample(2, 40).Questions, Options{Vectors: true})
+	x := make([]float64, len(p.columns))
+	for i := range x {
+		x[i] = 0.2 + 0.1*float64(i%3)
+	}
+	grad := make([]float64, len(x))
+	p.loss(x, grad)
+	for i := range x {
+		const h = 1e-5
+		up, down := append([]float64(nil), x...), append([]float64(nil), x...)
+		up[i] += h
+		down[i] -= h
+		require.InDelta(t, (p.loss(up, nil)-p.loss(down, nil))/(2*h), grad[i], 1e-6, relevance.Names[p.columns[i]])
+	}
+}
+
+// A question is ranked by a model that has seen neither it nor its neighbours.
+func TestFoldsKeepCollectionsTogether(t *testing.T) {
+	var s Sample
+	for c := range 7 {
+		for n := range 5 {
+			s.Questions = append(s.Questions, Question{Set: "chats", Collection: fmt.Sprint("chats/", c), ID: fmt.Sprint(n)})
+		}
+	}
+	for n := range 60 {
+		s.Questions = append(s.Questions, Question{Set: "docs", Collection: "docs/one", ID: fmt.Sprint(n)})
+	}
+	folds := s.folds()
+	seen := map[string]int{}
+	used := map[int]bool{}
+	for i, q := range s.Questions {
+		if q.Set == "docs" {
+			used[folds[i]] = true
+			continue
+		}
+		if fold, ok := seen[q.Collection]; ok {
+			require.Equal(t, fold, folds[i], q.Collection)
+		}
+		seen[q.Collection] = folds[i]
+	}
+	require.Len(t, used, Folds)
+}
+
+func TestPolygon(t *testing.T) {
+	said := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}
+	found := []float64{0, 1, 0, 0, 1, 1}
+	weight := []float64{1, 1, 1, 1, 1, 1}
+	// 0.2 to 0.4 are pooled to a third; steps at 0 and 1 are the ends anyway.
+	require.Equal(t, [][2]float64{{0.3, 0.3333}}, polygon(said, found, weight, 0.5))
+}
+
+func TestQuestionsOf(t *testing.T) {
+	yes, no := true, false
+	query := func(id string, answerable *bool) eval.Query {
+		q := eval.Query{ID: id, Text: "text of " + id}
+		q.Meta.Answerable = answerable
+		return q
+	}
+	mine := eval.Collection{Name: "chats/a", Queries: []eval.Query{query("1", &yes), query("2", &no), query("3", nil)},
+		Judgments: map[string]map[string]int{"1": {"d": 1}, "2": {"d": 1}}}
+	sister := eval.Collection{Name: "chats/b", Queries: []eval.Query{query("4", nil)}}
+	stranger := eval.Collection{Name: "docs/c", Queries: []eval.Query{query("5", nil)}}
+	var got []string
+	for _, q := range questionsOf(mine, []eval.Collection{mine, sister, stranger}, []string{"Thanks!"}) {
+		got = append(got, fmt.Sprintf("%s %d", q.ID, q.kind))
+	}
+	require.Equal(t, []string{"1 0", "2 1", "small-talk-1 2", "docs/c/5 3"}, got)
+}
