@@ -16,7 +16,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-retrieval bench-engines fuzz lint clean
+.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-engines eval fit fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -56,10 +56,14 @@ bench-embed: ## the built-in embedder beside ONNX Runtime, hugot and Ollama; the
 bench-embed-quality: ## its vectors beside those of the published weights in f32; DATA=folder with locomo/, or none
 	internal/embedbench/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
 
-bench-retrieval: ## retrieval quality; DATA=folder with locomo/ and longmemeval_s/
-	@test -n "$(DATA)" || { echo 'bench-retrieval: DATA is empty, want the folder with locomo/ and longmemeval_s/: make bench-retrieval DATA=…' >&2; exit 2; }
-	go run ./cmd/memcore eval run --data "$(DATA)/locomo"
-	go run ./cmd/memcore eval run --data "$(DATA)/longmemeval_s/*/turns" --level session
+eval: ## retrieval on labelled data beside other ways, what evidence is worth, thresholds: bin/relevance; DATA=folder of the sets
+	@test -n "$(DATA)" || { echo 'eval: DATA is empty, want the folder of the data sets that docs/relevance.md names: make eval DATA=…' >&2; exit 2; }
+	cd internal/relevancebench; go build -o ../../bin/relevancebench .
+	bin/relevancebench -data "$(abspath $(DATA))" -small-talk testdata/eval/smalltalk.txt -out bin/relevance
+
+fit: build ## fit the relevance models that memcore ships anew; DATA=folder of the sets
+	@test -n "$(DATA)" || { echo 'fit: DATA is empty, want the folder of the data sets that .ci/fit names: make fit DATA=…' >&2; exit 2; }
+	.ci/fit bin/memcore "$(abspath $(DATA))"
 
 bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
 	flags=$$(store/lancedb/native/library.sh --flags); cd internal/enginebench; \
@@ -87,6 +91,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
 	cd internal/embedbench && go vet ./...
+	cd internal/relevancebench && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \

@@ -35,6 +35,7 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 		default:
 			w = wordsOf(c.record.Text)
 			if same = repeats(w, kept); same >= 0 {
+				hit = newer(hits, same, hit)
 				verdict = "duplicate of " + hits[same].Source
 			} else if s.budget >= 0 && len(hits) > 0 && tokens+hit.TokenEstimate > s.budget {
 				verdict = verdictBudget
@@ -58,6 +59,23 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 	return hits, rejected
 }
 
+// newer lets the newer of two hits that say nearly the same stand for both, in the place and with the score of the better one,
+// and returns the other: of two settings of the same thing the later one holds.
+func newer(hits []MemoryHit, same int, hit MemoryHit) MemoryHit {
+	old := hits[same]
+	if !hit.Time.After(old.Time) || old.Time.IsZero() || hit.Kind != old.Kind {
+		return hit
+	}
+	hit.Score, old.Score = old.Score, hit.Score
+	hit.Also = old.Also
+	old.Also = nil
+	if hit.Explain != nil {
+		hit.Explain.Verdict = verdictKept
+	}
+	hits[same] = hit
+	return old
+}
+
 func hitOf(c scored, rank int, explain bool) MemoryHit {
 	r := c.record
 	hit := MemoryHit{
@@ -67,7 +85,7 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
-			Document: c.document, Terms: c.Terms, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
+			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
 	}
 	return hit
 }

@@ -49,6 +49,7 @@ type Explanation struct {
 	Document       float64  `json:"document"`         // BM25 of the whole document
 	// Terms are what Fused is the sum of: value times weight. Those of 0 are left out.
 	Terms       []relevance.Term `json:"terms,omitempty"`
+	Reranked    *float64         `json:"reranked,omitempty"`    // what the Reranker says, in [0, 1]; nil if it was not asked
 	Fused       float64          `json:"fused"`                 // the weighted sum that ranks
 	Rank        int              `json:"rank"`                  // by Fused, from 1, before folding
 	KeywordRank int              `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
@@ -73,6 +74,12 @@ type RetrieveOptions struct {
 	TokenBudget int
 	// Not are paths of documents that are left out, such as those already in the system prompt.
 	Not []string
+	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
+	// age does not matter.
+	HalfLife time.Duration
+	// Diversity is the weight, in [0, 1), of being unlike the hits before (maximal marginal relevance); 0 means the
+	// order is that of scores.
+	Diversity float64
 	// Explain asks for Explanations, and for Result.Rejected.
 	Explain bool
 }
@@ -104,7 +111,7 @@ type Result struct {
 	Rejected []MemoryHit `json:"rejected,omitempty"`
 	// Threshold is the least score that was asked of a hit.
 	Threshold float64 `json:"threshold"`
-	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "total").
+	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "rerank", "total").
 	Took map[string]time.Duration `json:"took,omitempty"`
 }
 

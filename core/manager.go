@@ -55,6 +55,11 @@ type Options struct {
 	// EmbedTimeout is how long a query waits for its embedding before keywords answer alone; 0
 	// means 2 s.
 	EmbedTimeout time.Duration
+	// Reranker has a second look at the best RerankCandidates (0 means 16) of each question, for RerankBudget (0 means
+	// 500 ms) at most: if it is late or fails, the answer is as without it, and Degraded says so. nil means none.
+	Reranker         Reranker
+	RerankBudget     time.Duration
+	RerankCandidates int
 	// Relevance says how evidence becomes a score; nil means the model that was fitted for the Embedder.
 	Relevance *relevance.Model
 	// Logger gets what goes wrong; nil means slog.Default().

@@ -15,6 +15,7 @@ type scored struct {
 	relevance.Ranked
 	normalised float64 // BM25 ÷ best BM25
 	hitShare   float64 // BM25 ÷ ceiling
+	reranked   *float64
 }
 
 // rank scores all candidates and sorts them, best first.

@@ -40,6 +40,8 @@ type selection struct {
 	limit      int
 	budget     int // negative is none
 	explain    bool
+	halfLife   time.Duration // of scores; 0 is for ever
+	diversity  float64       // weight of likeness, in [0, 1)
 }
 
 const (
@@ -67,6 +69,8 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		limit:      or(o.Limit, defaultHits),
 		budget:     or(o.TokenBudget, defaultTokenBudget),
 		explain:    o.Explain,
+		halfLife:   o.HalfLife,
+		diversity:  o.Diversity,
 	}
 }
 
@@ -82,7 +86,7 @@ func forSearch(o SearchOptions) selection {
 	}
 }
 
-func or[T int | float64](value, otherwise T) T {
+func or[T int | float64 | time.Duration](value, otherwise T) T {
 	if value == 0 {
 		return otherwise
 	}
@@ -100,6 +104,10 @@ func (s selection) check() error {
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
 		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
+	case s.halfLife < 0:
+		return fmt.Errorf("half-life is %v, want it above 0, or 0 for none: %w", s.halfLife, ErrOption)
+	case !(s.diversity >= 0 && s.diversity < 1):
+		return fmt.Errorf("diversity is %g, want at least 0 and below 1: %w", s.diversity, ErrOption)
 	case s.candidates < 0:
 		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
 	}
@@ -142,7 +150,16 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	}
 	result.Degraded = g.degraded
 	result.Unembedded = m.unembedded(current)
-	result.Hits, result.Rejected = choose(m.rank(text, g), s)
+	ranked := m.rank(text, g)
+	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
+		if ctx.Err() != nil {
+			return result, ctx.Err()
+		}
+		result.Degraded = append(result.Degraded, note)
+	}
+	decay(ranked, s.halfLife, time.Now())
+	diversify(ranked, s.threshold, s.diversity)
+	result.Hits, result.Rejected = choose(ranked, s)
 	m.usage.note(result.Hits)
 	return result, nil
 }

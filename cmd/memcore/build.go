@@ -8,6 +8,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/cache"
@@ -55,10 +56,43 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 	if options.Relevance, err = a.relevanceModel(); err != nil {
 		return nil, err
 	}
+	if err := a.reranking(&options); err != nil {
+		return nil, err
+	}
 	if err := a.sharing(&options, embedder); err != nil {
 		return nil, err
 	}
 	return core.Open(ctx, options)
+}
+
+// Ways to rerank.
+const (
+	rerankEndpoint = "endpoint"
+	rerankJudge    = "judge"
+)
+
+// reranking sets the reranker that the configuration names, if any.
+func (a *app) reranking(options *core.Options) (err error) {
+	s := a.settings.Rerank
+	if s.BaseURL == "" {
+		return nil
+	}
+	o := rerank.Options{BaseURL: s.BaseURL, Model: s.Model}
+	if s.APIKeyEnv != "" {
+		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {
+			return fmt.Errorf("memory.rerank.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
+		}
+	}
+	options.RerankBudget, options.RerankCandidates = s.Budget, s.Candidates
+	if s.By == rerankJudge {
+		options.Reranker, err = rerank.NewJudge(o)
+	} else {
+		options.Reranker, err = rerank.NewEndpoint(o)
+	}
+	if err != nil {
+		return fmt.Errorf("memory.rerank: %w", err)
+	}
+	return nil
 }
 
 // relevanceModel is the one that the configuration names; nil is that of the embedder.

@@ -155,7 +155,11 @@ func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
 		return nil, nil, err
 	}
 	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		return core.Open(ctx, core.Options{
-			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1, Logger: a.log})
+		options := core.Options{
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1, Logger: a.log}
+		if err := a.reranking(&options); err != nil {
+			return nil, err
+		}
+		return core.Open(ctx, options)
 	}, embedder, nil
 }

@@ -37,6 +37,7 @@ var mayImport = []struct {
 	{"store/keyword", []string{"store", "internal/generation"}},
 	{"core/source", []string{"chunker"}},
 	{"core/relevance", nil},
+	{"core/rerank", nil},
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "internal/generation"}},
 	{"formatter", []string{"core"}},
 	{"inject/turn", []string{"core", "formatter"}},

@@ -75,7 +75,7 @@ func (a *app) explain(result core.Result) {
 		fmt.Fprintf(a.stderr, "and %d weaker candidates (--json has them all)\n", more)
 	}
 	fmt.Fprintf(a.stderr, "threshold %.2f", result.Threshold)
-	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "total"} {
+	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "total"} {
 		fmt.Fprintf(a.stderr, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
 	}
 	fmt.Fprintln(a.stderr)

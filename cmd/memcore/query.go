@@ -117,7 +117,7 @@ that is missing, behind or degraded go to standard error.`,
 
 // retrieveOptions are the settings, overridden by flags.
 func (a *app) retrieveOptions(q queryFlags) core.RetrieveOptions {
-	o := core.RetrieveOptions{Scope: q.scope, Limit: a.settings.Limit, MinSimilarity: a.settings.MinSimilarity,
+	o := core.RetrieveOptions{HalfLife: a.settings.HalfLife, Diversity: a.settings.Diversity, Scope: q.scope, Limit: a.settings.Limit, MinSimilarity: a.settings.MinSimilarity,
 		TopK: a.settings.TopK, TokenBudget: a.settings.TokenBudget, Explain: q.explain}
 	if q.limit > 0 {
 		o.Limit = q.limit

@@ -36,6 +36,16 @@ type settings struct {
 		Model     string `mapstructure:"model"`
 		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"openai"`
+	HalfLife  time.Duration `mapstructure:"halfLife"`
+	Diversity float64       `mapstructure:"diversity"`
+	Rerank    struct {
+		BaseURL    string        `mapstructure:"baseURL"`
+		Model      string        `mapstructure:"model"`
+		By         string        `mapstructure:"by"`
+		APIKeyEnv  string        `mapstructure:"apiKeyEnv"`
+		Budget     time.Duration `mapstructure:"budget"`
+		Candidates int           `mapstructure:"candidates"`
+	} `mapstructure:"rerank"`
 	Shared struct {
 		URI       string `mapstructure:"uri"`
 		Owner     string `mapstructure:"owner"`
@@ -87,6 +97,14 @@ var knownSettings = []setting{
 	{"openai.baseURL", "", false, text(), "address of an OpenAI-compatible endpoint, up to and including `/v1`"},
 	{"openai.model", "", false, text(), "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", false, text(), "name of the environment variable that holds its key"},
+	{"halfLife", "0s", true, span(), "age at which a score counts half, such as `720h`; 0 is for ever"},
+	{"diversity", "0", true, number(0, 0.99), "weight of being unlike the hits before (maximal marginal relevance), below 1; 0 is none"},
+	{"rerank.baseURL", "", false, text(), "address of a server whose model has a second look at the best candidates, up to and including `/v1`; empty is none"},
+	{"rerank.model", "", false, text(), "its model"},
+	{"rerank.by", rerankEndpoint, false, oneOf(rerankEndpoint, rerankJudge), "`endpoint`: the server has `/rerank`; `judge`: a chat model is asked for yes or no, which needs logprobs (Ollama, vLLM, OpenAI)"},
+	{"rerank.apiKeyEnv", "", false, text(), "name of the environment variable that holds its key; empty is no key"},
+	{"rerank.budget", "500ms", true, span(), "time it may take; later is left out"},
+	{"rerank.candidates", "16", true, whole(1, 100), "candidates it looks at, 1 to 100"},
 	{"shared.uri", "", false, text(), "where memories on several machines share their documents: a folder, or such as `s3://bucket/prefix`; empty is not to share ([more](lancedb.md#sharing-a-memory))"},
 	{"shared.publish", core.PublishMarkdown, false, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what the others get of this project: `markdown`, `all` (also agents' logs), `nothing`"},
 	{"shared.owner", "", false, text(), "name of this memory among the others; empty is made of the workspace's and the machine's name"},

@@ -73,6 +73,17 @@ func duration() kind {
 	}
 }
 
+// span takes a duration of at least 0.
+func span() kind {
+	return func(value any) (any, error) {
+		d, err := time.ParseDuration(fmt.Sprint(value))
+		if err != nil || d < 0 {
+			return nil, errors.New("a duration such as 500ms or 720h, at least 0")
+		}
+		return d, nil
+	}
+}
+
 // list takes a list, or as the environment has it, its items between commas, brackets around them or
 // not.
 func list() kind {

@@ -33,6 +33,7 @@ func TestSettingsDefaults(t *testing.T) {
 	want := settings{Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		TopK: 50, Limit: 8, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.Shared.Publish = "markdown"
+	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	require.Equal(t, want, s)
 }
