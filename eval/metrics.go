@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
 )
 
 // An Asked is what came back for one query.
@@ -45,11 +46,12 @@ type Asked struct {
 
 // A Top is one of the first hits, and why it is there.
 type Top struct {
-	Name     string   `json:"name"`             // what it counts as
-	Score    float64  `json:"score"`            // calibrated relevance
-	Cosine   *float64 `json:"cosine,omitempty"` // of question and chunk; nil without vectors
-	Keywords float64  `json:"keywords"`         // BM25 by the best for this question
-	Text     string   `json:"text"`             // its beginning
+	Name     string           `json:"name"`             // what it counts as
+	Score    float64          `json:"score"`            // calibrated relevance
+	Cosine   *float64         `json:"cosine,omitempty"` // of question and chunk; nil without vectors
+	Keywords float64          `json:"keywords"`         // BM25 by the best for this question
+	Terms    []relevance.Term `json:"terms,omitempty"`  // what ranks it
+	Text     string           `json:"text"`             // its beginning
 }
 
 const (
@@ -63,7 +65,7 @@ func topOf(hit core.MemoryHit, names []string) Top {
 		top.Text = strings.ToValidUTF8(top.Text[:excerpt], "") + "…"
 	}
 	if e := hit.Explain; e != nil {
-		top.Cosine, top.Keywords = e.Cosine, e.BM25Normalised
+		top.Cosine, top.Keywords, top.Terms = e.Cosine, e.BM25Normalised, e.Terms
 	}
 	return top
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,14 +88,20 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 }
 
 func evalCompareCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var html string
+	cmd := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Compare two runs query by query",
 		Long: `Compare two files that 'memcore eval run --json' has written: the change of each score, its 95 % interval by bootstrap, how
 likely it is by chance (randomisation test), and the queries that moved most.`,
 		Args: arguments(cobra.ExactArgs(2), "the reports of two runs"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			comparison, err := compareFiles(args[0], args[1])
+			comparison, after, err := compareFiles(args[0], args[1])
+			if err == nil && html != "" {
+				err = a.writeFile(html, func(w io.Writer) error {
+					return page.WriteCompared(w, filepath.Base(args[0])+" and "+filepath.Base(args[1]), after, comparison)
+				})
+			}
 			if err != nil {
 				return err
 			}
@@ -104,18 +111,20 @@ likely it is by chance (randomisation test), and the queries that moved most.`,
 			return a.print(comparison.Table())
 		},
 	}
+	cmd.Flags().StringVar(&html, "html", "", "`FILE` for the later run as one HTML page, with what has changed")
+	return cmd
 }
 
-func compareFiles(before, after string) (eval.Comparison, error) {
-	b, err := readReport(before)
+func compareFiles(before, after string) (c eval.Comparison, later eval.Report, err error) {
+	earlier, err := readReport(before)
 	if err != nil {
-		return eval.Comparison{}, err
+		return c, later, err
 	}
-	r, err := readReport(after)
-	if err != nil {
-		return eval.Comparison{}, err
+	if later, err = readReport(after); err != nil {
+		return c, later, err
 	}
-	return eval.Compare(b, r)
+	c, err = eval.Compare(earlier, later)
+	return c, later, err
 }
 
 func readReport(path string) (eval.Report, error) {
@@ -145,13 +154,16 @@ func writeBaseline(name string, report eval.Report) error {
 }
 
 func (a *app) writePage(name, data string, report eval.Report) error {
+	title := fmt.Sprintf("%s, %s", filepath.Base(data), time.Now().Format(time.DateOnly))
+	return a.writeFile(name, func(w io.Writer) error { return page.Write(w, title, report) })
+}
+
+func (a *app) writeFile(name string, write func(io.Writer) error) error {
 	file, err := os.Create(name)
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
-	title := fmt.Sprintf("%s, %s", filepath.Base(data), time.Now().Format(time.DateOnly))
-	err = errors.Join(page.Write(file, title, report), file.Close())
-	if err != nil {
+	if err := errors.Join(write(file), file.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	a.note("report: %s", name)

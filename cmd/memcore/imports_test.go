@@ -42,7 +42,7 @@ var mayImport = []struct {
 	{"formatter", []string{"core"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
-	{"eval/page", []string{"eval"}},
+	{"eval/page", []string{"eval", "core/relevance"}},
 	{"eval/fit", []string{"eval", "core/relevance"}},
 	{"internal/generation", nil},
 	{"internal/workspace", nil},

@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
 
@@ -26,8 +28,25 @@ var layout = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 	"took":    func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() },
 	"cosine":  func(x *float64) string { return fmt.Sprintf("%.2f", *x) },
+	"change":  func(before, after float64) string { return fmt.Sprintf("%+.3f", after-before) },
+	"terms":   termsOf,
 	"at":      func(name string, k int) string { return fmt.Sprintf("%s@%d", name, k) },
 }).Parse(source))
+
+// termsOf are the terms of a score's sum, those that count most first.
+func termsOf(terms []relevance.Term) string {
+	terms = slices.Clone(terms)
+	slices.SortStableFunc(terms, func(a, b relevance.Term) int {
+		return cmp.Compare(math.Abs(b.Value*b.Weight), math.Abs(a.Value*a.Weight))
+	})
+	var all []string
+	for _, t := range terms {
+		if part := t.Value * t.Weight; math.Abs(part) >= 0.05 {
+			all = append(all, fmt.Sprintf("%s %+.1f", t.Name, part))
+		}
+	}
+	return strings.Join(all, ", ")
+}
 
 // A view is what the template gets.
 type view struct {
@@ -36,6 +55,7 @@ type view struct {
 	Charts []chart
 	Worst  []question
 	Rows   []eval.Result
+	Diff   *eval.Comparison // with an earlier run; nil if there is none
 }
 
 // A question is one that went badly.
@@ -51,6 +71,15 @@ func (q question) Answers(top eval.Top) bool {
 
 // Write writes the page. Title stands at its head.
 func Write(w io.Writer, title string, report eval.Report) error {
+	return write(w, title, report, nil)
+}
+
+// WriteCompared writes the page of a run, with what has changed since an earlier one.
+func WriteCompared(w io.Writer, title string, report eval.Report, since eval.Comparison) error {
+	return write(w, title, report, &since)
+}
+
+func write(w io.Writer, title string, report eval.Report, diff *eval.Comparison) error {
 	charts, err := draw(report)
 	if err != nil {
 		return fmt.Errorf("draw report: %w", err)
@@ -58,7 +87,7 @@ func Write(w io.Writer, title string, report eval.Report) error {
 	all := report.All
 	all.Name = "all"
 	return layout.Execute(w, view{Report: report, Title: title, Charts: charts, Worst: worstOf(report.Queries),
-		Rows: append(slices.Clip(report.Collections), all)})
+		Rows: append(slices.Clip(report.Collections), all), Diff: diff})
 }
 
 // worstOf are the answerable queries whose first true hit came last, or never.
