@@ -53,7 +53,7 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 		return err
 	}
 	model := minilm.New()
-	embedder, err := cache.Open(model, filepath.Join(folder, "memcore", "relevancebench"), cache.Options{})
+	embedder, err := cache.Open(model, filepath.Join(folder, "memcore", "relevancebench"), cache.Options{Queries: -1}) // what queries take is measured
 	if err != nil {
 		return err
 	}
@@ -88,6 +88,9 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 		return err
 	}
 	t.silence(sample, relevance.For(embedder.Fingerprint()))
+	if err := t.mustNot(ctx, open, data, relevance.For(embedder.Fingerprint())); err != nil {
+		return err
+	}
 	report, err := t.product(ctx, open, data)
 	if err != nil {
 		return err
