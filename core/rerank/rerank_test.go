@@ -92,8 +92,8 @@ func TestFaults(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"refused":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such model", 404) }, "404 Not Found: no such model"},
-		"elsewhere": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", 307) }, "307"},
+		"refused":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such model", http.StatusNotFound) }, "404 Not Found: no such model"},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect) }, "307"},
 		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestJudge(t *testing.T) {
 			likely, unlikely = "No", "yes"
 		}
 		if !asked.Logprobs {
-			w.WriteHeader(400)
+			w.WriteHeader(http.StatusBadRequest)
 		}
 		fmt.Fprintf(w, `{"choices":[{"message":{"content":"x"},"logprobs":{"content":[{"token":"x","logprob":0,"top_logprobs":[
 			{"token":%q,"logprob":%v},{"token":%q,"logprob":%v},{"token":"maybe","logprob":-1}]}]}}]}`, likely, math.Log(0.6), unlikely, math.Log(0.2))
