@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"math"
 	"os"
@@ -65,7 +66,7 @@ func openWordy(ctx context.Context, sources []source.Source, folder string) (*co
 func TestRun(t *testing.T) {
 	collections, err := Collections("testdata/hou*", "")
 	require.NoError(t, err)
-	for _, level := range []string{LevelDocument, LevelSession} {
+	for _, level := range Levels {
 		got, err := RunAll(t.Context(), openWordy, collections, Options{K: []int{5, 1}, Level: level})
 		require.NoError(t, err)
 		require.Equal(t, []int{1, 5, 10}, got.K)
@@ -85,6 +86,32 @@ func TestRun(t *testing.T) {
 		if table := got.Table(); !strings.Contains(table, "house/diary") || !strings.Contains(table, "R@5") {
 			t.Errorf("table lacks its rows or columns:\n%s", table)
 		}
+	}
+}
+
+// At the level of chunks each chunk of what is judged counts, and a long document has several.
+func TestChunkLevel(t *testing.T) {
+	long := "# Boiler\n"
+	for i := range 80 {
+		long += fmt.Sprintf("\nThe boiler part %d of store %d costs %d, says list %d of year %d.\n", 7*i, 11*i, 13*i, 17*i, 1900+i)
+	}
+	c := Collection{
+		Name:      "house/long",
+		Documents: []Document{{ID: "long", Text: long}, {ID: "short", Text: "Nothing about it."}, {ID: "unfound", Text: "zebra"}},
+		Queries:   []Query{{ID: "q", Text: "what does the boiler cost"}},
+		Judgments: map[string]map[string]int{"q": {"long": 1}},
+	}
+	chunks, err := Run(t.Context(), openWordy, c, Options{Level: LevelChunk})
+	require.NoError(t, err)
+	documents, err := Run(t.Context(), openWordy, c, Options{Level: LevelDocument})
+	require.NoError(t, err)
+	require.Len(t, documents.Queries[0].Relevant, 1)
+	if n := len(chunks.Queries[0].Relevant); n < 3 {
+		t.Errorf("%d chunks are relevant, want several", n)
+	}
+	require.Equal(t, 1.0, chunks.All.Scores["mrr"])
+	if k1 := chunks.All.Scores["recall@1"]; k1 >= 1 {
+		t.Errorf("recall@1 of chunks = %v, want less than 1: there are several", k1)
 	}
 }
 

@@ -16,14 +16,20 @@ import (
 const (
 	LevelDocument = "document"
 	LevelSession  = "session"
+	LevelTurn     = "turn"  // the document, for collections whose documents are turns
+	LevelChunk    = "chunk" // each hit by itself
 )
+
+// Levels are all of them.
+var Levels = []string{LevelDocument, LevelSession, LevelTurn, LevelChunk}
 
 // Options say what is measured.
 type Options struct {
 	// K are the ranks at which scores are taken; nil means 1, 5, 10, 20 and 50. 10 is always among them.
 	K []int
-	// Level is LevelDocument or LevelSession; "" is LevelDocument. At LevelSession a document counts
-	// as the session it belongs to.
+	// Level is one of Levels; "" is LevelDocument. At LevelSession a document counts as the session it
+	// belongs to. At LevelChunk each chunk of a judged document is relevant, as far as memory finds it at all: how many
+	// a document is cut into is not for the questions to know. A judged document of which none is found counts as one.
 	Level string
 	// Progress, if set, is called after each collection.
 	Progress func(name string, done, total int)
@@ -52,9 +58,9 @@ func (o Options) withDefaults() (Options, error) {
 	switch o.Level {
 	case "":
 		o.Level = LevelDocument
-	case LevelDocument, LevelSession:
+	case LevelDocument, LevelSession, LevelTurn, LevelChunk:
 	default:
-		return o, fmt.Errorf("level is %q, want %q or %q", o.Level, LevelDocument, LevelSession)
+		return o, fmt.Errorf("level is %q, want one of %q", o.Level, Levels)
 	}
 	return o, nil
 }
@@ -156,13 +162,31 @@ func (r run) unit(document string) string {
 // ask asks one query of the collection.
 func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, error) {
 	a := Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant}
-	return a, a.ask(ctx, r.memory, r.o, func(hit core.MemoryHit) ([]string, error) {
+	judged := relevant
+	if r.o.Level == LevelChunk {
+		a.Relevant = map[string]int{}
+	}
+	found := map[string]bool{}
+	err := a.ask(ctx, r.memory, r.o, func(hit core.MemoryHit) ([]string, error) {
 		document, ok := r.corpus.document(hit.Path, hit.StartLine)
 		if !ok {
 			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
 		}
-		return []string{r.unit(document)}, nil
+		if r.o.Level != LevelChunk {
+			return []string{r.unit(document)}, nil
+		}
+		chunk := document + " " + hit.ID
+		if judged[document] > 0 {
+			a.Relevant[chunk], found[document] = judged[document], true
+		}
+		return []string{chunk}, nil
 	})
+	for document, relevance := range judged {
+		if r.o.Level == LevelChunk && !found[document] {
+			a.Relevant[document] = relevance
+		}
+	}
+	return a, err
 }
 
 // ask asks as a turn does, then as one who searches; of tells what a hit counts as.

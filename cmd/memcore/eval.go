@@ -49,8 +49,8 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 			if data == "" {
 				return usagef("--data is empty, want a folder of collections or a file of cases ('memcore eval init' drafts one)")
 			}
-			if level != eval.LevelDocument && level != eval.LevelSession {
-				return usagef("--level is %q, want %s or %s", level, eval.LevelDocument, eval.LevelSession)
+			if !slices.Contains(eval.Levels, level) {
+				return usagef("--level is %q, want one of %s", level, strings.Join(eval.Levels, ", "))
 			}
 			if !slices.Contains([]string{"", eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval}, format) {
 				return usagef("--format is %q, want %s, %s or %s", format, eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval)
@@ -83,7 +83,7 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 	f.StringVar(&html, "html", "", "`FILE` for the report as one HTML page with charts and the questions that went worst")
 	f.StringVar(&baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --baseline or --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
-	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document` or its session")
+	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
 	return cmd
 }
 
