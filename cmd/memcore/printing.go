@@ -10,6 +10,7 @@ import (
 	"github.com/fatih/color"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/formatter"
 )
 
@@ -71,6 +72,11 @@ func (a *app) explain(result core.Result) {
 		explainHit(w, hit)
 	}
 	w.Flush()
+	for i, hit := range result.Hits {
+		if hit.Explain != nil {
+			fmt.Fprintf(a.stderr, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
+		}
+	}
 	if more := len(result.Rejected) - shown; more > 0 {
 		fmt.Fprintf(a.stderr, "and %d weaker candidates (--json has them all)\n", more)
 	}

@@ -15,8 +15,10 @@ package relevance
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Candidate is a chunk that an index has found, and what the indexes say of it.
@@ -57,6 +59,19 @@ type Term struct {
 	Name   string  `json:"name"`
 	Value  float64 `json:"value"`
 	Weight float64 `json:"weight"`
+}
+
+// Describe says what a sum is made of, for people: each term's part of it, the largest first, those that hardly count left out.
+func Describe(terms []Term) string {
+	terms = slices.Clone(terms)
+	slices.SortStableFunc(terms, func(a, b Term) int { return cmp.Compare(math.Abs(b.Value*b.Weight), math.Abs(a.Value*a.Weight)) })
+	var parts []string
+	for _, t := range terms {
+		if part := t.Value * t.Weight; math.Abs(part) >= 0.05 {
+			parts = append(parts, fmt.Sprintf("%s %+.1f", t.Name, part))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Rank scores all candidates of a question and returns them best first, equal ones by ID.

@@ -222,6 +222,11 @@ func TestDepthDoesNotMatter(t *testing.T) {
 	}
 }
 
+func TestDescribe(t *testing.T) {
+	require.Equal(t, "assistant -2.0, keywords +1.5", Describe([]Term{{"keywords", 0.5, 3}, {"cosine", 0.01, 0.7}, {"assistant", 1, -2}}))
+	require.Empty(t, Describe(nil))
+}
+
 func TestHonest(t *testing.T) {
 	m := &Model{Calibration: [][2]float64{{0.2, 0.1}, {0.6, 0.5}}}
 	for said, want := range map[float64]float64{0: 0, 0.1: 0.05, 0.2: 0.1, 0.4: 0.3, 0.6: 0.5, 0.8: 0.75, 1: 1} {

@@ -92,8 +92,10 @@ func TestFaults(t *testing.T) {
 		handler http.HandlerFunc
 		want    string
 	}{
-		"refused":   {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such model", http.StatusNotFound) }, "404 Not Found: no such model"},
-		"elsewhere": {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect) }, "307"},
+		"refused": {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such model", http.StatusNotFound) }, "404 Not Found: no such model"},
+		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect)
+		}, "307"},
 		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {

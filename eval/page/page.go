@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,24 +28,9 @@ var layout = template.Must(template.New("page").Funcs(template.FuncMap{
 	"took":    func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() },
 	"cosine":  func(x *float64) string { return fmt.Sprintf("%.2f", *x) },
 	"change":  func(before, after float64) string { return fmt.Sprintf("%+.3f", after-before) },
-	"terms":   termsOf,
+	"terms":   relevance.Describe,
 	"at":      func(name string, k int) string { return fmt.Sprintf("%s@%d", name, k) },
 }).Parse(source))
-
-// termsOf are the terms of a score's sum, those that count most first.
-func termsOf(terms []relevance.Term) string {
-	terms = slices.Clone(terms)
-	slices.SortStableFunc(terms, func(a, b relevance.Term) int {
-		return cmp.Compare(math.Abs(b.Value*b.Weight), math.Abs(a.Value*a.Weight))
-	})
-	var all []string
-	for _, t := range terms {
-		if part := t.Value * t.Weight; math.Abs(part) >= 0.05 {
-			all = append(all, fmt.Sprintf("%s %+.1f", t.Name, part))
-		}
-	}
-	return strings.Join(all, ", ")
-}
 
 // A view is what the template gets.
 type view struct {
