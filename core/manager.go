@@ -49,6 +49,10 @@ type Options struct {
 	// StaticFiles are curated Markdown files for ProjectCoreMemory, in order of priority, lowest
 	// first; those that do not exist are left out.
 	StaticFiles []string
+	// StaticRoots are the folders from which StaticFiles may import others; none means no imports. Home is what "~"
+	// stands for in an import; "" refuses it.
+	StaticRoots []string
+	Home        string
 	// Freshness is how long a query may spend on folding in what has changed on disk before it
 	// answers; 0 means 150 ms, negative means not to look.
 	Freshness time.Duration

@@ -50,6 +50,8 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		Engine:      engine,
 		Embedder:    embedder,
 		StaticFiles: a.staticFiles(),
+		StaticRoots: a.staticRoots(),
+		Home:        a.home,
 		Freshness:   a.settings.Freshness,
 		Logger:      a.log,
 	}
@@ -188,6 +190,15 @@ func (a *app) staticFiles() []string {
 		files = append(files, filepath.Join(a.project, ".beans", name), filepath.Join(a.project, name))
 	}
 	return files
+}
+
+// staticRoots are the folders that memory files may import from: the user's own, and the project's.
+func (a *app) staticRoots() []string {
+	roots := []string{a.project}
+	if a.home != "" {
+		roots = append(roots, filepath.Join(a.home, ".beans"))
+	}
+	return roots
 }
 
 // withMemory opens the memory for queries, does something and closes it.
