@@ -106,7 +106,7 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 		return err
 	}
 	defer html.Close()
-	if err := page.Write(html, "All data sets", report); err != nil {
+	if err := page.Write(html, "All data sets, as shipped", report); err != nil {
 		return err
 	}
 	fmt.Print(t.String())

@@ -185,6 +185,8 @@ func (t *tables) product(ctx context.Context, open eval.Opener, data string) (ev
 	t.head("As shipped: what turns are given, and how long RetrieveRelevant takes, embedding included. "+tested+" was used for nothing else.",
 		"set", "chunks", "any@1", "any@5", "R@5", "R@10", "given: precision", "recall", "median tokens", "p50", "p95")
 	var all eval.Report
+	var asked []eval.Asked // of all sets whose documents are judged
+	chunks := 0
 	for _, set := range []struct{ pattern, level string }{
 		{"locomo", eval.LevelDocument}, {"longmemeval_oracle_pool/turns", eval.LevelDocument}, {"docs_code", eval.LevelDocument},
 		{"precision_membench", eval.LevelDocument}, {tested + "/*/turns", eval.LevelDocument}, {tested + "/*/sessions", eval.LevelSession},
@@ -202,16 +204,18 @@ func (t *tables) product(ctx context.Context, open eval.Opener, data string) (ev
 		if err != nil {
 			return all, err
 		}
-		if set.pattern == "locomo" {
-			all = report
-		}
 		a := report.All
+		if set.level == eval.LevelDocument {
+			asked, chunks = append(asked, report.Queries...), chunks+a.Chunks
+		}
 		figure := func(key string) string { return fmt.Sprintf("%.3f", a.Scores[key]) }
 		t.row(set.pattern, fmt.Sprint(a.Chunks), figure("any@1"), figure("any@5"), figure("recall@5"), figure("recall@10"),
 			fmt.Sprintf("%.3f", a.Injection.Precision), fmt.Sprintf("%.3f", a.Injection.Recall), fmt.Sprint(a.Injection.Tokens),
 			a.P50.Round(10*time.Microsecond).String(), a.P95.Round(10*time.Microsecond).String())
 		fmt.Fprintf(os.Stderr, "relevancebench: %s run\n", set.pattern)
 	}
+	all = eval.Tally(fit.Ranks, eval.LevelDocument, asked)
+	all.All.Chunks = chunks
 	return all, nil
 }
 
