@@ -28,6 +28,7 @@ type gathered struct {
 	bestDocument float64 // best BM25 of a document
 	byVectors    bool    // vectors were asked
 	chunks       int     // in the index
+	unembedded   *Unembedded
 	degraded     []string
 	err          error // neither index answered
 }
@@ -68,14 +69,15 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 		g.err = errors.Join(keywordErr, vectorErr)
 		return g
 	}
-	if u := m.unembedded(from); u != nil {
+	all, pending := from.manifest.chunks()
+	g.chunks, g.unembedded = all, m.unembedded(all, pending)
+	if u := g.unembedded; u != nil {
 		g.degraded = append(g.degraded, fmt.Sprintf("%d of %d chunks have no vector yet and are found by keywords only", u.Pending, u.Chunks))
 	}
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
 	g.ceiling, g.bestDocument = matches.Ceiling, matches.BestDocument
-	g.chunks, _ = from.manifest.chunks()
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {
@@ -111,8 +113,7 @@ func (m *Manager) queryVector(ctx context.Context, from snapshot, text string, t
 }
 
 // unembedded says how much of the memory vectors do not cover yet; nil if they cover all.
-func (m *Manager) unembedded(from snapshot) *Unembedded {
-	all, pending := from.manifest.chunks()
+func (m *Manager) unembedded(all, pending int) *Unembedded {
 	if m.options.Embedder == nil || pending == 0 {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (m *Manager) rank(text string, g gathered) []scored {
 	}
 	all := make([]scored, 0, len(g.candidates))
 	for _, r := range m.relevance.Rank(g.evidence(text)) {
-		all = append(all, scored{candidate: byID[r.ID], Ranked: r, normalised: share(r.BM25, best), hitShare: share(r.BM25, g.ceiling)})
+		all = append(all, scored{candidate: byID[r.ID], Ranked: r, normalised: relevance.Share(r.BM25, best), hitShare: relevance.Share(r.BM25, g.ceiling)})
 	}
 	return all
 }
@@ -60,11 +60,4 @@ func (m *Manager) Evidence(ctx context.Context, text string) (q relevance.Query,
 	}
 	q, candidates = g.evidence(text)
 	return q, candidates, nil
-}
-
-func share(part, whole float64) float64 {
-	if whole <= 0 {
-		return 0
-	}
-	return min(part/whole, 1)
 }

@@ -149,7 +149,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 		return result, g.err
 	}
 	result.Degraded = g.degraded
-	result.Unembedded = m.unembedded(current)
+	result.Unembedded = g.unembedded
 	ranked := m.rank(text, g)
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {

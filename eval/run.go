@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,11 +56,8 @@ func (o Options) withDefaults() (Options, error) {
 	if o.K[0] < 1 {
 		return o, fmt.Errorf("recall at rank %d, want at least 1", o.K[0])
 	}
-	switch o.Level {
-	case "":
-		o.Level = LevelDocument
-	case LevelDocument, LevelSession, LevelTurn, LevelChunk:
-	default:
+	o.Level = cmp.Or(o.Level, LevelDocument)
+	if !slices.Contains(Levels, o.Level) {
 		return o, fmt.Errorf("level is %q, want one of %q", o.Level, Levels)
 	}
 	return o, nil
@@ -87,22 +85,33 @@ func Run(ctx context.Context, open Opener, c Collection, o Options) (report Repo
 	if o, err = o.withDefaults(); err != nil {
 		return Report{}, err
 	}
+	err = withMemory(ctx, open, c, func(documents *corpus, memory *core.Manager) error {
+		report, err = run{c: c, o: o, corpus: documents, memory: memory}.all(ctx)
+		return err
+	})
+	if err != nil {
+		return Report{}, err
+	}
+	return report, nil
+}
+
+// withMemory opens a memory of a collection's documents, in a folder it removes afterwards, and does something with it.
+func withMemory(ctx context.Context, open Opener, c Collection, do func(*corpus, *core.Manager) error) (err error) {
 	folder, err := os.MkdirTemp("", "memcore-eval-")
 	if err != nil {
-		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+		return fmt.Errorf("evaluate %s: %w", c.Name, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	documents := newCorpus(c.Documents)
 	memory, err := open(ctx, []source.Source{documents}, folder)
 	if err != nil {
-		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+		return fmt.Errorf("evaluate %s: %w", c.Name, err)
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
-	r := run{c: c, o: o, corpus: documents, memory: memory}
-	if report, err = r.all(ctx); err != nil {
-		return Report{}, fmt.Errorf("evaluate %s: %w", c.Name, err)
+	if err := do(documents, memory); err != nil {
+		return fmt.Errorf("evaluate %s: %w", c.Name, err)
 	}
-	return report, nil
+	return nil
 }
 
 // run is one call of Run.

@@ -34,7 +34,8 @@ func evalFitCommand(a *app) *cobra.Command {
 		Short: "Fit how evidence becomes a score to labelled data",
 		Long: `Fit a relevance model: the weights of evidence, the coefficients of the score, its calibration, and the default
 threshold, which is the least score at which 95 % of small talk gets nothing. Before that, cross-validated
-figures are printed. All data sets (the first folder of a collection's name) count the same.
+figures are printed. A data set (the first folder of a collection's name) counts
+by the root of the number of its questions.
 
 --for embedder uses the cosines of the configured embedder as they are; others, only their order and
 distances, as fits any embedder; keywords, none. Point memory.relevance at FILE to use it.`,

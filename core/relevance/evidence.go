@@ -1,6 +1,7 @@
 package relevance
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -42,7 +43,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 			cosines = append(cosines, *c.Cosine)
 		}
 	}
-	slices.SortFunc(cosines, func(a, b float64) int { return -compare(a, b) })
+	slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
 	relative := relativeCosine(cosines)
 	asked, speaking := askedKind(q.Text), namedIn(q.Text, candidates)
 	all := make([][]float64, len(candidates))
@@ -55,7 +56,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		if known, ok := nearest[c.Path]; !ok || cosine > known {
 			nearest[c.Path] = cosine
 		}
-		e := []float64{share(c.BM25, best), share(c.Document, q.BestDocument), cosine, 0, yes(asked != 0 && tells(c.Text, asked)), 0, 0, 0, 0, 0, 0, 0}
+		e := []float64{Share(c.BM25, best), Share(c.Document, q.BestDocument), cosine, 0, yes(asked != 0 && tells(c.Text, asked)), 0, 0, 0, 0, 0, 0, 0}
 		length := math.Log(float64(max(c.Tokens, 1)))
 		if c.Turn {
 			e[5] = yes(ofOneself(c.Text))
@@ -73,16 +74,6 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		all[i][3] = nearest[c.Path]
 	}
 	return all
-}
-
-func compare(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // relativeCosine returns the cosine term as a function of the cosine, given all cosines, best first.

@@ -133,7 +133,7 @@ func CertaintyOf(q Query, ranked []Ranked) Certainty {
 			best.Cosine = max(best.Cosine, *r.Cosine)
 			best.Both = max(best.Both, *r.Cosine*matched)
 		}
-		best.Coverage = max(best.Coverage, share(r.BM25, q.Ceiling))
+		best.Coverage = max(best.Coverage, Share(r.BM25, q.Ceiling))
 		best.Matched = max(best.Matched, matched)
 	}
 	return best
@@ -167,16 +167,17 @@ func (m *Model) honest(said float64) float64 {
 	i, _ := slices.BinarySearchFunc(points, said, func(p [2]float64, x float64) int { return cmp.Compare(p[0], x) })
 	switch i {
 	case 0:
-		return points[0][1] * share(said, points[0][0])
+		return points[0][1] * Share(said, points[0][0])
 	case len(points):
 		last := points[i-1]
-		return last[1] + (1-last[1])*share(said-last[0], 1-last[0])
+		return last[1] + (1-last[1])*Share(said-last[0], 1-last[0])
 	}
 	a, b := points[i-1], points[i]
 	return a[1] + (b[1]-a[1])*(said-a[0])/(b[0]-a[0])
 }
 
-func share(part, whole float64) float64 {
+// Share is part ÷ whole, at most 1; 0 if there is no whole.
+func Share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0
 	}

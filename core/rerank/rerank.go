@@ -55,6 +55,15 @@ func (o Options) client() *http.Client {
 	return &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// withoutAddress is an error of a request without its address, which may hold a password.
+func withoutAddress(err error) error {
+	var at *url.Error
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
 // An Endpoint asks a server that has a rerank endpoint. It is safe for concurrent use.
 type Endpoint struct {
 	address, model, host string
@@ -89,11 +98,7 @@ func (e *Endpoint) Rerank(ctx context.Context, query string, texts []string) ([]
 	}
 	response, err := e.client.Do(request)
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // without the address, which may hold a password
-		}
-		return nil, fmt.Errorf("rerank model %q at %s: %w", e.model, e.host, err)
+		return nil, fmt.Errorf("rerank model %q at %s: %w", e.model, e.host, withoutAddress(err))
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
@@ -201,11 +206,7 @@ func (j *Judge) judge(ctx context.Context, query, text string) (float64, error) 
 		},
 	})
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		return 0, err
+		return 0, withoutAddress(err)
 	}
 	return yes(response)
 }

@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -208,15 +209,7 @@ func threshold(questions []Question, m *relevance.Model, o Options) float64 {
 		all = append(all, a)
 		total += a.weight
 	}
-	slices.SortFunc(all, func(a, b asked) int {
-		switch {
-		case a.best < b.best:
-			return -1
-		case a.best > b.best:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b asked) int { return cmp.Compare(a.best, b.best) })
 	below := 0.0
 	for _, a := range all {
 		if below += a.weight; below >= Silence*total {

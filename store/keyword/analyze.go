@@ -29,23 +29,22 @@ func newTextAnalyzer() *textAnalyzer {
 	}
 }
 
-// languageOf returns the language of a text, English if it cannot be told.
-func (a *textAnalyzer) languageOf(text string) *language {
+// spokenIn returns the language of the words of a text, before they are stemmed; English if it cannot be told.
+func spokenIn(tokens analysis.TokenStream) *language {
 	const enough = 3 // function words; a name or two of another language are in many texts
-	if found := languagesOf(a.Analyze([]byte(text)), enough); len(found) > 0 {
+	if found := languagesOf(tokens, enough); len(found) > 0 {
 		return found[0]
 	}
 	return english
 }
 
-// analyse returns the terms of a text that is in a language.
-func (a *textAnalyzer) analyse(text string, l *language) analysis.TokenStream {
+// stem makes terms of the words of a text that is in a language, in place.
+func (a *textAnalyzer) stem(tokens analysis.TokenStream, l *language) analysis.TokenStream {
 	known := a.stems[l]
 	if known == nil {
 		known = map[string][]byte{}
 		a.stems[l] = known
 	}
-	tokens := a.Analyze([]byte(text))
 	for _, token := range tokens {
 		stem, ok := known[string(token.Term)]
 		if !ok {

@@ -51,10 +51,15 @@ func TestTextAnalyzer(t *testing.T) {
 		{strings.Repeat("x", 300), strings.Repeat("x", 128)},
 		{strings.Repeat("ab/", 100) + "c", strings.Repeat("ab ", 100) + "c"},
 	} {
-		if got := terms(newTextAnalyzer().analyse(tt.in, english)); got != tt.want {
+		if got := terms(wordsOf(tt.in, english)); got != tt.want {
 			t.Errorf("Analyze(%q) = %q, want %q", tt.in, got, tt.want)
 		}
 	}
+}
+
+func wordsOf(text string, l *language) analysis.TokenStream {
+	analyzer := newTextAnalyzer()
+	return analyzer.stem(analyzer.Analyze([]byte(text)), l)
 }
 
 func terms(tokens analysis.TokenStream) string {
@@ -167,9 +172,8 @@ func FuzzAnalyzers(f *testing.F) {
 			t.Fatalf("folding %q twice = %q, want %q", text, again, folded)
 		}
 		held := map[string]bool{}
-		analyzer := newTextAnalyzer()
-		spoken := analyzer.languageOf(text)
-		tokens := analyzer.analyse(text, spoken)
+		spoken := spokenIn(newTextAnalyzer().Analyze([]byte(text)))
+		tokens := wordsOf(text, spoken)
 		for _, token := range tokens {
 			held[string(token.Term)] = true
 		}

@@ -48,7 +48,6 @@ const kindConversation = "conversation"
 
 // newDocument is rec as Bleve's segments take it, and how long its fields are.
 func newDocument(rec store.Record, analyzer *textAnalyzer) (*document, lengths) {
-	spoken := analyzer.languageOf(rec.Text)
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
 		fieldTitle:   title(rec),
@@ -56,10 +55,15 @@ func newDocument(rec store.Record, analyzer *textAnalyzer) (*document, lengths) 
 		fieldDate:    dateWords(rec),
 		fieldAround:  rec.Before + "\n" + rec.After,
 	}
+	var words [fieldCount]analysis.TokenStream
+	for i, text := range texts {
+		words[i] = analyzer.Analyze([]byte(text))
+	}
+	spoken := spokenIn(words[fieldText])
 	doc := &document{id: rec.ID}
 	var size lengths
-	for i, text := range texts {
-		f := analysed(fieldNames[i], analyzer.analyse(text, spoken))
+	for i := range words {
+		f := analysed(fieldNames[i], analyzer.stem(words[i], spoken))
 		size[i] = int64(f.length)
 		doc.fields = append(doc.fields, f)
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -180,7 +181,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 		}},
 		{"hits are ordered by score, then ID", func() *vectorFault {
 			return hits(func(all []store.Hit) []store.Hit {
-				slices.SortFunc(all, func(a, b store.Hit) int { return compareFloat(b.Score, a.Score) })
+				slices.SortFunc(all, func(a, b store.Hit) int { return cmp.Compare(b.Score, a.Score) })
 				for i := 1; i < len(all); i++ {
 					if all[i].Score == all[i-1].Score {
 						all[i], all[i-1] = all[i-1], all[i]

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -89,23 +90,13 @@ func (x *fixture) compareBruteForce(hits []store.Hit, recs []store.Record, vec [
 			want = append(want, byID[rec.ID])
 		}
 	}
-	slices.SortFunc(want, func(a, b float64) int { return -compareFloat(a, b) })
+	slices.SortFunc(want, func(a, b float64) int { return -cmp.Compare(a, b) })
 	want = want[:min(k, len(want))]
 	require.Len(x, hits, len(want))
 	for i, hit := range hits {
 		require.InDelta(x, want[i], hit.Score, 1e-5, "score of hit %d", i)
 		require.InDelta(x, byID[hit.Record.ID], hit.Score, 1e-5, "score of %s", hit.Record.ID)
 	}
-}
-
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func testCosines(x *fixture) {
