@@ -16,26 +16,57 @@ const (
 	largestMeta        = 10_000   // values, aliases followed
 )
 
-// frontmatter reads the frontmatter of text into d. It returns where what is no metadata begins, and
-// where the Markdown: a broken frontmatter is text, but no Markdown, to which its end would be the
-// rule under a heading.
-func (d *Document) frontmatter(text string) (body, markdown int) {
+// A FrontmatterError says in which line of a file, from 1, its frontmatter is broken.
+type FrontmatterError struct {
+	Line int
+	Err  error
+}
+
+func (e *FrontmatterError) Error() string { return e.Err.Error() }
+func (e *FrontmatterError) Unwrap() error { return e.Err }
+
+// SplitFrontmatter returns what the frontmatter of a Markdown file says, YAML between lines of "---" or TOML between lines of
+// "+++", the text behind it, and how many lines of the file stand before that text. The text has no byte order mark, ends its
+// lines with \n alone and is valid UTF-8. Without frontmatter meta is nil and all is text. Of one that is broken the error tells
+// (*FrontmatterError), and the text is what stands behind it all the same. Its size and number of values are bounded.
+func SplitFrontmatter(src []byte) (meta map[string]any, text string, lines int, err error) {
+	text, _ = clean(src)
+	meta, after, err := splitFrontmatter(text)
+	return meta, text[after:], strings.Count(text[:after], "\n"), err
+}
+
+// splitFrontmatter is SplitFrontmatter for clean text; the Markdown begins at after.
+func splitFrontmatter(text string) (meta map[string]any, after int, err error) {
 	mark, _, _ := strings.Cut(text[:min(len(text), 16)], "\n")
 	mark = strings.TrimRight(mark, " \t")
 	if mark != "---" && mark != "+++" {
-		return 0, 0
+		return nil, 0, nil
 	}
 	from := windowEnd(text, 0)
 	end, after := frontmatterEnd(text, from, mark)
 	if end < 0 {
-		return 0, 0 // a thematic break, or a list that says "+++"
+		return nil, 0, nil // a thematic break, or a list that says "+++"
 	}
 	meta, line, err := parseMeta(mark, text[from:end])
 	if err != nil {
-		d.warn(max(line, 1)+1, "frontmatter is taken as text: %v", err)
+		return nil, after, &FrontmatterError{Line: max(line, 1) + 1, Err: err}
+	}
+	return meta, after, nil
+}
+
+// frontmatter reads the frontmatter of text into d. It returns where what is no metadata begins, and
+// where the Markdown: a broken frontmatter is text, but no Markdown, to which its end would be the
+// rule under a heading.
+func (d *Document) frontmatter(text string) (body, markdown int) {
+	meta, after, err := splitFrontmatter(text)
+	var broken *FrontmatterError
+	if errors.As(err, &broken) {
+		d.warn(broken.Line, "frontmatter is taken as text: %v", err)
 		return 0, after
 	}
-	d.Meta, d.Title = meta, titleOf(meta)
+	if after > 0 {
+		d.Meta, d.Title = meta, titleOf(meta)
+	}
 	return after, after
 }
 

@@ -9,7 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/gitignore"
 )
 
 // Sizes above which a file is passed over, and named in Listing.Skipped.
@@ -57,14 +62,15 @@ type Folder struct {
 	options FolderOptions
 	places  places
 	ranIn   []string // spellings of options.SessionsIn
-	include patterns
-	exclude patterns
+	include gitignore.Patterns
+	exclude gitignore.Patterns
 	shown   map[string]bool // hidden folders that an Include pattern names
 	readDir func(string) ([]fs.DirEntry, error)
 
-	mu      sync.Mutex
-	known   map[string]fileFacts     // by path on disk
-	ignores map[string]cachedIgnores // by path of the .gitignore file
+	ignores gitignore.Cache
+
+	mu    sync.Mutex
+	known map[string]fileFacts // by path on disk
 }
 
 // NewFolder returns the source that options describe. Nothing is read before List.
@@ -77,12 +83,11 @@ func NewFolder(options FolderOptions) *Folder {
 		options: options,
 		places:  newPlaces(options.Workspace, options.Home),
 		ranIn:   spellings(options.SessionsIn),
-		include: compilePatterns(options.Include),
-		exclude: compilePatterns(options.Exclude),
+		include: gitignore.Compile(options.Include),
+		exclude: gitignore.Compile(options.Exclude),
 		shown:   hiddenNames(options.Include),
 		readDir: os.ReadDir,
 		known:   map[string]fileFacts{},
-		ignores: map[string]cachedIgnores{},
 	}
 }
 
@@ -113,7 +118,7 @@ func (f *Folder) locate() (root, error) {
 		return root{}, fmt.Errorf("%s cannot be reached: %w", path, err)
 	}
 	for _, p := range []string{path, real} {
-		if reason := DenyReason(p); reason != "" {
+		if reason := deny.Reason(p); reason != "" {
 			return root{}, fmt.Errorf("%s is never read: %s", path, reason)
 		}
 	}
@@ -122,7 +127,7 @@ func (f *Folder) locate() (root, error) {
 		return root{}, fmt.Errorf("%s cannot be read: %w", path, err)
 	}
 	if !info.IsDir() && !info.Mode().IsRegular() {
-		return root{}, fmt.Errorf("%s is %s: name a file or a folder", path, kindOf(info.Mode()))
+		return root{}, fmt.Errorf("%s is %s: name a file or a folder", path, beneath.KindOf(info.Mode()))
 	}
 	return root{path: path, real: real, info: info}, nil
 }
@@ -190,8 +195,7 @@ func (f *Folder) remember(path string, facts fileFacts) {
 }
 
 // open opens a document for reading, wherever the folder lies by now. The folder may have changed
-// since List: what has become a link is refused, and os.Root keeps one that appears just now from
-// leading out of the folder.
+// since List: what has become a link is refused.
 func (f *Folder) open(doc Document) (*os.File, fs.FileInfo, error) {
 	at, err := f.locate()
 	if err != nil {
@@ -204,52 +208,21 @@ func (f *Folder) open(doc Document) (*os.File, fs.FileInfo, error) {
 		return nil, nil, fmt.Errorf("%s is not inside %s", doc.File, at.path)
 	}
 	path := filepath.Join(dir, name)
-	if reason := DenyReason(path); reason != "" {
+	if reason := deny.Reason(path); reason != "" {
 		return nil, nil, fmt.Errorf("never opened: %s", reason)
 	}
-	if real, err := filepath.EvalSymlinks(path); err != nil {
-		return nil, nil, err
-	} else if real != path {
-		return nil, nil, errors.New("a symbolic link has taken its place")
-	}
-	inside, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer inside.Close()
-	return openRegular(inside, name)
+	return beneath.Open(dir, name)
 }
 
-// openRegular opens a file that must be a regular one, without waiting at a pipe.
-func openRegular(inside *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	file, err := inside.OpenFile(name, os.O_RDONLY|openNonblock, 0)
-	if err != nil {
-		return nil, nil, err
+// hiddenNames returns the hidden folders that patterns name.
+func hiddenNames(lines []string) map[string]bool {
+	names := map[string]bool{}
+	for _, line := range lines {
+		for name := range strings.SplitSeq(line, "/") {
+			if strings.HasPrefix(name, ".") {
+				names[name] = true
+			}
+		}
 	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is %s, not a file", name, kindOf(info.Mode()))
-	}
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return file, info, nil
-}
-
-func kindOf(mode fs.FileMode) string {
-	switch {
-	case mode.IsDir():
-		return "a folder"
-	case mode&fs.ModeNamedPipe != 0:
-		return "a named pipe"
-	case mode&fs.ModeSocket != 0:
-		return "a socket"
-	case mode&fs.ModeDevice != 0:
-		return "a device"
-	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link"
-	default:
-		return "not a regular file"
-	}
+	return names
 }

@@ -58,16 +58,3 @@ func FuzzCodex(f *testing.F)          { fuzzFormat(f, "codex", ".jsonl") }
 func FuzzGemini(f *testing.F)         { fuzzFormat(f, "gemini-cli", ".jsonl") }
 func FuzzGeminiDocument(f *testing.F) { fuzzFormat(f, "gemini-cli", ".json") }
 func FuzzPi(f *testing.F)             { fuzzFormat(f, "pi", ".jsonl") }
-
-// FuzzGitignore: any line makes a pattern or none, and matching ends.
-func FuzzGitignore(f *testing.F) {
-	for _, line := range []string{"*.md", "/a/**/b", "!x/", `\#x`, "[a-", "a{b,c}", "**/", "[!a]*?", `\`, "a\\ "} {
-		f.Add(line, "a/b/c.md")
-	}
-	f.Fuzz(func(t *testing.T, line, path string) {
-		all := compilePatterns([]string{line})
-		if selected, decided := all.match(path, false); selected && !decided {
-			t.Errorf("pattern %q selects %q without deciding", line, path)
-		}
-	})
-}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/internal/beneath"
 )
 
 // Known returns the places where known agents keep the conversations they had in a workspace: Claude
@@ -116,7 +118,7 @@ func readSmall(path string) []byte {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	file, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|beneath.Nonblock, 0)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/memcore/memcore/internal/beneath"
 )
 
 // headBytes is how much of a file is read to tell its format.
@@ -47,7 +49,7 @@ func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
 }
 
 func readHead(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|openNonblock, 0)
+	file, err := os.OpenFile(path, os.O_RDONLY|beneath.Nonblock, 0)
 	if err != nil {
 		return nil, err
 	}

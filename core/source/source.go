@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/deny"
 )
 
 // Scopes of memory.
@@ -94,3 +95,7 @@ type Content struct {
 	// Skipped counts lines that were not understood, by reason ("not JSON", "unknown type \"x\"").
 	Skipped map[string]int
 }
+
+// DenyReason says why the file or folder at path is never opened because of its name or place, in words for a person; empty
+// if it may be. It looks at the path as it is written: whoever follows links asks again with what they lead to.
+func DenyReason(path string) string { return deny.Reason(path) }

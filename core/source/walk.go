@@ -8,6 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/gitignore"
 )
 
 // ignoredFolders hold what others wrote or machines made.
@@ -37,22 +41,6 @@ type walker struct {
 	found  Listing
 }
 
-// ignoring is the .gitignore files above a place, innermost first.
-type ignoring struct {
-	dir      string // relative to the root, slash-separated, with a slash at its end unless empty
-	patterns patterns
-	above    *ignoring
-}
-
-func (g *ignoring) ignores(rel string, isDir bool) bool {
-	for ; g != nil; g = g.above {
-		if ignored, decided := g.patterns.match(rel[len(g.dir):], isDir); decided {
-			return ignored
-		}
-	}
-	return false
-}
-
 func (w *walker) skip(file, reason string) {
 	w.found.Skipped = append(w.found.Skipped, Skip{Path: w.folder.places.display(file), Reason: reason})
 }
@@ -68,7 +56,7 @@ func (w *walker) top() error {
 }
 
 // dir walks a folder below the root. prefix is its path relative to the root with a slash at its end.
-func (w *walker) dir(prefix string, above *ignoring) {
+func (w *walker) dir(prefix string, above *gitignore.Stack) {
 	path := w.path(prefix)
 	entries, err := w.folder.readDir(path)
 	if err != nil {
@@ -83,11 +71,9 @@ func (w *walker) path(rel string) string {
 	return filepath.Join(w.root.path, filepath.FromSlash(rel))
 }
 
-func (w *walker) entries(prefix string, entries []fs.DirEntry, above *ignoring) {
+func (w *walker) entries(prefix string, entries []fs.DirEntry, above *gitignore.Stack) {
 	if !w.folder.options.NoGitignore {
-		if own := w.folder.gitignore(w.path(prefix)); len(own) > 0 {
-			above = &ignoring{dir: prefix, patterns: own, above: above}
-		}
+		above = above.Push(prefix, w.folder.ignores.In(w.path(prefix)))
 	}
 	for _, entry := range entries {
 		if w.ctx.Err() != nil {
@@ -97,21 +83,21 @@ func (w *walker) entries(prefix string, entries []fs.DirEntry, above *ignoring) 
 	}
 }
 
-func (w *walker) entry(rel string, entry fs.DirEntry, above *ignoring) {
+func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	name, mode := entry.Name(), entry.Type()
 	switch {
 	case mode.IsDir():
 		if name == memoryFolder {
 			w.dir(rel+"/", nil)
-		} else if w.enters(rel, name) && !above.ignores(rel, true) {
+		} else if w.enters(rel, name) && !above.Ignores(rel, true) {
 			w.dir(rel+"/", above)
 		}
 	case strings.HasPrefix(name, "."):
 	case mode&fs.ModeSymlink != 0:
 		w.link(rel, name)
-	case !isDocument(name) || !w.wants(rel) || above.ignores(rel, false):
+	case !isDocument(name) || !w.wants(rel) || above.Ignores(rel, false):
 	case !mode.IsRegular():
-		w.skip(w.path(rel), "it is "+kindOf(mode)+", not a file")
+		w.skip(w.path(rel), "it is "+beneath.KindOf(mode)+", not a file")
 	default:
 		w.file(w.path(rel), entry.Info)
 	}
@@ -122,10 +108,10 @@ func (w *walker) enters(rel, name string) bool {
 	if ignoredFolders[name] || name == ".git" || strings.HasPrefix(name, ".") && !w.folder.shown[name] {
 		return false
 	}
-	if excluded, _ := w.folder.exclude.match(rel, true); excluded {
+	if excluded, _ := w.folder.exclude.Match(rel, true); excluded {
 		return false
 	}
-	if reason := denyName(name); reason != "" {
+	if reason := deny.Name(name); reason != "" {
 		w.skip(w.path(rel), "never opened: "+reason)
 		return false
 	}
@@ -135,15 +121,15 @@ func (w *walker) enters(rel, name string) bool {
 // wants tells whether the options let a file in. An Include pattern that matches a folder above it
 // does, as in a .gitignore file.
 func (w *walker) wants(rel string) bool {
-	if excluded, _ := w.folder.exclude.match(rel, false); excluded {
+	if excluded, _ := w.folder.exclude.Match(rel, false); excluded {
 		return false
 	}
 	if len(w.folder.include) == 0 {
 		return true
 	}
-	included, decided := w.folder.include.match(rel, false)
+	included, decided := w.folder.include.Match(rel, false)
 	for up := parent(rel); !decided && up != ""; up = parent(up) {
-		included, decided = w.folder.include.match(up, true)
+		included, decided = w.folder.include.Match(up, true)
 	}
 	return included
 }
@@ -191,7 +177,7 @@ func (w *walker) only() {
 
 // file lists a regular file that may be a document.
 func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
-	if reason := denyName(filepath.Base(path)); reason != "" {
+	if reason := deny.Name(filepath.Base(path)); reason != "" {
 		w.skip(path, "never opened: "+reason)
 		return
 	}

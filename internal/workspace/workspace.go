@@ -3,21 +3,16 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
-	"github.com/gofrs/flock"
-	"github.com/natefinch/atomic"
+	"github.com/memcore/memcore/internal/jsonfile"
 )
 
 // Find returns the folder of the project that dir belongs to: the nearest folder at or above it that
@@ -71,16 +66,9 @@ type Sources struct {
 
 // Load returns the sources registered in file; those of a missing file are empty.
 func Load(file string) (Sources, error) {
-	data, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Sources{}, nil
-	}
+	s, err := jsonfile.Load[Sources](file)
 	if err != nil {
-		return Sources{}, err
-	}
-	var s Sources
-	if err := json.Unmarshal(data, &s); err != nil {
-		return Sources{}, fmt.Errorf("list of sources %s: %w: delete it and register the paths again", file, err)
+		return Sources{}, fmt.Errorf("list of sources: %w: delete it and register the paths again", err)
 	}
 	return s, nil
 }
@@ -88,28 +76,7 @@ func Load(file string) (Sources, error) {
 // Change loads the sources, lets change alter them and saves them if they differ, while no other
 // process does the same. If change returns an error, nothing is saved.
 func Change(ctx context.Context, file string, change func(*Sources) error) (Sources, error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return Sources{}, err
-	}
-	lock := flock.New(file+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return Sources{}, fmt.Errorf("lock %s: %w", file, err)
-	}
-	defer lock.Unlock()
-	before, err := Load(file)
-	if err != nil {
-		return Sources{}, err
-	}
-	after := before
-	after.Paths = slices.Clone(before.Paths)
-	if err := change(&after); err != nil {
-		return before, err
-	}
-	data, err := json.MarshalIndent(after, "", "  ")
-	if err != nil {
-		return before, err
-	}
-	return after, atomic.WriteFile(file, bytes.NewReader(append(data, '\n')))
+	return jsonfile.Change(ctx, file, change)
 }
 
 // Add registers a path once. It must exist.

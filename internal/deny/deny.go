@@ -1,4 +1,5 @@
-package source
+// Package deny knows the names and places of files that hold secrets, and are therefore never opened.
+package deny
 
 import (
 	"path"
@@ -24,14 +25,14 @@ var (
 	deniedTrees = []string{"/proc", "/sys", "/dev", "/run/secrets", "/etc/shadow", "/etc/gshadow", "/etc/sudoers"}
 )
 
-// DenyReason says why the file or folder at path is never opened because of its name or place, in
+// Reason says why the file or folder at path is never opened because of its name or place, in
 // words for a person; empty if it may be. It looks at the path as it is written: whoever follows
 // links asks again with what they lead to.
-func DenyReason(path string) string {
+func Reason(path string) string {
 	path = filepath.Clean(path)
 	if runtime.GOOS != "windows" {
 		for _, tree := range deniedTrees {
-			if _, ok := within(tree, path); ok {
+			if path == tree || strings.HasPrefix(path, tree+"/") {
 				return "it is part of " + tree
 			}
 		}
@@ -42,11 +43,11 @@ func DenyReason(path string) string {
 			return "folder " + name + " holds credentials"
 		}
 	}
-	return denyName(names[len(names)-1])
+	return Name(names[len(names)-1])
 }
 
-// denyName is DenyReason for the last element of a path.
-func denyName(name string) string {
+// Name is Reason for the last element of a path.
+func Name(name string) string {
 	lower := strings.ToLower(name)
 	if deniedFolders[lower] {
 		return "folder " + name + " holds credentials"

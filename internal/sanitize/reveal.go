@@ -1,4 +1,4 @@
-package formatter
+package sanitize
 
 import (
 	"fmt"
@@ -11,10 +11,10 @@ import (
 // escapeSequence is what a terminal would act on.
 var escapeSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
-// reveal removes what a person reading the text would not see: control characters, escape sequences,
+// Reveal removes what a person reading the text would not see: control characters, escape sequences,
 // bidirectional controls, zero-width characters, tags and other invisible carriers. Line breaks of
-// all kinds become "\n".
-func reveal(text string) (string, []Finding) {
+// all kinds become "\n". What is left is what a person sees, byte for byte.
+func Reveal(text string) (string, []Finding) {
 	if isPlain(text) {
 		return text, nil
 	}

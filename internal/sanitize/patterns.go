@@ -1,4 +1,4 @@
-package formatter
+package sanitize
 
 import "regexp"
 

@@ -1,4 +1,4 @@
-package source
+package deny
 
 import (
 	"path/filepath"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDenyReason(t *testing.T) {
+func TestReason(t *testing.T) {
 	denied := []string{
 		".env", "a/.env.local", "prod.env", ".ENV", "credentials.json", "Credentials.json", "x/secrets.yaml", "secrets.md", "secret.txt",
 		"server.pem", "id_rsa", "id_rsa.pub", "id_ed25519", "tls.key", ".netrc", ".npmrc", ".git-credentials", "gcp-credentials.json",
@@ -21,13 +21,13 @@ func TestDenyReason(t *testing.T) {
 		denied = append(denied, "/proc/1/environ", "/proc", "/sys/x.md", "/dev/stdin", "/run/secrets/db.md", "/x/../proc/self/a.md")
 	}
 	for _, path := range denied {
-		if DenyReason(filepath.FromSlash(path)) == "" {
-			t.Errorf("DenyReason(%q) is empty, want a reason", path)
+		if Reason(filepath.FromSlash(path)) == "" {
+			t.Errorf("Reason(%q) is empty, want a reason", path)
 		}
 	}
 	for _, path := range allowed {
-		if reason := DenyReason(filepath.FromSlash(path)); reason != "" {
-			t.Errorf("DenyReason(%q) = %q, want none", path, reason)
+		if reason := Reason(filepath.FromSlash(path)); reason != "" {
+			t.Errorf("Reason(%q) = %q, want none", path, reason)
 		}
 	}
 }

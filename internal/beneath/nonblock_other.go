@@ -1,0 +1,5 @@
+//go:build !unix
+
+package beneath
+
+const Nonblock = 0
