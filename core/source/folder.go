@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/display"
 	"github.com/memcore/memcore/internal/gitignore"
 )
 
@@ -60,7 +61,7 @@ type FolderOptions struct {
 // opened, nor are pipes, sockets and devices.
 type Folder struct {
 	options FolderOptions
-	places  places
+	names   display.Names
 	ranIn   []string // spellings of options.SessionsIn
 	include gitignore.Patterns
 	exclude gitignore.Patterns
@@ -78,11 +79,11 @@ func NewFolder(options FolderOptions) *Folder {
 	options.Scope = cmp.Or(options.Scope, ScopeProject)
 	options.MaxMarkdown = cmp.Or(options.MaxMarkdown, defaultMaxMarkdown)
 	options.MaxLog = cmp.Or(options.MaxLog, defaultMaxLog)
-	options.Path = absolute(options.Path)
+	options.Path = display.Absolute(options.Path)
 	return &Folder{
 		options: options,
-		places:  newPlaces(options.Workspace, options.Home),
-		ranIn:   spellings(options.SessionsIn),
+		names:   display.New(options.Workspace, options.Home),
+		ranIn:   display.Spellings(options.SessionsIn),
 		include: gitignore.Compile(options.Include),
 		exclude: gitignore.Compile(options.Exclude),
 		shown:   hiddenNames(options.Include),
@@ -91,15 +92,8 @@ func NewFolder(options FolderOptions) *Folder {
 	}
 }
 
-func absolute(path string) string {
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return filepath.Clean(path) // no working directory; List will tell
-}
-
 // Name returns the folder as citations would name it.
-func (f *Folder) Name() string { return f.places.display(f.options.Path) }
+func (f *Folder) Name() string { return f.names.Of(f.options.Path) }
 
 // A root is where a Folder lies on disk now.
 type root struct {

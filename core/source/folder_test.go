@@ -201,14 +201,6 @@ func TestPathNamesDocuments(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoText(t *testing.T) {
-	for in, want := range map[string]string{"a\xffb\xc3.md": `a\xffb\xc3.md`, "ä\ufffd.md": "ä\ufffd.md", "plain.md": "plain.md"} {
-		if got := newPlaces("", "").display(in); got != want {
-			t.Errorf("display(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestListErrors(t *testing.T) {
 	dir := tree(t, map[string]string{"file.md": "", "id_rsa.md": "", ".ssh/notes.md": ""})
 	unreadable := NewFolder(FolderOptions{Path: dir})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 )
 
@@ -58,4 +59,12 @@ func megabytes(n int64) string {
 		return fmt.Sprintf("%d bytes", n)
 	}
 	return fmt.Sprintf("%.4g MB", float64(n)/(1<<20))
+}
+
+// extension is that of a file name, "" for a hidden file without one (".md" is no Markdown file).
+func extension(name string) string {
+	if ext := filepath.Ext(name); ext != name {
+		return ext
+	}
+	return ""
 }

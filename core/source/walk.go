@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/display"
 	"github.com/memcore/memcore/internal/gitignore"
 )
 
@@ -42,7 +43,7 @@ type walker struct {
 }
 
 func (w *walker) skip(file, reason string) {
-	w.found.Skipped = append(w.found.Skipped, Skip{Path: w.folder.places.display(file), Reason: reason})
+	w.found.Skipped = append(w.found.Skipped, Skip{Path: w.folder.names.Of(file), Reason: reason})
 }
 
 // top walks the root. That it cannot be read is an error; what is below is only passed over.
@@ -156,7 +157,7 @@ func (w *walker) link(rel, name string) {
 		w.skip(path, "symbolic link that leads nowhere")
 		return
 	}
-	if _, ok := within(w.root.real, real); !ok {
+	if _, ok := display.Within(w.root.real, real); !ok {
 		w.skip(path, "symbolic link out of the folder; name its target to read it")
 	}
 }
@@ -227,7 +228,7 @@ func (f *Folder) ranHere(cwd string) bool {
 		return true
 	}
 	for _, folder := range f.ranIn {
-		if _, ok := within(folder, filepath.Clean(cwd)); ok {
+		if _, ok := display.Within(folder, filepath.Clean(cwd)); ok {
 			return true
 		}
 	}
@@ -251,7 +252,7 @@ func (w *walker) real(path string) string {
 
 func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
 	w.found.Documents = append(w.found.Documents, Document{
-		Path:    w.folder.places.display(path),
+		Path:    w.folder.names.Of(path),
 		File:    path,
 		Scope:   w.folder.options.Scope,
 		Kind:    kind,

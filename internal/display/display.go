@@ -1,0 +1,83 @@
+// Package display names files as citations do: relative to the project or to the home folder.
+package display
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// Names are the folders that files are named after.
+type Names struct {
+	workspace, home []string // as given, and with links resolved
+}
+
+// New returns the names by a workspace and a home folder; "" is none.
+func New(workspace, home string) Names {
+	return Names{workspace: Spellings(workspace), home: Spellings(home)}
+}
+
+// Spellings returns a folder's absolute path as given and, if different, with links resolved.
+func Spellings(folder string) []string {
+	if folder == "" {
+		return nil
+	}
+	all := []string{Absolute(folder)}
+	if real, err := filepath.EvalSymlinks(all[0]); err == nil && real != all[0] {
+		all = append(all, real)
+	}
+	return all
+}
+
+// Of returns the name of a file: relative to the workspace, else "~/…", else its path, slash-separated. Bytes that are no UTF-8 are written
+// as \xNN, since names are stored and shown as text.
+func (n Names) Of(path string) string { return validUTF8(n.relative(path)) }
+
+func validUTF8(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	var valid strings.Builder
+	for i, r := range name {
+		if r == utf8.RuneError && !strings.HasPrefix(name[i:], "\ufffd") {
+			fmt.Fprintf(&valid, `\x%02x`, name[i])
+		} else {
+			valid.WriteRune(r)
+		}
+	}
+	return valid.String()
+}
+
+func (n Names) relative(path string) string {
+	for _, folder := range n.workspace {
+		if rel, ok := Within(folder, path); ok {
+			return filepath.ToSlash(rel)
+		}
+	}
+	for _, folder := range n.home {
+		if rel, ok := Within(folder, path); ok {
+			return filepath.ToSlash(filepath.Join("~", rel))
+		}
+	}
+	return filepath.ToSlash(path)
+}
+
+// Within returns path relative to folder ("." if they are the same) if it lies inside.
+func Within(folder, path string) (string, bool) {
+	if path == folder {
+		return ".", true
+	}
+	if !strings.HasSuffix(folder, string(filepath.Separator)) {
+		folder += string(filepath.Separator)
+	}
+	return strings.CutPrefix(path, folder)
+}
+
+// Absolute returns a path as an absolute one.
+func Absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return filepath.Clean(path) // no working directory; List will tell
+}
