@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
@@ -46,13 +47,8 @@ type Options struct {
 	// Publish says what the others get: PublishMarkdown (or ""), PublishAll or PublishNothing. Global
 	// documents, which are the person's own, are never published.
 	Publish string
-	// StaticFiles are curated Markdown files for ProjectCoreMemory, in order of priority, lowest
-	// first; those that do not exist are left out.
-	StaticFiles []string
-	// StaticRoots are the folders from which StaticFiles may import others; none means no imports. Home is what "~"
-	// stands for in an import; "" refuses it.
-	StaticRoots []string
-	Home        string
+	// Static is the curated memory for the system prompt; nil is none.
+	Static *static.Layer
 	// Freshness is how long a query may spend on folding in what has changed on disk before it
 	// answers; 0 means 150 ms, negative means not to look.
 	Freshness time.Duration
@@ -90,7 +86,7 @@ type Manager struct {
 
 	mu      sync.Mutex
 	current snapshot        // without indexes until first needed, and after Close
-	shown   map[string]bool // static files that ProjectCoreMemory has returned
+	shown   map[string]bool // files whose whole text the static layer has given
 	closed  bool
 }
 

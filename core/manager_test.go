@@ -19,6 +19,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
@@ -437,16 +438,16 @@ func TestBadOptionsAreNamed(t *testing.T) {
 
 func TestStaticLayerIsNotRetrievedAgain(t *testing.T) {
 	mem := newMemory(t)
-	mem.options.StaticFiles = []string{filepath.Join(mem.notes, "absent.md"), filepath.Join(mem.notes, "team.md")}
+	mem.options.Static = static.New(static.Options{Dir: t.TempDir(), Beans: mem.notes, Names: []string{"absent.md", "team.md"}})
 	m := mem.open()
 	index(t, m)
 	all := core.RetrieveOptions{MinSimilarity: -1}
 	before, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
 	require.NoError(t, err)
 	require.Equal(t, "notes/team.md#L1-L3", first(before))
-	text, err := m.ProjectCoreMemory(t.Context())
+	layer, err := m.StaticLayer(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, text, "Ada is on call")
+	require.Contains(t, layer.Instructions(), "Ada is on call")
 	after, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
 	require.NoError(t, err)
 	require.NotEqual(t, "notes/team.md#L1-L3", first(after))

@@ -33,7 +33,7 @@ func (m *Manager) Search(ctx context.Context, query string, options SearchOption
 // A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
 type selection struct {
 	filter     store.Filter
-	unshown    bool    // leave out what ProjectCoreMemory has returned
+	unshown    bool    // leave out what the static layer has given
 	threshold  float64 // negative is none
 	floor      float64 // least share of the best score; 0 is none
 	candidates int

@@ -2,46 +2,51 @@ package core
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strings"
 
 	"github.com/memcore/memcore/core/static"
 )
 
-// staticLimit is how much of the static layer goes into a system prompt, in bytes; more costs every
-// turn. What is over is left out, in whole files from the lowest priority on.
-const staticLimit = 50 << 10
+// StaticLayer returns the curated memory for the system prompt, with where it comes from and what was left out; empty if
+// Options.Static is nil. Documents whose whole text it has given are not retrieved again by this Manager. What is wrong with the
+// files is logged and in Memory.Warnings; the only errors are those of ctx.
+func (m *Manager) StaticLayer(ctx context.Context) (static.Memory, error) {
+	return m.static(ctx, (*static.Layer).Load)
+}
 
-// ProjectCoreMemory returns the static layer for the system prompt, without a heading of its own;
-// empty if there is none. Files are in order of priority, lowest first, a blank line between them, without their frontmatter
-// and with what they import (package core/static). Like RetrieveRelevant it logs an error as well as returning it, and
-// what could be read is returned all the same. Chunks of files it has returned are not retrieved again by this Manager.
+// ProjectCoreMemory returns the text of the project's curated memory, without a heading of its own; empty if there is none.
 func (m *Manager) ProjectCoreMemory(ctx context.Context) (string, error) {
-	memory, err := static.Load(ctx, static.Options{Files: m.options.StaticFiles, Roots: m.options.StaticRoots, Home: m.options.Home})
+	memory, err := m.StaticLayer(ctx)
+	return memory.ProjectContext(), err
+}
+
+// RefreshStatic reads the curated memory anew, whatever is cached.
+func (m *Manager) RefreshStatic(ctx context.Context) (static.Memory, error) {
+	return m.static(ctx, (*static.Layer).Refresh)
+}
+
+// LoadFor returns curated memory of the folders on the way to a path that was not given before (static.Layer.LoadFor).
+func (m *Manager) LoadFor(ctx context.Context, path string) (static.Memory, error) {
+	return m.static(ctx, func(l *static.Layer, ctx context.Context) (static.Memory, error) { return l.LoadFor(ctx, path) })
+}
+
+// Rules returns the rules that apply to a turn (static.Layer.Rules).
+func (m *Manager) Rules(ctx context.Context, request string, paths []string) (static.Memory, error) {
+	return m.static(ctx, func(l *static.Layer, ctx context.Context) (static.Memory, error) { return l.Rules(ctx, request, paths) })
+}
+
+func (m *Manager) static(ctx context.Context, read func(*static.Layer, context.Context) (static.Memory, error)) (static.Memory, error) {
+	if m.options.Static == nil {
+		return static.Memory{}, ctx.Err()
+	}
+	memory, err := read(m.options.Static, ctx)
 	if err != nil {
-		return "", err
+		return static.Memory{}, err
 	}
-	var problems error
 	for _, w := range memory.Warnings {
-		problems = errors.Join(problems, errors.New(w.String()))
+		m.log.Warn("static memory", "warning", w.String())
 	}
-	var parts, read []string
-	size := 0
-	for i := len(memory.Files) - 1; i >= 0; i-- {
-		f := memory.Files[i]
-		if size += len(f.Text); size > staticLimit {
-			problems = errors.Join(problems, fmt.Errorf("static memory is over %d KiB: %s and files of lower priority are left out", staticLimit>>10, f.Path))
-			break
-		}
-		parts = append([]string{f.Text}, parts...)
-		read = append(append(read, f.Path), f.Imported...)
-	}
-	if problems != nil {
-		m.log.Warn("static memory is incomplete", "error", problems)
-	}
-	m.remember(read)
-	return strings.Join(parts, "\n\n"), problems
+	m.remember(memory.Given())
+	return memory, nil
 }
 
 func (m *Manager) remember(files []string) {

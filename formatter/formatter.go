@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/static"
 )
 
 const (
@@ -169,11 +170,33 @@ func caveat(result core.Result) string {
 	return "Note: this answer may be incomplete: " + strings.Join(why, "; ") + "."
 }
 
-// CoreMemory is the static layer under its heading; "" for a blank text. The text is the user's own
-// and stays as it is.
-func CoreMemory(text string) string {
-	if strings.TrimSpace(text) == "" {
-		return ""
+// Headings of the static layer.
+const (
+	instructionsHeading = "## User Instructions"
+	contextHeading      = "## Memory Core: Project Context"
+)
+
+// StaticLayer is curated memory for a system prompt: instructions, then the project's context, each under its heading; "" if
+// there is none. Of several memories the texts follow each other. The same memory makes the same text. It is the user's own and
+// stays as it is.
+func StaticLayer(memories ...static.Memory) string {
+	var instructions, context []string
+	for _, m := range memories {
+		instructions, context = appendText(instructions, m.Instructions()), appendText(context, m.ProjectContext())
 	}
-	return "## Memory Core: Project Context\n\n" + text
+	var parts []string
+	if len(instructions) > 0 {
+		parts = append(append(parts, instructionsHeading), instructions...)
+	}
+	if len(context) > 0 {
+		parts = append(append(parts, contextHeading), context...)
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func appendText(all []string, text string) []string {
+	if text == "" {
+		return all
+	}
+	return append(all, text)
 }

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/formatter"
 )
 
@@ -120,12 +122,22 @@ func TestSearchAnswer(t *testing.T) {
 	}
 }
 
-func TestCoreMemory(t *testing.T) {
-	for in, want := range map[string]string{" \n": "", "You must test.": "## Memory Core: Project Context\n\nYou must test."} {
-		if got := formatter.CoreMemory(in); got != want {
-			t.Errorf("CoreMemory(%q) = %q, want %q", in, got, want)
-		}
+func TestStaticLayer(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"home/.beans/BEANS.md": "I like short answers.\n", "p/BEANS.md": "# Project\n\nYou must test.\n\n@docs/style.md\n", "p/docs/style.md": "Two spaces.", "p/.git/HEAD": ""}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
+	load := func(trust static.Trust, home string) string {
+		m, err := static.New(static.Options{Dir: filepath.Join(dir, "p"), Home: home, Trust: trust}).Load(t.Context())
+		require.NoError(t, err)
+		return formatter.StaticLayer(m)
+	}
+	golden(t, "static", load(trust.Open(filepath.Join(dir, "trust.json"), filepath.Join(dir, "p")), filepath.Join(dir, "home")))
+	require.Equal(t, "## User Instructions\n\nI like short answers.", load(nil, filepath.Join(dir, "home")))
+	require.Empty(t, load(nil, ""))
 }
 
 // seen is a text as a model may read it: compatibility forms and case folded, invisible dropped.

@@ -45,15 +45,13 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		return nil, err
 	}
 	options := core.Options{
-		Folder:      at.index,
-		Sources:     append(a.projectSources(registered), a.globalSources()...),
-		Engine:      engine,
-		Embedder:    embedder,
-		StaticFiles: a.staticFiles(),
-		StaticRoots: a.staticRoots(),
-		Home:        a.home,
-		Freshness:   a.settings.Freshness,
-		Logger:      a.log,
+		Folder:    at.index,
+		Sources:   append(a.projectSources(registered), a.globalSources()...),
+		Engine:    engine,
+		Embedder:  embedder,
+		Static:    a.layer(),
+		Freshness: a.settings.Freshness,
+		Logger:    a.log,
 	}
 	if options.Relevance, err = a.relevanceModel(); err != nil {
 		return nil, err
@@ -169,36 +167,13 @@ func (a *app) globalSources() []source.Source {
 	if a.home == "" {
 		return nil
 	}
-	beans := filepath.Join(a.home, ".beans")
+	beans := a.beans()
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, a.settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{
 			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: a.project, Home: a.home, Optional: true}))
 	}
 	return all
-}
-
-// staticFiles are the curated files for the system prompt, lowest priority first.
-func (a *app) staticFiles() []string {
-	var files []string
-	for _, name := range a.settings.FileNames {
-		if a.home != "" {
-			files = append(files, filepath.Join(a.home, ".beans", name))
-		}
-	}
-	for _, name := range a.settings.FileNames {
-		files = append(files, filepath.Join(a.project, ".beans", name), filepath.Join(a.project, name))
-	}
-	return files
-}
-
-// staticRoots are the folders that memory files may import from: the user's own, and the project's.
-func (a *app) staticRoots() []string {
-	roots := []string{a.project}
-	if a.home != "" {
-		roots = append(roots, filepath.Join(a.home, ".beans"))
-	}
-	return roots
 }
 
 // withMemory opens the memory for queries, does something and closes it.

@@ -75,12 +75,9 @@ func writeHelp(t *testing.T, b *strings.Builder, cmd *cobra.Command) {
 func TestDocOfSettings(t *testing.T) {
 	var b strings.Builder
 	for _, s := range knownSettings {
-		fallback, shared := "empty", "no"
+		fallback, shared := "empty", map[owner]string{personal: "no", trustedProject: "if trusted", anyProject: "yes"}[s.of]
 		if s.fallback != "" {
 			fallback = "`" + s.fallback + "`"
-		}
-		if s.shared {
-			shared = "yes"
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.key, fallback, shared, s.about)
 	}

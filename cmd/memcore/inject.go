@@ -31,6 +31,10 @@ nothing to add, or the memory fails, the request comes out unchanged.`,
 			if len(request) > maxRequest {
 				return fmt.Errorf("the request on standard input is over %d MB", maxRequest>>20)
 			}
+			if !a.settings.Enabled {
+				a.note("nothing was injected: %s", turnedOff)
+				return a.print(strings.TrimRight(string(request), "\n") + "\n")
+			}
 			a.logFrom(slog.LevelWarn) // a failure of memory is no error here, and yet to be said
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
 				with, report, err := turn.JSON(cmd.Context(), m, request, turn.Options{Retrieve: a.retrieveOptions(queryFlags{}), Logger: a.log})

@@ -102,6 +102,10 @@ that is missing, behind or degraded go to standard error.`,
 			if err != nil {
 				return err
 			}
+			if !a.settings.Enabled {
+				a.note(turnedOff)
+				return a.printBlock(core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}, false)
+			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
 				result, err := m.RetrieveRelevant(cmd.Context(), text, a.retrieveOptions(q))
 				if err != nil {

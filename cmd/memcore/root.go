@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -23,6 +24,7 @@ type app struct {
 	config   configuration // where they come from
 	home     string        // "" if there is none
 	project  string        // folder of the workspace
+	dir      string        // folder that memcore runs in, at or below project
 	log      *slog.Logger
 }
 
@@ -63,7 +65,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
 	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), injectCommand(a), contextCommand(a),
-		statusCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
+		memoryCommand(a), trustCommand(a), statusCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	return root
 }
 
@@ -73,6 +75,7 @@ func helpOrUnknown(cmd *cobra.Command, args []string) error {
 		return cmd.Help()
 	}
 	hint := "run '" + cmd.CommandPath() + " --help' for its commands"
+	cmd.SuggestionsMinimumDistance = 2
 	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
 		hint = "did you mean '" + cmd.CommandPath() + " " + like[0] + "'?"
 	}
@@ -111,7 +114,10 @@ func (a *app) locate() error {
 	if err != nil {
 		return usagef("--workspace: %w", err)
 	}
-	a.project = project
+	a.project, a.dir = project, paths.Resolve(".")
+	if rel, err := filepath.Rel(project, a.dir); err != nil || !filepath.IsLocal(rel) {
+		a.dir = project // it was named with --workspace
+	}
 	return nil
 }
 

@@ -19,6 +19,7 @@ type settings struct {
 	Embedder      string        `mapstructure:"embedder"`
 	Engine        string        `mapstructure:"engine"`
 	IndexDir      string        `mapstructure:"indexDir"`
+	Enabled       bool          `mapstructure:"enabled"`
 	FileNames     []string      `mapstructure:"fileNames"`
 	Exclude       []string      `mapstructure:"exclude"`
 	MinSimilarity float64       `mapstructure:"minSimilarity"`
@@ -46,7 +47,8 @@ type settings struct {
 		Budget     time.Duration `mapstructure:"budget"`
 		Candidates int           `mapstructure:"candidates"`
 	} `mapstructure:"rerank"`
-	Shared struct {
+	staticSettings `mapstructure:",squash"`
+	Shared         struct {
 		URI       string `mapstructure:"uri"`
 		Owner     string `mapstructure:"owner"`
 		Publish   string `mapstructure:"publish"`
@@ -57,6 +59,43 @@ type settings struct {
 	} `mapstructure:"shared"`
 }
 
+// staticSettings are those of curated memory.
+type staticSettings struct {
+	Home           string   `mapstructure:"home"`
+	Folder         string   `mapstructure:"folder"`
+	PluginFolders  []string `mapstructure:"pluginFolders"`
+	SearchParents  bool     `mapstructure:"searchParents"`
+	SearchChildren bool     `mapstructure:"searchChildren"`
+	MaxDepth       int      `mapstructure:"maxDepth"`
+	ExcludePaths   []string `mapstructure:"excludePaths"`
+	LoadLocalFiles bool     `mapstructure:"loadLocalFiles"`
+	Imports        struct {
+		Enabled    bool     `mapstructure:"enabled"`
+		MaxDepth   int      `mapstructure:"maxDepth"`
+		MaxPerFile int      `mapstructure:"maxPerFile"`
+		MaxBytes   int      `mapstructure:"maxBytes"`
+		Mentions   []string `mapstructure:"mentions"`
+	} `mapstructure:"imports"`
+	MaxLines           int     `mapstructure:"maxLines"`
+	MaxFileLines       int     `mapstructure:"maxFileLines"`
+	MaxBytes           int     `mapstructure:"maxBytes"`
+	WarnBytes          int     `mapstructure:"warnBytes"`
+	ContextTokens      int     `mapstructure:"contextTokens"`
+	TokenBudgetPercent float64 `mapstructure:"tokenBudgetPercent"`
+	TokenWarnPercent   float64 `mapstructure:"tokenWarnPercent"`
+	TokenHardPercent   float64 `mapstructure:"tokenHardPercent"`
+	MaxTokens          int     `mapstructure:"maxTokens"`
+	WatchFiles         bool    `mapstructure:"watchFiles"`
+	DebugProvenance    bool    `mapstructure:"debugProvenance"`
+	FolderTrust        struct {
+		Enabled        bool     `mapstructure:"enabled"`
+		TrustedFolders []string `mapstructure:"trustedFolders"`
+	} `mapstructure:"folderTrust"`
+}
+
+// aliases are other names of settings, in lower case.
+var aliases = map[string]string{"filename": "fileNames", "maximportdepth": "imports.maxDepth"}
+
 // A configuration is the settings and how they came about.
 type configuration struct {
 	settings settings
@@ -66,52 +105,89 @@ type configuration struct {
 	ignored  []string          // what stands in a file and does not count, and why
 }
 
+// An owner says in whose file a setting counts beside the person's own.
+type owner int
+
+const (
+	// personal settings count nowhere else. A workspace's file comes with the repository, so it must not choose where text is sent, which
+	// keys are read or where files are written.
+	personal owner = iota
+	// trustedProject settings count in the file of a workspace that is trusted: they say what acts as instruction.
+	trustedProject
+	anyProject
+)
+
 // A setting is one key of the configuration, below "memory:" in a file.
 type setting struct {
 	key      string
 	fallback string // as it would be written in a file
-	// shared settings are honoured from a workspace's own file. That file comes with the repository,
-	// so it must not choose where text is sent, which keys are read or where files are written.
-	shared bool
-	kind   kind
-	about  string
+	of       owner
+	kind     kind
+	about    string
 }
 
 // knownSettings is the table in docs/config.md, which a test keeps in step.
 var knownSettings = []setting{
-	{"embedder", "minilm", false, oneOf("minilm", "ollama", "openai", "none"),
+	{"embedder", "minilm", personal, oneOf("minilm", "ollama", "openai", "none"),
 		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`"},
-	{"engine", engineAuto, false, oneOf(engineAuto, engineFlat, engineLanceDB),
+	{"engine", engineAuto, personal, oneOf(engineAuto, engineFlat, engineLanceDB),
 		"what keeps vectors: `flat`, `lancedb` (in builds that have it), or `auto`: that of the index there is, for a new one the build's default"},
-	{"indexDir", "", false, text(), "folder for indexes and cached vectors; empty is `memcore` in the user's cache folder"},
-	{"fileNames", "[BEANS.md]", true, markdownNames(), "names of curated memory files, all ending in `.md`; the first is the one written to"},
-	{"exclude", "[]", true, list(), "patterns as in `.gitignore` of files that are not indexed"},
-	{"minSimilarity", "0", true, number(0, 1), "least score of what is retrieved, up to 1; 0 is the calibrated default"},
-	{"topK", "50", true, whole(1, 10_000), "candidates each index is asked for, 1 to 10000"},
-	{"limit", "8", true, whole(1, 1000), "hits retrieved for a turn at most, 1 to 1000"},
-	{"tokenBudget", "600", true, whole(1, 1_000_000), "tokens all hits of a turn may cost, 1 to 1000000"},
-	{"freshness", "150ms", true, duration(), "time a query may spend on folding in changed files; negative is not to look"},
-	{"relevance", "", false, text(), "file of a relevance model made by `memcore eval fit`; empty is the one that comes with memcore for the embedder"},
-	{"ollama.host", "http://127.0.0.1:11434", false, text(), "address of the Ollama server"},
-	{"ollama.model", "all-minilm", false, text(), "its embedding model"},
-	{"openai.baseURL", "", false, text(), "address of an OpenAI-compatible endpoint, up to and including `/v1`"},
-	{"openai.model", "", false, text(), "its embedding model"},
-	{"openai.apiKeyEnv", "OPENAI_API_KEY", false, text(), "name of the environment variable that holds its key"},
-	{"halfLife", "0s", true, span(), "age at which a score counts half, such as `720h`; 0 is for ever"},
-	{"diversity", "0", true, number(0, 0.99), "weight of being unlike the hits before (maximal marginal relevance), below 1; 0 is none"},
-	{"rerank.baseURL", "", false, text(), "address of a server whose model has a second look at the best candidates, up to and including `/v1`; empty is none"},
-	{"rerank.model", "", false, text(), "its model"},
-	{"rerank.by", rerankEndpoint, false, oneOf(rerankEndpoint, rerankJudge), "`endpoint`: the server has `/rerank`; `judge`: a chat model is asked for yes or no, which needs logprobs (Ollama, vLLM, OpenAI)"},
-	{"rerank.apiKeyEnv", "", false, text(), "name of the environment variable that holds its key; empty is no key"},
-	{"rerank.budget", "500ms", true, span(), "time it may take; later is left out"},
-	{"rerank.candidates", "16", true, whole(1, 100), "candidates it looks at, 1 to 100"},
-	{"shared.uri", "", false, text(), "where memories on several machines share their documents: a folder, or such as `s3://bucket/prefix`; empty is not to share ([more](lancedb.md#sharing-a-memory))"},
-	{"shared.publish", core.PublishMarkdown, false, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what the others get of this project: `markdown`, `all` (also agents' logs), `nothing`"},
-	{"shared.owner", "", false, text(), "name of this memory among the others; empty is made of the workspace's and the machine's name"},
-	{"shared.endpoint", "", false, text(), "address of an S3-compatible storage; empty is Amazon's"},
-	{"shared.region", "", false, text(), "its region; empty is us-east-1"},
-	{"shared.pathStyle", "false", false, yesOrNo(), "`true` if buckets are in the path of the address, as with most storages of one's own"},
-	{"shared.allowHTTP", "false", false, yesOrNo(), "`true` to reach it without encryption"},
+	{"indexDir", "", personal, text(), "folder for indexes and cached vectors; empty is `memcore` in the user's cache folder"},
+	{"enabled", "true", personal, yesOrNo(), "`false` turns memory off: nothing is retrieved for turns, injected or given for the system prompt"},
+	{"fileNames", "[BEANS.md]", trustedProject, markdownNames(), "names of [curated memory files](static-memory.md), all ending in `.md`, later ones of higher priority; the first is the one written to"},
+	{"home", "~/.beans", personal, text(), "folder of global memory"},
+	{"folder", ".beans", personal, folderName(), "name of the hidden folder in projects that holds memory and rules (`config.yaml` stays in `.beans`)"},
+	{"pluginFolders", "[~/.beans/plugins, plugins, .beans/plugins]", personal, list(), "folders whose folders are plugins, with memory in `memory/`; relative ones are in the project"},
+	{"searchParents", "true", trustedProject, yesOrNo(), "`false` reads curated memory of the current folder only, not of those between it and the project's root"},
+	{"searchChildren", "false", trustedProject, yesOrNo(), "`true` also reads that of the folders below at the start, not just in time"},
+	{"maxDepth", "5", trustedProject, whole(1, 100), "how deep below, 1 to 100"},
+	{"excludePaths", "[node_modules, .git, dist, build]", trustedProject, list(), "patterns as in `.gitignore` of folders whose curated memory is not read"},
+	{"loadLocalFiles", "true", trustedProject, yesOrNo(), "`false` leaves out `.local.md` files"},
+	{"imports.enabled", "true", trustedProject, yesOrNo(), "`false` takes imports as text"},
+	{"imports.maxDepth", "5", personal, whole(1, 50), "of imports in imports, 1 to 50 (also `maxImportDepth`)"},
+	{"imports.maxPerFile", "20", personal, whole(1, 1000), "imports in a file, 1 to 1000"},
+	{"imports.maxBytes", "102400", personal, whole(1, 1<<20), "size of an imported file, to 1048576"},
+	{"imports.mentions", "[CLAUDE.md, CLAUDE.local.md, AGENTS.md, GEMINI.md]", trustedProject, list(), "files in which `@path.md` is followed within sentences, too"},
+	{"maxLines", "200", personal, whole(0, 1_000_000), "lines of curated memory at the start; 0 is no limit, as for the following"},
+	{"maxFileLines", "500", personal, whole(0, 1_000_000), "lines of one file"},
+	{"maxBytes", "51200", personal, whole(0, 1<<30), "bytes in all"},
+	{"warnBytes", "30720", personal, whole(0, 1<<30), "bytes from which on it is said that there are many"},
+	{"contextTokens", "128000", personal, whole(0, 100_000_000), "context window of the model, in tokens"},
+	{"tokenBudgetPercent", "10", personal, number(0, 100), "share of it that curated memory should take at most"},
+	{"tokenWarnPercent", "8", personal, number(0, 100), "share from which on there is a warning"},
+	{"tokenHardPercent", "15", personal, number(0, 100), "share at which it is cut"},
+	{"maxTokens", "0", personal, whole(0, 100_000_000), "tokens of curated memory, whatever the window; 0 is no limit of its own"},
+	{"watchFiles", "false", personal, yesOrNo(), "`true` lets `memcore memory refresh` go on watching"},
+	{"debugProvenance", "false", personal, yesOrNo(), "`true` logs where each segment of curated memory comes from"},
+	{"folderTrust.enabled", "true", personal, yesOrNo(), "`false` trusts every workspace"},
+	{"folderTrust.trustedFolders", "[]", personal, list(), "folders that are trusted beside those of `memcore trust`"},
+	{"exclude", "[]", anyProject, list(), "patterns as in `.gitignore` of files that are not indexed"},
+	{"minSimilarity", "0", anyProject, number(0, 1), "least score of what is retrieved, up to 1; 0 is the calibrated default"},
+	{"topK", "50", anyProject, whole(1, 10_000), "candidates each index is asked for, 1 to 10000"},
+	{"limit", "8", anyProject, whole(1, 1000), "hits retrieved for a turn at most, 1 to 1000"},
+	{"tokenBudget", "600", anyProject, whole(1, 1_000_000), "tokens all hits of a turn may cost, 1 to 1000000"},
+	{"freshness", "150ms", anyProject, duration(), "time a query may spend on folding in changed files; negative is not to look"},
+	{"relevance", "", personal, text(), "file of a relevance model made by `memcore eval fit`; empty is the one that comes with memcore for the embedder"},
+	{"ollama.host", "http://127.0.0.1:11434", personal, text(), "address of the Ollama server"},
+	{"ollama.model", "all-minilm", personal, text(), "its embedding model"},
+	{"openai.baseURL", "", personal, text(), "address of an OpenAI-compatible endpoint, up to and including `/v1`"},
+	{"openai.model", "", personal, text(), "its embedding model"},
+	{"openai.apiKeyEnv", "OPENAI_API_KEY", personal, text(), "name of the environment variable that holds its key"},
+	{"halfLife", "0s", anyProject, span(), "age at which a score counts half, such as `720h`; 0 is for ever"},
+	{"diversity", "0", anyProject, number(0, 0.99), "weight of being unlike the hits before (maximal marginal relevance), below 1; 0 is none"},
+	{"rerank.baseURL", "", personal, text(), "address of a server whose model has a second look at the best candidates, up to and including `/v1`; empty is none"},
+	{"rerank.model", "", personal, text(), "its model"},
+	{"rerank.by", rerankEndpoint, personal, oneOf(rerankEndpoint, rerankJudge), "`endpoint`: the server has `/rerank`; `judge`: a chat model is asked for yes or no, which needs logprobs (Ollama, vLLM, OpenAI)"},
+	{"rerank.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
+	{"rerank.budget", "500ms", anyProject, span(), "time it may take; later is left out"},
+	{"rerank.candidates", "16", anyProject, whole(1, 100), "candidates it looks at, 1 to 100"},
+	{"shared.uri", "", personal, text(), "where memories on several machines share their documents: a folder, or such as `s3://bucket/prefix`; empty is not to share ([more](lancedb.md#sharing-a-memory))"},
+	{"shared.publish", core.PublishMarkdown, personal, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what the others get of this project: `markdown`, `all` (also agents' logs), `nothing`"},
+	{"shared.owner", "", personal, text(), "name of this memory among the others; empty is made of the workspace's and the machine's name"},
+	{"shared.endpoint", "", personal, text(), "address of an S3-compatible storage; empty is Amazon's"},
+	{"shared.region", "", personal, text(), "its region; empty is us-east-1"},
+	{"shared.pathStyle", "false", personal, yesOrNo(), "`true` if buckets are in the path of the address, as with most storages of one's own"},
+	{"shared.allowHTTP", "false", personal, yesOrNo(), "`true` to reach it without encryption"},
 }
 
 // environment is the variable of a setting: openai.baseURL is MEMCORE_OPENAI_BASEURL.

@@ -22,14 +22,41 @@ func (l *loader) mergeFiles() error {
 	if user == "" && a.home != "" {
 		user = filepath.Join(a.home, ".beans", "config.yaml")
 	}
-	if err := l.mergeFile(user, true); err != nil {
+	if err := l.mergeFile(user, personal); err != nil {
 		return err
 	}
 	own := filepath.Join(a.project, ".beans", "config.yaml")
-	if sameFile(own, user) {
+	if _, err := os.Stat(own); err != nil || sameFile(own, user) {
 		return nil
 	}
-	return l.mergeFile(own, false)
+	least := anyProject
+	if trusted, err := l.trustsProject(); err != nil {
+		return err
+	} else if trusted {
+		least = trustedProject
+	}
+	return l.mergeFile(own, least)
+}
+
+// trustsProject tells whether the workspace is trusted, by what is known before its own file is read.
+func (l *loader) trustsProject() (bool, error) {
+	early := *l
+	early.merged = viper.New()
+	for _, s := range knownSettings {
+		early.merged.Set(s.key, l.merged.Get(s.key))
+	}
+	early.origin = map[string]string{}
+	if err := early.environment(); err != nil {
+		return false, err
+	}
+	if err := early.merged.UnmarshalExact(&early.settings); err != nil {
+		return false, usagef("configuration: %w", err)
+	}
+	root, err := early.app.trustFor(early.settings).Covering(l.app.project)
+	if err != nil {
+		l.ignore("%v", err)
+	}
+	return root != "", nil
 }
 
 func sameFile(a, b string) bool {
@@ -38,9 +65,9 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// mergeFile takes over the settings of a file. Those that it may not set, or that do not exist, are
+// mergeFile takes over the settings of a file, of those owners on that may set them there. Those that it may not set, or that do not exist, are
 // named and left out. Only a file that was named with --config has to exist.
-func (l *loader) mergeFile(file string, trusted bool) error {
+func (l *loader) mergeFile(file string, least owner) error {
 	if file == "" {
 		return nil
 	}
@@ -69,7 +96,7 @@ func (l *loader) mergeFile(file string, trusted bool) error {
 	}
 	for _, key := range slices.Sorted(slices.Values(read.AllKeys())) {
 		if name, ours := strings.CutPrefix(key, "memory."); ours { // other programs share the file
-			if err := l.mergeKey(file, name, read.Get(key), trusted); err != nil {
+			if err := l.mergeKey(file, name, read.Get(key), least); err != nil {
 				return err
 			}
 		}
@@ -77,14 +104,21 @@ func (l *loader) mergeFile(file string, trusted bool) error {
 	return nil
 }
 
-func (l *loader) mergeKey(file, name string, value any, trusted bool) error {
+func (l *loader) mergeKey(file, name string, value any, least owner) error {
+	if other, ok := aliases[strings.ToLower(name)]; ok {
+		name = other
+	}
 	i := slices.IndexFunc(knownSettings, func(s setting) bool { return strings.EqualFold(s.key, name) })
 	if i < 0 {
 		l.ignore("%s: unknown setting memory.%s is ignored", file, name)
 		return nil
 	}
 	s := knownSettings[i]
-	if !trusted && !s.shared {
+	if least == anyProject && s.of == trustedProject {
+		l.ignore("%s: memory.%s is ignored: the workspace is not trusted ('memcore trust add')", file, s.key)
+		return nil
+	}
+	if s.of < least {
 		l.ignore("%s: memory.%s is ignored: the file comes with the project, and this may only be set in your own configuration", file, s.key)
 		return nil
 	}

@@ -138,3 +138,14 @@ func markdownNames() kind {
 		return names, nil
 	}
 }
+
+// folderName takes the name of one folder.
+func folderName() kind {
+	return func(value any) (any, error) {
+		name, ok := value.(string)
+		if !ok || name == "" || name == "." || name == ".." || filepath.Base(name) != name || strings.ContainsAny(name, `/\:`) {
+			return nil, errors.New("the name of a folder, such as .beans")
+		}
+		return name, nil
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/core/trust"
 )
 
 // configured loads the settings of a person and a project whose configuration files are given, and
@@ -22,6 +25,8 @@ func configured(t *testing.T, user, project string) (settings, string, error) {
 			require.NoError(t, os.WriteFile(filepath.Join(beans, "config.yaml"), []byte(text), 0o600))
 		}
 	}
+	_, err := trust.Open(filepath.Join(dir, "home", ".beans", "trust.json")).Set(t.Context(), filepath.Join(dir, "project"), true)
+	require.NoError(t, err)
 	c, err := loadSettings(&app{home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")})
 	return c.settings, strings.Join(c.ignored, "\n"), err
 }
@@ -30,12 +35,37 @@ func TestSettingsDefaults(t *testing.T) {
 	s, notes, err := configured(t, "", "")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	want := settings{Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+	want := settings{Enabled: true, Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		TopK: 50, Limit: 8, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.Shared.Publish = "markdown"
 	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
+	want.staticSettings = s.staticSettings // below
 	require.Equal(t, want, s)
+}
+
+// The defaults of the table are those of the library, which has them from the seeds.
+func TestStaticDefaults(t *testing.T) {
+	s, _, err := configured(t, "", "")
+	require.NoError(t, err)
+	a := &app{settings: s, home: "/home/me"}
+	got := a.staticOptions(nil)
+	require.Equal(t, static.DefaultNames, got.Names)
+	require.Equal(t, static.DefaultPlugins, got.Plugins)
+	require.Equal(t, static.DefaultExclude, got.Exclude)
+	require.Equal(t, static.ImportOptions{MaxDepth: 5, MaxPerFile: 20, MaxBytes: 100 << 10, Mentions: static.DefaultMentions}, got.Imports)
+	require.Equal(t, static.Limits{FileLines: 500, Lines: 200, Bytes: 50 << 10, WarnBytes: 30 << 10, Context: 128_000, Percent: 10, WarnPercent: 8, HardPercent: 15}, got.Limits)
+	require.Equal(t, []any{".beans", 5, false, false, false, filepath.Join(a.home, ".beans")}, []any{got.Folder, got.MaxDepth, got.NoParents, got.Children, got.NoLocal, got.Beans})
+	require.True(t, s.FolderTrust.Enabled)
+	require.Empty(t, s.FolderTrust.TrustedFolders)
+	require.False(t, s.WatchFiles || s.DebugProvenance)
+
+	s, notes, err := configured(t, "memory: {fileName: MEMORY.md, maxImportDepth: 3, maxLines: 0, home: ~/notes}", "")
+	require.NoError(t, err)
+	require.Empty(t, notes, "names of the settings as the seeds have them")
+	a.settings = s
+	got = a.staticOptions(nil)
+	require.Equal(t, []any{"MEMORY.md", 3, -1, filepath.Join(a.home, "notes")}, []any{got.Names[0], got.Imports.MaxDepth, got.Limits.Lines, got.Beans})
 }
 
 func TestSettingsLaterWins(t *testing.T) {
@@ -57,7 +87,7 @@ func TestSettingsOfAProjectCannotRedirect(t *testing.T) {
 	before, _, err := configured(t, "", "")
 	require.NoError(t, err)
 	for _, s := range knownSettings {
-		if s.shared {
+		if s.of != personal {
 			continue
 		}
 		first, last, nested := strings.Cut(s.key, ".")

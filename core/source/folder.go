@@ -14,8 +14,8 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
-	"github.com/memcore/memcore/internal/display"
 	"github.com/memcore/memcore/internal/gitignore"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // Sizes above which a file is passed over, and named in Listing.Skipped.
@@ -61,7 +61,7 @@ type FolderOptions struct {
 // opened, nor are pipes, sockets and devices.
 type Folder struct {
 	options FolderOptions
-	names   display.Names
+	names   paths.Names
 	ranIn   []string // spellings of options.SessionsIn
 	include gitignore.Patterns
 	exclude gitignore.Patterns
@@ -79,11 +79,11 @@ func NewFolder(options FolderOptions) *Folder {
 	options.Scope = cmp.Or(options.Scope, ScopeProject)
 	options.MaxMarkdown = cmp.Or(options.MaxMarkdown, defaultMaxMarkdown)
 	options.MaxLog = cmp.Or(options.MaxLog, defaultMaxLog)
-	options.Path = display.Absolute(options.Path)
+	options.Path = paths.Absolute(options.Path)
 	return &Folder{
 		options: options,
-		names:   display.New(options.Workspace, options.Home),
-		ranIn:   display.Spellings(options.SessionsIn),
+		names:   paths.NewNames(options.Workspace, options.Home),
+		ranIn:   paths.Spellings(options.SessionsIn),
 		include: gitignore.Compile(options.Include),
 		exclude: gitignore.Compile(options.Exclude),
 		shown:   hiddenNames(options.Include),

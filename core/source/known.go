@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/beneath"
-	"github.com/memcore/memcore/internal/display"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // Known returns the places where known agents keep the conversations they had in a workspace: Claude
@@ -30,7 +30,7 @@ func Known(workspace, home string) []Source {
 			Path: folder, Scope: ScopeProject, Workspace: workspace, Home: home, Optional: true, SessionsIn: sessionsIn,
 		}))
 	}
-	home = display.Absolute(home)
+	home = paths.Absolute(home)
 	for _, folder := range claudeFolders(workspace, home) {
 		add(folder, "")
 	}
@@ -50,7 +50,7 @@ var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
 // claudeFolders are named after the working directory with a dash for whatever is no letter or digit.
 func claudeFolders(workspace, home string) []string {
 	var folders []string
-	for _, cwd := range display.Spellings(workspace) {
+	for _, cwd := range paths.Spellings(workspace) {
 		folders = append(folders, filepath.Join(home, ".claude", "projects", notAlphanumeric.ReplaceAllString(cwd, "-")))
 	}
 	return distinct(folders)
@@ -59,7 +59,7 @@ func claudeFolders(workspace, home string) []string {
 // piFolders are named after the working directory with dashes for slashes, between two dashes.
 func piFolders(workspace, home string) []string {
 	var folders []string
-	for _, cwd := range display.Spellings(workspace) {
+	for _, cwd := range paths.Spellings(workspace) {
 		cwd = strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(cwd, `/\`))
 		for _, sessions := range []string{filepath.Join(".ai", "sessions"), filepath.Join(".pi", "agent", "sessions")} {
 			folders = append(folders, filepath.Join(home, sessions, "--"+cwd+"--"))
@@ -73,14 +73,14 @@ func piFolders(workspace, home string) []string {
 func geminiFolders(workspace, home string) []string {
 	tmp := filepath.Join(home, ".gemini", "tmp")
 	var names []string
-	for _, cwd := range display.Spellings(workspace) {
+	for _, cwd := range paths.Spellings(workspace) {
 		sum := sha256.Sum256([]byte(cwd))
 		names = append(names, hex.EncodeToString(sum[:]))
 		if name := geminiRegistered(home, cwd); name != "" {
 			names = append(names, name)
 		}
 	}
-	names = append(names, geminiMarked(tmp, display.Spellings(workspace))...)
+	names = append(names, geminiMarked(tmp, paths.Spellings(workspace))...)
 	var folders []string
 	for _, name := range names {
 		folders = append(folders, filepath.Join(tmp, name, "chats"))

@@ -11,8 +11,8 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
-	"github.com/memcore/memcore/internal/display"
 	"github.com/memcore/memcore/internal/gitignore"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // ignoredFolders hold what others wrote or machines made.
@@ -157,7 +157,7 @@ func (w *walker) link(rel, name string) {
 		w.skip(path, "symbolic link that leads nowhere")
 		return
 	}
-	if _, ok := display.Within(w.root.real, real); !ok {
+	if _, ok := paths.Within(w.root.real, real); !ok {
 		w.skip(path, "symbolic link out of the folder; name its target to read it")
 	}
 }
@@ -228,7 +228,7 @@ func (f *Folder) ranHere(cwd string) bool {
 		return true
 	}
 	for _, folder := range f.ranIn {
-		if _, ok := display.Within(folder, filepath.Clean(cwd)); ok {
+		if _, ok := paths.Within(folder, filepath.Clean(cwd)); ok {
 			return true
 		}
 	}

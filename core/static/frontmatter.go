@@ -6,87 +6,172 @@ import (
 	"math"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/memcore/memcore/chunker"
 )
 
-// A Head is what the frontmatter of a memory file says. Keys it does not know are ignored: they are other programs'.
+// Version is the version of the frontmatter that this package reads.
+const Version = 1
+
+// A Head is what the frontmatter of a memory file says.
 type Head struct {
-	Version  int
-	Priority int // higher comes later in the prompt and is kept longer; 0 by default
-	Enabled  bool
+	Version  int      `json:"version"`
+	Priority int      `json:"priority"` // higher comes later in the prompt and is kept longer; 0 by default
+	Enabled  bool     `json:"enabled"`
+	Name     string   `json:"name,omitempty"`
+	Triggers []string `json:"triggers,omitempty"` // words in a request that make it apply
+	Globs    []string `json:"globs,omitempty"`    // paths that make it apply
+	// Other are the keys this package does not know. They are other programs' and mean nothing here.
+	Other map[string]any `json:"other,omitempty"`
 }
+
+// Conditional tells whether the file applies to some requests or paths only.
+func (h Head) Conditional() bool { return len(h.Triggers)+len(h.Globs) > 0 }
 
 // Priorities that have names.
 var priorities = map[string]int{"low": -100, "medium": 0, "high": 100}
 
-// Frontmatter splits a memory file: what its frontmatter says, the text behind it, and how many lines it has. A
-// block that cannot be used is an error, and then the head is the default one; the text is behind it all the same.
-// Without a block all is text.
-func Frontmatter(data []byte) (head Head, text string, skipped int, err error) {
-	head = Head{Version: 1, Enabled: true}
-	text = strings.TrimPrefix(strings.ToValidUTF8(string(data), "\uFFFD"), "\uFEFF")
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	block, rest, ok := cut(text)
-	if !ok {
-		return head, text, 0, nil
+const mostPriority = 1_000_000
+
+// Frontmatter splits a memory file: what its frontmatter says, the text behind it, and how many lines stand before that. A
+// block that cannot be used is a *chunker.FrontmatterError, and then the head is the default one; the text is behind it all the
+// same. Without a block all is text. migrate is as in Options; nil migrates nothing.
+func Frontmatter(data []byte, migrate map[int]func(map[string]any) error) (head Head, text string, skipped int, err error) {
+	fallback := Head{Version: Version, Enabled: true}
+	meta, text, skipped, err := chunker.SplitFrontmatter(data)
+	if err != nil {
+		return fallback, text, skipped, err
 	}
-	skipped = strings.Count(block, "\n") + 2
-	var keys map[string]any
-	if err := yaml.Unmarshal([]byte(block), &keys); err != nil {
-		return head, rest, skipped, fmt.Errorf("it is no YAML: %w", err)
+	head = fallback
+	wrong := func(err error) (Head, string, int, error) {
+		return fallback, text, skipped, &chunker.FrontmatterError{Line: 1, Err: err}
 	}
-	said := head
-	if v, ok := keys["version"]; ok {
-		if said.Version, ok = v.(int); !ok || said.Version < 1 {
-			return head, rest, skipped, fmt.Errorf("version is %v, want a whole number from 1", v)
+	if head.Version, err = version(meta["version"]); err != nil {
+		return wrong(err)
+	}
+	for change := migrate[head.Version]; change != nil; change = migrate[head.Version] {
+		if err := change(meta); err != nil {
+			return wrong(fmt.Errorf("version %d cannot be migrated: %w", head.Version, err))
+		}
+		head.Version++
+	}
+	for key, value := range meta {
+		if err := head.set(key, value); err != nil {
+			return wrong(err)
 		}
 	}
-	if v, ok := keys["enabled"]; ok {
-		if said.Enabled, ok = v.(bool); !ok {
-			return head, rest, skipped, fmt.Errorf("enabled is %v, want true or false", v)
-		}
-	}
-	if v, ok := keys["priority"]; ok {
-		if said.Priority, err = priority(v); err != nil {
-			return head, rest, skipped, err
-		}
-	}
-	return said, rest, skipped, nil
+	return head, text, skipped, nil
 }
 
-func priority(v any) (int, error) {
-	switch v := v.(type) {
+func version(value any) (int, error) {
+	if value == nil {
+		return Version, nil
+	}
+	n, ok := number(value)
+	if !ok || n != math.Trunc(n) || n < 0 || n > mostPriority {
+		return 0, fmt.Errorf("version is %v, want a whole number", value)
+	}
+	return int(n), nil
+}
+
+func (h *Head) set(key string, value any) (err error) {
+	ok := true
+	switch key {
+	case "version":
+	case "enabled":
+		h.Enabled, ok = value.(bool)
+		if !ok {
+			return fmt.Errorf("enabled is %v, want true or false", value)
+		}
+	case "name":
+		if h.Name, ok = value.(string); !ok {
+			return fmt.Errorf("name is %v, want a text", value)
+		}
+	case "priority":
+		h.Priority, err = priority(value)
+	case "triggers":
+		h.Triggers, err = texts(key, value)
+	case "globs":
+		h.Globs, err = texts(key, value)
+	default:
+		if h.Other == nil {
+			h.Other = map[string]any{}
+		}
+		h.Other[key] = value
+	}
+	return err
+}
+
+func number(value any) (float64, bool) {
+	switch v := value.(type) {
 	case int:
-		if v > -1_000_000 && v < 1_000_000 {
-			return v, nil
-		}
+		return float64(v), true
+	case int64:
+		return float64(v), true
+	case uint64:
+		return float64(v), true
 	case float64:
-		if math.Abs(v) < 1_000_000 {
-			return int(math.Round(v)), nil
-		}
-	case string:
-		if n, ok := priorities[strings.ToLower(v)]; ok {
+		return v, !math.IsNaN(v)
+	}
+	return 0, false
+}
+
+func priority(value any) (int, error) {
+	if n, ok := number(value); ok && math.Abs(n) < mostPriority {
+		return int(math.Round(n)), nil
+	}
+	if s, ok := value.(string); ok {
+		if n, ok := priorities[strings.ToLower(s)]; ok {
 			return n, nil
 		}
 	}
 	return 0, errors.New("priority is neither a number below a million nor low, medium or high")
 }
 
-// cut splits a text at its frontmatter: lines between two of "---", the first of which is the first of the text.
-func cut(text string) (block, rest string, ok bool) {
-	rest, ok = strings.CutPrefix(text, "---\n")
-	if !ok {
-		return "", "", false
-	}
-	if after, ok := strings.CutPrefix(rest, "---\n"); ok {
-		return "", after, true
-	}
-	at := strings.Index(rest, "\n---\n")
-	if at < 0 {
-		if block, ok := strings.CutSuffix(rest, "\n---"); ok {
-			return block + "\n", "", true
+// texts takes a list of texts, or one text with commas between its parts, as other programs write globs.
+func texts(key string, value any) ([]string, error) {
+	wrong := fmt.Errorf("%s is %v, want a list of texts", key, value)
+	var list []string
+	switch v := value.(type) {
+	case nil:
+	case string:
+		list = splitOutsideBraces(v)
+	case []any:
+		for _, item := range v {
+			if _, isText := item.(string); !isText {
+				if _, isNumber := number(item); !isNumber {
+					return nil, wrong
+				}
+			}
+			list = append(list, fmt.Sprint(item))
 		}
-		return "", "", false
+	default:
+		return nil, wrong
 	}
-	return rest[:at+1], rest[at+5:], true
+	var kept []string
+	for _, item := range list {
+		if item = strings.TrimSpace(item); item != "" {
+			kept = append(kept, item)
+		}
+	}
+	return kept, nil
+}
+
+// splitOutsideBraces splits at commas, but for those of a glob's "{ts,tsx}".
+func splitOutsideBraces(text string) []string {
+	var parts []string
+	depth, start := 0, 0
+	for i, c := range text {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			depth--
+		case ',':
+			if depth <= 0 {
+				parts = append(parts, text[start:i])
+				start = i + 1
+			}
+		}
+	}
+	return append(parts, text[start:])
 }

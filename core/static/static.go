@@ -1,352 +1,218 @@
-// Package static reads curated memory files: Markdown with frontmatter, which may import other files.
+// Package static is the curated memory of an agent: a hierarchy of Markdown files for its system prompt.
 //
-// Text of such a file goes into the system prompt, so what it can pull in is narrow: Markdown files below the
-// folders of Options.Roots, symbolic links included in that rule (os.Root), five levels deep, twenty in a file, 100 KB each. What
-// is refused leaves an HTML comment in its place and a Warning.
+// Global memory comes first, then plugins', then the project's from its root down to the folder the agent works in; what is
+// more specific stands later. Files may import others, rules apply to some requests or paths only, and memory of other folders
+// is there just in time. Text of these files acts as instruction, so all but global memory is read from trusted folders
+// only, nothing is read that looks like a secret, and no path leads out of where it may (package internal/beneath). One rule: the
+// same files make the same text, byte for byte, since providers cache prompts by their beginning.
+//
+// What was left out, and why, is in Memory.Files and Memory.Warnings; where each line comes from, in Memory.Segments.
 package static
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
+	"sync"
 )
 
-// Limits of imports.
+// A Tier is where in the hierarchy a file stands; later ones override earlier ones.
+type Tier string
+
+// Tiers, in order.
 const (
-	MaxDepth   = 5         // of imports in imports
-	MaxImports = 20        // in one file
-	MaxBytes   = 100 << 10 // of an imported file
-	maxFile    = 1 << 20   // bytes of a file that is not imported
-	longest    = 4096      // of a path
+	Global    Tier = "global"
+	Plugin    Tier = "plugin"
+	Project   Tier = "project"
+	Directory Tier = "directory" // below the folder the agent works in
 )
 
-// Options say what is read.
-type Options struct {
-	// Files in order of priority, lowest first; those that do not exist are left out.
-	Files []string
-	// Roots are the folders that imports may come from. None means no imports.
-	Roots []string
-	// Home is what "~" stands for; "" refuses it.
-	Home string
-}
+// A Kind is what a file is for.
+type Kind string
 
-// Memory is what was read.
-type Memory struct {
-	// Files that are enabled and hold text, in order: by the priority of their frontmatter, equal ones as in Options.
-	Files []File
-	// Warnings say what was refused or could not be used, and what to do.
-	Warnings []Warning
-}
+// Kinds of file.
+const (
+	Instructions Kind = "instructions"
+	Private      Kind = "private" // ".local.md", kept out of git
+	Note         Kind = "note"    // saved memories, plugins' other files
+	Rule         Kind = "rule"    // in a folder "rules"
+)
 
-// A File is one of Options.Files.
+// A File is a memory file that was found.
 type File struct {
-	Path     string
-	Text     string   // without frontmatter, imports in place
-	Imported []string // files whose text is in Text
-	Priority int
+	Path     string   `json:"path"` // relative to the project, or "~/…"; slash-separated
+	File     string   `json:"file"` // absolute
+	Tier     Tier     `json:"tier"`
+	Kind     Kind     `json:"kind"`
+	Head     Head     `json:"head"`
+	Imported []string `json:"imported,omitempty"` // absolute paths of files whose text is in it
+	Lines    int      `json:"lines"`              // that are given, imports included
+	Tokens   int      `json:"tokens"`             // of them
+	// Reason says why nothing of it is given; "" if something is.
+	Reason string `json:"reason,omitempty"`
+	// Untrusted is true if that is because its folder is not trusted.
+	Untrusted bool `json:"untrusted,omitempty"`
+	// Cut is true if only a part of it is given.
+	Cut bool `json:"cut,omitempty"`
+}
+
+// A Segment is text of one file, as it is given.
+type Segment struct {
+	Tier         Tier   `json:"tier"`
+	Path         string `json:"path"`
+	ImportedFrom string `json:"importedFrom,omitempty"`
+	FirstLine    int    `json:"firstLine"` // in the file, from 1
+	LastLine     int    `json:"lastLine"`
+	Tokens       int    `json:"tokens"`
+	Hash         string `json:"hash"` // of the whole file: the first 16 digits of its SHA-256
+	Text         string `json:"text"`
 }
 
 // A Warning is about a line of a file; 0 is the file as a whole.
 type Warning struct {
-	Path string
-	Line int
-	Text string
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty"`
+	Text string `json:"text"`
 }
 
 func (w Warning) String() string {
-	if w.Line == 0 {
+	switch {
+	case w.Path == "":
+		return w.Text
+	case w.Line == 0:
 		return fmt.Sprintf("%s: %s", w.Path, w.Text)
 	}
 	return fmt.Sprintf("%s:%d: %s", w.Path, w.Line, w.Text)
 }
 
-// Load reads all files. Errors are those of ctx only: what cannot be read is a Warning, and the rest is used.
-func Load(ctx context.Context, o Options) (Memory, error) {
-	l := &loader{ctx: ctx, options: o, seen: map[string]bool{}}
-	for _, path := range o.Files {
-		if err := ctx.Err(); err != nil {
-			return Memory{}, err
-		}
-		l.file(path)
-	}
-	slices.SortStableFunc(l.memory.Files, func(a, b File) int { return a.Priority - b.Priority })
-	return l.memory, ctx.Err()
+// Usage is how much is given.
+type Usage struct {
+	Files   int `json:"files"`
+	Lines   int `json:"lines"`
+	Bytes   int `json:"bytes"`
+	Tokens  int `json:"tokens"`
+	Context int `json:"context"` // window of the model in tokens, negative if it does not count
+	// Within is false if the tokens are more than Limits.Percent of Context.
+	Within bool `json:"within"`
 }
 
-type loader struct {
-	ctx     context.Context
+// Percent is the share of the context window, 0 if that does not count.
+func (u Usage) Percent() float64 {
+	if u.Context <= 0 {
+		return 0
+	}
+	return 100 * float64(u.Tokens) / float64(u.Context)
+}
+
+// Memory is what is given to the agent, and how it came about. It must not be changed.
+type Memory struct {
+	Project string `json:"project"` // root of the project, absolute, links resolved
+	Trusted bool   `json:"trusted"`
+	// Files that were found, in the order they are given; others than those given tell a Reason.
+	Files    []File    `json:"files"`
+	Segments []Segment `json:"segments"`
+	Warnings []Warning `json:"warnings"`
+	Usage    Usage     `json:"usage"`
+
+	instructions, context string
+}
+
+// Instructions is the text of global and plugin memory, without a heading; "" if there is none.
+func (m Memory) Instructions() string { return m.instructions }
+
+// ProjectContext is the text of the project's memory, without a heading; "" if there is none.
+func (m Memory) ProjectContext() string { return m.context }
+
+// Given are the absolute paths of the files whose whole text is given, imported ones among them.
+func (m Memory) Given() []string {
+	var files []string
+	for _, f := range m.Files {
+		if f.Reason == "" && !f.Cut {
+			files = append(append(files, f.File), f.Imported...)
+		}
+	}
+	return files
+}
+
+// A Layer is the curated memory of one session. It is safe for concurrent use.
+type Layer struct {
 	options Options
-	memory  Memory
-	seen    map[string]bool // files whose text is in the memory, by real path
+
+	mu    sync.Mutex
+	start *Memory // of the last Load
+	key   string  // of what start was made of
+	// What the session was given: real paths of files, and tokens beside start's.
+	given map[string]bool
+	spent int
 }
 
-func (l *loader) warn(path string, line int, format string, args ...any) {
-	l.memory.Warnings = append(l.memory.Warnings, Warning{path, line, fmt.Sprintf(format, args...)})
+// New returns a layer. Nothing is read before it is asked for.
+func New(o Options) *Layer {
+	return &Layer{options: o.withDefaults(), given: map[string]bool{}}
 }
 
-func (l *loader) file(path string) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return
-	case err != nil:
-		l.warn(path, 0, "cannot be read: %v", err)
-		return
-	case !info.Mode().IsRegular():
-		l.warn(path, 0, "is not a file")
-		return
-	case info.Size() > maxFile:
-		l.warn(path, 0, "is left out: it has %d bytes, more than %d; what a system prompt needs is short", info.Size(), maxFile)
-		return
+// Load returns the memory for the start of a session. Files that have not changed since the last time are not read again. The
+// only errors are those of ctx: what cannot be read is a Warning, and the rest is used.
+func (l *Layer) Load(ctx context.Context) (Memory, error) {
+	m, _, err := l.load(ctx)
+	return m, err
+}
+
+// load also returns the folders that were looked at.
+func (l *Layer) load(ctx context.Context) (m Memory, looked []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.reading(ctx)
+	found, err := r.discover()
+	if err == nil {
+		err = r.read(found)
 	}
-	data, err := os.ReadFile(path)
 	if err != nil {
-		l.warn(path, 0, "cannot be read: %v", err)
-		return
+		return Memory{}, nil, err
 	}
-	real := realPath(path)
-	if l.seen[real] {
-		return
+	if key := r.key(found); l.start == nil || l.key != key {
+		m := r.assemble(found, l.options.Limits, func(c candidate) string { return c.conditional() })
+		l.begin(&m, key, found)
 	}
-	l.seen[real] = true
-	head, body, skipped, err := Frontmatter(data)
-	if err != nil {
-		l.warn(path, 1, "frontmatter is not used: %v", err)
-	}
-	if !head.Enabled {
-		return
-	}
-	f := File{Path: path, Priority: head.Priority}
-	f.Text = strings.TrimSpace(l.expand(&f, path, body, skipped, []string{real}))
-	if f.Text != "" {
-		l.memory.Files = append(l.memory.Files, f)
-	}
+	return *l.start, r.folders(found), nil
 }
 
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if absolute, err := filepath.Abs(path); err == nil {
-		path = absolute
-	}
-	return path
-}
-
-// expand puts the text of imports in their places. Chain are the files that led here, the last one being expanded.
-func (l *loader) expand(f *File, path, text string, skipped int, chain []string) string {
-	var b strings.Builder
-	imports, number, fence := 0, skipped, ""
-	for line := range strings.Lines(text) {
-		number++
-		var code bool
-		code, fence = fenced(line, fence)
-		name, ok := importOf(line)
-		if code || !ok || l.ctx.Err() != nil {
-			b.WriteString(line)
-			continue
-		}
-		imports++
-		inserted, refused := l.imported(f, path, name, imports, chain)
-		if refused != "" {
-			l.warn(path, number, "import of %.200q is left out: %s", name, refused)
-		}
-		b.WriteString(inserted)
-		if strings.HasSuffix(line, "\n") && !strings.HasSuffix(inserted, "\n") {
-			b.WriteByte('\n')
+// begin takes over what is given at the start.
+func (l *Layer) begin(m *Memory, key string, found []candidate) {
+	l.start, l.key, l.spent = m, key, 0
+	clear(l.given)
+	for _, c := range found {
+		if c.content != nil && c.conditional() == "" { // also those left out for another reason: they were considered
+			l.given[c.content.real] = true
 		}
 	}
-	return b.String()
+	l.give(*m)
+	log := l.options.Log
+	log.Debug("static memory is loaded", "files", m.Usage.Files, "tokens", m.Usage.Tokens, "project", m.Project, "trusted", m.Trusted)
+	for _, s := range m.Segments {
+		log.Debug("provenance", "source", s.Path, "tier", s.Tier, "importedFrom", s.ImportedFrom, "lines", fmt.Sprintf("%d-%d", s.FirstLine, s.LastLine), "tokens", s.Tokens, "hash", s.Hash)
+	}
 }
 
-// imported returns what stands in the place of an import, and why it was refused, if it was.
-func (l *loader) imported(f *File, from, name string, imports int, chain []string) (text, refused string) {
-	shown := comment(name)
-	if len(chain) > MaxDepth {
-		return fmt.Sprintf("<!-- Import depth exceeded for %s -->", shown), fmt.Sprintf("imports are %d levels deep at most", MaxDepth)
-	}
-	if imports > MaxImports {
-		return fmt.Sprintf("<!-- Too many imports: %s -->", shown), fmt.Sprintf("a file has %d imports at most", MaxImports)
-	}
-	data, path, err := l.read(from, name)
-	if err != nil {
-		return fmt.Sprintf("<!-- Import refused: %s -->", shown), err.Error()
-	}
-	real := realPath(path)
-	if slices.Contains(chain, real) {
-		return fmt.Sprintf("<!-- Circular import detected: %s -->", shown), "it imports itself, by way of other files or none"
-	}
-	if l.seen[real] {
-		return "", "" // once is enough
-	}
-	l.seen[real] = true
-	head, body, skipped, err := Frontmatter(data)
-	if err != nil {
-		l.warn(path, 1, "frontmatter is not used: %v", err)
-	}
-	if !head.Enabled {
-		return "", ""
-	}
-	f.Imported = append(f.Imported, path)
-	return strings.TrimSpace(l.expand(f, path, body, skipped, append(slices.Clip(chain), real))), ""
-}
-
-// comment is a name as it may stand in an HTML comment, on one line.
-func comment(name string) string {
-	name = strings.Map(func(r rune) rune {
-		if r < ' ' || r == '<' || r == '>' || r == '\u2028' || r == '\u2029' {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(name, ""))
-	for strings.Contains(name, "--") {
-		name = strings.ReplaceAll(name, "--", "-")
-	}
-	if len(name) > 200 {
-		name = strings.ToValidUTF8(name[:200], "") + "…"
-	}
-	return name
-}
-
-// Errors of imports.
-var (
-	errOutside = errors.New("it is outside of the folders that imports may come from")
-	errKind    = errors.New("only .md files can be imported")
-)
-
-// read reads an imported file through its root, so that no symbolic link leads out of it, also not one that is
-// made while we look.
-func (l *loader) read(from, name string) (data []byte, path string, err error) {
-	if path, err = l.resolve(from, name); err != nil {
-		return nil, "", err
-	}
-	err = errOutside
-	for _, folder := range l.options.Roots {
-		inside, ok := below(folder, path)
-		if !ok {
-			continue
-		}
-		if data, err = readBelow(folder, inside); err == nil {
-			return data, path, nil
+// give remembers what is imported by files that are given.
+func (l *Layer) give(m Memory) {
+	for _, f := range m.Files {
+		for _, real := range f.Imported {
+			l.given[real] = true
 		}
 	}
-	return nil, "", err
 }
 
-// resolve returns where an import points, which may be anywhere.
-func (l *loader) resolve(from, name string) (string, error) {
-	switch {
-	case len(name) > longest:
-		return "", fmt.Errorf("its path has %d bytes, more than any file's", len(name))
-	case strings.ContainsRune(name, 0):
-		return "", errors.New("its path has a NUL in it")
-	case !strings.EqualFold(filepath.Ext(name), ".md"):
-		return "", errKind
-	case name == "~" || strings.HasPrefix(name, "~/") || strings.HasPrefix(name, `~\`):
-		if l.options.Home == "" {
-			return "", errors.New("there is no home folder")
-		}
-		return filepath.Join(l.options.Home, filepath.FromSlash(name[1:])), nil
-	case strings.HasPrefix(name, "~"):
-		return "", errors.New("other users' home folders cannot be imported from")
-	case runtime.GOOS != "windows" && (strings.Contains(name, `\`) || len(name) > 1 && name[1] == ':'):
-		return "", errors.New("its path is of another system; write it with /")
-	case filepath.IsAbs(name):
-		return filepath.Clean(name), nil
-	case runtime.GOOS == "windows" && (filepath.VolumeName(name) != "" || strings.HasPrefix(name, "/") || strings.HasPrefix(name, `\`)):
-		return "", errOutside
-	}
-	return filepath.Join(filepath.Dir(from), filepath.FromSlash(name)), nil
+// Refresh forgets what was read and given, and loads anew.
+func (l *Layer) Refresh(ctx context.Context) (Memory, error) {
+	l.options.Cache.clear()
+	l.mu.Lock()
+	l.start = nil
+	l.mu.Unlock()
+	return l.Load(ctx)
 }
 
-// below returns the path inside a folder, if it is there by its name.
-func below(folder, path string) (string, bool) {
-	absolute, err := filepath.Abs(folder)
-	if err != nil {
-		return "", false
-	}
-	inside, err := filepath.Rel(absolute, path)
-	return inside, err == nil && filepath.IsLocal(inside)
-}
+// CacheStats tells how the cache has served so far.
+func (l *Layer) CacheStats() CacheStats { return l.options.Cache.stats() }
 
-func readBelow(folder, inside string) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, fmt.Errorf("its folder cannot be opened: %w", reason(err))
-	}
-	defer root.Close()
-	// Looked at before it is opened: opening a pipe waits.
-	if info, err := root.Stat(inside); err != nil {
-		return nil, reason(err)
-	} else if !info.Mode().IsRegular() {
-		return nil, errors.New("it is not a file")
-	}
-	file, err := root.Open(inside)
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
-	if err != nil {
-		return nil, reason(err)
-	}
-	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("it is larger than %d KB", MaxBytes>>10)
-	}
-	return data, nil
-}
-
-// reason is an error without the path, which the warning names already.
-func reason(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
-}
-
-// fenced tells whether a line belongs to fenced code, its fences included, and which fence is open behind it; open is the
-// one before it, "" for none (CommonMark 0.31, section 4.5).
-func fenced(line, open string) (code bool, next string) {
-	trimmed := strings.TrimLeft(line, " ")
-	if len(line)-len(trimmed) > 3 {
-		return open != "", open
-	}
-	for _, mark := range []string{"`", "~"} {
-		n := len(trimmed) - len(strings.TrimLeft(trimmed, mark))
-		if n < 3 {
-			continue
-		}
-		rest := strings.TrimSpace(trimmed[n:])
-		switch {
-		case open == "" && (mark == "~" || !strings.Contains(rest, "`")):
-			return true, strings.Repeat(mark, n)
-		case strings.HasPrefix(open, mark) && n >= len(open) && rest == "":
-			return true, ""
-		}
-	}
-	return open != "", open
-}
-
-// importOf returns what a line imports: "@import PATH", or "@PATH.md" on a line of its own.
-func importOf(line string) (path string, ok bool) {
-	if strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t") {
-		return "", false // indented code
-	}
-	rest, ok := strings.CutPrefix(strings.TrimSpace(line), "@")
-	if !ok {
-		return "", false
-	}
-	if path, ok := strings.CutPrefix(rest, "import"); ok && strings.TrimLeft(path, " \t") != path {
-		path = strings.Trim(strings.TrimSpace(path), `"'`)
-		return path, path != ""
-	}
-	return rest, !strings.ContainsAny(rest, " \t") && strings.EqualFold(filepath.Ext(rest), ".md")
-}
+// Project returns the root of the project.
+func (l *Layer) Project() string { return projectOf(l.options) }

@@ -20,8 +20,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memcore/memcore/internal/display"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // Errors a caller may act on.
@@ -68,26 +68,13 @@ type entry struct {
 func Open(file string, folders ...string) *Store {
 	s := &Store{file: file, configured: map[string]Decision{}}
 	for _, folder := range folders {
-		at := resolve(folder)
+		at := paths.Resolve(folder)
 		s.configured[at] = Decision{Folder: at, Trusted: true, Configured: true}
 	}
 	for _, folder := range []string{"/tmp", "/var", os.TempDir()} {
-		s.shared = append(s.shared, display.Spellings(folder)...)
+		s.shared = append(s.shared, paths.Spellings(folder)...)
 	}
 	return s
-}
-
-// resolve returns a folder's path as decisions name it. The end of one that does not exist stays as it is.
-func resolve(folder string) string {
-	path := display.Absolute(folder)
-	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if at == filepath.Dir(at) {
-			return path
-		}
-	}
 }
 
 // Of returns the decision that holds for a folder; ok is false if there is none.
@@ -96,7 +83,7 @@ func (s *Store) Of(folder string) (d Decision, ok bool, err error) {
 	if err != nil {
 		return Decision{}, false, err
 	}
-	path := resolve(folder)
+	path := paths.Resolve(folder)
 	for at := path; ; at = filepath.Dir(at) {
 		d, ok := decided[at]
 		if !ok {
@@ -114,8 +101,8 @@ func (s *Store) Of(folder string) (d Decision, ok bool, err error) {
 // covers tells whether trust in a folder extends to a path below it: not into places where anybody may write.
 func (s *Store) covers(folder, path string) bool {
 	for _, shared := range s.shared {
-		_, inside := display.Within(shared, path)
-		_, decidedInside := display.Within(shared, folder)
+		_, inside := paths.Within(shared, path)
+		_, decidedInside := paths.Within(shared, folder)
 		if inside && (!decidedInside || folder == shared && path != shared) {
 			return false
 		}
@@ -150,7 +137,7 @@ func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision,
 	} else if !info.IsDir() {
 		return Decision{}, fmt.Errorf("%s is not a folder", folder)
 	}
-	path := resolve(folder)
+	path := paths.Resolve(folder)
 	if trusted && path == filepath.Dir(path) {
 		return Decision{}, ErrRoot
 	}
@@ -175,7 +162,7 @@ func (s *Store) Remove(ctx context.Context, folder string) (bool, error) {
 	if _, err := s.load(); err != nil {
 		return false, err
 	}
-	path, had := resolve(folder), false
+	path, had := paths.Resolve(folder), false
 	_, err := jsonfile.Change(ctx, s.file, func(doc *document) error {
 		_, had = doc.Folders[path]
 		delete(doc.Folders, path)

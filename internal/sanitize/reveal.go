@@ -54,10 +54,14 @@ func Reveal(text string) (string, []Finding) {
 }
 
 func hiddenDetail(hidden, smuggled int) string {
-	if smuggled > 0 {
-		return fmt.Sprintf("%d invisible characters, among them %d that spell a text", hidden, smuggled)
+	text := fmt.Sprintf("%d invisible characters", hidden)
+	if hidden == 1 {
+		text = "1 invisible character"
 	}
-	return fmt.Sprintf("%d invisible characters", hidden)
+	if smuggled > 0 {
+		text += fmt.Sprintf(", among them %d that spell a text", smuggled)
+	}
+	return text
 }
 
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\u0085", "\n", "\v", "\n", "\f", "\n")

@@ -1,5 +1,5 @@
-// Package display names files as citations do: relative to the project or to the home folder.
-package display
+// Package paths compares paths, and names files as citations do: relative to the project or to the home folder.
+package paths
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ type Names struct {
 	workspace, home []string // as given, and with links resolved
 }
 
-// New returns the names by a workspace and a home folder; "" is none.
-func New(workspace, home string) Names {
+// NewNames returns the names by a workspace and a home folder; "" is none.
+func NewNames(workspace, home string) Names {
 	return Names{workspace: Spellings(workspace), home: Spellings(home)}
 }
 
@@ -80,4 +80,17 @@ func Absolute(path string) string {
 		return abs
 	}
 	return filepath.Clean(path) // no working directory; List will tell
+}
+
+// Resolve returns an absolute path with its links resolved; the end of one that does not exist stays as it is.
+func Resolve(path string) string {
+	path = Absolute(path)
+	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+		if real, err := filepath.EvalSymlinks(at); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if at == filepath.Dir(at) {
+			return path
+		}
+	}
 }

@@ -1,0 +1,224 @@
+package static
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/gitignore"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/sanitize"
+)
+
+// A Target is a memory file that may be written to. There are four: of the user and of the project, each to be shared or private.
+type Target struct {
+	File    string // absolute
+	Path    string // as shown
+	Private bool
+	folder  string // that File is beneath, links resolved
+}
+
+// Target returns where the user's or the project's memory is written to: the first of Names that is there, else the first of
+// them, in the project's root before its hidden folder; private is the ".local.md" file beside it.
+func (l *Layer) Target(global, private bool) (Target, error) {
+	o := l.options
+	folders, root := []string{o.Beans}, o.Beans
+	if !global {
+		root = projectOf(o)
+		folders = []string{root, filepath.Join(root, o.Folder)}
+	}
+	if root == "" {
+		return Target{}, errors.New("there is no home folder, and so no global memory")
+	}
+	file := filepath.Join(folders[0], o.Names[0])
+	for _, at := range candidatesFor(folders, o.Names) {
+		if _, err := os.Lstat(at); err == nil {
+			file = at
+			break
+		}
+	}
+	if private {
+		file = filepath.Join(filepath.Dir(file), LocalName(filepath.Base(file)))
+	}
+	return Target{File: file, Path: paths.NewNames(projectOf(o), o.Home).Of(file), Private: private, folder: root}, nil
+}
+
+func candidatesFor(folders, names []string) []string {
+	var all []string
+	for _, folder := range folders {
+		for _, name := range names {
+			all = append(all, filepath.Join(folder, name))
+		}
+	}
+	return all
+}
+
+// Read returns the text of a target, "" if it does not exist yet.
+func (t Target) Read() (string, error) {
+	data, err := os.ReadFile(t.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("%s is larger than %d KB", t.Path, maxFile>>10)
+	}
+	return string(data), err
+}
+
+// Write replaces the text of a target as a whole, if it still is what Read has returned. It follows a link of the target only to
+// a Markdown file below the same folder.
+func (t Target) Write(before, after string) error {
+	if now, err := t.Read(); err != nil {
+		return err
+	} else if now != before {
+		return fmt.Errorf("%s has changed meanwhile: look at it and try again", t.Path)
+	}
+	if err := os.MkdirAll(t.folder, 0o755); err != nil {
+		return err
+	}
+	folder, real := paths.Resolve(t.folder), paths.Resolve(t.File)
+	inside, ok := below(folder, real)
+	switch reason := deny.Reason(real); {
+	case !ok:
+		return fmt.Errorf("%s is a link out of %s: write to what it links to yourself", t.Path, folder)
+	case reason != "":
+		return fmt.Errorf("%s is never written: %s", t.Path, reason)
+	case !isMarkdown(real):
+		return fmt.Errorf("%s is never written: only .md files are", t.Path)
+	}
+	mode := fs.FileMode(0o644)
+	if t.Private {
+		mode = 0o600
+	}
+	return beneath.Replace(folder, inside, []byte(after), mode)
+}
+
+// KeepOutOfGit adds a private target to the .gitignore file beside it, if it is in a repository that does not ignore it yet. It
+// returns the path of the file that was changed, "" if none was.
+func (t Target) KeepOutOfGit() (string, error) {
+	dir := paths.Resolve(filepath.Dir(t.File))
+	root := repositoryOf(dir)
+	if !t.Private || root == "" {
+		return "", nil
+	}
+	var stack *gitignore.Stack
+	var cache gitignore.Cache
+	for _, at := range chainOf(root, dir) {
+		stack = stack.Push(relative(root, at), cache.In(at))
+	}
+	name := filepath.Base(t.File)
+	if stack.Ignores(relative(root, dir)+name, false) {
+		return "", nil
+	}
+	file := filepath.Join(dir, ".gitignore")
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	text := string(old)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return file, beneath.Replace(dir, ".gitignore", []byte(text+name+"\n"), 0o644)
+}
+
+// Errors of Insert.
+var (
+	ErrNothing = errors.New("there is nothing to add")
+	// ErrSaid means that the section says the same already.
+	ErrSaid = errors.New("it says that already")
+)
+
+// Insert returns the text of a memory file with something added at the end of a section, which is looked for by its heading
+// whatever its case and made if it is not there; "" is the end of the file. A single line becomes an item of a list. Characters that
+// nobody sees are left out.
+func Insert(text, section, addition string) (string, error) {
+	addition, _ = sanitize.Reveal(strings.ToValidUTF8(addition, ""))
+	addition = strings.Trim(addition, "\n")
+	if strings.TrimSpace(addition) == "" {
+		return "", ErrNothing
+	}
+	section, _ = sanitize.Reveal(section)
+	section = strings.TrimSpace(strings.TrimLeft(strings.Join(strings.Fields(section), " "), "#"))
+	item := !strings.Contains(addition, "\n") && !strings.HasPrefix(addition, "#") && !strings.HasPrefix(addition, "```")
+	if item && !itemLine.MatchString(addition) {
+		addition = "- " + strings.TrimSpace(addition)
+	}
+	newline := "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	blocks := slices.Collect(chunker.Blocks(body))
+	at, last, found := placeIn(blocks, section)
+	said := strings.Join(normalised([]line{{text: addition}}), " ")
+	for _, s := range statementsOf(&doc{lines: bodyLines(body)}, 1) {
+		if item && s.words == said && (section == "" || found && s.start < at && s.start >= sectionStart(blocks, at)) {
+			return "", ErrSaid
+		}
+	}
+	var added []string
+	if !found && section != "" {
+		added = append(added, "", "## "+section, "")
+	} else if !(item && last.List) {
+		added = append(added, "")
+	}
+	added = append(added, strings.Split(addition, "\n")...)
+	at += skipped
+	head := strings.TrimRight(strings.Join(lines[:min(at, len(lines))], "\n"), " \t\n")
+	if head == "" {
+		for len(added) > 0 && added[0] == "" {
+			added = added[1:]
+		}
+	}
+	result := strings.TrimPrefix(head+"\n", "\n") + strings.Join(added, "\n") + "\n"
+	if rest := strings.Trim(strings.Join(lines[min(at, len(lines)):], "\n"), "\n"); rest != "" {
+		result += "\n" + rest + "\n"
+	}
+	return strings.ReplaceAll(result, "\n", newline), nil
+}
+
+func bodyLines(body string) []line {
+	var all []line
+	for text := range strings.SplitSeq(body, "\n") {
+		all = append(all, line{text: text})
+	}
+	return all
+}
+
+// placeIn returns the line behind the last block of a section's own text, and that block; of the whole text for "".
+func placeIn(blocks []chunker.Block, section string) (at int, last chunker.Block, found bool) {
+	in := section == ""
+	for _, b := range blocks {
+		if b.Level > 0 && section != "" {
+			if found {
+				break
+			}
+			in = strings.EqualFold(strings.TrimSpace(b.Title), section)
+			found = in
+		}
+		if in || !found {
+			at, last = b.End, b
+		}
+	}
+	return at, last, found
+}
+
+// sectionStart is the line of the last heading above a line.
+func sectionStart(blocks []chunker.Block, at int) int {
+	start := 0
+	for _, b := range blocks {
+		if b.Level > 0 && b.Start < at {
+			start = b.Start
+		}
+	}
+	return start
+}
