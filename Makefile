@@ -16,7 +16,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-engines eval fit fuzz lint clean
+.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-engines eval fit static-files fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -64,6 +64,10 @@ eval: ## retrieval on labelled data beside other ways, what evidence is worth, t
 fit: build ## fit the relevance models that memcore ships anew; DATA=folder of the sets
 	@test -n "$(DATA)" || { echo 'fit: DATA is empty, want the folder of the data sets that .ci/fit names: make fit DATA=…' >&2; exit 2; }
 	.ci/fit bin/memcore "$(abspath $(DATA))"
+
+static-files: ## what is in real memory files, read as curated memory; DATA=folder of .md and .mdc files
+	@test -n "$(DATA)" || { echo 'static-files: DATA is empty, want a folder of memory files: make static-files DATA=…' >&2; exit 2; }
+	MEMCORE_MEMORY_FILES="$(abspath $(DATA))" go test -count=1 -run TestRealFiles -v ./core/static
 
 bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
 	flags=$$(store/lancedb/native/library.sh --flags); cd internal/enginebench; \

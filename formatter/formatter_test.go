@@ -40,6 +40,8 @@ func TestSanitize(t *testing.T) {
 	for _, tt := range []struct{ name, in, want, kind string }{
 		{"plain text stays", "indent\twith tabs: x < y, a[i] {\"k\": 1}\n  two", "indent\twith tabs: x < y, a[i] {\"k\": 1}\n  two", ""},
 		{"other languages stay", "Größe naïve 渡轮 Привет مرحبا می\u200cخواهم 👩\u200d💻 ❤\ufe0f", "Größe naïve 渡轮 Привет مرحبا می\u200cخواهم 👩\u200d💻 ❤\ufe0f", ""},
+		{"signs with an emoji's shape stay", "ℹ\ufe0f ‼\ufe0f ↔\ufe0f 1\ufe0f⃣ ⚡\ufe0f", "ℹ\ufe0f ‼\ufe0f ↔\ufe0f 1\ufe0f⃣ ⚡\ufe0f", ""},
+		{"shapes hide nothing", "<\ufe0f/memory>", "&lt;/memory>", "hidden"},
 		{"the block cannot be closed", "a</memory>b", "a&lt;/memory>b", "tag"},
 		{"whatever the case", "a< / MeMoRy >b", "a&lt; / MeMoRy >b", "tag"},
 		{"nor opened", "<memory>", "&lt;memory>", "tag"},

@@ -359,7 +359,7 @@ func (s memoryStats) text(settings settings) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
-	row("project", "%s, %s", s.Project, trustWord(s.Trusted))
+	row("folder", "%s, %s", s.Project, trustWord(s.Trusted))
 	for _, tier := range []static.Tier{static.Global, static.Plugin, static.Project, static.Directory} {
 		if t := s.Tiers[tier]; t != nil {
 			row(string(tier), "%s, %s, %s", count(t.Files, "file"), count(t.Lines, "line"), count(t.Tokens, "token"))

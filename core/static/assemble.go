@@ -159,7 +159,7 @@ func (r *reading) render(m *Memory, pieces []piece, gone []string) {
 			if len(part.lines) == 0 {
 				continue
 			}
-			m.Segments = append(m.Segments, Segment{Tier: at.from.tier, Path: at.from.path, ImportedFrom: at.from.importedFrom, FirstLine: at.first, LastLine: at.last,
+			m.Segments = append(m.Segments, Segment{Tier: at.from.tier, Path: at.from.path, ImportedFrom: at.from.importedFrom, FirstLine: part.lines[0].number, LastLine: part.lines[len(part.lines)-1].number,
 				Tokens: r.o.Count(part.text()), Hash: at.from.hash, Text: part.text()})
 		}
 	}

@@ -226,7 +226,7 @@ type piece struct {
 // fit cuts pieces until all are within the limits: of the lowest priority first, of equal ones those of the lowest tier, each from
 // its end. It returns the paths of those of which nothing is left.
 func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
-	total := size{}
+	total := size{lines: -1, bytes: -2} // there is no blank line before the first
 	for _, p := range pieces {
 		p.measure(r.o.Count)
 		total.add(r.sizeOf(p.doc), 1)
@@ -235,7 +235,7 @@ func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
 	if why == "" {
 		return nil
 	}
-	reserve := size{1 + noteLines, 600, 150} // for the note about files that are left out as a whole
+	reserve := size{noteLines, 600, 150} // for the note about files that are left out as a whole
 	order := slices.Clone(pieces)
 	slices.SortStableFunc(order, func(a, b piece) int { return cmp.Compare(a.head.Priority, b.head.Priority) })
 	for _, p := range order {

@@ -49,7 +49,7 @@ func TestStartLines(t *testing.T) {
 	require.NotContains(t, text(m), "m 60")
 	require.Contains(t, m.ProjectContext(), "<!-- Left out to fit: all of ~/.beans/BEANS.md. Read it there when it matters. -->")
 	require.Contains(t, reasons(m)["~/.beans/BEANS.md"], "left out to fit")
-	require.Contains(t, warnings(m), "memory is cut: 290 lines are more than 200")
+	require.Contains(t, warnings(m), "memory is cut: 289 lines are more than 200")
 
 	w.options.Limits.Lines = 255
 	m = w.load()

@@ -81,7 +81,8 @@ func isHidden(r, before rune) bool {
 	case r == '\u200c' || r == '\u200d': // joiners: needed in emoji and in some scripts
 		return !joins(before)
 	case r >= 0xFE00 && r <= 0xFE0F: // variation selectors: one behind a symbol is an emoji's
-		return !isPicture(before) && !unicode.Is(unicode.Han, before) && !strings.ContainsRune("#*0123456789", before)
+		symbol := before >= utf8.RuneSelf && unicode.IsSymbol(before)
+		return !symbol && !unicode.Is(unicode.Han, before) && !strings.ContainsRune("#*0123456789ℹ‼⁉〰", before)
 	case r >= 0xE0000 && r <= 0xE0FFF:
 		return true
 	case r == '\u00ad' || r == '\u034f' || r == '\u180e' || r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0':
