@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/store"
 )
 
@@ -360,13 +361,13 @@ func (w *writer) embedded(ctx context.Context, records []store.Record) string {
 func (m *Manager) publishChoice() string { return cmp.Or(m.options.Publish, PublishMarkdown) }
 
 // publishes tells whether others get a document. Markdown outside of the workspace, such as what was
-// registered from elsewhere or what agents keep in the home folder, is the person's own.
+// registered from elsewhere or what agents keep in the home folder, is the person's own, and so are ".local.md" files.
 func (m *Manager) publishes(path string, e entry) bool {
 	if e.Source == sharedSource || e.Scope != source.ScopeProject || m.options.Publish == PublishNothing {
 		return false
 	}
 	if e.Kind == source.KindMarkdown {
-		return filepath.IsLocal(filepath.FromSlash(path)) && !strings.HasPrefix(path, "~")
+		return filepath.IsLocal(filepath.FromSlash(path)) && !strings.HasPrefix(path, "~") && !static.IsLocalName(path)
 	}
 	return m.options.Publish == PublishAll
 }

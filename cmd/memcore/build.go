@@ -154,7 +154,7 @@ func (a *app) projectSources(registered workspace.Sources) []source.Source {
 	var all []source.Source
 	for _, path := range paths {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Exclude: a.settings.Exclude}))
+			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Hidden: a.settings.Folder, Exclude: a.settings.Exclude}))
 	}
 	if registered.Conversations {
 		all = append(all, source.Known(a.project, a.home)...)
@@ -164,10 +164,10 @@ func (a *app) projectSources(registered workspace.Sources) []source.Source {
 
 // globalSources are the user's own memory, which belongs to every workspace.
 func (a *app) globalSources() []source.Source {
-	if a.home == "" {
+	beans := a.beans()
+	if beans == "" {
 		return nil
 	}
-	beans := a.beans()
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, a.settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{

@@ -38,6 +38,8 @@ type FolderOptions struct {
 	Scope string
 	// Workspace and Home are the folders that Document.Path is relative to; empty means none.
 	Workspace, Home string
+	// Hidden is the name of the hidden folders that are read, and read even where git ignores them; empty means ".beans".
+	Hidden string
 	// Include and Exclude are patterns as in a .gitignore file, relative to Path. With Include, only
 	// files that match are read, and hidden folders that a pattern names are entered.
 	Include, Exclude []string
@@ -55,7 +57,7 @@ type FolderOptions struct {
 
 // A Folder is the Markdown files and conversation logs in a folder and below, or one such file.
 //
-// It passes over hidden files and folders other than .beans, folders of dependencies and build output
+// It passes over hidden files and folders other than Hidden ones, folders of dependencies and build output
 // (ignoredFolders), and what .gitignore files leave out. Symbolic links are not followed: what they
 // point to is found where it lies, if that is inside the folder. What looks like a secret is never
 // opened, nor are pipes, sockets and devices.
@@ -77,6 +79,7 @@ type Folder struct {
 // NewFolder returns the source that options describe. Nothing is read before List.
 func NewFolder(options FolderOptions) *Folder {
 	options.Scope = cmp.Or(options.Scope, ScopeProject)
+	options.Hidden = cmp.Or(options.Hidden, ".beans")
 	options.MaxMarkdown = cmp.Or(options.MaxMarkdown, defaultMaxMarkdown)
 	options.MaxLog = cmp.Or(options.MaxLog, defaultMaxLog)
 	options.Path = paths.Absolute(options.Path)

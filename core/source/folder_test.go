@@ -39,7 +39,7 @@ func list(t testing.TB, f *Folder) Listing {
 }
 
 // paths are the documents of a listing; skips are what was passed over, as "path: reason".
-func paths(found Listing) []string {
+func pathsOf(found Listing) []string {
 	var all []string
 	for _, doc := range found.Documents {
 		all = append(all, doc.Path)
@@ -93,6 +93,12 @@ func TestListFindsDocuments(t *testing.T) {
 			documents: []string{".beans/BEANS.md", ".beans/notes/n.md", "a/.beans/b.md"},
 		},
 		{
+			name:      "the hidden folder that is read has another name",
+			files:     map[string]string{".beans/a.md": "", ".notes/b.md": "", ".gitignore": ".notes"},
+			options:   FolderOptions{Hidden: ".notes"},
+			documents: []string{".notes/b.md"},
+		},
+		{
 			name: "what others wrote is left out",
 			files: map[string]string{"node_modules/x/README.md": "", "vendor/y/README.md": "", "a/target/z.md": "", "dist/d.md": "",
 				"vendor.md": ""},
@@ -144,7 +150,7 @@ func TestListFindsDocuments(t *testing.T) {
 			dir := tree(t, tt.files)
 			tt.options.Path, tt.options.Workspace = dir, dir
 			found := list(t, NewFolder(tt.options))
-			sameStrings(t, "documents", paths(found), tt.documents)
+			sameStrings(t, "documents", pathsOf(found), tt.documents)
 			sameStrings(t, "skipped", skips(found), tt.skipped)
 		})
 	}
@@ -191,7 +197,7 @@ func TestPathNamesDocuments(t *testing.T) {
 				return filepath.Join(base, filepath.FromSlash(path))
 			}
 			f := NewFolder(FolderOptions{Path: at(tt.path), Workspace: at(tt.workspace), Home: at(tt.home)})
-			if got := paths(list(t, f)); !slices.Contains(got, tt.want) {
+			if got := pathsOf(list(t, f)); !slices.Contains(got, tt.want) {
 				t.Errorf("paths = %q, want %q among them", got, tt.want)
 			}
 			if got := f.Name(); got != tt.source {
@@ -250,7 +256,7 @@ func TestUnreadableFolderIsPassedOver(t *testing.T) {
 		return os.ReadDir(path)
 	}
 	found := list(t, f)
-	sameStrings(t, "documents", paths(found), []string{"a.md", "z/c.md"})
+	sameStrings(t, "documents", pathsOf(found), []string{"a.md", "z/c.md"})
 	sameStrings(t, "skipped", skips(found), []string{"locked: folder cannot be read: permission denied"})
 }
 
@@ -269,10 +275,10 @@ func TestReadMarkdown(t *testing.T) {
 		}
 	}
 	found := list(t, f)
-	sameStrings(t, "documents after reading", paths(found), []string{"a.md", "bom.md", "empty.md"})
+	sameStrings(t, "documents after reading", pathsOf(found), []string{"a.md", "bom.md", "empty.md"})
 	sameStrings(t, "skipped after reading", skips(found), []string{"bin.md: not text: it contains NUL bytes"})
 	write(t, filepath.Join(dir, "bin.md"), "# text now\n")
-	sameStrings(t, "documents after a change", paths(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md"})
+	sameStrings(t, "documents after a change", pathsOf(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md"})
 }
 
 func TestReadRefuses(t *testing.T) {
@@ -323,7 +329,7 @@ func TestSymbolicLinks(t *testing.T) {
 	require.NoError(t, os.Symlink(root, filepath.Join(dir, "given")))
 	for _, path := range []string{root, filepath.Join(dir, "given")} {
 		found := list(t, NewFolder(FolderOptions{Path: path, Workspace: path}))
-		sameStrings(t, "documents", paths(found), []string{"a.md", "deep/b.md"})
+		sameStrings(t, "documents", pathsOf(found), []string{"a.md", "deep/b.md"})
 		sameStrings(t, "skipped", skips(found), []string{
 			"c.md: symbolic link out of the folder; name its target to read it",
 			"dangling.md: symbolic link that leads nowhere",
@@ -350,10 +356,10 @@ func TestOneFile(t *testing.T) {
 			found := list(t, f)
 			sameStrings(t, "skipped", skips(found), tt.skipped)
 			if tt.kind == "" {
-				sameStrings(t, "documents", paths(found), nil)
+				sameStrings(t, "documents", pathsOf(found), nil)
 				return
 			}
-			sameStrings(t, "documents", paths(found), []string{tt.file})
+			sameStrings(t, "documents", pathsOf(found), []string{tt.file})
 			if found.Documents[0].Kind != tt.kind {
 				t.Errorf("kind = %q, want %q", found.Documents[0].Kind, tt.kind)
 			}

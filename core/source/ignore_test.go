@@ -35,7 +35,7 @@ func TestGitignoreAgreesWithGit(t *testing.T) {
 			}
 		}
 		slices.Sort(want)
-		if got := paths(list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))); !slices.Equal(got, want) {
+		if got := pathsOf(list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))); !slices.Equal(got, want) {
 			top, _ := os.ReadFile(filepath.Join(dir, ".gitignore"))
 			below, _ := os.ReadFile(filepath.Join(dir, "a", ".gitignore"))
 			t.Errorf("run %d: with .gitignore %q and a/.gitignore %q\nlisted %q\nby git %q", run, top, below, got, want)

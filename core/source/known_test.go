@@ -56,7 +56,7 @@ func TestKnown(t *testing.T) {
 		if err != nil {
 			t.Errorf("List of %s: %v", source.Name(), err)
 		}
-		got = append(got, paths(found)...)
+		got = append(got, pathsOf(found)...)
 	}
 	slices.Sort(got)
 	want := []string{

@@ -27,7 +27,7 @@ func TestHugeFiles(t *testing.T) {
 		require.NoError(t, file.Close())
 	}
 	found := list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))
-	sameStrings(t, "documents", paths(found), []string{"small.md"})
+	sameStrings(t, "documents", pathsOf(found), []string{"small.md"})
 	sameStrings(t, "skipped", skips(found), []string{
 		"chat.json: 65 MB, larger than the limit of 64 MB",
 		"chat.jsonl: 300 MB, larger than the limit of 256 MB",
@@ -43,7 +43,7 @@ func TestDeepFolders(t *testing.T) {
 	defer inside.Close()
 	require.NoError(t, inside.MkdirAll(strings.Repeat(strings.Repeat("x", 200)+"/", 25), 0o755))
 	found := list(t, NewFolder(FolderOptions{Path: dir, Workspace: dir}))
-	sameStrings(t, "documents", paths(found), []string{"a.md", strings.Repeat("d/", 400) + "b.md"})
+	sameStrings(t, "documents", pathsOf(found), []string{"a.md", strings.Repeat("d/", 400) + "b.md"})
 	if len(found.Skipped) != 1 || !strings.Contains(found.Skipped[0].Reason, "folder cannot be read: ") {
 		t.Errorf("Skipped = %.300v, want the folder that cannot be read", found.Skipped)
 	}
@@ -66,7 +66,7 @@ func TestListRemembersFormats(t *testing.T) {
 	if got := found.Documents[0].Format; got != "openai" {
 		t.Errorf("format of a changed log = %q, want openai", got)
 	}
-	sameStrings(t, "documents", paths(found), []string{"a.jsonl", "b.jsonl"})
+	sameStrings(t, "documents", pathsOf(found), []string{"a.jsonl", "b.jsonl"})
 	require.NoError(t, os.Remove(filepath.Join(dir, "b.jsonl")))
 	list(t, f)
 	if len(f.known) != 1 {

@@ -25,7 +25,7 @@ func TestPipesAndSocketsAreNotOpened(t *testing.T) {
 
 	f := NewFolder(FolderOptions{Path: dir, Workspace: dir})
 	found := list(t, f)
-	sameStrings(t, "documents", paths(found), []string{"a.md", "becomes.md"})
+	sameStrings(t, "documents", pathsOf(found), []string{"a.md", "becomes.md"})
 	sameStrings(t, "skipped", skips(found), []string{"pipe.jsonl: it is a named pipe, not a file",
 		"pipe.md: it is a named pipe, not a file", "s.md: it is a socket, not a file"})
 

@@ -21,9 +21,6 @@ var ignoredFolders = map[string]bool{
 	"dist": true, "__pycache__": true, "site-packages": true, "venv": true, "Pods": true, "DerivedData": true,
 }
 
-// memoryFolder is the hidden folder that is read, and read even where git ignores it.
-const memoryFolder = ".beans"
-
 // fileFacts are what was found out about a file's content while it had this size and time.
 type fileFacts struct {
 	size    int64
@@ -88,7 +85,7 @@ func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	name, mode := entry.Name(), entry.Type()
 	switch {
 	case mode.IsDir():
-		if name == memoryFolder {
+		if name == w.folder.options.Hidden {
 			w.dir(rel+"/", nil)
 		} else if w.enters(rel, name) && !above.Ignores(rel, true) {
 			w.dir(rel+"/", above)
