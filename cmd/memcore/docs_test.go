@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/store"
 )
 
@@ -111,6 +113,15 @@ func TestDocOfJSON(t *testing.T) {
 		{"### What the command adds to status", status{}},
 		{"## doctor", diagnosis{}},
 		{"### A check", check{}},
+		{"### A file: static.File", static.File{}},
+		{"### head of a file: static.Head", static.Head{}},
+		{"### A segment: static.Segment", static.Segment{}},
+		{"### usage: static.Usage", static.Usage{}},
+		{"### memory stats", memoryStats{}},
+		{"### cache: static.CacheStats", static.CacheStats{}},
+		{"### A decision: trust.Decision", trust.Decision{}},
+		{"### trust status", trustState{}},
+		{"### contents of trust status", contents{}},
 	} {
 		_, section, ok := strings.Cut(string(data), tt.heading+"\n")
 		if !ok {
@@ -151,4 +162,43 @@ func jsonKeys(of reflect.Type) []string {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// TestDocOfStaticMemory: every requirement in the table of docs/static-memory.md names a test that exists.
+func TestDocOfStaticMemory(t *testing.T) {
+	data, err := os.ReadFile(docFile("static-memory.md"))
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(data), "| requirement | shown by |")
+	require.True(t, ok)
+	exists := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if strings.HasSuffix(path, ".txtar") {
+			exists[entry.Name()] = true
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(string(data), -1) {
+				exists[m[1]] = true
+			}
+		}
+		return nil
+	}))
+	rows := 0
+	for line := range strings.Lines(table) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) != 2 || strings.Contains(line, "---") || strings.HasPrefix(line, "| **") {
+			continue
+		}
+		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1)
+		require.NotEmpty(t, names, "%s has no test", cells[0])
+		for _, name := range names {
+			require.True(t, exists[name[1]], "%s: there is no %s", cells[0], name[1])
+		}
+		rows++
+	}
+	require.Greater(t, rows, 50)
 }

@@ -92,6 +92,9 @@ func (d *doctor) count(state string) int {
 func (d *doctor) examine(ctx context.Context) {
 	configured := d.configuration()
 	d.enginesOfBuild(ctx)
+	if configured {
+		d.curated(ctx)
+	}
 	if !configured {
 		d.warn("the rest", "mend the configuration, then ask again", "not checked: it depends on the configuration")
 		return

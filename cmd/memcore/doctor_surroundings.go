@@ -74,6 +74,30 @@ func unknownVariables() []string {
 	return names
 }
 
+// curated looks at trust, and at the memory files for the system prompt.
+func (d *doctor) curated(ctx context.Context) {
+	a := d.app
+	if _, err := a.trust().All(); err != nil {
+		d.problem("trust", "mend or delete the file", "%v", err)
+	}
+	m, err := a.layer().Load(ctx)
+	if err != nil {
+		return // cancelled
+	}
+	if _, decided, _ := a.trust().Of(m.Project); countUntrusted(m) > 0 && !decided {
+		n := countUntrusted(m)
+		d.warn("trust", "memcore trust status, and if you like what it shows: memcore trust add", "%s of the workspace not used: it is not trusted", count(n, "memory file"))
+	}
+	for _, w := range m.Warnings {
+		d.warn("curated memory", "memcore memory list", "%s", w)
+	}
+	if !a.settings.Enabled {
+		d.warn("curated memory", "set memory.enabled to true", "%s", turnedOff)
+		return
+	}
+	d.ok("curated memory", "%s", a.footer(m))
+}
+
 // enginesOfBuild lets each engine keep two vectors and find the right one.
 func (d *doctor) enginesOfBuild(ctx context.Context) {
 	for _, engine := range builtEngines {

@@ -268,24 +268,34 @@ func thousands(n int) string {
 }
 
 func memoryStatusCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var turns, tokens int
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Print one line for a status bar: files, tokens, share of the context window",
-		Args:  arguments(cobra.NoArgs, "none"),
+		Long: `Print one line for a status bar: memory files, their tokens, the share of the context window. An agent that knows how long its
+session is adds it with --turns and --session-tokens. Nothing is asked, and nothing but errors is said.`,
+		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !a.settings.Enabled {
 				return a.print("[memory is off]\n")
 			}
-			m, err := a.layer().Load(cmd.Context()) // a status bar neither asks nor warns
+			m, err := a.layer().Load(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if a.flags.json {
 				return a.printJSON(m.Usage)
 			}
-			return a.print(a.footer(m) + "\n")
+			line := a.footer(m)
+			if turns > 0 || tokens > 0 {
+				line += fmt.Sprintf(" [Session: %s, %s tokens]", count(turns, "turn"), thousands(tokens))
+			}
+			return a.print(line + "\n")
 		},
 	}
+	cmd.Flags().IntVar(&turns, "turns", 0, "turns of the session so far, `N`")
+	cmd.Flags().IntVar(&tokens, "session-tokens", 0, "tokens of the session so far, `N`")
+	return cmd
 }
 
 // memoryStats are what stats prints as JSON.

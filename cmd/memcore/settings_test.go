@@ -59,6 +59,7 @@ func TestStaticDefaults(t *testing.T) {
 	require.True(t, s.FolderTrust.Enabled)
 	require.Empty(t, s.FolderTrust.TrustedFolders)
 	require.False(t, s.WatchFiles || s.DebugProvenance)
+	require.Equal(t, 2, got.Count("two words"), "tokens are counted, not estimated")
 
 	s, notes, err := configured(t, "memory: {fileName: MEMORY.md, maxImportDepth: 3, maxLines: 0, home: ~/notes}", "")
 	require.NoError(t, err)

@@ -53,6 +53,7 @@ type reading struct {
 	exclude gitignore.Patterns
 	ignores gitignore.Cache
 	targets map[place]target
+	readDir func(string) ([]fs.DirEntry, error) // of a scan
 
 	mu       sync.Mutex
 	covered  map[string]string // covering folders, by folder
@@ -62,7 +63,7 @@ type reading struct {
 
 func (l *Layer) reading(ctx context.Context) *reading {
 	o := l.options
-	r := &reading{ctx: ctx, o: o, project: projectOf(o), exclude: gitignore.Compile(o.Exclude), targets: map[place]target{}, covered: map[string]string{}}
+	r := &reading{ctx: ctx, o: o, project: projectOf(o), exclude: gitignore.Compile(o.Exclude), targets: map[place]target{}, readDir: os.ReadDir, covered: map[string]string{}}
 	r.names = paths.NewNames(r.project, o.Home)
 	if o.Beans != "" {
 		r.beans = paths.Resolve(o.Beans)

@@ -109,7 +109,7 @@ func (r *reading) list(dir string) (*listing, error) {
 		return known, nil
 	}
 	l := &listing{modTime: info.ModTime(), readAt: time.Now()}
-	entries, err := os.ReadDir(dir)
+	entries, err := r.readDir(dir)
 	if err != nil {
 		return nil, err
 	}

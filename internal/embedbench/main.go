@@ -4,9 +4,11 @@
 //	embedbench speed   [-rivals DIR] [-ollama ADDRESS] [-rounds N] [-seconds S] [-out FILE]
 //	embedbench quality -rivals DIR -reference FOLDER [-data FOLDER | -texts FOLDER]
 //	embedbench index   -memcore FILE [-tokens N]
+//	embedbench tokens  -texts FOLDER
 //
 // Speed writes lines that benchstat reads to FILE and a table to standard output. Quality compares
-// vectors with those of the published weights in f32, and fails if rounding costs more than it may. Index measures the program as its users run it.
+// vectors with those of the published weights in f32, and fails if rounding costs more than it may. Index measures the program as its users run it. Tokens compares what its
+// tokeniser counts with those of large models.
 package main
 
 import (
@@ -39,9 +41,9 @@ var (
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("embedbench: ")
-	do := map[string]func(context.Context) error{"speed": speed, "quality": quality, "index": indexing}
+	do := map[string]func(context.Context) error{"speed": speed, "quality": quality, "index": indexing, "tokens": countTokens}
 	if len(os.Args) < 2 || do[os.Args[1]] == nil {
-		log.Fatal("want speed, quality or index")
+		log.Fatal("want speed, quality, index or tokens")
 	}
 	if err := flag.CommandLine.Parse(os.Args[2:]); err != nil {
 		log.Fatal(err)

@@ -44,8 +44,11 @@ server() {
 
 mkdir -p "$root/bin"
 (cd "$here" && go build -o "$root/bin/embedbench" .)
-what=${1:?speed, quality or index}
+what=${1:?speed, quality, index or tokens}
 shift
+if [ "$what" = tokens ]; then
+  exec "$root/bin/embedbench" tokens "$@"
+fi
 if [ "$what" = index ]; then
   (cd "$root" && go build -o bin/memcore ./cmd/memcore)
   exec "$root/bin/embedbench" index -memcore "$root/bin/memcore" "$@"
