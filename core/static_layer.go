@@ -10,7 +10,7 @@ import (
 // Options.Static is nil. Documents whose whole text it has given are not retrieved again by this Manager. What is wrong with the
 // files is logged and in Memory.Warnings; the only errors are those of ctx.
 func (m *Manager) StaticLayer(ctx context.Context) (static.Memory, error) {
-	return m.static(ctx, (*static.Layer).Load)
+	return m.given(m.static(ctx, (*static.Layer).Load))
 }
 
 // ProjectCoreMemory returns the text of the project's curated memory, without a heading of its own; empty if there is none.
@@ -21,15 +21,15 @@ func (m *Manager) ProjectCoreMemory(ctx context.Context) (string, error) {
 
 // RefreshStatic reads the curated memory anew, whatever is cached.
 func (m *Manager) RefreshStatic(ctx context.Context) (static.Memory, error) {
-	return m.static(ctx, (*static.Layer).Refresh)
+	return m.given(m.static(ctx, (*static.Layer).Refresh))
 }
 
 // LoadFor returns curated memory of the folders on the way to a path that was not given before (static.Layer.LoadFor).
 func (m *Manager) LoadFor(ctx context.Context, path string) (static.Memory, error) {
-	return m.static(ctx, func(l *static.Layer, ctx context.Context) (static.Memory, error) { return l.LoadFor(ctx, path) })
+	return m.given(m.static(ctx, func(l *static.Layer, ctx context.Context) (static.Memory, error) { return l.LoadFor(ctx, path) }))
 }
 
-// Rules returns the rules that apply to a turn (static.Layer.Rules).
+// Rules returns the rules that apply to a turn (static.Layer.Rules). They may be retrieved in others.
 func (m *Manager) Rules(ctx context.Context, request string, paths []string) (static.Memory, error) {
 	return m.static(ctx, func(l *static.Layer, ctx context.Context) (static.Memory, error) { return l.Rules(ctx, request, paths) })
 }
@@ -45,19 +45,20 @@ func (m *Manager) static(ctx context.Context, read func(*static.Layer, context.C
 	for _, w := range memory.Warnings {
 		m.log.Warn("static memory", "warning", w.String())
 	}
-	m.remember(memory.Given())
 	return memory, nil
 }
 
-func (m *Manager) remember(files []string) {
+// given remembers what stays in the prompt.
+func (m *Manager) given(memory static.Memory, err error) (static.Memory, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.shown == nil {
 		m.shown = map[string]bool{}
 	}
-	for _, file := range files {
+	for _, file := range memory.Given() {
 		m.shown[file] = true
 	}
+	return memory, err
 }
 
 // shownPaths returns the paths of indexed documents that are in the system prompt already.

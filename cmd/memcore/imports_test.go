@@ -54,7 +54,7 @@ var mayImport = []struct {
 	{"internal/jsonfile", nil},
 	{"internal/sanitize", nil},
 	{"internal/workspace", []string{"internal/jsonfile"}},
-	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/workspace"}},
+	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/workspace"}},
 }
 
 func matches(pattern, pkg string) bool {

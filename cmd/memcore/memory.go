@@ -81,7 +81,7 @@ func (a *app) provenance(m static.Memory) string {
 		if s.ImportedFrom != "" {
 			from = "  imported from " + s.ImportedFrom
 		}
-		head := fmt.Sprintf("%s  %s#L%d-L%d%s  %s  %s", s.Tier, s.Path, s.FirstLine, s.LastLine, from, count(s.Tokens, "token"), s.Hash)
+		head := oneLine(fmt.Sprintf("%s  %s#L%d-L%d%s  %s  %s", s.Tier, s.Path, s.FirstLine, s.LastLine, from, count(s.Tokens, "token"), s.Hash))
 		fmt.Fprintf(&b, "── %s\n%s\n", paint(color.FgCyan, head), s.Text)
 	}
 	return b.String()
@@ -105,7 +105,7 @@ func memoryListCommand(a *app) *cobra.Command {
 				w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
 				fmt.Fprintln(w, "tier\tpriority\ttokens\tlines\tfile\t")
 				for _, f := range m.Files {
-					fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", f.Tier, f.Head.Priority, f.Tokens, f.Lines, f.Path, remark(f))
+					fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%s\n", f.Tier, f.Head.Priority, f.Tokens, f.Lines, oneLine(f.Path), oneLine(remark(f)))
 				}
 				w.Flush()
 				if len(m.Files) == 0 {

@@ -153,10 +153,10 @@ func (a *app) findProject() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// note tells the person something beside the answer.
+// note tells the person something beside the answer. Names in it may come from anywhere.
 func (a *app) note(format string, args ...any) {
 	if !a.flags.quiet {
-		fmt.Fprintf(a.stderr, "memcore: "+format+"\n", args...)
+		fmt.Fprintf(a.stderr, "memcore: %s\n", oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/sanitize"
 )
 
 // contents are what a folder would load, were it trusted, and what else in it acts on agents.
@@ -34,7 +35,7 @@ func (c contents) String() string {
 	b.WriteString("This folder contains project-specific configuration:\n\n")
 	list := func(name string, all []string) {
 		if len(all) > 0 {
-			shown := strings.Join(all[:min(len(all), 12)], ", ")
+			shown := oneLine(strings.Join(all[:min(len(all), 12)], ", "))
 			if len(all) > 12 {
 				shown += ", …"
 			}
@@ -55,7 +56,7 @@ func (c contents) String() string {
 			fmt.Fprintf(&b, "  ! and %d more\n", len(c.Warnings)-i)
 			break
 		}
-		fmt.Fprintf(&b, "  ! Warning: %s\n", w)
+		fmt.Fprintf(&b, "  ! Warning: %s\n", oneLine(w))
 	}
 	return b.String()
 }
@@ -155,13 +156,16 @@ func (a *app) trustDialog(ctx context.Context, folder string) (trusted bool, err
 	if err != nil {
 		return false, err
 	}
-	parent := filepath.Dir(folder)
-	fmt.Fprintf(a.stderr, "%s\n\n%s\n[t] Trust folder  [p] Trust parent (%s)  [d] Don't trust  [Enter] Decide later: ", folder, inside, parent)
-	switch answer := a.answer(ctx); answer {
-	case "t", "trust", "trust folder":
-	case "p", "parent", "trust parent":
+	parent, choice := a.parentToTrust(folder), ""
+	if parent != "" {
+		choice = fmt.Sprintf("  [p] Trust parent (%s)", oneLine(parent))
+	}
+	fmt.Fprintf(a.stderr, "%s\n\n%s\n[t] Trust folder%s  [d] Don't trust  [Enter] Decide later: ", oneLine(folder), inside, choice)
+	switch answer := a.answer(ctx); {
+	case answer == "t", answer == "trust", answer == "trust folder":
+	case parent != "" && (answer == "p" || answer == "parent" || answer == "trust parent"):
 		folder = parent
-	case "d", "don't trust", "no", "n":
+	case answer == "d", answer == "don't trust", answer == "no", answer == "n":
 		_, err := store.Set(ctx, folder, false)
 		return false, err
 	default:
@@ -174,6 +178,21 @@ func (a *app) trustDialog(ctx context.Context, folder string) (trusted bool, err
 		return false, fmt.Errorf("trust: %w", err)
 	}
 	return true, nil
+}
+
+// parentToTrust is the folder above, unless that is everything a person has.
+func (a *app) parentToTrust(folder string) string {
+	parent := filepath.Dir(folder)
+	if _, above := paths.Within(parent, paths.Resolve(a.home)); above || parent == filepath.Dir(parent) {
+		return ""
+	}
+	return parent
+}
+
+// oneLine is a text from a folder that is not trusted as a terminal may show it.
+func oneLine(text string) string {
+	text, _ = sanitize.Reveal(text)
+	return strings.ReplaceAll(text, "\n", " ")
 }
 
 // answer is a line that a person types, in lower case; "" if there is none, or when ctx ends.

@@ -218,7 +218,11 @@ func (r *reading) parse(real string, data []byte) *content {
 		c.problem(skipped+1+firstDifference(text, seen), "%s, removed: nobody who reads the file would see them", f.Detail)
 	}
 	c.lines = strings.Split(strings.TrimRight(seen, "\n \t"), "\n")
-	c.imports = importsOf(c.lines)
+	var open string
+	if c.imports, open = importsOf(c.lines); open != "" {
+		c.problem(skipped+len(c.lines), "a code fence is not closed; it is closed here, so that what follows the file is not code")
+		c.lines = append(c.lines, open)
+	}
 	return c
 }
 

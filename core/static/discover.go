@@ -71,21 +71,39 @@ func (l *Layer) reading(ctx context.Context) *reading {
 	return r
 }
 
-// projectOf returns the root of the project.
+// projectOf returns the root of the project. The home folder is nobody's project but that of who works in it, also if it is a repository
+// (of dotfiles, say): trust in it would be trust in everything.
 func projectOf(o Options) string {
-	if root := repositoryOf(o.Dir); root != "" {
-		return root
+	home := ""
+	if o.Home != "" {
+		home = paths.Resolve(o.Home)
 	}
-	if _, inside := below(o.Project, o.Dir); o.Project != "" && inside {
+	for at := o.Dir; ; at = filepath.Dir(at) {
+		if at == home && at != o.Dir {
+			break
+		}
+		if isRepository(at) {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	if _, inside := below(o.Project, o.Dir); o.Project != "" && o.Project != home && inside {
 		return o.Project
 	}
 	return o.Dir
 }
 
+func isRepository(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
 // repositoryOf returns the nearest folder at or above dir that holds .git; "" if there is none.
 func repositoryOf(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+		if isRepository(at) {
 			return at
 		}
 		if at == filepath.Dir(at) {
@@ -126,8 +144,10 @@ func (r *reading) folders(found []candidate) []string {
 	for at, t := range r.targets {
 		if t.content != nil {
 			all = append(all, filepath.Dir(t.content.real))
-		} else if path, err := resolveImport(filepath.Dir(at.from), at.name, r.o.Home); err == nil {
-			all = append(all, filepath.Dir(path))
+		} else if path, err := resolveImport(filepath.Dir(at.from), at.name, r.o.Home); err == nil && errors.Is(t.err, fs.ErrNotExist) {
+			if root, err := r.rootOf(path); err == nil && root != "" { // it may appear
+				all = append(all, filepath.Dir(path))
+			}
 		}
 	}
 	slices.Sort(all)

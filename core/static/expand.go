@@ -120,9 +120,6 @@ func (x *expansion) imported(d *doc, c *content, from *origin, n named, number, 
 	}
 	t := x.targets[place{c.real, n.path}]
 	if t.content == nil {
-		if t.err == nil {
-			t.err = errMissing
-		}
 		return refuse(fmt.Sprintf("<!-- Import refused: %s -->", shown), t.err.Error())
 	}
 	if slices.Contains(chain, t.content.real) {

@@ -2,9 +2,9 @@ package static
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -17,10 +17,10 @@ type named struct {
 	mention bool
 }
 
-// importsOf finds the imports of a text outside of code and comments, by line.
-func importsOf(lines []string) map[int][]named {
-	found := map[int][]named{}
-	fence, comment := "", false
+// importsOf finds the imports of a text outside of code and comments, by line, and tells which fence is open at its end.
+func importsOf(lines []string) (found map[int][]named, fence string) {
+	found = map[int][]named{}
+	comment := false
 	for i, line := range lines {
 		if !strings.Contains(line, "@") && !strings.ContainsAny(line, "`~") && !strings.Contains(line, "--") {
 			continue // nearly all lines
@@ -42,7 +42,7 @@ func importsOf(lines []string) map[int][]named {
 		}
 		found[i] = append(found[i], mentionsIn(codeSpan.ReplaceAllString(line, "``"))...)
 	}
-	return found
+	return found, fence
 }
 
 func mentionsIn(line string) []named {
@@ -156,8 +156,12 @@ func (r *reading) wanted(c *content, mentions bool) []named {
 	return all[:min(len(all), r.o.Imports.MaxPerFile)]
 }
 
-// importers is how many imports are resolved at a time.
-const importers = 10
+const (
+	importers   = 10   // imports that are resolved at a time
+	mostImports = 1000 // in all
+)
+
+var errTooMany = fmt.Errorf("there are more than %d imports in all", mostImports)
 
 // gather reads what files import, level by level.
 func (r *reading) gather(files []candidate) error {
@@ -177,7 +181,10 @@ func (r *reading) gather(files []candidate) error {
 		for _, s := range level {
 			for _, n := range r.wanted(s.content, s.mentions) {
 				at := place{s.real, n.path}
-				if _, known := r.targets[at]; !known && !slices.Contains(places, at) {
+				if _, known := r.targets[at]; known {
+					continue
+				}
+				if r.targets[at] = (target{err: errTooMany}); len(r.targets) <= mostImports {
 					places = append(places, at)
 					mentions[at] = s.mentions
 				}

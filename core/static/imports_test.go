@@ -31,6 +31,7 @@ func TestImports(t *testing.T) {
 			"```\n@x.md\n```\n~~~ md\n@import x.md\n```\n@x.md\n~~~\n    @x.md\n`@x.md`\nmail @x.md me\n@someone\nX", nil},
 		{"comments and style sheets are not", map[string]string{"BEANS.md": "<!-- @x.md -->\n<!--\n@x.md\n-->\n@import \"./style/index.scss\";\n@import url(x.css)\nend", "x.md": "X"},
 			"<!-- @x.md -->\n<!--\n@x.md\n-->\n@import \"./style/index.scss\";\n@import url(x.css)\nend", nil},
+		{"an open fence ends with its file", map[string]string{"BEANS.md": "@x.md\nb", "x.md": "X\n~~~~ sh\ncode"}, "X\n~~~~ sh\ncode\n~~~~\nb", []string{"x.md:3: a code fence is not closed"}},
 		{"off where it is imported", map[string]string{"BEANS.md": "a\n@x.md", "x.md": "---\nenabled: false\n---\nX"}, "a", nil},
 		{"an import that is no memory by its globs is one by its import", map[string]string{"BEANS.md": "@.beans/rules/r.md", ".beans/rules/r.md": "---\nglobs: '*.go'\n---\nR"}, "R", nil},
 		{"a broken import", map[string]string{"BEANS.md": "@x.md", "x.md": "---\n[\n---\nX"}, "X", []string{"x.md:2: frontmatter is not used"}},
@@ -69,7 +70,8 @@ func TestMentions(t *testing.T) {
 		"@x.mdx and @x.md5":                                      nil,
 	} {
 		var got []string
-		for _, n := range importsOf([]string{in})[0] {
+		found, _ := importsOf([]string{in})
+		for _, n := range found[0] {
 			got = append(got, n.path)
 		}
 		require.Equal(t, want, got, "%q", in)
@@ -114,6 +116,25 @@ func TestImportLimits(t *testing.T) {
 	require.Equal(t, "level 1\n<!-- Import depth exceeded for 2.md -->\n<!-- Too many imports: big.md -->\n<!-- Too many imports: many.md -->", text(w.load()))
 	w.options.Imports = ImportOptions{Off: true}
 	require.Equal(t, "@1.md\n@big.md\n@many.md", text(w.load()))
+}
+
+func TestImportsInAll(t *testing.T) {
+	files := map[string]string{"BEANS.md": ""}
+	for i := range 20 {
+		files["BEANS.md"] += fmt.Sprintf("@a%d.md\n", i)
+		for j := range 20 {
+			files[fmt.Sprintf("a%d.md", i)] += fmt.Sprintf("@b%d_%d.md\n", i, j)
+			for k := range 3 {
+				files[fmt.Sprintf("b%d_%d.md", i, j)] += fmt.Sprintf("@c%d_%d_%d.md\n", i, j, k)
+				files[fmt.Sprintf("c%d_%d_%d.md", i, j, k)] = fmt.Sprintf("text %d %d %d", i, j, k)
+			}
+		}
+	}
+	w := newWorld(t, files)
+	w.options.Limits = Limits{Lines: -1, FileLines: -1}
+	m := w.load()
+	require.Len(t, m.Files[0].Imported, mostImports)
+	require.Contains(t, warnings(m), "there are more than 1000 imports in all")
 }
 
 // "absolute inside trusted roots": from another folder that is trusted, never from one that is not.

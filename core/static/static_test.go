@@ -168,6 +168,17 @@ func TestProjectRoot(t *testing.T) {
 	require.Equal(t, "root\n\na\n\nb", w.load().ProjectContext(), "in a worktree .git is a file")
 }
 
+// Trust in a home folder would be trust in everything: one that is a repository is no project of what lies in it.
+func TestHomeIsNoProject(t *testing.T) {
+	w := newWorld(t, map[string]string{"~/code/x/BEANS.md": "x", "~/BEANS.md": "home", "~/.git/HEAD": ""})
+	w.options.Dir, w.options.Project, w.options.Trust = w.path("~/code/x"), w.home, allIn{w.path("~/code/x")}
+	m := w.load()
+	require.Equal(t, w.path("~/code/x"), m.Project)
+	require.Equal(t, "x", text(m))
+	w.options.Dir, w.options.Trust = w.home, allIn{w.home}
+	require.Equal(t, "home", text(w.load()))
+}
+
 func TestOneFileInSeveralPlaces(t *testing.T) {
 	w := newWorld(t, map[string]string{"AGENTS.md": "said once"})
 	w.link("AGENTS.md", "BEANS.md")
