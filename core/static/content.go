@@ -204,7 +204,10 @@ func (r *reading) parse(real string, data []byte) *content {
 	switch {
 	case errors.As(err, &broken):
 		c.problem(broken.Line, "frontmatter is not used: %v", err)
-	case head.Version > Version:
+	case err != nil:
+		c.problem(1, "frontmatter is used but for this: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	if head.Version > Version {
 		c.problem(1, "frontmatter has version %d, which is newer than %d; what is known of it is used", head.Version, Version)
 	}
 	c.inspect(head)

@@ -3,7 +3,9 @@ package static
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
@@ -32,34 +34,35 @@ var priorities = map[string]int{"low": -100, "medium": 0, "high": 100}
 
 const mostPriority = 1_000_000
 
-// Frontmatter splits a memory file: what its frontmatter says, the text behind it, and how many lines stand before that. A
-// block that cannot be used is a *chunker.FrontmatterError, and then the head is the default one; the text is behind it all the
-// same. Without a block all is text. migrate is as in Options; nil migrates nothing.
+// Frontmatter splits a memory file: what its frontmatter says, the text behind it, and how many lines stand before that. Of a block
+// that cannot be read at all the error is a *chunker.FrontmatterError, and the head is the default one; of one with wrong values the
+// error names them, and the others count. The text is behind it all the same; without a block all is text. migrate is as in
+// Options; nil migrates nothing.
 func Frontmatter(data []byte, migrate map[int]func(map[string]any) error) (head Head, text string, skipped int, err error) {
-	fallback := Head{Version: Version, Enabled: true}
+	head = Head{Version: Version, Enabled: true}
 	meta, text, skipped, err := chunker.SplitFrontmatter(data)
 	if err != nil {
-		return fallback, text, skipped, err
+		return head, text, skipped, err
 	}
-	head = fallback
-	wrong := func(err error) (Head, string, int, error) {
-		return fallback, text, skipped, &chunker.FrontmatterError{Line: 1, Err: err}
-	}
-	if head.Version, err = version(meta["version"]); err != nil {
-		return wrong(err)
+	var wrong []error
+	if v, err := version(meta["version"]); err != nil {
+		wrong = append(wrong, err)
+	} else {
+		head.Version = v
 	}
 	for change := migrate[head.Version]; change != nil; change = migrate[head.Version] {
 		if err := change(meta); err != nil {
-			return wrong(fmt.Errorf("version %d cannot be migrated: %w", head.Version, err))
+			wrong = append(wrong, fmt.Errorf("version %d cannot be migrated: %w", head.Version, err))
+			break
 		}
 		head.Version++
 	}
-	for key, value := range meta {
-		if err := head.set(key, value); err != nil {
-			return wrong(err)
+	for _, key := range slices.Sorted(maps.Keys(meta)) {
+		if err := head.set(key, meta[key]); err != nil {
+			wrong = append(wrong, err)
 		}
 	}
-	return head, text, skipped, nil
+	return head, text, skipped, errors.Join(wrong...)
 }
 
 func version(value any) (int, error) {
@@ -73,32 +76,45 @@ func version(value any) (int, error) {
 	return int(n), nil
 }
 
-func (h *Head) set(key string, value any) (err error) {
-	ok := true
+// set takes over the value of a key, or leaves the default.
+func (h *Head) set(key string, value any) error {
 	switch key {
 	case "version":
 	case "enabled":
-		h.Enabled, ok = value.(bool)
+		enabled, ok := value.(bool)
 		if !ok {
 			return fmt.Errorf("enabled is %v, want true or false", value)
 		}
+		h.Enabled = enabled
 	case "name":
-		if h.Name, ok = value.(string); !ok {
+		name, ok := value.(string)
+		if !ok {
 			return fmt.Errorf("name is %v, want a text", value)
 		}
+		h.Name = name
 	case "priority":
-		h.Priority, err = priority(value)
-	case "triggers":
-		h.Triggers, err = texts(key, value)
-	case "globs":
-		h.Globs, err = texts(key, value)
+		n, err := priority(value)
+		if err != nil {
+			return err
+		}
+		h.Priority = n
+	case "triggers", "globs":
+		list, err := texts(key, value)
+		if err != nil {
+			return err
+		}
+		if key == "globs" {
+			h.Globs = list
+		} else {
+			h.Triggers = list
+		}
 	default:
 		if h.Other == nil {
 			h.Other = map[string]any{}
 		}
 		h.Other[key] = value
 	}
-	return err
+	return nil
 }
 
 func number(value any) (float64, bool) {

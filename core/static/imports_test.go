@@ -1,6 +1,7 @@
 package static
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/chunker"
 )
 
 func TestImports(t *testing.T) {
@@ -267,8 +270,9 @@ func FuzzFrontmatter(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		head, text, skipped, err := Frontmatter(data, nil)
-		if err != nil && (head.Conditional() || !head.Enabled || head.Priority != 0 || head.Other != nil) {
-			t.Fatalf("head %+v beside an error", head)
+		var broken *chunker.FrontmatterError
+		if errors.As(err, &broken) && (head.Conditional() || !head.Enabled || head.Priority != 0 || head.Other != nil) {
+			t.Fatalf("head %+v of a block that cannot be read", head)
 		}
 		if skipped < 0 || len(text) > 3*len(data) || head.Priority > mostPriority || head.Priority < -mostPriority {
 			t.Fatalf("skipped %d, %d bytes of %d, head %+v", skipped, len(text), len(data), head)
