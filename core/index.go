@@ -103,14 +103,14 @@ func unusable(err error) bool {
 	return false
 }
 
-// chunking names everything that decides where chunks begin and end.
+// chunking names everything that decides where chunks begin and end, and what they say.
 func (m *Manager) chunking() string {
 	o := m.options.Chunking
 	counter := "estimate"
 	if m.options.Embedder != nil {
 		counter = m.options.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v1/%d/%d/%d/%s", o.Target, o.Max, o.Overlap, counter)
+	return fmt.Sprintf("v1/%d/%d/%d/%s%s", o.Target, o.Max, o.Overlap, counter, m.options.redaction())
 }
 
 // blank is the manifest of an empty index.

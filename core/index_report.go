@@ -49,6 +49,8 @@ type IndexReport struct {
 	Skipped      []source.Skip  `json:"skipped,omitempty"`
 	SkippedLines map[string]int `json:"skippedLines,omitempty"`
 	Warnings     []string       `json:"warnings,omitempty"`
+	// Redacted counts secrets that were taken out of what was read, by kind, such as "github-pat".
+	Redacted map[string]int `json:"redacted,omitempty"`
 	// Degraded says why there are pending chunks, such as an embedding model that is away.
 	Degraded string `json:"degraded,omitempty"`
 	// Shared says what was given to other memories and got from them; nil if the memory is not shared.

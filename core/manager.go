@@ -49,6 +49,8 @@ type Options struct {
 	Publish string
 	// Static is the curated memory for the system prompt; nil is none.
 	Static *static.Layer
+	// KeepSecrets indexes text as it is. By default what looks like a key, a token or a password is taken out first.
+	KeepSecrets bool
 	// Freshness is how long a query may spend on folding in what has changed on disk before it
 	// answers; 0 means 150 ms, negative means not to look.
 	Freshness time.Duration

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/store"
 )
 
@@ -367,7 +367,7 @@ func (m *Manager) publishes(path string, e entry) bool {
 		return false
 	}
 	if e.Kind == source.KindMarkdown {
-		return filepath.IsLocal(filepath.FromSlash(path)) && !strings.HasPrefix(path, "~") && !static.IsLocalName(path)
+		return filepath.IsLocal(filepath.FromSlash(path)) && !strings.HasPrefix(path, "~") && !paths.IsPrivate(path)
 	}
 	return m.options.Publish == PublishAll
 }

@@ -146,6 +146,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 			return r, nil // touched, not changed
 		}
 	}
+	w.redactContent(&content)
 	return r, w.compare(ctx, &r, content)
 }
 
@@ -158,6 +159,7 @@ func entryOf(doc located) entry {
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
 	known := w.manifest.Documents[r.doc.Path]
 	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
+	w.redactRecords(r.doc.Kind, records)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {

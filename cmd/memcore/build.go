@@ -154,7 +154,7 @@ func (a *app) projectSources(registered workspace.Sources) []source.Source {
 	var all []source.Source
 	for _, path := range paths {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Hidden: a.settings.Folder, Exclude: a.settings.Exclude}))
+			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Hidden: a.settings.Folder, Private: a.settings.IndexLocal, Exclude: a.settings.Exclude}))
 	}
 	if registered.Conversations {
 		all = append(all, source.Known(a.project, a.home)...)
@@ -171,7 +171,7 @@ func (a *app) globalSources() []source.Source {
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, a.settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: a.project, Home: a.home, Optional: true}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: a.project, Home: a.home, Private: a.settings.IndexLocal, Optional: true}))
 	}
 	return all
 }

@@ -40,7 +40,7 @@ var mayImport = []struct {
 	{"core/rerank", nil},
 	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/gitignore", "internal/paths", "internal/sanitize"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
-	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation"}},
+	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/paths", "internal/secret"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
@@ -53,6 +53,7 @@ var mayImport = []struct {
 	{"internal/gitignore", []string{"internal/beneath"}},
 	{"internal/jsonfile", nil},
 	{"internal/sanitize", nil},
+	{"internal/secret", nil},
 	{"internal/workspace", []string{"internal/jsonfile"}},
 	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/workspace"}},
 }

@@ -187,6 +187,9 @@ func (a *app) printReport(r core.IndexReport) {
 	for _, warning := range r.Warnings {
 		a.note("%s", warning)
 	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Redacted)) {
+		a.note("took out %s: %s", count(r.Redacted[kind], "secret"), kind)
+	}
 	if r.Degraded != "" {
 		a.note("%s without a vector yet, found by keywords only: %s", count(r.Pending, "chunk"), r.Degraded)
 	}

@@ -40,6 +40,8 @@ type FolderOptions struct {
 	Workspace, Home string
 	// Hidden is the name of the hidden folders that are read, and read even where git ignores them; empty means ".beans".
 	Hidden string
+	// Private also reads ".local.md" files, which else are passed over unless one is Path.
+	Private bool
 	// Include and Exclude are patterns as in a .gitignore file, relative to Path. With Include, only
 	// files that match are read, and hidden folders that a pattern names are entered.
 	Include, Exclude []string

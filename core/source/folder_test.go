@@ -99,6 +99,17 @@ func TestListFindsDocuments(t *testing.T) {
 			documents: []string{".notes/b.md"},
 		},
 		{
+			name:      "private files are left out",
+			files:     map[string]string{"a.md": "", "a.local.md": "", ".beans/BEANS.local.md": "", "local.md": ""},
+			documents: []string{"a.md", "local.md"},
+		},
+		{
+			name:      "unless they are wanted",
+			files:     map[string]string{"a.local.md": ""},
+			options:   FolderOptions{Private: true},
+			documents: []string{"a.local.md"},
+		},
+		{
 			name: "what others wrote is left out",
 			files: map[string]string{"node_modules/x/README.md": "", "vendor/y/README.md": "", "a/target/z.md": "", "dist/d.md": "",
 				"vendor.md": ""},

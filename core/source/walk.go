@@ -119,7 +119,7 @@ func (w *walker) enters(rel, name string) bool {
 // wants tells whether the options let a file in. An Include pattern that matches a folder above it
 // does, as in a .gitignore file.
 func (w *walker) wants(rel string) bool {
-	if excluded, _ := w.folder.exclude.Match(rel, false); excluded {
+	if excluded, _ := w.folder.exclude.Match(rel, false); excluded || !w.folder.options.Private && paths.IsPrivate(rel) {
 		return false
 	}
 	if len(w.folder.include) == 0 {

@@ -347,9 +347,6 @@ func LocalName(name string) string {
 	return strings.TrimSuffix(name, ext) + ".local" + ext
 }
 
-// IsLocalName tells private files by their name.
-func IsLocalName(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".local.md") }
-
 // markdownIn finds all Markdown files of a folder, by name.
 func (r *reading) markdownIn(dir string, like candidate) []candidate {
 	r.lookIn(dir)

@@ -94,3 +94,6 @@ func Resolve(path string) string {
 		}
 	}
 }
+
+// IsPrivate tells files that their owner keeps to themselves by their name, ".local.md".
+func IsPrivate(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".local.md") }

@@ -1,0 +1,50 @@
+package core
+
+import (
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/store"
+)
+
+// redaction is part of the manifest's fingerprint: an index with secrets in it is made anew.
+func (o Options) redaction() string {
+	if o.KeepSecrets {
+		return "/secrets-kept"
+	}
+	return "/secrets1"
+}
+
+// redactContent takes secrets out of what people and files say, before it is cut, so that a key of many lines is seen as one.
+func (w *writer) redactContent(content *source.Content) {
+	if content.Markdown != nil {
+		content.Markdown = []byte(w.redact(string(content.Markdown)))
+	}
+	for i := range content.Turns {
+		content.Turns[i].Text = w.redact(content.Turns[i].Text)
+	}
+}
+
+// redactRecords takes secrets out of what is left of the tools in a conversation, whose whole output is too much to look at.
+func (w *writer) redactRecords(kind string, records []store.Record) {
+	if kind != source.KindConversation {
+		return
+	}
+	for i := range records {
+		records[i].Text = w.redact(records[i].Text)
+	}
+}
+
+// redact takes secrets out of a text and counts them.
+func (w *writer) redact(text string) string {
+	if w.m.options.KeepSecrets {
+		return text
+	}
+	clean, findings := secret.Redact(text)
+	for _, f := range findings {
+		if w.report.Redacted == nil {
+			w.report.Redacted = map[string]int{}
+		}
+		w.report.Redacted[f.Rule]++
+	}
+	return clean
+}

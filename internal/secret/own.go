@@ -1,0 +1,36 @@
+package secret
+
+import (
+	"regexp"
+
+	"github.com/zricethezav/gitleaks/v8/config"
+)
+
+// ownRules are for passwords as they stand in notes and logs. They are as people choose them, so entropy tells nothing; but a value that is only
+// letters is a word, and one in brackets, braces or stars stands for another.
+var ownRules = []config.Rule{
+	{
+		RuleID:      "password",
+		Description: "a password that is assigned or named",
+		// password=…, "password": "…", DB_PASSWORD: …, Passwort ist …, the password is …, 密码：…
+		Regex: regexp.MustCompile(`(?i)(?:[\w.-]{0,40}(?:passw(?:or)?d|passphrase|passwort|kennwort|contraseña|mot de passe|пароль)|\b(?:pwd|pass|pw)\b|密码|密碼|パスワード)[\w-]{0,20}["'` + "`" + `]?` +
+			`(?:[ \t]*(?:=|:=|:|：|=>)[ \t]*|[ \t]+(?:is|ist|es|est|was|to)[ \t]+)["'` + "`" + `]?([^\s"'` + "`" + `,;<>()\[\]{}]{4,128})`),
+		Keywords:   []string{"passw", "passphrase", "kennwort", "contraseña", "mot de passe", "пароль", "pwd", "pass", "pw", "密码", "密碼", "パスワード"},
+		Allowlists: []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`^[\p{L}.!?_/-]+$|^[*xX.•]+$|^\$|^%|^[0-9]{1,3}$|^https?:|[*•]{3}|^(?:true|false|null|nil|none|undefined)$|^\d+(?:chars?|characters|bits?|days?|[a-z]{1,2})?$`)}}},
+	},
+	{
+		RuleID:      "password-in-address",
+		Description: "a password in an address: scheme://user:password@host",
+		Regex:       regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@"'<>]{0,64}:([^\s/@"'<>]{3,128})@[a-z0-9\[]`),
+		Keywords:    []string{"://"},
+		Allowlists:  []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`(?i)^(?:[*x.•]+|\$.*|%.*|<.*|\{.*|password|passwd|pass|pwd|secret|token|pw)$`)}}},
+	},
+	{
+		RuleID:      "bearer-token",
+		Description: "a token in an Authorization header",
+		Regex:       regexp.MustCompile(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
+		Entropy:     3,
+		Keywords:    []string{"bearer", "basic"},
+		Allowlists:  []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`^[a-zA-Z_.~/-]+$`)}}},
+	},
+}

@@ -1,0 +1,88 @@
+package secret
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The secrets here are made up; split, so that scanners of repositories leave them alone.
+func TestRedact(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, want string
+		rules          []string
+	}{
+		{"plain text", "The staging postgres listens on port 5433.\n", "The staging postgres listens on port 5433.\n", nil},
+		{"AWS", "key AKIA" + "YRWQG5EJLPZLBYNP here", "key [redacted: aws-access-token] here", []string{"aws-access-token"}},
+		{"GitHub", "ghp_" + "0hW6ZDkx1vTb9QsLmR4nY7cE2aJ8pUfGiKoX", "[redacted: github-pat]", []string{"github-pat"}},
+		{"a password, assigned", "DB_PASSWORD=hunter2!", "DB_PASSWORD=[redacted: password]", []string{"password"}},
+		{"in JSON", `{"password": "Tr0ub4dor&3"}`, `{"password": "[redacted: password]"}`, []string{"password"}},
+		{"in YAML", "  password: s3cr3t-one", "  password: [redacted: password]", []string{"password"}},
+		{"in prose", "The admin password is correct9horse, do not tell.", "The admin password is [redacted: password], do not tell.", []string{"password"}},
+		{"in German", "Passwort: geheim123", "Passwort: [redacted: password]", []string{"password"}},
+		{"in Chinese", "密码：abc12345", "密码：[redacted: password]", []string{"password"}},
+		{"in an address", "postgres://app:pa55word@db.internal:5432/x", "postgres://app:[redacted: password-in-address]@db.internal:5432/x", []string{"password-in-address"}},
+		{"a header", "Authorization: Bearer abcdef0123456789ABCDEF42", "Authorization: Bearer [redacted: bearer-token]", []string{"bearer-token"}},
+		{"two, and lines", "a\npassword=x1y2z3\nb\npwd: q9w8e7\n", "a\npassword=[redacted: password]\nb\npwd: [redacted: password]\n", []string{"password", "password"}},
+		{"a key of many lines keeps them", "x\n-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi+Zn6J\n", 4) + "-----END RSA PRIVATE KEY-----\ny", "x\n[redacted: private-key]\n\n\n\n\n\ny", []string{"private-key"}},
+		{"words are no passwords", "The password is required. password: string, Password: see the vault, password = None", "The password is required. password: string, Password: see the vault, password = None", nil},
+		{"nor is what stands for one", "password=${DB_PASSWORD} password: <your-password> PASSWORD=**** pwd=$(cat x) postgres://user:password@host/x", "password=${DB_PASSWORD} password: <your-password> PASSWORD=**** pwd=$(cat x) postgres://user:password@host/x", nil},
+		{"numbers about passwords", "passwords: 8 characters, password length: 12, pass: 3, the pass is at 2100 m", "passwords: 8 characters, password length: 12, pass: 3, the pass is at 2100 m", nil},
+		{"keys that are none", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 and commit 5f2c1d9", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 and commit 5f2c1d9", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, findings := Redact(tt.in)
+			require.Equal(t, tt.want, got)
+			var rules []string
+			for _, f := range findings {
+				rules = append(rules, f.Rule)
+			}
+			require.Equal(t, tt.rules, rules)
+			again, more := Redact(got)
+			require.Equal(t, got, again)
+			require.Empty(t, more)
+		})
+	}
+	_, findings := Redact("a\nb\npassword=x1y2z3")
+	require.Equal(t, []Finding{{Rule: "password", Line: 3}}, findings)
+}
+
+func TestConcurrently(t *testing.T) {
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				if got, _ := Redact("password=x1y2z3"); got != "password=[redacted: password]" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// Lines stay, and redacting again changes nothing.
+func FuzzRedact(f *testing.F) {
+	f.Add("password=x1y2z3\n[redacted: password]")
+	f.Add("-----BEGIN PRIVATE KEY-----\nabcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789\n-----END PRIVATE KEY-----")
+	f.Add("Ⱥpassword: ȺȾ12345")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, findings := Redact(text)
+		if strings.Count(got, "\n") != strings.Count(text, "\n") {
+			t.Errorf("Redact(%q) = %q has another number of lines", text, got)
+		}
+		if (got == text) != (len(findings) == 0) {
+			t.Errorf("Redact(%q) = %q with %v", text, got, findings)
+		}
+	})
+}
+
+func BenchmarkRedact(b *testing.B) {
+	text := strings.Repeat("The staging postgres listens on port 5433, see [docs](https://example.com/x) and the key figures.\n", 1000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Redact(text)
+	}
+}
