@@ -1,18 +1,12 @@
 package static
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/statement"
 )
-
-// A statement is a paragraph or an item of a list.
-type statement struct {
-	start, end int    // lines, end exclusive
-	words      string // what it says
-}
 
 // sayOnce removes from each piece the items and paragraphs that a later one says, too: what is more specific keeps them. Headings
 // that have nothing under them for it go, too. Code is never touched. It returns how many were removed.
@@ -20,15 +14,15 @@ func sayOnce(pieces []piece) int {
 	said := map[string]bool{}
 	removed := 0
 	for _, p := range slices.Backward(pieces) {
-		statements := statementsOf(p.doc, 2)
-		var repeated []statement
+		statements := statement.Of(p.text(), 2)
+		var repeated []statement.Statement
 		for _, s := range statements {
-			if said[s.words] {
+			if said[s.Words] {
 				repeated = append(repeated, s)
 			}
 		}
 		for _, s := range statements {
-			said[s.words] = true
+			said[s.Words] = true
 		}
 		removed += len(repeated)
 		p.remove(repeated)
@@ -36,65 +30,14 @@ func sayOnce(pieces []piece) int {
 	return removed
 }
 
-// statementsOf are the paragraphs and the items of lists of a text that have some words at least.
-func statementsOf(d *doc, least int) []statement {
-	var all []statement
-	add := func(start, end int) {
-		words := normalised(d.lines[start:end])
-		if len(words) >= least && !strings.HasSuffix(words[len(words)-1], ":") { // what announces something is no statement
-			all = append(all, statement{start, end, strings.Join(words, " ")})
-		}
-	}
-	for b := range chunker.Blocks(d.text()) {
-		switch {
-		case b.Prose:
-			add(b.Start, b.End)
-		case b.List:
-			for start := b.Start; start < b.End; {
-				end := start + 1
-				for end < b.End && !itemLine.MatchString(d.lines[end].text) {
-					end++
-				}
-				nested := end < b.End && indentOf(d.lines[end].text) > indentOf(d.lines[start].text)
-				if itemLine.MatchString(d.lines[start].text) && !nested && !hasCode(d.lines[start:end]) {
-					add(start, end)
-				}
-				start = end
-			}
-		}
-	}
-	return all
-}
-
-var itemLine = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
-
-func indentOf(text string) int { return len(text) - len(strings.TrimLeft(text, " \t")) }
-
-func hasCode(lines []line) bool {
-	return slices.ContainsFunc(lines, func(l line) bool { return strings.Contains(l.text, "```") || strings.Contains(l.text, "~~~") })
-}
-
-// normalised are the words of a statement, without its mark, emphasis, case and full stop.
-func normalised(lines []line) []string {
-	var words []string
-	for _, l := range lines {
-		text := itemLine.ReplaceAllString(l.text, "")
-		words = append(words, strings.Fields(strings.ToLower(strings.NewReplacer("**", "", "__", "").Replace(text)))...)
-	}
-	if last := len(words) - 1; last >= 0 {
-		words[last] = strings.TrimRight(words[last], ".!。")
-	}
-	return words
-}
-
 // remove takes parts out, and headings that have nothing under them for it.
-func (d *doc) remove(parts []statement) {
+func (d *doc) remove(parts []statement.Statement) {
 	if len(parts) == 0 {
 		return
 	}
 	drop := make([]bool, len(d.lines))
 	for _, p := range parts {
-		for i := p.start; i < p.end; i++ {
+		for i := p.Start; i < p.End; i++ {
 			drop[i] = true
 		}
 	}

@@ -6,15 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
-	"github.com/memcore/memcore/internal/sanitize"
 )
 
 // A Target is a memory file that may be written to. There are four: of the user and of the project, each to be shared or private.
@@ -127,98 +124,4 @@ func (t Target) KeepOutOfGit() (string, error) {
 		text += "\n"
 	}
 	return file, beneath.Replace(dir, ".gitignore", []byte(text+name+"\n"), 0o644)
-}
-
-// Errors of Insert.
-var (
-	ErrNothing = errors.New("there is nothing to add")
-	// ErrSaid means that the section says the same already.
-	ErrSaid = errors.New("it says that already")
-)
-
-// Insert returns the text of a memory file with something added at the end of a section, which is looked for by its heading
-// whatever its case and made if it is not there; "" is the end of the file. A single line becomes an item of a list. Characters that
-// nobody sees are left out.
-func Insert(text, section, addition string) (string, error) {
-	addition, _ = sanitize.Reveal(strings.ToValidUTF8(addition, ""))
-	addition = strings.Trim(addition, "\n")
-	if strings.TrimSpace(addition) == "" {
-		return "", ErrNothing
-	}
-	section, _ = sanitize.Reveal(section)
-	section = strings.TrimSpace(strings.TrimLeft(strings.Join(strings.Fields(section), " "), "#"))
-	item := !strings.Contains(addition, "\n") && !strings.HasPrefix(addition, "#") && !strings.HasPrefix(addition, "```")
-	if item && !itemLine.MatchString(addition) {
-		addition = "- " + strings.TrimSpace(addition)
-	}
-	newline := "\n"
-	if strings.Contains(text, "\r\n") {
-		newline = "\r\n"
-	}
-	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	blocks := slices.Collect(chunker.Blocks(body))
-	at, last, found := placeIn(blocks, section)
-	said := strings.Join(normalised([]line{{text: addition}}), " ")
-	for _, s := range statementsOf(&doc{lines: bodyLines(body)}, 1) {
-		if item && s.words == said && (section == "" || found && s.start < at && s.start >= sectionStart(blocks, at)) {
-			return "", ErrSaid
-		}
-	}
-	var added []string
-	if !found && section != "" {
-		added = append(added, "", "## "+section, "")
-	} else if !(item && last.List) {
-		added = append(added, "")
-	}
-	added = append(added, strings.Split(addition, "\n")...)
-	at += skipped
-	head := strings.TrimRight(strings.Join(lines[:min(at, len(lines))], "\n"), " \t\n")
-	if head == "" {
-		for len(added) > 0 && added[0] == "" {
-			added = added[1:]
-		}
-	}
-	result := strings.TrimPrefix(head+"\n", "\n") + strings.Join(added, "\n") + "\n"
-	if rest := strings.Trim(strings.Join(lines[min(at, len(lines)):], "\n"), "\n"); rest != "" {
-		result += "\n" + rest + "\n"
-	}
-	return strings.ReplaceAll(result, "\n", newline), nil
-}
-
-func bodyLines(body string) []line {
-	var all []line
-	for text := range strings.SplitSeq(body, "\n") {
-		all = append(all, line{text: text})
-	}
-	return all
-}
-
-// placeIn returns the line behind the last block of a section's own text, and that block; of the whole text for "".
-func placeIn(blocks []chunker.Block, section string) (at int, last chunker.Block, found bool) {
-	in := section == ""
-	for _, b := range blocks {
-		if b.Level > 0 && section != "" {
-			if found {
-				break
-			}
-			in = strings.EqualFold(strings.TrimSpace(b.Title), section)
-			found = in
-		}
-		if in || !found {
-			at, last = b.End, b
-		}
-	}
-	return at, last, found
-}
-
-// sectionStart is the line of the last heading above a line.
-func sectionStart(blocks []chunker.Block, at int) int {
-	start := 0
-	for _, b := range blocks {
-		if b.Level > 0 && b.Start < at {
-			start = b.Start
-		}
-	}
-	return start
 }

@@ -33,19 +33,37 @@ func Load[T any](file string) (T, error) {
 	return document, nil
 }
 
-// Change loads the document, lets change alter it and saves it, while no other process does the same; readers see the old one or
-// the new. A change that returns an error saves nothing, nor does one that changes nothing. Folders of the file that are missing are
-// made, for their owner only.
-func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
-	var none T
+// Lock waits until no other process holds the document, and returns what ends that. Folders of the file that are missing are made, for
+// their owner only.
+func Lock(ctx context.Context, file string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return none, err
+		return nil, err
 	}
 	lock := flock.New(file+".lock", flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return none, fmt.Errorf("lock %s: %w", file, err)
+	if _, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", file, err)
 	}
-	defer lock.Unlock()
+	return func() { lock.Unlock() }, nil
+}
+
+// Save writes the document as a whole: readers see the old one or the new.
+func Save[T any](file string, document T) error {
+	data, err := json.MarshalIndent(document, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomic.WriteFile(file, bytes.NewReader(append(data, '\n')))
+}
+
+// Change loads the document, lets change alter it and saves it, while no other process does the same. A change that returns an error
+// saves nothing, nor does one that changes nothing.
+func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	var none T
+	unlock, err := Lock(ctx, file)
+	if err != nil {
+		return none, err
+	}
+	defer unlock()
 	document, err := Load[T](file)
 	if err != nil {
 		return none, err
@@ -57,13 +75,8 @@ func Change[T any](ctx context.Context, file string, change func(*T) error) (T, 
 	if err := change(&document); err != nil {
 		return none, err
 	}
-	after, err := json.MarshalIndent(document, "", "  ")
-	if err != nil {
-		return none, err
+	if after, err := json.Marshal(document); err != nil || bytes.Equal(after, before) {
+		return document, err
 	}
-	var compact bytes.Buffer
-	if json.Compact(&compact, after) == nil && bytes.Equal(compact.Bytes(), before) {
-		return document, nil
-	}
-	return document, atomic.WriteFile(file, bytes.NewReader(append(after, '\n')))
+	return document, Save(file, document)
 }

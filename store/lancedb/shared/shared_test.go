@@ -81,6 +81,17 @@ func TestPublishAndChanges(t *testing.T) {
 	require.Len(t, changes, 4)
 }
 
+// Whoever makes the table may be killed when its folder is there and its first manifest is not.
+func TestTableThatWasNeverFinished(t *testing.T) {
+	uri := filepath.Join(t.TempDir(), "shared")
+	require.NoError(t, os.MkdirAll(filepath.Join(uri, table.Name+".lance", "data"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(uri, table.Name+".lance", "data", "half.lance"), []byte("half"), 0o644))
+	shared := open(t, uri)
+	require.Empty(t, owned(t, shared, "a"))
+	require.NoError(t, shared.Publish(t.Context(), "a", "model", []store.Record{record(1, "one")}, nil))
+	require.Equal(t, []string{"0001 one"}, owned(t, shared, "a"))
+}
+
 func TestVectorsOfAnotherLengthAreLeftOut(t *testing.T) {
 	shared := open(t, t.TempDir())
 	require.NoError(t, shared.Publish(t.Context(), "first", "model", []store.Record{record(9, "fits")}, nil))

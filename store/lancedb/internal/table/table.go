@@ -72,7 +72,12 @@ func Open(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error)
 		}
 		for _, name := range names {
 			if name == Name {
-				return conn.OpenTable(ctx, Name)
+				opened, err := conn.OpenTable(ctx, Name)
+				if err != nil && strings.Contains(err.Error(), "was not found") {
+					// Its maker was killed before the first manifest; there is nothing in it.
+					err = fmt.Errorf("%w: %s was begun and never finished", ErrMissing, Name)
+				}
+				return opened, err
 			}
 		}
 		return nil, fmt.Errorf("%w: %s", ErrMissing, Name)

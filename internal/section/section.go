@@ -1,0 +1,147 @@
+// Package section adds to the sections of Markdown files.
+package section
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/sanitize"
+	"github.com/memcore/memcore/internal/statement"
+)
+
+// ErrNothing means that there is no text to add.
+var ErrNothing = errors.New("there is nothing to add")
+
+// A SaidError means that the file says it already.
+type SaidError struct {
+	Line int    // from 1
+	Text string // of the statement, on one line
+	Near bool   // about, not word by word
+}
+
+func (e *SaidError) Error() string {
+	if e.Near {
+		return fmt.Sprintf("line %d says about the same: %s", e.Line, e.Text)
+	}
+	return fmt.Sprintf("line %d says that already: %s", e.Line, e.Text)
+}
+
+// Add returns the text of a file with something added at the end of a section, and the line where it stands. The section is looked for
+// by its heading, whatever its case, and made at the end if it is not there; "" is the end of the file. A single line becomes
+// an item of a list. Characters that nobody sees are left out. Line ends stay as they are, and so does whether the last line has one.
+// A statement that the file makes already, if near also about, is a *SaidError.
+func Add(text, heading, addition string, near bool) (result string, line int, err error) {
+	addition, _ = sanitize.Reveal(strings.ToValidUTF8(addition, ""))
+	addition = strings.Trim(addition, "\n")
+	if strings.TrimSpace(addition) == "" {
+		return "", 0, ErrNothing
+	}
+	if isItem := !strings.Contains(addition, "\n") && !strings.HasPrefix(addition, "#") && !strings.HasPrefix(addition, "```"); isItem && !statement.IsItem(addition) {
+		addition = "- " + strings.TrimSpace(addition)
+	}
+	heading = title(heading)
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	if err := said(body, skipped, addition, near); err != nil {
+		return "", 0, err
+	}
+	at, last, found := place(body, heading)
+	var added []string
+	switch {
+	case !found && heading != "":
+		added = []string{"", "## " + heading, ""}
+	case !(last.List && statement.IsItem(addition)):
+		added = []string{""}
+	}
+	added = append(added, strings.Split(addition, "\n")...)
+	return splice(text, at+skipped, added, len(added)-strings.Count(addition, "\n")-1)
+}
+
+// title is a heading as it is compared and written.
+func title(heading string) string {
+	heading, _ = sanitize.Reveal(heading)
+	return strings.TrimSpace(strings.TrimLeft(strings.Join(strings.Fields(heading), " "), "#"))
+}
+
+// said looks for a statement that says what is to be added.
+func said(body string, skipped int, addition string, near bool) error {
+	wanted := statement.Of(addition, 1)
+	if len(wanted) != 1 {
+		return nil // nothing, or several, of which some may be new
+	}
+	lines := strings.Split(body, "\n")
+	for _, s := range statement.Of(body, 1) {
+		same := s.Words == wanted[0].Words
+		if same || near && statement.Near(s.Words, wanted[0].Words) {
+			return &SaidError{Line: skipped + s.Start + 1, Text: strings.Join(strings.Fields(strings.Join(lines[s.Start:s.End], " ")), " "), Near: !same}
+		}
+	}
+	return nil
+}
+
+// place returns the line behind the last block of a section's own text, and that block; of the whole text for "" and for a section that
+// is not there.
+func place(body, heading string) (at int, last chunker.Block, found bool) {
+	for b := range chunker.Blocks(body) {
+		if b.Level > 0 && heading != "" {
+			if found {
+				break
+			}
+			found = strings.EqualFold(strings.Join(strings.Fields(b.Title), " "), heading)
+		}
+		at, last = b.End, b
+	}
+	return at, last, found
+}
+
+// splice puts lines behind the first ones of a text. of is which of them the caller wants to know the line of.
+func splice(text string, at int, added []string, of int) (string, int, error) {
+	newline := "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	at = min(at, len(lines))
+	head, rest := trimEnd(lines[:at]), trimEnd(lines[at:])
+	for len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
+		rest = rest[1:]
+	}
+	for len(head) == 0 && len(added) > 0 && added[0] == "" {
+		added, of = added[1:], of-1
+	}
+	line := len(head) + of + 1
+	all := slices.Concat(head, added)
+	if len(rest) > 0 {
+		all = append(append(all, ""), rest...)
+	}
+	if text == "" || strings.HasSuffix(text, "\n") {
+		all = append(all, "")
+	}
+	return strings.Join(all, newline), line, nil
+}
+
+func trimEnd(lines []string) []string {
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// Remove returns the text of a file without the lines from first to last, from 1; of blank lines on both sides one stays.
+func Remove(text string, first, last int) (string, error) {
+	newline := "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if first < 1 || last < first || last > len(lines) {
+		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
+	}
+	head, rest := lines[:first-1], lines[last:]
+	if between := trimEnd(head); len(between) < len(head) && len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
+		head = between // one blank line stays, that of rest
+	}
+	return strings.Join(slices.Concat(head, rest), newline), nil
+}
