@@ -38,7 +38,8 @@ var mayImport = []struct {
 	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/paths", "internal/gitignore"}},
 	{"core/relevance", nil},
 	{"core/rerank", nil},
-	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/gitignore", "internal/paths", "internal/sanitize"}},
+	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/gitignore", "internal/paths", "internal/sanitize", "internal/statement"}},
+	{"core/notes", []string{"chunker", "core/source", "core/static", "internal/beneath", "internal/deny", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/secret", "internal/section"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/paths", "internal/secret"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},
@@ -54,6 +55,8 @@ var mayImport = []struct {
 	{"internal/jsonfile", nil},
 	{"internal/sanitize", nil},
 	{"internal/secret", nil},
+	{"internal/section", []string{"chunker", "internal/sanitize", "internal/statement"}},
+	{"internal/statement", []string{"chunker"}},
 	{"internal/workspace", []string{"internal/jsonfile"}},
 	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/workspace"}},
 }

@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
 )
 
@@ -49,43 +49,72 @@ terminal you are asked before it is written. A .local.md file that is made is ad
 }
 
 func (a *app) addMemory(ctx context.Context, to targetFlags, section, text string, yes bool) error {
-	target, err := a.layer().Target(to.global, to.private)
+	return a.save(ctx, notes.SaveRequest{Content: text, Section: section, Target: to.name(), Private: to.private, Loose: true}, yes)
+}
+
+// name is the target's for package notes.
+func (t targetFlags) name() string {
+	if t.global {
+		return notes.TargetGlobal
+	}
+	return notes.TargetProject
+}
+
+// save adds a text to a memory file, after having shown the change and asked, if there is somebody to ask.
+func (a *app) save(ctx context.Context, r notes.SaveRequest, yes bool) error {
+	journal, err := a.journal()
 	if err != nil {
 		return err
 	}
-	before, err := target.Read()
-	if err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	after, err := static.Insert(before, section, text)
+	saver := notes.NewSaver(a.layer(), journal, notes.SaveOptions{Confirm: func(ctx context.Context, c notes.Change) (bool, error) {
+		return a.confirm(ctx, c.Path, c.Diff, yes)
+	}})
+	saved, err := saver.Save(ctx, r)
 	switch {
-	case errors.Is(err, static.ErrNothing):
-		return usagef("memory add: %w: the text is empty", err)
-	case errors.Is(err, static.ErrSaid):
-		a.note("%s: %v", target.Path, err)
-		return nil
+	case errors.Is(err, notes.ErrNothing), errors.Is(err, notes.ErrTarget):
+		return usagef("save: %w", err)
 	case err != nil:
-		return fmt.Errorf("memory: %w", err)
-	}
-	fmt.Fprint(a.stderr, udiff.Unified("a/"+target.Path, "b/"+target.Path, before, after))
-	if a.asks() && !yes {
-		fmt.Fprintf(a.stderr, "Write this to %s? [Y/n] ", target.Path)
-		if answer := a.answer(ctx); ctx.Err() != nil || answer != "" && answer != "y" && answer != "yes" {
-			a.note("nothing was written")
-			return ctx.Err()
-		}
-	}
-	if err := target.Write(before, after); err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	if err := a.keepPrivate(target); err != nil {
 		return err
+	}
+	for _, f := range saved.Redacted {
+		a.note("a secret was taken out: %s", f.Rule)
+	}
+	if saved.Ignored != "" {
+		a.note("%s now leaves out %s", saved.Ignored, filepath.Base(saved.File))
 	}
 	if a.flags.json {
-		return a.printJSON(map[string]string{"file": target.File, "path": target.Path})
+		return a.printJSON(saved)
 	}
-	a.saidButNotTrusted(ctx, to)
-	return a.print("added to " + target.Path + "\n")
+	if !saved.Written {
+		a.note("%s: %s", saved.Path, saved.Reason)
+		return nil
+	}
+	if r.Target != notes.TargetGlobal {
+		a.remindOfTrust(ctx)
+	}
+	return a.print("added to " + saved.Path + "\n")
+}
+
+// confirm shows a change, and asks about it if there is somebody to ask.
+func (a *app) confirm(ctx context.Context, path, diff string, yes bool) (bool, error) {
+	if !a.flags.quiet {
+		fmt.Fprint(a.stderr, diff)
+	}
+	if !a.asks() || yes {
+		return true, nil
+	}
+	fmt.Fprintf(a.stderr, "Write this to %s? [Y/n] ", path)
+	answer := a.answer(ctx)
+	return answer == "" || answer == "y" || answer == "yes", ctx.Err()
+}
+
+// journal is that of all that memcore writes into memory files.
+func (a *app) journal() (*notes.Journal, error) {
+	root, err := a.settings.indexRoot()
+	if err != nil {
+		return nil, err
+	}
+	return notes.OpenJournal(filepath.Join(root, "journal")), nil
 }
 
 func (a *app) keepPrivate(target static.Target) error {
@@ -99,11 +128,8 @@ func (a *app) keepPrivate(target static.Target) error {
 	return nil
 }
 
-// saidButNotTrusted reminds of the one reason why what was just written is not given to agents.
-func (a *app) saidButNotTrusted(ctx context.Context, to targetFlags) {
-	if to.global {
-		return
-	}
+// remindOfTrust reminds of the one reason why what was just written is not given to agents.
+func (a *app) remindOfTrust(ctx context.Context) {
 	if m, err := a.layer().Load(ctx); err == nil && !m.Trusted {
 		a.note("agents are not given it yet: the folder is not trusted ('memcore trust add')")
 	}

@@ -57,44 +57,23 @@ func candidatesFor(folders, names []string) []string {
 	return all
 }
 
-// Read returns the text of a target, "" if it does not exist yet.
-func (t Target) Read() (string, error) {
-	data, err := os.ReadFile(t.File)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s is larger than %d KB", t.Path, maxFile>>10)
-	}
-	return string(data), err
-}
-
-// Write replaces the text of a target as a whole, if it still is what Read has returned. It follows a link of the target only to
-// a Markdown file below the same folder.
-func (t Target) Write(before, after string) error {
-	if now, err := t.Read(); err != nil {
-		return err
-	} else if now != before {
-		return fmt.Errorf("%s has changed meanwhile: look at it and try again", t.Path)
-	}
+// Place returns the folder that the target is beneath and its name there, slash-separated, links resolved. A link of the target may lead
+// only to a Markdown file below the same folder, and to none that looks like a secret. The folder is made if it is missing.
+func (t Target) Place() (dir, name string, err error) {
 	if err := os.MkdirAll(t.folder, 0o755); err != nil {
-		return err
+		return "", "", err
 	}
-	folder, real := paths.Resolve(t.folder), paths.Resolve(t.File)
-	inside, ok := below(folder, real)
+	dir, real := paths.Resolve(t.folder), paths.Resolve(t.File)
+	name, inside := below(dir, real)
 	switch reason := deny.Reason(real); {
-	case !ok:
-		return fmt.Errorf("%s is a link out of %s: write to what it links to yourself", t.Path, folder)
+	case !inside:
+		return "", "", fmt.Errorf("%s is a link out of %s: write to what it links to yourself", t.Path, dir)
 	case reason != "":
-		return fmt.Errorf("%s is never written: %s", t.Path, reason)
+		return "", "", fmt.Errorf("%s is never written: %s", t.Path, reason)
 	case !isMarkdown(real):
-		return fmt.Errorf("%s is never written: only .md files are", t.Path)
+		return "", "", fmt.Errorf("%s is never written: only .md files are", t.Path)
 	}
-	mode := fs.FileMode(0o644)
-	if t.Private {
-		mode = 0o600
-	}
-	return beneath.Replace(folder, inside, []byte(after), mode)
+	return dir, filepath.ToSlash(name), nil
 }
 
 // KeepOutOfGit adds a private target to the .gitignore file beside it, if it is in a repository that does not ignore it yet. It

@@ -3,7 +3,6 @@ package static
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,18 +27,12 @@ func TestTargets(t *testing.T) {
 	w.options.Names = []string{"NEW.md", "BEANS.md"}
 	require.Equal(t, "BEANS.md", target(false, false).Path)
 
-	at := target(false, false)
-	require.NoError(t, at.Write("root", "changed"))
-	text, err := at.Read()
-	require.NoError(t, err)
-	require.Equal(t, "changed", text)
-	require.ErrorContains(t, at.Write("root", "lost update"), "has changed meanwhile")
 	w.options.Home, w.options.Beans = "", ""
-	_, err = New(w.options).Target(true, false)
+	_, err := New(w.options).Target(true, false)
 	require.ErrorContains(t, err, "no home folder")
 }
 
-func TestWritesStayInside(t *testing.T) {
+func TestTargetsStayInside(t *testing.T) {
 	w := newWorld(t, map[string]string{"AGENTS.md": "agents", "secrets.md": "s", "x.txt": "t"})
 	outside := filepath.Join(w.base, "outside.md")
 	require.NoError(t, os.WriteFile(outside, []byte("outside"), 0o644))
@@ -47,33 +40,22 @@ func TestWritesStayInside(t *testing.T) {
 		w.link(link, "BEANS.md")
 		target, err := New(w.options).Target(false, false)
 		require.NoError(t, err)
-		before, err := target.Read()
-		require.NoError(t, err)
-		require.ErrorContains(t, target.Write(before, "new"), want)
+		_, _, err = target.Place()
+		require.ErrorContains(t, err, want)
 		require.NoError(t, os.Remove(w.path("BEANS.md")))
 	}
 	w.link("AGENTS.md", "BEANS.md")
 	target, err := New(w.options).Target(false, false)
 	require.NoError(t, err)
-	require.NoError(t, target.Write("agents", "more"))
-	data, err := os.ReadFile(w.path("AGENTS.md"))
+	dir, name, err := target.Place()
 	require.NoError(t, err)
-	require.Equal(t, "more", string(data), "a link inside of the project is followed")
-	info, err := os.Lstat(w.path("BEANS.md"))
-	require.NoError(t, err)
-	require.NotZero(t, info.Mode()&os.ModeSymlink, "and stays one")
+	require.Equal(t, []string{w.project, "AGENTS.md"}, []string{dir, name}, "a link inside of the project is followed")
 }
 
 func TestKeepOutOfGit(t *testing.T) {
 	w := newWorld(t, map[string]string{".gitignore": "dist"})
 	target, err := New(w.options).Target(false, true)
 	require.NoError(t, err)
-	require.NoError(t, target.Write("", "mine"))
-	if runtime.GOOS != "windows" {
-		info, err := os.Stat(target.File)
-		require.NoError(t, err)
-		require.EqualValues(t, 0o600, info.Mode().Perm())
-	}
 	for i, want := range []string{w.path(".gitignore"), ""} {
 		changed, err := target.KeepOutOfGit()
 		require.NoError(t, err)

@@ -81,38 +81,47 @@ func wordsOf(lines []string) []string {
 // near is the share of words two statements must have in common to say about the same.
 const near = 0.8
 
-// Near tells whether two statements (their Words) say about the same: nearly all words, and all that make a difference, such as numbers,
-// names in code, and "not".
+// Near tells whether two statements (their Words) say about the same: nearly all words, and in the same order those that make a difference, such
+// as numbers, names in code, and "not".
 func Near(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := wordSet(a), wordSet(b)
-	if len(x) < 4 || len(y) < 4 {
+	x, y := plainWords(a), plainWords(b)
+	if !slices.Equal(deciding(x), deciding(y)) {
+		return false
+	}
+	setX, setY := setOf(x), setOf(y)
+	if len(setX) < 4 || len(setY) < 4 {
 		return false
 	}
 	common := 0
-	for w := range x {
-		if y[w] {
+	for w := range setX {
+		if setY[w] {
 			common++
-		} else if decides(w) {
-			return false
 		}
 	}
-	for w := range y {
-		if !x[w] && decides(w) {
-			return false
-		}
-	}
-	return float64(common) >= near*float64(len(x)+len(y)-common)
+	return float64(common) >= near*float64(len(setX)+len(setY)-common)
 }
 
-func wordSet(words string) map[string]bool {
-	set := map[string]bool{}
-	for word := range strings.FieldsSeq(words) {
+func plainWords(text string) []string {
+	var words []string
+	for word := range strings.FieldsSeq(text) {
 		if word = strings.Trim(word, `.,;:!?"'()[]`); word != "" {
-			set[word] = true
+			words = append(words, word)
 		}
+	}
+	return words
+}
+
+func deciding(words []string) []string {
+	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !decides(w) })
+}
+
+func setOf(words []string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range words {
+		set[w] = true
 	}
 	return set
 }

@@ -1,0 +1,226 @@
+package notes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/section"
+)
+
+// SavedSection is the section that memory is saved under if none is named.
+const SavedSection = "Auto-saved Memories"
+
+// Targets of a save.
+const (
+	TargetProject = "project"
+	TargetGlobal  = "global"
+)
+
+// A SaveRequest is what save_memory is given. In JSON "fact" stands for "content" and "scope" for "target", too.
+type SaveRequest struct {
+	Content string `json:"content" jsonschema:"the text to remember, Markdown; one line becomes an item of a list"`
+	Section string `json:"section,omitempty" jsonschema:"heading to add it under, such as Code Style; default Auto-saved Memories"`
+	Target  string `json:"target,omitempty" jsonschema:"where to save it: project (default) or global"`
+	Private bool   `json:"private,omitempty" jsonschema:"true for the .local.md file, which is kept out of git"`
+	// Loose adds at the end of the file if there is no Section, and takes only what says the same word by word for a duplicate. It is for what
+	// people type.
+	Loose bool `json:"-"`
+}
+
+// UnmarshalJSON takes both forms of parameters.
+func (r *SaveRequest) UnmarshalJSON(data []byte) error {
+	type plain SaveRequest
+	both := struct {
+		*plain
+		Fact  string `json:"fact"`
+		Scope string `json:"scope"`
+	}{plain: (*plain)(r)}
+	if err := json.Unmarshal(data, &both); err != nil {
+		return err
+	}
+	if r.Content == "" {
+		r.Content = both.Fact
+	}
+	if r.Target == "" {
+		r.Target = both.Scope
+	}
+	return nil
+}
+
+// A Change is what a save would write.
+type Change struct {
+	Path string `json:"path"` // of the file, as shown
+	File string `json:"file"` // absolute
+	Line int    `json:"line"` // where the text stands afterwards
+	Diff string `json:"diff"` // unified
+	// Redacted are secrets that were taken out of the text.
+	Redacted []secret.Finding `json:"redacted,omitempty"`
+}
+
+// A Saved tells what a save has done.
+type Saved struct {
+	Change
+	Written bool `json:"written"`
+	// Reason says why nothing was written; "" if something was.
+	Reason string `json:"reason,omitempty"`
+	// Ignored is the .gitignore file that was changed to keep a private file out of git, "" if none was.
+	Ignored string `json:"ignored,omitempty"`
+}
+
+// SaveOptions say what a Saver may do.
+type SaveOptions struct {
+	// Allow are the files that may be written to, by absolute path; nil allows the four targets of the layer.
+	Allow []string
+	// Confirm is asked before anything is written; nil is yes.
+	Confirm func(ctx context.Context, c Change) (bool, error)
+	// RefuseSecrets refuses a text that holds one, instead of taking it out.
+	RefuseSecrets bool
+}
+
+// A Saver writes into curated memory files. It is safe for concurrent use.
+type Saver struct {
+	layer   *static.Layer
+	journal *Journal
+	options SaveOptions
+}
+
+// NewSaver returns a saver for the targets of a layer.
+func NewSaver(layer *static.Layer, journal *Journal, o SaveOptions) *Saver {
+	return &Saver{layer: layer, journal: journal, options: o}
+}
+
+// Errors of Save a caller may act on.
+var (
+	// ErrSecret means that the text holds a secret and SaveOptions.RefuseSecrets is set.
+	ErrSecret = errors.New("it holds what looks like a secret")
+	// ErrNotAllowed means that the file is not one that may be written to.
+	ErrNotAllowed = errors.New("this file may not be written to in this session")
+	// ErrNothing means that there is no text to save.
+	ErrNothing = section.ErrNothing
+	// ErrTarget means that a target has no such name.
+	ErrTarget = errors.New("target is neither project nor global")
+)
+
+// Save adds a text to a memory file. A text that the file has already, word by word or about, is not written again: Saved.Reason says which line has it.
+// If the file changes between the question and the answer, the text is added to the file as it is then.
+func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
+	var findings []secret.Finding
+	r.Content, findings = secret.Redact(r.Content)
+	if len(findings) > 0 && s.options.RefuseSecrets {
+		return Saved{}, fmt.Errorf("%w (%s)", ErrSecret, findings[0].Rule)
+	}
+	target, err := s.target(r)
+	if err != nil {
+		return Saved{}, err
+	}
+	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
+	edit, err := s.plan(target, r, &saved.Change)
+	if reason := saidReason(err); reason != "" {
+		saved.Reason = reason
+		return saved, nil
+	}
+	if err != nil {
+		return saved, err
+	}
+	if s.options.Confirm != nil {
+		yes, err := s.options.Confirm(ctx, saved.Change)
+		if err != nil {
+			return saved, err
+		}
+		if !yes {
+			saved.Reason = "it was not confirmed"
+			return saved, nil
+		}
+	}
+	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) {
+		edit, err = s.plan(target, r, &saved.Change)
+		return []Edit{edit}, err
+	})
+	if reason := saidReason(err); reason != "" { // another process was faster
+		saved.Reason = reason
+		return saved, nil
+	}
+	if err != nil {
+		return saved, fmt.Errorf("save to %s: %w", target.Path, err)
+	}
+	saved.Written = true
+	if saved.Ignored, err = target.KeepOutOfGit(); err != nil {
+		return saved, fmt.Errorf("%s is written, but git may still see it: %w", target.Path, err)
+	}
+	return saved, nil
+}
+
+func saidReason(err error) string {
+	var said *section.SaidError
+	if errors.As(err, &said) {
+		return said.Error()
+	}
+	return ""
+}
+
+// target finds the file of a request, and checks that it may be written to.
+func (s *Saver) target(r SaveRequest) (static.Target, error) {
+	if r.Target != "" && r.Target != TargetProject && r.Target != TargetGlobal {
+		return static.Target{}, fmt.Errorf("%w: %q", ErrTarget, r.Target)
+	}
+	target, err := s.layer.Target(r.Target == TargetGlobal, r.Private)
+	if err != nil {
+		return static.Target{}, err
+	}
+	if s.options.Allow == nil {
+		return target, nil
+	}
+	for _, file := range s.options.Allow {
+		if file == target.File {
+			return target, nil
+		}
+	}
+	return static.Target{}, fmt.Errorf("%w: %s", ErrNotAllowed, target.Path)
+}
+
+// plan is the edit that a request makes of the file as it is now.
+func (s *Saver) plan(target static.Target, r SaveRequest, c *Change) (Edit, error) {
+	dir, name, err := target.Place()
+	if err != nil {
+		return Edit{}, err
+	}
+	before, exists, err := readFile(dir, name)
+	if err != nil {
+		return Edit{}, fmt.Errorf("%s: %w", target.Path, err)
+	}
+	heading := r.Section
+	if heading == "" && !r.Loose {
+		heading = SavedSection
+	}
+	after, line, err := section.Add(before, heading, r.Content, !r.Loose)
+	if err != nil {
+		return Edit{}, err
+	}
+	c.Line, c.Diff = line, udiff.Unified("a/"+target.Path, "b/"+target.Path, before, after)
+	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists}
+	if r.Private {
+		e.Mode = 0o600
+	}
+	return e, nil
+}
+
+// Answer is what the tool says to the model.
+func (s Saved) Answer() string {
+	var b strings.Builder
+	if s.Written {
+		fmt.Fprintf(&b, "Saved to %s, line %d.", s.Path, s.Line)
+	} else {
+		fmt.Fprintf(&b, "Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, "."))
+	}
+	if n := len(s.Redacted); n > 0 {
+		fmt.Fprintf(&b, " What looked like a secret was taken out (%s).", s.Redacted[0].Rule)
+	}
+	return b.String()
+}

@@ -1,0 +1,33 @@
+package statement
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOf(t *testing.T) {
+	text := "# Title\n\nA **bold** claim.\nOver two lines!\n\n- one\n- two\n  goes on\n- as follows:\n- outer\n  - inner word\n\n```\n- code\n```\n\n1) x\n"
+	require.Equal(t, []Statement{{2, 4, "a bold claim. over two lines"}, {5, 6, "one"}, {6, 8, "two goes on"}, {10, 11, "inner word"}, {16, 17, "x"}}, Of(text, 1))
+	require.Len(t, Of(text, 3), 2)
+	require.Empty(t, Of("", 1))
+	require.Empty(t, Of("- \n- .\n", 1))
+}
+
+func TestNear(t *testing.T) {
+	for _, tt := range []struct {
+		a, b string
+		want bool
+	}{
+		{"use tabs", "use tabs", true}, {"use tabs", "use spaces", false},
+		{"the staging postgres listens on port 5433", "the staging postgres now listens on port 5433", true},
+		{"the staging postgres listens on port 5433", "the staging postgres listens on port 5432", false},
+		{"always run the tests before you push", "never run the tests before you push", false},
+		{"fact 0 of writer 1", "fact 1 of writer 0", false},
+		{"deploy with make deploy on the main host", "deploy with make deploy on the main host please", true},
+		{"deploy with `make deploy` on the main host", "deploy with `make ship` on the main host", false},
+	} {
+		require.Equal(t, tt.want, Near(tt.a, tt.b), "%q, %q", tt.a, tt.b)
+		require.Equal(t, tt.want, Near(tt.b, tt.a), "%q, %q", tt.b, tt.a)
+	}
+}
