@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/internal/secret"
 	"github.com/memcore/memcore/internal/section"
@@ -203,7 +201,7 @@ func (s *Saver) plan(target static.Target, r SaveRequest, c *Change) (Edit, erro
 	if err != nil {
 		return Edit{}, err
 	}
-	c.Line, c.Diff = line, udiff.Unified("a/"+target.Path, "b/"+target.Path, before, after)
+	c.Line, c.Diff = line, diff(target.Path, before, after)
 	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists}
 	if r.Private {
 		e.Mode = 0o600

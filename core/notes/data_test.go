@@ -1,0 +1,239 @@
+package notes
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func init() {
+	jobs["append"] = func(args []string) error { // DATA JOURNAL WHO N
+		d := OpenData(args[0], OpenJournal(args[1]))
+		for i := range atoi(args[3]) {
+			if _, err := d.Append(context.Background(), "episodes/2026-03.md", fmt.Sprintf("## Entry %d of %s\n- Summary: did %d", i, args[2], i), ""); err != nil {
+				return err
+			}
+			if _, err := d.Patch(context.Background(), "facts/count.md", []Patch{{OldText: "- " + args[2] + ": " + fmt.Sprint(i), NewText: "- " + args[2] + ": " + fmt.Sprint(i+1)}}, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func (d *desk) data() *Data {
+	data := OpenData(filepath.Join(d.project, "data", "memory"), d.journal())
+	data.now = func() time.Time { return time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC) }
+	return data
+}
+
+const userFacts = `# User Facts
+
+- Name: Zhang San
+- Language: prefers Chinese discussion, English code
+- Role: Full-stack developer
+- Updated: 2026-02-24
+`
+
+const loggerEpisode = `## Logger stdout leak fix
+- Summary: pino pipeline stdout leak → custom JS transport
+- Date: 2026-02-24
+- Problem: pino-pretty in pipeline mode leaks to stdout
+- Solution: Custom line-transport.js, removed pipeline entirely`
+
+// Acceptance criteria 1 to 4 of the facts and episodes: what is written is there after a restart, readable, and can be edited by hand.
+func TestFactsAndEpisodes(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	w, err := d.data().Write(ctx, "facts/user.md", userFacts)
+	require.NoError(t, err)
+	require.True(t, w.Created)
+	require.Equal(t, "name, language, role", w.Summary)
+	w, err = d.data().Append(ctx, "", loggerEpisode, "")
+	require.NoError(t, err)
+	require.Equal(t, "episodes/2026-02.md", w.Path, "month files are made as needed")
+	w, err = d.data().Append(ctx, "episodes/2026-02.md", "## Short ID implementation\n- Summary: UUID → 16-char hex short ID\n- Date: 2026-02-24", "")
+	require.NoError(t, err)
+	require.Equal(t, "UUID → 16-char hex short ID, pino pipeline stdout leak → custom JS transport", w.Summary, "newest first")
+
+	text, err := d.data().Read(ctx, "facts/user.md")
+	require.NoError(t, err)
+	require.Equal(t, "# User Facts\n\n> Summary: name, language, role\n\n- Name: Zhang San\n- Language: prefers Chinese discussion, English code\n- Role: Full-stack developer\n- Updated: 2026-02-24\n", text)
+	text, err = d.data().Read(ctx, "episodes/2026-02.md")
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(text, "# 2026-02 Episodes\n\n> Summary: UUID"), text)
+	require.Contains(t, text, "\n\n"+loggerEpisode+"\n\n## Short ID")
+
+	items, err := d.data().List(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "Available memory:\n- facts/user.md (169B): name, language, role\n- episodes/2026-02.md (427B): UUID → 16-char hex short ID, pino pipeline stdout leak → custom JS transport\n\nUse memory_read to load relevant files before responding.", IndexMessage(items))
+	require.Empty(t, IndexMessage(nil))
+
+	d.write("data/memory/facts/user.md", strings.Replace(userFacts, "Zhang San", "Li Si", 1))
+	text, err = d.data().Read(ctx, "facts/user.md")
+	require.NoError(t, err)
+	require.Contains(t, text, "Li Si", "edited by hand")
+	_, err = d.journal().Undo(ctx)
+	require.NoError(t, err)
+	text, err = d.data().Read(ctx, "episodes/2026-02.md")
+	require.NoError(t, err)
+	require.NotContains(t, text, "Short ID")
+}
+
+func TestSummaries(t *testing.T) {
+	for _, tt := range []struct{ name, before, text, given, want string }{
+		{"given", "", "# A\n\ntext\n", "by hand", "# A\n\n> Summary: by hand\n\ntext\n"},
+		{"replaced", "", "# A\n\n> Summary: old\n\ntext\n", "new  one", "# A\n\n> Summary: new one\n\ntext\n"},
+		{"what somebody wrote stays", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n"},
+		{"what was made is made anew", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
+		{"without a heading", "", "- The deploy needs a VPN to the office in Graz today\n", "", "> Summary: the deploy needs a vpn to the office in\n\n- The deploy needs a VPN to the office in Graz today\n"},
+		{"nothing to say", "", "# A\n", "", "# A\n"},
+		{"keys in bold", "", "# A\n\n- **Editor**: vim\n- **Shell:** fish\n", "", "# A\n\n> Summary: editor, shell\n\n- **Editor**: vim\n- **Shell:** fish\n"},
+		{"entries without a summary", "", "# A\n## One, two\ntext\n## **Three**\n- no: x\n", "", "# A\n\n> Summary: Three, One two\n\n## One, two\ntext\n## **Three**\n- no: x\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			require.Equal(t, tt.want, withSummary(tt.before, tt.text, tt.given))
+		})
+	}
+	many := "# A\n"
+	for i := range 20 {
+		many += fmt.Sprintf("## Entry %d\n", i)
+	}
+	require.Equal(t, "Entry 19, Entry 18, Entry 17, Entry 16, Entry 15, Entry 14, Entry 13, Entry 12, Entry 11, Entry 10, Entry 9, Entry 8, and older", generate(many))
+}
+
+func TestPatch(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	_, err := d.data().Patch(ctx, "facts/user.md", nil, false)
+	require.ErrorIs(t, err, ErrNoFile)
+	_, err = d.data().Write(ctx, "facts/user.md", userFacts)
+	require.NoError(t, err)
+	patches := []Patch{{"Zhang San", "Li Si"}, {"not there", "x"}, {"- ", "* "}, {"", "x"}, {"Role: Full-stack", "Role: Front-end"}}
+	w, err := d.data().Patch(ctx, "facts/user.md", patches, true)
+	require.NoError(t, err)
+	require.Equal(t, 0, w.Applied)
+	require.Equal(t, []string{"patch 2: oldText is not in the file", "patch 3: oldText is in the file 4 times; give more of it", "patch 4: oldText is empty"}, w.Failed)
+	require.Contains(t, d.read("data/memory/facts/user.md"), "Zhang San", "all or none")
+	w, err = d.data().Patch(ctx, "facts/user.md", patches, false)
+	require.NoError(t, err)
+	require.Equal(t, 2, w.Applied)
+	require.Contains(t, w.Diff, "+- Name: Li Si\n")
+	require.Contains(t, d.read("data/memory/facts/user.md"), "Role: Front-end")
+	w, err = d.data().Patch(ctx, "facts/user.md", []Patch{{"Li Si", "Li Si, password: x1y2z3"}}, false)
+	require.NoError(t, err)
+	require.Equal(t, "password", w.Redacted[0].Rule)
+	require.NotContains(t, d.read("data/memory/facts/user.md"), "x1y2z3")
+}
+
+func TestDataRefuses(t *testing.T) {
+	d := newDesk(t)
+	ctx := t.Context()
+	outside := filepath.Join(filepath.Dir(d.project), "outside")
+	require.NoError(t, os.MkdirAll(outside, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "s.md"), []byte("TOPSECRET"), 0o644))
+	data := d.data()
+	_, err := data.Write(ctx, "facts/ok.md", "- ok: yes")
+	require.NoError(t, err)
+	links := map[string]string{"facts/link.md": filepath.Join(outside, "s.md"), "away": outside, "facts/up.md": "../../../../outside/s.md"}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(d.project, "data", "memory", filepath.FromSlash(name))); err != nil && runtime.GOOS != "windows" {
+			t.Fatal(err)
+		}
+	}
+	names := []string{"", ".", "..", "../x.md", "facts/../../x.md", "/etc/x.md", filepath.Join(outside, "s.md"), "facts", "facts/", "x.txt", "x", ".md", "facts/.md", ".hidden/x.md", "facts/.x.md", "a\x00.md", "a\n.md",
+		`..\x.md`, `C:\x.md`, "c:x.md", "//server/x.md", "facts/x.md/../../../y.md", "~/x.md/../../../../x.md", "x.md.", "x.md ", "facts./x.md", "a\u200b.md", "secrets.md", "facts/credentials.md", ".ssh/x.md", "facts/id_rsa.md",
+		strings.Repeat("a/", 300) + "x.md", "facts/link.md", "away/s.md", "facts/up.md", "away/new.md"}
+	for _, name := range names {
+		_, err := data.Read(ctx, name)
+		require.Error(t, err, "read %q", name)
+		_, err = data.Write(ctx, name, "x")
+		require.Error(t, err, "write %q", name)
+		_, err = data.Append(ctx, name, "x", "")
+		if name != "" { // that is this month's file
+			require.Error(t, err, "append %q", name)
+		}
+		_, err = data.Patch(ctx, name, []Patch{{"TOP", "x"}}, false)
+		require.Error(t, err, "patch %q", name)
+	}
+	entries, err := os.ReadDir(outside)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	text, err := os.ReadFile(filepath.Join(outside, "s.md"))
+	require.NoError(t, err)
+	require.Equal(t, "TOPSECRET", string(text))
+
+	d.write("data/memory/.git/x.md", "hidden")
+	d.write("data/memory/notes.txt", "no Markdown")
+	d.write("data/memory/own/x.md", "> Summary: a category of one's own")
+	items, err := data.List(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []string{"facts/ok.md", "own/x.md", "episodes/2026-02.md"}, []string{items[0].Path, items[1].Path, items[2].Path})
+	_, err = data.Append(ctx, "", " \n", "")
+	require.ErrorIs(t, err, ErrNoEntry)
+	items, err = OpenData(filepath.Join(d.project, "absent"), d.journal()).List(ctx)
+	require.NoError(t, err)
+	require.Empty(t, items)
+	cancelled, stop := context.WithCancel(ctx)
+	stop()
+	_, err = data.Read(cancelled, "facts/ok.md")
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = data.List(cancelled)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = data.Read(ctx, "facts/none.md")
+	require.ErrorIs(t, err, ErrNoFile)
+	d.write("data/memory/big.md", strings.Repeat("x", maxFile+1))
+	_, err = data.Read(ctx, "big.md")
+	require.ErrorContains(t, err, "larger than 8 MB")
+	require.Equal(t, []string{"12B", "1.2KB", "3.0MB"}, []string{sizeText(12), sizeText(1234), sizeText(3_000_000)})
+}
+
+// Several processes append to one file and count in another: nothing is lost.
+func TestManyProcessesAppend(t *testing.T) {
+	d := newDesk(t)
+	data := d.data()
+	_, err := data.Write(t.Context(), "facts/count.md", "# Counts\n\n- a: 0\n- b: 0\n- c: 0\n- d: 0\n")
+	require.NoError(t, err)
+	var running []func()
+	for _, who := range []string{"a", "b", "c", "d"} {
+		command, out := start(t, "append", data.dir, d.journalIn, who, "20")
+		running = append(running, func() { require.NoError(t, command.Wait(), out.String()) })
+	}
+	for _, wait := range running {
+		wait()
+	}
+	require.Equal(t, 80, strings.Count(d.read("data/memory/episodes/2026-03.md"), "## Entry "))
+	require.Equal(t, "# Counts\n\n> Summary: a, b, c, d\n\n- a: 20\n- b: 20\n- c: 20\n- d: 20\n", d.read("data/memory/facts/count.md"))
+}
+
+func FuzzDataPath(f *testing.F) {
+	for _, seed := range []string{"facts/user.md", "../x.md", "a/./b.md", `a\b.md`, "ü.md", ".md"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		clean, err := check(name)
+		if err != nil {
+			return
+		}
+		if !filepath.IsLocal(clean) || strings.Contains(clean, "..") && !strings.Contains(name, "..") || !strings.HasSuffix(clean, ".md") || strings.ContainsAny(clean, "\x00\\:") {
+			t.Errorf("%q is taken as %q", name, clean)
+		}
+	})
+}
+
+func FuzzSummary(f *testing.F) {
+	f.Add("# A\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- y: 1\n")
+	f.Fuzz(func(t *testing.T, before, text string) {
+		got := withSummary(before, text, "")
+		if again := withSummary(got, got, ""); again != got {
+			t.Errorf("withSummary(%q) = %q, again %q", text, got, again)
+		}
+	})
+}
