@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
@@ -151,15 +152,23 @@ func (a *app) projectSources(registered workspace.Sources) []source.Source {
 	if len(paths) == 0 {
 		paths = []string{a.project}
 	}
+	if !slices.ContainsFunc(paths, func(path string) bool { return isInside(path, a.dataDir()) }) {
+		paths = append(slices.Clip(paths), a.dataDir()) // what agents write there is found, whatever was registered
+	}
 	var all []source.Source
 	for _, path := range paths {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Hidden: a.settings.Folder, Private: a.settings.IndexLocal, Exclude: a.settings.Exclude}))
+			Path: path, Scope: source.ScopeProject, Workspace: a.project, Home: a.home, Optional: path == a.dataDir(), Hidden: a.settings.Folder, Private: a.settings.IndexLocal, Exclude: a.settings.Exclude}))
 	}
 	if registered.Conversations {
 		all = append(all, source.Known(a.project, a.home)...)
 	}
 	return all
+}
+
+func isInside(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // globalSources are the user's own memory, which belongs to every workspace.

@@ -24,6 +24,7 @@ type settings struct {
 	Exclude       []string      `mapstructure:"exclude"`
 	Redact        bool          `mapstructure:"redact"`
 	IndexLocal    bool          `mapstructure:"indexLocalFiles"`
+	DataDir       string        `mapstructure:"dataDir"`
 	MinSimilarity float64       `mapstructure:"minSimilarity"`
 	TopK          int           `mapstructure:"topK"`
 	Limit         int           `mapstructure:"limit"`
@@ -166,6 +167,7 @@ var knownSettings = []setting{
 	{"exclude", "[]", anyProject, list(), "patterns as in `.gitignore` of files that are not indexed"},
 	{"redact", "true", personal, yesOrNo(), "`false` indexes text as it is; else what looks like a key, a token or a password is taken out first"},
 	{"indexLocalFiles", "false", personal, yesOrNo(), "`true` also indexes `.local.md` files"},
+	{"dataDir", "data/memory", personal, text(), "folder of facts and episodes, relative to the project"},
 	{"minSimilarity", "0", anyProject, number(0, 1), "least score of what is retrieved, up to 1; 0 is the calibrated default"},
 	{"topK", "50", anyProject, whole(1, 10_000), "candidates each index is asked for, 1 to 10000"},
 	{"limit", "8", anyProject, whole(1, 1000), "hits retrieved for a turn at most, 1 to 1000"},

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core/notes"
+)
+
+func saveCommand(a *app) *cobra.Command {
+	var r notes.SaveRequest
+	var yes, undo bool
+	cmd := &cobra.Command{
+		Use:   "save TEXT|-",
+		Short: "Save something to remember, as an agent's save_memory does",
+		Long: `Save a text to the project's memory file, or to your own, under "## Auto-saved Memories" or another section. The change is shown; on a
+terminal you are asked before it is written. What the file says already, word by word or about, is not written again. Secrets are
+taken out. --undo takes back the last change that memcore made to a memory file.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if undo {
+				if len(args) > 0 {
+					return usagef("save --undo takes no text")
+				}
+				return a.undo(cmd)
+			}
+			text, err := a.queryText(args)
+			if err != nil {
+				return err
+			}
+			r.Content = text
+			return a.save(cmd.Context(), r, yes)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.Section, "section", "", "`HEADING` to add it under (default: Auto-saved Memories)")
+	f.StringVar(&r.Target, "target", notes.TargetProject, "`TARGET`, project or global")
+	f.BoolVar(&r.Private, "local", false, "the private .local.md file, which is kept out of git")
+	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&undo, "undo", false, "take back the last change")
+	return cmd
+}
+
+func (a *app) undo(cmd *cobra.Command) error {
+	journal, err := a.journal()
+	if err != nil {
+		return err
+	}
+	record, err := journal.Undo(cmd.Context())
+	switch {
+	case errors.Is(err, notes.ErrNoRecord):
+		a.note("%v", err)
+		return nil
+	case errors.Is(err, notes.ErrChanged):
+		return &hintError{fmt.Errorf("undo: %w", err), "take it out by hand: memcore memory edit"}
+	case err != nil:
+		return fmt.Errorf("undo: %w", err)
+	}
+	if a.flags.json {
+		return a.printJSON(record)
+	}
+	var b strings.Builder
+	for _, e := range record.Edits {
+		fmt.Fprintf(&b, "took back: %s\n", e.File())
+	}
+	return a.print(b.String())
+}
+
+// data is the folder of facts and episodes.
+func (a *app) data() (*notes.Data, error) {
+	journal, err := a.journal()
+	if err != nil {
+		return nil, err
+	}
+	return notes.OpenData(a.dataDir(), journal), nil
+}
+
+func (a *app) dataDir() string {
+	dir := a.expand(a.settings.DataDir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(a.project, dir)
+	}
+	return dir
+}
+
+// tools are those that a model may call.
+func (a *app) tools() ([]notes.Tool, error) {
+	journal, err := a.journal()
+	if err != nil {
+		return nil, err
+	}
+	data, err := a.data()
+	if err != nil {
+		return nil, err
+	}
+	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{}), data), nil
+}
+
+func toolCommand(a *app) *cobra.Command {
+	var definitions bool
+	cmd := &cobra.Command{
+		Use:   "tool [NAME [JSON|-]]",
+		Short: "List the memory tools for a model, or call one",
+		Long: `List the tools that a model may call to write memory: save_memory, and for facts and episodes memory_read, memory_write, memory_patch,
+memory_append and memory_list. --definitions prints them as chat APIs want them. With a NAME call it; its arguments are
+a JSON object, "-" reads it from standard input. Nobody is asked: 'memcore save --undo' takes back the last change.`,
+		Args: arguments(cobra.MaximumNArgs(2), "a name and its arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			tools, err := a.tools()
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.listTools(tools, definitions)
+			}
+			at := slices.IndexFunc(tools, func(t notes.Tool) bool { return t.Name == args[0] })
+			if at < 0 {
+				return &hintError{usagef("there is no tool %q", args[0]), "run 'memcore tool' for their names"}
+			}
+			input := []byte(nil)
+			if len(args) > 1 {
+				if input = []byte(args[1]); args[1] == "-" {
+					if input, err = io.ReadAll(io.LimitReader(a.stdin, maxRequest)); err != nil {
+						return fmt.Errorf("read the arguments from standard input: %w", err)
+					}
+				}
+			}
+			answer, err := tools[at].Call(cmd.Context(), input)
+			if errors.Is(err, notes.ErrArguments) {
+				return &usageError{err}
+			}
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return a.printJSON(answer)
+			}
+			return a.print(strings.TrimRight(answer.Text, "\n") + "\n")
+		},
+	}
+	cmd.Flags().BoolVar(&definitions, "definitions", false, "print the definitions as JSON, as chat APIs want them")
+	return cmd
+}
+
+func (a *app) listTools(tools []notes.Tool, definitions bool) error {
+	if definitions || a.flags.json {
+		all := make([]any, len(tools))
+		for i, t := range tools {
+			all[i] = t.Definition()
+		}
+		return a.printJSON(all)
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, t := range tools {
+		first, _, _ := strings.Cut(t.Description, "\n")
+		fmt.Fprintf(w, "%s\t%s\n", t.Name, first)
+	}
+	w.Flush()
+	return a.print(b.String())
+}

@@ -1,0 +1,159 @@
+package notes
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// A Tool is what a model may call. Its schema is made of the Go type of its parameters.
+type Tool struct {
+	Name        string
+	Description string
+	Schema      *jsonschema.Schema
+	// ReadOnly tools change nothing.
+	ReadOnly bool
+	call     func(ctx context.Context, arguments []byte) (Answer, error)
+}
+
+// An Answer is what a tool says: Text to the model, Data to programs.
+type Answer struct {
+	Text string `json:"text"`
+	Data any    `json:"data"`
+}
+
+// ErrArguments means that the arguments of a call do not fit its schema.
+var ErrArguments = errors.New("the arguments do not fit")
+
+// Call calls the tool with its arguments as a JSON object. Errors are for the model to read, too.
+func (t Tool) Call(ctx context.Context, arguments []byte) (Answer, error) {
+	answer, err := t.call(ctx, arguments)
+	if err != nil {
+		return Answer{}, fmt.Errorf("%s: %w", t.Name, err)
+	}
+	return answer, nil
+}
+
+// Definition is the tool as APIs in the style of OpenAI's chat completions want it.
+func (t Tool) Definition() map[string]any {
+	return map[string]any{"type": "function", "function": map[string]any{"name": t.Name, "description": t.Description, "parameters": t.Schema}}
+}
+
+// toolOf makes a tool of a function of a struct. More keys than the struct has may be named, for parameters that have two names.
+func toolOf[P any](name, description string, readOnly bool, call func(context.Context, P) (Answer, error), more ...string) Tool {
+	schema, err := jsonschema.For[P](nil)
+	if err != nil {
+		panic(fmt.Sprintf("notes: schema of %s: %v", name, err)) // the type is part of the program
+	}
+	known := map[string]bool{}
+	for key := range schema.Properties {
+		known[key] = true
+	}
+	for _, key := range more {
+		known[key] = true
+	}
+	return Tool{Name: name, Description: description, Schema: schema, ReadOnly: readOnly, call: func(ctx context.Context, arguments []byte) (Answer, error) {
+		if len(bytes.TrimSpace(arguments)) == 0 {
+			arguments = []byte("{}")
+		}
+		var given map[string]json.RawMessage
+		if err := json.Unmarshal(arguments, &given); err != nil {
+			return Answer{}, fmt.Errorf("%w: want a JSON object: %w", ErrArguments, err)
+		}
+		for key := range given {
+			if !known[key] {
+				return Answer{}, fmt.Errorf("%w: there is no parameter %q", ErrArguments, key)
+			}
+		}
+		var p P
+		if err := json.Unmarshal(arguments, &p); err != nil {
+			return Answer{}, fmt.Errorf("%w: %w", ErrArguments, err)
+		}
+		return call(ctx, p)
+	}}
+}
+
+type readParams struct {
+	Path string `json:"path" jsonschema:"path of a memory file, such as facts/user.md"`
+}
+
+type writeParams struct {
+	Path    string `json:"path" jsonschema:"path of a memory file, such as facts/user.md"`
+	Content string `json:"content" jsonschema:"the whole new text of the file, Markdown"`
+}
+
+type patchParams struct {
+	Path    string  `json:"path" jsonschema:"path of a memory file, such as facts/user.md"`
+	Patches []Patch `json:"patches" jsonschema:"replacements, made in order"`
+	All     bool    `json:"all,omitempty" jsonschema:"true to make all of them or none"`
+}
+
+type appendParams struct {
+	Path    string `json:"path,omitempty" jsonschema:"path of a memory file; default this month's episodes, such as episodes/2026-02.md"`
+	Entry   string `json:"entry" jsonschema:"a Markdown block: a heading, then - Summary: in under ten words, - Date: and what happened"`
+	Summary string `json:"summary,omitempty" jsonschema:"the file's summary line, instead of the one made of its entries"`
+}
+
+type listParams struct{}
+
+// Tools are those for a model: save_memory if there is a saver, and memory_read, memory_write, memory_patch, memory_append and memory_list if there is
+// a data folder.
+func Tools(saver *Saver, data *Data) []Tool {
+	var tools []Tool
+	if saver != nil {
+		tools = append(tools, toolOf("save_memory", "Save important information to persistent memory for future sessions.\n"+
+			"Use this when the user asks you to remember something, or when you discover\nimportant project conventions that should be preserved.", false,
+			func(ctx context.Context, r SaveRequest) (Answer, error) {
+				saved, err := saver.Save(ctx, r)
+				return Answer{saved.Answer(), saved}, err
+			}, "fact", "scope"))
+	}
+	if data == nil {
+		return tools
+	}
+	return append(tools,
+		toolOf("memory_read", "Read a memory file.", true, func(ctx context.Context, p readParams) (Answer, error) {
+			text, err := data.Read(ctx, p.Path)
+			return Answer{text, text}, err
+		}),
+		toolOf("memory_write", "Create or overwrite a memory file, for facts that last. Read the file first: what it says now is lost.", false, func(ctx context.Context, p writeParams) (Answer, error) {
+			return written(data.Write(ctx, p.Path, p.Content))
+		}),
+		toolOf("memory_patch", "Replace parts of a memory file, to update single facts without writing all of it again.", false, func(ctx context.Context, p patchParams) (Answer, error) {
+			w, err := data.Patch(ctx, p.Path, p.Patches, p.All)
+			answer, err := written(w, err)
+			if err == nil {
+				answer.Text = fmt.Sprintf("%d of %d patches applied to %s.", w.Applied, len(p.Patches), w.Path)
+				for _, failed := range w.Failed {
+					answer.Text += "\n" + failed
+				}
+				answer.Data = map[string]any{"success": len(w.Failed) == 0, "appliedCount": w.Applied, "failed": w.Failed}
+			}
+			return answer, err
+		}),
+		toolOf("memory_append", "Append an entry to an episode file, after a task whose outcome is worth remembering.", false, func(ctx context.Context, p appendParams) (Answer, error) {
+			return written(data.Append(ctx, p.Path, p.Entry, p.Summary))
+		}),
+		toolOf("memory_list", "List the memory files with a summary of each.", true, func(ctx context.Context, _ listParams) (Answer, error) {
+			items, err := data.List(ctx)
+			text := strings.TrimSuffix(IndexMessage(items), "\n\nUse memory_read to load relevant files before responding.")
+			if text == "" {
+				text = "There are no memory files yet."
+			}
+			return Answer{text, items}, err
+		}),
+	)
+}
+
+func written(w Written, err error) (Answer, error) {
+	text := fmt.Sprintf("Wrote %s. Summary: %s", w.Path, w.Summary)
+	if n := len(w.Redacted); n > 0 {
+		text += fmt.Sprintf("\nWhat looked like a secret was taken out (%s).", w.Redacted[0].Rule)
+	}
+	return Answer{text, map[string]any{"success": err == nil}}, err
+}
