@@ -100,7 +100,11 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{}), data), nil
+	session, err := a.session("")
+	if err != nil && !errors.Is(err, notes.ErrNoSession) {
+		return nil, err
+	}
+	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{}), data, session), nil
 }
 
 func toolCommand(a *app) *cobra.Command {
@@ -109,7 +113,7 @@ func toolCommand(a *app) *cobra.Command {
 		Use:   "tool [NAME [JSON|-]]",
 		Short: "List the memory tools for a model, or call one",
 		Long: `List the tools that a model may call to write memory: save_memory, and for facts and episodes memory_read, memory_write, memory_patch,
-memory_append and memory_list. --definitions prints them as chat APIs want them. With a NAME call it; its arguments are
+memory_append and memory_list; recall_memory, if there is a session. --definitions prints them as chat APIs want them. With a NAME call it; its arguments are
 a JSON object, "-" reads it from standard input. Nobody is asked: 'memcore save --undo' takes back the last change.`,
 		Args: arguments(cobra.MaximumNArgs(2), "a name and its arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -25,6 +25,7 @@ type settings struct {
 	Redact        bool          `mapstructure:"redact"`
 	IndexLocal    bool          `mapstructure:"indexLocalFiles"`
 	DataDir       string        `mapstructure:"dataDir"`
+	SessionsDir   string        `mapstructure:"sessionsDir"`
 	MinSimilarity float64       `mapstructure:"minSimilarity"`
 	TopK          int           `mapstructure:"topK"`
 	Limit         int           `mapstructure:"limit"`
@@ -168,6 +169,7 @@ var knownSettings = []setting{
 	{"redact", "true", personal, yesOrNo(), "`false` indexes text as it is; else what looks like a key, a token or a password is taken out first"},
 	{"indexLocalFiles", "false", personal, yesOrNo(), "`true` also indexes `.local.md` files"},
 	{"dataDir", "data/memory", personal, text(), "folder of facts and episodes, relative to the project"},
+	{"sessionsDir", "~/.ai/sessions", personal, text(), "folder of the working memory of sessions"},
 	{"minSimilarity", "0", anyProject, number(0, 1), "least score of what is retrieved, up to 1; 0 is the calibrated default"},
 	{"topK", "50", anyProject, whole(1, 10_000), "candidates each index is asked for, 1 to 10000"},
 	{"limit", "8", anyProject, whole(1, 1000), "hits retrieved for a turn at most, 1 to 1000"},

@@ -295,7 +295,7 @@ func TestKilledWhileSaving(t *testing.T) {
 	}
 	d := newDesk(t)
 	d.write("BEANS.md", "# Project\n")
-	kills, total := 60, 0
+	kills, total := 25, 0
 	if os.Getenv("MEMCORE_NOTES_KILLS") != "" {
 		kills = atoi(os.Getenv("MEMCORE_NOTES_KILLS"))
 	}

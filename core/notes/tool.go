@@ -102,9 +102,17 @@ type appendParams struct {
 type listParams struct{}
 
 // Tools are those for a model: save_memory if there is a saver, and memory_read, memory_write, memory_patch, memory_append and memory_list if there is
-// a data folder.
-func Tools(saver *Saver, data *Data) []Tool {
+// a data folder; recall_memory if there is a session.
+func Tools(saver *Saver, data *Data, session *Session) []Tool {
 	var tools []Tool
+	if session != nil {
+		tools = append(tools, toolOf("recall_memory", "Search external memory for relevant information.\n\nSearches:\n- detail/: Summaries and notes you've written\n"+
+			"- messages.jsonl: Raw conversation history\n\nReturns: Matching entries with citations.", true,
+			func(ctx context.Context, r RecallRequest) (Answer, error) {
+				found, err := Recall(ctx, []*Session{session}, r)
+				return Answer{RecallAnswer(r.Query, found), found}, err
+			}))
+	}
 	if saver != nil {
 		tools = append(tools, toolOf("save_memory", "Save important information to persistent memory for future sessions.\n"+
 			"Use this when the user asks you to remember something, or when you discover\nimportant project conventions that should be preserved.", false,
