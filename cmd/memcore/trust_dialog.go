@@ -180,10 +180,10 @@ func (a *app) trustDialog(ctx context.Context, folder string) (trusted bool, err
 	return true, nil
 }
 
-// parentToTrust is the folder above, unless that is everything a person has.
+// parentToTrust is the folder above, unless that is everything a person has, or trust in it would not help.
 func (a *app) parentToTrust(folder string) string {
 	parent := filepath.Dir(folder)
-	if _, above := paths.Within(parent, paths.Resolve(a.home)); above || parent == filepath.Dir(parent) {
+	if _, above := paths.Within(parent, paths.Resolve(a.home)); above || parent == filepath.Dir(parent) || !a.trust().WouldCover(parent, folder) {
 		return ""
 	}
 	return parent

@@ -72,15 +72,11 @@ func OpenJournal(folder string) *Journal {
 // before and after are left out; without any, nothing happens and the Record has none. If one of the files cannot be written, or was
 // changed by somebody else meanwhile, none is (ErrChanged).
 func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, error)) (Record, error) {
-	unlock, err := jsonfile.Lock(ctx, j.file)
+	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
 	}
 	defer unlock()
-	h, err := j.recovered()
-	if err != nil {
-		return Record{}, err
-	}
 	edits, err := plan()
 	if err != nil {
 		return Record{}, err
@@ -115,6 +111,18 @@ func (j *Journal) commit(h history, record Record) error {
 	h.Done = append(h.Done, record)
 	h.Done = h.Done[max(0, len(h.Done)-mostRecords):]
 	return jsonfile.Save(j.file, h)
+}
+
+// locked returns the history, mended if need be, while no other process has the journal.
+func (j *Journal) locked(ctx context.Context) (h history, unlock func(), err error) {
+	if unlock, err = jsonfile.Lock(ctx, j.file); err != nil {
+		return history{}, nil, err
+	}
+	if h, err = j.recovered(); err != nil {
+		unlock()
+		return history{}, nil, err
+	}
+	return h, unlock, nil
 }
 
 // recovered returns the history after a change that was begun and not finished has been taken back.
@@ -202,15 +210,11 @@ func (e Edit) restore() error {
 // Undo takes back the last change and returns it. If a file was changed since, only the lines that were added are taken out; if they
 // are not there any more, nothing is (ErrChanged).
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
-	unlock, err := jsonfile.Lock(ctx, j.file)
+	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
 	}
 	defer unlock()
-	h, err := j.recovered()
-	if err != nil {
-		return Record{}, err
-	}
 	if len(h.Done) == 0 {
 		return Record{}, ErrNoRecord
 	}

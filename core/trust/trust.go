@@ -98,6 +98,13 @@ func (s *Store) Of(folder string) (d Decision, ok bool, err error) {
 	}
 }
 
+// WouldCover tells whether trust in a folder would extend to a path.
+func (s *Store) WouldCover(folder, path string) bool {
+	folder, path = paths.Resolve(folder), paths.Resolve(path)
+	_, inside := paths.Within(folder, path)
+	return inside && s.covers(folder, path)
+}
+
 // covers tells whether trust in a folder extends to a path below it: not into places where anybody may write.
 func (s *Store) covers(folder, path string) bool {
 	for _, shared := range s.shared {

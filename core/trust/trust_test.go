@@ -117,10 +117,13 @@ func TestPlacesThatAnybodyWritesTo(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, trusted(t, s, folder))
 		require.False(t, trusted(t, s, mine), "after %s", folder)
+		require.False(t, s.WouldCover(folder, mine))
 	}
 	_, err = s.Set(t.Context(), mine, true)
 	require.NoError(t, err)
 	require.True(t, trusted(t, s, filepath.Join(mine, "x")))
+	require.True(t, s.WouldCover(mine, filepath.Join(mine, "x")))
+	require.False(t, s.WouldCover(filepath.Join(mine, "x"), mine))
 	require.Contains(t, Open("x").shared, "/tmp")
 }
 
