@@ -39,7 +39,7 @@ var mayImport = []struct {
 	{"core/relevance", nil},
 	{"core/rerank", nil},
 	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/gitignore", "internal/paths", "internal/sanitize", "internal/statement"}},
-	{"core/notes", []string{"chunker", "core/static", "internal/beneath", "internal/deny", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/secret", "internal/section"}},
+	{"core/notes", []string{"chunker", "core/static", "internal/beneath", "internal/deny", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/secret", "internal/section", "internal/statement"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/paths", "internal/secret"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},

@@ -1,0 +1,112 @@
+package notes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/section"
+	"github.com/memcore/memcore/internal/statement"
+)
+
+// A Place is lines of a memory file.
+type Place struct {
+	Path        string `json:"path"` // as shown
+	Dir         string `json:"-"`    // folder that the file is beneath, links resolved
+	Name        string `json:"-"`    // in Dir, slash-separated
+	First, Last int    `json:"-"`    // lines, from 1
+	Text        string `json:"text"` // on one line
+}
+
+// Citation is the place as citations are written.
+func (p Place) Citation() string {
+	if p.First == p.Last {
+		return fmt.Sprintf("%s#L%d", p.Path, p.First)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", p.Path, p.First, p.Last)
+}
+
+// StatementsAbout returns the statements of a memory file that say what the query says, or about; if none does, those that have all its words.
+// file names the file: its lines are filled in.
+func StatementsAbout(file Place, query string) ([]Place, error) {
+	text, _, err := readFile(file.Dir, file.Name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file.Path, err)
+	}
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	lines := strings.Split(body, "\n")
+	wanted := statement.Words(query)
+	var same, containing []Place
+	for _, s := range statement.Of(body, 1) {
+		p := file
+		p.First, p.Last = skipped+s.Start+1, skipped+s.End
+		p.Text = strings.Join(strings.Fields(strings.Join(lines[s.Start:s.End], " ")), " ")
+		switch {
+		case statement.Near(s.Words, wanted):
+			same = append(same, p)
+		case hasAll(terms(s.Words), terms(query)):
+			containing = append(containing, p)
+		}
+	}
+	if len(same) > 0 {
+		return same, nil
+	}
+	return containing, nil
+}
+
+func hasAll(words, wanted []string) bool {
+	set := map[string]bool{}
+	for _, w := range words {
+		set[w] = true
+	}
+	for _, w := range wanted {
+		if !set[w] {
+			return false
+		}
+	}
+	return len(wanted) > 0
+}
+
+// Forget takes lines out of a memory file, if they still say what Place.Text says ("" is not compared), and confirm agrees to the change. It tells whether
+// something was written. The journal can take it back.
+func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
+	change := Change{Path: p.Path, Line: p.First}
+	plan := func() ([]Edit, error) {
+		before, exists, err := readFile(p.Dir, p.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !exists {
+			return nil, ErrNoFile
+		}
+		if p.Text != "" && !saysStill(before, p) {
+			return nil, ErrChanged
+		}
+		after, err := section.Remove(before, p.First, p.Last)
+		if err != nil {
+			return nil, err
+		}
+		change.Diff = diff(p.Path, before, after)
+		e := Edit{Dir: p.Dir, Name: p.Name, Before: before, After: after}
+		change.File = e.File()
+		return []Edit{e}, nil
+	}
+	if _, err := plan(); err != nil {
+		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
+	}
+	if confirm != nil {
+		if yes, err := confirm(ctx, change); err != nil || !yes {
+			return change, false, err
+		}
+	}
+	if _, err := j.Do(ctx, "forget "+p.Citation(), plan); err != nil {
+		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
+	}
+	return change, true, nil
+}
+
+func saysStill(text string, p Place) bool {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	return p.First >= 1 && p.Last <= len(lines) && strings.Join(strings.Fields(strings.Join(lines[p.First-1:p.Last], " ")), " ") == p.Text
+}

@@ -1,0 +1,57 @@
+package notes
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestForget(t *testing.T) {
+	d := newDesk(t)
+	d.write("BEANS.md", "---\nname: x\n---\n# A\n\n- The port is 5432\n- The port of staging is 5433\n- We deploy on Fridays,\n  never on Mondays\n\nSome text.\n")
+	file := Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
+	about := func(query string) []string {
+		t.Helper()
+		found, err := StatementsAbout(file, query)
+		require.NoError(t, err)
+		all := []string{}
+		for _, p := range found {
+			all = append(all, p.Citation()+" "+p.Text)
+		}
+		return all
+	}
+	require.Equal(t, []string{"BEANS.md#L6 - The port is 5432"}, about("the port is 5432."))
+	require.Equal(t, []string{"BEANS.md#L6 - The port is 5432", "BEANS.md#L7 - The port of staging is 5433"}, about("ports"))
+	require.Equal(t, []string{"BEANS.md#L8-L9 - We deploy on Fridays, never on Mondays"}, about("deploying Mondays"))
+	require.Empty(t, about("zebra"))
+	require.Empty(t, about(""))
+
+	found, err := StatementsAbout(file, "deploy Fridays")
+	require.NoError(t, err)
+	before := d.read("BEANS.md")
+	_, written, err := d.journal().Forget(t.Context(), found[0], func(_ context.Context, c Change) (bool, error) {
+		require.Contains(t, c.Diff, "-- We deploy on Fridays,\n-  never on Mondays\n")
+		return false, nil
+	})
+	require.NoError(t, err)
+	require.False(t, written)
+	require.Equal(t, before, d.read("BEANS.md"))
+	change, written, err := d.journal().Forget(t.Context(), found[0], nil)
+	require.NoError(t, err)
+	require.True(t, written)
+	require.Equal(t, "BEANS.md", change.Path)
+	require.Equal(t, "---\nname: x\n---\n# A\n\n- The port is 5432\n- The port of staging is 5433\n\nSome text.\n", d.read("BEANS.md"))
+	_, _, err = d.journal().Forget(t.Context(), found[0], nil)
+	require.ErrorIs(t, err, ErrChanged, "the lines say something else now")
+	_, err = d.journal().Undo(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before, d.read("BEANS.md"))
+
+	_, _, err = d.journal().Forget(t.Context(), Place{Path: "x.md", Dir: d.project, Name: "x.md", First: 1, Last: 1}, nil)
+	require.ErrorIs(t, err, ErrNoFile)
+	_, _, err = d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 99, Last: 99}, nil)
+	require.ErrorContains(t, err, "there are no lines 99 to 99")
+	_, err = StatementsAbout(Place{Dir: d.project, Name: "../x"}, "x")
+	require.Error(t, err)
+}
