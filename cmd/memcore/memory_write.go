@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/internal/sanitize"
 )
 
 // targetFlags say which memory file is written to.
@@ -98,7 +99,8 @@ func (a *app) save(ctx context.Context, r notes.SaveRequest, yes bool) error {
 // confirm shows a change, and asks about it if there is somebody to ask.
 func (a *app) confirm(ctx context.Context, path, diff string, yes bool) (bool, error) {
 	if !a.flags.quiet {
-		fmt.Fprint(a.stderr, diff)
+		shown, _ := sanitize.Reveal(diff) // it shows what was in the file, which may be anything
+		fmt.Fprint(a.stderr, shown)
 	}
 	if !a.asks() || yes {
 		return true, nil

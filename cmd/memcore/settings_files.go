@@ -1,15 +1,20 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/viper"
+
+	"github.com/memcore/memcore/internal/beneath"
 )
 
 // maxConfig is the largest configuration file that is read; a project's own may be anything.
@@ -26,16 +31,29 @@ func (l *loader) mergeFiles() error {
 		return err
 	}
 	own := filepath.Join(a.project, ".beans", "config.yaml")
-	if _, err := os.Stat(own); err != nil || sameFile(own, user) {
+	if _, err := os.Lstat(own); err != nil || sameFile(own, user) {
 		return nil
 	}
-	least := anyProject
-	if trusted, err := l.trustsProject(); err != nil {
+	trusted, err := l.trustsProject()
+	if err != nil {
 		return err
-	} else if trusted {
-		least = trustedProject
 	}
-	return l.mergeFile(own, least)
+	if trusted {
+		return l.mergeFile(own, trustedProject)
+	}
+	// A stranger's file may be anything: what is wrong with it costs nobody anything.
+	before := l.configuration
+	before.origin, before.files = maps.Clone(l.origin), slices.Clone(l.files)
+	values := l.merged.AllSettings()
+	if err := l.mergeFile(own, anyProject); err != nil {
+		before.ignored = l.ignored
+		l.configuration, l.merged = before, viper.New()
+		if restoring := l.merged.MergeConfigMap(values); restoring != nil {
+			return restoring
+		}
+		l.ignore("%v; the file is ignored", err)
+	}
+	return nil
 }
 
 // trustsProject tells whether the workspace is trusted, by what is known before its own file is read.
@@ -80,11 +98,14 @@ func (l *loader) mergeFile(file string, least owner) error {
 	case !info.Mode().IsRegular() || info.Size() > maxConfig:
 		return usagef("configuration %s is no file, or larger than %d KiB", file, maxConfig>>10)
 	}
+	data, err := l.readConfig(file, least)
+	if err != nil {
+		return usagef("configuration %s: %w", file, err)
+	}
 	l.files = append(l.files, file)
 	read := viper.New()
-	read.SetConfigFile(file)
 	read.SetConfigType("yaml")
-	if err := read.ReadInConfig(); err != nil {
+	if err := read.ReadConfig(bytes.NewReader(data)); err != nil {
 		var parse viper.ConfigParseError
 		if errors.As(err, &parse) {
 			err = parse.Unwrap()
@@ -102,6 +123,19 @@ func (l *loader) mergeFile(file string, least owner) error {
 		}
 	}
 	return nil
+}
+
+// readConfig reads a configuration file; a project's own only if it is no link and lies where it seems to.
+func (l *loader) readConfig(file string, least owner) ([]byte, error) {
+	if least == personal {
+		return os.ReadFile(file)
+	}
+	opened, _, err := beneath.Open(l.app.project, filepath.Join(".beans", "config.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	return io.ReadAll(io.LimitReader(opened, maxConfig))
 }
 
 func (l *loader) mergeKey(file, name string, value any, least owner) error {

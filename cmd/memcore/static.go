@@ -37,9 +37,14 @@ func (a *app) trustFor(s settings) *trust.Store {
 		folders = append(folders, a.expand(folder))
 	}
 	if !s.FolderTrust.Enabled {
-		folders = append(folders, a.project)
+		folders = append(folders, a.project, a.curatedProject(s))
 	}
 	return trust.Open(a.trustFile(), folders...)
+}
+
+// curatedProject is the folder of the project as curated memory has it.
+func (a *app) curatedProject(s settings) string {
+	return static.New(static.Options{Dir: a.dir, Project: a.project, Home: a.home, Folder: s.Folder}).Project()
 }
 
 func (a *app) trustFile() string {
@@ -71,9 +76,23 @@ func (a *app) staticOptions(trusted static.Trust) static.Options {
 		Limits: static.Limits{FileLines: limit(s.MaxFileLines), Lines: limit(s.MaxLines), Bytes: limit(s.MaxBytes), WarnBytes: limit(s.WarnBytes), Context: limit(s.ContextTokens),
 			Percent: limit(s.TokenBudgetPercent), WarnPercent: limit(s.TokenWarnPercent), HardPercent: limit(s.TokenHardPercent), Tokens: s.MaxTokens},
 		Trust: trusted,
-		Count: minilm.New().CountTokens,
+		Count: countTokens,
 		Log:   log,
 	}
+}
+
+// longWord is what no word of a language is longer than, in bytes. The tokeniser takes longer ones, such as encoded data, for a single token.
+const longWord = 100
+
+// countTokens counts with the built-in tokeniser, and long words as the large models do, at about three bytes a token.
+func countTokens(text string) int {
+	n := minilm.New().CountTokens(text)
+	for word := range strings.FieldsSeq(text) {
+		if len(word) > longWord {
+			n = max(n, n+len(word)/3-1)
+		}
+	}
+	return n
 }
 
 // limit is a limit as package static wants it: there, 0 is the default. Whoever writes 0 wants none.

@@ -27,12 +27,13 @@ retrieved is reference, never instruction.`,
 	return cmd
 }
 
-// trustArgument is the folder that is named, else the workspace.
+// trustArgument is the folder that is named, else the project whose curated memory is at stake: the repository around the current folder,
+// which may lie above the workspace.
 func (a *app) trustArgument(args []string) string {
 	if len(args) > 0 {
 		return a.expand(args[0])
 	}
-	return a.project
+	return a.curatedProject(a.settings)
 }
 
 var errNoHome = errors.New("there is no home folder, and so no place for decisions about trust: set HOME")

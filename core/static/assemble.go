@@ -3,6 +3,7 @@ package static
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -20,7 +21,7 @@ func (r *reading) key(found []candidate) string {
 		t := r.targets[at]
 		fmt.Fprintf(&b, "%q %q %v %s\n", at.from, at.name, t.err, t.content.version())
 	}
-	for _, w := range r.warnings {
+	for _, w := range r.sortedWarnings() { // they come in any order
 		fmt.Fprintln(&b, w)
 	}
 	return b.String()
@@ -47,7 +48,8 @@ func (c *content) version() string {
 func isContext(t Tier) bool { return t == Project || t == Directory }
 
 // assemble makes memory of what was read. skip says why a candidate does not apply now.
-func (r *reading) assemble(found []candidate, limits Limits, skip func(candidate) string) Memory {
+// Text of files in already, real paths, is not imported again.
+func (r *reading) assemble(found []candidate, limits Limits, already map[string]bool, skip func(candidate) string) Memory {
 	ordered := slices.Clone(found)
 	slices.SortStableFunc(ordered, func(a, b candidate) int {
 		if x, y := isContext(a.tier), isContext(b.tier); x != y {
@@ -58,7 +60,10 @@ func (r *reading) assemble(found []candidate, limits Limits, skip func(candidate
 		}
 		return cmp.Compare(a.priority(), b.priority())
 	})
-	x := &expansion{reading: r, given: map[string]bool{}}
+	x := &expansion{reading: r, given: maps.Clone(already), imported: map[string]bool{}}
+	if x.given == nil {
+		x.given = map[string]bool{}
+	}
 	for i := range ordered {
 		c := &ordered[i]
 		x.tell(c.content, r.names.Of(c.file))
@@ -82,12 +87,7 @@ func (r *reading) assemble(found []candidate, limits Limits, skip func(candidate
 		docs[i] = x.whole(c)
 		pieces = append(pieces, piece{c, docs[i]})
 	}
-	before := make([]int, len(pieces))
-	for i, p := range pieces {
-		before[i] = len(p.lines)
-	}
-	repeated := sayOnce(pieces)
-	gone := r.fit(pieces, limits)
+	gone, repeated := r.shrink(pieces, limits)
 	m := Memory{Project: r.project, Trusted: r.covering(r.project) != ""}
 	for i, c := range ordered {
 		m.Files = append(m.Files, r.describe(c, docs[i], x))
@@ -109,7 +109,7 @@ func (r *reading) describe(c candidate, d *doc, x *expansion) File {
 	f := File{Path: r.names.Of(c.file), File: c.file, Tier: c.tier, Kind: c.kind, Reason: c.reason, Untrusted: c.reason == notTrusted, Head: Head{Version: Version, Enabled: true}}
 	if c.content != nil {
 		f.Head = c.head
-		if c.reason != "" && x.given[c.real] {
+		if c.reason != "" && x.imported[c.real] {
 			f.Reason = "another file imports it"
 		}
 	}
@@ -164,7 +164,7 @@ func (r *reading) render(m *Memory, pieces []piece, gone []string) {
 		}
 	}
 	if len(gone) > 0 {
-		note := leftOutNote("all of " + fewOf(gone, mostFiles, "; "))
+		note := goneNote(gone)
 		if len(context) > 0 || len(instructions) == 0 {
 			context = append(context, note)
 		} else {
@@ -203,6 +203,13 @@ func (r *reading) weigh(m *Memory, l Limits, repeated int) {
 	if repeated > 0 {
 		r.o.Log.Debug("static memory says the same in several files", "statements", repeated)
 	}
-	m.Warnings = slices.Clone(r.warnings)
-	slices.SortStableFunc(m.Warnings, func(a, b Warning) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
+	m.Warnings = r.sortedWarnings()
+}
+
+func (r *reading) sortedWarnings() []Warning {
+	sorted := slices.Clone(r.warnings)
+	slices.SortFunc(sorted, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
+	})
+	return sorted
 }

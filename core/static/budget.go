@@ -9,11 +9,12 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// left is text that was cut.
-type left struct {
+// A region is text of one file that was cut.
+type region struct {
 	path        string
-	first, last int // lines in its file
-	title       string
+	first, last int      // lines in the file
+	titles      []string // of its sections, the last one first; the most that are named
+	more        int      // sections that are not named
 }
 
 func (d *doc) text() string {
@@ -27,32 +28,21 @@ func (d *doc) text() string {
 	return b.String()
 }
 
-func (d *doc) bytes() int {
-	n := 0
-	for _, l := range d.lines {
-		n += len(l.text) + 1
-	}
-	return n
-}
-
-// measure counts the tokens of each block; nil counts none.
+// measure sums up lines, bytes and, with count, tokens of the blocks.
 func (d *doc) measure(count func(string) int) {
-	d.tokens = make([]int, len(d.lines))
-	if count == nil {
-		return
+	tokens := make([]int, len(d.lines))
+	if count != nil {
+		for b := range chunker.Blocks(d.text()) {
+			block := doc{lines: d.lines[b.Start:b.End]}
+			tokens[b.Start] = count(block.text())
+		}
 	}
-	for b := range chunker.Blocks(d.text()) {
-		block := doc{lines: d.lines[b.Start:b.End]}
-		d.tokens[b.Start] = count(block.text())
+	d.size = make([]size, len(d.lines))
+	sum := size{}
+	for i, l := range d.lines {
+		sum.add(size{1, len(l.text) + 1, tokens[i]}, 1)
+		d.size[i] = sum
 	}
-}
-
-func (d *doc) count() int {
-	n := 0
-	for _, t := range d.tokens {
-		n += t
-	}
-	return n
 }
 
 // drop cuts the last section, or the last block of the only one; false if nothing is left to cut. A fence is one block.
@@ -81,14 +71,24 @@ func (d *doc) drop() bool {
 }
 
 func (d *doc) cut(from int, title string) {
-	runs := runsOf(d.lines[from:])
-	slices.Reverse(runs)
-	for _, run := range runs {
-		d.left = append(d.left, left{run.from.path, run.first, run.last, title})
+	for _, run := range slices.Backward(runsOf(d.lines[from:])) {
+		last := len(d.left) - 1
+		if last < 0 || d.left[last].path != run.from.path || d.left[last].first < run.last {
+			d.left = append(d.left, region{path: run.from.path, last: run.last})
+			last++
+		}
+		r := &d.left[last]
+		r.first = run.first
+		if n := len(r.titles); title != "" && (n == 0 || r.titles[n-1] != title) {
+			if r.titles = append(r.titles, title); n == mostTitles {
+				r.titles = r.titles[1:]
+				r.more++
+			}
+		}
 	}
-	d.lines = trimmed(d.lines[:from])
-	if d.tokens != nil {
-		d.tokens = d.tokens[:len(d.lines)]
+	d.lines = d.lines[:from]
+	for n := len(d.lines); n > 0 && strings.TrimSpace(d.lines[n-1].text) == ""; n-- {
+		d.lines = d.lines[:n-1]
 	}
 }
 
@@ -117,30 +117,24 @@ func runsOf(lines []line) []run {
 
 // leftOut says what was cut: "lines 20-90 of BEANS.md (Testing; Release)".
 func (d *doc) leftOut() string {
-	type region struct {
-		left
-		titles []string
-	}
-	var all []region
-	for _, l := range slices.Backward(d.left) {
-		last := len(all) - 1
-		if last < 0 || all[last].path != l.path || l.first < all[last].last {
-			all = append(all, region{left: l})
-			last++
-		}
-		all[last].last = l.last
-		if l.title != "" && !slices.Contains(all[last].titles, l.title) {
-			all[last].titles = append(all[last].titles, l.title)
-		}
-	}
 	var said []string
-	for _, r := range all {
+	for _, r := range slices.Backward(d.left) {
+		if len(said) == mostFiles {
+			said = append(said, fmt.Sprintf("and %d more places", len(d.left)-mostFiles))
+			break
+		}
 		text := fmt.Sprintf("lines %d-%d of %s", r.first, r.last, r.path)
 		if r.first == r.last {
 			text = fmt.Sprintf("line %d of %s", r.first, r.path)
 		}
 		if len(r.titles) > 0 {
-			text += " (" + fewOf(r.titles, mostTitles, "; ") + ")"
+			titles := slices.Clone(r.titles)
+			slices.Reverse(titles)
+			text += " (" + strings.Join(titles, "; ")
+			if r.more > 0 {
+				text += fmt.Sprintf("; and %d more", r.more)
+			}
+			text += ")"
 		}
 		said = append(said, text)
 	}
@@ -150,13 +144,23 @@ func (d *doc) leftOut() string {
 const (
 	mostTitles = 8
 	mostFiles  = 12
+	// longestList is how long a list of files may be, in bytes, but for its first.
+	longestList = 400
 )
 
-func fewOf(all []string, most int, separator string) string {
-	if more := len(all) - most; more > 0 {
-		return strings.Join(all[:most], separator) + fmt.Sprintf("%sand %d more", separator, more)
+// someOf are as many names as are worth their place.
+func someOf(names []string) string {
+	text := ""
+	for i, name := range names {
+		if i > 0 && (i == mostFiles || len(text)+len(name) > longestList) {
+			return text + fmt.Sprintf("; and %d more", len(names)-i)
+		}
+		if i > 0 {
+			text += "; "
+		}
+		text += name
 	}
-	return strings.Join(all, separator)
+	return text
 }
 
 // noteLines is what a note and the blank line before it take.
@@ -193,15 +197,22 @@ func (s *size) add(o size, sign int) {
 }
 
 // sizeOf is what a doc takes in the prompt, with the blank line before it and its note.
-func (r *reading) sizeOf(d *doc) size {
+func sizeOf(d *doc) size {
 	if len(d.lines) == 0 {
 		return size{}
 	}
-	s := size{len(d.lines) + 1, d.bytes() + 1, d.count()}
-	if note := d.note(); note != "" {
-		s.add(size{noteLines, len(note) + 2, r.o.Count(note)}, 1)
-	}
+	s := d.size[len(d.lines)-1]
+	s.add(size{1, 1, 0}, 1)
+	s.add(sizeOfNote(d.note()), 1)
 	return s
+}
+
+// sizeOfNote is what a note takes; its tokens are estimated, since it is made anew with each cut.
+func sizeOfNote(note string) size {
+	if note == "" {
+		return size{}
+	}
+	return size{noteLines, len(note) + 2, len(note)/3 + 1}
 }
 
 // over says by which limit a size is too large; "" if it is not.
@@ -223,33 +234,57 @@ type piece struct {
 	*doc
 }
 
-// fit cuts pieces until all are within the limits: of the lowest priority first, of equal ones those of the lowest tier, each from
-// its end. It returns the paths of those of which nothing is left.
-func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
+// shrink says what is repeated once, and cuts pieces until they are within the limits. It returns the paths of those of which nothing is left,
+// and how many statements were left out because another piece makes them.
+func (r *reading) shrink(pieces []piece, limits Limits) (gone []string, repeated int) {
+	whole := make([]doc, len(pieces))
+	for i, p := range pieces {
+		whole[i] = *p.doc
+	}
+	repeated = sayOnce(pieces)
+	if repeated > 0 && over(r.total(pieces), limits) != "" {
+		// What keeps a statement may be cut: cut first, then say what is left once.
+		for i, p := range pieces {
+			*p.doc = whole[i]
+		}
+		gone = r.fit(pieces, limits)
+		return gone, sayOnce(pieces)
+	}
+	return r.fit(pieces, limits), repeated
+}
+
+// total measures pieces.
+func (r *reading) total(pieces []piece) size {
 	total := size{lines: -1, bytes: -2} // there is no blank line before the first
 	for _, p := range pieces {
 		p.measure(r.o.Count)
-		total.add(r.sizeOf(p.doc), 1)
+		total.add(sizeOf(p.doc), 1)
 	}
+	return total
+}
+
+// fit cuts pieces until all are within the limits: of the lowest priority first, of equal ones those of the lowest tier, each from
+// its end. It returns the paths of those of which nothing is left.
+func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
+	total := r.total(pieces)
 	why := over(total, limits)
 	if why == "" {
 		return nil
 	}
-	reserve := size{noteLines, 600, 150} // for the note about files that are left out as a whole
 	order := slices.Clone(pieces)
 	slices.SortStableFunc(order, func(a, b piece) int { return cmp.Compare(a.head.Priority, b.head.Priority) })
 	for _, p := range order {
-		for len(p.lines) > 0 {
+		for len(p.lines) > 0 && r.ctx.Err() == nil {
 			all := total
 			if len(gone) > 0 {
-				all.add(reserve, 1)
+				all.add(sizeOfNote(goneNote(gone)), 1)
 			}
 			if over(all, limits) == "" {
 				break
 			}
-			total.add(r.sizeOf(p.doc), -1)
+			total.add(sizeOf(p.doc), -1)
 			p.drop()
-			total.add(r.sizeOf(p.doc), 1)
+			total.add(sizeOf(p.doc), 1)
 			if len(p.lines) == 0 {
 				gone = append(gone, r.names.Of(p.file))
 			}
@@ -263,3 +298,6 @@ func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
 	}
 	return gone
 }
+
+// goneNote tells of files of which nothing is left.
+func goneNote(gone []string) string { return leftOutNote("all of " + someOf(gone)) }

@@ -146,17 +146,16 @@ func FuzzBudget(f *testing.F) {
 	f.Add("a\n\n***\n", "> b\n\n# c\n===\n", 1)
 	f.Fuzz(func(t *testing.T, one, two string, limit int) {
 		limit = 1 + int(uint(limit)%40)
-		r := &reading{o: Options{Count: estimate}.withDefaults()}
+		r := &reading{ctx: t.Context(), o: Options{Count: estimate}.withDefaults()}
 		var pieces []piece
 		for i, text := range []string{one, two} {
 			c := r.parse(fmt.Sprint(i), []byte(text))
-			x := &expansion{reading: r, given: map[string]bool{}}
+			x := &expansion{reading: r, given: map[string]bool{}, imported: map[string]bool{}}
 			x.o.Imports.Off, x.o.Limits.FileLines = true, -1
 			cand := candidate{file: fmt.Sprint(i), tier: Project, content: c}
 			pieces = append(pieces, piece{cand, x.whole(cand)})
 		}
-		sayOnce(pieces)
-		gone := r.fit(pieces, Limits{Lines: limit, Bytes: -1, Context: -1})
+		gone, _ := r.shrink(pieces, Limits{Lines: limit, Bytes: -1, Context: -1})
 		var m Memory
 		r.render(&m, pieces, gone)
 		for _, p := range pieces {

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -216,17 +218,39 @@ func (r *reading) parse(real string, data []byte) *content {
 			c.problem(1, "glob %.100q is broken and matches nothing", glob)
 		}
 	}
-	seen, findings := sanitize.Reveal(text)
-	for _, f := range findings {
-		c.problem(skipped+1+firstDifference(text, seen), "%s, removed: nobody who reads the file would see them", f.Detail)
-	}
-	c.lines = strings.Split(strings.TrimRight(seen, "\n \t"), "\n")
-	var open string
-	if c.imports, open = importsOf(c.lines); open != "" {
+	c.lines = c.reveal(text)
+	c.imports = importsOf(c.lines)
+	if open := openFence(c.lines); open != "" {
 		c.problem(skipped+len(c.lines), "a code fence is not closed; it is closed here, so that what follows the file is not code")
 		c.lines = append(c.lines, open)
 	}
 	return c
+}
+
+// mostHidden is how many lines with hidden characters are reported one by one.
+const mostHidden = 5
+
+// reveal returns the lines of a text without what nobody who reads the file would see, and reports it. A line stays one.
+func (c *content) reveal(text string) []string {
+	if !strings.Contains(text, "\n") {
+		text = strings.ReplaceAll(text, "\r", "\n") // of an old system
+	}
+	lines := strings.Split(strings.TrimRight(text, "\n \t"), "\n")
+	bad := 0
+	for i, line := range lines {
+		seen, findings := sanitize.Reveal(line)
+		lines[i] = strings.ReplaceAll(seen, "\n", " ")
+		if len(findings) == 0 {
+			continue
+		}
+		if bad++; bad <= mostHidden {
+			c.problem(c.skipped+i+1, "%s, removed: nobody who reads the file would see them", findings[0].Detail)
+		}
+	}
+	if bad > mostHidden {
+		c.problem(0, "%d more lines have characters that nobody sees; they are removed", bad-mostHidden)
+	}
+	return lines
 }
 
 func (c *content) problem(line int, format string, args ...any) {
@@ -236,8 +260,8 @@ func (c *content) problem(line int, format string, args ...any) {
 // inspect reports instruction-like text in frontmatter, which holds data.
 func (c *content) inspect(h Head) {
 	fields := append(append([]string{h.Name}, h.Triggers...), h.Globs...)
-	for _, value := range h.Other {
-		fields = append(fields, fmt.Sprint(value))
+	for _, key := range slices.Sorted(maps.Keys(h.Other)) {
+		fields = append(fields, fmt.Sprint(h.Other[key]))
 	}
 	for _, field := range fields {
 		if _, findings := sanitize.Text(field); len(findings) > 0 {
@@ -245,20 +269,6 @@ func (c *content) inspect(h Head) {
 			return
 		}
 	}
-}
-
-// firstDifference is the first line, from 0, in which two texts differ.
-func firstDifference(a, b string) int {
-	line := 0
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			break
-		}
-		if a[i] == '\n' {
-			line++
-		}
-	}
-	return line
 }
 
 // reasonOf is an error without the path, which stands beside it already.

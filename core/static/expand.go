@@ -28,15 +28,16 @@ type origin struct {
 // An expansion puts the text of imports in their places.
 type expansion struct {
 	*reading
-	given map[string]bool // real paths of files whose text is somewhere
+	given    map[string]bool // real paths of files whose text is somewhere
+	imported map[string]bool // those that are imported here
 }
 
 // A doc is the text of a file that is given, imports included.
 type doc struct {
 	lines    []line
-	left     []left          // what was cut, from the end
+	left     []region        // what was cut, from the end
 	imported []string        // real paths
-	tokens   []int           // of each line, once measured
+	size     []size          // of the lines up to each, once measured
 	blocks   []chunker.Block // once something is cut
 }
 
@@ -62,6 +63,9 @@ func (x *expansion) expand(d *doc, c *content, from *origin, chain []string, men
 	var out, mentioned []line
 	count := 0
 	for i, l := range own.lines {
+		if x.ctx.Err() != nil {
+			break
+		}
 		imports := c.imports[i]
 		if x.o.Imports.Off || len(imports) == 0 {
 			out = append(out, l)
@@ -75,7 +79,7 @@ func (x *expansion) expand(d *doc, c *content, from *origin, chain []string, men
 				continue
 			}
 			count++
-			text := x.imported(d, c, from, n, l.number, count, chain, mentions)
+			text := x.insert(d, c, from, n, l.number, count, chain, mentions)
 			if !n.mention {
 				out = append(out, text...)
 			} else if len(text) > 0 {
@@ -102,8 +106,8 @@ func (x *expansion) tell(c *content, path string) {
 	}
 }
 
-// imported returns the lines that stand in the place of an import.
-func (x *expansion) imported(d *doc, c *content, from *origin, n named, number, count int, chain []string, mentions bool) []line {
+// insert returns the lines that stand in the place of an import.
+func (x *expansion) insert(d *doc, c *content, from *origin, n named, number, count int, chain []string, mentions bool) []line {
 	shown := comment(n.path)
 	refuse := func(text, why string) []line {
 		if n.mention { // a sentence may speak of a file that is none
@@ -128,7 +132,7 @@ func (x *expansion) imported(d *doc, c *content, from *origin, n named, number, 
 	if x.given[t.content.real] || !t.content.head.Enabled {
 		return nil // once is enough
 	}
-	x.given[t.content.real] = true
+	x.given[t.content.real], x.imported[t.content.real] = true, true
 	d.imported = append(d.imported, t.content.real)
 	path := x.names.Of(t.content.real)
 	x.tell(t.content, path)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/memcore/memcore/chunker"
 )
 
 // A named import is a path as it stands in a file.
@@ -17,32 +19,57 @@ type named struct {
 	mention bool
 }
 
-// importsOf finds the imports of a text outside of code and comments, by line, and tells which fence is open at its end.
-func importsOf(lines []string) (found map[int][]named, fence string) {
-	found = map[int][]named{}
-	comment := false
-	for i, line := range lines {
-		if !strings.Contains(line, "@") && !strings.ContainsAny(line, "`~") && !strings.Contains(line, "--") {
-			continue // nearly all lines
-		}
-		var code bool
-		code, fence = fenced(line, fence)
-		if code {
+// importsOf finds the imports of a text outside of code and comments, by line.
+func importsOf(lines []string) map[int][]named {
+	found := map[int][]named{}
+	for b := range chunker.Blocks(strings.Join(lines, "\n")) {
+		if isCode(lines[b.Start], b) {
 			continue
 		}
-		if line, comment = outsideComment(line, comment); line == "" {
-			continue
+		fence, comment := "", false
+		for i := b.Start; i < b.End; i++ {
+			line := lines[i]
+			var code bool
+			if code, fence = fenced(line, fence); code && b.List {
+				continue
+			}
+			if line, comment = outsideComment(line, comment); strings.TrimSpace(line) == "" {
+				continue
+			}
+			if path, ok := importOf(line); ok {
+				found[i] = []named{{path: path}}
+			} else if strings.Contains(strings.ToLower(line), ".md") {
+				found[i] = append(found[i], mentionsIn(codeSpan.ReplaceAllString(line, "``"))...)
+			}
 		}
-		if path, ok := importOf(line); ok {
-			found[i] = []named{{path: path}}
-			continue
-		}
-		if !strings.Contains(line, ".md") && !strings.Contains(line, ".MD") || isIndented(line) {
-			continue
-		}
-		found[i] = append(found[i], mentionsIn(codeSpan.ReplaceAllString(line, "``"))...)
 	}
-	return found, fence
+	return found
+}
+
+// isCode tells a block of code by its first line. Whatever else is no paragraph and no list, such as tags around imports, is looked into.
+func isCode(first string, b chunker.Block) bool {
+	if b.Prose || b.List || b.Level > 0 {
+		return false
+	}
+	code, _ := fenced(first, "")
+	return code || isIndented(first)
+}
+
+// openFence returns the fence that is open at the end of a text; "" if there is none. One in a list ends with the list.
+func openFence(lines []string) string {
+	open := ""
+	for b := range chunker.Blocks(strings.Join(lines, "\n")) {
+		open = ""
+		if _, fence := fenced(lines[b.Start], ""); fence != "" && isCode(lines[b.Start], b) {
+			open = fence
+			for _, line := range lines[b.Start+1 : b.End] {
+				if _, open = fenced(line, open); open == "" {
+					break
+				}
+			}
+		}
+	}
+	return open
 }
 
 func mentionsIn(line string) []named {
@@ -78,9 +105,6 @@ func outsideComment(line string, open bool) (rest string, stillOpen bool) {
 
 // importOf returns what a line imports: "@import PATH", or "@PATH.md" on a line of its own, also as an item or in a quote.
 func importOf(line string) (path string, ok bool) {
-	if isIndented(line) {
-		return "", false
-	}
 	rest, ok := strings.CutPrefix(itemMark.ReplaceAllString(strings.TrimSpace(line), ""), "@")
 	if !ok {
 		return "", false
@@ -96,7 +120,7 @@ func importOf(line string) (path string, ok bool) {
 	return rest, !strings.ContainsAny(rest, " \t") && isMarkdown(rest)
 }
 
-// isIndented tells indented code by its first columns. Items of lists that stand as deep are taken for code, too.
+// isIndented tells indented code by its first columns.
 func isIndented(line string) bool {
 	return strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
 }
@@ -109,12 +133,9 @@ var (
 )
 
 // fenced tells whether a line belongs to fenced code, its fences included, and which fence is open behind it; open is the
-// one before it, "" for none (CommonMark 0.31, section 4.5).
+// one before it, "" for none (CommonMark 0.31, section 4.5). A fence may stand behind the marks of lists and quotes.
 func fenced(line, open string) (code bool, next string) {
-	trimmed := strings.TrimLeft(line, " ")
-	if len(line)-len(trimmed) > 3 {
-		return open != "", open
-	}
+	trimmed := strings.TrimLeft(itemMark.ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
 	for _, mark := range []string{"`", "~"} {
 		n := len(trimmed) - len(strings.TrimLeft(trimmed, mark))
 		if n < 3 {

@@ -73,8 +73,7 @@ func TestMentions(t *testing.T) {
 		"@x.mdx and @x.md5":                                      nil,
 	} {
 		var got []string
-		found, _ := importsOf([]string{in})
-		for _, n := range found[0] {
+		for _, n := range importsOf([]string{in})[0] {
 			got = append(got, n.path)
 		}
 		require.Equal(t, want, got, "%q", in)

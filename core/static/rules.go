@@ -48,7 +48,7 @@ func (l *Layer) Rules(ctx context.Context, request string, touched []string) (Me
 		return c.content != nil && c.kind != Rule && !c.head.Conditional()
 	})
 	words := wordsOf(request)
-	m := r.assemble(found, l.rest(), func(c candidate) string {
+	m := r.assemble(found, l.rest(), l.given, func(c candidate) string {
 		switch {
 		case !c.head.Conditional() && l.start != nil && l.given[c.real]:
 			return "it was given at the start"

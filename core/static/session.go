@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -24,33 +26,41 @@ func (l *Layer) LoadFor(ctx context.Context, path string) (Memory, error) {
 		return Memory{}, err
 	}
 	found = slices.DeleteFunc(found, func(c candidate) bool { return c.content != nil && l.given[c.real] })
-	m := r.assemble(found, l.rest(), func(c candidate) string { return c.conditional() })
+	m := r.assemble(found, l.rest(), l.given, func(c candidate) string { return c.conditional() })
 	for _, c := range found {
 		if c.content != nil && c.conditional() == "" {
 			l.given[c.real] = true
 		}
 	}
 	l.give(m)
-	l.spent += m.Usage.Tokens
+	l.spent.Bytes += m.Usage.Bytes
+	l.spent.Tokens += m.Usage.Tokens
 	return m, ctx.Err()
 }
 
-// rest are the limits of what comes after the start: what is left of the tokens, and no other limit of lines than a file's.
+// rest are the limits of what comes after the start: what is left of bytes and tokens, and no other limit of lines than a file's.
 func (l *Layer) rest() Limits {
 	limits := l.options.Limits
 	limits.Lines = -1
-	spent := l.spent
+	bytes, tokens := l.spent.Bytes, l.spent.Tokens
 	if l.start != nil {
-		spent += l.start.Usage.Tokens
+		bytes, tokens = bytes+l.start.Usage.Bytes, tokens+l.start.Usage.Tokens
 	}
 	if hard := limits.hard(); hard >= 0 {
-		limits.Tokens = max(hard-spent, 1)
+		limits.Tokens = max(hard-tokens, 1)
+	}
+	if limits.Bytes >= 0 {
+		limits.Bytes = max(limits.Bytes-bytes, 0)
 	}
 	return limits
 }
 
-// way returns the folders from the root of a path's project to the path, as far as memory is read there.
+// way returns the folders from the root of a path's project to the path, as far as they exist and memory is read there: up to the first that
+// Exclude or .gitignore leave out, but for those above the one the agent works in.
 func (r *reading) way(path string) []string {
+	if len(path) > longestPath || strings.ContainsRune(path, 0) {
+		return nil
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(r.o.Dir, path)
 	}
@@ -64,25 +74,22 @@ func (r *reading) way(path string) []string {
 			return nil
 		}
 	}
+	var ignores *gitignore.Stack
 	chain := chainOf(root, dir)
 	for i, at := range chain {
-		if r.leavesOut(root, at) {
+		if info, err := os.Stat(at); err != nil || !info.IsDir() {
 			return chain[:i]
 		}
+		rel := strings.TrimSuffix(relative(root, at), "/")
+		if _, above := below(at, r.o.Dir); i > 0 && !above {
+			excluded, _ := r.exclude.Match(rel, true)
+			if excluded || ignores.Ignores(rel, true) {
+				return chain[:i]
+			}
+		}
+		ignores = ignores.Push(relative(root, at), r.ignores.In(at))
 	}
 	return chain
-}
-
-// leavesOut tells whether memory of a folder is not read because of Exclude or .gitignore. The folders above the one the agent
-// works in always are.
-func (r *reading) leavesOut(root, dir string) bool {
-	if _, above := below(dir, r.o.Dir); above || dir == root {
-		return false
-	}
-	rel, _ := below(root, dir)
-	rel = filepath.ToSlash(rel)
-	excluded, _ := r.exclude.Match(rel, true)
-	return excluded || r.ignoredAbove(root, dir).Ignores(rel, true)
 }
 
 // resolveWay is the folder of a path, links resolved: the path itself if it is a folder.

@@ -140,9 +140,9 @@ type Layer struct {
 	mu    sync.Mutex
 	start *Memory // of the last Load
 	key   string  // of what start was made of
-	// What the session was given: real paths of files, and tokens beside start's.
+	// What the session was given: real paths of files, and bytes and tokens beside start's.
 	given map[string]bool
-	spent int
+	spent Usage
 }
 
 // New returns a layer. Nothing is read before it is asked for.
@@ -170,7 +170,10 @@ func (l *Layer) load(ctx context.Context) (m Memory, looked []string, err error)
 		return Memory{}, nil, err
 	}
 	if key := r.key(found); l.start == nil || l.key != key {
-		m := r.assemble(found, l.options.Limits, func(c candidate) string { return c.conditional() })
+		m := r.assemble(found, l.options.Limits, nil, func(c candidate) string { return c.conditional() })
+		if err := ctx.Err(); err != nil {
+			return Memory{}, nil, err
+		}
 		l.begin(&m, key, found)
 	}
 	return *l.start, r.folders(found), nil
@@ -178,7 +181,7 @@ func (l *Layer) load(ctx context.Context) (m Memory, looked []string, err error)
 
 // begin takes over what is given at the start.
 func (l *Layer) begin(m *Memory, key string, found []candidate) {
-	l.start, l.key, l.spent = m, key, 0
+	l.start, l.key, l.spent = m, key, Usage{}
 	clear(l.given)
 	for _, c := range found {
 		if c.content != nil && c.conditional() == "" { // also those left out for another reason: they were considered

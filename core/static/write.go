@@ -3,6 +3,7 @@ package static
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,13 +95,26 @@ func (t Target) KeepOutOfGit() (string, error) {
 		return "", nil
 	}
 	file := filepath.Join(dir, ".gitignore")
-	old, err := os.ReadFile(file)
+	old, err := readSmall(dir, ".gitignore")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", file, err)
+	}
+	if old != "" && !strings.HasSuffix(old, "\n") {
+		old += "\n"
+	}
+	return file, beneath.Replace(dir, ".gitignore", []byte(old+name+"\n"), 0o644)
+}
+
+// readSmall reads a file that is no link, of at most maxFile bytes.
+func readSmall(dir, name string) (string, error) {
+	file, _, err := beneath.Open(dir, name)
+	if err != nil {
 		return "", err
 	}
-	text := string(old)
-	if text != "" && !strings.HasSuffix(text, "\n") {
-		text += "\n"
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = fmt.Errorf("it is larger than %d KB", maxFile>>10)
 	}
-	return file, beneath.Replace(dir, ".gitignore", []byte(text+name+"\n"), 0o644)
+	return string(data), err
 }

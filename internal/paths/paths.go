@@ -3,6 +3,7 @@ package paths
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -82,12 +83,21 @@ func Absolute(path string) string {
 	return filepath.Clean(path) // no working directory; List will tell
 }
 
-// Resolve returns an absolute path with its links resolved; the end of one that does not exist stays as it is.
+// longest is more than any system allows for a path, in bytes.
+const longest = 4096
+
+// Resolve returns an absolute path with its links resolved; the end of one that does not exist stays as it is, and so does a path that
+// is longer than any file's.
 func Resolve(path string) string {
 	path = Absolute(path)
+	if len(path) > longest {
+		return path
+	}
 	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
-		if real, err := filepath.EvalSymlinks(at); err == nil {
-			return filepath.Join(real, rest)
+		if _, err := os.Lstat(at); err == nil {
+			if real, err := filepath.EvalSymlinks(at); err == nil {
+				return filepath.Join(real, rest)
+			}
 		}
 		if at == filepath.Dir(at) {
 			return path

@@ -4,8 +4,10 @@ package section
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/sanitize"
@@ -14,6 +16,16 @@ import (
 
 // ErrNothing means that there is no text to add.
 var ErrNothing = errors.New("there is nothing to add")
+
+// ErrText means that the file is no text that can be added to.
+var ErrText = errors.New("the file is not UTF-8 text: convert it first")
+
+// An OpenError means that text would be added inside of a code fence or a comment that is not closed.
+type OpenError struct{ Line int }
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("the code fence or comment that begins in line %d is not closed: close it first", e.Line)
+}
 
 // A SaidError means that the file says it already.
 type SaidError struct {
@@ -36,8 +48,11 @@ func (e *SaidError) Error() string {
 func Add(text, heading, addition string, near bool) (result string, line int, err error) {
 	addition, _ = sanitize.Reveal(strings.ToValidUTF8(addition, ""))
 	addition = strings.Trim(addition, "\n")
-	if strings.TrimSpace(addition) == "" {
+	switch {
+	case strings.TrimSpace(addition) == "":
 		return "", 0, ErrNothing
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return "", 0, ErrText
 	}
 	if isItem := !strings.Contains(addition, "\n") && !strings.HasPrefix(addition, "#") && !strings.HasPrefix(addition, "```"); isItem && !statement.IsItem(addition) {
 		addition = "- " + strings.TrimSpace(addition)
@@ -48,6 +63,9 @@ func Add(text, heading, addition string, near bool) (result string, line int, er
 		return "", 0, err
 	}
 	at, last, found := place(body, heading)
+	if isOpen(body, last) {
+		return "", 0, &OpenError{Line: skipped + last.Start + 1}
+	}
 	var added []string
 	switch {
 	case !found && heading != "":
@@ -89,20 +107,45 @@ func place(body, heading string) (at int, last chunker.Block, found bool) {
 			if found {
 				break
 			}
-			found = strings.EqualFold(strings.Join(strings.Fields(b.Title), " "), heading)
+			found = strings.EqualFold(plain(b.Title), plain(heading))
 		}
 		at, last = b.End, b
 	}
 	return at, last, found
 }
 
-// splice puts lines behind the first ones of a text. of is which of them the caller wants to know the line of.
+// plain is a heading without markup.
+func plain(heading string) string {
+	return strings.Join(strings.Fields(strings.NewReplacer("`", "", "*", "", "_", "", `\`, "").Replace(heading)), " ")
+}
+
+var fence = regexp.MustCompile("^ {0,3}(```+|~~~+)")
+
+// isOpen tells whether a block is a code fence or a comment without an end.
+func isOpen(body string, b chunker.Block) bool {
+	if b.Prose || b.List || b.Level > 0 || b.End == 0 {
+		return false
+	}
+	lines := strings.Split(body, "\n")[b.Start:b.End]
+	if strings.HasPrefix(strings.TrimSpace(lines[0]), "<!--") {
+		return !strings.Contains(strings.Join(lines, "\n"), "-->")
+	}
+	mark := fence.FindStringSubmatch(lines[0])
+	if mark == nil {
+		return false
+	}
+	end := strings.TrimSpace(lines[len(lines)-1])
+	return len(lines) == 1 || !strings.HasPrefix(end, mark[1]) || strings.Trim(end, mark[1][:1]) != ""
+}
+
+// splice puts lines behind the first ones of a text. of is which of them the caller wants to know the line of. Lines keep the ends they have; new ones
+// have that of the first line.
 func splice(text string, at int, added []string, of int) (string, int, error) {
 	newline := "\n"
-	if strings.Contains(text, "\r\n") {
+	if first, _, ok := strings.Cut(text, "\n"); ok && strings.HasSuffix(first, "\r") {
 		newline = "\r\n"
 	}
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.SplitAfter(text, "\n")
 	at = min(at, len(lines))
 	head, rest := trimEnd(lines[:at]), trimEnd(lines[at:])
 	for len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
@@ -112,14 +155,25 @@ func splice(text string, at int, added []string, of int) (string, int, error) {
 		added, of = added[1:], of-1
 	}
 	line := len(head) + of + 1
-	all := slices.Concat(head, added)
+	var b strings.Builder
+	for _, l := range head {
+		b.WriteString(l)
+	}
+	if len(head) > 0 && !strings.HasSuffix(head[len(head)-1], "\n") {
+		b.WriteString(newline)
+	}
+	b.WriteString(strings.Join(added, newline))
 	if len(rest) > 0 {
-		all = append(append(all, ""), rest...)
+		b.WriteString(newline + newline + strings.Join(rest, ""))
 	}
-	if text == "" || strings.HasSuffix(text, "\n") {
-		all = append(all, "")
+	result := b.String()
+	ends := text == "" || strings.HasSuffix(text, "\n")
+	if ends && !strings.HasSuffix(result, "\n") {
+		result += newline
+	} else if !ends {
+		result = strings.TrimSuffix(strings.TrimSuffix(result, "\n"), "\r")
 	}
-	return strings.Join(all, newline), line, nil
+	return result, line, nil
 }
 
 func trimEnd(lines []string) []string {
@@ -131,11 +185,7 @@ func trimEnd(lines []string) []string {
 
 // Remove returns the text of a file without the lines from first to last, from 1; of blank lines on both sides one stays.
 func Remove(text string, first, last int) (string, error) {
-	newline := "\n"
-	if strings.Contains(text, "\r\n") {
-		newline = "\r\n"
-	}
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	lines := strings.SplitAfter(text, "\n")
 	if first < 1 || last < first || last > len(lines) {
 		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
 	}
@@ -143,5 +193,5 @@ func Remove(text string, first, last int) (string, error) {
 	if between := trimEnd(head); len(between) < len(head) && len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
 		head = between // one blank line stays, that of rest
 	}
-	return strings.Join(slices.Concat(head, rest), newline), nil
+	return strings.Join(slices.Concat(head, rest), ""), nil
 }

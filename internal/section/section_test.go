@@ -22,6 +22,9 @@ func TestAdd(t *testing.T) {
 		{"behind frontmatter and text", "---\nname: a\n---\n- a\n", "", "x", "---\nname: a\n---\n- a\n- x\n"},
 		{"several lines are as they are", "- a\n", "", "## More\n\ntext\n", "- a\n\n## More\n\ntext\n"},
 		{"Windows line ends", "# A\r\n\r\n- one\r\n", "", "two", "# A\r\n\r\n- one\r\n- two\r\n"},
+		{"each line keeps its end", "a\r\nb\nc\n", "", "- d", "a\r\nb\nc\n\r\n- d\r\n"},
+		{"a heading with markup", "## Use `go test`\n\n- x\n", "Use `go test`", "y", "## Use `go test`\n\n- x\n- y\n"},
+		{"a fence that is closed", "```\nx\n```\n", "", "y", "```\nx\n```\n\n- y\n"},
 		{"what nobody sees", "", "", "a\u200bb\u202e", "- ab\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -35,6 +38,16 @@ func TestAdd(t *testing.T) {
 				require.Equal(t, at, said.Line)
 			}
 		})
+	}
+	for _, open := range []string{"# T\n\n```sh\nmake\n", "# T\n\n<!-- x\n", "# T\n\n~~~"} {
+		var inside *OpenError
+		_, _, err := Add(open, "", "x", false)
+		require.ErrorAs(t, err, &inside, "%q", open)
+		require.Equal(t, 3, inside.Line)
+	}
+	for _, no := range []string{"\xff\xfea\x00", "a\x00b"} {
+		_, _, err := Add(no, "", "x", false)
+		require.ErrorIs(t, err, ErrText)
 	}
 	for _, nothing := range []string{"", " \n\t", "\u200b"} {
 		_, _, err := Add("x", "", nothing, false)
