@@ -60,6 +60,7 @@ func TestStaticDefaults(t *testing.T) {
 	require.Empty(t, s.FolderTrust.TrustedFolders)
 	require.False(t, s.WatchFiles || s.DebugProvenance)
 	require.Equal(t, 2, got.Count("two words"), "tokens are counted, not estimated")
+	require.Greater(t, got.Count(strings.Repeat("x7", 300)), 150, "encoded data is not one token")
 
 	s, notes, err := configured(t, "memory: {fileName: MEMORY.md, maxImportDepth: 3, maxLines: 0, home: ~/notes}", "")
 	require.NoError(t, err)

@@ -125,7 +125,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return saved, nil
 	}
 	if err != nil {
-		return saved, err
+		return saved, fmt.Errorf("save to %s: %w", target.Path, err)
 	}
 	if s.options.Confirm != nil {
 		yes, err := s.options.Confirm(ctx, saved.Change)
