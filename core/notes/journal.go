@@ -14,7 +14,6 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/jsonfile"
-	"github.com/memcore/memcore/internal/paths"
 )
 
 // An Edit is a change of one file below a folder.
@@ -278,14 +277,4 @@ func addedLines(before, after string) string {
 		return ""
 	}
 	return strings.Join(y[start:len(y)-end], "")
-}
-
-// resolveFile splits a file into the folder it is beneath and its name there, links resolved.
-func resolveFile(folder, file string) (dir, name string, err error) {
-	dir, real := paths.Resolve(folder), paths.Resolve(file)
-	name, inside := paths.Within(dir, real)
-	if !inside || name == "." {
-		return "", "", fmt.Errorf("%s is not inside %s", file, folder)
-	}
-	return dir, filepath.ToSlash(name), nil
 }
