@@ -69,6 +69,9 @@ func (a *app) cited(text string) (p notes.Place, ok bool, err error) {
 			continue
 		}
 		dir, real := paths.Resolve(folder), paths.Resolve(file)
+		if reason := source.DenyReason(real); reason != "" || !strings.EqualFold(filepath.Ext(real), ".md") {
+			return p, true, usagef("forget: %s leads to a file that is never touched", m[1])
+		}
 		if name, inside := paths.Within(dir, real); inside && name != "." {
 			p.Dir, p.Name = dir, filepath.ToSlash(name)
 			return p, true, nil
@@ -148,6 +151,9 @@ func (a *app) forget(ctx context.Context, p notes.Place, yes bool) error {
 	})
 	if err != nil {
 		return err
+	}
+	if len(change.Redacted) > 0 {
+		a.note("what was taken out held a secret, so it was not kept and cannot be taken back")
 	}
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": change.Path, "line": change.Line, "diff": change.Diff, "written": written})

@@ -79,7 +79,11 @@ func (a *app) data() (*notes.Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	return notes.OpenData(a.dataDir(), journal), nil
+	within := a.project
+	if filepath.IsAbs(a.expand(a.settings.DataDir)) {
+		within = "" // the person's own choice
+	}
+	return notes.OpenData(within, a.dataDir(), journal), nil
 }
 
 func (a *app) dataDir() string {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/paths"
@@ -28,14 +30,16 @@ const (
 // it, slash-separated, and lead nowhere else. Each file has a line "> Summary: …" under its heading, which the index is made of. It is safe for
 // concurrent use, also by several processes that share the journal.
 type Data struct {
+	within  string // "" is anywhere
 	dir     string
 	journal *Journal
 	now     func() time.Time
 }
 
-// OpenData returns the data in a folder, which need not exist.
-func OpenData(dir string, journal *Journal) *Data {
-	return &Data{dir: dir, journal: journal, now: time.Now}
+// OpenData returns the data in a folder, which need not exist. It must lie within another, links resolved, if that is not "": a project must not
+// lead its memory elsewhere.
+func OpenData(within, dir string, journal *Journal) *Data {
+	return &Data{within: within, dir: dir, journal: journal, now: time.Now}
 }
 
 // Errors of Data a caller may act on.
@@ -82,12 +86,18 @@ func check(name string) (string, error) {
 
 // root returns the folder with its links resolved, and makes it if that is wanted.
 func (d *Data) root(make bool) (string, error) {
+	root := paths.Resolve(d.dir)
+	if d.within != "" {
+		if _, inside := paths.Within(paths.Resolve(d.within), root); !inside {
+			return "", fmt.Errorf("%w: the memory folder %s leads out of %s", ErrPath, d.dir, d.within)
+		}
+	}
 	if make {
-		if err := os.MkdirAll(d.dir, 0o755); err != nil {
+		if err := os.MkdirAll(root, 0o755); err != nil {
 			return "", fmt.Errorf("memory folder: %w", err)
 		}
 	}
-	return paths.Resolve(d.dir), nil
+	return root, nil
 }
 
 // Read returns the text of a file.
@@ -180,6 +190,8 @@ func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written
 	return d.change(ctx, "append", name, func(w *Written, before string, exists bool) (string, error) {
 		entry, w.Redacted = clean(entry)
 		entry = strings.Trim(entry, "\n")
+		given, more := clean(summary)
+		w.Redacted = append(w.Redacted, more...)
 		if strings.TrimSpace(entry) == "" {
 			return "", ErrNoEntry
 		}
@@ -188,14 +200,15 @@ func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written
 			text = "# " + titleOf(w.Path) + "\n"
 		}
 		text = strings.TrimRight(text, "\n") + "\n\n" + entry + "\n"
-		return withSummary(before, text, summary), nil
+		return withSummary(before, text, given), nil
 	})
 }
 
 // titleOf is the heading of a file that is made: "2026-02 Episodes", "User Facts".
 func titleOf(name string) string {
 	base := strings.TrimSuffix(path.Base(name), ".md")
-	base = strings.ToUpper(base[:1]) + base[1:]
+	first, size := utf8.DecodeRuneInString(base)
+	base = string(unicode.ToUpper(first)) + base[size:]
 	switch path.Dir(name) {
 	case EpisodesFolder:
 		return base + " Episodes"
@@ -234,9 +247,15 @@ func (d *Data) change(ctx context.Context, what, name string, to func(w *Written
 		if err != nil {
 			return nil, fmt.Errorf("memory file %s: %w", name, err)
 		}
-		after, err := to(&w, before, exists)
+		plain := strings.ReplaceAll(before, "\r\n", "\n")
+		after, err := to(&w, plain, exists)
 		if err != nil {
 			return nil, err
+		}
+		if after == plain {
+			after = before
+		} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
+			after = strings.ReplaceAll(after, "\n", "\r\n")
 		}
 		w.Created, w.Summary, w.Diff = !exists, summaryOf(after), diff(name, before, after)
 		return []Edit{{Dir: root, Name: name, Before: before, After: after, Created: !exists}}, nil
@@ -279,10 +298,12 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 			return nil // not one of ours
 		}
 		text, exists, err := readFile(root, name)
-		if err != nil || !exists {
-			return err
+		switch info, statErr := entry.Info(); {
+		case err != nil && statErr == nil:
+			items = append(items, Item{Path: name, Summary: "cannot be read: " + err.Error(), Size: info.Size()})
+		case exists:
+			items = append(items, Item{Path: name, Summary: summaryOf(text), Size: int64(len(text))})
 		}
-		items = append(items, Item{Path: name, Summary: summaryOf(text), Size: int64(len(text))})
 		return nil
 	})
 	if err != nil {

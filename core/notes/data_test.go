@@ -15,7 +15,7 @@ import (
 
 func init() {
 	jobs["append"] = func(args []string) error { // DATA JOURNAL WHO N
-		d := OpenData(args[0], OpenJournal(args[1]))
+		d := OpenData("", args[0], OpenJournal(args[1]))
 		for i := range atoi(args[3]) {
 			if _, err := d.Append(context.Background(), "episodes/2026-03.md", fmt.Sprintf("## Entry %d of %s\n- Summary: did %d", i, args[2], i), ""); err != nil {
 				return err
@@ -29,7 +29,7 @@ func init() {
 }
 
 func (d *desk) data() *Data {
-	data := OpenData(filepath.Join(d.project, "data", "memory"), d.journal())
+	data := OpenData(d.project, filepath.Join(d.project, "data", "memory"), d.journal())
 	data.now = func() time.Time { return time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC) }
 	return data
 }
@@ -178,7 +178,7 @@ func TestDataRefuses(t *testing.T) {
 	require.Equal(t, []string{"facts/ok.md", "own/x.md", "episodes/2026-02.md"}, []string{items[0].Path, items[1].Path, items[2].Path})
 	_, err = data.Append(ctx, "", " \n", "")
 	require.ErrorIs(t, err, ErrNoEntry)
-	items, err = OpenData(filepath.Join(d.project, "absent"), d.journal()).List(ctx)
+	items, err = OpenData("", filepath.Join(d.project, "absent"), d.journal()).List(ctx)
 	require.NoError(t, err)
 	require.Empty(t, items)
 	cancelled, stop := context.WithCancel(ctx)

@@ -3,9 +3,11 @@ package notes
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/secret"
 	"github.com/memcore/memcore/internal/section"
 	"github.com/memcore/memcore/internal/statement"
 )
@@ -68,29 +70,28 @@ func hasAll(words, wanted []string) bool {
 	return len(wanted) > 0
 }
 
-// Forget takes lines out of a memory file, if they still say what Place.Text says ("" is not compared), and confirm agrees to the change. It tells whether
-// something was written. The journal can take it back.
+// Forget takes lines out of a memory file, if they still say what Place.Text says ("" is not compared) and the file is as it was when confirm
+// agreed. It tells whether something was written. The journal can take it back, but for lines that hold a secret: it keeps none.
 func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
 	change := Change{Path: p.Path, Line: p.First}
+	seen, first := "", true
 	plan := func() ([]Edit, error) {
 		before, exists, err := readFile(p.Dir, p.Name)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if !exists {
+		case !exists:
 			return nil, ErrNoFile
-		}
-		if p.Text != "" && !saysStill(before, p) {
+		case p.Text != "" && !saysStill(before, p), !first && before != seen:
 			return nil, ErrChanged
 		}
+		seen, first = before, false
 		after, err := section.Remove(before, p.First, p.Last)
 		if err != nil {
 			return nil, err
 		}
-		change.Diff = diff(p.Path, before, after)
-		e := Edit{Dir: p.Dir, Name: p.Name, Before: before, After: after}
-		change.File = e.File()
-		return []Edit{e}, nil
+		change.Diff, change.File = diff(p.Path, before, after), filepath.Join(p.Dir, filepath.FromSlash(p.Name))
+		return []Edit{{Dir: p.Dir, Name: p.Name, Before: before, After: after}}, nil
 	}
 	if _, err := plan(); err != nil {
 		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
@@ -100,7 +101,11 @@ func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Cont
 			return change, false, err
 		}
 	}
-	if _, err := j.Do(ctx, "forget "+p.Citation(), plan); err != nil {
+	_, err := j.do(ctx, "forget "+p.Citation(), plan, func(edits []Edit) bool {
+		_, change.Redacted = secret.Redact(hunkOf(edits[0]).Old)
+		return len(change.Redacted) == 0
+	})
+	if err != nil {
 		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
 	}
 	return change, true, nil

@@ -2,43 +2,81 @@ package notes
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
-// An Edit is a change of one file below a folder.
+// An Edit is a change of one file below a folder. Texts are UTF-8.
 type Edit struct {
-	Dir     string      `json:"dir"`  // absolute, links resolved
-	Name    string      `json:"name"` // relative to Dir, slash-separated
-	Before  string      `json:"before"`
+	Dir     string // absolute, links resolved
+	Name    string // relative to Dir, slash-separated
+	Before  string
+	After   string
+	Created bool        // there was no file before
+	Mode    fs.FileMode // of one that is made; 0 is 0644
+	Removed bool        // there is none afterwards
+}
+
+// A Hunk is what a journal keeps of an edit: the lines that it changed.
+type Hunk struct {
+	Dir     string      `json:"dir"`
+	Name    string      `json:"name"`
+	At      int         `json:"at"` // byte in the file where Old and New stand
+	Old     string      `json:"old"`
+	New     string      `json:"new"`
+	Before  string      `json:"before"` // SHA-256 of the file
 	After   string      `json:"after"`
-	Created bool        `json:"created,omitempty"` // there was no file before
-	Mode    fs.FileMode `json:"mode,omitempty"`    // of one that is made; 0 is 0644
+	Created bool        `json:"created,omitempty"`
+	Removed bool        `json:"removed,omitempty"`
+	Mode    fs.FileMode `json:"mode,omitempty"`
 }
 
 // File is the absolute path of the file.
-func (e Edit) File() string { return filepath.Join(e.Dir, filepath.FromSlash(e.Name)) }
+func (h Hunk) File() string { return filepath.Join(h.Dir, filepath.FromSlash(h.Name)) }
+
+func hunkOf(e Edit) Hunk {
+	x, y := strings.SplitAfter(e.Before, "\n"), strings.SplitAfter(e.After, "\n")
+	start, at := 0, 0
+	for start < len(x) && start < len(y) && x[start] == y[start] {
+		at += len(x[start])
+		start++
+	}
+	end, tail := 0, 0
+	for end < len(x)-start && end < len(y)-start && x[len(x)-1-end] == y[len(y)-1-end] {
+		tail += len(x[len(x)-1-end])
+		end++
+	}
+	return Hunk{Dir: e.Dir, Name: e.Name, At: at, Old: e.Before[at : len(e.Before)-tail], New: e.After[at : len(e.After)-tail],
+		Before: sum(e.Before), After: sum(e.After), Created: e.Created, Removed: e.Removed, Mode: e.Mode}
+}
+
+func sum(text string) string {
+	hash := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(hash[:])
+}
 
 // A Record is a change that was made: all of its edits, or none.
 type Record struct {
 	ID    string    `json:"id"`
 	At    time.Time `json:"at"`
 	Label string    `json:"label"` // what it was, for a person
-	Edits []Edit    `json:"edits"`
+	Edits []Hunk    `json:"edits"`
 }
 
 // A Journal makes changes of files so that several processes lose nothing of each other's, a crash leaves no half of a change, and the last
-// ones can be taken back. It is safe for concurrent use.
+// ones can be taken back. It keeps the lines that were changed, not the files. It is safe for concurrent use.
 type Journal struct {
 	file string
 	// failAt stops a change before one of its steps, as a crash would; for tests.
@@ -50,8 +88,10 @@ const mostRecords = 20
 
 // history is what the file of a journal holds.
 type history struct {
-	Pending *Record  `json:"pending,omitempty"` // a change that was begun
-	Done    []Record `json:"done"`              // newest last
+	Pending *Record `json:"pending,omitempty"` // a change that was begun
+	// Undoing is the change that Pending takes back: it counts again if that is not finished.
+	Undoing *Record  `json:"undoing,omitempty"`
+	Done    []Record `json:"done"` // newest last
 }
 
 // Errors a caller may act on.
@@ -60,6 +100,8 @@ var (
 	ErrNoRecord = errors.New("nothing was written that could be taken back")
 	// ErrChanged means that a file is not as it was written.
 	ErrChanged = errors.New("the file has changed since")
+	// ErrText means that a file is no text that can be changed without damage.
+	ErrText = errors.New("the file is not UTF-8 text: convert it first")
 )
 
 // OpenJournal returns the journal in a folder, which need not exist. All processes that write the same files must use the same folder.
@@ -71,6 +113,11 @@ func OpenJournal(folder string) *Journal {
 // before and after are left out; without any, nothing happens and the Record has none. If one of the files cannot be written, or was
 // changed by somebody else meanwhile, none is (ErrChanged).
 func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, error)) (Record, error) {
+	return j.do(ctx, label, plan, func([]Edit) bool { return true })
+}
+
+// do is Do for changes that are not all kept to be taken back.
+func (j *Journal) do(ctx context.Context, label string, plan func() ([]Edit, error), keep func([]Edit) bool) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
@@ -81,34 +128,46 @@ func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, err
 		return Record{}, err
 	}
 	edits = slices.DeleteFunc(edits, func(e Edit) bool { return e.Before == e.After && !e.Created })
-	record := Record{ID: fmt.Sprintf("%d", time.Now().UnixNano()), At: time.Now().UTC().Truncate(time.Second), Label: label, Edits: edits}
+	record := recordOf(label, edits)
 	if len(edits) == 0 {
 		return record, nil
 	}
-	return record, j.commit(h, record)
+	return record, j.commit(h, record, edits, nil, keep(edits))
 }
 
-// commit notes what will be written, writes it, and notes that it is done.
-func (j *Journal) commit(h history, record Record) error {
-	h.Pending = &record
+func recordOf(label string, edits []Edit) Record {
+	now := time.Now()
+	record := Record{ID: fmt.Sprint(now.UnixNano()), At: now.UTC().Truncate(time.Second), Label: label}
+	for _, e := range edits {
+		record.Edits = append(record.Edits, hunkOf(e))
+	}
+	return record
+}
+
+// commit notes what will be written, writes it, and notes that it is done: with keep as a change that can be taken back. undoing is the change
+// that it takes back, if any.
+func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record, keep bool) error {
+	h.Pending, h.Undoing = &record, undoing
 	if err := jsonfile.Save(j.file, h); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	for i, e := range record.Edits {
+	for i, e := range edits {
 		err := j.failAt(fmt.Sprintf("write %d", i))
 		if err == nil {
 			err = e.write()
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", e.File(), err), j.takeBack(h))
+			return errors.Join(fmt.Errorf("%s: %w", record.Edits[i].File(), err), j.takeBack(&h))
 		}
 	}
 	if err := j.failAt("done"); err != nil {
 		return err
 	}
-	h.Pending = nil
-	h.Done = append(h.Done, record)
-	h.Done = h.Done[max(0, len(h.Done)-mostRecords):]
+	h.Pending, h.Undoing = nil, nil
+	if keep {
+		h.Done = append(h.Done, record)
+		h.Done = h.Done[max(0, len(h.Done)-mostRecords):]
+	}
 	return jsonfile.Save(j.file, h)
 }
 
@@ -117,51 +176,39 @@ func (j *Journal) locked(ctx context.Context) (h history, unlock func(), err err
 	if unlock, err = jsonfile.Lock(ctx, j.file); err != nil {
 		return history{}, nil, err
 	}
-	if h, err = j.recovered(); err != nil {
+	h, err = jsonfile.Load[history](j.file)
+	if err != nil {
 		unlock()
-		return history{}, nil, err
+		return history{}, nil, fmt.Errorf("journal: %w: delete it; the files themselves are not affected", err)
+	}
+	if h.Pending != nil {
+		if err := j.takeBack(&h); err != nil {
+			unlock()
+			return history{}, nil, err
+		}
 	}
 	return h, unlock, nil
 }
 
-// recovered returns the history after a change that was begun and not finished has been taken back.
-func (j *Journal) recovered() (history, error) {
-	h, err := jsonfile.Load[history](j.file)
-	if err != nil {
-		return history{}, fmt.Errorf("journal: %w: delete it; the files themselves are not affected", err)
-	}
-	if h.Pending == nil {
-		return h, nil
-	}
-	if err := j.takeBack(h); err != nil {
-		return history{}, err
-	}
-	h.Pending = nil
-	return h, nil
-}
-
-// takeBack makes the files of a pending change what they were. A file that somebody else has changed since stays as it is.
-func (j *Journal) takeBack(h history) error {
+// takeBack makes the files of a pending change what they were. A file that is not as the change has left it is somebody else's by now, and
+// stays as it is.
+func (j *Journal) takeBack(h *history) error {
 	for _, e := range slices.Backward(h.Pending.Edits) {
-		now, exists, err := e.read()
-		if err != nil {
-			return err
-		}
-		if exists && now == e.After {
-			if err := e.restore(); err != nil {
-				return err
-			}
+		if back, err := e.reverse(); err == nil && !back.moved {
+			back.edit.write()
 		}
 	}
-	h.Pending = nil
-	return jsonfile.Save(j.file, h)
+	if h.Undoing != nil {
+		h.Done = append(h.Done, *h.Undoing)
+	}
+	h.Pending, h.Undoing = nil, nil
+	return jsonfile.Save(j.file, *h)
 }
 
-// read returns the text of the file as it is.
-func (e Edit) read() (text string, exists bool, err error) {
-	return readFile(e.Dir, e.Name)
-}
+// maxFile is the largest file that is read or written, in bytes.
+const maxFile = 8 << 20
 
+// readFile returns the text of a file below dir, which must be UTF-8.
 func readFile(dir, name string) (text string, exists bool, err error) {
 	file, _, err := beneath.Open(dir, filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,25 +219,31 @@ func readFile(dir, name string) (text string, exists bool, err error) {
 	}
 	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d MB", maxFile>>20)
+	switch {
+	case err != nil:
+		return "", true, err
+	case len(data) > maxFile:
+		return "", true, fmt.Errorf("it is larger than %d MB", maxFile>>20)
+	case !utf8.Valid(data):
+		return "", true, ErrText
 	}
-	return string(data), true, err
+	return string(data), true, nil
 }
 
-// maxFile is the largest file that is read or written, in bytes.
-const maxFile = 8 << 20
-
-// write puts the new text in place, if the file still has the old one.
+// write makes the change, if the file is as it was.
 func (e Edit) write() error {
-	now, exists, err := e.read()
+	now, exists, err := readFile(e.Dir, e.Name)
 	switch {
 	case err != nil:
 		return err
 	case exists == e.Created || now != e.Before:
 		return ErrChanged
+	case e.Removed:
+		return beneath.Remove(e.Dir, filepath.FromSlash(e.Name))
 	case len(e.After) > maxFile:
 		return fmt.Errorf("it would be larger than %d MB", maxFile>>20)
+	case !utf8.ValidString(e.After):
+		return ErrText
 	}
 	mode := e.Mode
 	if mode == 0 {
@@ -199,15 +252,8 @@ func (e Edit) write() error {
 	return beneath.Replace(e.Dir, filepath.FromSlash(e.Name), []byte(e.After), mode)
 }
 
-func (e Edit) restore() error {
-	if e.Created {
-		return os.Remove(e.File())
-	}
-	return beneath.Replace(e.Dir, filepath.FromSlash(e.Name), []byte(e.Before), 0o644)
-}
-
 // Undo takes back the last change and returns it. If a file was changed since, only the lines that were added are taken out; if they
-// are not there any more, nothing is (ErrChanged).
+// are not there any more, nothing is (ErrChanged), and the change before it is the last one then.
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
@@ -218,63 +264,64 @@ func (j *Journal) Undo(ctx context.Context) (Record, error) {
 		return Record{}, ErrNoRecord
 	}
 	last := h.Done[len(h.Done)-1]
-	back := make([]Edit, len(last.Edits))
-	for i, e := range last.Edits {
-		if back[i], err = e.reverse(); err != nil {
-			return Record{}, fmt.Errorf("%s: %w", e.File(), err)
-		}
-	}
 	h.Done = h.Done[:len(h.Done)-1]
-	undone := Record{ID: last.ID, At: last.At, Label: last.Label, Edits: back}
-	pending := h
-	pending.Pending = &undone
-	if err := jsonfile.Save(j.file, pending); err != nil {
-		return Record{}, fmt.Errorf("journal: %w", err)
-	}
-	for i, e := range back {
-		if last.Edits[i].Created && e.After == "" {
-			err = os.Remove(e.File())
-		} else {
-			err = e.write()
-		}
+	edits := make([]Edit, len(last.Edits))
+	for i, e := range last.Edits {
+		back, err := e.reverse()
 		if err != nil {
-			return Record{}, fmt.Errorf("%s: %w", e.File(), err)
+			return Record{}, errors.Join(fmt.Errorf("%s: %w", e.File(), err), jsonfile.Save(j.file, h))
+		}
+		edits[i] = back.edit
+	}
+	undo := recordOf("undo: "+last.Label, edits)
+	return undo, j.commit(h, undo, edits, &last, false)
+}
+
+// A reversal takes an edit back.
+type reversal struct {
+	edit  Edit
+	moved bool // from a file that was changed since
+}
+
+// reverse returns what takes the hunk back from the file as it is now.
+func (h Hunk) reverse() (reversal, error) {
+	now, exists, err := readFile(h.Dir, h.Name)
+	if err != nil {
+		return reversal{}, err
+	}
+	back := Edit{Dir: h.Dir, Name: h.Name, Before: now, Created: h.Removed, Removed: h.Created, Mode: h.Mode}
+	if exists != h.Removed && (h.Removed || sum(now) == h.After) {
+		if h.Removed {
+			now = ""
+		}
+		back.After = now[:h.At] + h.Old + now[h.At+len(h.New):]
+		return reversal{edit: back}, nil
+	}
+	if !exists || h.Removed || h.Created || h.Old != "" {
+		return reversal{}, ErrChanged
+	}
+	after, ok := withoutLines(now, h.New)
+	if !ok {
+		return reversal{}, ErrChanged
+	}
+	back.After = after
+	return reversal{edit: back, moved: true}, nil
+}
+
+// withoutLines takes whole lines out of a text that has them, one after the other, exactly once.
+func withoutLines(text, lines string) (string, bool) {
+	all, gone := strings.SplitAfter(text, "\n"), strings.SplitAfter(strings.TrimSuffix(lines, "\n"), "\n")
+	found := -1
+	for at := 0; at+len(gone) <= len(all); at++ {
+		if slices.EqualFunc(all[at:at+len(gone)], gone, func(a, b string) bool { return strings.TrimRight(a, "\r\n") == strings.TrimRight(b, "\r\n") }) {
+			if found >= 0 {
+				return "", false
+			}
+			found = at
 		}
 	}
-	return undone, jsonfile.Save(j.file, h)
-}
-
-// reverse is the edit that takes this one back from the file as it is now.
-func (e Edit) reverse() (Edit, error) {
-	now, exists, err := e.read()
-	if err != nil {
-		return Edit{}, err
+	if found < 0 || strings.TrimSpace(lines) == "" {
+		return "", false
 	}
-	back := Edit{Dir: e.Dir, Name: e.Name, Before: now, After: e.Before}
-	if exists && now == e.After {
-		return back, nil
-	}
-	added := addedLines(e.Before, e.After)
-	if !exists || added == "" || strings.Count(now, added) != 1 {
-		return Edit{}, ErrChanged
-	}
-	back.After = strings.Replace(now, added, "", 1)
-	return back, nil
-}
-
-// addedLines are the lines that one change in the middle of a text has added; "" if it was another kind of change.
-func addedLines(before, after string) string {
-	x, y := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	start := 0
-	for start < len(x) && start < len(y) && x[start] == y[start] {
-		start++
-	}
-	end := 0
-	for end < len(x)-start && end < len(y)-start && x[len(x)-1-end] == y[len(y)-1-end] {
-		end++
-	}
-	if start+end < len(x) {
-		return ""
-	}
-	return strings.Join(y[start:len(y)-end], "")
+	return strings.Join(slices.Delete(all, found, found+len(gone)), ""), true
 }

@@ -128,19 +128,41 @@ func (s *Session) units(ctx context.Context, scope string) ([]*unit, error) {
 		}
 	}
 	if scope != SourceDetail {
-		files, err := s.logs()
+		units, err := s.messages(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", s.ID, err)
 		}
-		for _, file := range files {
-			units, err := s.log(ctx, file)
-			if err != nil {
-				return nil, fmt.Errorf("session %s: %w", s.ID, err)
-			}
-			all = append(all, units...)
-		}
+		all = append(all, units...)
 	}
 	return all, ctx.Err()
+}
+
+// messages returns what all logs hold. The newest is read first: if it is put aside meanwhile, it is found once more, and known by that.
+func (s *Session) messages(ctx context.Context) ([]*unit, error) {
+	current := filepath.Join(s.Dir, messagesName)
+	all, err := s.log(ctx, current)
+	if err != nil {
+		return nil, err
+	}
+	var info fs.FileInfo
+	if known := s.seen[current]; known != nil {
+		info = known.info
+	}
+	aside, err := s.aside()
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range aside {
+		if now, err := os.Stat(file); err != nil || info != nil && os.SameFile(now, info) {
+			continue
+		}
+		units, err := s.log(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		all = append(slices.Clip(all), units...)
+	}
+	return all, nil
 }
 
 // note returns the blocks of a note.
@@ -156,7 +178,7 @@ func (s *Session) note(file string) ([]*unit, error) {
 	if known != nil && known.size == info.Size() && known.modTime.Equal(info.ModTime()) && time.Since(info.ModTime()) > time.Second {
 		return known.units, nil
 	}
-	data, info, err := readFrom(file, 0)
+	data, _, err := readFrom(file, nil, 0)
 	if err != nil || len(data) > maxFile {
 		return nil, err
 	}
@@ -166,23 +188,38 @@ func (s *Session) note(file string) ([]*unit, error) {
 	}
 	text := strings.ToValidUTF8(strings.ReplaceAll(string(data), "\r\n", "\n"), "\uFFFD")
 	lines := strings.Split(text, "\n")
-	keywords := KeywordsOf(text)
-	title, heading := "", ""
+	keywords, heading := KeywordsOf(text), ""
 	now := &scanned{size: info.Size(), modTime: info.ModTime()}
-	for b := range chunker.Blocks(text) {
-		block := strings.Join(lines[b.Start:b.End], "\n")
-		if b.Level > 0 { // it is found with what stands under it
-			if heading = b.Title; title == "" {
-				title = b.Title
-			}
-			continue
-		}
-		if metaBlock.MatchString(block) {
-			continue
-		}
-		u := &unit{session: s, source: SourceDetail, path: filepath.ToSlash(rel), file: file, line: b.Start + 1, text: block, extra: append(slices.Clip(keywords), title, heading), order: int(info.ModTime().Unix())}
+	add := func(b chunker.Block, text string, extra ...string) {
+		u := &unit{session: s, source: SourceDetail, path: filepath.ToSlash(rel), file: file, line: b.Start + 1, text: text, extra: append(slices.Clip(keywords), extra...), order: int(info.ModTime().Unix())}
 		u.count()
 		now.units = append(now.units, u)
+	}
+	title, bare := "", (*chunker.Block)(nil) // a heading with nothing under it so far
+	for b := range chunker.Blocks(text) {
+		block := strings.Join(lines[b.Start:b.End], "\n")
+		switch {
+		case metaBlock.MatchString(block):
+		case b.Level > 0: // it is found with what stands under it, or else by itself
+			if bare != nil && bare.Title != title {
+				add(*bare, bare.Title, title)
+			}
+			if title == "" && b.Level == 1 {
+				title = b.Title
+			}
+			bare = &b
+		case bare != nil:
+			add(b, block, title, bare.Title)
+			bare = nil
+		default:
+			add(b, block, title, heading)
+		}
+		if b.Level > 0 {
+			heading = b.Title
+		}
+	}
+	if bare != nil {
+		add(*bare, bare.Title, title)
 	}
 	s.seen[file] = now
 	return now.units, nil
@@ -215,22 +252,19 @@ func KeywordsOf(text string) []string {
 // log returns the messages of a log, reading only what is new.
 func (s *Session) log(ctx context.Context, file string) ([]*unit, error) {
 	known := s.seen[file]
-	info, err := os.Stat(file)
+	if known == nil {
+		known = &scanned{}
+	}
+	data, info, err := readFrom(file, known.info, known.offset)
 	if errors.Is(err, fs.ErrNotExist) {
+		delete(s.seen, file) // what it was is put aside
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if known == nil || !os.SameFile(known.info, info) || info.Size() < known.offset {
+	if known.info != nil && (!os.SameFile(known.info, info) || info.Size() < known.offset) {
 		known = &scanned{} // another file has its name now
-	}
-	if known.info != nil && info.Size() == known.offset {
-		return known.units, nil
-	}
-	data, info, err := readFrom(file, known.offset)
-	if err != nil {
-		return nil, err
 	}
 	now := &scanned{info: info, offset: known.offset, lines: known.lines, units: slices.Clip(known.units)}
 	for len(data) > 0 && ctx.Err() == nil {
@@ -396,31 +430,49 @@ func rankUnits(units []*unit, query string) []match {
 }
 
 func (m match) recalled(query string) Recalled {
-	at := m.firstMatch(query)
+	index, at := m.bestLine(query)
 	line := m.line
 	if m.source == SourceDetail {
-		line += strings.Count(m.text[:at], "\n")
+		line += index
 	}
 	return Recalled{Session: m.session.ID, Source: m.source, Path: m.path, File: m.file, Line: line, Text: snippet(m.text, at), Citation: fmt.Sprintf("%s#L%d", m.path, line), Score: m.score}
 }
 
-// firstMatch is where in the text the query stands, or else the first of its words.
-func (m match) firstMatch(query string) int {
-	lower := strings.ToLower(m.text)
-	if len(lower) != len(m.text) {
-		return 0
-	}
-	if at := strings.Index(lower, strings.ToLower(strings.TrimSpace(query))); at >= 0 {
-		return at
-	}
-	first := len(lower)
+// bestLine is the line of the text that has most words of the query, from 0, and where in the text it or the first of those words stands.
+func (m match) bestLine(query string) (index, at int) {
+	wanted := map[string]bool{}
 	for _, w := range terms(query) {
-		if at := strings.Index(lower, w); at >= 0 {
-			first = min(first, at)
+		wanted[w] = true
+	}
+	most, offset := 0, 0
+	for i, line := range strings.SplitAfter(m.text, "\n") {
+		having := map[string]bool{}
+		for _, w := range terms(line) {
+			if wanted[w] {
+				having[w] = true
+			}
+		}
+		if len(having) > most {
+			most, index, at = len(having), i, offset+firstOf(line, having)
+		}
+		offset += len(line)
+	}
+	return index, at
+}
+
+// firstOf is about where in a line the first of some terms stands.
+func firstOf(line string, having map[string]bool) int {
+	first := len(line)
+	for w := range having {
+		if at := strings.Index(strings.ToLower(line), w); at >= 0 && at < first {
+			first = at
 		}
 	}
-	if first == len(lower) {
+	if first >= len(line) {
 		return 0
+	}
+	for first > 0 && !utf8.RuneStart(line[first]) {
+		first--
 	}
 	return first
 }

@@ -110,7 +110,9 @@ var (
 // If the file changes between the question and the answer, the text is added to the file as it is then.
 func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	var findings []secret.Finding
-	r.Content, findings = secret.Redact(r.Content)
+	r.Content, findings = clean(r.Content)
+	heading, more := clean(r.Section)
+	r.Section, findings = heading, append(findings, more...)
 	if len(findings) > 0 && s.options.RefuseSecrets {
 		return Saved{}, fmt.Errorf("%w (%s)", ErrSecret, findings[0].Rule)
 	}

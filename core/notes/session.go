@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/secret"
 )
@@ -259,13 +260,19 @@ func rotate(path string, most int64) error {
 	return nil
 }
 
-// logs are the message files of a session, those put aside among them.
-func (s *Session) logs() ([]string, error) {
-	aside, err := filepath.Glob(filepath.Join(s.Dir, "messages-*.jsonl"))
+// aside are the message files of a session that were put aside.
+func (s *Session) aside() ([]string, error) {
+	entries, err := os.ReadDir(s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return append(aside, filepath.Join(s.Dir, messagesName)), nil
+	var all []string
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, "messages-") && strings.HasSuffix(name, ".jsonl") {
+			all = append(all, filepath.Join(s.Dir, name))
+		}
+	}
+	return all, nil
 }
 
 // details are the notes of a session.
@@ -284,9 +291,9 @@ func (s *Session) details() ([]string, error) {
 	return all, err
 }
 
-// readFrom returns what a file has from a place on.
-func readFrom(path string, at int64) (data []byte, info fs.FileInfo, err error) {
-	file, err := os.Open(path)
+// readFrom returns what a file has from a place on, if it is the one that was known; else all of it. What is no file is as if it were not there.
+func readFrom(path string, known fs.FileInfo, at int64) (data []byte, info fs.FileInfo, err error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|beneath.Nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -294,7 +301,10 @@ func readFrom(path string, at int64) (data []byte, info fs.FileInfo, err error) 
 	if info, err = file.Stat(); err != nil {
 		return nil, nil, err
 	}
-	if at > info.Size() {
+	if !info.Mode().IsRegular() {
+		return nil, nil, fs.ErrNotExist
+	}
+	if known == nil || !os.SameFile(known, info) || at > info.Size() {
 		at = 0
 	}
 	if _, err = file.Seek(at, io.SeekStart); err != nil {

@@ -20,16 +20,43 @@ const (
 )
 
 var (
-	summaryLine = regexp.MustCompile(`(?m)^> Summary:[ \t]*(.*?)[ \t]*$`)
+	summaryLine = regexp.MustCompile(`(?m)^> Summary:.*$`)
 	keyLine     = regexp.MustCompile(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
 )
 
+// summaryAt is where a file's summary line stands: a quote of its own near the top, behind frontmatter.
+func summaryAt(text string) (start, end int, ok bool) {
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+	skipped := len(text) - len(body)
+	at, line, seen := skipped, 0, 0
+	for b := range chunker.Blocks(body) {
+		if seen++; seen > nearTop {
+			break
+		}
+		if !b.List {
+			continue
+		}
+		for ; line < b.Start; line++ {
+			at += strings.IndexByte(text[at:], '\n') + 1
+		}
+		if m := summaryLine.FindStringIndex(text[at:]); m != nil && m[0] == 0 {
+			return at, at + m[1], true
+		}
+	}
+	return 0, 0, false
+}
+
+// nearTop is how many blocks from the top a summary may stand.
+const nearTop = 3
+
 // summaryOf returns what a file says about itself, "" if nothing.
 func summaryOf(text string) string {
-	if m := summaryLine.FindStringSubmatch(text); m != nil {
-		return m[1]
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	start, end, ok := summaryAt(text)
+	if !ok {
+		return ""
 	}
-	return ""
+	return strings.TrimSpace(strings.TrimPrefix(text[start:end], summaryLead))
 }
 
 // withSummary returns text with its summary line: the one that is given, else the one that somebody wrote by hand, else one made of what the text
@@ -47,21 +74,23 @@ func withSummary(before, text, given string) string {
 		return text
 	}
 	line := summaryLead + " " + given
-	if at := summaryLine.FindStringIndex(text); at != nil {
-		return text[:at[0]] + line + text[at[1]:]
+	if start, end, ok := summaryAt(text); ok {
+		return text[:start] + line + text[end:]
 	}
-	lines := strings.Split(text, "\n")
-	for b := range chunker.Blocks(text) {
-		if b.Level == 1 && b.Start == 0 {
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+	front := text[:len(text)-len(body)]
+	lines := strings.Split(body, "\n")
+	for b := range chunker.Blocks(body) {
+		if b.Level == 1 {
 			rest := lines[b.End:]
 			for len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
 				rest = rest[1:]
 			}
-			return strings.Join(slices.Concat(lines[:b.End], []string{"", line, ""}, rest), "\n")
+			return front + strings.Join(slices.Concat(lines[:b.End], []string{"", line, ""}, rest), "\n")
 		}
 		break
 	}
-	return line + "\n\n" + text
+	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
 // generate makes a summary of what a text says: of its newest entries if it has some, else of the keys of its items, else of their beginnings.
@@ -76,7 +105,8 @@ func generate(text string) string {
 		return strings.Join(entries, ", ")
 	}
 	var keys []string
-	for line := range strings.Lines(text) {
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\n")
 		key := ""
 		if m := keyLine.FindStringSubmatch(line); m != nil {
@@ -94,6 +124,7 @@ func generate(text string) string {
 // entriesOf are the entries of a file, each in a few words: what it says as its summary, else its heading.
 func entriesOf(text string) []string {
 	var entries []string
+	_, text, _, _ = chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(text, "\n")
 	in := false
 	for b := range chunker.Blocks(text) {

@@ -64,6 +64,9 @@ func (t Target) Place() (dir, name string, err error) {
 	if err := os.MkdirAll(t.folder, 0o755); err != nil {
 		return "", "", err
 	}
+	if info, err := os.Lstat(t.File); t.Private && err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return "", "", fmt.Errorf("%s is a link: what it leads to is not private", t.Path)
+	}
 	dir, real := paths.Resolve(t.folder), paths.Resolve(t.File)
 	name, inside := below(dir, real)
 	switch reason := deny.Reason(real); {

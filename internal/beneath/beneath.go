@@ -107,6 +107,23 @@ func Replace(dir, name string, data []byte, mode fs.FileMode) (err error) {
 	return folder.Rename(temporary, base)
 }
 
+// Remove removes a regular file; like Open it follows no link.
+func Remove(dir, name string) error {
+	folder, base, err := descend(dir, name)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	seen, err := folder.Lstat(base)
+	if err != nil {
+		return err
+	}
+	if err := regular(base, seen); err != nil {
+		return err
+	}
+	return folder.Remove(base)
+}
+
 func makeFolders(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

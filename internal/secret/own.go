@@ -12,11 +12,19 @@ var ownRules = []config.Rule{
 	{
 		RuleID:      "password",
 		Description: "a password that is assigned or named",
-		// password=…, "password": "…", DB_PASSWORD: …, Passwort ist …, the password is …, 密码：…
-		Regex: regexp.MustCompile(`(?i)(?:[\w.-]{0,40}(?:passw(?:or)?d|passphrase|passwort|kennwort|contraseña|mot de passe|пароль)|\b(?:pwd|pass|pw)\b|密码|密碼|パスワード)[\w-]{0,20}["'` + "`" + `]?` +
-			`(?:[ \t]*(?:=|:=|:|：|=>)[ \t]*|[ \t]+(?:is|ist|es|est|was|to)[ \t]+)["'` + "`" + `]?([^\s"'` + "`" + `,;<>()\[\]{}]{4,128})`),
-		Keywords:   []string{"passw", "passphrase", "kennwort", "contraseña", "mot de passe", "пароль", "pwd", "pass", "pw", "密码", "密碼", "パスワード"},
-		Allowlists: []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`^[\p{L}.!?_/-]+$|^[*xX.•]+$|^\$|^%|^[0-9]{1,3}$|^https?:|[*•]{3}|^(?:true|false|null|nil|none|undefined)$|^\d+(?:chars?|characters|bits?|days?|[a-z]{1,2})?$`)}}},
+		// password=…, "password": "…", DB_PASSWORD: …, **Password:** …, | password | … |, Passwort ist …, the password for the db is …, 密码：…
+		Regex: regexp.MustCompile(`(?i)(?:[\w.-]{0,40}(?:passw(?:or)?d|passphrase|passwort|kennwort|contraseña|mot de passe|пароль)|\b(?:pwd|pass|pw)\b|密码|密碼|パスワード)[\w-]{0,20}` +
+			`(?:[ \t]+(?:for|of|to|on|at|für|von)[ \t][^\n:=|]{1,40}?)?["'` + "`" + `*_]*` +
+			`(?:[ \t]*(?:=|:=|:|：|=>|\|)|[ \t]+(?:is|ist|es|est|was|to)[ \t])[ \t]*["'` + "`" + `*_]{0,3}[ \t]*([^\s"'` + "`" + `<>|]{3,127}[^\s"'` + "`" + `<>|.,;:?)\]}*_])`),
+		Keywords: []string{"passw", "passphrase", "kennwort", "contraseña", "mot de passe", "пароль", "pwd", "pass", "pw", "密码", "密碼", "パスワード"},
+		// Words; what stands for a password: stars, variables, placeholders.
+		Allowlists: []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`^[\p{L}.,;:!?_/()\[\]{}*&+-]+$|^[*xX.•]+$|^\$[{(]|^\$[A-Z_][A-Z0-9_]*$|^\$[a-z_]+$|^%[A-Za-z_]+%?$|^\{\{|[*•]{3}|^https?:`)}}},
+	},
+	{
+		RuleID:      "private-key-begun",
+		Description: "a private key without its end",
+		Regex:       regexp.MustCompile(`-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY-----(?:\s*[A-Za-z0-9+/=:,-]{16,})+`),
+		Keywords:    []string{"-----begin"},
 	},
 	{
 		RuleID:      "password-in-address",

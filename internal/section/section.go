@@ -186,11 +186,14 @@ func trimEnd(lines []string) []string {
 // Remove returns the text of a file without the lines from first to last, from 1; of blank lines on both sides one stays.
 func Remove(text string, first, last int) (string, error) {
 	lines := strings.SplitAfter(text, "\n")
+	if last := len(lines) - 1; lines[last] == "" { // behind the last newline there is no line
+		lines = lines[:last]
+	}
 	if first < 1 || last < first || last > len(lines) {
 		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
 	}
 	head, rest := lines[:first-1], lines[last:]
-	if between := trimEnd(head); len(between) < len(head) && len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
+	if between := trimEnd(head); len(between) < len(head) && (len(rest) == 0 || strings.TrimSpace(rest[0]) == "") {
 		head = between // one blank line stays, that of rest
 	}
 	return strings.Join(slices.Concat(head, rest), ""), nil

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/memcore/memcore/chunker"
 )
@@ -78,59 +77,26 @@ func wordsOf(lines []string) []string {
 	return words
 }
 
-// near is the share of words two statements must have in common to say about the same.
-const near = 0.8
-
-// Near tells whether two statements (their Words) say about the same: nearly all words, and in the same order those that make a difference, such
-// as numbers, names in code, and "not".
+// Near tells whether two statements (their Words) say about the same: the same words in the same order, but for those without which a sentence
+// says the same, and punctuation.
 func Near(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := plainWords(a), plainWords(b)
-	if !slices.Equal(deciding(x), deciding(y)) {
-		return false
-	}
-	setX, setY := setOf(x), setOf(y)
-	if len(setX) < 4 || len(setY) < 4 {
-		return false
-	}
-	common := 0
-	for w := range setX {
-		if setY[w] {
-			common++
-		}
-	}
-	return float64(common) >= near*float64(len(setX)+len(setY)-common)
+	x, y := telling(a), telling(b)
+	return len(x) >= 3 && slices.Equal(x, y)
 }
 
-func plainWords(text string) []string {
+// fillers are words without which a sentence says the same.
+var fillers = map[string]bool{"a": true, "an": true, "the": true, "now": true, "please": true, "currently": true, "just": true, "also": true, "that": true, "this": true,
+	"der": true, "die": true, "das": true, "ein": true, "eine": true, "jetzt": true, "bitte": true, "auch": true}
+
+func telling(text string) []string {
 	var words []string
 	for word := range strings.FieldsSeq(text) {
-		if word = strings.Trim(word, `.,;:!?"'()[]`); word != "" {
+		if word = strings.Trim(word, `.,;:!?"'()[]`); word != "" && !fillers[word] {
 			words = append(words, word)
 		}
 	}
 	return words
-}
-
-func deciding(words []string) []string {
-	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !decides(w) })
-}
-
-func setOf(words []string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range words {
-		set[w] = true
-	}
-	return set
-}
-
-// decides tells a word without which a statement would be another one.
-func decides(word string) bool {
-	switch word {
-	case "not", "no", "never", "don't", "without", "nicht", "kein", "keine", "nie", "ohne", "old", "new", "before", "after":
-		return true
-	}
-	return strings.ContainsFunc(word, unicode.IsDigit) || strings.ContainsAny(word, "`_/.@=<>#$-") || strings.HasSuffix(word, "n't")
 }

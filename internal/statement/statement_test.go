@@ -23,6 +23,7 @@ func TestNear(t *testing.T) {
 		{"the staging postgres listens on port 5433", "the staging postgres now listens on port 5433", true},
 		{"the staging postgres listens on port 5433", "the staging postgres listens on port 5432", false},
 		{"always run the tests before you push", "never run the tests before you push", false},
+		{"contact alice from the platform team", "contact bob from the platform team", false}, {"always enable the response cache", "always disable the response cache", false},
 		{"fact 0 of writer 1", "fact 1 of writer 0", false},
 		{"deploy with make deploy on the main host", "deploy with make deploy on the main host please", true},
 		{"deploy with `make deploy` on the main host", "deploy with `make ship` on the main host", false},
