@@ -16,6 +16,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/section"
 )
 
 // An Edit is a change of one file below a folder. Texts are UTF-8.
@@ -101,7 +102,7 @@ var (
 	// ErrChanged means that a file is not as it was written.
 	ErrChanged = errors.New("the file has changed since")
 	// ErrText means that a file is no text that can be changed without damage.
-	ErrText = errors.New("the file is not UTF-8 text: convert it first")
+	ErrText = section.ErrText
 )
 
 // OpenJournal returns the journal in a folder, which need not exist. All processes that write the same files must use the same folder.

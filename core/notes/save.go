@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/core/static"
@@ -121,7 +122,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return Saved{}, err
 	}
 	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
-	edit, err := s.plan(target, r, &saved.Change)
+	_, err = s.plan(target, r, &saved.Change)
 	if reason := saidReason(err); reason != "" {
 		saved.Reason = reason
 		return saved, nil
@@ -140,7 +141,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		}
 	}
 	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) {
-		edit, err = s.plan(target, r, &saved.Change)
+		edit, err := s.plan(target, r, &saved.Change)
 		return []Edit{edit}, err
 	})
 	if reason := saidReason(err); reason != "" { // another process was faster
@@ -174,13 +175,8 @@ func (s *Saver) target(r SaveRequest) (static.Target, error) {
 	if err != nil {
 		return static.Target{}, err
 	}
-	if s.options.Allow == nil {
+	if s.options.Allow == nil || slices.Contains(s.options.Allow, target.File) {
 		return target, nil
-	}
-	for _, file := range s.options.Allow {
-		if file == target.File {
-			return target, nil
-		}
 	}
 	return static.Target{}, fmt.Errorf("%w: %s", ErrNotAllowed, target.Path)
 }

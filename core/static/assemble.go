@@ -15,7 +15,7 @@ func (r *reading) key(found []candidate) string {
 	for _, c := range found {
 		fmt.Fprintf(&b, "%q %s %q %s\n", c.file, c.tier, c.reason, c.version())
 	}
-	for _, at := range slices.SortedFunc(keysOf(r.targets), func(a, b place) int {
+	for _, at := range slices.SortedFunc(maps.Keys(r.targets), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.name, b.name))
 	}) {
 		t := r.targets[at]
@@ -25,16 +25,6 @@ func (r *reading) key(found []candidate) string {
 		fmt.Fprintln(&b, w)
 	}
 	return b.String()
-}
-
-func keysOf(m map[place]target) func(yield func(place) bool) {
-	return func(yield func(place) bool) {
-		for at := range m {
-			if !yield(at) {
-				return
-			}
-		}
-	}
 }
 
 func (c *content) version() string {

@@ -28,14 +28,12 @@ func (d *doc) text() string {
 	return b.String()
 }
 
-// measure sums up lines, bytes and, with count, tokens of the blocks.
+// measure sums up lines, bytes and tokens of the blocks.
 func (d *doc) measure(count func(string) int) {
 	tokens := make([]int, len(d.lines))
-	if count != nil {
-		for b := range chunker.Blocks(d.text()) {
-			block := doc{lines: d.lines[b.Start:b.End]}
-			tokens[b.Start] = count(block.text())
-		}
+	for b := range chunker.Blocks(d.text()) {
+		block := doc{lines: d.lines[b.Start:b.End]}
+		tokens[b.Start] = count(block.text())
 	}
 	d.size = make([]size, len(d.lines))
 	sum := size{}
@@ -242,15 +240,16 @@ func (r *reading) shrink(pieces []piece, limits Limits) (gone []string, repeated
 		whole[i] = *p.doc
 	}
 	repeated = sayOnce(pieces)
-	if repeated > 0 && over(r.total(pieces), limits) != "" {
+	total := r.total(pieces)
+	if repeated > 0 && over(total, limits) != "" {
 		// What keeps a statement may be cut: cut first, then say what is left once.
 		for i, p := range pieces {
 			*p.doc = whole[i]
 		}
-		gone = r.fit(pieces, limits)
+		gone = r.fit(pieces, r.total(pieces), limits)
 		return gone, sayOnce(pieces)
 	}
-	return r.fit(pieces, limits), repeated
+	return r.fit(pieces, total, limits), repeated
 }
 
 // total measures pieces.
@@ -263,10 +262,9 @@ func (r *reading) total(pieces []piece) size {
 	return total
 }
 
-// fit cuts pieces until all are within the limits: of the lowest priority first, of equal ones those of the lowest tier, each from
+// fit cuts pieces, which take total now, until all are within the limits: of the lowest priority first, of equal ones those of the lowest tier, each from
 // its end. It returns the paths of those of which nothing is left.
-func (r *reading) fit(pieces []piece, limits Limits) (gone []string) {
-	total := r.total(pieces)
+func (r *reading) fit(pieces []piece, total size, limits Limits) (gone []string) {
 	why := over(total, limits)
 	if why == "" {
 		return nil

@@ -1,6 +1,7 @@
 package static
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -181,7 +182,7 @@ func (r *reading) fetch(root, real string, limit int, known *content) (*content,
 	if len(data) > limit {
 		return nil, fmt.Errorf("it is larger than %d KB", limit>>10)
 	}
-	if strings.ContainsRune(string(data), 0) {
+	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, errors.New("it is no text")
 	}
 	sum := sha256.Sum256(data)

@@ -120,7 +120,7 @@ var load = sync.OnceValue(func() ruleSet {
 	}
 	set := ruleSet{allowed: parsed.Allowlists}
 	keywords := map[string]bool{}
-	for _, r := range append(parsed.GetOrderedRules(), ownRules...) {
+	for _, r := range append(parsed.GetOrderedRules(), ownRules()...) {
 		if r.Regex == nil || r.Path != nil || r.SkipReport {
 			continue // of files by their names, which are not read anyway, or parts of other rules
 		}
