@@ -11,7 +11,7 @@ func (o Options) redaction() string {
 	if o.KeepSecrets {
 		return "/secrets-kept"
 	}
-	return "/secrets1"
+	return "/secrets2"
 }
 
 // redactContent takes secrets out of what people and files say, before it is cut, so that a key of many lines is seen as one.
@@ -24,13 +24,19 @@ func (w *writer) redactContent(content *source.Content) {
 	}
 }
 
-// redactRecords takes secrets out of what is left of the tools in a conversation, whose whole output is too much to look at.
+// redactRecords takes secrets out of what is left of the tools in a conversation, whose whole output is too much to look at. The turns around
+// a record are records of their own: what is in them is counted there.
 func (w *writer) redactRecords(kind string, records []store.Record) {
 	if kind != source.KindConversation {
 		return
 	}
 	for i := range records {
-		records[i].Text = w.redact(records[i].Text)
+		r := &records[i]
+		r.Text = w.redact(r.Text)
+		if !w.m.options.KeepSecrets {
+			r.Before, _ = secret.Redact(r.Before)
+			r.After, _ = secret.Redact(r.After)
+		}
 	}
 }
 
