@@ -50,3 +50,10 @@ var (
 	// ErrDimension: vectors have another length than the index or an earlier answer; rebuild.
 	ErrDimension = errors.New("embedding has the wrong dimension")
 )
+
+// A Keeper is an Embedder that keeps vectors it has made.
+type Keeper interface {
+	Embedder
+	// Kept returns the vectors of those documents that it has at hand, in order, and nil for each of the others. It computes nothing and asks nobody.
+	Kept(texts []string) [][]float32
+}

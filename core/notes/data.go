@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/sanitize"
 	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/statement"
 )
 
 // Folders of a Data.
@@ -135,12 +136,20 @@ type Written struct {
 	Diff     string           `json:"diff,omitempty"`
 }
 
+// A revision makes the text of a file from the one before it, and notes in w what it has done.
+type revision func(w *Written, before string, exists bool) (string, error)
+
 // Write makes or overwrites a file.
 func (d *Data) Write(ctx context.Context, name, content string) (Written, error) {
-	return d.change(ctx, "write", name, func(w *Written, before string, exists bool) (string, error) {
-		content, w.Redacted = clean(content)
-		return withSummary(before, endLine(content), ""), nil
-	})
+	return d.change(ctx, "write", name, writing(content))
+}
+
+func writing(content string) revision {
+	return func(w *Written, before string, exists bool) (string, error) {
+		var text string
+		text, w.Redacted = clean(content)
+		return withSummary(before, endLine(text), ""), nil
+	}
 }
 
 // A Patch replaces a text that a file has exactly once.
@@ -152,7 +161,11 @@ type Patch struct {
 // Patch replaces texts in a file, in order. Those whose old text is not there, or more than once, are left out and named; if all is set, none is
 // made then.
 func (d *Data) Patch(ctx context.Context, name string, patches []Patch, all bool) (Written, error) {
-	return d.change(ctx, "patch", name, func(w *Written, before string, exists bool) (string, error) {
+	return d.change(ctx, "patch", name, patching(patches, all))
+}
+
+func patching(patches []Patch, all bool) revision {
+	return func(w *Written, before string, exists bool) (string, error) {
 		if !exists {
 			return "", fmt.Errorf("%w: %s; memory_write makes it", ErrNoFile, w.Path)
 		}
@@ -178,17 +191,27 @@ func (d *Data) Patch(ctx context.Context, name string, patches []Patch, all bool
 		}
 		text, w.Redacted = clean(text)
 		return withSummary(before, text, ""), nil
-	})
+	}
 }
 
 // Append adds an entry, a Markdown block, at the end of a file, which is made if it is missing; without a name to that of this month's episodes. summary
 // takes the place of the file's line, "" regenerates it.
 func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written, error) {
+	return d.change(ctx, "append", d.episodesOr(name), appending(entry, summary))
+}
+
+// episodesOr is a name, or that of this month's episodes.
+func (d *Data) episodesOr(name string) string {
 	if name == "" {
-		name = EpisodesFolder + "/" + d.now().Format("2006-01") + ".md"
+		return EpisodesFolder + "/" + d.now().Format("2006-01") + ".md"
 	}
-	return d.change(ctx, "append", name, func(w *Written, before string, exists bool) (string, error) {
-		entry, w.Redacted = clean(entry)
+	return name
+}
+
+func appending(entry, summary string) revision {
+	return func(w *Written, before string, exists bool) (string, error) {
+		entry, redacted := clean(entry)
+		w.Redacted = redacted
 		entry = strings.Trim(entry, "\n")
 		given, more := clean(summary)
 		w.Redacted = append(w.Redacted, more...)
@@ -199,9 +222,13 @@ func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written
 		if strings.TrimSpace(text) == "" {
 			text = "# " + titleOf(w.Path) + "\n"
 		}
-		text = strings.TrimRight(text, "\n") + "\n\n" + entry + "\n"
-		return withSummary(before, text, given), nil
-	})
+		text = strings.TrimRight(text, "\n")
+		between := "\n\n"
+		if statement.IsItem(entry) && statement.IsItem(text[strings.LastIndexByte(text, '\n')+1:]) {
+			between = "\n" // one list
+		}
+		return withSummary(before, text+between+entry+"\n", given), nil
+	}
 }
 
 // titleOf is the heading of a file that is made: "2026-02 Episodes", "User Facts".
@@ -232,7 +259,7 @@ func endLine(text string) string {
 }
 
 // change makes a change of one file, from its text as it is.
-func (d *Data) change(ctx context.Context, what, name string, to func(w *Written, before string, exists bool) (string, error)) (Written, error) {
+func (d *Data) change(ctx context.Context, what, name string, to revision) (Written, error) {
 	name, err := check(name)
 	if err != nil {
 		return Written{}, err
@@ -247,20 +274,30 @@ func (d *Data) change(ctx context.Context, what, name string, to func(w *Written
 		if err != nil {
 			return nil, fmt.Errorf("memory file %s: %w", name, err)
 		}
-		plain := strings.ReplaceAll(before, "\r\n", "\n")
-		after, err := to(&w, plain, exists)
+		after, err := to.of(&w, before, exists)
 		if err != nil {
 			return nil, err
 		}
-		if after == plain {
-			after = before
-		} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
-			after = strings.ReplaceAll(after, "\n", "\r\n")
-		}
-		w.Created, w.Summary, w.Diff = !exists, summaryOf(after), diff(name, before, after)
+		w.Diff = diff(name, before, after)
 		return []Edit{{Dir: root, Name: name, Before: before, After: after, Created: !exists}}, nil
 	})
 	return w, err
+}
+
+// of applies a revision to a file, whose line ends stay what they are.
+func (r revision) of(w *Written, before string, exists bool) (string, error) {
+	plain := strings.ReplaceAll(before, "\r\n", "\n")
+	after, err := r(w, plain, exists)
+	if err != nil {
+		return "", err
+	}
+	if after == plain {
+		after = before
+	} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
+		after = strings.ReplaceAll(after, "\n", "\r\n")
+	}
+	w.Created, w.Summary = !exists, summaryOf(after)
+	return after, nil
 }
 
 // An Item is a file in the index.
@@ -309,13 +346,17 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memory files: %w", err)
 	}
+	sortItems(items)
+	return items, nil
+}
+
+func sortItems(items []Item) {
 	slices.SortFunc(items, func(a, b Item) int {
 		if x, y := rank(a.Path), rank(b.Path); x != y {
 			return x - y
 		}
 		return strings.Compare(a.Path, b.Path)
 	})
-	return items, nil
 }
 
 func rank(name string) int {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/secret"
 	"github.com/memcore/memcore/internal/section"
 	"github.com/memcore/memcore/internal/statement"
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // A Place is lines of a memory file.
@@ -29,7 +31,8 @@ func (p Place) Citation() string {
 	return fmt.Sprintf("%s#L%d-L%d", p.Path, p.First, p.Last)
 }
 
-// StatementsAbout returns the statements of a memory file that say what the query says, or about; if none does, those that have all its words.
+// StatementsAbout returns the statements of a memory file that say what the query says, or about; if none does, those that have all its words, and of those that are
+// struck through only if there are no others.
 // file names the file: its lines are filled in.
 func StatementsAbout(file Place, query string) ([]Place, error) {
 	text, _, err := readFile(file.Dir, file.Name)
@@ -39,35 +42,38 @@ func StatementsAbout(file Place, query string) ([]Place, error) {
 	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
 	lines := strings.Split(body, "\n")
 	wanted := statement.Words(query)
-	var same, containing []Place
+	terms := keyword.NewTerms()
+	asked := terms.Asked(query)
+	var same, containing, struck []Place
 	for _, s := range statement.Of(body, 1) {
 		p := file
 		p.First, p.Last = skipped+s.Start+1, skipped+s.End
 		p.Text = strings.Join(strings.Fields(strings.Join(lines[s.Start:s.End], " ")), " ")
+		has := hasAll(terms.Of(p.Text), asked)
 		switch {
+		case has && statement.IsStruck(strings.Join(lines[s.Start:s.End], "\n")):
+			struck = append(struck, p)
 		case statement.Near(s.Words, wanted):
 			same = append(same, p)
-		case hasAll(terms(s.Words), terms(query)):
+		case has:
 			containing = append(containing, p)
 		}
 	}
-	if len(same) > 0 {
-		return same, nil
+	for _, found := range [][]Place{same, containing} {
+		if len(found) > 0 {
+			return found, nil
+		}
 	}
-	return containing, nil
+	return struck, nil
 }
 
-func hasAll(words, wanted []string) bool {
-	set := map[string]bool{}
-	for _, w := range words {
-		set[w] = true
-	}
-	for _, w := range wanted {
-		if !set[w] {
+func hasAll(terms []string, asked []keyword.Asked) bool {
+	for _, a := range asked {
+		if !a.Whole && !slices.ContainsFunc(a.Spellings, func(spelling string) bool { return slices.Contains(terms, spelling) }) {
 			return false
 		}
 	}
-	return len(wanted) > 0
+	return len(asked) > 0
 }
 
 // Forget takes lines out of a memory file, if they still say what Place.Text says ("" is not compared) and the file is as it was when confirm

@@ -179,7 +179,7 @@ func TestSummariesDamageNothing(t *testing.T) {
 	d.write("data/memory/facts/u.md", "---\nname: x\ntags: [a]\n---\n# User\n\n- name: Z\n")
 	_, err := d.data().Append(t.Context(), "facts/u.md", "- lang: de", "")
 	require.NoError(t, err)
-	require.Equal(t, "---\nname: x\ntags: [a]\n---\n# User\n\n> Summary: name, lang\n\n- name: Z\n\n- lang: de\n", d.read("data/memory/facts/u.md"))
+	require.Equal(t, "---\nname: x\ntags: [a]\n---\n# User\n\n> Summary: name, lang\n\n- name: Z\n- lang: de\n", d.read("data/memory/facts/u.md"))
 	d.write("data/memory/facts/c.md", "# Code\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n")
 	_, err = d.data().Append(t.Context(), "facts/c.md", "more", "two keys")
 	require.NoError(t, err)

@@ -1,25 +1,19 @@
 package notes
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"math"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
-	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/sanitize"
+	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // Sources of working memory.
@@ -44,7 +38,7 @@ type Recalled struct {
 	Line     int     `json:"line"`
 	Text     string  `json:"text"` // about the match, at most 300 characters
 	Citation string  `json:"citation"`
-	Score    float64 `json:"score"` // BM25; of one recall only
+	Score    float64 `json:"score"` // how sure memory is that it helps, in [0, 1]
 }
 
 const (
@@ -56,400 +50,120 @@ const (
 // ErrScope means that a scope of a recall has no such name.
 var ErrScope = errors.New("scope is none of all, detail, messages")
 
-// Recall finds what sessions have written and said, by words, best first. It looks into the files as they are: a line that was written before the call is
-// found. A Session that is kept reads only what is new. Citations of other sessions than the first begin with their ID.
-func Recall(ctx context.Context, sessions []*Session, r RecallRequest) ([]Recalled, error) {
+// RecallOptions are what a recall is made with; the zero value finds by words alone.
+type RecallOptions struct {
+	// Embedder finds by meaning, too. What an embed.Keeper has kept costs nothing.
+	Embedder embed.Embedder
+	// EmbedFor is how long the recall may make vectors of what has none, the newest first; 0 is 20 ms, negative not at all.
+	EmbedFor time.Duration
+	// EmbedTimeout is how long it waits for the query's own; 0 is 2 s.
+	EmbedTimeout time.Duration
+}
+
+// A Recollection is what a recall has found, and how far it can be trusted.
+type Recollection struct {
+	Results []Recalled `json:"results"` // best first
+	// Unembedded is how many pieces of working memory were found by words only, because they have no vector yet.
+	Unembedded int `json:"unembedded,omitempty"`
+	// Degraded says why meaning did not count; "" if it did, or no Embedder was given.
+	Degraded string `json:"degraded,omitempty"`
+}
+
+const (
+	defaultEmbedFor     = 20 * time.Millisecond
+	defaultEmbedTimeout = 2 * time.Second
+)
+
+// Recall finds what sessions have written and said, by words and meaning, best first. It looks into the files as they are: a line that was written
+// before the call is found. What shares no word with the query is found only if its meaning is near. A Session that
+// is kept reads only what is new. Citations of other sessions than the first begin with their ID.
+func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallOptions) (Recollection, error) {
 	if r.Scope != "" && r.Scope != "all" && r.Scope != SourceDetail && r.Scope != SourceMessages {
-		return nil, fmt.Errorf("%w: %q", ErrScope, r.Scope)
+		return Recollection{}, fmt.Errorf("%w: %q", ErrScope, r.Scope)
 	}
 	limit := min(cmp.Or(max(r.Limit, 0), defaultRecall), mostRecall)
+	found := Recollection{Results: []Recalled{}}
 	var all []*unit
+	asked := question{text: r.Query}
 	for _, s := range sessions {
-		units, err := s.units(ctx, r.Scope)
+		units, terms, err := s.units(ctx, r.Scope, r.Query)
 		if err != nil {
-			return nil, err
+			return found, err
 		}
 		all = append(all, units...)
+		asked.add(terms)
 	}
-	found := []Recalled{}
-	for _, m := range rankUnits(all, r.Query) {
-		if len(found) == limit {
+	if strings.TrimSpace(r.Query) == "" {
+		return found, ctx.Err()
+	}
+	asked.vector, found.Degraded = o.embed(ctx, r.Query)
+	if asked.vector != nil {
+		var failed error
+		if found.Unembedded, failed = o.fill(ctx, all); failed != nil {
+			found.Degraded = failed.Error()
+		}
+	}
+	for _, m := range asked.rank(all, o.Embedder) {
+		if len(found.Results) == limit {
 			break
 		}
-		hit := m.recalled(r.Query)
+		hit := m.recalled(asked)
 		if m.session != sessions[0] {
 			hit.Citation = m.session.ID + "/" + hit.Citation
 		}
-		found = append(found, hit)
+		found.Results = append(found.Results, hit)
 	}
 	return found, ctx.Err()
 }
 
-// A unit is what is found as a whole: a message, or a block of a note.
-type unit struct {
-	session *Session
-	source  string
-	path    string // as shown
-	file    string
-	line    int // of its first line, from 1
-	text    string
-	words   map[string]int
-	length  int
-	extra   []string // keywords of the note, its title and the heading above
-	order   int      // later is newer
+// A Said is a message of a session.
+type Said struct {
+	Role     string
+	Text     string
+	Citation string // messages.jsonl#L45
 }
 
-// scanned is a file as it was read.
-type scanned struct {
-	size    int64
-	modTime time.Time
-	info    fs.FileInfo
-	offset  int64 // of a log: up to where whole lines were read
-	lines   int
-	units   []*unit
-}
-
-// units returns what the session's files hold now.
-func (s *Session) units(ctx context.Context, scope string) ([]*unit, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []*unit
-	if scope != SourceMessages {
-		files, err := s.details()
-		if err != nil {
-			return nil, fmt.Errorf("session %s: %w", s.ID, err)
-		}
-		for _, file := range files {
-			units, err := s.note(file)
-			if err != nil {
-				return nil, fmt.Errorf("session %s: %w", s.ID, err)
-			}
-			all = append(all, units...)
-		}
-	}
-	if scope != SourceDetail {
-		units, err := s.messages(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("session %s: %w", s.ID, err)
-		}
-		all = append(all, units...)
-	}
-	return all, ctx.Err()
-}
-
-// messages returns what all logs hold. The newest is read first: if it is put aside meanwhile, it is found once more, and known by that.
-func (s *Session) messages(ctx context.Context) ([]*unit, error) {
-	current := filepath.Join(s.Dir, messagesName)
-	all, err := s.log(ctx, current)
+// Said returns the messages of the session in their order.
+func (s *Session) Said(ctx context.Context) ([]Said, error) {
+	units, _, err := s.units(ctx, SourceMessages, "")
 	if err != nil {
 		return nil, err
 	}
-	var info fs.FileInfo
-	if known := s.seen[current]; known != nil {
-		info = known.info
-	}
-	aside, err := s.aside()
-	if err != nil {
-		return nil, err
-	}
-	for _, file := range aside {
-		if now, err := os.Stat(file); err != nil || info != nil && os.SameFile(now, info) {
-			continue
-		}
-		units, err := s.log(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		all = append(slices.Clip(all), units...)
+	slices.SortStableFunc(units, func(a, b *unit) int { return cmp.Compare(a.newer, b.newer) })
+	all := make([]Said, len(units))
+	for i, u := range units {
+		all[i] = Said{u.speaker, u.text, fmt.Sprintf("%s#L%d", u.path, u.line)}
 	}
 	return all, nil
 }
 
-// note returns the blocks of a note.
-func (s *Session) note(file string) ([]*unit, error) {
-	info, err := os.Stat(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	known := s.seen[file]
-	if known != nil && known.size == info.Size() && known.modTime.Equal(info.ModTime()) && time.Since(info.ModTime()) > time.Second {
-		return known.units, nil
-	}
-	data, _, err := readFrom(file, nil, 0)
-	if err != nil || len(data) > maxFile {
-		return nil, err
-	}
-	rel, err := filepath.Rel(filepath.Join(s.Dir, workingName), file)
-	if err != nil {
-		return nil, err
-	}
-	text := strings.ToValidUTF8(strings.ReplaceAll(string(data), "\r\n", "\n"), "\uFFFD")
-	lines := strings.Split(text, "\n")
-	keywords, heading := KeywordsOf(text), ""
-	now := &scanned{size: info.Size(), modTime: info.ModTime()}
-	add := func(b chunker.Block, text string, extra ...string) {
-		u := &unit{session: s, source: SourceDetail, path: filepath.ToSlash(rel), file: file, line: b.Start + 1, text: text, extra: append(slices.Clip(keywords), extra...), order: int(info.ModTime().Unix())}
-		u.count()
-		now.units = append(now.units, u)
-	}
-	title, bare := "", (*chunker.Block)(nil) // a heading with nothing under it so far
-	for b := range chunker.Blocks(text) {
-		block := strings.Join(lines[b.Start:b.End], "\n")
-		switch {
-		case metaBlock.MatchString(block):
-		case b.Level > 0: // it is found with what stands under it, or else by itself
-			if bare != nil && bare.Title != title {
-				add(*bare, bare.Title, title)
-			}
-			if title == "" && b.Level == 1 {
-				title = b.Title
-			}
-			bare = &b
-		case bare != nil:
-			add(b, block, title, bare.Title)
-			bare = nil
-		default:
-			add(b, block, title, heading)
-		}
-		if b.Level > 0 {
-			heading = b.Title
-		}
-	}
-	if bare != nil {
-		add(*bare, bare.Title, title)
-	}
-	s.seen[file] = now
-	return now.units, nil
-}
+// shownAround is how much of a text, in bytes to each side of the best line, is looked through for secrets before a part of it is shown.
+const shownAround = 8 << 10
 
-// metaBlock is the comment of a note that says when it was made and what it is about.
-var (
-	metaBlock    = regexp.MustCompile(`(?s)^\s*<!--\s*META:.*-->\s*$`)
-	keywordsLine = regexp.MustCompile(`(?s)<!--\s*META:.*?(?m:^)\s*(?:-\s*)?keywords:\s*(\[[^\]]*\]|[^\n]*).*?-->`)
-)
-
-// KeywordsOf returns the keywords that a note's META comment has, in either spelling: "- keywords: […]" or "keywords: […]".
-func KeywordsOf(text string) []string {
-	m := keywordsLine.FindStringSubmatch(text)
-	if m == nil {
-		return nil
-	}
-	var list []string
-	if json.Unmarshal([]byte(m[1]), &list) == nil {
-		return list
-	}
-	for item := range strings.SplitSeq(strings.Trim(m[1], "[] "), ",") {
-		if item = strings.Trim(strings.TrimSpace(item), `"'`); item != "" {
-			list = append(list, item)
-		}
-	}
-	return list
-}
-
-// log returns the messages of a log, reading only what is new.
-func (s *Session) log(ctx context.Context, file string) ([]*unit, error) {
-	known := s.seen[file]
-	if known == nil {
-		known = &scanned{}
-	}
-	data, info, err := readFrom(file, known.info, known.offset)
-	if errors.Is(err, fs.ErrNotExist) {
-		delete(s.seen, file) // what it was is put aside
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if known.info != nil && (!os.SameFile(known.info, info) || info.Size() < known.offset) {
-		known = &scanned{} // another file has its name now
-	}
-	now := &scanned{info: info, offset: known.offset, lines: known.lines, units: slices.Clip(known.units)}
-	for len(data) > 0 && ctx.Err() == nil {
-		line, rest, whole := bytes.Cut(data, []byte("\n"))
-		if !whole {
-			break // it is being written
-		}
-		data = rest
-		now.lines++
-		now.offset += int64(len(line)) + 1
-		text := messageText(line)
-		if strings.TrimSpace(text) == "" {
-			continue // torn, or without words
-		}
-		u := &unit{session: s, source: SourceMessages, path: filepath.Base(file), file: file, line: now.lines, text: text, order: int(info.ModTime().Unix())}
-		u.count()
-		now.units = append(now.units, u)
-	}
-	s.seen[file] = now
-	return now.units, nil
-}
-
-// messageText is what a line of a log says: the texts of its content, whatever the format's details.
-func messageText(line []byte) string {
-	var message struct {
-		Content json.RawMessage `json:"content"`
-		Text    string          `json:"text"`
-		Message struct {
-			Content json.RawMessage `json:"content"`
-		} `json:"message"`
-	}
-	if json.Unmarshal(line, &message) != nil {
-		return ""
-	}
-	for _, raw := range []json.RawMessage{message.Content, message.Message.Content} {
-		var text string
-		if json.Unmarshal(raw, &text) == nil && text != "" {
-			return text
-		}
-		var parts []struct {
-			Text string `json:"text"`
-		}
-		if json.Unmarshal(raw, &parts) == nil {
-			var all []string
-			for _, p := range parts {
-				if p.Text != "" {
-					all = append(all, p.Text)
-				}
-			}
-			if len(all) > 0 {
-				return strings.Join(all, "\n")
-			}
-		}
-	}
-	return message.Text
-}
-
-func (u *unit) count() {
-	u.words = map[string]int{}
-	for _, w := range terms(u.text) {
-		u.words[w]++
-		u.length++
-	}
-	for _, extra := range u.extra {
-		for _, w := range terms(extra) {
-			u.words[w]++
-		}
-	}
-}
-
-// terms are the words of a text as they are compared: in lower case, without English inflection; of scripts without blanks, pairs of letters.
-func terms(text string) []string {
-	var all []string
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.Mn, r) && r != '_'
-	}) {
-		if !strings.ContainsFunc(word, isWide) {
-			all = append(all, stem(word))
-			continue
-		}
-		runes := []rune(word)
-		for i := range runes {
-			if i+1 < len(runes) {
-				all = append(all, string(runes[i:i+2]))
-			} else if len(runes) == 1 {
-				all = append(all, word)
-			}
-		}
-	}
-	return all
-}
-
-func isWide(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
-}
-
-// stem takes the commonest endings off, so that "tests", "tested" and "testing" are one.
-func stem(word string) string {
-	for _, ending := range []string{"ing", "ed", "es", "s"} {
-		if base, ok := strings.CutSuffix(word, ending); ok && len(base) >= 3 && !strings.HasSuffix(word, "ss") {
-			return strings.TrimSuffix(base, "e")
-		}
-	}
-	if len(word) > 4 {
-		return strings.TrimSuffix(word, "e")
-	}
-	return word
-}
-
-// A match is a unit that was found.
-type match struct {
-	*unit
-	score float64
-}
-
-// Constants of BM25 (Robertson and Zaragoza 2009), and what a whole query in the text is worth.
-const (
-	saturation   = 1.2
-	lengthWeight = 0.75
-	phraseBonus  = 1.5
-)
-
-// rankUnits returns the units that have a word of the query, best first, of equal ones the newer.
-func rankUnits(units []*unit, query string) []match {
-	wanted := terms(query)
-	slices.Sort(wanted)
-	wanted = slices.Compact(wanted)
-	having, total := map[string]int{}, 0
-	for _, u := range units {
-		total += u.length
-		for _, w := range wanted {
-			if u.words[w] > 0 {
-				having[w]++
-			}
-		}
-	}
-	if len(units) == 0 || len(wanted) == 0 {
-		return nil
-	}
-	average := max(float64(total)/float64(len(units)), 1)
-	phrase := strings.ToLower(strings.TrimSpace(query))
-	var found []match
-	for _, u := range units {
-		score := 0.0
-		for _, w := range wanted {
-			if tf := float64(u.words[w]); tf > 0 {
-				idf := math.Log(1 + (float64(len(units)-having[w])+0.5)/(float64(having[w])+0.5))
-				score += idf * tf * (saturation + 1) / (tf + saturation*(1-lengthWeight+lengthWeight*float64(u.length)/average))
-			}
-		}
-		if score == 0 {
-			continue
-		}
-		if len(wanted) > 1 && strings.Contains(strings.ToLower(u.text), phrase) {
-			score *= phraseBonus
-		}
-		found = append(found, match{u, score})
-	}
-	slices.SortStableFunc(found, func(a, b match) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.order, a.order), cmp.Compare(b.line, a.line))
-	})
-	return found
-}
-
-func (m match) recalled(query string) Recalled {
-	index, at := m.bestLine(query)
+func (m match) recalled(q question) Recalled {
+	index, at := q.bestLine(m.text)
 	line := m.line
 	if m.source == SourceDetail {
 		line += index
 	}
-	return Recalled{Session: m.session.ID, Source: m.source, Path: m.path, File: m.file, Line: line, Text: snippet(m.text, at), Citation: fmt.Sprintf("%s#L%d", m.path, line), Score: m.score}
+	start, end := max(0, at-shownAround), min(len(m.text), at+shownAround)
+	shown, found := secret.Redact(strings.ToValidUTF8(m.text[start:end], ""))
+	at = min(at-start, len(shown))
+	if len(found) > 0 {
+		_, at = q.bestLine(shown)
+	}
+	return Recalled{Session: m.session.ID, Source: m.source, Path: m.path, File: m.file, Line: line, Text: snippet(shown, at), Citation: fmt.Sprintf("%s#L%d", m.path, line), Score: m.Score}
 }
 
-// bestLine is the line of the text that has most words of the query, from 0, and where in the text it or the first of those words stands.
-func (m match) bestLine(query string) (index, at int) {
-	wanted := map[string]bool{}
-	for _, w := range terms(query) {
-		wanted[w] = true
-	}
+// bestLine is the line of a text that has most words of the query, from 0, and where in the text the first of those words stands.
+func (q question) bestLine(text string) (index, at int) {
 	most, offset := 0, 0
-	for i, line := range strings.SplitAfter(m.text, "\n") {
+	terms := keyword.NewTerms()
+	for i, line := range strings.SplitAfter(text, "\n") {
 		having := map[string]bool{}
-		for _, w := range terms(line) {
-			if wanted[w] {
-				having[w] = true
+		for _, term := range terms.Of(line) {
+			if q.spelled[term] {
+				having[term] = true
 			}
 		}
 		if len(having) > most {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/internal/secret"
@@ -28,6 +29,8 @@ type SaveRequest struct {
 	Section string `json:"section,omitempty" jsonschema:"heading to add it under, such as Code Style; default Auto-saved Memories"`
 	Target  string `json:"target,omitempty" jsonschema:"where to save it: project (default) or global"`
 	Private bool   `json:"private,omitempty" jsonschema:"true for the .local.md file, which is kept out of git"`
+	// Supersedes is an older statement that is struck through.
+	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5; it is struck through and no longer recalled"`
 	// Loose adds at the end of the file if there is no Section, and takes only what says the same word by word for a duplicate. It is for what
 	// people type.
 	Loose bool `json:"-"`
@@ -79,6 +82,8 @@ type SaveOptions struct {
 	Allow []string
 	// Confirm is asked before anything is written; nil is yes.
 	Confirm func(ctx context.Context, c Change) (bool, error)
+	// Find returns the one statement that a SaveRequest.Supersedes means; nil looks into the file that is written to.
+	Find func(ctx context.Context, text string) (Place, error)
 	// RefuseSecrets refuses a text that holds one, instead of taking it out.
 	RefuseSecrets bool
 }
@@ -105,6 +110,8 @@ var (
 	ErrNothing = section.ErrNothing
 	// ErrTarget means that a target has no such name.
 	ErrTarget = errors.New("target is neither project nor global")
+	// ErrStatement means that not exactly one statement is the one that is superseded.
+	ErrStatement = errors.New("no single statement")
 )
 
 // Save adds a text to a memory file. A text that the file has already, word by word or about, is not written again: Saved.Reason says which line has it.
@@ -122,7 +129,11 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return Saved{}, err
 	}
 	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
-	_, err = s.plan(target, r, &saved.Change)
+	old, err := s.superseded(ctx, target, r.Supersedes)
+	if err != nil {
+		return saved, fmt.Errorf("save to %s: supersedes %q: %w", target.Path, r.Supersedes, err)
+	}
+	_, err = s.plan(target, r, old, &saved.Change)
 	if reason := saidReason(err); reason != "" {
 		saved.Reason = reason
 		return saved, nil
@@ -140,10 +151,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 			return saved, nil
 		}
 	}
-	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) {
-		edit, err := s.plan(target, r, &saved.Change)
-		return []Edit{edit}, err
-	})
+	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) { return s.plan(target, r, old, &saved.Change) })
 	if reason := saidReason(err); reason != "" { // another process was faster
 		saved.Reason = reason
 		return saved, nil
@@ -181,30 +189,84 @@ func (s *Saver) target(r SaveRequest) (static.Target, error) {
 	return static.Target{}, fmt.Errorf("%w: %s", ErrNotAllowed, target.Path)
 }
 
-// plan is the edit that a request makes of the file as it is now.
-func (s *Saver) plan(target static.Target, r SaveRequest, c *Change) (Edit, error) {
+// superseded is the place of the statement that a request corrects; nil for none.
+func (s *Saver) superseded(ctx context.Context, target static.Target, text string) (*Place, error) {
+	if strings.TrimSpace(text) == "" {
+		return nil, nil
+	}
+	if s.options.Find != nil {
+		place, err := s.options.Find(ctx, text)
+		return &place, err
+	}
 	dir, name, err := target.Place()
 	if err != nil {
-		return Edit{}, err
+		return nil, err
+	}
+	found, err := StatementsAbout(Place{Path: target.Path, Dir: dir, Name: name}, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%w: %d in %s are about it", ErrStatement, len(found), target.Path)
+	}
+	return &found[0], nil
+}
+
+// plan are the edits that a request makes of the files as they are now.
+func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change) ([]Edit, error) {
+	dir, name, err := target.Place()
+	if err != nil {
+		return nil, err
 	}
 	before, exists, err := readFile(dir, name)
 	if err != nil {
-		return Edit{}, fmt.Errorf("%s: %w", target.Path, err)
+		return nil, fmt.Errorf("%s: %w", target.Path, err)
+	}
+	var edits []Edit
+	start := before
+	c.Diff = ""
+	if old != nil {
+		struck, err := strike(*old)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", old.Citation(), err)
+		}
+		if old.Dir == dir && old.Name == name {
+			start = struck.After
+		} else {
+			edits = append(edits, struck)
+			c.Diff = diff(old.Path, struck.Before, struck.After)
+		}
 	}
 	heading := r.Section
 	if heading == "" && !r.Loose {
 		heading = SavedSection
 	}
-	after, line, err := section.Add(before, heading, r.Content, !r.Loose)
-	if err != nil {
-		return Edit{}, err
+	after, line, err := section.Add(start, heading, r.Content, !r.Loose)
+	if said := (*section.SaidError)(nil); old != nil && errors.As(err, &said) {
+		after, line, err = start, said.Line, nil // what takes its place is there already
 	}
-	c.Line, c.Diff = line, diff(target.Path, before, after)
+	if err != nil {
+		return nil, err
+	}
+	c.Line, c.Diff = line, diff(target.Path, before, after)+c.Diff
 	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists}
 	if r.Private {
 		e.Mode = 0o600
 	}
-	return e, nil
+	return append(edits, e), nil
+}
+
+// strike is the edit that strikes a statement through.
+func strike(p Place) (Edit, error) {
+	before, _, err := readFile(p.Dir, p.Name)
+	switch {
+	case err != nil:
+		return Edit{}, err
+	case p.Text != "" && !saysStill(before, p):
+		return Edit{}, ErrChanged
+	}
+	after, err := section.Strike(before, p.First, p.Last, time.Now().Format(time.DateOnly))
+	return Edit{Dir: p.Dir, Name: p.Name, Before: before, After: after}, err
 }
 
 // Answer is what the tool says to the model.

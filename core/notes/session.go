@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // Names in the folder of a session.
@@ -53,8 +54,9 @@ type Session struct {
 	ID  string
 	Dir string // absolute
 
-	mu   sync.Mutex
-	seen map[string]*scanned // files as they were read, by path
+	mu    sync.Mutex
+	seen  map[string]*scanned // files as they were read, by path
+	terms *keyword.Terms
 }
 
 // ErrNoSession means that there is no such session.
@@ -116,7 +118,7 @@ func OpenSession(sessions, id string) (*Session, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%w: %s", ErrNoSession, dir)
 	}
-	return &Session{ID: id, Dir: dir, seen: map[string]*scanned{}}, nil
+	return &Session{ID: id, Dir: dir, seen: map[string]*scanned{}, terms: keyword.NewTerms()}, nil
 }
 
 // ListSessions returns the sessions in a folder, the one that was used last first.

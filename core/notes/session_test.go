@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store/keyword"
 )
 
 func init() {
@@ -56,10 +58,10 @@ func (d *desk) detail(name, text string) {
 
 func recall(t *testing.T, r RecallRequest, sessions ...*Session) []string {
 	t.Helper()
-	found, err := Recall(t.Context(), sessions, r)
+	found, err := Recall(t.Context(), sessions, r, RecallOptions{})
 	require.NoError(t, err)
 	all := []string{}
-	for _, f := range found {
+	for _, f := range found.Results {
 		all = append(all, f.Citation)
 	}
 	return all
@@ -143,9 +145,9 @@ func TestRecall(t *testing.T) {
 		require.Equal(t, tt.want, got, tt.query)
 	}
 	require.NotEmpty(t, recall(t, RecallRequest{Query: "login"}, s), "by the keywords of the note")
-	found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: "password"})
+	found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: "password"}, RecallOptions{})
 	require.NoError(t, err)
-	require.Equal(t, "the password is [redacted: password]", found[0].Text)
+	require.Equal(t, "the password is [redacted: password]", found.Results[0].Text)
 
 	// A line that was just written, one that is being written, and a log that another has taken the place of.
 	d.say("assistant", "zebra one")
@@ -172,11 +174,11 @@ func TestRecall(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, recall(t, RecallRequest{Query: "elsewhere"}, s, other), "s2/messages.jsonl#L1")
 
-	_, err = Recall(t.Context(), []*Session{s}, RecallRequest{Query: "x", Scope: "galaxy"})
+	_, err = Recall(t.Context(), []*Session{s}, RecallRequest{Query: "x", Scope: "galaxy"}, RecallOptions{})
 	require.ErrorIs(t, err, ErrScope)
 	cancelled, stop := context.WithCancel(t.Context())
 	stop()
-	_, err = Recall(cancelled, []*Session{s}, RecallRequest{Query: "zebra"})
+	_, err = Recall(cancelled, []*Session{s}, RecallRequest{Query: "zebra"}, RecallOptions{})
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -226,7 +228,7 @@ func TestManyProcessesSay(t *testing.T) {
 				default:
 				}
 				begin := time.Now()
-				if _, err := Recall(t.Context(), []*Session{own}, RecallRequest{Query: fmt.Sprintf("writer%d subject%d", i, n%97)}); err != nil {
+				if _, err := Recall(t.Context(), []*Session{own}, RecallRequest{Query: fmt.Sprintf("writer%d subject%d", i, n%97)}, RecallOptions{}); err != nil {
 					t.Error(err)
 				}
 				mu.Lock()
@@ -242,11 +244,11 @@ func TestManyProcessesSay(t *testing.T) {
 	close(stop)
 	readers.Wait()
 	for who := range writers {
-		found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: fmt.Sprintf("writer%d", who), Limit: 1})
+		found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: fmt.Sprintf("writer%d", who), Limit: 1}, RecallOptions{})
 		require.NoError(t, err)
-		require.Len(t, found, 1)
+		require.Len(t, found.Results, 1)
 	}
-	units, err := s.units(t.Context(), SourceMessages)
+	units, _, err := s.units(t.Context(), SourceMessages, "")
 	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, u := range units {
@@ -270,12 +272,13 @@ func FuzzMessageText(f *testing.F) {
 	f.Add([]byte(`{"role":"user","content":"x"}`))
 	f.Add([]byte(`{"message":{"content":[{"text":"x"}]}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		text := messageText(line)
-		u := &unit{text: text}
-		u.count()
-		for _, m := range rankUnits([]*unit{u}, text) {
-			m.session = &Session{}
-			if got := m.recalled(text); len([]rune(got.Text)) > 4*snippetLength {
+		_, text := messageText(line)
+		u, terms := &unit{text: text, session: &Session{}}, keyword.NewTerms()
+		u.count(terms)
+		q := question{text: text}
+		q.add(terms.Asked(text))
+		for _, m := range q.rank([]*unit{u}, nil) {
+			if got := m.recalled(q); len([]rune(got.Text)) > 4*snippetLength {
 				t.Errorf("snippet of %d characters", len([]rune(got.Text)))
 			}
 		}
@@ -294,8 +297,8 @@ func BenchmarkRecall(b *testing.B) {
 		}
 	}
 	for b.Loop() {
-		if found, err := Recall(b.Context(), []*Session{s}, RecallRequest{Query: "message about subject5"}); err != nil || len(found) != 5 {
-			b.Fatal(len(found), err)
+		if found, err := Recall(b.Context(), []*Session{s}, RecallRequest{Query: "message about subject5"}, RecallOptions{}); err != nil || len(found.Results) != 5 {
+			b.Fatal(len(found.Results), err)
 		}
 	}
 }

@@ -44,6 +44,12 @@ func (t Tool) Definition() map[string]any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": t.Name, "description": t.Description, "parameters": t.Schema}}
 }
 
+// choices are the values that parameters of these names can have, whichever the tool.
+var choices = map[string][]any{
+	"scope":  {"all", SourceDetail, SourceMessages},
+	"target": {TargetProject, TargetGlobal},
+}
+
 // toolOf makes a tool of a function of a struct. More keys than the struct has may be named, for parameters that have two names.
 func toolOf[P any](name, description string, readOnly bool, call func(context.Context, P) (Answer, error), more ...string) Tool {
 	schema, err := jsonschema.For[P](nil)
@@ -51,8 +57,12 @@ func toolOf[P any](name, description string, readOnly bool, call func(context.Co
 		panic(fmt.Sprintf("notes: schema of %s: %v", name, err)) // the type is part of the program
 	}
 	known := map[string]bool{}
-	for key := range schema.Properties {
+	for key, property := range schema.Properties {
 		known[key] = true
+		if len(property.Types) > 0 { // a slice may be nil in Go; a model shall give one
+			property.Type, property.Types = property.Types[len(property.Types)-1], nil
+		}
+		property.Enum = choices[key]
 	}
 	for _, key := range more {
 		known[key] = true
@@ -102,15 +112,15 @@ type appendParams struct {
 type listParams struct{}
 
 // Tools are those for a model: save_memory if there is a saver, and memory_read, memory_write, memory_patch, memory_append and memory_list if there is
-// a data folder; recall_memory if there is a session.
-func Tools(saver *Saver, data *Data, session *Session) []Tool {
+// a data folder; recall_memory if there is a session, which it searches with the given options.
+func Tools(saver *Saver, data *Data, session *Session, recall RecallOptions) []Tool {
 	var tools []Tool
 	if session != nil {
 		tools = append(tools, toolOf("recall_memory", "Search external memory for relevant information.\n\nSearches:\n- detail/: Summaries and notes you've written\n"+
 			"- messages.jsonl: Raw conversation history\n\nReturns: Matching entries with citations.", true,
 			func(ctx context.Context, r RecallRequest) (Answer, error) {
-				found, err := Recall(ctx, []*Session{session}, r)
-				return Answer{RecallAnswer(r.Query, found), found}, err
+				found, err := Recall(ctx, []*Session{session}, r, recall)
+				return Answer{RecallAnswer(r.Query, found.Results), found}, err
 			}))
 	}
 	if saver != nil {
@@ -124,7 +134,12 @@ func Tools(saver *Saver, data *Data, session *Session) []Tool {
 	if data == nil {
 		return tools
 	}
-	return append(tools,
+	return append(tools, FileTools(data)...)
+}
+
+// FileTools are memory_read, memory_write, memory_patch, memory_append and memory_list.
+func FileTools(data Files) []Tool {
+	return []Tool{
 		toolOf("memory_read", "Read a memory file.", true, func(ctx context.Context, p readParams) (Answer, error) {
 			text, err := data.Read(ctx, p.Path)
 			return Answer{text, text}, err
@@ -155,7 +170,7 @@ func Tools(saver *Saver, data *Data, session *Session) []Tool {
 			}
 			return Answer{text, items}, err
 		}),
-	)
+	}
 }
 
 func written(w Written, err error) (Answer, error) {

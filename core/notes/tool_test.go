@@ -27,7 +27,7 @@ func golden(t *testing.T, name, got string) {
 
 func (d *desk) tools() map[string]Tool {
 	all := map[string]Tool{}
-	for _, tool := range Tools(d.saver(), d.data(), d.session()) {
+	for _, tool := range Tools(d.saver(), d.data(), d.session(), RecallOptions{}) {
 		all[tool.Name] = tool
 	}
 	return all
@@ -37,14 +37,14 @@ func (d *desk) tools() map[string]Tool {
 func TestSchemas(t *testing.T) {
 	d := newDesk(t)
 	var definitions []any
-	for _, tool := range Tools(d.saver(), d.data(), d.session()) {
+	for _, tool := range Tools(d.saver(), d.data(), d.session(), RecallOptions{}) {
 		definitions = append(definitions, tool.Definition())
 	}
 	data, err := json.MarshalIndent(definitions, "", "  ")
 	require.NoError(t, err)
 	golden(t, "schemas.json", string(data)+"\n")
-	require.Len(t, Tools(nil, d.data(), nil), 5)
-	require.Len(t, Tools(d.saver(), nil, nil), 1)
+	require.Len(t, Tools(nil, d.data(), nil, RecallOptions{}), 5)
+	require.Len(t, Tools(d.saver(), nil, nil, RecallOptions{}), 1)
 }
 
 // A conversation with the tools, as a model has it.
@@ -84,9 +84,9 @@ func TestToolAnswers(t *testing.T) {
 			saved.File = ""
 			answer.Data = saved
 		}
-		if found, ok := answer.Data.([]Recalled); ok {
-			for i := range found {
-				found[i].File, found[i].Score = "", 0
+		if found, ok := answer.Data.(Recollection); ok {
+			for i := range found.Results {
+				found.Results[i].File, found.Results[i].Score = "", 0
 			}
 		}
 		data, err := json.Marshal(answer.Data)

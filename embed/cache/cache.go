@@ -65,7 +65,7 @@ type Cache struct {
 	hits, misses atomic.Int64
 }
 
-var _ embed.Embedder = (*Cache)(nil)
+var _ embed.Keeper = (*Cache)(nil)
 
 // Stats says what a Cache did since Open, and how large its file is.
 type Stats struct {
@@ -191,6 +191,22 @@ func (c *Cache) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][
 		c.told.CompareAndSwap(0, int64(len(vecs[0])))
 	}
 	return vecs, err
+}
+
+// Kept implements embed.Keeper.
+func (c *Cache) Kept(texts []string) [][]float32 {
+	keys, wanted := unique(embed.Document, texts)
+	found := make(map[key][]float32, len(wanted))
+	c.disk.get(wanted, found)
+	vecs := make([][]float32, len(texts))
+	given := make(map[key]bool, len(found))
+	for i, k := range keys {
+		if vecs[i] = found[k]; given[k] {
+			vecs[i] = slices.Clone(found[k])
+		}
+		given[k] = true
+	}
+	return vecs
 }
 
 func (c *Cache) shelf(kind embed.Kind) shelf {

@@ -342,3 +342,16 @@ func TestUnwrap(t *testing.T) {
 		t.Errorf("Unwrap() = %v, want the inner embedder", got)
 	}
 }
+
+func TestKept(t *testing.T) {
+	c, err := Open(newFake(), t.TempDir(), Options{})
+	require.NoError(t, err)
+	require.Equal(t, [][]float32{nil, nil}, c.Kept([]string{"a", "b"}))
+	made, err := c.Embed(t.Context(), embed.Document, []string{"a"})
+	require.NoError(t, err)
+	kept := c.Kept([]string{"a", "b", "a"})
+	require.Equal(t, [][]float32{made[0], nil, made[0]}, kept)
+	kept[0][0]++
+	require.NotEqual(t, kept[0], kept[2], "each is the caller's own")
+	require.Empty(t, c.Kept(nil))
+}

@@ -1,0 +1,168 @@
+package notes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Files are facts and episodes as tools change them: a Data, or a Draft of one.
+type Files interface {
+	Read(ctx context.Context, name string) (string, error)
+	Write(ctx context.Context, name, content string) (Written, error)
+	Patch(ctx context.Context, name string, patches []Patch, all bool) (Written, error)
+	Append(ctx context.Context, name, entry, summary string) (Written, error)
+	List(ctx context.Context) ([]Item, error)
+}
+
+// A Draft is what a Data would be after some changes, none of which is written before Commit. It is for one goroutine.
+type Draft struct {
+	data  *Data
+	files map[string]*drafted // those that were changed
+}
+
+type drafted struct {
+	before, after string
+	existed       bool
+	overwritten   bool // some step does not regard what is there
+	steps         []step
+}
+
+// A step is a revision that has changed something, and how many of its patches have failed then.
+type step struct {
+	to     revision
+	failed int
+}
+
+// Draft returns a draft without changes.
+func (d *Data) Draft() *Draft { return &Draft{data: d, files: map[string]*drafted{}} }
+
+// Read implements Files.
+func (d *Draft) Read(ctx context.Context, name string) (string, error) {
+	if clean, err := check(name); err == nil && d.files[clean] != nil {
+		return d.files[clean].after, ctx.Err()
+	}
+	return d.data.Read(ctx, name)
+}
+
+// Write implements Files.
+func (d *Draft) Write(ctx context.Context, name, content string) (Written, error) {
+	return d.change(ctx, name, writing(content), true)
+}
+
+// Patch implements Files.
+func (d *Draft) Patch(ctx context.Context, name string, patches []Patch, all bool) (Written, error) {
+	return d.change(ctx, name, patching(patches, all), false)
+}
+
+// Append implements Files.
+func (d *Draft) Append(ctx context.Context, name, entry, summary string) (Written, error) {
+	return d.change(ctx, d.data.episodesOr(name), appending(entry, summary), false)
+}
+
+// List implements Files.
+func (d *Draft) List(ctx context.Context) ([]Item, error) {
+	items, err := d.data.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items = slices.DeleteFunc(items, func(i Item) bool { return d.files[i.Path] != nil })
+	for name, f := range d.files {
+		items = append(items, Item{Path: name, Summary: summaryOf(f.after), Size: int64(len(f.after))})
+	}
+	sortItems(items)
+	return items, nil
+}
+
+func (d *Draft) change(ctx context.Context, name string, to revision, overwrites bool) (Written, error) {
+	name, err := check(name)
+	if err != nil {
+		return Written{}, err
+	}
+	f := d.files[name]
+	if f == nil {
+		f = &drafted{}
+		f.before, err = d.data.Read(ctx, name)
+		f.existed = !errors.Is(err, ErrNoFile)
+		if err != nil && f.existed {
+			return Written{}, err
+		}
+		f.after = f.before
+	}
+	w := Written{Path: name}
+	after, err := to.of(&w, f.after, f.existed || len(f.steps) > 0)
+	if err != nil {
+		return w, err
+	}
+	w.Diff = diff(name, f.after, after)
+	if after != f.after {
+		f.after, f.overwritten, f.steps = after, f.overwritten || overwrites, append(f.steps, step{to, len(w.Failed)})
+		d.files[name] = f
+	}
+	return w, ctx.Err()
+}
+
+// Changes are what Commit would write, by path.
+func (d *Draft) Changes() []Written {
+	var all []Written
+	for _, name := range slices.Sorted(maps.Keys(d.files)) {
+		if f := d.files[name]; f.after != f.before {
+			all = append(all, Written{Path: name, Summary: summaryOf(f.after), Created: !f.existed, Diff: diff(name, f.before, f.after)})
+		}
+	}
+	return all
+}
+
+// Commit writes all changes, or none of them, as one that the journal can take back. In a file that somebody else has changed meanwhile they are made again
+// from what it is now; if it was to be overwritten, or a text that was to be replaced is not there any more, nothing is written (ErrChanged).
+func (d *Draft) Commit(ctx context.Context, label string) error {
+	root, err := d.data.root(true)
+	if err != nil {
+		return err
+	}
+	_, err = d.data.journal.Do(ctx, cmp.Or(label, "draft"), func() ([]Edit, error) {
+		var edits []Edit
+		for _, name := range slices.Sorted(maps.Keys(d.files)) {
+			f := d.files[name]
+			if f.after == f.before {
+				continue
+			}
+			now, exists, err := readFile(root, name)
+			if err != nil {
+				return nil, fmt.Errorf("memory file %s: %w", name, err)
+			}
+			after, err := f.from(now, exists)
+			if err != nil {
+				return nil, fmt.Errorf("memory file %s: %w", name, err)
+			}
+			edits = append(edits, Edit{Dir: root, Name: name, Before: now, After: after, Created: !exists})
+		}
+		return edits, nil
+	})
+	return err
+}
+
+// from makes the changes of a file from what it is now.
+func (f *drafted) from(now string, exists bool) (string, error) {
+	if exists == f.existed && now == f.before {
+		return f.after, nil
+	}
+	if f.overwritten {
+		return "", ErrChanged
+	}
+	text := now
+	for i, s := range f.steps {
+		var w Written
+		var err error
+		if text, err = s.to.of(&w, text, exists || i > 0); err != nil {
+			return "", err
+		}
+		if len(w.Failed) > s.failed {
+			return "", fmt.Errorf("%w: %s", ErrChanged, w.Failed[0])
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,37 @@
+package keyword
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A query has the terms of a text whose words it asks for, in each of the languages seen.
+func TestTerms(t *testing.T) {
+	for _, tt := range []struct {
+		text, query string
+		found       bool
+	}{
+		{"the tests were running", "running test", true},
+		{"getCacheStats is slow", "get_cache_stats", true},
+		{"getCacheStats is slow", "cache", true},
+		{"渡轮每天早上八点出发", "渡轮", true},
+		{"Die Häuser sind auf dem Berg und nicht im Tal", "Haus", true},
+		{"deploys on friday", "deploy", true},
+		{"nothing of it", "zebra", false},
+	} {
+		terms := NewTerms()
+		text := terms.Of(tt.text)
+		all := true
+		for _, asked := range terms.Asked(tt.query) {
+			has := slices.ContainsFunc(asked.Spellings, func(s string) bool { return slices.Contains(text, s) })
+			all = all && (has || asked.Whole)
+		}
+		require.Equal(t, tt.found, all, "%s: %v, %v", tt.query, text, terms.Asked(tt.query))
+	}
+	require.Equal(t, []string{"a", "b", "a"}, NewTerms().Of("a b a"), "as often as they occur")
+	require.Empty(t, NewTerms().Asked("  "))
+	require.Len(t, NewTerms().Asked("where is the harbour"), 1, "without stop words")
+	require.Len(t, NewTerms().Asked("the of"), 2, "unless there is nothing else")
+}
