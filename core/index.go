@@ -110,7 +110,7 @@ func (m *Manager) chunking() string {
 	if m.options.Embedder != nil {
 		counter = m.options.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v1/%d/%d/%d/%s%s", o.Target, o.Max, o.Overlap, counter, m.options.redaction())
+	return fmt.Sprintf("v1/%d/%d/%d/%s%s", o.Target, o.Max, o.Overlap, counter, m.options.leftOut())
 }
 
 // blank is the manifest of an empty index.

@@ -51,6 +51,11 @@ type Options struct {
 	Static *static.Layer
 	// KeepSecrets indexes text as it is. By default what looks like a key, a token or a password is taken out first.
 	KeepSecrets bool
+	// KeepSuperseded also indexes statements of Markdown files that are struck through as a whole (~~…~~). By default what holds no longer is not found.
+	KeepSuperseded bool
+	// Forgotten is the file that Forget keeps its list in: hashes of texts and names of documents that are not indexed. It is not derived from
+	// anything, so it stands outside of Folder. "" is none; Forget then fails.
+	Forgotten string
 	// Freshness is how long a query may spend on folding in what has changed on disk before it
 	// answers; 0 means 150 ms, negative means not to look.
 	Freshness time.Duration

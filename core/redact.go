@@ -3,21 +3,31 @@ package core
 import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/statement"
 	"github.com/memcore/memcore/store"
 )
 
-// redaction is part of the manifest's fingerprint: an index with secrets in it is made anew.
-func (o Options) redaction() string {
+// leftOut is part of the manifest's fingerprint: an index that holds what should not be in it is made anew.
+func (o Options) leftOut() string {
+	kept := "/secrets2"
 	if o.KeepSecrets {
-		return "/secrets-kept"
+		kept = "/secrets-kept"
 	}
-	return "/secrets2"
+	if o.KeepSuperseded {
+		return kept + "/superseded-kept"
+	}
+	return kept + "/current"
 }
 
-// redactContent takes secrets out of what people and files say, before it is cut, so that a key of many lines is seen as one.
+// redactContent takes out of what people and files say what is secret and, of Markdown, what holds no longer. It does so before that is cut, so that a
+// key of many lines is seen as one.
 func (w *writer) redactContent(content *source.Content) {
 	if content.Markdown != nil {
-		content.Markdown = []byte(w.redact(string(content.Markdown)))
+		text := w.redact(string(content.Markdown))
+		if !w.m.options.KeepSuperseded {
+			text = statement.WithoutStruck(text)
+		}
+		content.Markdown = []byte(text)
 	}
 	for i := range content.Turns {
 		content.Turns[i].Text = w.redact(content.Turns[i].Text)

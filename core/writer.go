@@ -28,6 +28,8 @@ type writer struct {
 	opened   []store.Index        // by this writer, for itself
 	report   *IndexReport
 	progress func(Progress)
+	// forgotten is what shall not be found, without times; nil until it was read.
+	forgotten map[forgotten]bool
 }
 
 func (m *Manager) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) *writer {
@@ -160,6 +162,10 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	known := w.manifest.Documents[r.doc.Path]
 	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
 	w.redactRecords(r.doc.Kind, records)
+	records, err := w.withoutForgotten(r.doc.Path, records)
+	if err != nil {
+		return err
+	}
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {

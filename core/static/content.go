@@ -22,6 +22,7 @@ import (
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/sanitize"
+	"github.com/memcore/memcore/internal/statement"
 )
 
 // maxFile is the largest file that is read, in bytes; imported ones have a limit of their own.
@@ -219,7 +220,7 @@ func (r *reading) parse(real string, data []byte) *content {
 			c.problem(1, "glob %.100q is broken and matches nothing", glob)
 		}
 	}
-	c.lines = c.reveal(text)
+	c.lines = strings.Split(statement.WithoutStruck(strings.Join(c.reveal(text), "\n")), "\n")
 	c.imports = importsOf(c.lines)
 	if open := openFence(c.lines); open != "" {
 		c.problem(skipped+len(c.lines), "a code fence is not closed; it is closed here, so that what follows the file is not code")

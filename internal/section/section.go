@@ -91,6 +91,9 @@ func said(body string, skipped int, addition string, near bool) error {
 	}
 	lines := strings.Split(body, "\n")
 	for _, s := range statement.Of(body, 1) {
+		if statement.IsStruck(strings.Join(lines[s.Start:s.End], "\n")) {
+			continue // it holds no longer
+		}
 		same := s.Words == wanted[0].Words
 		if same || near && statement.Near(s.Words, wanted[0].Words) {
 			return &SaidError{Line: skipped + s.Start + 1, Text: strings.Join(strings.Fields(strings.Join(lines[s.Start:s.End], " ")), " "), Near: !same}
@@ -197,4 +200,20 @@ func Remove(text string, first, last int) (string, error) {
 		head = between // one blank line stays, that of rest
 	}
 	return strings.Join(slices.Concat(head, rest), ""), nil
+}
+
+// ErrStruck means that a statement cannot be struck through, because a part of it is already.
+var ErrStruck = errors.New("it is struck through already")
+
+// Strike returns the text of a file whose lines from first to last, from 1, are struck through as superseded since a date.
+func Strike(text string, first, last int, since string) (string, error) {
+	lines := strings.Split(text, "\n")
+	if first < 1 || last < first || last > len(lines) {
+		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
+	}
+	struck, ok := statement.Strike(strings.Join(lines[first-1:last], "\n"), since)
+	if !ok {
+		return "", ErrStruck
+	}
+	return strings.Join(slices.Concat(lines[:first-1], []string{struck}, lines[last:]), "\n"), nil
 }

@@ -104,3 +104,31 @@ func FuzzAdd(f *testing.F) {
 		}
 	})
 }
+
+func TestStrike(t *testing.T) {
+	for _, tt := range []struct {
+		name, text  string
+		first, last int
+		want        string
+	}{
+		{"an item", "# A\n\n- one\n- two\n", 3, 3, "# A\n\n- ~~one~~ (superseded 2026-02-24)\n- two\n"},
+		{"a paragraph", "one\ntwo.\n\nthree\n", 1, 2, "~~one\ntwo.~~ (superseded 2026-02-24)\n\nthree\n"},
+		{"an item of two lines", "  1. one\n     two\n", 1, 2, "  1. ~~one\n     two~~ (superseded 2026-02-24)\n"},
+		{"Windows line ends", "- one\r\n- two\r\n", 1, 1, "- ~~one~~ (superseded 2026-02-24)\r\n- two\r\n"},
+		{"no newline at the end", "- one", 1, 1, "- ~~one~~ (superseded 2026-02-24)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Strike(tt.text, tt.first, tt.last, "2026-02-24")
+			require.NoError(t, err)
+			require.Equal(t, tt.want, got)
+			_, err = Strike(got, tt.first, tt.last, "2026-02-25")
+			require.ErrorIs(t, err, ErrStruck)
+		})
+	}
+	_, err := Strike("x\n", 3, 4, "")
+	require.ErrorContains(t, err, "there are no lines 3 to 4")
+	got, line, err := Add("- ~~the port is 1~~ (superseded 2026-02-24)\n", "", "the port is 1", true)
+	require.NoError(t, err, "what holds no longer may hold again")
+	require.Equal(t, 2, line)
+	require.Contains(t, got, "\n- the port is 1\n")
+}

@@ -100,3 +100,38 @@ func telling(text string) []string {
 	}
 	return words
 }
+
+// struck is a statement that is struck through as a whole, with what Strike adds.
+var struck = regexp.MustCompile(`(?s)^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?~~([^~\s](?:[^~]*[^~\s])?)~~[.!。]?\s*(?:\(superseded[^()]*\))?\s*$`)
+
+// IsStruck tells a statement that is struck through as a whole: it holds no longer. text are its lines.
+func IsStruck(text string) bool { return strings.Contains(text, "~~") && struck.MatchString(text) }
+
+// Strike strikes a statement through and says since when; text are its lines without the last end. ok is false if it has such marks already.
+func Strike(text, since string) (result string, ok bool) {
+	if strings.Contains(text, "~~") || strings.TrimSpace(text) == "" {
+		return text, false
+	}
+	mark := item.FindString(text)
+	said := text[len(mark):]
+	start := len(said) - len(strings.TrimLeft(said, " \t"))
+	end := len(strings.TrimRight(said, " \t\r"))
+	result = mark + said[:start] + "~~" + said[start:end] + "~~ (superseded " + since + ")" + said[end:]
+	return result, IsStruck(result)
+}
+
+// WithoutStruck returns a text with blank lines in place of its struck statements.
+func WithoutStruck(text string) string {
+	if !strings.Contains(text, "~~") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for _, s := range Of(text, 1) {
+		if IsStruck(strings.Join(lines[s.Start:s.End], "\n")) {
+			for i := s.Start; i < s.End; i++ {
+				lines[i] = ""
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}

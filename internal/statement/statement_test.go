@@ -1,6 +1,7 @@
 package statement
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,4 +32,40 @@ func TestNear(t *testing.T) {
 		require.Equal(t, tt.want, Near(tt.a, tt.b), "%q, %q", tt.a, tt.b)
 		require.Equal(t, tt.want, Near(tt.b, tt.a), "%q, %q", tt.b, tt.a)
 	}
+}
+
+func TestStruck(t *testing.T) {
+	for text, want := range map[string]bool{
+		"- ~~one~~":                              true,
+		"~~one\ntwo~~":                           true,
+		"1) ~~one~~. (superseded 2026-02-24)":    true,
+		"* ~~one~~ (superseded by the next one)": true,
+		"- one":                                  false,
+		"- ~~one~~ two":                          false,
+		"- ~~one~~ and ~~two~~":                  false,
+		"~~~\ncode\n~~~":                         false,
+		"~~ x ~~":                                false,
+		"~~~~":                                   false,
+	} {
+		require.Equal(t, want, IsStruck(text), "%q", text)
+	}
+	require.Equal(t, "# A\n\n\n- two\n\n```\n~~code~~\n```\n", WithoutStruck("# A\n\n- ~~one~~\n- two\n\n```\n~~code~~\n```\n"))
+	require.Equal(t, "plain", WithoutStruck("plain"))
+}
+
+func FuzzStrike(f *testing.F) {
+	f.Add("- one\n  two")
+	f.Add("a ~ b")
+	f.Fuzz(func(t *testing.T, text string) {
+		struck, ok := Strike(text, "2026-02-24")
+		if ok && !IsStruck(struck) {
+			t.Errorf("%q is not struck", struck)
+		}
+		if !ok && struck != text && !strings.Contains(struck, "~~") {
+			t.Errorf("%q", struck)
+		}
+		if strings.Count(WithoutStruck(text), "\n") != strings.Count(text, "\n") {
+			t.Error("lines moved")
+		}
+	})
 }

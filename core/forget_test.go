@@ -1,0 +1,149 @@
+package core_test
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+)
+
+func (m *memory) remembering() {
+	m.options.Forgotten = filepath.Join(filepath.Dir(m.options.Folder), "forgotten.json")
+}
+
+func found(t *testing.T, m *core.Manager, query, words string) bool {
+	t.Helper()
+	return slices.ContainsFunc(search(t, m, query).Hits, func(h core.MemoryHit) bool { return strings.Contains(h.Text, words) })
+}
+
+// What is forgotten stays away from an index that is made anew, too, and from what stands beside it.
+func TestForgetFromTheIndex(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the red house"}`+"\n"+`{"role":"assistant","content":"I will remember where the animal lives."}`+"\n")
+	m := mem.open()
+	index(t, m)
+	chunks, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.Len(t, chunks, 2)
+	hit, err := m.Find(t.Context(), chunks[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, chunks[0], hit)
+	require.True(t, found(t, m, "zebra", "zebra"))
+
+	n, err := m.Forget(t.Context(), "notes/chat.jsonl", chunks[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.False(t, found(t, m, "zebra", "zebra"))
+	require.True(t, found(t, m, "animal", "animal"))
+	result, err := m.Search(t.Context(), "zebra red house", core.SearchOptions{Explain: true})
+	require.NoError(t, err)
+	for _, hit := range result.Hits {
+		require.Zero(t, hit.Explain.BM25, "nor by what was said before it: %s", hit.Source)
+	}
+	_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	require.False(t, found(t, m, "zebra", "zebra"), "for good")
+
+	n, err = m.Forget(t.Context(), "notes/staging.md")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.False(t, found(t, m, "staging", "staging"))
+	n, err = m.Remember(t.Context(), "notes/staging.md")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.True(t, found(t, m, "staging", "staging"))
+
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the blue house"}`+"\n")
+	index(t, m)
+	require.True(t, found(t, m, "zebra", "blue house"), "what is said anew is something else")
+
+	for _, tt := range []struct {
+		path string
+		ids  []string
+	}{{"notes/none.md", nil}, {"notes/team.md", []string{"none"}}} {
+		_, err := m.Forget(t.Context(), tt.path, tt.ids...)
+		require.ErrorIs(t, err, core.ErrNotIndexed)
+	}
+	_, err = m.Remember(t.Context(), "notes/team.md")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	_, err = m.Find(t.Context(), "none")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	require.NoError(t, m.Close())
+
+	mem.options.Forgotten = ""
+	m = mem.open()
+	_, err = m.Forget(t.Context(), "notes/team.md")
+	require.ErrorIs(t, err, core.ErrNoList)
+	mem.options.Folder += "-none"
+	empty := mem.open()
+	_, err = empty.Find(t.Context(), "x")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+}
+
+func TestSupersededIsNotFound(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("port.md", "# Port\n\n- ~~The zebra port is 1111~~ (superseded 2026-11-21)\n- The zebra port is 2222\n\n~~A paragraph about the old\nzebra house.~~\n\nHalf of ~~this~~ zebra holds.\n\n```\n~~zebra code~~\n```\n")
+	m := mem.open()
+	index(t, m)
+	require.True(t, found(t, m, "zebra port", "2222"))
+	require.True(t, found(t, m, "zebra", "~~this~~"))
+	require.True(t, found(t, m, "zebra", "~~zebra code~~"))
+	for _, gone := range []string{"1111", "paragraph"} {
+		require.False(t, found(t, m, "zebra port old house", gone), gone)
+	}
+	hits := search(t, m, "zebra code").Hits
+	require.Equal(t, "notes/port.md", hits[0].Path)
+	require.Contains(t, hits[0].Source, "L13", "lines are those of the file")
+	require.NoError(t, m.Close())
+	mem.options.KeepSuperseded = true
+	m = mem.open()
+	report := index(t, m)
+	require.NotEmpty(t, report.Rebuilt)
+	require.True(t, found(t, m, "zebra port", "1111"))
+}
+
+func TestStatistics(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("a.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine.\n")
+	mem.write("b.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine!\n")
+	mem.write("c.md", "# C\n\nYes.\n")
+	mem.write("d.md", "# C\n\nYes.\n")
+	m := mem.open()
+	index(t, m)
+	_, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on", core.RetrieveOptions{MinSimilarity: -1, Limit: 1})
+	require.NoError(t, err)
+	s, err := m.Statistics(t.Context(), time.Now().Add(-time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 7, s.Documents)
+	require.Len(t, s.Retrieved, 1)
+	require.Equal(t, "notes/staging.md", s.Retrieved[0].Path)
+	require.InDelta(t, 1, s.Retrieved[0].Weight, 0.01)
+	require.Len(t, s.Never, 6)
+	require.Len(t, s.Stale, 6, "all were saved an hour ago, one was used")
+	require.Equal(t, [][]string{{"notes/b.md#L1-L3", "notes/a.md#L1-L3"}}, reversedIfEqual(s.Duplicates), "short ones repeat each other by chance")
+	none, err := m.Statistics(t.Context(), time.Now().AddDate(0, 0, -180))
+	require.NoError(t, err)
+	require.Empty(t, none.Stale)
+	require.NoError(t, m.Close())
+
+	mem.options.Folder += "-none"
+	empty := mem.open()
+	s, err = empty.Statistics(t.Context(), time.Now())
+	require.NoError(t, err)
+	require.Zero(t, s.Documents)
+}
+
+// reversedIfEqual puts b.md first: both were saved in the same second, so either may be the newer.
+func reversedIfEqual(groups [][]string) [][]string {
+	for _, g := range groups {
+		slices.Sort(g)
+		slices.Reverse(g)
+	}
+	return groups
+}
