@@ -1,0 +1,92 @@
+package reflection
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/notes"
+)
+
+func TestPropose(t *testing.T) {
+	said := func(pairs ...string) (all []notes.Said) {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			all = append(all, notes.Said{Role: pairs[i], Text: pairs[i+1], Citation: "messages.jsonl#L" + string(rune('1'+i/2))})
+		}
+		return all
+	}
+	for name, tt := range map[string]struct {
+		said []notes.Said
+		want []string // kind path: text
+	}{
+		"preference":            {said("user", "I prefer tabs over spaces. Is that fine?"), []string{"preference facts/preferences.md: - I prefer tabs over spaces."}},
+		"rule":                  {said("user", "Never push to main directly!"), []string{"preference facts/preferences.md: - Never push to main directly!"}},
+		"fact of the user":      {said("user", "Hello, my name is Ada Lovelace"), []string{"fact facts/user.md: - Hello, my name is Ada Lovelace"}},
+		"fact of the project":   {said("user", "The staging database is on 10.0.0.5:5433, see main.go."), []string{"fact facts/project.md: - The staging database is on 10.0.0.5:5433, see main.go."}},
+		"decision":              {said("user", "After the meeting we decided to use Postgres"), []string{"decision facts/project.md: - After the meeting we decided to use Postgres"}},
+		"chinese":               {said("user", "我喜欢用中文讨论，代码用英文。"), []string{"preference facts/preferences.md: - 我喜欢用中文讨论，代码用英文。"}},
+		"question":              {said("user", "Do you know what I prefer to eat?"), []string{}},
+		"said by the assistant": {said("assistant", "I prefer tabs over spaces, always."), []string{}},
+		"in code":               {said("user", "Look:\n```\n# always use this flag here\n```\nthanks a lot"), []string{}},
+		"secret":                {said("user", "Remember that the password is c0rrect-horse-battery"), []string{}},
+		"twice":                 {said("user", "I prefer tabs over spaces.", "user", "i prefer tabs over the spaces"), []string{"preference facts/preferences.md: - I prefer tabs over spaces."}},
+		"known":                 {said("user", "I prefer dark mode in editors."), []string{}},
+		"fix": {said("user", "The build failed with exit code 2 again", "assistant", "Let me look at it now.", "assistant", "The root cause was a stale cache. It works."),
+			[]string{"fix : ## The build failed with exit code 2 again\n- Summary: The build failed with exit… → The root cause was a…\n- Date: 2026-02-24\n- Problem: The build failed with exit code 2 again\n- Solution: The root cause was a stale cache."}},
+		"solution without a problem": {said("assistant", "The root cause was a stale cache."), []string{}},
+		"long":                       {said("user", "I prefer "+strings.Repeat("very ", 100)+"long sentences"), []string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, map[string]string{"facts/preferences.md": "# Preferences\n\n- I prefer dark mode in editors\n"})
+			found, err := Propose(t.Context(), p.data, tt.said, now)
+			require.NoError(t, err)
+			got := []string{}
+			for _, c := range found {
+				require.NotEmpty(t, c.Source)
+				got = append(got, c.Kind+" "+c.Path+": "+c.Text)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestAccept(t *testing.T) {
+	p := newPlace(t, map[string]string{"facts/preferences.md": "# Preferences\n\n- Dark mode\n"})
+	said := []notes.Said{{Role: "user", Text: "I prefer tabs over spaces. We decided to use Postgres. The build failed again."}, {Role: "assistant", Text: "Fixed by clearing the cache."}}
+	found, err := Propose(t.Context(), p.data, said, now)
+	require.NoError(t, err)
+	require.Len(t, found, 3)
+	before := p.files(t)
+	written, err := Accept(t.Context(), p.data, found)
+	require.NoError(t, err)
+	require.Len(t, written, 3)
+	files := p.files(t)
+	require.Equal(t, "# Preferences\n\n> Summary: dark mode, i prefer tabs over spaces\n\n- Dark mode\n- I prefer tabs over spaces.\n", files["facts/preferences.md"])
+	require.Contains(t, files["facts/project.md"], "- We decided to use Postgres.")
+	again, err := Propose(t.Context(), p.data, said, now)
+	require.NoError(t, err)
+	require.Empty(t, again, "what was accepted is known")
+	_, err = p.journal.Undo(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, before, p.files(t), "one change")
+	cancelled, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = Propose(cancelled, p.data, said, now)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = Accept(t.Context(), p.data, []Candidate{{Path: "../x.md", Text: "- x"}})
+	require.ErrorIs(t, err, notes.ErrPath)
+}
+
+func FuzzSentences(f *testing.F) {
+	f.Add("I prefer tabs. Never 10.0.0.5!\n```\ncode\n```")
+	f.Add("我喜欢。错误？")
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, s := range sentencesOf(text) {
+			if strings.Contains(s, "\n") || len([]rune(s)) > longestSentence {
+				t.Errorf("%q", s)
+			}
+		}
+	})
+}
