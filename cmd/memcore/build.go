@@ -20,8 +20,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A place is where a workspace's index and list of sources are.
-type place struct{ root, index, sources string }
+// A place is where a workspace's index, its list of sources and the list of what it shall not find are.
+type place struct{ root, index, sources, forgotten string }
 
 // embeddings is the folder of cached vectors, which all workspaces share.
 func (p place) embeddings() string { return filepath.Join(p.root, "embeddings") }
@@ -32,7 +32,7 @@ func (a *app) place() (place, error) {
 		return place{}, err
 	}
 	folder := filepath.Join(root, "index", workspace.IndexName(a.project))
-	return place{root: root, index: filepath.Join(folder, "data"), sources: filepath.Join(folder, "sources.json")}, nil
+	return place{root: root, index: filepath.Join(folder, "data"), sources: filepath.Join(folder, "sources.json"), forgotten: filepath.Join(folder, "forgotten.json")}, nil
 }
 
 // open builds the memory of the workspace around an engine.
@@ -46,13 +46,16 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		return nil, err
 	}
 	options := core.Options{
-		Folder:    at.index,
-		Sources:   append(a.projectSources(registered), a.globalSources()...),
-		Engine:    engine,
-		Embedder:  embedder,
-		Static:    a.layer(),
-		Freshness: a.settings.Freshness,
-		Logger:    a.log,
+		Folder:         at.index,
+		Forgotten:      at.forgotten,
+		Sources:        append(a.projectSources(registered), a.globalSources()...),
+		Engine:         engine,
+		Embedder:       embedder,
+		Static:         a.layer(),
+		KeepSecrets:    !a.settings.Redact,
+		KeepSuperseded: a.settings.Superseded,
+		Freshness:      a.settings.Freshness,
+		Logger:         a.log,
 	}
 	if options.Relevance, err = a.relevanceModel(); err != nil {
 		return nil, err

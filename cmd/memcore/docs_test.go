@@ -17,6 +17,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/store"
@@ -123,7 +124,10 @@ func TestDocOfJSON(t *testing.T) {
 		{"### A decision: trust.Decision", trust.Decision{}},
 		{"## save: notes.Saved", notes.Saved{}},
 		{"### change of save: notes.Change", notes.Change{}},
-		{"## recall: notes.Recalled", notes.Recalled{}},
+		{"## recall: notes.Recollection", notes.Recollection{}},
+		{"### results of recall: notes.Recalled", notes.Recalled{}},
+		{"## reflect: reflection.Report", reflection.Report{}},
+		{"## stats: core.Statistics", core.Statistics{}},
 		{"## tool: notes.Answer", notes.Answer{}},
 		{"### trust status", trustState{}},
 		{"### contents of trust status", contents{}},

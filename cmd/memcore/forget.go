@@ -2,46 +2,192 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
 )
 
 func forgetCommand(a *app) *cobra.Command {
-	var yes bool
+	var o forgetOptions
 	cmd := &cobra.Command{
 		Use:   "forget TEXT|CITATION",
-		Short: "Take a statement out of the memory files",
+		Short: "Take a statement out of the memory files, or out of the index only",
 		Long: `Take out of the memory files (the project's and your own, facts and episodes) what says TEXT, or has all its words, if there is just one such
 statement. A CITATION, as search prints it (notes/staging.md#L3-L5), takes those lines out of a Markdown file of the workspace or of your
 own memory. The change is shown, and on a terminal you are asked; elsewhere it takes --yes. 'memcore save --undo' takes it back. The
-index follows by itself.`,
-		Args: arguments(cobra.MinimumNArgs(1), "a text or a citation"),
+index follows by itself.
+
+--from-index leaves the files alone and takes what the CITATION names out of the index, for good: that is the way for conversation logs. --source does so
+with a whole document, --id with what a hit's id names; of a Markdown file --id without --from-index takes out the lines. --remember takes back
+all that was taken out of the index of a document. What changes in a document afterwards is found again.`,
+		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.Join(args, " ")
-			place, ok, err := a.cited(text)
+			text := strings.TrimSpace(strings.Join(args, " "))
+			named := 0
+			for _, name := range []string{text, o.id, o.source, o.remember} {
+				if name != "" {
+					named++
+				}
+			}
+			if named != 1 {
+				return &hintError{usagef("forget: name one thing: a text, a citation, --id, --source or --remember"), "run 'memcore forget --help' for what they are"}
+			}
+			return a.forgetNamed(cmd.Context(), text, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.fromIndex, "from-index", false, "leave the files alone")
+	f.StringVar(&o.id, "id", "", "`ID` of a hit, as --json prints it")
+	f.StringVar(&o.source, "source", "", "`PATH` of a document, as search prints it: all of it, from the index only")
+	f.StringVar(&o.remember, "remember", "", "`PATH` of a document that is to be found again")
+	return cmd
+}
+
+// forgetOptions are the flags of forget.
+type forgetOptions struct {
+	yes, fromIndex       bool
+	id, source, remember string
+}
+
+func (a *app) forgetNamed(ctx context.Context, text string, o forgetOptions) error {
+	switch {
+	case o.remember != "":
+		return a.withIndex(ctx, func(m *core.Manager) error {
+			n, err := m.Remember(ctx, o.remember)
+			if errors.Is(err, core.ErrNotIndexed) {
+				return usagef("%w", err)
+			}
 			if err != nil {
 				return err
 			}
-			if !ok {
-				if place, err = a.statement(cmd.Context(), text); err != nil {
-					return err
-				}
+			return a.print(fmt.Sprintf("found again: %s (%s)\n", o.remember, count(n, "thing")))
+		})
+	case o.source != "":
+		return a.withIndex(ctx, func(m *core.Manager) error { return a.forgetIndexed(ctx, m, o.source, nil, o.yes) })
+	case o.id != "":
+		return a.withIndex(ctx, func(m *core.Manager) error { return a.forgetHit(ctx, m, o) })
+	case o.fromIndex:
+		m := anyCitation.FindStringSubmatch(text)
+		if m == nil {
+			return &hintError{usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document"}
+		}
+		first, _ := strconv.Atoi(m[2])
+		last := first
+		if m[3] != "" {
+			last, _ = strconv.Atoi(m[3])
+		}
+		return a.withIndex(ctx, func(manager *core.Manager) error {
+			chunks, err := manager.Chunks(ctx, m[1])
+			if err != nil {
+				return notIndexed(err)
 			}
-			return a.forget(cmd.Context(), place, yes)
-		},
+			chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
+			if len(chunks) == 0 {
+				return usagef("forget: the index has nothing of lines %d to %d of %s", first, last, m[1])
+			}
+			return a.forgetIndexed(ctx, manager, m[1], chunks, o.yes)
+		})
 	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return cmd
+	place, err := a.find(ctx, text)
+	if err != nil {
+		return err
+	}
+	return a.forget(ctx, place, o.yes)
 }
+
+// withIndex opens the memory for a change of its index.
+func (a *app) withIndex(ctx context.Context, do func(*core.Manager) error) error {
+	at, err := a.place()
+	if err != nil {
+		return err
+	}
+	engine, err := a.engineOf(at).writable()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, at, engine, do)
+}
+
+// forgetHit forgets what an ID names: lines of a Markdown file, or a turn of a conversation in the index.
+func (a *app) forgetHit(ctx context.Context, m *core.Manager, o forgetOptions) error {
+	hit, err := m.Find(ctx, o.id)
+	if err != nil {
+		return notIndexed(err)
+	}
+	if !o.fromIndex && hit.Kind == source.KindMarkdown {
+		place, err := a.find(ctx, hit.Source)
+		if err != nil {
+			return err
+		}
+		return a.forget(ctx, place, o.yes)
+	}
+	return a.forgetIndexed(ctx, m, hit.Path, []core.MemoryHit{hit}, o.yes)
+}
+
+// forgetIndexed takes chunks of a document, or all of it, out of the index, after it has shown them and asked.
+func (a *app) forgetIndexed(ctx context.Context, m *core.Manager, path string, chunks []core.MemoryHit, yes bool) error {
+	var ids []string
+	for _, c := range chunks {
+		ids = append(ids, c.ID)
+		a.note("%s: %s", c.Source, c.Text)
+	}
+	if chunks == nil {
+		all, err := m.Chunks(ctx, path)
+		if err != nil {
+			return notIndexed(err)
+		}
+		a.note("%s: all of it, %s", path, count(len(all), "chunk"))
+	}
+	if !yes {
+		if !a.asks() {
+			return &hintError{usagef("forget: nobody can be asked"), "add --yes"}
+		}
+		fmt.Fprintf(a.stderr, "Take this out of the index, and keep it out? [Y/n] ")
+		if answer := a.answer(ctx); answer != "" && answer != "y" && answer != "yes" {
+			a.note("nothing was taken out")
+			return ctx.Err()
+		}
+	}
+	n, err := m.Forget(ctx, path, ids...)
+	if err != nil {
+		return notIndexed(err)
+	}
+	if a.flags.json {
+		return a.printJSON(map[string]any{"path": path, "chunks": n})
+	}
+	return a.print(fmt.Sprintf("no longer found: %s of %s; the file is as it was\n", count(n, "chunk"), path))
+}
+
+func notIndexed(err error) error {
+	if errors.Is(err, core.ErrNotIndexed) {
+		return &hintError{usagef("%w", err), "'memcore search' prints what there is; --json has the ids"}
+	}
+	return err
+}
+
+// find is the place in a memory file that a citation names, or the one that says a text.
+func (a *app) find(ctx context.Context, text string) (notes.Place, error) {
+	place, ok, err := a.cited(text)
+	if err != nil || ok {
+		return place, err
+	}
+	return a.statement(ctx, text)
+}
+
+// anyCitation names lines of any document.
+var anyCitation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
 
 var citation = regexp.MustCompile(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
 
@@ -62,7 +208,7 @@ func (a *app) cited(text string) (p notes.Place, ok bool, err error) {
 		p.Last, _ = strconv.Atoi(m[3])
 	}
 	if reason := source.DenyReason(file); reason != "" {
-		return p, true, usagef("forget: %s is never touched: %s", m[1], reason)
+		return p, true, usagef("%s is never touched: %s", m[1], reason)
 	}
 	for _, folder := range []string{a.project, a.beans(), a.dataDir()} {
 		if folder == "" {
@@ -70,14 +216,14 @@ func (a *app) cited(text string) (p notes.Place, ok bool, err error) {
 		}
 		dir, real := paths.Resolve(folder), paths.Resolve(file)
 		if reason := source.DenyReason(real); reason != "" || !strings.EqualFold(filepath.Ext(real), ".md") {
-			return p, true, usagef("forget: %s leads to a file that is never touched", m[1])
+			return p, true, usagef("%s leads to a file that is never touched", m[1])
 		}
 		if name, inside := paths.Within(dir, real); inside && name != "." {
 			p.Dir, p.Name = dir, filepath.ToSlash(name)
 			return p, true, nil
 		}
 	}
-	return p, true, usagef("forget: %s is neither in the workspace nor in your own memory", m[1])
+	return p, true, usagef("%s is neither in the workspace nor in your own memory", m[1])
 }
 
 // statement is the one in the memory files that says a text.

@@ -41,7 +41,10 @@ With --engine the vectors move to another engine and stay there; what is embedde
 			if err := a.register(cmd, at, args, forget, conversations); err != nil {
 				return err
 			}
-			return a.indexAt(cmd.Context(), at, rebuild)
+			if err := a.indexAt(cmd.Context(), at, rebuild); err != nil {
+				return err
+			}
+			return a.embedSessions(cmd.Context())
 		},
 	}
 	f := cmd.Flags()

@@ -67,7 +67,7 @@ func (a *app) save(ctx context.Context, r notes.SaveRequest, yes bool) error {
 	if err != nil {
 		return err
 	}
-	saver := notes.NewSaver(a.layer(), journal, notes.SaveOptions{Confirm: func(ctx context.Context, c notes.Change) (bool, error) {
+	saver := notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find, Confirm: func(ctx context.Context, c notes.Change) (bool, error) {
 		return a.confirm(ctx, c.Path, c.Diff, yes)
 	}})
 	saved, err := saver.Save(ctx, r)

@@ -42,6 +42,7 @@ taken out. --undo takes back the last change that memcore made to a memory file.
 	f := cmd.Flags()
 	f.StringVar(&r.Section, "section", "", "`HEADING` to add it under (default: Auto-saved Memories)")
 	f.StringVar(&r.Target, "target", notes.TargetProject, "`TARGET`, project or global")
+	f.StringVar(&r.Supersedes, "supersedes", "", "`TEXT` or citation of the older statement that this one corrects; it is struck through and no longer found")
 	f.BoolVar(&r.Private, "local", false, "the private .local.md file, which is kept out of git")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&undo, "undo", false, "take back the last change")
@@ -108,7 +109,11 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil && !errors.Is(err, notes.ErrNoSession) {
 		return nil, err
 	}
-	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{}), data, session), nil
+	recall, err := a.recallOptions()
+	if err != nil {
+		return nil, err
+	}
+	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), data, session, recall), nil
 }
 
 func toolCommand(a *app) *cobra.Command {

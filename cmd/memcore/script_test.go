@@ -28,6 +28,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"age":             age,
 	"embedder":        startEmbedder,
 	"embedded":        wantEmbedded,
+	"chat-model":      startChatModel,
 }
 
 // ofIndex are the files in the current generation of every index of a script that match a pattern.
@@ -158,6 +159,28 @@ func startEmbedder(ts *testscript.TestScript, neg bool, _ []string) {
 	ts.Setenv("MEMCORE_EMBEDDER", "openai")
 	ts.Setenv("MEMCORE_OPENAI_BASEURL", server.URL+"/v1")
 	ts.Setenv("MEMCORE_OPENAI_MODEL", "words")
+}
+
+// startChatModel starts a server that plays the answers of a file, a JSON list of messages in OpenAI's form, and makes memcore reflect with it:
+// chat-model FILE.
+func startChatModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: chat-model FILE")
+	}
+	var replies []json.RawMessage
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &replies))
+	var step atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := int(step.Add(1)) - 1
+		if n >= len(replies) {
+			http.Error(w, `{"error":{"message":"the model is tired"}}`, http.StatusInternalServerError)
+			return
+		}
+		json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": replies[n]}}, "usage": map[string]int{"total_tokens": 100}})
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("MEMCORE_REFLECT_BASEURL", server.URL+"/v1")
+	ts.Setenv("MEMCORE_REFLECT_MODEL", "scripted")
 }
 
 // wantEmbedded checks how many texts the embedder was asked for since the last time: embedded N.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/embed"
 )
 
 // sessions is the folder of the sessions that ran in the workspace.
@@ -171,8 +173,8 @@ func recallCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "recall QUERY",
 		Short: "Search the working memory of a session: its notes and messages",
-		Long: `Search notes and messages of a session by their words, as an agent's recall_memory does. Files are read as they are: what was written a moment ago
-is found.`,
+		Long: `Search notes and messages of a session by words and meaning, as an agent's recall_memory does. Files are read as they are: what was written a
+moment ago is found. Vectors of what is new are made in the time that memory.freshness gives, of all the rest by 'memcore index'.`,
 		Args: arguments(cobra.MinimumNArgs(1), "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("limit") && r.Limit < 1 {
@@ -193,7 +195,12 @@ is found.`,
 					return err
 				}
 			}
-			found, err := notes.Recall(cmd.Context(), sessions, r)
+			options, err := a.recallOptions()
+			if err != nil {
+				return err
+			}
+			options.EmbedFor = a.settings.Freshness
+			found, err := notes.Recall(cmd.Context(), sessions, r, options)
 			if errors.Is(err, notes.ErrScope) {
 				return &usageError{err}
 			}
@@ -203,7 +210,12 @@ is found.`,
 			if a.flags.json {
 				return a.printJSON(found)
 			}
-			return a.print(notes.RecallAnswer(r.Query, found))
+			if found.Degraded != "" {
+				a.note("degraded: %s", found.Degraded)
+			} else if found.Unembedded > 0 {
+				a.note("%s found by words only so far; 'memcore index' makes their vectors", count(found.Unembedded, "piece"))
+			}
+			return a.print(notes.RecallAnswer(r.Query, found.Results))
 		},
 	}
 	f := cmd.Flags()
@@ -212,6 +224,48 @@ is found.`,
 	f.StringVar(&id, "session", "", "`ID` of the session (default: the one that was used last)")
 	f.BoolVar(&all, "all-sessions", false, "look into all sessions of the workspace")
 	return cmd
+}
+
+// recallOptions are those that the configuration asks for.
+func (a *app) recallOptions() (notes.RecallOptions, error) {
+	at, err := a.place()
+	if err != nil {
+		return notes.RecallOptions{}, err
+	}
+	embedder, err := a.embedder(at)
+	return notes.RecallOptions{Embedder: embedder}, err
+}
+
+// embedSessions makes the vectors of the workspace's working memory, so that recall finds it by meaning.
+func (a *app) embedSessions(ctx context.Context) error {
+	ids, err := notes.ListSessions(a.sessions())
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	recall, err := a.recallOptions()
+	if err != nil || recall.Embedder == nil {
+		return err
+	}
+	made := 0
+	for _, id := range ids {
+		s, err := a.session(id)
+		if err != nil {
+			return err
+		}
+		n, err := s.Embed(ctx, recall.Embedder)
+		made += n
+		if errors.Is(err, embed.ErrUnavailable) {
+			a.note("working memory is found by words only: %v", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if made > 0 {
+		a.note("%s of working memory embedded", count(made, "piece"))
+	}
+	return nil
 }
 
 // withOthers are a session and all others of the workspace.

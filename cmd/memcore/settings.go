@@ -24,6 +24,7 @@ type settings struct {
 	Exclude       []string      `mapstructure:"exclude"`
 	Redact        bool          `mapstructure:"redact"`
 	IndexLocal    bool          `mapstructure:"indexLocalFiles"`
+	Superseded    bool          `mapstructure:"indexSuperseded"`
 	DataDir       string        `mapstructure:"dataDir"`
 	SessionsDir   string        `mapstructure:"sessionsDir"`
 	MinSimilarity float64       `mapstructure:"minSimilarity"`
@@ -51,6 +52,15 @@ type settings struct {
 		Budget     time.Duration `mapstructure:"budget"`
 		Candidates int           `mapstructure:"candidates"`
 	} `mapstructure:"rerank"`
+	Reflect struct {
+		By        string        `mapstructure:"by"`
+		BaseURL   string        `mapstructure:"baseURL"`
+		Model     string        `mapstructure:"model"`
+		APIKeyEnv string        `mapstructure:"apiKeyEnv"`
+		MaxSteps  int           `mapstructure:"maxSteps"`
+		MaxTokens int           `mapstructure:"maxTokens"`
+		Timeout   time.Duration `mapstructure:"timeout"`
+	} `mapstructure:"reflect"`
 	staticSettings `mapstructure:",squash"`
 	Shared         struct {
 		URI       string `mapstructure:"uri"`
@@ -168,6 +178,7 @@ var knownSettings = []setting{
 	{"exclude", "[]", anyProject, list(), "patterns as in `.gitignore` of files that are not indexed"},
 	{"redact", "true", personal, yesOrNo(), "`false` indexes text as it is; else what looks like a key, a token or a password is taken out first"},
 	{"indexLocalFiles", "false", personal, yesOrNo(), "`true` also indexes `.local.md` files"},
+	{"indexSuperseded", "false", personal, yesOrNo(), "`true` also finds statements that are struck through as superseded"},
 	{"dataDir", "data/memory", personal, text(), "folder of facts and episodes, relative to the project"},
 	{"sessionsDir", "~/.ai/sessions", personal, text(), "folder of the working memory of sessions"},
 	{"minSimilarity", "0", anyProject, number(0, 1), "least score of what is retrieved, up to 1; 0 is the calibrated default"},
@@ -189,6 +200,13 @@ var knownSettings = []setting{
 	{"rerank.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
 	{"rerank.budget", "500ms", anyProject, span(), "time it may take; later is left out"},
 	{"rerank.candidates", "16", anyProject, whole(1, 100), "candidates it looks at, 1 to 100"},
+	{"reflect.by", reflectOpenAI, personal, oneOf(reflectOpenAI, reflectOllama), "protocol of the chat model that `memcore reflect` asks: `openai` (chat completions) or `ollama`"},
+	{"reflect.baseURL", "", personal, text(), "its address, for `openai` up to and including `/v1`; for `ollama` empty is `ollama.host`"},
+	{"reflect.model", "", personal, text(), "its model, one that can call tools"},
+	{"reflect.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
+	{"reflect.maxSteps", "12", personal, whole(1, 1000), "answers it may give before the reflection is given up, 1 to 1000"},
+	{"reflect.maxTokens", "100000", personal, whole(1000, 100_000_000), "tokens it may cost"},
+	{"reflect.timeout", "2m", personal, span(), "time it may take"},
 	{"shared.uri", "", personal, text(), "where memories on several machines share their documents: a folder, or such as `s3://bucket/prefix`; empty is not to share ([more](lancedb.md#sharing-a-memory))"},
 	{"shared.publish", core.PublishMarkdown, personal, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what the others get of this project: `markdown`, `all` (also agents' logs), `nothing`"},
 	{"shared.owner", "", personal, text(), "name of this memory among the others; empty is made of the workspace's and the machine's name"},
