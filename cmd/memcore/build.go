@@ -26,6 +26,12 @@ type place struct{ root, index, sources, forgotten string }
 // embeddings is the folder of cached vectors, which all workspaces share.
 func (p place) embeddings() string { return filepath.Join(p.root, "embeddings") }
 
+// hooks is the folder of what sessions of agents were given.
+func (p place) hooks() string { return filepath.Join(p.root, "hooks") }
+
+// last is the file that says what the last hook of the workspace has done.
+func (p place) last() string { return filepath.Join(filepath.Dir(p.index), "last.json") }
+
 func (a *app) place() (place, error) {
 	root, err := a.settings.indexRoot()
 	if err != nil {

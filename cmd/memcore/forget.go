@@ -228,17 +228,9 @@ func (a *app) cited(text string) (p notes.Place, ok bool, err error) {
 
 // statement is the one in the memory files that says a text.
 func (a *app) statement(ctx context.Context, text string) (notes.Place, error) {
-	files, err := a.memoryFiles(ctx)
+	found, err := a.statements(ctx, text)
 	if err != nil {
 		return notes.Place{}, err
-	}
-	var found []notes.Place
-	for _, file := range files {
-		some, err := notes.StatementsAbout(file, text)
-		if err != nil {
-			return notes.Place{}, err
-		}
-		found = append(found, some...)
 	}
 	switch len(found) {
 	case 1:
@@ -250,6 +242,23 @@ func (a *app) statement(ctx context.Context, text string) (notes.Place, error) {
 		a.note("%s: %s", p.Citation(), p.Text)
 	}
 	return notes.Place{}, &hintError{fmt.Errorf("%d statements are about %q", len(found), text), "name one of them: memcore forget '" + found[0].Citation() + "'"}
+}
+
+// statements are those in the memory files that say a text.
+func (a *app) statements(ctx context.Context, text string) ([]notes.Place, error) {
+	files, err := a.memoryFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []notes.Place
+	for _, file := range files {
+		some, err := notes.StatementsAbout(file, text)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
 }
 
 // memoryFiles are those that are written to: the project's and the user's, facts and episodes.

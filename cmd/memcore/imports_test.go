@@ -44,6 +44,8 @@ var mayImport = []struct {
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},
+	{"inject/hook", []string{"core", "formatter", "inject/turn", "internal/jsonfile"}},
+	{"inject/mcp", []string{"core/notes"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
 	{"eval/page", []string{"eval", "core/relevance"}},

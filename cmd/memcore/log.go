@@ -15,6 +15,9 @@ func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&lineHandler{w: w, level: level, mu: &sync.Mutex{}})
 }
 
+// noLog is a level that no message has.
+const noLog = slog.Level(100)
+
 type lineHandler struct {
 	w     io.Writer
 	level slog.Level

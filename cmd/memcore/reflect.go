@@ -25,7 +25,7 @@ const (
 
 func reflectCommand(a *app) *cobra.Command {
 	var id, accept string
-	var yes, dryRun, propose bool
+	var yes, dryRun, propose, queued bool
 	cmd := &cobra.Command{
 		Use:   "reflect",
 		Short: "Let a chat model write what a session has taught into facts and episodes",
@@ -40,11 +40,7 @@ solved. On a terminal you are asked for each; elsewhere --accept says which ones
 			if accept != "" && !propose {
 				return usagef("--accept goes with --propose")
 			}
-			session, err := a.openSession(id)
-			if err != nil {
-				return err
-			}
-			said, err := session.Said(cmd.Context())
+			sessions, err := a.toReflect(id, queued)
 			if err != nil {
 				return err
 			}
@@ -52,19 +48,62 @@ solved. On a terminal you are asked for each; elsewhere --accept says which ones
 			if err != nil {
 				return err
 			}
-			if propose {
-				return a.propose(cmd.Context(), data, said, accept)
+			for _, session := range sessions {
+				said, err := session.Said(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if queued {
+					a.note("session %s", session.ID)
+				}
+				if propose {
+					err = a.propose(cmd.Context(), data, said, accept)
+				} else {
+					err = a.reflect(cmd.Context(), data, said, yes, dryRun)
+				}
+				if err == nil && queued && !dryRun && (!propose || accept != "") {
+					err = session.Unqueue()
+				}
+				if err != nil {
+					return err
+				}
 			}
-			return a.reflect(cmd.Context(), data, said, yes, dryRun)
+			return nil
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&id, "session", "", "`ID` of the session (default: the one that was used last)")
+	f.BoolVar(&queued, "queued", false, "all sessions that hooks have queued (memory.reflect.auto)")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&dryRun, "dry-run", false, "write nothing")
 	f.BoolVar(&propose, "propose", false, "list candidates by rules, without a model")
 	f.StringVar(&accept, "accept", "", "`NUMBERS` of the candidates to write, such as 1,3, or all")
 	return cmd
+}
+
+// toReflect are the sessions that are reflected upon: the one that is named, or those that are queued.
+func (a *app) toReflect(id string, queued bool) ([]*notes.Session, error) {
+	if !queued {
+		session, err := a.openSession(id)
+		return []*notes.Session{session}, err
+	}
+	if id != "" {
+		return nil, usagef("--queued goes without --session")
+	}
+	ids, err := notes.ListSessions(a.sessions())
+	if err != nil {
+		return nil, err
+	}
+	var all []*notes.Session
+	for _, id := range ids {
+		if session, err := a.session(id); err == nil && session.Queued() {
+			all = append(all, session)
+		}
+	}
+	if len(all) == 0 {
+		a.note("no session is queued")
+	}
+	return all, nil
 }
 
 // chatModel is the one that is configured for reflection.

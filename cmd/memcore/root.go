@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -25,6 +27,7 @@ type app struct {
 	home     string        // "" if there is none
 	project  string        // folder of the workspace
 	dir      string        // folder that memcore runs in, at or below project
+	cwd      string        // folder that dir and project are looked for from; "" is that of the process
 	log      *slog.Logger
 }
 
@@ -64,7 +67,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.flags.json, "json", false, "print JSON (see docs/json.md)")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
-	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), injectCommand(a), contextCommand(a),
+	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), mcpCommand(a), contextCommand(a),
 		memoryCommand(a), trustCommand(a), saveCommand(a), toolCommand(a), forgetCommand(a), recallCommand(a), sessionCommand(a), logCommand(a), reflectCommand(a), statusCommand(a), statsCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	return root
 }
@@ -114,7 +117,7 @@ func (a *app) locate() error {
 	if err != nil {
 		return usagef("--workspace: %w", err)
 	}
-	a.project, a.dir = project, paths.Resolve(".")
+	a.project, a.dir = project, paths.Resolve(a.from())
 	if rel, err := filepath.Rel(project, a.dir); err != nil || !filepath.IsLocal(rel) {
 		a.dir = project // it was named with --workspace
 	}
@@ -136,10 +139,24 @@ func (a *app) logFrom(level slog.Level) {
 	a.log = newLog(a.stderr, level)
 }
 
+// from is the folder that everything is looked for from.
+func (a *app) from() string { return cmp.Or(a.cwd, ".") }
+
+// in is the app of another folder, with its own configuration; it asks nobody and prints nothing.
+func (a *app) in(dir string) (*app, error) {
+	other := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, flags: a.flags, cwd: dir}
+	other.flags.workspace, other.flags.quiet = "", true
+	if err := other.prepare(); err != nil {
+		return nil, err
+	}
+	other.log = a.log
+	return other, nil
+}
+
 // findProject takes a folder that was named as it is.
 func (a *app) findProject() (string, error) {
 	if a.flags.workspace == "" {
-		return workspace.Find(".", a.home)
+		return workspace.Find(a.from(), a.home)
 	}
 	path, err := filepath.Abs(a.flags.workspace)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -113,7 +114,11 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), data, session, recall), nil
+	tools := notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), data)
+	if session != nil {
+		tools = append(tools, notes.RecallTool(func(context.Context) ([]*notes.Session, error) { return []*notes.Session{session}, nil }, recall))
+	}
+	return tools, nil
 }
 
 func toolCommand(a *app) *cobra.Command {

@@ -52,6 +52,10 @@ type settings struct {
 		Budget     time.Duration `mapstructure:"budget"`
 		Candidates int           `mapstructure:"candidates"`
 	} `mapstructure:"rerank"`
+	Hook struct {
+		Budget time.Duration `mapstructure:"budget"`
+		Log    bool          `mapstructure:"log"`
+	} `mapstructure:"hook"`
 	Reflect struct {
 		By        string        `mapstructure:"by"`
 		BaseURL   string        `mapstructure:"baseURL"`
@@ -60,6 +64,7 @@ type settings struct {
 		MaxSteps  int           `mapstructure:"maxSteps"`
 		MaxTokens int           `mapstructure:"maxTokens"`
 		Timeout   time.Duration `mapstructure:"timeout"`
+		Auto      bool          `mapstructure:"auto"`
 	} `mapstructure:"reflect"`
 	staticSettings `mapstructure:",squash"`
 	Shared         struct {
@@ -200,6 +205,9 @@ var knownSettings = []setting{
 	{"rerank.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
 	{"rerank.budget", "500ms", anyProject, span(), "time it may take; later is left out"},
 	{"rerank.candidates", "16", anyProject, whole(1, 100), "candidates it looks at, 1 to 100"},
+	{"hook.budget", "300ms", personal, span(), "time that a hook of an agent may take from its start; what is late is not given"},
+	{"hook.log", "true", personal, yesOrNo(), "`false` keeps hooks from noting prompts and answers in working memory"},
+	{"reflect.auto", "false", personal, yesOrNo(), "`true` lets hooks queue a session for reflection when it ends"},
 	{"reflect.by", reflectOpenAI, personal, oneOf(reflectOpenAI, reflectOllama), "protocol of the chat model that `memcore reflect` asks: `openai` (chat completions) or `ollama`"},
 	{"reflect.baseURL", "", personal, text(), "its address, for `openai` up to and including `/v1`; for `ollama` empty is `ollama.host`"},
 	{"reflect.model", "", personal, text(), "its model, one that can call tools"},

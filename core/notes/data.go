@@ -379,9 +379,11 @@ func IndexMessage(items []Item) string {
 	for _, item := range items {
 		fmt.Fprintf(&b, "- %s (%s): %s\n", item.Path, sizeText(item.Size), item.Summary)
 	}
-	b.WriteString("\nUse memory_read to load relevant files before responding.")
-	return b.String()
+	return b.String()[:b.Len()-1] + indexHint
 }
+
+// indexHint ends the message.
+const indexHint = "\n\nUse memory_read to load relevant files before responding."
 
 // sizeText is a size as the index shows it: 320B, 1.2KB.
 func sizeText(n int64) string {

@@ -170,6 +170,31 @@ func (s *Session) Overview(ctx context.Context) (string, error) {
 // OverviewPath is the file of the overview, for an agent that writes it with its own tools.
 func (s *Session) OverviewPath() string { return filepath.Join(s.Dir, workingName, overviewName) }
 
+// queuedName marks a session that is to be reflected upon.
+const queuedName = "reflect"
+
+// Queue notes that the session is to be reflected upon.
+func (s *Session) Queue() error {
+	if err := os.WriteFile(filepath.Join(s.Dir, queuedName), nil, 0o600); err != nil {
+		return fmt.Errorf("queue session %s: %w", s.ID, err)
+	}
+	return nil
+}
+
+// Queued tells whether the session is to be reflected upon.
+func (s *Session) Queued() bool {
+	_, err := os.Stat(filepath.Join(s.Dir, queuedName))
+	return err == nil
+}
+
+// Unqueue notes that it has been.
+func (s *Session) Unqueue() error {
+	if err := os.Remove(filepath.Join(s.Dir, queuedName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	return nil
+}
+
 // A Message is a line of messages.jsonl.
 type Message struct {
 	Role    string    `json:"role"`

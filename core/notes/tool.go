@@ -16,9 +16,9 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      *jsonschema.Schema
-	// ReadOnly tools change nothing.
-	ReadOnly bool
-	call     func(ctx context.Context, arguments []byte) (Answer, error)
+	// ReadOnly tools change nothing; Destructive ones take away what was there.
+	ReadOnly, Destructive bool
+	call                  func(ctx context.Context, arguments []byte) (Answer, error)
 }
 
 // An Answer is what a tool says: Text to the model, Data to programs.
@@ -44,17 +44,47 @@ func (t Tool) Definition() map[string]any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": t.Name, "description": t.Description, "parameters": t.Schema}}
 }
 
-// choices are the values that parameters of these names can have, whichever the tool.
-var choices = map[string][]any{
-	"scope":  {"all", SourceDetail, SourceMessages},
-	"target": {TargetProject, TargetGlobal},
+// A ToolOption adds to a Tool.
+type ToolOption func(*toolOptions)
+
+type toolOptions struct {
+	readOnly, destructive bool
+	aliases               []string
+	choices               map[string][]any
 }
 
-// toolOf makes a tool of a function of a struct. More keys than the struct has may be named, for parameters that have two names.
-func toolOf[P any](name, description string, readOnly bool, call func(context.Context, P) (Answer, error), more ...string) Tool {
+// ReadOnly marks a tool that changes nothing.
+func ReadOnly(o *toolOptions) { o.readOnly = true }
+
+// Destructive marks a tool that takes away what was there.
+func Destructive(o *toolOptions) { o.destructive = true }
+
+// Choices names the values that a parameter can have.
+func Choices(parameter string, values ...any) ToolOption {
+	return func(o *toolOptions) {
+		if o.choices == nil {
+			o.choices = map[string][]any{}
+		}
+		o.choices[parameter] = values
+	}
+}
+
+// Aliases names keys that the parameters' UnmarshalJSON takes beside those of the schema.
+func Aliases(keys ...string) ToolOption { return func(o *toolOptions) { o.aliases = keys } }
+
+// NewTool makes a tool of a function of a struct, whose JSON names and jsonschema tags are the schema. P is part of the program: one that no schema can be
+// made of panics.
+func NewTool[P any](name, description string, call func(context.Context, P) (Answer, error), options ...ToolOption) Tool {
+	var o toolOptions
+	for _, option := range options {
+		option(&o)
+	}
 	schema, err := jsonschema.For[P](nil)
 	if err != nil {
-		panic(fmt.Sprintf("notes: schema of %s: %v", name, err)) // the type is part of the program
+		panic(fmt.Sprintf("notes: schema of %s: %v", name, err))
+	}
+	if schema.Properties == nil { // some model APIs want the key
+		schema.Properties = map[string]*jsonschema.Schema{}
 	}
 	known := map[string]bool{}
 	for key, property := range schema.Properties {
@@ -62,13 +92,13 @@ func toolOf[P any](name, description string, readOnly bool, call func(context.Co
 		if len(property.Types) > 0 { // a slice may be nil in Go; a model shall give one
 			property.Type, property.Types = property.Types[len(property.Types)-1], nil
 		}
-		property.Enum = choices[key]
+		property.Enum = o.choices[key]
 	}
-	for _, key := range more {
+	for _, key := range o.aliases {
 		known[key] = true
 	}
-	return Tool{Name: name, Description: description, Schema: schema, ReadOnly: readOnly, call: func(ctx context.Context, arguments []byte) (Answer, error) {
-		if len(bytes.TrimSpace(arguments)) == 0 {
+	return Tool{Name: name, Description: description, Schema: schema, ReadOnly: o.readOnly, Destructive: o.destructive, call: func(ctx context.Context, arguments []byte) (Answer, error) {
+		if trimmed := bytes.TrimSpace(arguments); len(trimmed) == 0 || string(trimmed) == "null" {
 			arguments = []byte("{}")
 		}
 		var given map[string]json.RawMessage
@@ -112,24 +142,16 @@ type appendParams struct {
 type listParams struct{}
 
 // Tools are those for a model: save_memory if there is a saver, and memory_read, memory_write, memory_patch, memory_append and memory_list if there is
-// a data folder; recall_memory if there is a session, which it searches with the given options.
-func Tools(saver *Saver, data *Data, session *Session, recall RecallOptions) []Tool {
+// a data folder.
+func Tools(saver *Saver, data *Data) []Tool {
 	var tools []Tool
-	if session != nil {
-		tools = append(tools, toolOf("recall_memory", "Search external memory for relevant information.\n\nSearches:\n- detail/: Summaries and notes you've written\n"+
-			"- messages.jsonl: Raw conversation history\n\nReturns: Matching entries with citations.", true,
-			func(ctx context.Context, r RecallRequest) (Answer, error) {
-				found, err := Recall(ctx, []*Session{session}, r, recall)
-				return Answer{RecallAnswer(r.Query, found.Results), found}, err
-			}))
-	}
 	if saver != nil {
-		tools = append(tools, toolOf("save_memory", "Save important information to persistent memory for future sessions.\n"+
-			"Use this when the user asks you to remember something, or when you discover\nimportant project conventions that should be preserved.", false,
+		tools = append(tools, NewTool("save_memory", "Save important information to persistent memory for future sessions.\n"+
+			"Use this when the user asks you to remember something, or when you discover\nimportant project conventions that should be preserved.",
 			func(ctx context.Context, r SaveRequest) (Answer, error) {
 				saved, err := saver.Save(ctx, r)
 				return Answer{saved.Answer(), saved}, err
-			}, "fact", "scope"))
+			}, Aliases("fact", "scope"), Choices("target", TargetProject, TargetGlobal)))
 	}
 	if data == nil {
 		return tools
@@ -137,17 +159,31 @@ func Tools(saver *Saver, data *Data, session *Session, recall RecallOptions) []T
 	return append(tools, FileTools(data)...)
 }
 
+// RecallTool is recall_memory. sessions are those that are searched, the agent's own first; it is called each time.
+func RecallTool(sessions func(context.Context) ([]*Session, error), o RecallOptions) Tool {
+	return NewTool("recall_memory", "Search external memory for relevant information.\n\nSearches:\n- detail/: Summaries and notes you've written\n"+
+		"- messages.jsonl: Raw conversation history\n\nReturns: Matching entries with citations.",
+		func(ctx context.Context, r RecallRequest) (Answer, error) {
+			in, err := sessions(ctx)
+			if err != nil {
+				return Answer{}, err
+			}
+			found, err := Recall(ctx, in, r, o)
+			return Answer{RecallAnswer(r.Query, found.Results), found}, err
+		}, ReadOnly, Choices("scope", "all", SourceDetail, SourceMessages))
+}
+
 // FileTools are memory_read, memory_write, memory_patch, memory_append and memory_list.
 func FileTools(data Files) []Tool {
 	return []Tool{
-		toolOf("memory_read", "Read a memory file.", true, func(ctx context.Context, p readParams) (Answer, error) {
+		NewTool("memory_read", "Read a memory file.", func(ctx context.Context, p readParams) (Answer, error) {
 			text, err := data.Read(ctx, p.Path)
 			return Answer{text, text}, err
-		}),
-		toolOf("memory_write", "Create or overwrite a memory file, for facts that last. Read the file first: what it says now is lost.", false, func(ctx context.Context, p writeParams) (Answer, error) {
+		}, ReadOnly),
+		NewTool("memory_write", "Create or overwrite a memory file, for facts that last. Read the file first: what it says now is lost.", func(ctx context.Context, p writeParams) (Answer, error) {
 			return written(data.Write(ctx, p.Path, p.Content))
-		}),
-		toolOf("memory_patch", "Replace parts of a memory file, to update single facts without writing all of it again.", false, func(ctx context.Context, p patchParams) (Answer, error) {
+		}, Destructive),
+		NewTool("memory_patch", "Replace parts of a memory file, to update single facts without writing all of it again.", func(ctx context.Context, p patchParams) (Answer, error) {
 			w, err := data.Patch(ctx, p.Path, p.Patches, p.All)
 			answer, err := written(w, err)
 			if err == nil {
@@ -158,18 +194,18 @@ func FileTools(data Files) []Tool {
 				answer.Data = map[string]any{"success": len(w.Failed) == 0, "appliedCount": w.Applied, "failed": w.Failed}
 			}
 			return answer, err
-		}),
-		toolOf("memory_append", "Append an entry to an episode file, after a task whose outcome is worth remembering.", false, func(ctx context.Context, p appendParams) (Answer, error) {
+		}, Destructive),
+		NewTool("memory_append", "Append an entry to an episode file, after a task whose outcome is worth remembering.", func(ctx context.Context, p appendParams) (Answer, error) {
 			return written(data.Append(ctx, p.Path, p.Entry, p.Summary))
 		}),
-		toolOf("memory_list", "List the memory files with a summary of each.", true, func(ctx context.Context, _ listParams) (Answer, error) {
+		NewTool("memory_list", "List the memory files with a summary of each.", func(ctx context.Context, _ listParams) (Answer, error) {
 			items, err := data.List(ctx)
-			text := strings.TrimSuffix(IndexMessage(items), "\n\nUse memory_read to load relevant files before responding.")
+			text := strings.TrimSuffix(IndexMessage(items), indexHint)
 			if text == "" {
 				text = "There are no memory files yet."
 			}
 			return Answer{text, items}, err
-		}),
+		}, ReadOnly),
 	}
 }
 

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -25,9 +26,14 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, name)
 }
 
+func (d *desk) allTools() []Tool {
+	recall := RecallTool(func(context.Context) ([]*Session, error) { return []*Session{d.session()}, nil }, RecallOptions{})
+	return append([]Tool{recall}, Tools(d.saver(), d.data())...)
+}
+
 func (d *desk) tools() map[string]Tool {
 	all := map[string]Tool{}
-	for _, tool := range Tools(d.saver(), d.data(), d.session(), RecallOptions{}) {
+	for _, tool := range d.allTools() {
 		all[tool.Name] = tool
 	}
 	return all
@@ -37,14 +43,14 @@ func (d *desk) tools() map[string]Tool {
 func TestSchemas(t *testing.T) {
 	d := newDesk(t)
 	var definitions []any
-	for _, tool := range Tools(d.saver(), d.data(), d.session(), RecallOptions{}) {
+	for _, tool := range d.allTools() {
 		definitions = append(definitions, tool.Definition())
 	}
 	data, err := json.MarshalIndent(definitions, "", "  ")
 	require.NoError(t, err)
 	golden(t, "schemas.json", string(data)+"\n")
-	require.Len(t, Tools(nil, d.data(), nil, RecallOptions{}), 5)
-	require.Len(t, Tools(d.saver(), nil, nil, RecallOptions{}), 1)
+	require.Len(t, Tools(nil, d.data()), 5)
+	require.Len(t, Tools(d.saver(), nil), 1)
 }
 
 // A conversation with the tools, as a model has it.

@@ -88,7 +88,7 @@ func inject[M any](ctx context.Context, r retriever, messages []M, is shape[M], 
 	case last > 0 && formatter.IsBlock(is.text(messages[last-1])):
 		return messages, Report{Reason: ReasonPresent}
 	}
-	query := excerpt(is.text(messages[last]))
+	query := Query(is.text(messages[last]))
 	if query == "" {
 		return messages, Report{Reason: ReasonBlank}
 	}
@@ -169,8 +169,9 @@ func logger(options Options) *slog.Logger {
 // the end count: that is where people say what they want with the text they paste between.
 const maxQuery = 4096
 
-// excerpt shortens a long text to its first and last half of maxQuery, at rune borders.
-func excerpt(text string) string {
+// Query is what memory is asked for a user's message: all of it, or of a long one the first and the last half of maxQuery, cut at rune borders; "" if it
+// has no text.
+func Query(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= maxQuery {
 		return text

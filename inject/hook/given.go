@@ -1,0 +1,127 @@
+package hook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/jsonfile"
+)
+
+// A Given keeps what sessions were given, in a folder, one small file a session: IDs of hits, no text. The zero Given keeps nothing. It is safe for
+// concurrent use, also by several processes.
+type Given struct{ Dir string }
+
+// session is what a file has.
+type session struct {
+	Begun bool            `json:"begun,omitempty"` // curated memory was given
+	Hits  map[string]bool `json:"hits,omitempty"`  // by ID and text
+}
+
+// keptFor is how long a file of a session that is not used stays.
+const keptFor = 14 * 24 * time.Hour
+
+func (g Given) file(e Event) string {
+	if g.Dir == "" || e.Session == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(e.Agent + "\x00" + e.Session))
+	return filepath.Join(g.Dir, hex.EncodeToString(sum[:12])+".json")
+}
+
+// Begun tells whether a session was given curated memory.
+func (g Given) Begun(e Event) bool {
+	file := g.file(e)
+	if file == "" {
+		return false
+	}
+	s, err := jsonfile.Load[session](file)
+	return err == nil && s.Begun
+}
+
+// Fresh returns the hits that a session was not given before, and how many others there are.
+func (g Given) Fresh(e Event, hits []core.MemoryHit) (fresh []core.MemoryHit, repeated int, err error) {
+	file := g.file(e)
+	if file == "" {
+		return hits, 0, nil
+	}
+	s, err := jsonfile.Load[session](file)
+	if err != nil {
+		return hits, 0, fmt.Errorf("what the session was given: %w", err) // said twice is better than not at all
+	}
+	for _, hit := range hits {
+		if s.Hits[hitKey(hit)] {
+			repeated++
+		} else {
+			fresh = append(fresh, hit)
+		}
+	}
+	return fresh, repeated, nil
+}
+
+// Note notes what a session is given: hits, and curated memory if begun is set.
+func (g Given) Note(ctx context.Context, e Event, hits []core.MemoryHit, begun bool) error {
+	if len(hits) == 0 && !begun {
+		return nil
+	}
+	return g.change(ctx, e, func(s *session) {
+		s.Begun = s.Begun || begun
+		for _, hit := range hits {
+			if s.Hits == nil {
+				s.Hits = map[string]bool{}
+			}
+			s.Hits[hitKey(hit)] = true
+		}
+	})
+}
+
+// hitKey is another one if the text of a chunk has changed.
+func hitKey(hit core.MemoryHit) string {
+	sum := sha256.Sum256([]byte(hit.ID + "\x00" + hit.Text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Forget notes that a session has nothing any more of what it was given. It also removes files of sessions that nobody has used for long.
+func (g Given) Forget(ctx context.Context, e Event) error {
+	file := g.file(e)
+	if file == "" {
+		return nil
+	}
+	g.tidy()
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return g.change(ctx, e, func(s *session) { *s = session{} })
+}
+
+func (g Given) change(ctx context.Context, e Event, change func(*session)) error {
+	file := g.file(e)
+	if file == "" {
+		return nil
+	}
+	_, err := jsonfile.Change(ctx, file, func(s *session) error { change(s); return nil })
+	if err != nil {
+		return fmt.Errorf("what the session was given: %w", err)
+	}
+	return nil
+}
+
+// tidy removes old files. One that cannot be removed is no reason to bother anybody.
+func (g Given) tidy() {
+	entries, err := os.ReadDir(g.Dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > keptFor {
+			_ = os.Remove(filepath.Join(g.Dir, entry.Name()))
+		}
+	}
+}

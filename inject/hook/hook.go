@@ -1,0 +1,174 @@
+package hook
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/turn"
+)
+
+// A Memory is what a hook needs of the memory of a workspace.
+type Memory interface {
+	// RetrieveRelevant is core.Manager's.
+	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
+	// Curated returns the curated memory for the start of a session, without files of the names that the agent loads itself.
+	Curated(ctx context.Context, not []string) (string, error)
+	// Note keeps what was said in a session.
+	Note(ctx context.Context, e Event, role, text string) error
+	// Ended is told that a session has come to its end.
+	Ended(ctx context.Context, e Event) error
+}
+
+// ownFiles are the names of memory files that agents load themselves.
+var ownFiles = map[string][]string{
+	ClaudeCode: {"CLAUDE.md", "CLAUDE.local.md"},
+	GeminiCLI:  {"GEMINI.md", "GEMINI.local.md"},
+	Codex:      {"AGENTS.md", "AGENTS.override.md"},
+	Cursor:     {"AGENTS.md"},
+}
+
+// OwnFiles are the names of memory files that an agent loads itself.
+func OwnFiles(agent string) []string { return ownFiles[agent] }
+
+// Options say how hooks are answered.
+type Options struct {
+	// Retrieve narrows what is retrieved for a prompt.
+	Retrieve core.RetrieveOptions
+	// Given keeps what each session was given. The zero Given keeps nothing.
+	Given Given
+	// NoLog notes nothing of what is said.
+	NoLog bool
+}
+
+// A Trace says what a hook has done, for a person who asks why.
+type Trace struct {
+	Event    Event       `json:"event"`
+	At       time.Time   `json:"at"`
+	Result   core.Result `json:"result"`             // with explanations
+	Reason   string      `json:"reason,omitempty"`   // why nothing was added
+	Added    string      `json:"added,omitempty"`    // what was
+	Repeated int         `json:"repeated,omitempty"` // hits that the session was given before
+	Problems []string    `json:"problems,omitempty"`
+	Took     string      `json:"took,omitempty"`
+}
+
+// Handle does what an event asks for and returns what the agent is to read. It fails in nothing: what goes wrong is in Trace.Problems.
+func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, trace Trace) {
+	trace = Trace{Event: e, At: time.Now()}
+	problem := func(err error) {
+		if err != nil {
+			trace.Problems = append(trace.Problems, err.Error())
+		}
+	}
+	text := ""
+	var given []core.MemoryHit
+	begun := false
+	switch e.Kind {
+	case SessionStart:
+		if e.Source == "resume" && o.Given.Begun(e) {
+			break // it is all in the history
+		}
+		problem(o.Given.Forget(ctx, e)) // a session that begins, or goes on after a compaction, has nothing of it
+		if e.Agent != GeminiCLI {       // it would take what is added for a part of the first prompt
+			text, begun = fit(curated(ctx, e, m, problem), ""), true
+		}
+	case Prompt:
+		if e.Agent == GeminiCLI && !o.Given.Begun(e) {
+			text, begun = curated(ctx, e, m, problem), true
+		}
+		given = relevant(ctx, e, m, o, &trace, problem)
+		block, _ := formatter.Block(given)
+		text = fit(text, block)
+		if !o.NoLog && strings.TrimSpace(e.Prompt) != "" {
+			problem(m.Note(ctx, e, "user", e.Prompt))
+		}
+	case TurnEnd:
+		if !o.NoLog && strings.TrimSpace(e.Answer) != "" {
+			problem(m.Note(ctx, e, "assistant", e.Answer))
+		}
+	case Compact:
+		problem(o.Given.Forget(ctx, e))
+	case SessionEnd:
+		problem(m.Ended(ctx, e))
+	}
+	if ctx.Err() != nil {
+		trace.Reason = turn.ReasonLate
+		return nil, trace
+	}
+	trace.Added = text
+	reply = e.Reply(trace.Added)
+	if reply != nil {
+		problem(o.Given.Note(ctx, e, given, begun))
+	}
+	trace.Took = time.Since(trace.At).Round(time.Microsecond).String()
+	return reply, trace
+}
+
+// curated is the curated memory for a session.
+func curated(ctx context.Context, e Event, m Memory, problem func(error)) string {
+	text, err := m.Curated(ctx, ownFiles[e.Agent])
+	problem(err)
+	return text
+}
+
+// relevant is what is worth knowing for a prompt and was not given to the session before.
+func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, problem func(error)) []core.MemoryHit {
+	query := turn.Query(e.Prompt)
+	if query == "" {
+		trace.Reason = turn.ReasonBlank
+		return nil
+	}
+	o.Retrieve.Explain = true
+	result, err := m.RetrieveRelevant(ctx, query, o.Retrieve)
+	trace.Result = result
+	if err != nil {
+		problem(err)
+		trace.Reason = turn.ReasonFailed
+		return nil
+	}
+	fresh, repeated, err := o.Given.Fresh(e, result.Hits)
+	problem(err)
+	trace.Repeated = repeated
+	switch {
+	case len(result.Hits) == 0:
+		trace.Reason = turn.ReasonNothing
+	case len(fresh) == 0:
+		trace.Reason = ReasonGiven
+	}
+	return fresh
+}
+
+// ReasonGiven is why nothing was added: the session was given all of it before.
+const ReasonGiven = "the session was given all that is relevant before"
+
+// cutNote says that curated memory was too long for a hook.
+const cutNote = "\n\n(More curated memory does not fit here; it is in the memory files of the project.)"
+
+// fit puts a block behind curated memory and shortens that, at the end of a line, to what agents take. The block, which is bounded by its tokens, stays whole.
+func fit(text, block string) string {
+	tail := block
+	if text != "" && block != "" {
+		tail = "\n\n" + block
+	}
+	if utf8.RuneCountInString(text)+utf8.RuneCountInString(tail) <= longestContext {
+		return text + tail
+	}
+	room := longestContext - utf8.RuneCountInString(tail) - utf8.RuneCountInString(cutNote)
+	cut, runes := 0, 0
+	for at := range text {
+		if runes++; runes > room {
+			break
+		}
+		if text[at] == '\n' {
+			cut = at
+		}
+	}
+	if cut == 0 {
+		return block
+	}
+	return strings.TrimRight(text[:cut], "\n") + cutNote + tail
+}
