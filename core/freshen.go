@@ -12,7 +12,7 @@ import (
 // freshen folds in what has changed on disk, within the time the options give, and says what it
 // could not. It never fails a query.
 func (m *Manager) freshen(ctx context.Context, took map[string]time.Duration) *Staleness {
-	if m.options.Freshness < 0 {
+	if m.options.Freshness < 0 || m.watched.Load() {
 		return nil
 	}
 	started := time.Now()

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
@@ -90,6 +91,7 @@ type Manager struct {
 	folder  *generation.Dir
 	writing writerLock
 	usage   *usage
+	watched atomic.Bool // a Watch is running, and nothing was heard since it has looked
 
 	mu      sync.Mutex
 	current snapshot        // without indexes until first needed, and after Close

@@ -137,7 +137,7 @@ func (f *Folder) List(ctx context.Context) (Listing, error) {
 	at, err := f.locate()
 	if err != nil {
 		if f.options.Optional && errors.Is(err, fs.ErrNotExist) {
-			return Listing{}, ctx.Err()
+			return Listing{Folders: []string{f.options.Path}}, ctx.Err() // it may come
 		}
 		return Listing{}, err
 	}

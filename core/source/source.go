@@ -61,6 +61,8 @@ type Document struct {
 type Listing struct {
 	Documents []Document
 	Skipped   []Skip
+	// Folders are those on disk that were looked into, absolute: what changes in the source changes one of them.
+	Folders []string
 }
 
 // A Skip is something that was passed over, and why, in words for a person.

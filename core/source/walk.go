@@ -70,6 +70,7 @@ func (w *walker) path(rel string) string {
 }
 
 func (w *walker) entries(prefix string, entries []fs.DirEntry, above *gitignore.Stack) {
+	w.found.Folders = append(w.found.Folders, w.path(prefix))
 	if !w.folder.options.NoGitignore {
 		above = above.Push(prefix, w.folder.ignores.In(w.path(prefix)))
 	}
@@ -162,6 +163,7 @@ func (w *walker) link(rel, name string) {
 // only lists a root that is one file.
 func (w *walker) only() {
 	path := w.root.path
+	w.found.Folders = append(w.found.Folders, filepath.Dir(path))
 	if isLog(path) {
 		before := len(w.found.Documents) + len(w.found.Skipped)
 		w.file(path, func() (fs.FileInfo, error) { return w.root.info, nil })

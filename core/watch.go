@@ -1,0 +1,91 @@
+package core
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/memcore/memcore/internal/watch"
+)
+
+// WatchOptions say how an index is kept fresh.
+type WatchOptions struct {
+	// Quiet is how long nothing must happen before files are read; 0 is 100 ms. Longest is how long that is waited for; 0 is 500 ms.
+	Quiet, Longest time.Duration
+	// Every is how often the files are looked at whether anything was heard or not; 0 is 30 s.
+	Every time.Duration
+	// Indexed is told of each run of Index; nil is not to be told.
+	Indexed func(IndexReport, error)
+}
+
+const (
+	watchQuiet   = 100 * time.Millisecond
+	watchLongest = 500 * time.Millisecond
+	watchEvery   = 30 * time.Second
+	mostFolders  = 16_384
+)
+
+// Watch keeps the index in step with the files until ctx ends, and returns ctx's error: it indexes first, and again whenever something has changed. While it is
+// running and nothing has changed, queries do not look at the files. An error of Index does not end it, since the next may do better. Other
+// errors are the system's, such as a limit on watches; what was watched until then is looked at by queries again.
+func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
+	defer m.watched.Store(false)
+	var heard atomic.Int64
+	w, err := watch.New(watch.Options{Quiet: or(o.Quiet, watchQuiet), Longest: or(o.Longest, watchLongest), Every: or(o.Every, watchEvery), Most: mostFolders,
+		Heard: func() { heard.Add(1); m.watched.Store(false) }})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	update := func() error {
+		for {
+			before := heard.Load()
+			folders, whole, err := m.folders(ctx)
+			if err != nil {
+				return err
+			}
+			more, err := w.Watch(folders)
+			if err != nil {
+				return err
+			}
+			report, err := m.Index(ctx, IndexOptions{})
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err == nil && whole && len(folders) <= mostFolders && report.Unreadable == 0 && heard.Load() == before {
+				m.watched.Store(true)
+				if heard.Load() != before { // it came between the two
+					m.watched.Store(false)
+				}
+			}
+			if o.Indexed != nil {
+				o.Indexed(report, err)
+			}
+			if !more {
+				return nil
+			}
+		}
+	}
+	if err := update(); err != nil {
+		return err
+	}
+	return w.Run(ctx, update)
+}
+
+// folders are those that documents are in, or may come to be in; whole is false if a source cannot be listed.
+func (m *Manager) folders(ctx context.Context) (all []string, whole bool, err error) {
+	whole = true
+	for _, from := range m.options.Sources {
+		listing, err := from.List(ctx)
+		if ctx.Err() != nil {
+			return nil, false, ctx.Err()
+		}
+		if err != nil {
+			whole = false
+			continue
+		}
+		whole = whole && (len(listing.Folders) > 0 || len(listing.Documents) == 0)
+		all = append(all, listing.Folders...)
+	}
+	return all, whole, nil
+}
