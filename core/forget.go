@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
@@ -17,8 +18,11 @@ import (
 
 // A forgotten thing is not indexed, though its document has it.
 type forgotten struct {
-	Path string    `json:"path"`
-	Text string    `json:"text,omitempty"` // SHA-256 of the chunk's text; "" is the whole document
+	Path string `json:"path"`
+	// Line is where a turn of a conversation begins: logs are only appended to, so it names the turn however it is cut, now and later.
+	Line int `json:"line,omitempty"`
+	// Text is the SHA-256 of a chunk of Markdown. Without Line and Text it is the whole document.
+	Text string    `json:"text,omitempty"`
 	At   time.Time `json:"at"`
 }
 
@@ -30,13 +34,16 @@ type forgottenList struct {
 var (
 	// ErrNotIndexed means that there is no such document or chunk in the index.
 	ErrNotIndexed = errors.New("the index has no such thing")
+	// ErrNotOurs means that a document is another memory's, which shares it; only there it can be forgotten.
+	ErrNotOurs = errors.New("it is shared by another memory")
 	// ErrNoList means that Options.Forgotten is not set.
 	ErrNoList = errors.New("this memory keeps no list of what it shall not find")
 )
 
 // Forget takes chunks of a document out of the index, or all of it if none is named, and keeps them out, also of an index that is made anew. The
-// document itself stays as it is; what changes in it afterwards is indexed as something new. It returns how many chunks went. Errors wrap
-// ErrNotIndexed, ErrNoList.
+// document itself stays as it is. Of Markdown, what changes in a chunk afterwards is something new and indexed; turns of a conversation are known by their
+// lines. It returns how many chunks went, which may be more than were named: all of a turn, and what says the same in other places of the
+// document. Errors wrap ErrNotIndexed, ErrNotOurs, ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	records, err := m.document(ctx, path)
 	if err != nil {
@@ -44,7 +51,6 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	add := []forgotten{{Path: path, At: now}}
-	gone := len(records)
 	if len(ids) > 0 {
 		add = add[:0]
 		for _, id := range ids {
@@ -52,11 +58,38 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 			if i < 0 {
 				return 0, fmt.Errorf("forget %s: %w: chunk %s", path, ErrNotIndexed, id)
 			}
-			add = append(add, forgotten{Path: path, Text: textHash(records[i].Text), At: now})
+			f := forgottenAs(records[i])
+			f.At = now
+			add = append(add, f)
 		}
-		gone = len(add)
 	}
-	return gone, m.changeForgotten(ctx, path, func(list []forgotten) []forgotten { return append(list, add...) })
+	if err := m.changeForgotten(ctx, path, func(list []forgotten) []forgotten {
+		for _, f := range add {
+			if !slices.ContainsFunc(list, func(known forgotten) bool { return known.same(f) }) {
+				list = append(list, f)
+			}
+		}
+		return list
+	}); err != nil {
+		return 0, err
+	}
+	left, err := m.document(ctx, path)
+	if errors.Is(err, ErrNotIndexed) {
+		err = nil
+	}
+	return len(records) - len(left), err
+}
+
+// forgottenAs is how a chunk is named in the list.
+func forgottenAs(r store.Record) forgotten {
+	if r.Kind == source.KindConversation {
+		return forgotten{Path: r.Path, Line: r.StartLine}
+	}
+	return forgotten{Path: r.Path, Text: textHash(r.Text)}
+}
+
+func (f forgotten) same(g forgotten) bool {
+	return f.Path == g.Path && f.Line == g.Line && f.Text == g.Text
 }
 
 // Remember takes back what Forget has done to a document, and returns how much that was. Errors wrap ErrNotIndexed if it was nothing.
@@ -97,10 +130,11 @@ func (m *Manager) changeForgotten(ctx context.Context, path string, change func(
 		return err
 	}
 	if e, known := current.manifest.Documents[path]; known {
-		e.Unsure, e.Hash, e.Resume = true, "", source.Position{}
-		w := m.newWriter(current.folder, current.manifest, current.indexes, &IndexReport{}, nil)
-		w.manifest.Documents[path] = e
-		err = w.manifest.save(current.folder)
+		changed := *current.manifest // readers keep theirs
+		changed.Documents = maps.Clone(changed.Documents)
+		e.Unsure, e.Hash, e.Resume = true, "", source.Position{} // it has to be read again
+		changed.Documents[path] = e
+		err = changed.save(current.folder)
 	}
 	current.release()
 	if err != nil {
@@ -112,12 +146,18 @@ func (m *Manager) changeForgotten(ctx context.Context, path string, change func(
 // document returns the records of a document in the keyword index, in the order of their lines.
 func (m *Manager) document(ctx context.Context, path string) ([]store.Record, error) {
 	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return nil, ErrNotIndexed
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer current.release()
-	if _, known := current.manifest.Documents[path]; !known {
+	switch e, known := current.manifest.Documents[path]; {
+	case !known:
 		return nil, ErrNotIndexed
+	case e.Source == sharedSource:
+		return nil, ErrNotOurs
 	}
 	return current.keywords.Document(ctx, path)
 }
@@ -181,39 +221,68 @@ func textHash(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// withoutForgotten leaves out what shall not be found; also where it is repeated as what was said before or after.
-func (w *writer) withoutForgotten(path string, records []store.Record) ([]store.Record, error) {
-	if w.forgotten == nil {
-		w.forgotten = map[forgotten]bool{}
-		if file := w.m.options.Forgotten; file != "" {
-			list, err := jsonfile.Load[forgottenList](file)
-			if err != nil {
-				return nil, fmt.Errorf("list of what is not to be found: %w", err)
-			}
-			for _, f := range list.Forgotten {
-				w.forgotten[forgotten{Path: f.Path, Text: f.Text}] = true
-			}
+// readForgotten returns the list, by what it names. Without it nothing may be indexed: what was forgotten would come back.
+func (m *Manager) readForgotten() (map[forgotten]bool, error) {
+	names := map[forgotten]bool{}
+	if m.options.Forgotten == "" {
+		return names, nil
+	}
+	list, err := jsonfile.Load[forgottenList](m.options.Forgotten)
+	if err != nil {
+		return nil, fmt.Errorf("the list of what is not to be found cannot be read: %w: mend it, or delete it, which brings all of that back", err)
+	}
+	for _, f := range list.Forgotten {
+		f.At = time.Time{}
+		names[f] = true
+	}
+	return names, nil
+}
+
+// forgets tells whether something of a document is left out, so that it has to be read from the start.
+func (w *writer) forgets(path string) bool {
+	for f := range w.forgotten {
+		if f.Path == path {
+			return true
 		}
 	}
-	if len(w.forgotten) == 0 {
-		return records, nil
+	return false
+}
+
+// withoutForgotten leaves out what shall not be found, also where it is repeated as what was said before or after.
+func (w *writer) withoutForgotten(path string, records []store.Record) []store.Record {
+	if !w.forgets(path) {
+		return records
 	}
 	if w.forgotten[forgotten{Path: path}] {
-		return nil, nil
+		return nil
 	}
-	gone := func(r store.Record) bool { return w.forgotten[forgotten{Path: path, Text: textHash(r.Text)}] }
-	var kept []store.Record
-	for i, r := range records {
-		if gone(r) {
-			continue
+	var kept, gone []store.Record
+	for _, r := range records {
+		if w.forgotten[forgottenAs(r)] {
+			gone = append(gone, r)
+		} else {
+			kept = append(kept, r)
 		}
-		if i > 0 && gone(records[i-1]) {
-			r.Before = ""
-		}
-		if i+1 < len(records) && gone(records[i+1]) {
-			r.After = ""
-		}
-		kept = append(kept, r)
 	}
-	return kept, nil
+	for i := range kept {
+		for _, g := range gone {
+			if repeatsText(kept[i].Before, g.Text) {
+				kept[i].Before = ""
+			}
+			if repeatsText(kept[i].After, g.Text) {
+				kept[i].After = ""
+			}
+		}
+	}
+	return kept
+}
+
+// repeatsText tells whether what stands beside a turn is of a text: all of it, or a part that was cut at either end.
+func repeatsText(beside, text string) bool {
+	const telling = 24 // bytes
+	if beside == "" || text == "" {
+		return false
+	}
+	head, tail := beside[:min(len(beside), telling)], beside[max(0, len(beside)-telling):]
+	return strings.Contains(text, head) || strings.Contains(text, tail) || strings.Contains(beside, text[:min(len(text), telling)])
 }

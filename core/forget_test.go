@@ -1,6 +1,8 @@
 package core_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,9 +61,19 @@ func TestForgetFromTheIndex(t *testing.T) {
 	require.Equal(t, 1, n)
 	require.True(t, found(t, m, "staging", "staging"))
 
-	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the blue house"}`+"\n")
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the red house"}`+"\n"+`{"role":"assistant","content":"I will remember where the animal lives."}`+"\n"+
+		`{"role":"user","content":"the zebra lives in the blue house now"}`+"\n")
 	index(t, m)
 	require.True(t, found(t, m, "zebra", "blue house"), "what is said anew is something else")
+	require.False(t, found(t, m, "zebra", "red house"))
+	options := mem.options
+	mem.options.Embedder = nil
+	otherwise := mem.open()
+	index(t, otherwise)
+	require.False(t, found(t, otherwise, "zebra", "red house"), "also if all is made anew with other settings")
+	require.NoError(t, otherwise.Close())
+	mem.options = options
+	index(t, m)
 
 	for _, tt := range []struct {
 		path string
@@ -74,6 +86,10 @@ func TestForgetFromTheIndex(t *testing.T) {
 	require.ErrorIs(t, err, core.ErrNotIndexed)
 	_, err = m.Find(t.Context(), "none")
 	require.ErrorIs(t, err, core.ErrNotIndexed)
+	require.NoError(t, os.WriteFile(mem.options.Forgotten, []byte(`{"forgotten": [`), 0o600))
+	_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.ErrorContains(t, err, "the list of what is not to be found cannot be read", "a damaged list brings nothing back")
+	require.False(t, found(t, m, "zebra", "red house"))
 	require.NoError(t, m.Close())
 
 	mem.options.Forgotten = ""
@@ -146,4 +162,38 @@ func reversedIfEqual(groups [][]string) [][]string {
 		slices.Reverse(g)
 	}
 	return groups
+}
+
+// A turn that is forgotten is not told by those around it, into how many chunks they are cut, whoever speaks between, and whatever else says the same.
+func TestForgottenTurnsAreNotRepeated(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	var long strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&long, "Sentence number %d talks about the harbour and the ferry in month %d. ", i, i)
+	}
+	mem.write("chat.jsonl", `{"role":"user","content":"first question"}`+"\n"+`{"role":"assistant","content":"the codename is zanzibar, please do it"}`+"\n"+
+		`{"role":"user","content":"`+long.String()+`"}`+"\n"+`{"role":"assistant","content":"yes please do it now"}`+"\n"+`{"role":"user","content":"and the other?"}`+"\n"+`{"role":"assistant","content":"yes please do it now"}`+"\n")
+	m := mem.open()
+	index(t, m)
+	chunks, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.Greater(t, len(chunks), 7, "the long turn is cut")
+	at := func(line int) core.MemoryHit {
+		return chunks[slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.StartLine == line })]
+	}
+	n, err := m.Forget(t.Context(), "notes/chat.jsonl", at(2).ID, at(4).ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	result, err := m.Search(t.Context(), "zanzibar", core.SearchOptions{Explain: true, Limit: 50})
+	require.NoError(t, err)
+	for _, hit := range result.Hits {
+		require.Zero(t, hit.Explain.BM25, hit.Source)
+	}
+	left, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(left, func(c core.MemoryHit) bool { return c.StartLine == 6 }), "the same words elsewhere are another turn")
+	n, err = m.Forget(t.Context(), "notes/chat.jsonl", at(3).ID)
+	require.NoError(t, err)
+	require.Greater(t, n, 3, "a turn is forgotten whole")
 }

@@ -54,7 +54,10 @@ func (m *Manager) foldIn(ctx context.Context, deadline time.Time) (*Staleness, e
 		return stale, nil
 	}
 	report := IndexReport{}
-	w := m.newWriter(current.folder, current.manifest, current.indexes, &report, nil)
+	w, err := m.newWriter(current.folder, current.manifest, current.indexes, &report, nil)
+	if err != nil {
+		return stale, err
+	}
 	left, err := w.catchUp(ctx, found, deadline)
 	if err = errors.Join(err, w.close()); err != nil {
 		return stale, err

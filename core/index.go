@@ -60,7 +60,10 @@ func (m *Manager) index(ctx context.Context, options IndexOptions, report *Index
 		return err
 	}
 	defer current.release()
-	w := m.newWriter(current.folder, current.manifest, current.indexes, report, options.Progress)
+	w, err := m.newWriter(current.folder, current.manifest, current.indexes, report, options.Progress)
+	if err != nil {
+		return err
+	}
 	return errors.Join(w.update(ctx), w.close())
 }
 
@@ -152,9 +155,11 @@ func (m *Manager) rebuild(ctx context.Context, options IndexOptions, report *Ind
 	if err != nil {
 		return err
 	}
-	w := m.newWriter(next.Path(), blank, x, report, options.Progress)
-	err = errors.Join(w.update(ctx), w.close(), x.release())
+	w, err := m.newWriter(next.Path(), blank, x, report, options.Progress)
 	if err != nil {
+		return errors.Join(err, x.release())
+	}
+	if err = errors.Join(w.update(ctx), w.close(), x.release()); err != nil {
 		return err
 	}
 	return next.Publish()

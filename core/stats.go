@@ -95,7 +95,7 @@ const (
 	// fewestWords is from how many words on two chunks can repeat each other: an answer such as "yes, please" is said often.
 	fewestWords = 5
 	// fullBucket is how many texts of a bucket are compared with: what so many share is a template.
-	fullBucket = 200
+	fullBucket = 40
 )
 
 func newLikeness() *likeness { return &likeness{buckets: map[[2]uint64][]int{}} }

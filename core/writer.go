@@ -18,28 +18,31 @@ import (
 // A writer changes one generation. Whoever has one holds the writer lock. Its manifest is always at
 // least as pessimistic as the indexes: a document is marked Unsure before its records change.
 type writer struct {
-	m        *Manager
-	folder   string
-	manifest *manifest
-	keywords store.KeywordIndex
-	vectors  store.VectorIndex    // nil until the first vector
-	given    map[string][]float32 // vectors that came with records of other memories, by ID
-	begun    bool                 // vectors was empty: it holds what this run has put there, each document once
-	opened   []store.Index        // by this writer, for itself
-	report   *IndexReport
-	progress func(Progress)
-	// forgotten is what shall not be found, without times; nil until it was read.
-	forgotten map[forgotten]bool
+	m         *Manager
+	folder    string
+	manifest  *manifest
+	keywords  store.KeywordIndex
+	vectors   store.VectorIndex    // nil until the first vector
+	given     map[string][]float32 // vectors that came with records of other memories, by ID
+	begun     bool                 // vectors was empty: it holds what this run has put there, each document once
+	opened    []store.Index        // by this writer, for itself
+	report    *IndexReport
+	progress  func(Progress)
+	forgotten map[forgotten]bool // what shall not be found, without times
 }
 
-func (m *Manager) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) *writer {
+func (m *Manager) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
+	forgotten, err := m.readForgotten()
+	if err != nil {
+		return nil, err
+	}
 	own := *manifest // readers keep theirs
 	own.Documents = maps.Clone(manifest.Documents)
 	if progress == nil {
 		progress = func(Progress) {}
 	}
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
-		given: map[string][]float32{}}
+		given: map[string][]float32{}, forgotten: forgotten}, nil
 }
 
 func (w *writer) close() error {
@@ -129,7 +132,7 @@ func (w *writer) keep(batch []reading) error {
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
 	from := known.Resume
-	if known.Unsure || known.Scope != doc.Scope || known.Kind != doc.Kind {
+	if known.Unsure || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgets(doc.Path) {
 		from = source.Position{}
 	}
 	content, err := doc.from.Read(ctx, doc.Document, from)
@@ -162,10 +165,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	known := w.manifest.Documents[r.doc.Path]
 	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
 	w.redactRecords(r.doc.Kind, records)
-	records, err := w.withoutForgotten(r.doc.Path, records)
-	if err != nil {
-		return err
-	}
+	records = w.withoutForgotten(r.doc.Path, records)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {

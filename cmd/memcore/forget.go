@@ -122,6 +122,9 @@ func (a *app) withIndex(ctx context.Context, do func(*core.Manager) error) error
 
 // forgetHit forgets what an ID names: lines of a Markdown file, or a turn of a conversation in the index.
 func (a *app) forgetHit(ctx context.Context, m *core.Manager, o forgetOptions) error {
+	if _, err := m.Index(ctx, core.IndexOptions{}); err != nil { // its lines have to be those of the file as it is now
+		return err
+	}
 	hit, err := m.Find(ctx, o.id)
 	if err != nil {
 		return notIndexed(err)
@@ -171,6 +174,9 @@ func (a *app) forgetIndexed(ctx context.Context, m *core.Manager, path string, c
 }
 
 func notIndexed(err error) error {
+	if errors.Is(err, core.ErrNotOurs) {
+		return usagef("%w: forget it there", err)
+	}
 	if errors.Is(err, core.ErrNotIndexed) {
 		return &hintError{usagef("%w", err), "'memcore search' prints what there is; --json has the ids"}
 	}

@@ -36,7 +36,7 @@ func memoryAddCommand(a *app) *cobra.Command {
 terminal you are asked before it is written. A .local.md file that is made is added to .gitignore.`,
 		Args: arguments(cobra.MinimumNArgs(1), "a text"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := a.queryText(args)
+			text, err := a.wholeText(args)
 			if err != nil {
 				return err
 			}

@@ -57,6 +57,22 @@ func (a *app) queryText(args []string) (string, error) {
 	return text, nil
 }
 
+// wholeText is the arguments joined, or standard input for "-", of which nothing is left out.
+func (a *app) wholeText(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text != "-" {
+		return text, nil
+	}
+	data, err := io.ReadAll(io.LimitReader(a.stdin, maxRequest+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read standard input: %w", err)
+	case len(data) > maxRequest:
+		return "", usagef("standard input has more than %d MB", maxRequest>>20)
+	}
+	return string(data), nil
+}
+
 func searchCommand(a *app) *cobra.Command {
 	var q queryFlags
 	cmd := &cobra.Command{

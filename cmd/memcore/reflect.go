@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -37,8 +36,11 @@ facts and episodes with the memory tools. The changes are shown, on a terminal y
 solved. On a terminal you are asked for each; elsewhere --accept says which ones to write.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if accept != "" && !propose {
+			switch {
+			case accept != "" && !propose:
 				return usagef("--accept goes with --propose")
+			case propose && dryRun && accept != "":
+				return usagef("--dry-run writes nothing, --accept does: which one?")
 			}
 			sessions, err := a.toReflect(id, queued)
 			if err != nil {
@@ -77,7 +79,7 @@ solved. On a terminal you are asked for each; elsewhere --accept says which ones
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&dryRun, "dry-run", false, "write nothing")
 	f.BoolVar(&propose, "propose", false, "list candidates by rules, without a model")
-	f.StringVar(&accept, "accept", "", "`NUMBERS` of the candidates to write, such as 1,3, or all")
+	f.StringVar(&accept, "accept", "", "`IDS` of the candidates to write, such as 3fa92b,0c11de, or all")
 	return cmd
 }
 
@@ -220,7 +222,7 @@ func (a *app) propose(ctx context.Context, data *notes.Data, said []notes.Said, 
 
 // choose shows the candidates and returns those that a person takes.
 func (a *app) choose(ctx context.Context, all []reflection.Candidate, accept string) ([]reflection.Candidate, error) {
-	wanted, err := numbers(accept, len(all))
+	wanted, err := accepted(accept, all)
 	if err != nil {
 		return nil, err
 	}
@@ -229,13 +231,13 @@ func (a *app) choose(ctx context.Context, all []reflection.Candidate, accept str
 	}
 	asks := accept == "" && a.asks()
 	var chosen []reflection.Candidate
-	for i, c := range all {
+	for _, c := range all {
 		if !a.flags.json {
-			if err := a.print(fmt.Sprintf("%d. %s, %s\n   %s\n", i+1, c.Kind, c.Source, strings.ReplaceAll(c.Text, "\n", "\n   "))); err != nil {
+			if err := a.print(fmt.Sprintf("%s  %s, %s\n        %s\n", c.ID, c.Kind, c.Source, strings.ReplaceAll(c.Text, "\n", "\n        "))); err != nil {
 				return nil, err
 			}
 		}
-		take := slices.Contains(wanted, i+1)
+		take := slices.Contains(wanted, c.ID)
 		if asks {
 			fmt.Fprint(a.stderr, "Remember this? [y/N] ")
 			answer := a.answer(ctx)
@@ -246,26 +248,25 @@ func (a *app) choose(ctx context.Context, all []reflection.Candidate, accept str
 		}
 	}
 	if accept == "" && !asks && len(all) > 0 {
-		a.note("nothing is written; name those to be: memcore reflect --propose --accept 1,2")
+		a.note("nothing is written; name those to be: memcore reflect --propose --accept %s", all[0].ID)
 	}
 	return chosen, ctx.Err()
 }
 
-// numbers reads a list of numbers from 1 to most, or "all".
-func numbers(list string, most int) ([]int, error) {
-	var all []int
+// accepted reads a list of IDs, or "all".
+func accepted(list string, all []reflection.Candidate) ([]string, error) {
+	var ids []string
+	for _, c := range all {
+		ids = append(ids, c.ID)
+	}
 	if list == "all" {
-		for i := range most {
-			all = append(all, i+1)
-		}
-		return all, nil
+		return ids, nil
 	}
-	for _, part := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' }) {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 || n > most {
-			return nil, usagef("--accept has %q, want numbers from 1 to %d, or all", part, most)
+	wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, id := range wanted {
+		if !slices.Contains(ids, id) {
+			return nil, &hintError{usagef("--accept has %q, which is no candidate now", id), "run 'memcore reflect --propose' for those there are"}
 		}
-		all = append(all, n)
 	}
-	return all, nil
+	return wanted, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ taken out. --undo takes back the last change that memcore made to a memory file.
 				}
 				return a.undo(cmd)
 			}
-			text, err := a.queryText(args)
+			text, err := a.wholeText(args)
 			if err != nil {
 				return err
 			}
@@ -144,11 +143,11 @@ a JSON object, "-" reads it from standard input. Nobody is asked: 'memcore save 
 			}
 			input := []byte(nil)
 			if len(args) > 1 {
-				if input = []byte(args[1]); args[1] == "-" {
-					if input, err = io.ReadAll(io.LimitReader(a.stdin, maxRequest)); err != nil {
-						return fmt.Errorf("read the arguments from standard input: %w", err)
-					}
+				text, err := a.wholeText(args[1:])
+				if err != nil {
+					return err
 				}
+				input = []byte(text)
 			}
 			answer, err := tools[at].Call(cmd.Context(), input)
 			if errors.Is(err, notes.ErrArguments) {

@@ -119,7 +119,7 @@ messages as JSON lines: {"role": "user", "content": "…"}.`,
 				}
 				return a.appendLines(cmd, s, sync)
 			}
-			text, err := a.queryText(args)
+			text, err := a.wholeText(args)
 			if err != nil {
 				return err
 			}

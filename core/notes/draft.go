@@ -78,6 +78,9 @@ func (d *Draft) List(ctx context.Context) ([]Item, error) {
 }
 
 func (d *Draft) change(ctx context.Context, name string, to revision, overwrites bool) (Written, error) {
+	if err := ctx.Err(); err != nil {
+		return Written{}, err
+	}
 	name, err := check(name)
 	if err != nil {
 		return Written{}, err
@@ -97,12 +100,14 @@ func (d *Draft) change(ctx context.Context, name string, to revision, overwrites
 	if err != nil {
 		return w, err
 	}
-	w.Diff = diff(name, f.after, after)
+	if len(after) > maxFile {
+		return w, fmt.Errorf("memory file %s: it would be larger than %d MB", name, maxFile>>20)
+	}
 	if after != f.after {
 		f.after, f.overwritten, f.steps = after, f.overwritten || overwrites, append(f.steps, step{to, len(w.Failed)})
 		d.files[name] = f
 	}
-	return w, ctx.Err()
+	return w, nil
 }
 
 // Changes are what Commit would write, by path.

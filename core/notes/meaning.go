@@ -19,16 +19,18 @@ const (
 	batch       = 8 // pieces, about what is made within RecallOptions.EmbedFor
 )
 
-// pieces are the parts of a unit that have a vector each, cut between lines where there are any.
-func (u *unit) pieces() []string {
+// pieces are the parts of a text of the unit that have a vector each, cut between lines where there are any.
+func (u *unit) pieces(text string) []string {
 	head := strings.Join(u.extra, ". ")
 	var all []string
-	for rest := u.text; strings.TrimSpace(rest) != "" && len(all) < mostPieces; {
+	for rest := text; strings.TrimSpace(rest) != "" && len(all) < mostPieces; {
 		end := min(len(rest), pieceLength)
 		if end < len(rest) {
 			end = cmp.Or(max(strings.LastIndexByte(rest[:end], '\n'), 0), max(strings.LastIndexByte(rest[:end], ' '), 0), end)
 		}
-		all = append(all, strings.TrimSpace(head+"\n"+strings.ToValidUTF8(rest[:end], "")))
+		if piece := strings.TrimSpace(strings.ToValidUTF8(rest[:end], "")); piece != "" { // some servers refuse blank ones
+			all = append(all, strings.TrimSpace(head+"\n"+piece))
+		}
 		rest = rest[end:]
 	}
 	return all
@@ -99,12 +101,19 @@ func withoutMeaning(embedder embed.Embedder, units []*unit) []*unit {
 	if !ok || len(todo) == 0 {
 		return todo
 	}
+	// Looking for secrets takes longer than looking up. A text without one is kept as it is.
+	todo = withoutKept(keeper, todo, func(u *unit) []string { return u.pieces(u.text) })
+	return withoutKept(keeper, todo, (*unit).safePieces)
+}
+
+// withoutKept gives units the vectors that are kept of their pieces, and returns those that still have none.
+func withoutKept(keeper embed.Keeper, todo []*unit, pieces func(*unit) []string) []*unit {
 	var texts []string
 	counts := make([]int, len(todo))
 	for i, u := range todo {
-		pieces := u.pieces()
-		counts[i] = len(pieces)
-		texts = append(texts, pieces...)
+		mine := pieces(u)
+		counts[i] = len(mine)
+		texts = append(texts, mine...)
 	}
 	kept := keeper.Kept(texts)
 	return slices.DeleteFunc(todo, func(u *unit) bool {
@@ -112,6 +121,20 @@ func withoutMeaning(embedder embed.Embedder, units []*unit) []*unit {
 		kept, counts = kept[counts[0]:], counts[1:]
 		return u.know(vectors)
 	})
+}
+
+// safePieces are the pieces without secrets, which are taken out before a text is cut: a part of a key is not known as one. An agent may have written it
+// itself, and the model may be another's server.
+func (u *unit) safePieces() []string {
+	u.clean.Do(func() {
+		if text, found := secret.Redact(u.text); len(found) > 0 {
+			u.redacted = &text
+		}
+	})
+	if u.redacted != nil {
+		return u.pieces(*u.redacted)
+	}
+	return u.pieces(u.text)
 }
 
 // know keeps the vectors of a unit, if there is one of each piece.
@@ -129,12 +152,8 @@ func embedUnits(ctx context.Context, embedder embed.Embedder, units []*unit) (do
 		end, texts := done, []string(nil)
 		var counts []int
 		for end < len(units) && (len(texts) < batch || end == done) {
-			pieces := units[end].pieces()
-			for _, piece := range pieces { // an agent may have written it itself, and the model may be another's server
-				piece, _ = secret.Redact(piece)
-				texts = append(texts, piece)
-			}
-			counts = append(counts, len(pieces))
+			pieces := units[end].safePieces()
+			texts, counts = append(texts, pieces...), append(counts, len(pieces))
 			end++
 		}
 		vectors, err := embedder.Embed(ctx, embed.Document, texts)

@@ -103,9 +103,10 @@ func TestRecallMakesVectorsInItsTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, find(again, RecallOptions{Embedder: keeper, EmbedFor: time.Minute}).Unembedded)
 	require.Empty(t, inner.texts, "another process finds them")
-	_, err = s.Embed(t.Context(), keeper)
+	made, err = s.Embed(t.Context(), keeper)
 	require.NoError(t, err)
-	require.Empty(t, inner.texts, "nothing is made twice")
+	require.Zero(t, made, "nothing is made twice")
+	require.Zero(t, find(again, RecallOptions{Embedder: keeper, EmbedFor: -1}).Unembedded)
 
 	d.say("user", "one more about the gateway")
 	inner.err = errors.New("the server is away")
@@ -120,6 +121,20 @@ func TestRecallMakesVectorsInItsTime(t *testing.T) {
 	stop()
 	_, err = s.Embed(cancelled, keeper)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A key that is longer than a piece is none of the pieces.
+func TestKeysAreNotCutIntoPieces(t *testing.T) {
+	lines := make([]string, 40)
+	for i := range lines {
+		lines[i] = strings.Repeat(fmt.Sprintf("%c%cQ9", 'A'+i%26, 'a'+i/2), 16)
+	}
+	u := &unit{text: strings.Repeat("I was looking at the deployment. ", 25) + "\n-----BEGIN RSA PRIVATE " + "KEY-----\n" + strings.Join(lines, "\n") + "\n-----END RSA PRIVATE " + "KEY-----\n"}
+	all := strings.Join(u.safePieces(), "\n")
+	require.Contains(t, all, "deployment")
+	for _, line := range lines {
+		require.NotContains(t, all, line)
+	}
 }
 
 // A failing embedder of documents only: the question still has its vector.
@@ -148,18 +163,20 @@ func TestPieces(t *testing.T) {
 		"words":    strings.Repeat("word ", 500),
 		"one word": strings.Repeat("x", 5000),
 		"wide":     strings.Repeat("渡轮", 2000),
+		"blank":    "hello" + strings.Repeat("\n", 5000) + "end",
 		"huge":     strings.Repeat("word ", 100_000),
 	} {
 		u := &unit{text: text, extra: []string{"Title"}}
-		pieces := u.pieces()
+		pieces := u.pieces(u.text)
 		require.LessOrEqual(t, len(pieces), mostPieces, name)
 		length := 0
 		for _, p := range pieces {
 			require.True(t, strings.HasPrefix(p, "Title\n"), name)
+			require.NotEmpty(t, strings.TrimSpace(strings.TrimPrefix(p, "Title\n")), name)
 			require.LessOrEqual(t, len(p), pieceLength+len("Title\n"), name)
 			length += len(p) - len("Title\n")
 		}
-		if name != "huge" {
+		if name != "huge" && name != "blank" {
 			require.Greater(t, float64(length), 0.9*float64(len(strings.TrimSpace(text))), "%s: nothing is left out", name)
 		}
 	}

@@ -119,6 +119,7 @@ func (q question) score(units []*unit) (scores []float64, ceiling float64) {
 		total += u.length
 	}
 	average := max(float64(total)/float64(max(len(units), 1)), 1)
+	q.terms = q.rarest(units)
 	occurrences, matches := make([]int, len(units)), make([]bool, len(units))
 	for _, term := range q.terms {
 		having := 0
@@ -158,6 +159,26 @@ func (q question) score(units []*unit) (scores []float64, ceiling float64) {
 		}
 	}
 	return scores, ceiling
+}
+
+// mostTerms is how many terms of a question count, the rarest ones: a pasted text has thousands, of which the common ones say nothing.
+const mostTerms = 64
+
+func (q question) rarest(units []*unit) []keyword.Asked {
+	if len(q.terms) <= mostTerms {
+		return q.terms
+	}
+	having := map[string]int{}
+	for _, u := range units {
+		for spelling := range q.spelled {
+			if u.words[spelling] > 0 {
+				having[spelling]++
+			}
+		}
+	}
+	terms := slices.DeleteFunc(slices.Clone(q.terms), func(t keyword.Asked) bool { return having[t.Spellings[0]] == 0 })
+	slices.SortStableFunc(terms, func(a, b keyword.Asked) int { return cmp.Compare(having[a.Spellings[0]], having[b.Spellings[0]]) })
+	return terms[:min(len(terms), mostTerms)]
 }
 
 // beside is how often a term occurs in the messages before and after one.

@@ -42,6 +42,7 @@ type Recalled struct {
 }
 
 const (
+	longestQuery  = 16 << 10 // bytes of a query that count
 	defaultRecall = 5
 	mostRecall    = 100
 	snippetLength = 300
@@ -83,6 +84,7 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 	}
 	limit := min(cmp.Or(max(r.Limit, 0), defaultRecall), mostRecall)
 	found := Recollection{Results: []Recalled{}}
+	r.Query = strings.ToValidUTF8(r.Query[:min(len(r.Query), longestQuery)], "")
 	var all []*unit
 	asked := question{text: r.Query}
 	for _, s := range sessions {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -130,6 +131,9 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	}
 	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
 	old, err := s.superseded(ctx, target, r.Supersedes)
+	if err == nil && old != nil && s.options.Allow != nil && !slices.Contains(s.options.Allow, filepath.Join(old.Dir, filepath.FromSlash(old.Name))) {
+		err = fmt.Errorf("%w: %s", ErrNotAllowed, old.Path)
+	}
 	if err != nil {
 		return saved, fmt.Errorf("save to %s: supersedes %q: %w", target.Path, r.Supersedes, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -35,6 +36,9 @@ type unit struct {
 	words   map[string]int
 	length  int
 	meaning atomic.Pointer[[][]float32] // vectors of its pieces; nil while it has none
+
+	clean    sync.Once // redacted was looked for
+	redacted *string   // the text without secrets; nil if it has none
 }
 
 // scanned is a file as it was read.
@@ -213,7 +217,7 @@ func (s *Session) log(ctx context.Context, file string) ([]*unit, error) {
 		data = rest
 		now.lines++
 		now.offset += int64(len(line)) + 1
-		role, text := messageText(line)
+		role, text := messageText(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))) // an editor's mark
 		if strings.TrimSpace(text) == "" {
 			continue // torn, or without words
 		}

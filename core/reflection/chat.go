@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/internal/sanitize"
+	"github.com/memcore/memcore/internal/secret"
 )
 
 // ServerOptions say which model is asked, and where.
@@ -39,14 +42,36 @@ func (o ServerOptions) check() (*url.URL, error) {
 	return base, nil
 }
 
+// longestAnswer bounds what is read of an answer, in bytes.
+const longestAnswer = 8 << 20
+
+// A bounded transport reads no answer to its end that has none.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, longestAnswer), response.Body}
+	}
+	return response, err
+}
+
 // client does not follow redirects: conversations go where the user sends them.
 func (o ServerOptions) client() *http.Client {
-	return &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var inner http.RoundTripper = http.DefaultTransport
+	if o.Transport != nil {
+		inner = o.Transport
+	}
+	return &http.Client{Transport: bounded{inner}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // A server asks a model at a host.
 type server struct {
 	name string
+	key  func() string // so that fmt does not print it
 	ask  func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error)
 }
 
@@ -58,9 +83,30 @@ func (s server) Chat(ctx context.Context, messages []Message, tools []notes.Tool
 		if errors.As(err, &at) {
 			err = at.Err // without the address, which may hold a password
 		}
-		return Reply{}, fmt.Errorf("%s: %w", s.name, err)
+		return Reply{}, fmt.Errorf("%s: %w", s.name, told{err, s.key()})
 	}
 	return reply, nil
+}
+
+// A told error is a server's, as a person can be shown it: without the key, which servers repeat, and without what a terminal would obey.
+type told struct {
+	error
+	key string
+}
+
+func (t told) Unwrap() error { return t.error }
+
+func (t told) Error() string {
+	text := t.error.Error()
+	if t.key != "" {
+		text = strings.ReplaceAll(text, t.key, "[key]")
+	}
+	text, _ = sanitize.Reveal(text)
+	text, _ = secret.Redact(strings.Join(strings.Fields(text), " "))
+	if runes := []rune(text); len(runes) > 500 {
+		text = string(runes[:500]) + "…"
+	}
+	return text
 }
 
 // NewOpenAI returns a model behind OpenAI's chat completions, which Ollama, vLLM and llama.cpp also speak. It asks nothing yet.
@@ -72,7 +118,7 @@ func NewOpenAI(o ServerOptions) (Model, error) {
 	config := openai.DefaultConfig(o.Key)
 	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), o.client()
 	client := openai.NewClientWithConfig(config)
-	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
+	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func() string { return o.Key }, func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
 		request := openai.ChatCompletionRequest{Model: o.Model}
 		for _, m := range messages {
 			said := openai.ChatCompletionMessage{Role: m.Role, Content: m.Content, ToolCallID: m.CallID}
@@ -92,8 +138,12 @@ func NewOpenAI(o ServerOptions) (Model, error) {
 			return Reply{}, fmt.Errorf("%w: it has no choices", ErrAnswer)
 		}
 		choice := response.Choices[0]
-		if choice.FinishReason == openai.FinishReasonLength {
+		switch choice.FinishReason {
+		case openai.FinishReasonStop, openai.FinishReasonToolCalls, openai.FinishReasonFunctionCall, openai.FinishReasonNull, "":
+		case openai.FinishReasonLength:
 			return Reply{}, fmt.Errorf("%w: it was cut, at its limit of tokens", ErrAnswer)
+		default:
+			return Reply{}, fmt.Errorf("%w: it ended by %q", ErrAnswer, choice.FinishReason)
 		}
 		reply := Reply{Text: choice.Message.Content, Tokens: response.Usage.TotalTokens}
 		for _, call := range choice.Message.ToolCalls {
@@ -110,7 +160,7 @@ func NewOllama(o ServerOptions) (Model, error) {
 		return nil, err
 	}
 	client := api.NewClient(base, o.client())
-	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
+	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func() string { return o.Key }, func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
 		request, err := ollamaRequest(o.Model, messages, tools)
 		if err != nil {
 			return Reply{}, err

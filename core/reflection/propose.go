@@ -2,8 +2,11 @@ package reflection
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +26,7 @@ const (
 
 // A Candidate is what a person may want to have remembered.
 type Candidate struct {
+	ID     string `json:"id"` // of six digits and letters; the same as long as it says the same
 	Kind   string `json:"kind"`
 	Path   string `json:"path"` // of the memory file that it would go to; "" is this month's episodes
 	Text   string `json:"text"` // that would be added, Markdown
@@ -56,30 +60,52 @@ func Propose(ctx context.Context, data *notes.Data, said []notes.Said, now time.
 	if err != nil {
 		return nil, err
 	}
-	var found []Candidate
+	found := []Candidate{}
 	add := func(c Candidate, words string) {
-		if len(found) < mostCandidates && !isKnown(known, words) {
+		if !isKnown(known, words) {
 			known = append(known, words)
+			c.ID = idOf(c)
 			found = append(found, c)
 		}
 	}
-	solved := map[int]bool{}
+	problems := make([]string, len(said)) // what has failed in each message; "" if nothing
 	for i, s := range said {
+		if ctx.Err() != nil || len(found) >= mostCandidates {
+			break
+		}
+		sentences := sentencesOf(s.Text)
+		if at := slices.IndexFunc(sentences, isProblem); at >= 0 {
+			problems[i] = sentences[at]
+		}
 		if s.Role == "user" || s.Role == "" {
-			for _, sentence := range sentencesOf(s.Text) {
-				kind, path := kindOf(sentence)
-				if kind != "" {
+			for _, sentence := range sentences {
+				if kind, path := kindOf(sentence); kind != "" && len(found) < mostCandidates {
 					add(Candidate{Kind: kind, Path: path, Text: "- " + sentence, Source: s.Citation}, statement.Words(sentence))
 				}
 			}
+			continue
 		}
-		if s.Role != "user" && !solved[i] {
-			if c, words, ok := fixAt(said, i, now); ok {
-				add(c, words)
+		if at := slices.IndexFunc(sentences, fixing.MatchString); at >= 0 {
+			for before := i; before >= max(0, i-solvedWithin); before-- {
+				if problems[before] != "" {
+					add(fixOf(problems[before], sentences[at], s.Citation, now), statement.Words(sentences[at]))
+					break
+				}
 			}
 		}
 	}
 	return found, ctx.Err()
+}
+
+// idOf names a candidate by what it says, so that it stays the same when others come and go.
+func idOf(c Candidate) string {
+	sum := sha256.Sum256([]byte(c.Kind + "\x00" + c.Text[strings.LastIndexByte(c.Text, '\n')+1:]))
+	return hex.EncodeToString(sum[:3])
+}
+
+// isProblem tells a sentence that says that something has failed, and not that it was mended.
+func isProblem(sentence string) bool {
+	return failing.MatchString(sentence) && !fixing.MatchString(sentence)
 }
 
 func kindOf(sentence string) (kind, path string) {
@@ -99,23 +125,10 @@ func kindOf(sentence string) (kind, path string) {
 
 var ofUser = regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
 
-// fixAt is the solution that a message tells, of an error before it.
-func fixAt(said []notes.Said, at int, now time.Time) (Candidate, string, bool) {
-	for _, solution := range sentencesOf(said[at].Text) {
-		if !fixing.MatchString(solution) {
-			continue
-		}
-		for before := at; before >= max(0, at-solvedWithin); before-- {
-			for _, problem := range sentencesOf(said[before].Text) {
-				if problem == solution || !failing.MatchString(problem) || fixing.MatchString(problem) {
-					continue
-				}
-				text := fmt.Sprintf("## %s\n- Summary: %s → %s\n- Date: %s\n- Problem: %s\n- Solution: %s", few(problem, 8), few(problem, 5), few(solution, 5), now.Format(time.DateOnly), problem, solution)
-				return Candidate{Kind: KindFix, Text: text, Source: said[at].Citation}, statement.Words(solution), true
-			}
-		}
-	}
-	return Candidate{}, "", false
+// fixOf is the episode of a problem that was solved.
+func fixOf(problem, solution, source string, now time.Time) Candidate {
+	return Candidate{Kind: KindFix, Source: source, Text: fmt.Sprintf("## %s\n- Summary: %s → %s\n- Date: %s\n- Problem: %s\n- Solution: %s", few(problem, 8), few(problem, 5), few(solution, 5),
+		now.Format(time.DateOnly), problem, solution)}
 }
 
 // few are the first words of a sentence, without its end.
@@ -127,8 +140,12 @@ func few(text string, n int) string {
 	return strings.Join(words, " ")
 }
 
+// longestSaid is how much of a message is looked at, in bytes: who pastes more states nothing with it.
+const longestSaid = 20_000
+
 // sentencesOf are the sentences of a text outside of code that state something, without secrets and hidden characters.
 func sentencesOf(text string) []string {
+	text = strings.ToValidUTF8(text[:min(len(text), longestSaid)], "")
 	text, _ = sanitize.Reveal(codeBlock.ReplaceAllString(text, "\n"))
 	text, _ = secret.Redact(text)
 	var all []string

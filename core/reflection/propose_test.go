@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +46,7 @@ func TestPropose(t *testing.T) {
 			got := []string{}
 			for _, c := range found {
 				require.NotEmpty(t, c.Source)
+				require.Regexp(t, "^[0-9a-f]{6}$", c.ID)
 				got = append(got, c.Kind+" "+c.Path+": "+c.Text)
 			}
 			require.Equal(t, tt.want, got)
@@ -89,4 +91,18 @@ func FuzzSentences(f *testing.F) {
 			}
 		}
 	})
+}
+
+// It looks at each message once, however much the session says.
+func TestProposeIsLinear(t *testing.T) {
+	p := newPlace(t, nil)
+	var said []notes.Said
+	for range 2000 {
+		said = append(said, notes.Said{Role: "assistant", Text: strings.Repeat("step: the fix is to look at it again\n", 200)})
+	}
+	begun := time.Now()
+	found, err := Propose(t.Context(), p.data, said, now)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	require.Less(t, time.Since(begun), 2*time.Minute, "14 MB")
 }

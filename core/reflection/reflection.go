@@ -48,6 +48,8 @@ type Call struct {
 	ID        string
 	Name      string
 	Arguments string // a JSON object
+
+	broken bool // they were no JSON
 }
 
 // A Reply is what a model says. It is done if it calls nothing.
@@ -104,7 +106,11 @@ const (
 	defaultTimeout    = 2 * time.Minute
 	defaultTranscript = 60_000
 	longestMessage    = 4_000 // bytes of one message of the conversation
-	longestFacts      = 40_000
+	longestRead       = 64_000
+	// mostCalls bounds the calls of a reflection, and those in one answer of the model.
+	mostCalls    = 200
+	mostAtOnce   = 32
+	longestFacts = 40_000
 )
 
 // Reflect lets a model write what a conversation has taught. If anything fails half-way, or a limit is reached, nothing is written; the Report tells what
@@ -165,17 +171,37 @@ func (r *Report) loop(ctx context.Context, model Model, draft *notes.Draft, tran
 		}
 		r.Steps++
 		r.Tokens += cmp.Or(reply.Tokens, estimate(messages, reply))
+		if r.Tokens > tokens {
+			return fmt.Errorf("%w: %d tokens, and %d were spent", ErrLimit, tokens, r.Tokens)
+		}
 		if len(reply.Calls) == 0 {
 			r.Learned = strings.TrimSpace(reply.Text)
 			return nil
 		}
-		if r.Tokens > tokens {
-			return fmt.Errorf("%w: %d tokens", ErrLimit, tokens)
+		if len(reply.Calls) > mostAtOnce || len(r.Calls)+len(reply.Calls) > mostCalls {
+			return fmt.Errorf("%w: %d calls of tools at once, %d in all", ErrLimit, mostAtOnce, mostCalls)
+		}
+		for i := range reply.Calls {
+			reply.Calls[i].mend(r.Steps, i)
 		}
 		messages = append(messages, Message{Role: RoleAssistant, Content: reply.Text, Calls: reply.Calls})
 		for _, call := range reply.Calls {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			messages = append(messages, Message{Role: RoleTool, CallID: call.ID, Name: call.Name, Content: r.call(ctx, tools, call)})
 		}
+	}
+}
+
+// mend fills in what some servers leave out, since they do not take back what they have given otherwise.
+func (c *Call) mend(step, i int) {
+	c.ID = cmp.Or(c.ID, fmt.Sprintf("call_%d_%d", step, i))
+	if strings.TrimSpace(c.Arguments) == "" || c.Arguments == "null" {
+		c.Arguments = "{}"
+	}
+	if !json.Valid([]byte(c.Arguments)) {
+		c.Arguments, c.broken = "{}", true
 	}
 }
 
@@ -187,10 +213,12 @@ func (r *Report) call(ctx context.Context, tools []notes.Tool, call Call) string
 	text := ""
 	if i := slices.IndexFunc(tools, func(t notes.Tool) bool { return t.Name == call.Name }); i < 0 {
 		done.Error = fmt.Sprintf("there is no tool %.100q", call.Name)
+	} else if call.broken {
+		done.Error = call.Name + ": the arguments were no JSON object"
 	} else if answer, err := tools[i].Call(ctx, []byte(call.Arguments)); err != nil {
 		done.Error = err.Error()
 	} else {
-		text = answer.Text
+		text, _ = secret.Redact(answer.Text)
 	}
 	r.Calls = append(r.Calls, done)
 	if done.Error != "" {
@@ -246,10 +274,12 @@ func instructionsFor(ctx context.Context, draft *notes.Draft, now time.Time) (st
 	var facts, index strings.Builder
 	for _, item := range items {
 		if !strings.HasPrefix(item.Path, notes.FactsFolder+"/") {
-			fmt.Fprintf(&index, "- %s: %s\n", item.Path, item.Summary)
+			summary, _ := secret.Redact(item.Summary)
+			fmt.Fprintf(&index, "- %s: %s\n", item.Path, summary)
 			continue
 		}
 		text, err := draft.Read(ctx, item.Path)
+		text, _ = secret.Redact(text)
 		if err != nil || facts.Len()+len(text) > longestFacts {
 			fmt.Fprintf(&facts, "\n%s is not shown here: %s\n", item.Path, item.Summary)
 			continue
@@ -265,11 +295,11 @@ func transcriptOf(said []notes.Said, limit int) (text string, redacted int) {
 	var lines []string
 	size := 0
 	for _, s := range slices.Backward(said) {
-		words := s.Text
+		// Secrets are taken out before the text is cut: a part of a key is not known as one.
+		words, found := secret.Redact(s.Text[:min(len(s.Text), longestRead)])
 		if len(words) > longestMessage {
 			words = strings.ToValidUTF8(words[:longestMessage], "") + " …"
 		}
-		words, found := secret.Redact(words)
 		words, _ = sanitize.Reveal(words)
 		line, err := json.Marshal(map[string]string{"role": cmp.Or(s.Role, "unknown"), "text": words})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -288,6 +289,8 @@ func TestModelsErrors(t *testing.T) {
 		"refused":    {500, `{"error":{"message":"bad day"}}`, `{"error":"bad day"}`, "bad day"},
 		"no choices": {200, `{"choices":[]}`, `{"message":{"role":"assistant","content":"x"},"done":false}`, ErrAnswer.Error()},
 		"cut":        {200, `{"choices":[{"finish_reason":"length","message":{"content":"x"}}]}`, `{"done":true,"done_reason":"length"}`, "cut"},
+		"filtered":   {200, `{"choices":[{"finish_reason":"content_filter","message":{"content":"x"}}]}`, `{"done":false}`, ErrAnswer.Error()},
+		"key":        {401, `{"error":{"message":"bad key sk-secret \u001b[2J"}}`, `{"error":"sk-secret"}`, ""},
 		"nonsense":   {200, `<html>`, `<html>`, ""},
 		"moved":      {302, ``, ``, ""},
 	} {
@@ -314,6 +317,7 @@ func TestModelsErrors(t *testing.T) {
 				require.ErrorContains(t, err, tt.want)
 				require.NotContains(t, err.Error(), "hunter2")
 				require.NotContains(t, err.Error(), "sk-secret")
+				require.NotContains(t, err.Error(), "\x1b")
 			})
 		}
 	}
@@ -325,6 +329,65 @@ func TestModelsErrors(t *testing.T) {
 	}
 	_, err := ollamaRequest("m", []Message{{Role: RoleAssistant, Calls: []Call{{Name: "x", Arguments: "{"}}}}, nil)
 	require.ErrorIs(t, err, ErrAnswer)
+}
+
+// A model that does what it should not costs time and tokens within limits, and harms nothing.
+func TestBadModels(t *testing.T) {
+	said := []notes.Said{{Role: "user", Text: "hello"}}
+	many := make([]Call, 50)
+	for i := range many {
+		many[i] = Call{Name: "memory_append", Arguments: `{"entry":"## x"}`}
+	}
+	for name, tt := range map[string]struct {
+		replies []Reply
+		want    error
+	}{
+		"many calls at once": {[]Reply{{Calls: many, Tokens: 1}}, ErrLimit},
+		"many in all":        {slices.Repeat([]Reply{{Calls: many[:30], Tokens: 1}}, 10), ErrLimit},
+		"dear last answer":   {[]Reply{{Text: "done", Tokens: 1_000_000}}, ErrLimit},
+		"odd arguments":      {[]Reply{{Calls: []Call{{Name: "memory_list"}, {Name: "memory_list", Arguments: "{"}, {Name: "memory_list", Arguments: "null"}}, Tokens: 1}, {Text: "done", Tokens: 1}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, nil)
+			model := &played{replies: tt.replies}
+			report, err := Reflect(t.Context(), model, p.data, said, Options{})
+			if tt.want != nil {
+				require.ErrorIs(t, err, tt.want)
+				require.Empty(t, p.files(t))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, "memory_list: the arguments were no JSON object", report.Calls[1].Error)
+			for _, m := range model.last {
+				require.True(t, m.Role != RoleTool || m.CallID != "", "each answer names its call")
+				for _, c := range m.Calls {
+					require.True(t, json.Valid([]byte(c.Arguments)))
+				}
+			}
+		})
+	}
+	// What is in memory already may hold a secret, too.
+	p := newPlace(t, map[string]string{"facts/user.md": "# User\n\n- the password is c0rrect-horse\n", "episodes/2026-01.md": "# E\n\n> Summary: the password is c0rrect-horse\n"})
+	model := &played{replies: []Reply{{Calls: []Call{{Name: "memory_read", Arguments: `{"path":"facts/user.md"}`}}, Tokens: 1}, {Text: "done", Tokens: 1}}}
+	_, err := Reflect(t.Context(), model, p.data, said, Options{})
+	require.NoError(t, err)
+	for _, m := range model.last {
+		require.NotContains(t, m.Content, "c0rrect-horse")
+	}
+}
+
+// A played model answers what it was told to.
+type played struct {
+	replies []Reply
+	last    []Message
+}
+
+func (p *played) Chat(_ context.Context, messages []Message, _ []notes.Tool) (Reply, error) {
+	p.last = messages
+	reply := p.replies[0]
+	p.replies = p.replies[1:]
+	reply.Calls = slices.Clone(reply.Calls)
+	return reply, nil
 }
 
 func TestTranscript(t *testing.T) {

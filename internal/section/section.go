@@ -202,14 +202,21 @@ func Remove(text string, first, last int) (string, error) {
 	return strings.Join(slices.Concat(head, rest), ""), nil
 }
 
-// ErrStruck means that a statement cannot be struck through, because a part of it is already.
-var ErrStruck = errors.New("it is struck through already")
+// ErrStruck means that a statement cannot be struck through: a part of it is already, or it has several paragraphs.
+var ErrStruck = errors.New("it is struck through already, or more than one paragraph")
+
+// ErrStatement means that lines are not one statement: an item of a list, or a paragraph.
+var ErrStatement = errors.New("these lines are not one statement, an item of a list or a paragraph")
 
 // Strike returns the text of a file whose lines from first to last, from 1, are struck through as superseded since a date.
 func Strike(text string, first, last int, since string) (string, error) {
 	lines := strings.Split(text, "\n")
 	if first < 1 || last < first || last > len(lines) {
 		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
+	}
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	if !slices.ContainsFunc(statement.Of(body, 1), func(s statement.Statement) bool { return skipped+s.Start+1 == first && skipped+s.End == last }) {
+		return "", ErrStatement
 	}
 	struck, ok := statement.Strike(strings.Join(lines[first-1:last], "\n"), since)
 	if !ok {

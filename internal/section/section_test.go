@@ -111,6 +111,8 @@ func TestStrike(t *testing.T) {
 		first, last int
 		want        string
 	}{
+		{"an item of tasks", "- [ ] one\n", 1, 1, "- [ ] ~~one~~ (superseded 2026-02-24)\n"},
+		{"a tilde", "- at ~/x\n", 1, 1, "- ~~at ~/x~~ (superseded 2026-02-24)\n"},
 		{"an item", "# A\n\n- one\n- two\n", 3, 3, "# A\n\n- ~~one~~ (superseded 2026-02-24)\n- two\n"},
 		{"a paragraph", "one\ntwo.\n\nthree\n", 1, 2, "~~one\ntwo.~~ (superseded 2026-02-24)\n\nthree\n"},
 		{"an item of two lines", "  1. one\n     two\n", 1, 2, "  1. ~~one\n     two~~ (superseded 2026-02-24)\n"},
@@ -124,6 +126,10 @@ func TestStrike(t *testing.T) {
 			_, err = Strike(got, tt.first, tt.last, "2026-02-25")
 			require.ErrorIs(t, err, ErrStruck)
 		})
+	}
+	for _, lines := range []string{"- a\n- b\n", "| a |\n|---|\n", "```sh\n```\n", "---\nx: y\n---\n\ntext\n", "# A\n\ntext\n"} {
+		_, err := Strike(lines, 1, 2, "")
+		require.ErrorIs(t, err, ErrStatement, lines)
 	}
 	_, err := Strike("x\n", 3, 4, "")
 	require.ErrorContains(t, err, "there are no lines 3 to 4")

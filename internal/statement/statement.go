@@ -101,21 +101,45 @@ func telling(text string) []string {
 	return words
 }
 
-// struck is a statement that is struck through as a whole, with what Strike adds.
-var struck = regexp.MustCompile(`(?s)^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?~~([^~\s](?:[^~]*[^~\s])?)~~[.!。]?\s*(?:\(superseded[^()]*\))?\s*$`)
+// What may stand around the text that is struck through: the mark of an item with its box, emphasis, and what Strike adds behind it.
+var (
+	marks      = regexp.MustCompile(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?`)
+	superseded = regexp.MustCompile(`\s*\(superseded\b.*\)$`)
+)
 
 // IsStruck tells a statement that is struck through as a whole: it holds no longer. text are its lines.
-func IsStruck(text string) bool { return strings.Contains(text, "~~") && struck.MatchString(text) }
+func IsStruck(text string) bool {
+	if !strings.Contains(text, "~~") {
+		return false
+	}
+	said := strings.TrimSpace(text[len(marks.FindString(text)):])
+	said = strings.TrimRight(superseded.ReplaceAllString(said, ""), ".!。 ")
+	for _, pair := range []string{"**", "__", "*", "_"} {
+		if inner, ok := strings.CutPrefix(said, pair); ok {
+			if inner, ok = strings.CutSuffix(inner, pair); ok {
+				said = inner
+				break
+			}
+		}
+	}
+	inner, ok := strings.CutPrefix(said, "~~")
+	if !ok {
+		return false
+	}
+	inner, ok = strings.CutSuffix(inner, "~~")
+	return ok && inner != "" && !strings.Contains(inner, "~~") && strings.TrimSpace(inner) == inner && !strings.HasPrefix(inner, "~") && !strings.HasSuffix(inner, "~")
+}
 
-// Strike strikes a statement through and says since when; text are its lines without the last end. ok is false if it has such marks already.
+// Strike strikes a statement through and says since when; text are its lines without the last end. ok is false if it has such marks already, or consists of
+// several paragraphs.
 func Strike(text, since string) (result string, ok bool) {
-	if strings.Contains(text, "~~") || strings.TrimSpace(text) == "" {
+	mark := marks.FindString(text)
+	said := text[len(mark):]
+	if strings.Contains(text, "~~") || strings.TrimSpace(said) == "" || strings.Contains(strings.ReplaceAll(said, "\r", ""), "\n\n") {
 		return text, false
 	}
-	mark := item.FindString(text)
-	said := text[len(mark):]
 	start := len(said) - len(strings.TrimLeft(said, " \t"))
-	end := len(strings.TrimRight(said, " \t\r"))
+	end := len(strings.TrimRight(said, " \t\r\n"))
 	result = mark + said[:start] + "~~" + said[start:end] + "~~ (superseded " + since + ")" + said[end:]
 	return result, IsStruck(result)
 }
