@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -14,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
@@ -66,8 +69,11 @@ func (a *app) hook(ctx context.Context, agent string) {
 	// Agents show what is on standard error to people, or take it for a failure. What is worth saying is in the trace.
 	a.logFrom(noLog)
 	var out gate
-	ctx, stop := context.WithTimeout(ctx, time.Until(started.Add(hookBudget())))
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	timer := time.AfterFunc(time.Until(started.Add(hookBudget())), stop)
+	defer timer.Stop()
+	a.budget = func(d time.Duration) { timer.Reset(time.Until(started.Add(d))) }
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -85,7 +91,7 @@ func (a *app) hook(ctx context.Context, agent string) {
 	}
 }
 
-// hookBudget is what the environment says, which is known before any file is read; the configuration may only make it shorter.
+// hookBudget is what the environment says, which is known before any file is read.
 func hookBudget() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("MEMCORE_HOOK_BUDGET")); err == nil && d > 0 {
 		return d
@@ -110,16 +116,50 @@ func (a *app) answerHook(ctx context.Context, agent string, out *gate) {
 	if e.Agent != hook.Cursor && os.Getenv("CURSOR_VERSION") != "" || e.Kind == hook.Other {
 		return
 	}
-	here, err := a.in(dirOf(e, a.from()))
+	dir := dirOf(e, a.from())
+	if reply, running, ok := a.hookByDaemon(ctx, e, dir, data); ok {
+		out.pass(func() { io.WriteString(a.stdout, reply) })
+		_ = a.replaceDaemon(ctx, running)
+		return
+	}
+	here, err := a.in(dir)
 	if err != nil {
 		a.keepTrace(hook.Trace{Event: e, At: time.Now(), Problems: []string{err.Error()}})
 		return
 	}
+	a.budget(here.settings.Hook.Budget)
 	reply, trace := here.hookReply(ctx, e)
 	out.pass(func() { a.stdout.Write(reply) })
-	if e.Kind == hook.Prompt || e.Kind == hook.SessionStart || len(trace.Problems) > 0 {
-		here.keepTrace(trace) // the others add nothing that somebody could miss
+	here.traceHook(trace)
+	if here.settings.Daemon.Start {
+		_ = here.startDaemon(ctx) // the next hook is faster; without it, it is as fast as this one
 	}
+}
+
+// hookByDaemon asks the daemon to answer, and which release it is; ok is false if it does not.
+func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (reply, running string, ok bool) {
+	if !a.daemonFits() {
+		return "", "", false
+	}
+	at, err := a.daemonPlace()
+	if err != nil {
+		return "", "", false
+	}
+	event := json.RawMessage(data)
+	if !json.Valid(data) { // the agent text
+		if event, err = json.Marshal(string(data)); err != nil {
+			return "", "", false
+		}
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", "", false
+	}
+	var out httpapi.HookReply
+	running, err = at.Call(ctx, http.MethodPost, "/v1/hook", httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event}, &out)
+	if err != nil {
+		return "", "", false
+	}
+	return out.Reply, running, true
 }
 
 // hookReply answers an event in this process.
@@ -133,6 +173,13 @@ func (a *app) hookReply(ctx context.Context, e hook.Event) (reply []byte, trace 
 		trace.Problems = append(trace.Problems, err.Error())
 	}
 	return reply, trace
+}
+
+// traceHook keeps a trace of what could have added something, and of what went wrong.
+func (a *app) traceHook(t hook.Trace) {
+	if k := t.Event.Kind; k == hook.Prompt || k == hook.SessionStart || len(t.Problems) > 0 {
+		a.keepTrace(t)
+	}
 }
 
 // keepTrace keeps what a hook has done for 'memcore explain --last'. That it cannot be kept is nobody's problem.

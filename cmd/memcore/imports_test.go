@@ -45,6 +45,8 @@ var mayImport = []struct {
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement", "internal/watch"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},
 	{"inject/hook", []string{"core", "formatter", "inject/turn", "internal/jsonfile"}},
+	{"inject/httpapi", []string{"core", "core/notes", "formatter", "inject/hook"}},
+	{"inject/daemon", []string{"internal/jsonfile"}},
 	{"inject/mcp", []string{"core/notes"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/httpapi"
 )
 
 // queryFlags are those of search and retrieve.
@@ -87,6 +88,10 @@ func searchCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var known core.Result
+			if a.askDaemon(cmd.Context(), "/v1/search", httpapi.SearchRequest{Target: a.target(), Query: text, Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}, &known) {
+				return a.printSearch(known, q.explain)
+			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
 				result, err := m.Search(cmd.Context(), text, core.SearchOptions{
 					Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain})
@@ -121,6 +126,10 @@ that is missing, behind or degraded go to standard error.`,
 			if !a.settings.Enabled {
 				a.note(turnedOff)
 				return a.printBlock(core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}, false)
+			}
+			var known httpapi.Retrieved
+			if a.askDaemon(cmd.Context(), "/v1/retrieve", httpapi.RetrieveRequest{Target: a.target(), Query: text, Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}, &known) {
+				return a.printBlock(known.Result, q.explain)
 			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
 				result, err := m.RetrieveRelevant(cmd.Context(), text, a.retrieveOptions(q))

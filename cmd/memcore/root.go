@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,6 +30,7 @@ type app struct {
 	dir      string        // folder that memcore runs in, at or below project
 	cwd      string        // folder that dir and project are looked for from; "" is that of the process
 	log      *slog.Logger
+	budget   func(time.Duration) // sets how long a hook may take
 }
 
 // globalFlags are those every command has, and engine, which has to be read with the settings.
@@ -67,7 +69,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.flags.json, "json", false, "print JSON (see docs/json.md)")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
-	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), mcpCommand(a), contextCommand(a),
+	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), mcpCommand(a), serveCommand(a), watchCommand(a), contextCommand(a),
 		memoryCommand(a), trustCommand(a), saveCommand(a), toolCommand(a), forgetCommand(a), recallCommand(a), sessionCommand(a), logCommand(a), reflectCommand(a), statusCommand(a), statsCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	return root
 }

@@ -29,6 +29,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"embedder":        startEmbedder,
 	"embedded":        wantEmbedded,
 	"chat-model":      startChatModel,
+	"until":           until,
 }
 
 // ofIndex are the files in the current generation of every index of a script that match a pattern.
@@ -181,6 +182,23 @@ func startChatModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(server.Close)
 	ts.Setenv("MEMCORE_REFLECT_BASEURL", server.URL+"/v1")
 	ts.Setenv("MEMCORE_REFLECT_MODEL", "scripted")
+}
+
+// until runs memcore again and again until it prints what is wanted: until REGEXP ARGUMENT...
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: until REGEXP ARGUMENT...")
+	}
+	wanted := regexp.MustCompile(args[0])
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		err := ts.Exec("memcore", args[1:]...)
+		if out := ts.ReadFile("stdout"); err == nil && wanted.MatchString(out) {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("memcore %v does not print %s", args[1:], args[0])
+		}
+	}
 }
 
 // wantEmbedded checks how many texts the embedder was asked for since the last time: embedded N.

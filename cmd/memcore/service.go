@@ -2,24 +2,31 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
 )
 
 // A service is the memory of a workspace for the roads by which it reaches agents. It is safe for concurrent use.
 type service struct {
 	*app
 	*core.Manager
-	at place
+	at     place
+	opened string       // the stamp of what it was made of
+	tools  []notes.Tool // of one that is kept open
 }
 
 // withService opens the memory of the workspace, does something and closes it.
@@ -28,7 +35,7 @@ func (a *app) withService(ctx context.Context, do func(*service) error) error {
 	if err != nil {
 		return err
 	}
-	return a.withMemory(ctx, func(m *core.Manager) error { return do(&service{a, m, at}) })
+	return a.withMemory(ctx, func(m *core.Manager) error { return do(&service{app: a, Manager: m, at: at}) })
 }
 
 // Curated implements hook.Memory.
@@ -109,4 +116,180 @@ func dirOf(e hook.Event, otherwise string) string {
 		return e.Dir
 	}
 	return otherwise
+}
+
+// openService makes a service of a folder's workspace, for a process that keeps it open.
+func (a *app) openService(ctx context.Context, folder string) (*service, error) {
+	here, err := a.in(folder)
+	if err != nil {
+		return nil, err
+	}
+	at, err := here.place()
+	if err != nil {
+		return nil, err
+	}
+	engine := here.engineOf(at).inUse
+	m, err := here.open(ctx, at, engineNamed(engine))
+	if err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
+	s := &service{app: here, Manager: m, at: at}
+	s.opened = s.stamp()
+	if s.tools, err = s.modelTools(); err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return s, nil
+}
+
+// stamp changes with what the memory was made of: configuration, trust, registered paths, the engine of the index.
+func (s *service) stamp() string {
+	files := append([]string{s.at.sources, s.trustFile(), filepath.Join(s.project, ".beans", "config.yaml")}, s.config.files...)
+	if s.home != "" {
+		files = append(files, filepath.Join(s.home, ".beans", "config.yaml"))
+	}
+	var b strings.Builder
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil {
+			fmt.Fprintf(&b, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+		}
+	}
+	engine, _ := core.EngineOf(s.at.index)
+	return b.String() + engine
+}
+
+// Outdated implements httpapi.Workspace.
+func (s *service) Outdated() bool {
+	now := s.stamp()
+	// The first index of a workspace names an engine where there was none: that of this memory.
+	return now != s.opened && now != s.opened+s.engineOf(s.at).inUse
+}
+
+// Retrieve implements httpapi.Workspace.
+func (s *service) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
+	o := s.retrieveOptions(queryFlags{scope: r.Scope, limit: r.Limit, minSimilarity: r.MinSimilarity, explain: r.Explain})
+	if r.TokenBudget != 0 {
+		o.TokenBudget = r.TokenBudget
+	}
+	if !s.settings.Enabled {
+		return httpapi.Retrieved{Result: core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}}, nil
+	}
+	result, err := s.RetrieveRelevant(ctx, r.Query, o)
+	if err != nil {
+		return httpapi.Retrieved{}, err
+	}
+	out := httpapi.Retrieved{Result: result}
+	out.Block, out.Findings = formatter.Block(result.Hits)
+	return out, nil
+}
+
+// Find implements httpapi.Workspace.
+func (s *service) Find(ctx context.Context, r httpapi.SearchRequest) (core.Result, error) {
+	return s.Search(ctx, r.Query, core.SearchOptions{Scope: r.Scope, Path: r.Path, Kind: r.Kind, Limit: r.Limit, MinSimilarity: r.MinSimilarity, Explain: r.Explain})
+}
+
+// Context implements httpapi.Workspace.
+func (s *service) Context(ctx context.Context, r httpapi.ContextRequest) (httpapi.TextReply, error) {
+	if !s.settings.Enabled {
+		return httpapi.TextReply{}, nil
+	}
+	if r.Request == "" && len(r.Paths) == 0 {
+		memory, err := s.StaticLayer(ctx)
+		return httpapi.TextReply{Text: formatter.StaticLayer(memory)}, err
+	}
+	var parts []static.Memory
+	for _, path := range r.Paths {
+		memory, err := s.LoadFor(ctx, path)
+		if err != nil {
+			return httpapi.TextReply{}, err
+		}
+		parts = append(parts, memory)
+	}
+	rules, err := s.Rules(ctx, r.Request, r.Paths)
+	return httpapi.TextReply{Text: formatter.StaticLayer(append(parts, rules)...)}, err
+}
+
+// Reindex implements httpapi.Workspace.
+func (s *service) Reindex(ctx context.Context, r httpapi.IndexRequest) (core.IndexReport, error) {
+	return s.Index(ctx, core.IndexOptions{Rebuild: r.Rebuild, KeepEngine: !r.Rebuild})
+}
+
+// Report implements httpapi.Workspace.
+func (s *service) Report(ctx context.Context) (core.Status, error) { return s.Status(ctx) }
+
+// Hook implements httpapi.Workspace.
+func (s *service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.HookReply, error) {
+	event := []byte(r.Event)
+	var text string
+	if json.Unmarshal(event, &text) == nil {
+		event = []byte(text)
+	}
+	e, err := hook.Parse(r.Agent, event)
+	if err != nil {
+		return httpapi.HookReply{}, err
+	}
+	if e.Kind == hook.Other {
+		return httpapi.HookReply{}, nil
+	}
+	reply, trace := s.answer(ctx, e)
+	s.traceHook(trace)
+	return httpapi.HookReply{Reply: string(reply)}, nil
+}
+
+// Tools implements httpapi.Workspace.
+func (s *service) Tools() []notes.Tool { return s.tools }
+
+// backgroundEvery is how often a service looks for what can wait: vectors of working memory, and sessions that are queued for reflection.
+const backgroundEvery = 30 * time.Second
+
+// Watch implements httpapi.Workspace.
+func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, error)) error {
+	var background sync.WaitGroup
+	defer background.Wait()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	background.Go(func() {
+		ticker := time.NewTicker(backgroundEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				if err := s.inBackground(ctx); err != nil && ctx.Err() == nil {
+					s.log.Warn("work in the background", "workspace", s.project, "error", err)
+				}
+			}
+		}
+	})
+	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed})
+}
+
+func (s *service) inBackground(ctx context.Context) error {
+	if err := s.embedSessions(ctx); err != nil {
+		return err
+	}
+	if !s.settings.Reflect.Auto || s.settings.Reflect.Model == "" {
+		return nil
+	}
+	queued, err := s.toReflect("", true)
+	if err != nil {
+		return err
+	}
+	data, err := s.data()
+	if err != nil {
+		return err
+	}
+	for _, session := range queued {
+		said, err := session.Said(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.reflect(ctx, data, said, true, false); err != nil {
+			return fmt.Errorf("reflect upon session %s: %w", session.ID, err)
+		}
+		if err := session.Unqueue(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -52,6 +52,11 @@ type settings struct {
 		Budget     time.Duration `mapstructure:"budget"`
 		Candidates int           `mapstructure:"candidates"`
 	} `mapstructure:"rerank"`
+	Daemon struct {
+		Start  bool          `mapstructure:"start"`
+		Idle   time.Duration `mapstructure:"idle"`
+		Memory int           `mapstructure:"memory"`
+	} `mapstructure:"daemon"`
 	Hook struct {
 		Budget time.Duration `mapstructure:"budget"`
 		Log    bool          `mapstructure:"log"`
@@ -205,6 +210,9 @@ var knownSettings = []setting{
 	{"rerank.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
 	{"rerank.budget", "500ms", anyProject, span(), "time it may take; later is left out"},
 	{"rerank.candidates", "16", anyProject, whole(1, 100), "candidates it looks at, 1 to 100"},
+	{"daemon.start", "true", personal, yesOrNo(), "`false` keeps hooks from starting the daemon"},
+	{"daemon.idle", "30m", personal, span(), "time without a request after which a daemon that was started by a hook ends; 0 is never"},
+	{"daemon.memory", "512", personal, whole(64, 1<<20), "megabytes of memory that the daemon tries to stay below"},
 	{"hook.budget", "300ms", personal, span(), "time that a hook of an agent may take from its start; what is late is not given"},
 	{"hook.log", "true", personal, yesOrNo(), "`false` keeps hooks from noting prompts and answers in working memory"},
 	{"reflect.auto", "false", personal, yesOrNo(), "`true` lets hooks queue a session for reflection when it ends"},

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A seat is a home with a project, and programs of memcore in several versions.
+type seat struct {
+	t       *testing.T
+	home    string
+	project string
+}
+
+func newSeat(t *testing.T) seat {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("it counts processes by /proc")
+	}
+	s := seat{t: t, home: t.TempDir(), project: t.TempDir()}
+	require.NoError(t, os.Mkdir(filepath.Join(s.project, ".git"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(s.project, "staging.md"), []byte("# Staging\n\nThe staging database listens on port 5433.\n"), 0o644))
+	return s
+}
+
+// build makes a program of a version.
+func (s seat) build(version string) string {
+	s.t.Helper()
+	binary := filepath.Join(s.t.TempDir(), "memcore")
+	out, err := exec.Command("go", "build", "-ldflags", "-X main.release="+version, "-o", binary, ".").CombinedOutput()
+	require.NoError(s.t, err, string(out))
+	return binary
+}
+
+func (s seat) run(ctx context.Context, stdin, binary string, args ...string) (stdout string, err error) {
+	command := exec.CommandContext(ctx, binary, args...)
+	command.Dir, command.Stdin = s.project, strings.NewReader(stdin)
+	command.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	var out, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &out, &stderr
+	if err = command.Run(); err != nil {
+		err = fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return out.String(), err
+}
+
+// daemons are the processes that were started as daemons of this home.
+func (s seat) daemons() (pids []int) {
+	processes, err := filepath.Glob("/proc/[0-9]*")
+	require.NoError(s.t, err)
+	for _, process := range processes {
+		line, _ := os.ReadFile(filepath.Join(process, "cmdline"))
+		environment, _ := os.ReadFile(filepath.Join(process, "environ"))
+		if bytes.Contains(line, []byte("serve\x00--on-demand")) && bytes.Contains(environment, []byte("HOME="+s.home+"\x00")) {
+			pid, err := strconv.Atoi(filepath.Base(process))
+			require.NoError(s.t, err)
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// 200 hooks at once, of two versions, while the daemon is killed at random: every hook answers in time or says nothing, and in the end there is one daemon, of
+// the newer version, and nothing is left over when it has ended.
+func TestDaemonUnderFire(t *testing.T) {
+	s := newSeat(t)
+	older, newer := s.build("v1.0.0"), s.build("v1.1.0")
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer stop()
+	t.Cleanup(func() {
+		for _, pid := range s.daemons() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	_, err := s.run(ctx, "", older, "index", "--quiet")
+	require.NoError(t, err)
+	event := func(n int) string {
+		return fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does the staging database use?"}`, n, s.project)
+	}
+	const hooks = 200
+	var all, killing sync.WaitGroup
+	var mu sync.Mutex
+	answered, silent := 0, 0
+	over := make(chan struct{})
+	kills := 0
+	killing.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Duration(50+rand.IntN(200)) * time.Millisecond):
+				for _, pid := range s.daemons() {
+					if syscall.Kill(pid, syscall.SIGKILL) == nil {
+						kills++
+					}
+				}
+			}
+		}
+	})
+	fire := func(n int) {
+		all.Go(func() {
+			binary := older
+			if n%2 == 0 {
+				binary = newer
+			}
+			out, err := s.run(ctx, event(n), binary, "hook", "claude-code")
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				t.Errorf("hook %d: %v", n, err)
+			case out == "":
+				silent++
+			case !json.Valid([]byte(out)) || !strings.Contains(out, "5433"):
+				t.Errorf("hook %d: %q", n, out)
+			default:
+				answered++
+			}
+		})
+	}
+	for n := range hooks {
+		fire(n)
+	}
+	all.Wait()
+	for wave := range 25 { // the daemon comes to answer some of these
+		for i := range 4 {
+			fire(hooks + 4*wave + i)
+		}
+		all.Wait()
+	}
+	close(over)
+	killing.Wait()
+	require.Positive(t, kills)
+	require.Positive(t, answered)
+	t.Logf("%d hooks answered, %d were too late and said nothing, the daemon was killed %d times", answered, silent, kills)
+
+	// What comes later is answered, by the newer one in the end, whoever asks.
+	version := func() string {
+		out, err := s.run(ctx, "", newer, "serve", "--status")
+		require.NoError(t, err)
+		return out
+	}
+	n := 2 * hooks
+	require.Eventually(t, func() bool {
+		n += 2
+		for i, binary := range []string{newer, older} {
+			out, err := s.run(ctx, event(n+i), binary, "hook", "claude-code")
+			require.NoError(t, err)
+			require.True(t, out == "" || strings.Contains(out, "5433"), out)
+		}
+		return len(s.daemons()) == 1 && strings.Contains(version(), "memcore v1.1.0,")
+	}, time.Minute, 50*time.Millisecond)
+	for range 5 {
+		n += 2
+		out, err := s.run(ctx, event(n), older, "hook", "claude-code")
+		require.NoError(t, err)
+		require.Contains(t, out, "5433")
+	}
+	require.Len(t, s.daemons(), 1)
+	require.Contains(t, version(), "memcore v1.1.0,")
+
+	_, err = s.run(ctx, "", newer, "serve", "--stop")
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return len(s.daemons()) == 0 }, 10*time.Second, 10*time.Millisecond, "no orphan")
+	left, err := filepath.Glob(filepath.Join(s.home, ".cache", "memcore", "run", "*"))
+	require.NoError(t, err)
+	for _, file := range left {
+		require.NotContains(t, file, ".sock")
+		require.False(t, strings.HasSuffix(file, "daemon.lock") || strings.HasSuffix(file, "start.lock"), file)
+	}
+}

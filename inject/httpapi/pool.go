@@ -1,0 +1,240 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/core"
+)
+
+// A pool keeps the workspaces open that are used.
+type pool struct {
+	open    func(ctx context.Context, folder string) (Workspace, error)
+	project func(folder string) (string, error)
+	tell    func(Event)
+	most    int
+	idle    time.Duration
+
+	mu     sync.Mutex
+	known  map[string]*kept
+	closed bool
+	work   sync.WaitGroup // watches, and workspaces that are being closed
+}
+
+// A kept workspace is open, or being opened.
+type kept struct {
+	folder string
+	ready  chan struct{} // closed when it is open, or cannot be
+	ws     Workspace
+	err    error
+	users  int
+	stop   context.CancelFunc // of the watch
+	gone   bool               // it is no longer in the pool
+
+	info Opened
+}
+
+// ErrClosed is the error of requests to a server that is ending.
+var ErrClosed = errors.New("the daemon is ending")
+
+// use gives the workspace that a folder is in, opened if it is not, to do. It is not closed meanwhile.
+func (p *pool) use(ctx context.Context, folder string, do func(Workspace) error) error {
+	k, err := p.acquire(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer p.release(k)
+	return do(k.ws)
+}
+
+func (p *pool) acquire(ctx context.Context, folder string) (*kept, error) {
+	if !filepath.IsAbs(folder) {
+		return nil, &Error{400, fmt.Sprintf("workspace is %q, want an absolute path", folder)}
+	}
+	project, err := p.project(folder)
+	if err != nil {
+		return nil, &Error{404, fmt.Sprintf("workspace %s: %v", folder, err)}
+	}
+	for {
+		p.mu.Lock()
+		if p.closed {
+			p.mu.Unlock()
+			return nil, ErrClosed
+		}
+		k := p.known[project]
+		if k == nil {
+			k = &kept{folder: project, ready: make(chan struct{}), info: Opened{Workspace: project, Since: time.Now()}}
+			p.known[project] = k
+			p.work.Add(1)
+			go p.begin(k)
+		}
+		k.users++
+		k.info.Requests++
+		k.info.Used = time.Now()
+		p.mu.Unlock()
+		select {
+		case <-k.ready:
+		case <-ctx.Done():
+			p.release(k)
+			return nil, ctx.Err()
+		}
+		if k.err != nil {
+			p.release(k)
+			return nil, k.err
+		}
+		if !k.ws.Outdated() {
+			p.tidy()
+			return k, nil
+		}
+		p.remove(k)
+		p.release(k)
+	}
+}
+
+// begin opens a workspace and watches it.
+func (p *pool) begin(k *kept) {
+	defer p.work.Done()
+	ctx, stop := context.WithCancel(context.Background())
+	ws, err := p.open(ctx, k.folder)
+	p.mu.Lock()
+	k.ws, k.err, k.stop = ws, err, stop
+	if err != nil {
+		k.gone = true
+		delete(p.known, k.folder) // the next request tries again
+	} else {
+		k.info.Watching = true
+	}
+	p.mu.Unlock()
+	close(k.ready)
+	if err != nil {
+		stop()
+		return
+	}
+	p.tell(Event{Workspace: k.folder, Kind: "opened", At: time.Now()})
+	err = ws.Watch(ctx, func(report core.IndexReport, err error) {
+		if err != nil {
+			p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+		} else if report.Written+report.Deleted+report.Embedded > 0 {
+			p.tell(Event{Workspace: k.folder, Kind: "indexed", At: time.Now(), Index: &report})
+		}
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k.info.Watching = false
+	if ctx.Err() == nil && err != nil {
+		k.info.Problem = err.Error()
+		p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+	}
+}
+
+// release ends one use. Whoever is the last to use a workspace that was removed closes it.
+func (p *pool) release(k *kept) {
+	p.mu.Lock()
+	k.users--
+	last := k.users == 0 && k.gone && k.ws != nil
+	if last {
+		p.work.Add(1)
+	}
+	p.mu.Unlock()
+	if last {
+		p.end(k)
+	}
+}
+
+// remove takes a workspace out of the pool; it is closed as soon as nobody uses it.
+func (p *pool) remove(k *kept) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k.gone {
+		return
+	}
+	k.gone = true
+	delete(p.known, k.folder)
+	if k.stop != nil {
+		k.stop()
+	}
+	if k.users == 0 && k.ws != nil {
+		p.work.Add(1)
+		go p.end(k)
+	}
+}
+
+func (p *pool) end(k *kept) {
+	defer p.work.Done()
+	k.stop()
+	if err := k.ws.Close(); err != nil {
+		p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+	}
+	p.tell(Event{Workspace: k.folder, Kind: "closed", At: time.Now()})
+}
+
+// tidy closes what nobody has used for long, and of too many those that were used longest ago.
+func (p *pool) tidy() {
+	p.mu.Lock()
+	var unused []*kept
+	for _, k := range p.known {
+		if k.ws != nil && k.users == 0 {
+			unused = append(unused, k)
+		}
+	}
+	slices.SortFunc(unused, func(a, b *kept) int { return a.info.Used.Compare(b.info.Used) })
+	over := len(p.known) - p.most
+	for i, k := range unused {
+		if i >= over && time.Since(k.info.Used) <= p.idle {
+			unused = unused[:i]
+			break
+		}
+	}
+	p.mu.Unlock()
+	for _, k := range unused {
+		p.remove(k)
+	}
+}
+
+// shrink closes all that nobody is using.
+func (p *pool) shrink() {
+	p.mu.Lock()
+	var unused []*kept
+	for _, k := range p.known {
+		if k.ws != nil && k.users == 0 {
+			unused = append(unused, k)
+		}
+	}
+	p.mu.Unlock()
+	for _, k := range unused {
+		p.remove(k)
+	}
+}
+
+// opened are the workspaces that are open.
+func (p *pool) opened() []Opened {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := []Opened{}
+	for _, k := range p.known {
+		all = append(all, k.info)
+	}
+	slices.SortFunc(all, func(a, b Opened) int { return b.Used.Compare(a.Used) })
+	return all
+}
+
+// close ends all workspaces, when their requests have ended.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	var all []*kept
+	for _, k := range p.known {
+		all = append(all, k)
+	}
+	p.mu.Unlock()
+	for _, k := range all {
+		<-k.ready
+		p.remove(k)
+	}
+	p.work.Wait()
+}

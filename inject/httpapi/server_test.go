@@ -1,0 +1,367 @@
+package httpapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+)
+
+// A fakeWorkspace says its own name, and does what it is told.
+type fakeWorkspace struct {
+	folder   string
+	closed   atomic.Bool
+	outdated atomic.Bool
+	hold     chan struct{} // requests wait for it; nil is not to wait
+}
+
+func (f *fakeWorkspace) Retrieve(ctx context.Context, r RetrieveRequest) (Retrieved, error) {
+	if f.closed.Load() {
+		return Retrieved{}, errors.New("it is closed")
+	}
+	switch r.Query {
+	case "hold":
+		select {
+		case <-f.hold:
+		case <-ctx.Done():
+			return Retrieved{}, ctx.Err()
+		}
+	case "panic":
+		panic("oh")
+	case "bad":
+		return Retrieved{}, fmt.Errorf("limit: %w", core.ErrOption)
+	case "fail":
+		return Retrieved{}, errors.New("the disk is gone")
+	}
+	return Retrieved{Result: core.Result{State: core.StateReady, Hits: []core.MemoryHit{{ID: "x", Text: f.folder}}}, Block: fmt.Sprintf("%s %v", f.folder, r.Explain)}, nil
+}
+
+func (f *fakeWorkspace) Find(context.Context, SearchRequest) (core.Result, error) {
+	return core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}, nil
+}
+func (f *fakeWorkspace) Context(context.Context, ContextRequest) (TextReply, error) {
+	return TextReply{"# Curated"}, nil
+}
+func (f *fakeWorkspace) Reindex(context.Context, IndexRequest) (core.IndexReport, error) {
+	return core.IndexReport{Documents: 1}, nil
+}
+func (f *fakeWorkspace) Report(context.Context) (core.Status, error) {
+	return core.Status{State: core.StateReady}, nil
+}
+func (f *fakeWorkspace) Hook(_ context.Context, r HookRequest) (HookReply, error) {
+	return HookReply{r.Agent + string(r.Event)}, nil
+}
+func (f *fakeWorkspace) Tools() []notes.Tool {
+	type params struct {
+		Text string `json:"text"`
+	}
+	say := func(_ context.Context, p params) (notes.Answer, error) {
+		return notes.Answer{Text: f.folder + " " + p.Text}, nil
+	}
+	return []notes.Tool{notes.NewTool("save_memory", "Save.", say), notes.NewTool("recall_memory", "Recall.", say)}
+}
+func (f *fakeWorkspace) Watch(ctx context.Context, indexed func(core.IndexReport, error)) error {
+	indexed(core.IndexReport{Written: 1}, nil)
+	<-ctx.Done()
+	return ctx.Err()
+}
+func (f *fakeWorkspace) Outdated() bool { return f.outdated.Load() }
+func (f *fakeWorkspace) Close() error   { f.closed.Store(true); return nil }
+
+// A fakeHouse opens workspaces.
+type fakeHouse struct {
+	*Server
+	mu     sync.Mutex
+	opened []*fakeWorkspace
+	hold   chan struct{}
+	ended  atomic.Bool
+}
+
+func newHouse(t *testing.T, o Options) *fakeHouse {
+	h := &fakeHouse{hold: make(chan struct{})}
+	o.Open = func(_ context.Context, folder string) (Workspace, error) {
+		if strings.HasSuffix(folder, "broken") {
+			return nil, errors.New("it cannot be opened")
+		}
+		ws := &fakeWorkspace{folder: folder, hold: h.hold}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.opened = append(h.opened, ws)
+		return ws, nil
+	}
+	o.Project = func(folder string) (string, error) {
+		if strings.HasSuffix(folder, "nowhere") {
+			return "", errors.New("no such folder")
+		}
+		project, _, _ := strings.Cut(folder, string(filepath.Separator)+"sub")
+		return project, nil
+	}
+	o.Logger, o.Version = slog.New(slog.DiscardHandler), "v1.2.3"
+	h.Server = New(o, func() { h.ended.Store(true) })
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *fakeHouse) count() (all, closed int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, ws := range h.opened {
+		if ws.closed.Load() {
+			closed++
+		}
+	}
+	return len(h.opened), closed
+}
+
+func ask(t *testing.T, handler http.Handler, method, path, body string) (status int, answer string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body)))
+	return w.Code, strings.TrimSpace(w.Body.String())
+}
+
+func TestRoutes(t *testing.T) {
+	h := newHouse(t, Options{MaxBody: 1000}).Handler()
+	for _, tt := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`, 200, `"block":"/a false"`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a/sub/b","query":"x"}`, 200, `"block":"/a false"`},
+		{"POST", "/v1/explain", `{"workspace":"/a","query":"x"}`, 200, `"block":"/a true"`},
+		{"POST", "/v1/search", `{"workspace":"/a","query":"x"}`, 200, `"hits":[]`},
+		{"POST", "/v1/context", `{"workspace":"/a"}`, 200, `{"text":"# Curated"}`},
+		{"POST", "/v1/index", `{"workspace":"/a"}`, 200, `"documents":1`},
+		{"POST", "/v1/status", `{"workspace":"/a"}`, 200, `"state":"ready"`},
+		{"POST", "/v1/hook", `{"workspace":"/a","agent":"codex","event":{"x":1}}`, 200, `{"reply":"codex{\"x\":1}"}`},
+		{"POST", "/v1/tools", `{"workspace":"/a"}`, 200, `"name":"save_memory"`},
+		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"text":"y"}}`, 200, `{"text":"/a y","data":null}`},
+		{"POST", "/v1/recall", `{"workspace":"/a"}`, 200, `"text":"/a "`},
+		{"POST", "/v1/tools/save_memory", `{"workspace":"/b","arguments":{"text":"y"}}`, 200, `"text":"/b y"`},
+		{"GET", "/v1/health", ``, 200, `"version":"v1.2.3"`},
+		{"GET", "/v1/ready", ``, 200, `{"ready":true}`},
+		{"GET", "/metrics", ``, 200, `memcore_requests_total{route="POST /v1/retrieve",status="200"}`},
+
+		{"POST", "/v1/tools/none", `{"workspace":"/a"}`, 404, `there is no tool`},
+		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"zebra":1}}`, 400, `there is no parameter \"zebra\"`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"bad"}`, 400, `option out of range`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"fail"}`, 500, `{"error":{"status":500,"message":"the disk is gone"}}`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"panic"}`, 500, `the service has failed at this request`},
+		{"POST", "/v1/retrieve", `{"workspace":"a"}`, 400, `want an absolute path`},
+		{"POST", "/v1/retrieve", `{"workspace":"/nowhere"}`, 404, `no such folder`},
+		{"POST", "/v1/retrieve", `{"workspace":"/broken"}`, 500, `it cannot be opened`},
+		{"POST", "/v1/retrieve", `nonsense`, 400, `the body is not what is wanted here`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"` + strings.Repeat("x", 2000) + `"}`, 413, `larger than 1000 bytes`},
+		{"GET", "/v1/retrieve", ``, 405, ``},
+		{"POST", "/v2/retrieve", ``, 404, `there is no POST /v2/retrieve`},
+	} {
+		status, answer := ask(t, h, tt.method, tt.path, tt.body)
+		if tt.status == 405 { // the catch-all answers those as well
+			require.GreaterOrEqual(t, status, 404)
+			continue
+		}
+		require.Equal(t, tt.status, status, "%s %s %s: %s", tt.method, tt.path, tt.body, answer)
+		require.Contains(t, answer, tt.want, tt.path)
+	}
+}
+
+// Every route is described, with schemas of its types.
+func TestOpenAPI(t *testing.T) {
+	h := newHouse(t, Options{})
+	_, answer := ask(t, h.Handler(), "GET", "/v1/openapi.json", "")
+	var document struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			OperationID string
+			RequestBody *struct {
+				Content map[string]struct {
+					Schema struct{ Properties map[string]any }
+				}
+			}
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(answer), &document))
+	require.Equal(t, "3.1.0", document.OpenAPI)
+	ids := map[string]bool{}
+	for path, methods := range document.Paths {
+		for method, o := range methods {
+			require.NotEmpty(t, o.OperationID, path)
+			require.False(t, ids[o.OperationID], o.OperationID)
+			ids[o.OperationID] = true
+			body := `{}`
+			status, text := 0, ""
+			if path == "/v1/events" {
+				continue // it has no end
+			}
+			status, text = ask(t, h.Handler(), strings.ToUpper(method), strings.ReplaceAll(path, "{name}", "save_memory"), body)
+			require.NotContains(t, text, "there is no "+strings.ToUpper(method), "%s %s is served", method, path)
+			if o.RequestBody != nil {
+				require.Equal(t, 400, status, "a request without a workspace is refused: %s", path)
+				require.Contains(t, o.RequestBody.Content["application/json"].Schema.Properties, "workspace", path)
+			}
+		}
+	}
+	require.True(t, h.ended.Load(), "shutdown was among them")
+}
+
+// Workspaces are opened once, kept apart, opened anew when they have changed, and closed when there are too many, never under somebody's hands.
+func TestPool(t *testing.T) {
+	h := newHouse(t, Options{MaxOpen: 2, Idle: time.Hour})
+	handler := h.Handler()
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			folder := fmt.Sprintf("/w%d", i%2)
+			_, answer := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"`+folder+`","query":"x"}`)
+			if !strings.Contains(answer, `"block":"`+folder) {
+				t.Error(answer)
+			}
+		})
+	}
+	all.Wait()
+	opened, closed := h.count()
+	require.Equal(t, 2, opened)
+	require.Zero(t, closed)
+	h.opened[0].outdated.Store(true)
+	_, answer := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"`+h.opened[0].folder+`","query":"x"}`)
+	require.Contains(t, answer, h.opened[0].folder)
+	require.Eventually(t, func() bool { n, c := h.count(); return n == 3 && c == 1 }, 10*time.Second, time.Millisecond)
+
+	held := make(chan string)
+	go func() {
+		_, answer := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/held","query":"hold"}`)
+		held <- answer
+	}()
+	require.Eventually(t, func() bool { n, _ := h.count(); return n == 4 }, 10*time.Second, time.Millisecond)
+	for i := range 5 {
+		status, _ := ask(t, handler, "POST", "/v1/retrieve", fmt.Sprintf(`{"workspace":"/more%d","query":"x"}`, i))
+		require.Equal(t, 200, status)
+	}
+	require.LessOrEqual(t, len(h.Health().Open), 3)
+	h.Shrink()
+	close(h.hold)
+	require.Contains(t, <-held, "/held", "nothing is closed under somebody's hands")
+	require.Eventually(t, func() bool { h.Shrink(); n, c := h.count(); return n == c }, 10*time.Second, time.Millisecond)
+	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/again","query":"x"}`)
+	require.Equal(t, 200, status)
+	h.Close()
+	n, c := h.count()
+	require.Equal(t, n, c)
+	status, answer = ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/late","query":"x"}`)
+	require.Equal(t, 503, status)
+	require.Contains(t, answer, "the daemon is ending")
+}
+
+// Past what it can do, the service refuses soon and with a status, and is well afterwards.
+func TestLimits(t *testing.T) {
+	h := newHouse(t, Options{MaxAtOnce: 2, Wait: 20 * time.Millisecond})
+	handler := h.Handler()
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() { ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"hold"}`) })
+	}
+	require.Eventually(t, func() bool { return len(h.slots) == 2 }, 10*time.Second, time.Millisecond)
+	require.True(t, h.Busy())
+	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
+	require.Equal(t, 503, status)
+	status, _ = ask(t, handler, "GET", "/v1/ready", "")
+	require.Equal(t, 503, status)
+	status, _ = ask(t, handler, "GET", "/v1/health", "")
+	require.Equal(t, 200, status, "it still says how it is")
+	close(h.hold)
+	all.Wait()
+	require.Eventually(t, func() bool {
+		status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
+		return status == 200
+	}, 10*time.Second, time.Millisecond)
+
+	slow := newHouse(t, Options{PerSecond: 1}).Handler()
+	refused := 0
+	for range 10 {
+		if status, _ := ask(t, slow, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`); status == 429 {
+			refused++
+		}
+	}
+	require.GreaterOrEqual(t, refused, 7)
+}
+
+func TestRemote(t *testing.T) {
+	h := newHouse(t, Options{})
+	server := httptest.NewServer(h.Remote("secret"))
+	defer server.Close()
+	for name, tt := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"with the token": {func(*http.Request) {}, 200},
+		"none":           {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
+		"another":        {func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401},
+		"a web page":     {func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"its own page":   {func(r *http.Request) { r.Header.Set("Origin", server.URL) }, 200},
+		"a rebound name": {func(r *http.Request) { r.Host = "evil.example" }, 403},
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/retrieve", strings.NewReader(`{"workspace":"/a","query":"x"}`))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer secret")
+		tt.change(r)
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, response.Body)
+		require.NoError(t, response.Body.Close())
+		require.Equal(t, tt.want, response.StatusCode, name)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	h := newHouse(t, Options{})
+	server := httptest.NewServer(h.Handler())
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, "GET", server.URL+"/v1/events?workspace=/a", nil)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	for _, folder := range []string{"/b", "/a"} {
+		answer, err := http.Post(server.URL+"/v1/retrieve", "application/json", bytes.NewBufferString(`{"workspace":"`+folder+`","query":"x"}`))
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+	}
+	lines := bufio.NewScanner(response.Body)
+	var kinds []string
+	for len(kinds) < 2 && lines.Scan() {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+			var e Event
+			require.NoError(t, json.Unmarshal([]byte(data), &e))
+			require.Equal(t, "/a", e.Workspace)
+			kinds = append(kinds, e.Kind)
+		}
+	}
+	require.Equal(t, []string{"opened", "indexed"}, kinds)
+	stop()
+	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.listening() == 0 }, 10*time.Second, time.Millisecond)
+}
+
+func (h *fakeHouse) listening() int {
+	h.Server.mu.Lock()
+	defer h.Server.mu.Unlock()
+	return len(h.listeners)
+}
