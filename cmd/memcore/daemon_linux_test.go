@@ -1,5 +1,7 @@
 package main
 
+// It counts processes by /proc.
+
 import (
 	"bytes"
 	"context"
@@ -9,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,9 +30,6 @@ type seat struct {
 
 func newSeat(t *testing.T) seat {
 	t.Helper()
-	if runtime.GOOS != "linux" {
-		t.Skip("it counts processes by /proc")
-	}
 	s := seat{t: t, home: t.TempDir(), project: t.TempDir()}
 	require.NoError(t, os.Mkdir(filepath.Join(s.project, ".git"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(s.project, "staging.md"), []byte("# Staging\n\nThe staging database listens on port 5433.\n"), 0o644))
