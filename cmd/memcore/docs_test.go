@@ -128,6 +128,7 @@ func TestDocOfJSON(t *testing.T) {
 		{"### results of recall: notes.Recalled", notes.Recalled{}},
 		{"## reflect: reflection.Report", reflection.Report{}},
 		{"## stats: core.Statistics", core.Statistics{}},
+		{"## proxy", listening{}},
 		{"## tool: notes.Answer", notes.Answer{}},
 		{"### trust status", trustState{}},
 		{"### contents of trust status", contents{}},
