@@ -51,6 +51,10 @@ var port = []core.MemoryHit{
 	{Text: "It moved in May.", Source: "notes/渡轮, alt.md#L1-L5", TokenEstimate: 5},
 }
 
+type memory interface {
+	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
+}
+
 // encoded is the block as a JSON string.
 func encoded(t testing.TB) string {
 	text, _ := formatter.Block(port)
@@ -102,7 +106,7 @@ func (u *upstream) only(t *testing.T) received {
 }
 
 // start serves a proxy until the test ends, and returns its URL. Afterwards nothing of it runs.
-func start(t testing.TB, target string, memory *knows, options proxy.Options) string {
+func start(t testing.TB, target string, memory memory, options proxy.Options) string {
 	t.Helper()
 	options.Listen = "127.0.0.1:0"
 	if options.Logger == nil {
@@ -779,30 +783,5 @@ func TestSpeculativeUpgrade(t *testing.T) {
 	r.Header.Set("HTTP2-Settings", "AAEAAEAAAAIAAAAAAAMAAAAAAAQBAAAAAAUAAEAAAAYABgAA")
 	if got := send(t, r); got.header.Get("X-Memcore-Injected") != "2" || u.only(t).header.Get("Upgrade") != "" {
 		t.Errorf("headers %v, upstream got %v", got.header, u.only(t).header)
-	}
-}
-
-// BenchmarkLatency asks an upstream with and without the proxy in between, in turns, and reports the difference: what the proxy itself costs, memory aside.
-func BenchmarkLatency(b *testing.B) {
-	u := newUpstream(b, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "{}") })
-	url := start(b, u.URL, &knows{hits: port}, proxy.Options{})
-	once := func(url string) time.Duration {
-		began := time.Now()
-		response, err := client.RoundTrip(post(b, url+"/v1/chat/completions", chat))
-		if err != nil {
-			b.Fatal(err)
-		}
-		_, _ = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		return time.Since(began)
-	}
-	var direct, through []time.Duration
-	for b.Loop() {
-		direct, through = append(direct, once(u.URL)), append(through, once(url))
-	}
-	for name, all := range map[string][]time.Duration{"direct": direct, "through": through} {
-		slices.Sort(all)
-		b.ReportMetric(float64(all[len(all)/2].Microseconds()), name+"-p50-µs")
-		b.ReportMetric(float64(all[len(all)*95/100].Microseconds()), name+"-p95-µs")
 	}
 }

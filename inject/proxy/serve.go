@@ -22,7 +22,7 @@ const (
 func (p *Proxy) Listen() (net.Listener, error) {
 	listener, err := net.ListenTCP("tcp", p.listen) // what was checked, not what the name is by now
 	if err != nil {
-		return nil, fmt.Errorf("%w; another memcore proxy may be running: choose another address", err)
+		return nil, fmt.Errorf("%w; if another program has it, such as another memcore proxy, choose another address", err)
 	}
 	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && p.isLocal(p.upstream.Host) {
 		return nil, errors.Join(fmt.Errorf("upstream %s is this proxy itself", p.upstream.Host), listener.Close())

@@ -3,9 +3,12 @@
 package proxy_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -64,6 +67,54 @@ func TestServer(t *testing.T) {
 			}
 			require.Equal(t, direct, through)
 			require.Contains(t, string(through.body), tt.says)
+		})
+	}
+}
+
+// A real server chats through the proxy, and its model has read the memory: the prompt is longer. The model is made for it, and goes
+// to the server through the proxy, too.
+func TestServerChats(t *testing.T) {
+	url := start(t, real(t), &knows{hits: port}, proxy.Options{})
+	const name = "memcore-says-yes"
+	file := tinyModel(t)
+	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file))
+	require.Equal(t, http.StatusCreated, send(t, post(t, url+"/api/blobs/"+digest, string(file))).status)
+	made := send(t, post(t, url+"/api/create", `{"model":"`+name+`","files":{"yes.gguf":"`+digest+`"}}`))
+	require.Contains(t, string(made.body), `"status":"success"`)
+	t.Cleanup(func() {
+		r, err := http.NewRequest(http.MethodDelete, real(t)+"/api/delete", strings.NewReader(`{"model":"`+name+`"}`))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, send(t, r).status)
+	})
+	for _, tt := range []struct{ name, path, body, says, counted string }{
+		{"Ollama, streaming", "/api/chat", `{"model":"NAME","messages":[{"role":"user","content":"which port?"}],"options":{"num_predict":3,"temperature":0}}`,
+			`"content":" yes"`, `"prompt_eval_count":(\d+)`},
+		{"a chat", "/v1/chat/completions", `{"model":"NAME","messages":[{"role":"user","content":"which port?"}],"max_tokens":3,"temperature":0}`,
+			`"content":" yes yes yes"`, `"prompt_tokens":(\d+)`},
+		{"a chat, streaming", "/v1/chat/completions", `{"model":"NAME","messages":[{"role":"user","content":"which port?"}],"max_tokens":3,"temperature":0,"stream":true,"stream_options":{"include_usage":true}}`,
+			`"content":" yes"`, `"prompt_tokens":(\d+)`},
+		{"Responses", "/v1/responses", `{"model":"NAME","input":"which port?","max_output_tokens":3,"temperature":0}`,
+			`"text":" yes yes yes"`, `"input_tokens":(\d+)`},
+		{"Anthropic", "/v1/messages", `{"model":"NAME","max_tokens":3,"messages":[{"role":"user","content":"which port?"}],"temperature":0}`,
+			`"text":" yes yes yes"`, `"input_tokens":(\d+)`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			body := strings.Replace(tt.body, "NAME", name, 1)
+			prompt := func(url string) int {
+				got := send(t, post(t, url+tt.path, body))
+				require.Equal(t, http.StatusOK, got.status, string(got.body))
+				require.Contains(t, string(got.body), tt.says)
+				counts := regexp.MustCompile(tt.counted).FindAllSubmatch(got.body, -1)
+				require.NotEmpty(t, counts, string(got.body))
+				n, err := strconv.Atoi(string(counts[len(counts)-1][1]))
+				require.NoError(t, err)
+				return n
+			}
+			direct, through := prompt(real(t)), prompt(url)
+			t.Logf("prompt: %d tokens, %d with memory", direct, through)
+			if through < direct+200 { // a token is a byte here
+				t.Errorf("the prompt has %d tokens, without the proxy %d: the memory did not arrive", through, direct)
+			}
 		})
 	}
 }
