@@ -30,9 +30,11 @@ import (
 
 // knows is a memory that answers every question with the same hits.
 type knows struct {
-	hits []core.MemoryHit
-	err  error
-	wait time.Duration
+	hits     []core.MemoryHit
+	err      error
+	wait     time.Duration
+	state    core.State // "" is ready
+	degraded []string
 }
 
 func (k *knows) RetrieveRelevant(ctx context.Context, _ string, _ core.RetrieveOptions) (core.Result, error) {
@@ -43,7 +45,7 @@ func (k *knows) RetrieveRelevant(ctx context.Context, _ string, _ core.RetrieveO
 			return core.Result{}, ctx.Err()
 		}
 	}
-	return core.Result{Hits: k.hits, State: core.StateReady}, k.err
+	return core.Result{Hits: k.hits, State: cmp.Or(k.state, core.StateReady), Degraded: k.degraded}, k.err
 }
 
 var port = []core.MemoryHit{
@@ -246,6 +248,9 @@ func TestReport(t *testing.T) {
 		{name: "injected"},
 		{name: "dry run", options: proxy.Options{DryRun: true}},
 		{name: "nothing known", memory: &knows{}, reason: turn.ReasonNothing},
+		{name: "nothing indexed", memory: &knows{state: core.StateMissing}, reason: "nothing is indexed yet: run memcore index"},
+		{name: "not all indexed", memory: &knows{state: core.StateBuilding}, reason: "nothing relevant was found, and the index is not complete yet"},
+		{name: "not all asked", memory: &knows{degraded: []string{"no “model”"}}, reason: "nothing relevant was found, but not all was asked: no ?model?"},
 		{name: "memory fails", memory: &knows{hits: port, err: errors.New("disk")}, reason: turn.ReasonFailed},
 		{name: "memory is late", memory: &knows{hits: port, wait: time.Minute}, reason: turn.ReasonLate},
 		{name: "a call waits", path: "/v1/messages", body: pending, reason: turn.ReasonPending},

@@ -54,11 +54,26 @@ func (x *exchange) headers(h http.Header) {
 		h.Set(tokensHeader, strconv.Itoa(x.report.Tokens))
 		h.Set(sourcesHeader, sourcesOf(x.report.Sources))
 	} else {
-		h.Set(reasonHeader, headerText(x.report.Reason, maxReason))
+		h.Set(reasonHeader, headerText(x.reason(), maxReason))
 	}
 	if x.dry {
 		h.Set(dryRunHeader, "true")
 	}
+}
+
+// reason is why nothing was injected. That nothing is known is only said if all of memory could be asked.
+func (x *exchange) reason() string {
+	switch {
+	case x.report.Reason != turn.ReasonNothing:
+		return x.report.Reason
+	case x.report.State == core.StateMissing:
+		return "nothing is indexed yet: run memcore index"
+	case x.report.State == core.StateBuilding:
+		return "nothing relevant was found, and the index is not complete yet"
+	case len(x.report.Degraded) > 0:
+		return "nothing relevant was found, but not all was asked: " + strings.Join(x.report.Degraded, "; ")
+	}
+	return turn.ReasonNothing
 }
 
 // sourcesOf joins citations to "a.md#L1, b.md#L2", as many as a header should hold. What is not plain ASCII in them, blanks and
@@ -119,15 +134,12 @@ func (p *Proxy) logExchange(r *http.Request, x *exchange) {
 		attributes = append(attributes, "tokens", x.report.Tokens)
 	}
 	if x.chat && x.report.Reason != "" {
-		attributes = append(attributes, "reason", x.report.Reason)
+		attributes = append(attributes, "reason", x.reason())
 	}
 	if x.dry {
 		attributes = append(attributes, "dryRun", true)
 	}
-	if state := x.report.State; state != "" && state != core.StateReady {
-		attributes = append(attributes, "index", string(state))
-	}
-	if len(x.report.Degraded) > 0 {
+	if x.report.Injected > 0 && len(x.report.Degraded) > 0 {
 		attributes = append(attributes, "degraded", strings.Join(x.report.Degraded, "; "))
 	}
 	level := slog.LevelInfo
