@@ -156,6 +156,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.fail(w, r, http.StatusBadRequest, fmt.Sprintf("the request's body broke off: %v", err))
 		return
 	}
+	// Else net/http ends the request's body once the answer begins. An upstream that answers before the last of a body was looked at would
+	// have its answer cut: one in forty of Ollama's to /api/create was. An error says that there is nothing to choose, as in HTTP/2.
+	_ = http.NewResponseController(w).EnableFullDuplex()
 	// Without these, net/http would add a date, and a type that it guesses.
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil
 	p.reverse.ServeHTTP(w, out.WithContext(context.WithValue(out.Context(), exchangeKey{}, x)))

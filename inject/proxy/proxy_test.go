@@ -647,6 +647,39 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
+// An upstream may answer while the request is still being sent.
+func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
+	u := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).EnableFullDuplex()
+		for part := make([]byte, 5); ; {
+			if _, err := io.ReadFull(r.Body, part); err != nil {
+				return
+			}
+			_, _ = w.Write(part)
+			_ = http.NewResponseController(w).Flush()
+		}
+	}))
+	t.Cleanup(u.Close)
+	body, more := io.Pipe()
+	r := post(t, start(t, u.URL, &knows{hits: port}, proxy.Options{})+"/v1/audio/transcriptions", "")
+	r.Body, r.ContentLength = body, -1
+	go io.WriteString(more, "first")
+	response, err := client.RoundTrip(r)
+	require.NoError(t, err)
+	defer response.Body.Close()
+	for _, part := range []string{"first", "next ", "last "} {
+		got := make([]byte, len(part))
+		_, err = io.ReadFull(response.Body, got)
+		require.NoError(t, err)
+		require.Equal(t, part, string(got))
+		if part == "first" {
+			_, err = io.WriteString(more, "next last ")
+			require.NoError(t, err)
+			require.NoError(t, more.Close())
+		}
+	}
+}
+
 // Requests at once do not get into each other's way, and connections are used again.
 func TestConcurrentRequests(t *testing.T) {
 	var connections sync.Map

@@ -78,7 +78,7 @@ func TestServerChats(t *testing.T) {
 	const name = "memcore-says-yes"
 	file := tinyModel(t)
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file))
-	require.Equal(t, http.StatusCreated, send(t, post(t, url+"/api/blobs/"+digest, string(file))).status)
+	require.Contains(t, []int{http.StatusCreated, http.StatusOK}, send(t, post(t, url+"/api/blobs/"+digest, string(file))).status) // 200 if a run that broke off has left it
 	made := send(t, post(t, url+"/api/create", `{"model":"`+name+`","files":{"yes.gguf":"`+digest+`"}}`))
 	require.Contains(t, string(made.body), `"status":"success"`)
 	t.Cleanup(func() {
