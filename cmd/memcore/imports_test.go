@@ -49,6 +49,7 @@ var mayImport = []struct {
 	{"inject/daemon", []string{"internal/jsonfile"}},
 	{"inject/mcp", []string{"core/notes"}},
 	{"inject/turn", []string{"core", "formatter"}},
+	{"inject/proxy", []string{"core", "inject/turn"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
 	{"eval/page", []string{"eval", "core/relevance"}},
 	{"eval/fit", []string{"eval", "core/relevance"}},

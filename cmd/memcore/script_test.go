@@ -3,12 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
+	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,6 +35,9 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"embedded":        wantEmbedded,
 	"chat-model":      startChatModel,
 	"until":           until,
+	"upstream":        startUpstream,
+	"free-address":    findAddress,
+	"post":            post,
 }
 
 // ofIndex are the files in the current generation of every index of a script that match a pattern.
@@ -199,6 +207,60 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 			ts.Fatalf("memcore %v does not print %s", args[1:], args[0])
 		}
 	}
+}
+
+// startUpstream starts a server that answers with what it is sent, as $UPSTREAM.
+func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: upstream")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+		_, _ = io.Copy(w, r.Body)
+	}))
+	ts.Defer(server.Close)
+	ts.Setenv("UPSTREAM", server.URL)
+}
+
+// findAddress finds an address that nobody listens on, as $ADDRESS.
+func findAddress(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: free-address")
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Setenv("ADDRESS", listener.Addr().String())
+	ts.Check(listener.Close())
+}
+
+// post sends a file and prints status, headers X-Memcore-… and body of the answer: post URL FILE [HEADER VALUE]… It waits for the
+// server to come up.
+func post(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args)%2 != 0 {
+		ts.Fatalf("usage: post URL FILE [HEADER VALUE]…")
+	}
+	body := ts.ReadFile(args[1])
+	var response *http.Response
+	for began := time.Now(); response == nil; time.Sleep(20 * time.Millisecond) {
+		request, err := http.NewRequest(http.MethodPost, args[0], strings.NewReader(body))
+		ts.Check(err)
+		for i := 2; i < len(args); i += 2 {
+			request.Header.Set(args[i], args[i+1])
+		}
+		if response, err = http.DefaultClient.Do(request); err != nil && time.Since(began) > time.Minute {
+			ts.Fatalf("%v", err)
+		}
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	ts.Check(err)
+	fmt.Fprintf(ts.Stdout(), "%d\n", response.StatusCode)
+	for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+		if strings.HasPrefix(name, "X-Memcore-") {
+			fmt.Fprintf(ts.Stdout(), "%s: %s\n", name, strings.Join(response.Header[name], "|"))
+		}
+	}
+	fmt.Fprintf(ts.Stdout(), "%s", answer)
 }
 
 // wantEmbedded checks how many texts the embedder was asked for since the last time: embedded N.

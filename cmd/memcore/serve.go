@@ -38,7 +38,7 @@ has asked for memory.daemon.idle. You have one at most; one of a newer release t
 			case status:
 				return a.daemonStatus(cmd.Context())
 			}
-			return a.serve(cmd.Context(), address, tokenEnv, onDemand)
+			return a.serveDaemon(cmd.Context(), address, tokenEnv, onDemand)
 		},
 	}
 	f := cmd.Flags()
@@ -126,7 +126,7 @@ func (a *app) replaceDaemon(ctx context.Context, running string) error {
 // mostLog is the size of the log of a daemon from which on the next one begins anew, in bytes.
 const mostLog = 1 << 20
 
-func (a *app) serve(ctx context.Context, address, tokenEnv string, onDemand bool) error {
+func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDemand bool) error {
 	at, err := a.daemonPlace()
 	if err != nil {
 		return err

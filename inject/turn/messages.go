@@ -19,24 +19,27 @@ type Message struct {
 // never changed; if there is nothing to inject, it is returned as it is.
 func Messages(ctx context.Context, r retriever, messages []Message, options Options) ([]Message, Report) {
 	return inject(ctx, r, messages, shape[Message]{
-		role:   func(m Message) string { return m.Role },
-		text:   func(m Message) string { return m.Text },
-		calls:  func(m Message) []string { return m.ToolCalls },
-		answer: func(m Message) string { return m.ToolCallID },
-		memory: func(text string) Message { return Message{Role: "user", Text: text} },
-	}, options)
+		role:  func(m Message) string { return m.Role },
+		text:  func(m Message) string { return m.Text },
+		calls: func(m Message) []string { return m.ToolCalls },
+		answers: func(m Message) []string {
+			if m.Role != "tool" && m.Role != "function" {
+				return nil
+			}
+			return []string{m.ToolCallID}
+		},
+	}, func(text string) Message { return Message{Role: "user", Text: text} }, options)
 }
 
 // OpenAI does what Messages does for the types of go-openai.
 func OpenAI(ctx context.Context, r retriever, messages []openai.ChatCompletionMessage, options Options) ([]openai.ChatCompletionMessage, Report) {
 	return inject(ctx, r, messages, shape[openai.ChatCompletionMessage]{
-		role:   func(m openai.ChatCompletionMessage) string { return m.Role },
-		text:   openAIText,
-		calls:  openAICalls,
-		answer: openAIAnswer,
-		memory: func(text string) openai.ChatCompletionMessage {
-			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
-		},
+		role:    func(m openai.ChatCompletionMessage) string { return m.Role },
+		text:    openAIText,
+		calls:   openAICalls,
+		answers: openAIAnswers,
+	}, func(text string) openai.ChatCompletionMessage {
+		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
 	}, options)
 }
 
@@ -64,9 +67,12 @@ func openAICalls(m openai.ChatCompletionMessage) []string {
 	return ids
 }
 
-func openAIAnswer(m openai.ChatCompletionMessage) string {
-	if m.Role == openai.ChatMessageRoleFunction {
-		return functionID(m.Name)
+func openAIAnswers(m openai.ChatCompletionMessage) []string {
+	switch m.Role {
+	case openai.ChatMessageRoleTool:
+		return []string{m.ToolCallID}
+	case openai.ChatMessageRoleFunction:
+		return []string{functionID(m.Name)}
 	}
-	return m.ToolCallID
+	return nil
 }

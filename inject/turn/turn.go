@@ -1,7 +1,7 @@
 // Package turn injects memory into one request to a model.
 //
-// The memory is a message of its own before the last user message, in a copy of the messages: it
-// lives for this request only and never enters the history. Nothing here fails a turn: whatever goes
+// The memory is a message of its own before the last user message, in a copy of the messages (for Anthropic's API a block in that
+// message): it lives for this request only and never enters the history. Nothing here fails a turn: whatever goes
 // wrong, the messages come back as they were, and the Report says why.
 package turn
 
@@ -45,12 +45,14 @@ const (
 	ReasonLate      = "memory took too long"
 	ReasonFailed    = "memory failed"
 	ReasonNothing   = "nothing relevant is known"
+	ReasonKept      = "the server keeps the conversation"
 )
 
 // A Report says what was injected, or why nothing was.
 type Report struct {
 	Injected int                 `json:"injected"`           // hits
 	Tokens   int                 `json:"tokens"`             // about what they cost
+	Sources  []string            `json:"sources,omitempty"`  // their citations, best first
 	Reason   string              `json:"reason,omitempty"`   // why nothing was injected
 	Findings []formatter.Finding `json:"findings,omitempty"` // what the sanitiser changed
 	State    core.State          `json:"state,omitempty"`    // of the index, if it was asked
@@ -58,13 +60,13 @@ type Report struct {
 	Stale    *core.Staleness     `json:"stale,omitempty"`
 }
 
-// A shape is how messages of some type are read, and made.
+// A shape is how messages of some type are read.
 type shape[M any] struct {
-	role   func(M) string
-	text   func(M) string
-	calls  func(M) []string // IDs of the tool calls of an assistant message
-	answer func(M) string   // ID of the call that a tool or function message answers
-	memory func(text string) M
+	role    func(M) string
+	text    func(M) string
+	calls   func(M) []string // IDs of the tool calls of an assistant message
+	answers func(M) []string // IDs of the calls that a message has results of
+	held    func(M) bool     // whether memory is in a user message; nil if it never is
 }
 
 // functionID stands in for the ID that a function call of the older API has not: its answer bears the
@@ -73,30 +75,36 @@ func functionID(name string) string { return "function:" + name }
 
 // inject returns messages with memory before the last user message, in a new slice, or messages
 // itself.
-//
-// Messages behind the last user message, such as tool calls with their results, do not matter: each
-// request of a turn's loop gets the memory at the same place, so that the model's prompt cache holds.
-func inject[M any](ctx context.Context, r retriever, messages []M, is shape[M], options Options) ([]M, Report) {
-	last := lastUser(messages, is)
-	switch {
-	case ctx.Err() != nil:
-		return messages, Report{Reason: ReasonCancelled}
-	case last < 0:
-		return messages, Report{Reason: ReasonNoUser}
-	case pending(messages, is):
-		return messages, Report{Reason: ReasonPending}
-	case last > 0 && formatter.IsBlock(is.text(messages[last-1])):
-		return messages, Report{Reason: ReasonPresent}
-	}
-	query := Query(is.text(messages[last]))
-	if query == "" {
-		return messages, Report{Reason: ReasonBlank}
-	}
-	block, report := retrieve(ctx, r, query, options)
+func inject[M any](ctx context.Context, r retriever, messages []M, is shape[M], memory func(text string) M, options Options) ([]M, Report) {
+	last, block, report := choose(ctx, r, messages, is, options)
 	if block == "" {
 		return messages, report
 	}
-	return slices.Insert(slices.Clone(messages), last, is.memory(block)), report
+	return slices.Insert(slices.Clone(messages), last, memory(block)), report
+}
+
+// choose returns the block and the last user message, which it is for; "" if nothing is to be injected.
+//
+// Messages behind the last user message, such as tool calls with their results, do not matter: each
+// request of a turn's loop gets the memory at the same place, so that the model's prompt cache holds.
+func choose[M any](ctx context.Context, r retriever, messages []M, is shape[M], options Options) (last int, block string, report Report) {
+	last = lastUser(messages, is)
+	switch {
+	case ctx.Err() != nil:
+		return last, "", Report{Reason: ReasonCancelled}
+	case last < 0:
+		return last, "", Report{Reason: ReasonNoUser}
+	case pending(messages, is):
+		return last, "", Report{Reason: ReasonPending}
+	case last > 0 && formatter.IsBlock(is.text(messages[last-1])), is.held != nil && is.held(messages[last]):
+		return last, "", Report{Reason: ReasonPresent}
+	}
+	query := Query(is.text(messages[last]))
+	if query == "" {
+		return last, "", Report{Reason: ReasonBlank}
+	}
+	block, report = retrieve(ctx, r, query, options)
+	return last, block, report
 }
 
 func lastUser[M any](messages []M, is shape[M]) int {
@@ -116,8 +124,8 @@ func pending[M any](messages []M, is shape[M]) bool {
 		for _, id := range is.calls(message) {
 			open[id] = true
 		}
-		if role := is.role(message); role == "tool" || role == "function" {
-			delete(open, is.answer(message))
+		for _, id := range is.answers(message) {
+			delete(open, id)
 		}
 	}
 	return len(open) > 0
@@ -154,6 +162,7 @@ func retrieve(ctx context.Context, r retriever, query string, options Options) (
 	report.Injected, report.Findings = len(result.Hits), findings
 	for _, hit := range result.Hits {
 		report.Tokens += hit.TokenEstimate
+		report.Sources = append(report.Sources, hit.Source)
 	}
 	return block, report
 }

@@ -1,12 +1,10 @@
 package turn_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -45,6 +43,14 @@ func block(t *testing.T) string {
 	text, _ := formatter.Block(port)
 	require.NotEmpty(t, text)
 	return text
+}
+
+// encoded is the block as a JSON string.
+func encoded(t testing.TB) string {
+	text, _ := formatter.Block(port)
+	data, err := json.Marshal(text)
+	require.NoError(t, err)
+	return string(data)
 }
 
 func user(text string) turn.Message      { return turn.Message{Role: "user", Text: text} }
@@ -173,15 +179,14 @@ func TestOpenAI(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	memory, err := json.Marshal(map[string]string{"role": "user", "content": block(t)})
-	require.NoError(t, err)
+	memory := `{"role":"user","content":` + encoded(t) + `}`
 	for _, tt := range []struct{ name, in, want, failure string }{
 		{name: "object, all else as it was", in: `{ "n": 1.0,"messages":[ {"role":"user","content":"x","z":[1, 2]} ] ,"stream":true}`,
-			want: `{ "n": 1.0,"messages":[` + string(memory) + `,{"role":"user","content":"x","z":[1, 2]}] ,"stream":true}`},
+			want: `{ "n": 1.0,"messages":[ ` + memory + `,{"role":"user","content":"x","z":[1, 2]} ] ,"stream":true}`},
 		{name: "space after the key", in: `{"messages" : [ {"role":"user","content":"x"} ] , "b":2}`,
-			want: `{"messages" : [` + string(memory) + `,{"role":"user","content":"x"}] , "b":2}`},
+			want: `{"messages" : [ ` + memory + `,{"role":"user","content":"x"} ] , "b":2}`},
 		{name: "array", in: `[{"role":"user","content":[{"type":"text","text":"x"}]}]` + "\n",
-			want: `[` + string(memory) + `,{"role":"user","content":[{"type":"text","text":"x"}]}]` + "\n"},
+			want: `[` + memory + `,{"role":"user","content":[{"type":"text","text":"x"}]}]` + "\n"},
 		{name: "unchanged", in: `{"messages": [ {"role":"assistant","content":"x"} ]}`, want: `{"messages": [ {"role":"assistant","content":"x"} ]}`},
 		{name: "a call waits", in: `[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c"}]}]`, want: `[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"c"}]}]`},
 		{name: "no JSON", in: `messages`, failure: "not JSON"},
@@ -204,32 +209,6 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Whatever the request, taking the memory out again gives what came in.
-func FuzzJSON(f *testing.F) {
-	for _, seed := range []string{`[{"role":"user","content":"x"}]`, `{"messages":[{"role":"user","content":"x"}],"messages":[]}`, `{"messages":[{"role":"tool","tool_call_id":"x"}]}`, `[null]`} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, in []byte) {
-		before := bytes.Clone(in)
-		got, report, err := turn.JSON(t.Context(), &knows{hits: port}, in, turn.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-		if !bytes.Equal(in, before) {
-			t.Fatalf("JSON changed its input")
-		}
-		if report.Injected == 0 {
-			if !bytes.Equal(got, in) {
-				t.Errorf("JSON(%s) = %s, nothing injected (%v)", in, got, err)
-			}
-			return
-		}
-		memory, _ := json.Marshal(map[string]string{"role": "user", "content": block(t)})
-		var was, is any
-		without := bytes.Replace(bytes.Replace(got, append(memory, ','), nil, 1), memory, nil, 1)
-		if json.Unmarshal(in, &was) != nil || json.Unmarshal(without, &is) != nil || !reflect.DeepEqual(was, is) {
-			t.Errorf("JSON(%s) = %s", in, got)
-		}
-	})
 }
 
 func ExampleOpenAI() {
