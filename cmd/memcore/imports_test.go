@@ -45,6 +45,7 @@ var mayImport = []struct {
 	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement"}},
 	{"formatter", []string{"core", "core/static", "internal/sanitize"}},
 	{"inject/turn", []string{"core", "formatter"}},
+	{"inject/setup", []string{"core/notes", "core/source", "internal/beneath", "internal/paths", "internal/secret"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
 	{"eval/page", []string{"eval", "core/relevance"}},
 	{"eval/fit", []string{"eval", "core/relevance"}},
