@@ -140,6 +140,9 @@ func (a *app) init(ctx context.Context, r initRequest) error {
 			return err
 		}
 	}
+	if a.atHome() {
+		r.index = false // a home folder is more than anybody's memory
+	}
 	report := setupReport{Project: &project, Agents: agents}
 	if report.Written, err = a.offer(ctx, proposal, "init", r.yes, r.dryRun); err != nil {
 		return err
@@ -213,8 +216,15 @@ func (a *app) look(ctx context.Context, at place) (setup.Folder, error) {
 		return setup.Folder{}, err
 	}
 	registered.Conversations = false
-	return setup.Look(ctx, a.project, a.projectSources(registered), source.Known(a.project, a.home))
+	files := a.projectSources(registered)
+	if a.atHome() {
+		files = nil
+	}
+	return setup.Look(ctx, a.project, files, source.Known(a.project, a.home))
 }
+
+// atHome tells whether memcore runs in the home folder itself.
+func (a *app) atHome() bool { return a.home != "" && sameFile(a.project, a.home) }
 
 func (a *app) printSurroundings(f setup.Folder, agents []setup.Agent) error {
 	var b strings.Builder
@@ -225,7 +235,11 @@ func (a *app) printSurroundings(f setup.Folder, agents []setup.Agent) error {
 	}
 	fmt.Fprintf(w, "project\t%s (%s)\n", oneLine(f.Path), git)
 	fmt.Fprintf(w, "memory files\t%s\n", cmp.Or(strings.Join(f.MemoryFiles, ", "), "none"))
-	fmt.Fprintf(w, "to be indexed\t%s\n", count(f.Markdown, "Markdown file"))
+	if a.atHome() {
+		fmt.Fprintf(w, "to be indexed\tnothing, since this is your home folder; 'memcore index PATH' names what is to be\n")
+	} else {
+		fmt.Fprintf(w, "to be indexed\t%s\n", count(f.Markdown, "Markdown file"))
+	}
 	logs := []string{}
 	for _, format := range slices.Sorted(maps.Keys(f.Logs)) {
 		logs = append(logs, fmt.Sprintf("%d of %s", f.Logs[format], format))
@@ -246,10 +260,6 @@ func (a *app) printSurroundings(f setup.Folder, agents []setup.Agent) error {
 
 // offer shows what is proposed, asks about it if there is somebody to ask, and writes it.
 func (a *app) offer(ctx context.Context, p setup.Proposal, label string, yes, dryRun bool) (written bool, err error) {
-	if len(p.Changes) == 0 {
-		a.note("%s: nothing to change", label)
-		return false, nil
-	}
 	if !a.flags.json {
 		for _, c := range p.Changes {
 			shown, _ := sanitize.Reveal(c.Diff()) // it shows what is in the file, which may be anything
@@ -262,6 +272,9 @@ func (a *app) offer(ctx context.Context, p setup.Proposal, label string, yes, dr
 		a.note("%s", n.Text)
 	}
 	switch {
+	case len(p.Changes) == 0:
+		a.note("%s: nothing to change", label)
+		return false, nil
 	case dryRun:
 		a.note("nothing is written: --dry-run")
 		return false, nil

@@ -120,16 +120,20 @@ type ownTable struct{ group, hook int }
 // ownHooks returns our hooks. The error says that one is written in another form than as a table.
 func (t *tables) ownHooks(binary string) ([]ownTable, error) {
 	var ours []ownTable
-	group := -1
+	groups := map[string]int{} // the last one of each event, which is the one that is added to
 	for i, one := range t.all {
 		if one.array && len(one.key) == 2 && one.key[0] == "hooks" {
-			group = i
+			groups[one.key[1]] = i
 		}
 		if !one.array || len(one.key) != 3 || one.key[0] != "hooks" || one.key[2] != "hooks" {
 			continue
 		}
 		if command, ok := one.get("command"); ok {
 			if _, _, own := ownCommand(command.text, binary); own {
+				group, ok := groups[one.key[1]]
+				if !ok {
+					return nil, errInline("a hook of memcore", "take it out")
+				}
 				ours = append(ours, ownTable{group, i})
 			}
 		}
@@ -200,54 +204,51 @@ func (t *tables) addHook(k *kind, event agentEvent, binary string) error {
 	return nil
 }
 
-// removeHooks takes out our hooks for which out says so, the last one first, with groups that have no other.
+// removeHooks takes out our hooks for which out says so, the last one first.
 func (t *tables) removeHooks(binary string, out func(event string, seen int) bool) error {
-	ours, err := t.ownHooks(binary)
-	if err != nil {
-		return err
-	}
-	for i, own := range slices.Backward(ours) {
-		event, seen := t.all[own.hook].key[1], 0
-		for _, before := range ours[:i] {
-			if t.all[before.hook].key[1] == event {
-				seen++
-			}
-		}
-		if !out(event, seen) {
-			continue
-		}
-		alone := own.group >= 0 && !slices.ContainsFunc(t.all[own.group+1:t.groupEnd(own.group)], func(one table) bool {
-			return one.is("hooks", event, "hooks") && one.start != t.all[own.hook].start
-		})
-		group := table{}
-		if alone {
-			group = t.all[own.group]
-		}
-		if err := t.remove(t.all[own.hook]); err != nil {
+	for {
+		ours, err := t.ownHooks(binary)
+		if err != nil {
 			return err
 		}
-		if alone {
-			if err := t.remove(group); err != nil {
-				return err
+		last := -1
+		seen := map[string]int{}
+		for i, own := range ours {
+			event := t.all[own.hook].key[1]
+			if out(event, seen[event]) {
+				last = i
 			}
+			seen[event]++
+		}
+		if last < 0 {
+			return nil
+		}
+		if err := t.removeHook(ours[last]); err != nil {
+			return err
 		}
 	}
-	return nil
 }
 
-// groupEnd is the index of the first table behind a group's.
-func (t *tables) groupEnd(group int) int {
-	end := group + 1
-	for end < len(t.all) && t.all[end].below(t.all[group].key...) && len(t.all[end].key) > len(t.all[group].key) {
-		end++
+// removeHook takes a hook out, with its group if it is the only one there.
+func (t *tables) removeHook(own ownTable) error {
+	hook, group := t.all[own.hook], t.all[own.group]
+	alone := true
+	for _, one := range t.all[own.group+1:] {
+		if one.is(group.key...) {
+			break
+		}
+		alone = alone && (one.start == hook.start || !one.is(hook.key...))
 	}
-	return end
+	if err := t.remove(hook); err != nil || !alone {
+		return err
+	}
+	return t.remove(t.all[own.group])
 }
 
 // removeTOML takes out of config.toml what runs memcore in one of its parts.
 func (e *edit) removeTOML(part path) error {
-	if may, err := e.mayHold(e.kind.serversFile(e.options, e.scope)); err != nil || !may {
-		return err
+	if !e.mayHold(e.kind.serversFile(e.options, e.scope)) {
+		return nil
 	}
 	return e.toml(func(t *tables, _ bool) error {
 		if part[0] == "hooks" {

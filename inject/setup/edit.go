@@ -92,17 +92,19 @@ func (e *edit) json(path string, change func(*document) error) error {
 	return nil
 }
 
-// mayHold tells whether a text can have anything of ours: one that has not is nobody's business when memcore is taken out.
-func (e *edit) mayHold(path string) (bool, error) {
+// mayHold tells whether a file can have anything of ours: one that has not is nobody's business when memcore is taken out, broken or not. Nor can one that
+// memcore would not have written to, which is said.
+func (e *edit) mayHold(path string) bool {
 	if path == "" {
-		return false, nil
+		return false
 	}
 	f, err := e.open(path)
 	if err != nil {
-		return false, err
+		e.note("not looked at: %v", err)
+		return false
 	}
 	base := e.binary[strings.LastIndexAny(e.binary, `/\`)+1:]
-	return strings.Contains(f.text, serverName) || base != "" && strings.Contains(f.text, base), nil
+	return strings.Contains(f.text, serverName) || base != "" && strings.Contains(f.text, base)
 }
 
 func (e *edit) addHooks() error {
@@ -154,8 +156,8 @@ func (e *edit) removeHooks() error {
 		}
 	}
 	file := e.kind.hooksFile(e.options, e.scope)
-	if may, err := e.mayHold(file); err != nil || !may {
-		return err
+	if !e.mayHold(file) {
+		return nil
 	}
 	return e.json(file, func(d *document) error { return d.removeHooks(e.kind, e.binary) })
 }
@@ -194,8 +196,8 @@ func (e *edit) removeServer() error {
 		return e.removeTOML(path{"mcp_servers"})
 	}
 	file := e.kind.serversFile(e.options, e.scope)
-	if may, err := e.mayHold(file); err != nil || !may {
-		return err
+	if !e.mayHold(file) {
+		return nil
 	}
 	return e.json(file, func(d *document) error {
 		if !d.isOurServer(ownServer, e.binary) {

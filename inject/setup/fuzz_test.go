@@ -11,14 +11,17 @@ import (
 	"github.com/memcore/memcore/inject/setup"
 )
 
-// FuzzInstallAndUninstall: whatever is in an agent's file, taking memcore out gives back the bytes there were before it was entered, and entering
-// it twice is entering it once.
+// FuzzInstallAndUninstall: whatever is in an agent's file, taking memcore out gives back the bytes there were before it was entered, if it was not there
+// already; and doing either twice is doing it once.
 func FuzzInstallAndUninstall(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", "{}", "{ }", "{\n}\n", "\ufeff{}\r\n", `{"hooks":{}}`, `{"hooks":{"Stop":[]},"mcpServers":{ }}`, `{"a":1}`, `{"a":1,}`, "{\"version\": 1}\n",
 		"{\n  // one\n  \"a\": 1 // two\n}", "{\"a\":1 /*//*/}", "{\n\t\"a\": [1], /* x */ // y\n}\n", "{\r\n    \"a\": 1\r\n}\r\n",
 		`{"hooks":{"sessionStart":[{"command":"other"}],},"version":1}`, `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"x"}]}]}}`,
 		"{\"hooks\": { /* mine */ }, \"hooks\": {\"Stop\": [ ]}}", "a = 1", "a = 1\n# end", "[mcp_servers.other]\ncommand = \"x\"\n\n# note\n", "[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"x\"\n",
+		`{"hooks":{"Stop":[{"hooks":[{"command":"memcore hook x"},{"command":"memcore hook"}]},{"hooks":[{"command":"memcore hook y"}]}],"x":[{"command":"/a/memcore hook"}]}}`,
+		`{"mcpServers":{"memcore":{"command":"/a/memcore","args":["mcp"]}},"hooks":{"x":[{"hooks":[{"command":"memcore hook x"}]}]}}`,
+		"[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = \"memcore hook x\"\n[[hooks.Stop.hooks]]\ncommand = 'memcore hook y'\n[mcp_servers.memcore]\ncommand = 'memcore'\nargs = [\"mcp\"]\n",
 		"[hooks.state.x]\ny = 1\r\n", "hooks = {}\n",
 	} {
 		f.Add(text)
@@ -36,8 +39,8 @@ func FuzzInstallAndUninstall(f *testing.F) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			there, _, err := agent.Removal(setup.User, binary)
-			if err != nil || len(there) > 0 {
-				continue // it was there before, or the file is broken
+			if err != nil {
+				continue // the file is broken
 			}
 			changes, _, err := agent.Plan(setup.User, binary, setup.Want{Hooks: true, MCP: true})
 			if err != nil {
@@ -48,8 +51,14 @@ func FuzzInstallAndUninstall(f *testing.F) {
 			require.NoError(t, err)
 			require.Empty(t, again, "%s: the second time", name)
 			changes, _, err = agent.Removal(setup.User, binary)
-			require.NoError(t, err)
+			require.NoError(t, err, name)
 			write(t, changes)
+			changes, _, err = agent.Removal(setup.User, binary)
+			require.NoError(t, err, name)
+			require.Empty(t, changes, "%s: taken out the second time", name)
+			if len(there) > 0 {
+				continue // it was there before it was entered
+			}
 			got, err := os.ReadFile(file)
 			require.NoError(t, err, name)
 			require.Equal(t, text, string(got), name)

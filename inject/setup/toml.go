@@ -137,16 +137,18 @@ func (t *tables) add(made bool, all ...[]string) error {
 	return t.parse()
 }
 
-// remove takes a table out, with the line break before it.
+// remove takes a table out, with the line break before it if no two lines become one by that.
 func (t *tables) remove(one table) error {
-	start := one.start
+	before := t.text[:one.start]
 	for _, nl := range []string{"\r\n", "\n"} {
-		if strings.HasSuffix(t.text[:start], nl) {
-			start -= len(nl)
+		if cut, ok := strings.CutSuffix(before, nl); ok {
+			if rest := t.text[one.end:]; cut == "" || strings.HasSuffix(cut, "\n") || rest == "" || strings.HasPrefix(rest, nl) || strings.HasPrefix(rest, "\n") {
+				before = cut
+			}
 			break
 		}
 	}
-	return t.splice(start, one.end, "")
+	return t.splice(len(before), one.end, "")
 }
 
 func (one table) is(key ...string) bool { return slices.Equal(one.key, key) }
