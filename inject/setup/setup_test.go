@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/setup"
 )
 
@@ -371,3 +372,71 @@ func TestSecretsAreNotShown(t *testing.T) {
 	require.NotContains(t, changes[0].Diff(), key)
 	require.Contains(t, changes[0].Diff(), "+++ b/~/.claude.json")
 }
+
+func TestLook(t *testing.T) {
+	project, logs := resolved(t, t.TempDir()), resolved(t, t.TempDir())
+	for name, text := range map[string]string{"CLAUDE.md": "x", "GEMINI.md": "y", "docs/a.md": "z", "code.go": "package x"} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(project, name), []byte(text), 0o600))
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(project, "BEANS.md"), 0o755)) // no file
+	require.NoError(t, os.Link(filepath.Join(project, "CLAUDE.md"), filepath.Join(project, "AGENTS.md")))
+	log, err := os.ReadFile(filepath.Join("..", "..", "core", "source", "testdata", "claude-code.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(logs, "a.jsonl"), log, 0o600))
+	folder := func(path string) []source.Source {
+		return []source.Source{source.NewFolder(source.FolderOptions{Path: path, Scope: source.ScopeProject, Workspace: project})}
+	}
+	got, err := setup.Look(t.Context(), project, folder(project), append(folder(logs), folder(filepath.Join(logs, "absent"))...))
+	require.NoError(t, err)
+	require.Equal(t, setup.Folder{Path: project, MemoryFiles: []string{"CLAUDE.md", "GEMINI.md"}, Markdown: 4, Logs: map[string]int{"claude-code": 1}}, got)
+	require.NoError(t, os.Mkdir(filepath.Join(project, ".git"), 0o755))
+	got, err = setup.Look(t.Context(), project, nil, nil)
+	require.NoError(t, err)
+	require.True(t, got.Git)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = setup.Look(ended, project, folder(project), nil)
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestAddConfig(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		found  []string
+		exists bool // there is a configuration
+		home   bool // the project is the home folder
+		want   string
+	}{
+		{"none", nil, false, false, ""},
+		{"the default", []string{"BEANS.md"}, false, false, ""},
+		{"others", []string{"CLAUDE.md", "GEMINI.md"}, false, false, "fileNames: [BEANS.md, CLAUDE.md, GEMINI.md]"},
+		{"all", setupNames, false, false, "fileNames: [BEANS.md, CLAUDE.md, AGENTS.md, GEMINI.md]"},
+		{"a configuration is there", setupNames, true, false, ""},
+		{"the home folder", setupNames, false, true, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := resolved(t, t.TempDir())
+			o := setup.Options{Home: home, Project: filepath.Join(home, "project")}
+			require.NoError(t, os.MkdirAll(filepath.Join(o.Project, ".beans"), 0o755))
+			if tt.exists {
+				require.NoError(t, os.WriteFile(filepath.Join(o.Project, ".beans", "config.yaml"), nil, 0o600))
+			}
+			if tt.home {
+				o.Project = home
+			}
+			var p setup.Proposal
+			require.NoError(t, p.AddConfig(o, tt.found))
+			if tt.want == "" {
+				require.Empty(t, p.Changes)
+				return
+			}
+			require.Len(t, p.Changes, 1)
+			require.Contains(t, p.Changes[0].After, tt.want)
+			require.NoError(t, setup.Apply(t.Context(), notes.OpenJournal(t.TempDir()), "init", p.Changes))
+			require.FileExists(t, filepath.Join(o.Project, ".beans", "config.yaml"))
+		})
+	}
+}
+
+var setupNames = []string{"BEANS.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"}
