@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/core/trust"
+	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/store"
 )
 
@@ -130,6 +131,10 @@ func TestDocOfJSON(t *testing.T) {
 		{"## stats: core.Statistics", core.Statistics{}},
 		{"## proxy", listening{}},
 		{"## tool: notes.Answer", notes.Answer{}},
+		{"## init and uninstall-hooks", setupReport{}},
+		{"### project of init: setup.Folder", setup.Folder{}},
+		{"### agents of init: setup.Agent", setup.Agent{}},
+		{"### changes of init: setup.Change", setup.Change{}},
 		{"### trust status", trustState{}},
 		{"### contents of trust status", contents{}},
 	} {
@@ -166,7 +171,7 @@ func rowKeys(section string) []string {
 func jsonKeys(of reflect.Type) []string {
 	var keys []string
 	for field := range of.Fields() {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && !field.Anonymous {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" && !field.Anonymous {
 			keys = append(keys, name)
 		}
 	}

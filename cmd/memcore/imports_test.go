@@ -50,6 +50,7 @@ var mayImport = []struct {
 	{"inject/mcp", []string{"core/notes"}},
 	{"inject/turn", []string{"core", "formatter"}},
 	{"inject/proxy", []string{"core", "inject/turn"}},
+	{"inject/setup", []string{"core/notes", "core/source", "internal/beneath", "internal/paths", "internal/secret"}},
 	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
 	{"eval/page", []string{"eval", "core/relevance"}},
 	{"eval/fit", []string{"eval", "core/relevance"}},
@@ -64,6 +65,7 @@ var mayImport = []struct {
 	{"internal/section", []string{"chunker", "internal/sanitize", "internal/statement"}},
 	{"internal/statement", []string{"chunker"}},
 	{"internal/watch", nil},
+	{"internal/daemonbench", nil},
 	{"internal/workspace", []string{"internal/jsonfile"}},
 	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/workspace"}},
 }

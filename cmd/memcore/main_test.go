@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -31,6 +32,8 @@ func TestScripts(t *testing.T) {
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")
+			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
+			env.Setenv("BIN", bin)                 // memcore and nothing else
 			env.Setenv("MEMCORE_FRESHNESS", "30s") // these machines may be busy
 			return os.MkdirAll(home, 0o755)
 		},

@@ -69,7 +69,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.flags.json, "json", false, "print JSON (see docs/json.md)")
 	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "no progress and no notes on standard error")
-	root.AddCommand(indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), mcpCommand(a), serveCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
+	root.AddCommand(initCommand(a), uninstallCommand(a), indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), mcpCommand(a), serveCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
 		memoryCommand(a), trustCommand(a), saveCommand(a), toolCommand(a), forgetCommand(a), recallCommand(a), sessionCommand(a), logCommand(a), reflectCommand(a), statusCommand(a), statsCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	return root
 }

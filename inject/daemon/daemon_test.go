@@ -177,7 +177,9 @@ func TestStart(t *testing.T) {
 	t.Setenv("TESTDAEMON", p.dir)
 	binary, err := os.Executable()
 	require.NoError(t, err)
-	starter := func(version string) Starter { return Starter{Binary: binary, Args: []string{version}, Version: version} }
+	starter := func(version string) Starter {
+		return Starter{Binary: binary, Args: []string{version}, Version: version}
+	}
 	answers := func() string {
 		version, _ := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
 		return version
