@@ -135,8 +135,9 @@ func geminiParts(raw json.RawMessage) []geminiPart {
 func geminiText(raw json.RawMessage) string {
 	var texts []string
 	for _, part := range geminiParts(raw) {
-		if part.Text != "" && !part.Thought {
-			texts = append(texts, part.Text)
+		// What a hook has added, memory itself among it, was not said by anybody.
+		if text := withoutTag(part.Text, "hook_context"); text != "" && !part.Thought {
+			texts = append(texts, text)
 		}
 	}
 	return strings.TrimSpace(strings.Join(texts, "\n"))

@@ -25,9 +25,9 @@ func Known(workspace, home string) []Source {
 		return nil
 	}
 	var all []Source
-	add := func(folder, sessionsIn string) {
+	add := func(folder, sessionsIn string, exclude ...string) {
 		all = append(all, NewFolder(FolderOptions{
-			Path: folder, Scope: ScopeProject, Workspace: workspace, Home: home, Optional: true, SessionsIn: sessionsIn,
+			Path: folder, Scope: ScopeProject, Workspace: workspace, Home: home, Optional: true, SessionsIn: sessionsIn, Exclude: exclude,
 		}))
 	}
 	home = paths.Absolute(home)
@@ -40,7 +40,8 @@ func Known(workspace, home string) []Source {
 	add(filepath.Join(home, ".codex", "sessions"), workspace)
 	add(filepath.Join(home, ".codex", "archived_sessions"), workspace)
 	for _, folder := range piFolders(workspace, home) {
-		add(folder, "")
+		// What hooks note of the agents above is in their own logs, too.
+		add(folder, "", "claude-code-*/", "gemini-cli-*/", "codex-*/")
 	}
 	return all
 }

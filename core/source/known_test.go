@@ -47,6 +47,7 @@ func TestKnown(t *testing.T) {
 		`{"type":"message","id":"1","message":{"role":"user","content":"hi"}}`+"\n")
 	in(".ai/sessions/"+dashed+"/s1/working-memory/overview.md", "# Working Memory\n")
 	in(".ai/sessions/"+dashed+"/s1/working-memory/detail/auth.md", "# Auth\n")
+	in(".ai/sessions/"+dashed+"/claude-code-x/messages.jsonl", `{"role":"user","content":"a hook has noted this, the agent has it, too"}`+"\n")
 	in(".pi/agent/sessions/"+dashed+"/x.jsonl", `{"type":"session","id":"s","version":3,"cwd":"x"}`+"\n")
 
 	var got, names []string
