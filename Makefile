@@ -9,6 +9,8 @@ BENCHTIME ?= 200ms
 PACKAGES ?= ./...
 ROUNDS ?= 7
 SIZES ?= 1000,10000,100000
+LOAD ?= 5m
+CHUNKS ?= 10000
 UPDATES ?= 5000
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
@@ -16,7 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-engines eval fit static-files fuzz lint clean
+.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -68,6 +70,9 @@ fit: build ## fit the relevance models that memcore ships anew; DATA=folder of t
 static-files: ## what is in real memory files, read as curated memory; DATA=folder of .md and .mdc files
 	@test -n "$(DATA)" || { echo 'static-files: DATA is empty, want a folder of memory files: make static-files DATA=…' >&2; exit 2; }
 	MEMCORE_MEMORY_FILES="$(abspath $(DATA))" go test -count=1 -run TestRealFiles -v ./core/static
+
+bench-daemon: build ## hooks and the daemon as processes (LOAD=5m CHUNKS=10000)
+	go run ./internal/daemonbench -memcore "$(abspath bin/memcore)" -for $(LOAD) -chunks $(CHUNKS) -out docs
 
 bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
 	flags=$$(store/lancedb/native/library.sh --flags); cd internal/enginebench; \

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// An agent starts the program, and has a memory: it finds, saves, reads what it has saved, and forgets.
+func TestMCPOfARealProcess(t *testing.T) {
+	s := newSeat(t)
+	binary := s.build("v1.0.0")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	command := exec.CommandContext(ctx, binary, "mcp")
+	command.Dir, command.Env = s.project, []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
+	require.NoError(t, err)
+	call := func(name string, arguments map[string]any) string {
+		t.Helper()
+		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+		require.NoError(t, err, name)
+		text := result.Content[0].(*mcp.TextContent).Text
+		require.False(t, result.IsError, text)
+		return text
+	}
+	require.Eventually(t, func() bool {
+		return strings.Contains(call("search_memory", map[string]any{"query": "staging database port"}), "5433")
+	}, 30*time.Second, 20*time.Millisecond, "the first time it makes the index")
+	require.Equal(t, "Saved to BEANS.md, line 3.", call("save_memory", map[string]any{"content": "The cache listens on port 6379"}))
+	require.Contains(t, call("search_memory", map[string]any{"query": "cache port"}), "6379", "at once")
+	require.Contains(t, call("memory_write", map[string]any{"path": "facts/user.md", "content": "# User\n\n- Name: Ada\n"}), "Wrote facts/user.md")
+	require.Eventually(t, func() bool {
+		read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "memcore:///facts/user.md"})
+		return err == nil && strings.Contains(read.Contents[0].Text, "Ada")
+	}, 10*time.Second, 20*time.Millisecond)
+	require.Equal(t, "Taken out: BEANS.md#L3.", call("forget", map[string]any{"text": "cache listens on port 6379"}))
+	require.NotContains(t, call("search_memory", map[string]any{"query": "cache port"}), "6379")
+	require.NoError(t, session.Close())
+}
+
+// The daemon's API over TCP: with its token, and not without.
+func TestServeOverTCP(t *testing.T) {
+	s := newSeat(t)
+	binary := s.build("v1.0.0")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	command := exec.CommandContext(ctx, binary, "serve", "--http", "127.0.0.1:0", "--token-env", "TOKEN")
+	command.Dir, command.Env = s.project, []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TOKEN=secret"}
+	said, err := command.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	buffer := make([]byte, 4096)
+	n, err := said.Read(buffer)
+	require.NoError(t, err)
+	_, address, ok := strings.Cut(string(buffer[:n]), "listening at ")
+	require.True(t, ok, string(buffer[:n]))
+	address, _, _ = strings.Cut(address, "\n")
+	ask := func(token string) int {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v1/search", strings.NewReader(`{"workspace":"`+s.project+`","query":"staging"}`))
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0
+		}
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, 10*time.Second, 20*time.Millisecond)
+	require.Equal(t, http.StatusUnauthorized, ask("x"))
+	require.NoError(t, command.Process.Signal(os.Interrupt))
+	require.NoError(t, command.Wait())
+}
