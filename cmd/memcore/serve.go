@@ -144,8 +144,23 @@ func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDeman
 	debug.SetMemoryLimit(int64(a.settings.Daemon.Memory) << 20)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	server := httpapi.New(httpapi.Options{Version: version(), Logger: log, Open: func(ctx context.Context, folder string) (httpapi.Workspace, error) { return a.openService(ctx, folder) },
-		Project: func(folder string) (string, error) { return a.projectOf(folder) }}, stop)
+	options := httpapi.Options{Version: version(), Logger: log, Open: func(ctx context.Context, folder string) (httpapi.Workspace, error) { return a.openService(ctx, folder) },
+		Project: func(folder string) (string, error) { return a.projectOf(folder) }}
+	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") != "" {
+		traces, end, err := httpapi.Traces(ctx, version())
+		if err != nil {
+			return err
+		}
+		defer func() {
+			last, stop := context.WithTimeout(context.Background(), 2*time.Second)
+			defer stop()
+			if err := end(last); err != nil {
+				log.Warn("traces were not sent", "error", err)
+			}
+		}()
+		options.Traces = traces
+	}
+	server := httpapi.New(options, stop)
 	defer server.Close()
 	o := daemon.Options{LastUsed: server.LastUsed, Busy: server.Busy, Logger: log}
 	if onDemand {

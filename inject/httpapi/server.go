@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"github.com/memcore/memcore/core"
@@ -49,6 +50,8 @@ type Options struct {
 	Idle    time.Duration
 	// Logger gets a line a request; nil is slog.Default().
 	Logger *slog.Logger
+	// Traces gets a span a request; nil is none.
+	Traces trace.TracerProvider
 }
 
 // A Server answers requests. It is safe for concurrent use.
@@ -109,9 +112,14 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("POST /v1/retrieve", work(s, func(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
 		found, err := ws.Retrieve(ctx, r)
 		s.hits.Add(float64(len(found.Hits)))
+		say(ctx, found.Result)
 		return found, err
 	}))
-	mux.HandleFunc("POST /v1/search", work(s, func(ctx context.Context, ws Workspace, r SearchRequest) (core.Result, error) { return ws.Find(ctx, r) }))
+	mux.HandleFunc("POST /v1/search", work(s, func(ctx context.Context, ws Workspace, r SearchRequest) (core.Result, error) {
+		found, err := ws.Find(ctx, r)
+		say(ctx, found)
+		return found, err
+	}))
 	mux.HandleFunc("POST /v1/explain", work(s, func(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
 		r.Explain = true
 		return ws.Retrieve(ctx, r)
@@ -158,7 +166,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, &Error{404, fmt.Sprintf("there is no %s %s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
-	return s.guard(mux)
+	return s.guard(s.traced(mux))
 }
 
 // Remote is Handler for others than this user: each request needs the token, and what web pages send is refused.
