@@ -1,0 +1,85 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What happens while a change is being dealt with leads to another look; calls do not overlap.
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	var heard atomic.Int64
+	w, err := New(Options{Quiet: 10 * time.Millisecond, Heard: func() { heard.Add(1) }, Relevant: func(path string) bool { return filepath.Ext(path) == ".md" }})
+	require.NoError(t, err)
+	defer w.Close()
+	more, err := w.Watch([]string{dir, filepath.Join(dir, "not", "yet")})
+	require.NoError(t, err)
+	require.True(t, more)
+	more, err = w.Watch([]string{dir})
+	require.NoError(t, err)
+	require.False(t, more)
+	var running, calls atomic.Int64
+	looks := make(chan struct{}, 100)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	release := make(chan struct{})
+	go func() {
+		ended <- w.Run(ctx, func() error {
+			if running.Add(1) > 1 {
+				t.Error("two at once")
+			}
+			defer running.Add(-1)
+			if calls.Add(1) == 1 {
+				<-release
+			}
+			looks <- struct{}{}
+			return nil
+		})
+	}()
+	write := func(name string) { require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644)) }
+	write("a.md")
+	require.Eventually(t, func() bool { return calls.Load() == 1 }, 10*time.Second, time.Millisecond)
+	before := heard.Load()
+	write("b.md")
+	require.Eventually(t, func() bool { return heard.Load() > before }, 10*time.Second, time.Millisecond, "it hears while it works")
+	close(release)
+	<-looks
+	<-looks
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
+func TestRunEnds(t *testing.T) {
+	w, err := New(Options{Every: 5 * time.Millisecond})
+	require.NoError(t, err)
+	defer w.Close()
+	failed := errors.New("failed")
+	require.ErrorIs(t, w.Run(t.Context(), func() error { return failed }), failed, "it looks now and then, whatever is heard")
+	require.Equal(t, filepath.Dir(t.TempDir()), existing(filepath.Join(filepath.Dir(t.TempDir()), "none", "at", "all")))
+}
+
+// Only as many folders are watched as may be.
+func TestMost(t *testing.T) {
+	dir := t.TempDir()
+	var folders []string
+	for _, name := range []string{"a", "b", "c"} {
+		folders = append(folders, filepath.Join(dir, name))
+		require.NoError(t, os.Mkdir(folders[len(folders)-1], 0o755))
+	}
+	w, err := New(Options{Most: 2})
+	require.NoError(t, err)
+	defer w.Close()
+	_, err = w.Watch(folders)
+	require.NoError(t, err)
+	require.Len(t, w.watched, 2)
+	_, err = w.Watch(folders[:1])
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(w.watched), 1)
+}
