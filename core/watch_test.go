@@ -58,6 +58,11 @@ func TestWatch(t *testing.T) {
 	require.NoError(t, os.Rename(path("deep"), path("shallow")))
 	write("shallow/er/folder/w.md", "# W\n\nibex\n")
 	within("a renamed folder", finds("ibex"))
+	require.NoError(t, os.Rename(path("shallow"), path("../aside")))
+	write("shallow/er/folder/w.md", "# W\n\ngnu\n")
+	within("a folder made anew in the place of one that was moved away", finds("gnu"))
+	write("shallow/er/folder/w.md", "# W\n\nkudu\n")
+	within("a change in it", finds("kudu"))
 	require.NoError(t, os.RemoveAll(path("shallow")))
 	within("a removed folder", func() bool { return !found(t, m, "okapi", "okapi") })
 	log := `{"role":"user","content":"the quagga is extinct"}` + "\n"

@@ -182,3 +182,63 @@ func TestDaemonUnderFire(t *testing.T) {
 		require.False(t, strings.HasSuffix(file, "daemon.lock") || strings.HasSuffix(file, "start.lock"), file)
 	}
 }
+
+// A daemon that hangs makes no hook silent, and commands say that it does not answer. It holds nothing that whoever started it waits for.
+func TestHungDaemon(t *testing.T) {
+	s := newSeat(t)
+	binary := s.build("v1.0.0")
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer stop()
+	t.Cleanup(func() {
+		for _, pid := range s.daemons() {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	_, err := s.run(ctx, "", binary, "index", "--quiet")
+	require.NoError(t, err)
+	event := func(n int) string {
+		return fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does the staging database use?"}`, n, s.project)
+	}
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	command := exec.CommandContext(ctx, binary, "hook", "claude-code")
+	command.Dir, command.Stdin, command.Env, command.ExtraFiles = s.project, strings.NewReader(event(0)), []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "AWS_SECRET_ACCESS_KEY=x"}, []*os.File{write}
+	require.NoError(t, command.Run())
+	require.NoError(t, write.Close())
+	require.Eventually(t, func() bool { return len(s.daemons()) == 1 }, 30*time.Second, 10*time.Millisecond)
+	closed := make(chan struct{})
+	go func() {
+		_, _ = read.Read(make([]byte, 1))
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("the daemon holds a pipe of the agent's")
+	}
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.daemons()[0]))
+	require.NoError(t, err)
+	require.NotContains(t, string(environment), "AWS_SECRET", "nor what is in its environment")
+	require.Eventually(t, func() bool {
+		out, err := s.run(ctx, "", binary, "serve", "--status")
+		return err == nil && strings.Contains(out, "process")
+	}, 30*time.Second, 20*time.Millisecond)
+
+	require.NoError(t, syscall.Kill(s.daemons()[0], syscall.SIGSTOP))
+	answered := 0
+	for n := range 10 {
+		out, err := s.run(ctx, event(n+1), binary, "hook", "claude-code")
+		require.NoError(t, err)
+		if strings.Contains(out, "5433") {
+			answered++
+		}
+	}
+	require.GreaterOrEqual(t, answered, 5, "hooks do the work themselves")
+	begun := time.Now()
+	out, err := s.run(ctx, "", binary, "search", "staging")
+	require.NoError(t, err)
+	require.Contains(t, out, "staging.md")
+	require.Less(t, time.Since(begun), 20*time.Second)
+	_, err = s.run(ctx, "", binary, "serve", "--status")
+	require.ErrorContains(t, err, "the daemon does not answer")
+}

@@ -3,20 +3,25 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
@@ -38,37 +43,44 @@ func hookCommand(a *app) *cobra.Command {
 		Use:   "hook " + strings.Join(hook.Agents, "|"),
 		Short: "Answer a hook of a coding agent",
 		Long:  hookHelp,
-		Args:  cobra.ArbitraryArgs,
+		// An older release may be given flags that a newer one has entered.
+		DisableFlagParsing: true,
 		// Nothing that could fail comes before the hook's own care for errors.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.hook(cmd.Context(), strings.Join(args, " "))
+			agent := ""
+			if at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); at >= 0 {
+				agent = args[at]
+			}
+			a.hook(cmd.Context(), agent)
 			return nil
 		},
 	}
 }
 
-// A gate lets one answer out, or none: the one that is in time.
-type gate struct {
-	mu   sync.Mutex
-	shut bool
+// isHook tells command lines that an agent runs as a hook, of which no exit code but 0 may come: some stop the agent.
+func isHook(args []string) bool {
+	at := slices.Index(args, "hook")
+	return at >= 0 && (at == 0 || at+1 < len(args) && slices.Contains(hook.Agents, args[at+1]))
 }
 
-// pass runs do if the gate is open and shuts it.
+// A gate lets one answer out, or none: the one that is in time.
+type gate struct{ shut atomic.Bool }
+
+// pass runs do if the gate is open, and shuts it. Nobody waits for do: it may write to somebody who does not read.
 func (g *gate) pass(do func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.shut {
-		g.shut = true
+	if g.shut.CompareAndSwap(false, true) {
 		do()
 	}
 }
 
 // hook answers a hook, in time or not at all.
 func (a *app) hook(ctx context.Context, agent string) {
+	ignoreBrokenPipes()
 	// Agents show what is on standard error to people, or take it for a failure. What is worth saying is in the trace.
 	a.logFrom(noLog)
 	var out gate
+	var late atomic.Pointer[hook.Event] // the event at hand, once it is known
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	timer := time.AfterFunc(time.Until(started.Add(hookBudget())), stop)
@@ -82,12 +94,32 @@ func (a *app) hook(ctx context.Context, agent string) {
 				a.keepTrace(hook.Trace{At: time.Now(), Problems: []string{fmt.Sprintf("panic: %v\n%s", r, debug.Stack())}})
 			}
 		}()
-		a.answerHook(ctx, agent, &out)
+		a.answerHook(ctx, agent, &out, &late)
 	}()
 	select {
 	case <-done:
 	case <-ctx.Done():
-		out.pass(func() {}) // nothing more is written; the process ends, and what it was doing with it
+		// Nothing more is written; the process ends, and what it was doing with it.
+		out.pass(func() {
+			if e := late.Load(); e != nil && e.Kind == hook.Prompt {
+				a.keepLate(*e)
+			}
+		})
+	}
+}
+
+// keepLate leaves a trace of a hook that had not enough time, if that takes none.
+func (a *app) keepLate(e hook.Event) {
+	kept := make(chan struct{})
+	go func() {
+		defer close(kept)
+		if here, err := a.in(dirOf(e, a.from())); err == nil {
+			here.keepTrace(hook.Trace{Event: e, At: time.Now(), Reason: turn.ReasonLate})
+		}
+	}()
+	select {
+	case <-kept:
+	case <-time.After(20 * time.Millisecond):
 	}
 }
 
@@ -101,7 +133,7 @@ func hookBudget() time.Duration {
 
 const defaultHookBudget = 300 * time.Millisecond
 
-func (a *app) answerHook(ctx context.Context, agent string, out *gate) {
+func (a *app) answerHook(ctx context.Context, agent string, out *gate, late *atomic.Pointer[hook.Event]) {
 	data, err := io.ReadAll(io.LimitReader(a.stdin, maxEvent))
 	if err != nil {
 		return
@@ -116,63 +148,83 @@ func (a *app) answerHook(ctx context.Context, agent string, out *gate) {
 	if e.Agent != hook.Cursor && os.Getenv("CURSOR_VERSION") != "" || e.Kind == hook.Other {
 		return
 	}
+	late.Store(&e)
 	dir := dirOf(e, a.from())
-	if reply, running, ok := a.hookByDaemon(ctx, e, dir, data); ok {
-		out.pass(func() { io.WriteString(a.stdout, reply) })
+	answer, running, err := a.hookByDaemon(ctx, e, dir, data)
+	if err == nil {
+		out.pass(func() {
+			io.WriteString(a.stdout, answer.Reply)
+			_ = hook.Given{Dir: answer.Given}.Note(ctx, answer.Receipt)
+		})
 		_ = a.replaceDaemon(ctx, running)
 		return
 	}
-	here, err := a.in(dir)
-	if err != nil {
-		a.keepTrace(hook.Trace{Event: e, At: time.Now(), Problems: []string{err.Error()}})
+	here, failed := a.in(dir)
+	if failed != nil {
+		a.keepTrace(hook.Trace{Event: e, At: time.Now(), Problems: []string{failed.Error()}})
 		return
 	}
 	a.budget(here.settings.Hook.Budget)
-	reply, trace := here.hookReply(ctx, e)
-	out.pass(func() { a.stdout.Write(reply) })
+	var trace hook.Trace
+	failed = here.withService(ctx, func(s *service) error {
+		reply, receipt, did := s.answer(ctx, e)
+		trace = did
+		out.pass(func() {
+			a.stdout.Write(reply)
+			_ = hook.Given{Dir: s.at.hooks()}.Note(ctx, receipt)
+		})
+		return nil
+	})
+	if failed != nil {
+		trace = hook.Trace{Event: e, At: time.Now(), Problems: []string{failed.Error()}}
+	}
+	if ctx.Err() != nil {
+		return // the trace says that it was late
+	}
 	here.traceHook(trace)
-	if here.settings.Daemon.Start {
+	if here.settings.Daemon.Start && errors.Is(err, daemon.ErrAway) {
 		_ = here.startDaemon(ctx) // the next hook is faster; without it, it is as fast as this one
 	}
 }
 
-// hookByDaemon asks the daemon to answer, and which release it is; ok is false if it does not.
-func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (reply, running string, ok bool) {
+// daemonShare is how much of a hook's time the daemon is given before the hook does the work itself, and mute how long it is not asked again then.
+const (
+	daemonShare = 120 * time.Millisecond
+	mute        = 30 * time.Second
+)
+
+// errUnasked means that the daemon was not asked.
+var errUnasked = errors.New("the daemon was not asked")
+
+// hookByDaemon asks the daemon to answer, and returns which release it is. The error wraps daemon.ErrAway if there is none.
+func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, running string, err error) {
 	if !a.daemonFits() {
-		return "", "", false
+		return answer, "", errUnasked
 	}
 	at, err := a.daemonPlace()
 	if err != nil {
-		return "", "", false
+		return answer, "", errUnasked
+	}
+	silent := at.File("silent")
+	if info, err := os.Stat(silent); err == nil && time.Since(info.ModTime()) < mute {
+		return answer, "", errUnasked
 	}
 	event := json.RawMessage(data)
 	if !json.Valid(data) { // the agent text
 		if event, err = json.Marshal(string(data)); err != nil {
-			return "", "", false
+			return answer, "", errUnasked
 		}
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return "", "", false
+		return answer, "", errUnasked
 	}
-	var out httpapi.HookReply
-	running, err = at.Call(ctx, http.MethodPost, "/v1/hook", httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event}, &out)
-	if err != nil {
-		return "", "", false
+	short, stop := context.WithTimeout(ctx, daemonShare)
+	defer stop()
+	running, err = at.Call(short, http.MethodPost, "/v1/hook", httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event}, &answer)
+	if errors.Is(err, context.DeadlineExceeded) {
+		_ = os.WriteFile(silent, nil, 0o600) // it may be busy with its first index, or hang
 	}
-	return out.Reply, running, true
-}
-
-// hookReply answers an event in this process.
-func (a *app) hookReply(ctx context.Context, e hook.Event) (reply []byte, trace hook.Trace) {
-	trace = hook.Trace{Event: e, At: time.Now()}
-	err := a.withService(ctx, func(s *service) error {
-		reply, trace = s.answer(ctx, e)
-		return nil
-	})
-	if err != nil {
-		trace.Problems = append(trace.Problems, err.Error())
-	}
-	return reply, trace
+	return answer, running, err
 }
 
 // traceHook keeps a trace of what could have added something, and of what went wrong.
@@ -182,8 +234,10 @@ func (a *app) traceHook(t hook.Trace) {
 	}
 }
 
-// keepTrace keeps what a hook has done for 'memcore explain --last'. That it cannot be kept is nobody's problem.
+// keepTrace keeps what a hook has done for 'memcore explain --last', without secrets. That it cannot be kept is nobody's problem.
 func (a *app) keepTrace(t hook.Trace) {
+	t.Event.Prompt, _ = notes.Clean(t.Event.Prompt)
+	t.Event.Answer, _ = notes.Clean(t.Event.Answer)
 	if a.project == "" && a.prepare() != nil {
 		return
 	}

@@ -37,6 +37,9 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	if isHook(args) {
+		return exitOK // whatever it is: other codes stop agents
+	}
 	if ctx.Err() != nil && err != nil {
 		fmt.Fprintln(stderr, "memcore: interrupted; what was indexed so far is kept, the same command goes on from there")
 		return exitInterrupted

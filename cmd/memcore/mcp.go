@@ -34,14 +34,12 @@ func mcpCommand(a *app) *cobra.Command {
 		Long: `Serve the memory of the workspace to a client of the Model Context Protocol: tools to search, recall, save and forget, memory files as resources,
 and prompts. Agents start it themselves; 'memcore init' puts it into their configuration. It ends when its input does.
 
-With --http it serves streamable HTTP at /mcp. Off loopback that takes a bearer token, which --token-env names.`,
+With --http it serves streamable HTTP at /mcp. That takes a bearer token, which --token-env names: other users of this machine could ask otherwise.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			token := ""
-			if tokenEnv != "" {
-				if token = os.Getenv(tokenEnv); token == "" {
-					return usagef("--token-env is %s, which is not set", tokenEnv)
-				}
+			token := os.Getenv(tokenEnv)
+			if address != "" && (tokenEnv == "" || token == "") {
+				return &hintError{usagef("--http takes a token, on loopback too: other users of this machine could ask otherwise"), "set a variable to one and name it with --token-env"}
 			}
 			a.logFrom(slog.LevelWarn)
 			return a.withService(cmd.Context(), func(s *service) error { return s.serveMCP(cmd.Context(), address, token) })
@@ -170,7 +168,7 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if text, err := data.Read(ctx, name); err == nil {
+	if text, err := (shownFiles{data, m.app}).Read(ctx, name); err == nil {
 		return text, nil
 	} else if !errors.Is(err, notes.ErrNoFile) && !errors.Is(err, notes.ErrPath) {
 		return "", err
@@ -185,7 +183,39 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	if i < 0 {
 		return "", mcp.ErrNoFile
 	}
-	return readCurated(memory.Files[i].File)
+	text, err := readCurated(memory.Files[i].File)
+	text, _ = notes.Clean(text)
+	return text, err
+}
+
+// shownFiles are facts and episodes as a model is shown them: without secrets and hidden characters, and those of a folder that is not trusted made safe as all
+// that is retrieved is. A repository may bring some.
+type shownFiles struct {
+	*notes.Data
+	*app
+}
+
+func (f shownFiles) shown(text string) string {
+	text, _ = notes.Clean(text)
+	if folder, err := f.trust().Covering(f.project); err != nil || folder == "" {
+		text, _ = formatter.Sanitize(text)
+	}
+	return text
+}
+
+// Read implements notes.Files.
+func (f shownFiles) Read(ctx context.Context, name string) (string, error) {
+	text, err := f.Data.Read(ctx, name)
+	return f.shown(text), err
+}
+
+// List implements notes.Files.
+func (f shownFiles) List(ctx context.Context) ([]notes.Item, error) {
+	items, err := f.Data.List(ctx)
+	for i := range items {
+		items[i].Summary = oneLine(f.shown(items[i].Summary))
+	}
+	return items, err
 }
 
 // mostResource is the largest curated file that is read as a resource, in bytes; package static reads none above it.
@@ -237,7 +267,8 @@ func (s *service) modelTools() ([]notes.Tool, error) {
 			notes.ReadOnly, notes.Choices("scope", core.ScopeProject, core.ScopeGlobal)),
 		notes.RecallTool(sessions.all, recall),
 	}
-	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: s.find}), data)...)
+	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: s.find}), nil)...)
+	tools = append(tools, notes.FileTools(shownFiles{data, s.app})...)
 	return append(tools,
 		notes.NewTool("forget", "Take a statement out of the memory files for good: the one that says the text, or that a citation names. If several do, none is taken out, and they are named.",
 			func(ctx context.Context, p forgetParams) (notes.Answer, error) { return s.forgetTool(ctx, journal, p) }, notes.Destructive),

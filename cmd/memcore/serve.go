@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,12 +33,17 @@ has asked for memory.daemon.idle. You have one at most; one of a newer release t
 
 --http also listens on TCP, with the token that --token-env names. --status says how the one that runs is, --stop ends it.`,
 		Args: arguments(cobra.NoArgs, "none"),
+		// A daemon can be ended, whatever the configuration says by now.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case stop:
 				return a.stopDaemon(cmd.Context())
 			case status:
 				return a.daemonStatus(cmd.Context())
+			}
+			if err := a.prepare(); err != nil {
+				return err
 			}
 			return a.serveDaemon(cmd.Context(), address, tokenEnv, onDemand)
 		},
@@ -62,15 +69,22 @@ func (a *app) daemonPlace() (daemon.Place, error) {
 // daemonFits tells whether the daemon would do what this process does: it knows the files of configuration, but neither the flags nor the environment of
 // whoever asks.
 func (a *app) daemonFits() bool {
-	if a.flags.config != "" || a.flags.indexDir != "" || a.flags.engine != "" {
-		return false
-	}
-	for _, s := range knownSettings {
-		if os.Getenv(s.environment()) != "" && s.key != "hook.budget" {
-			return false
+	return a.oneWay() == ""
+}
+
+// oneWay names a flag or a variable that makes this process another than one that knows the files of configuration only; "" if there is none.
+func (a *app) oneWay() string {
+	for name, value := range map[string]string{"--config": a.flags.config, "--index-dir": a.flags.indexDir, "--engine": a.flags.engine} {
+		if value != "" {
+			return name
 		}
 	}
-	return true
+	for _, s := range knownSettings {
+		if os.Getenv(s.environment()) != "" && s.key != "hook.budget" && !strings.HasPrefix(s.key, "daemon.") {
+			return s.environment()
+		}
+	}
+	return ""
 }
 
 // target names the workspace to the daemon.
@@ -85,15 +99,32 @@ func (a *app) askDaemon(ctx context.Context, path string, in, out any) bool {
 	if err != nil {
 		return false
 	}
+	ctx, stop := context.WithTimeout(ctx, daemonWait)
+	defer stop()
 	_, err = at.Call(ctx, http.MethodPost, path, in, out)
 	return err == nil
 }
 
-// starter starts this program as the daemon.
-func starter() (daemon.Starter, error) {
+// daemonWait is how long a command waits for the daemon before it does the work itself, or says that it does not answer.
+const daemonWait = 3 * time.Second
+
+// starter starts this program as the daemon. It lives longer than who starts it, and serves other workspaces as well: of the environment it gets what the system
+// and the configured servers need.
+func (a *app) starter() (daemon.Starter, error) {
 	binary, err := os.Executable()
-	return daemon.Starter{Binary: binary, Args: []string{"serve", "--on-demand"}, Version: version()}, err
+	s := daemon.Starter{Binary: binary, Args: []string{"serve", "--on-demand"}, Version: version(), Env: []string{}}
+	wanted := []string{a.settings.OpenAI.APIKeyEnv, a.settings.Rerank.APIKeyEnv, a.settings.Reflect.APIKeyEnv}
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if ofSystem.MatchString(name) || slices.Contains(wanted, name) || a.settings.Shared.URI != "" && strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "OTEL_") {
+			s.Env = append(s.Env, variable)
+		}
+	}
+	return s, err
 }
+
+// ofSystem are variables that say where things are on this machine.
+var ofSystem = regexp.MustCompile(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
 
 func (a *app) startDaemon(ctx context.Context) error {
 	if !a.daemonFits() {
@@ -103,7 +134,7 @@ func (a *app) startDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := starter()
+	s, err := a.starter()
 	if err != nil {
 		return err
 	}
@@ -116,7 +147,13 @@ func (a *app) replaceDaemon(ctx context.Context, running string) error {
 	if err != nil {
 		return err
 	}
-	s, err := starter()
+	if !daemon.IsNewer(version(), running) {
+		return nil
+	}
+	if err := a.prepare(); err != nil {
+		return err
+	}
+	s, err := a.starter()
 	if err != nil {
 		return err
 	}
@@ -127,6 +164,9 @@ func (a *app) replaceDaemon(ctx context.Context, running string) error {
 const mostLog = 1 << 20
 
 func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDemand bool) error {
+	if name := a.oneWay(); name != "" {
+		return &hintError{usagef("the daemon serves all workspaces with their own configuration; %s would be imposed on all of them", name), "put it into ~/.beans/config.yaml"}
+	}
 	at, err := a.daemonPlace()
 	if err != nil {
 		return err
@@ -162,7 +202,7 @@ func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDeman
 	}
 	server := httpapi.New(options, stop)
 	defer server.Close()
-	o := daemon.Options{LastUsed: server.LastUsed, Busy: server.Busy, Logger: log}
+	o := daemon.Options{LastUsed: server.LastUsed, Busy: server.Busy, Ending: server.EndStreams, Ended: server.Close, Logger: log}
 	if onDemand {
 		o.Idle = a.settings.Daemon.Idle
 	}
@@ -177,10 +217,16 @@ func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDeman
 		}
 		defer listener.Close()
 		o.More = map[net.Listener]http.Handler{listener: server.Remote(token)}
-		a.note("listening at http://%s", listener.Addr())
+		tcp := listener.Addr()
+		o.Listening = func() { a.note("listening at http://%s", tcp) }
 	}
-	if !onDemand {
-		a.note("listening at %s; Ctrl-C ends it", at.Socket())
+	if also := o.Listening; !onDemand {
+		o.Listening = func() {
+			if also != nil {
+				also()
+			}
+			a.note("listening at %s; Ctrl-C ends it", at.Socket())
+		}
 	}
 	go a.staySmall(ctx, server)
 	err = at.Run(ctx, server.Handler(), o)
@@ -242,7 +288,12 @@ func (a *app) stopDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithTimeout(ctx, 5*daemonWait)
+	defer stop()
 	err = at.Stop(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &hintError{errors.New("the daemon does not answer"), "end its process: its id is that of 'memcore serve' in the system's list of processes"}
+	}
 	if errors.Is(err, daemon.ErrAway) {
 		a.note("no daemon is running")
 		return nil
@@ -258,10 +309,14 @@ func (a *app) daemonStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, stop := context.WithTimeout(ctx, daemonWait)
+	defer stop()
 	var h httpapi.Health
 	if _, err := at.Call(ctx, http.MethodGet, "/v1/health", nil, &h); errors.Is(err, daemon.ErrAway) {
 		a.note("no daemon is running; hooks start one, and 'memcore serve' runs one here")
 		return nil
+	} else if errors.Is(err, context.DeadlineExceeded) {
+		return &hintError{errors.New("the daemon does not answer"), "'memcore serve --stop' tries to end it; hooks and queries do without"}
 	} else if err != nil {
 		return err
 	}

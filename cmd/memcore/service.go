@@ -98,9 +98,9 @@ func (s *service) hookOptions(e hook.Event) hook.Options {
 }
 
 // answer answers a hook, and leaves a trace of it.
-func (s *service) answer(ctx context.Context, e hook.Event) (reply []byte, trace hook.Trace) {
+func (s *service) answer(ctx context.Context, e hook.Event) (reply []byte, receipt hook.Receipt, trace hook.Trace) {
 	if !s.settings.Enabled {
-		return nil, hook.Trace{Event: e, Reason: turnedOff}
+		return nil, receipt, hook.Trace{Event: e, At: time.Now(), Reason: turnedOff}
 	}
 	if e.Kind == hook.Prompt {
 		if _, err := s.StaticLayer(ctx); err != nil && !errors.Is(err, context.Canceled) { // what the session has already is not retrieved again
@@ -230,9 +230,12 @@ func (s *service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 	if e.Kind == hook.Other {
 		return httpapi.HookReply{}, nil
 	}
-	reply, trace := s.answer(ctx, e)
+	reply, receipt, trace := s.answer(ctx, e)
+	if ctx.Err() != nil {
+		return httpapi.HookReply{}, ctx.Err() // the hook has gone on without this
+	}
 	s.traceHook(trace)
-	return httpapi.HookReply{Reply: string(reply)}, nil
+	return httpapi.HookReply{Reply: string(reply), Receipt: receipt, Given: s.at.hooks()}, nil
 }
 
 // Tools implements httpapi.Workspace.
@@ -261,7 +264,25 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 			}
 		}
 	})
+	if err := s.untilIndexed(ctx); err != nil {
+		return err
+	}
 	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed})
+}
+
+// untilIndexed waits until there is an index: a hook in some folder is no wish to have all of it read.
+func (s *service) untilIndexed(ctx context.Context) error {
+	for {
+		engine, err := core.EngineOf(s.at.index)
+		if _, missing := os.Stat(filepath.Join(s.at.index, "CURRENT")); missing == nil && err == nil || engine != "" {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 func (s *service) inBackground(ctx context.Context) error {

@@ -245,6 +245,9 @@ func titleOf(name string) string {
 	return base
 }
 
+// Clean is a text without secrets and hidden characters, and what was taken out.
+func Clean(text string) (string, []secret.Finding) { return clean(text) }
+
 // clean is a text as it may be stored.
 func clean(text string) (string, []secret.Finding) {
 	text, _ = sanitize.Reveal(strings.ToValidUTF8(text, "\uFFFD"))

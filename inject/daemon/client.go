@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -39,6 +38,9 @@ func (p Place) Call(ctx context.Context, method, path string, in, out any) (vers
 	request, err := http.NewRequestWithContext(ctx, method, "http://memcore"+path, body)
 	if err != nil {
 		return "", err
+	}
+	if err := owned(filepath.Dir(p.socket)); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	var dialer net.Dialer
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -85,18 +87,22 @@ type Starter struct {
 	Binary  string   // absolute path of the program
 	Args    []string // that make it the daemon
 	Version string   // of the program, as "v1.2.3"; another is neither newer nor older than any
+	Env     []string // of the daemon; nil is this process's
 }
 
-// newest is what the file of the newest release that has run says.
-type newest struct {
+// startLock is held by whoever starts a daemon.
+const startLock = "start.lock"
+
+// A noted release is the newest one that has run.
+type noted struct {
 	Version string `json:"version"`
 	Binary  string `json:"binary"`
 }
 
 func (p Place) newestFile() string { return filepath.Join(p.dir, "newest.json") }
 
-// isNewer tells whether a release is newer than another.
-func isNewer(a, b string) bool {
+// IsNewer tells whether a release is newer than another; it is not if either is of an unknown age.
+func IsNewer(a, b string) bool {
 	return semver.IsValid(a) && semver.IsValid(b) && semver.Compare(a, b) > 0
 }
 
@@ -106,7 +112,7 @@ const startWait = 2 * time.Second
 // Start starts the daemon in the background unless there is one, or somebody is starting it. Of the releases that were started here, that is the newest that is
 // still installed. It returns before the daemon answers, at the latest when ctx ends.
 func (p Place) Start(ctx context.Context, s Starter) error {
-	done, ok, err := lockFile(filepath.Join(p.dir, "start.lock"))
+	done, ok, err := lockFile(filepath.Join(p.dir, startLock))
 	if err != nil || !ok {
 		return err // another is at it
 	}
@@ -114,9 +120,19 @@ func (p Place) Start(ctx context.Context, s Starter) error {
 	if p.Running() {
 		return nil
 	}
-	s = p.newestOf(s)
+	newest := p.newestOf(s)
+	err = p.launch(ctx, newest)
+	if err != nil && ctx.Err() == nil && newest.Binary != s.Binary {
+		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // it is newer, and works no more
+		err = p.launch(ctx, s)
+	}
+	return err
+}
+
+// launch starts a program as the daemon and waits until it has the lock.
+func (p Place) launch(ctx context.Context, s Starter) error {
 	command := exec.Command(s.Binary, s.Args...)
-	command.Dir = p.dir // not a workspace, which somebody may want to remove
+	command.Dir, command.Env = p.dir, s.Env // not a workspace, which somebody may want to remove
 	detach(command)
 	if err := command.Start(); err != nil { // standard streams are the null device
 		return fmt.Errorf("start the daemon %s: %w", s.Binary, err)
@@ -144,20 +160,20 @@ func (p Place) Start(ctx context.Context, s Starter) error {
 
 // newestOf returns the newest of what was noted and s, and notes it.
 func (p Place) newestOf(s Starter) Starter {
-	known, err := jsonfile.Load[newest](p.newestFile())
-	if _, statErr := os.Stat(known.Binary); err == nil && statErr == nil && isNewer(known.Version, s.Version) {
+	known, err := jsonfile.Load[noted](p.newestFile())
+	if err == nil && IsNewer(known.Version, s.Version) && trustworthy(known.Binary) {
 		s.Binary, s.Version = known.Binary, known.Version
 		return s
 	}
-	if known != (newest{s.Version, s.Binary}) {
-		_ = jsonfile.Save(p.newestFile(), newest{s.Version, s.Binary}) // without it an older release may be started, and replaced
+	if known != (noted{s.Version, s.Binary}) {
+		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // without it an older release may be started, and replaced
 	}
 	return s
 }
 
 // Replace ends a daemon of an older release and starts this one in its place.
 func (p Place) Replace(ctx context.Context, running string, s Starter) error {
-	if !isNewer(s.Version, running) {
+	if !IsNewer(s.Version, running) {
 		return nil
 	}
 	if err := p.Stop(ctx); err != nil && !errors.Is(err, ErrAway) {
@@ -166,7 +182,7 @@ func (p Place) Replace(ctx context.Context, running string, s Starter) error {
 	return p.Start(ctx, s)
 }
 
-// Stop asks the daemon to end and waits until it has. Without one it is ErrAway.
+// Stop asks the daemon to end and waits until it has. Without one it is ErrAway; one that does not answer is an error when ctx ends.
 func (p Place) Stop(ctx context.Context) error {
 	if _, err := p.Call(ctx, http.MethodPost, "/v1/shutdown", struct{}{}, nil); err != nil {
 		return err

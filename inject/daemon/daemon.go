@@ -31,18 +31,21 @@ type Place struct {
 // longestSocket is how long the path of a socket may be on all systems, in bytes.
 const longestSocket = 100
 
-// At returns the place in a folder, which need not exist. Where its path is too long for a socket, that lies in the folder for temporary files.
+// At returns the place in a folder, which need not exist. Where its path is too long for a socket, that lies in a folder of the user's below shared.
 func At(dir string) Place {
 	p := Place{dir: dir, socket: filepath.Join(dir, "memcore.sock")}
 	if len(p.socket) > longestSocket {
 		sum := sha256.Sum256([]byte(dir))
-		p.socket = filepath.Join(os.TempDir(), fmt.Sprintf("memcore-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])), "memcore.sock")
+		p.socket = filepath.Join(shared(), fmt.Sprintf("memcore-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])), "memcore.sock")
 	}
 	return p
 }
 
 // Socket is the path of the socket.
 func (p Place) Socket() string { return p.socket }
+
+// File is the path of a file beside the lock.
+func (p Place) File(name string) string { return filepath.Join(p.dir, name) }
 
 func (p Place) lockFile() string { return filepath.Join(p.dir, "daemon.lock") }
 
@@ -56,6 +59,9 @@ type Options struct {
 	// LastUsed is when the last request came, Busy whether one is being worked on.
 	LastUsed func() time.Time
 	Busy     func() bool
+	// Listening is called when requests can come; Ending when the daemon begins to end: streams that have no end of their own have to; Ended before the lock is
+	// freed: when it returns, nothing of the daemon is left but the process. nil is not to be told.
+	Listening, Ending, Ended func()
 	// More are listeners beside the socket, each with what answers there.
 	More map[net.Listener]http.Handler
 	// Logger gets what happens; nil is slog.Default().
@@ -81,9 +87,25 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 		return err
 	}
 	defer unlock()
+	if o.Ended != nil {
+		defer within(drain, o.Ended)
+	}
 	listener, err := p.listen(ctx)
 	if err != nil {
 		return err
+	}
+	own, err := os.Stat(p.socket)
+	if err != nil {
+		return errors.Join(fmt.Errorf("daemon: %w", err), listener.Close())
+	}
+	defer func() {
+		// The one that stands there by now may be another's, if the folder was removed meanwhile.
+		if now, err := os.Lstat(p.socket); err == nil && os.SameFile(own, now) {
+			_ = os.Remove(p.socket)
+		}
+	}()
+	if done, ok, err := lockFile(filepath.Join(p.dir, startLock)); err == nil && ok {
+		done() // one that ended while it was starting this has left it
 	}
 	base, end := context.WithCancel(context.Background())
 	defer end()
@@ -100,12 +122,18 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 		server, _ := serve(l, h)
 		servers = append(servers, server)
 	}
+	if o.Listening != nil {
+		o.Listening()
+	}
 	log.Info("daemon runs", "socket", p.socket, "pid", os.Getpid())
-	reason := p.wait(ctx, failed, o)
+	reason := p.wait(ctx, failed, own, o)
 	log.Info("daemon ends", "reason", reason)
 	wait, stop := context.WithTimeout(context.Background(), drain)
 	defer stop()
-	time.AfterFunc(drain/2, end) // streams of events have no end of their own
+	if o.Ending != nil {
+		o.Ending()
+	}
+	time.AfterFunc(drain/2, end)
 	for _, server := range servers {
 		if err := server.Shutdown(wait); err != nil {
 			err = errors.Join(err, server.Close())
@@ -116,10 +144,9 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 }
 
 // wait returns why the daemon is to end.
-func (p Place) wait(ctx context.Context, failed <-chan error, o Options) string {
+func (p Place) wait(ctx context.Context, failed <-chan error, own fs.FileInfo, o Options) string {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	own, _ := os.Stat(p.socket)
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,7 +157,7 @@ func (p Place) wait(ctx context.Context, failed <-chan error, o Options) string 
 			if o.Idle > 0 && o.LastUsed != nil && time.Since(o.LastUsed()) > o.Idle && (o.Busy == nil || !o.Busy()) {
 				return "nobody has asked for " + o.Idle.String()
 			}
-			if now, err := os.Stat(p.socket); err != nil || own != nil && !os.SameFile(own, now) {
+			if now, err := os.Stat(p.socket); err != nil || !os.SameFile(own, now) {
 				return "its socket is gone" // nobody could find it any more
 			}
 		}
@@ -165,7 +192,9 @@ func lockFile(path string) (unlock func(), ok bool, err error) {
 		now, nowErr := os.Stat(path)
 		if err == nil && nowErr == nil && os.SameFile(held, now) {
 			return func() {
-				_ = os.Remove(path) // while it is held: nobody takes a file that goes
+				if now, err := os.Stat(path); err == nil && os.SameFile(held, now) {
+					_ = os.Remove(path) // while it is held: nobody takes a file that goes
+				}
 				_ = file.Unlock()
 			}, true, nil
 		}
@@ -201,9 +230,22 @@ func (p Place) listen(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("daemon: listen at %s: %w", p.socket, err)
 	}
+	if unix, ok := listener.(*net.UnixListener); ok {
+		unix.SetUnlinkOnClose(false) // by its path: that may be another's then
+	}
 	if err := os.Chmod(p.socket, 0o600); err != nil {
 		listener.Close()
 		return nil, fmt.Errorf("daemon: %w", err)
 	}
 	return listener, nil
+}
+
+// within waits for do to return, for so long.
+func within(limit time.Duration, do func()) {
+	done := make(chan struct{})
+	go func() { defer close(done); do() }()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,7 +76,7 @@ func run(t *testing.T, p Place, version string, o Options) (stop func(), ended <
 func leftovers(t *testing.T, p Place) []string {
 	t.Helper()
 	var all []string
-	for _, dir := range []string{p.dir, filepath.Dir(p.socket)} {
+	for _, dir := range slices.Compact([]string{p.dir, filepath.Dir(p.socket)}) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), ".json") && !strings.HasSuffix(e.Name(), ".json.lock") {
@@ -168,6 +169,50 @@ func TestOddPlaces(t *testing.T) {
 	}
 }
 
+// A daemon whose folder was removed takes nothing from the one that has come after it.
+func TestSuccessor(t *testing.T) {
+	p := At(filepath.Join(t.TempDir(), "run"))
+	stopFirst, first := run(t, p, "v1", Options{})
+	require.NoError(t, os.RemoveAll(p.dir))
+	stopSecond, second := run(t, p, "v2", Options{})
+	stopFirst()
+	require.NoError(t, <-first)
+	version, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
+	require.NoError(t, err)
+	require.Equal(t, "v2", version)
+	require.True(t, p.Running())
+	stopSecond()
+	require.NoError(t, <-second)
+	require.Empty(t, leftovers(t, p))
+}
+
+// A folder that somebody else could have made is not asked.
+func TestForeignFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("its folders have access lists")
+	}
+	p := At(filepath.Join(t.TempDir(), "run"))
+	stop, ended := run(t, p, "v1", Options{})
+	require.NoError(t, os.Chmod(p.dir, 0o777))
+	_, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
+	require.ErrorIs(t, err, ErrAway)
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// What is to be done at the end is done before another can begin.
+func TestEnded(t *testing.T) {
+	p := At(filepath.Join(t.TempDir(), "run"))
+	var steps []string
+	held := false
+	stop, ended := run(t, p, "v1", Options{Listening: func() { steps = append(steps, "listening") }, Ending: func() { steps = append(steps, "ending") },
+		Ended: func() { steps = append(steps, "ended"); held = p.Running() }})
+	stop()
+	require.NoError(t, <-ended)
+	require.Equal(t, []string{"listening", "ending", "ended"}, steps)
+	require.True(t, held)
+}
+
 // Of many that start it at once one is started, and of releases the newest stays.
 func TestStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -199,6 +244,10 @@ func TestStart(t *testing.T) {
 	require.Equal(t, "v1.0.0", answers(), "no older one, and none of an unknown age")
 	require.NoError(t, p.Replace(t.Context(), "v1.0.0", starter("v1.1.0")))
 	require.Eventually(t, func() bool { return answers() == "v1.1.0" }, 10*time.Second, time.Millisecond)
+	require.NoError(t, p.Stop(t.Context()))
+	require.NoError(t, os.WriteFile(p.newestFile(), []byte(`{"version":"v9.0.0","binary":"/bin/false"}`), 0o600))
+	require.NoError(t, p.Start(t.Context(), starter("v1.0.0")), "a newer one that does not work is forgotten")
+	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, 10*time.Second, time.Millisecond)
 	require.NoError(t, p.Stop(t.Context()))
 	require.Error(t, p.Start(t.Context(), Starter{Binary: filepath.Join(p.dir, "none"), Version: "v2.0.0"}))
 	require.NoError(t, p.Start(t.Context(), starter("v1.0.0")), "a newer one that is not installed any more is forgotten")

@@ -6,8 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"syscall"
 )
+
+// shared is where a folder of each user can stand, under a short path that does not depend on the environment.
+func shared() string { return "/tmp" }
 
 // owned refuses a folder that somebody else could have made to be found in place of the user's own.
 func owned(dir string) error {
@@ -15,12 +19,37 @@ func owned(dir string) error {
 	if err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !info.IsDir() || ok && int(stat.Uid) != os.Getuid() || info.Mode().Perm()&0o022 != 0 {
+	if !info.IsDir() || !isOwn(info) || info.Mode().Perm()&0o022 != 0 {
 		return fmt.Errorf("daemon: %s is not a folder that only its owner, who has to be you, can write to", dir)
 	}
 	return nil
 }
 
-// detach lets a process live on when this one ends.
-func detach(command *exec.Cmd) { command.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+func isOwn(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// trustworthy tells whether nobody but the user and the system's owner can have put a program there.
+func trustworthy(program string) bool {
+	info, err := os.Stat(program)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (int(stat.Uid) == os.Getuid() || stat.Uid == 0)
+}
+
+// detach lets a process live on when this one ends, and gives it none of this one's files: whoever waits for the end of a pipe would wait for it.
+func detach(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	entries, err := os.ReadDir("/dev/fd")
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+}

@@ -66,18 +66,18 @@ func (g Given) Fresh(e Event, hits []core.MemoryHit) (fresh []core.MemoryHit, re
 	return fresh, repeated, nil
 }
 
-// Note notes what a session is given: hits, and curated memory if begun is set.
-func (g Given) Note(ctx context.Context, e Event, hits []core.MemoryHit, begun bool) error {
-	if len(hits) == 0 && !begun {
+// Note notes what a session was given.
+func (g Given) Note(ctx context.Context, r Receipt) error {
+	if len(r.Hits) == 0 && !r.Begun {
 		return nil
 	}
-	return g.change(ctx, e, func(s *session) {
-		s.Begun = s.Begun || begun
-		for _, hit := range hits {
+	return g.change(ctx, Event{Agent: r.Agent, Session: r.Session}, func(s *session) {
+		s.Begun = s.Begun || r.Begun
+		for _, key := range r.Hits {
 			if s.Hits == nil {
 				s.Hits = map[string]bool{}
 			}
-			s.Hits[hitKey(hit)] = true
+			s.Hits[key] = true
 		}
 	})
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -56,8 +57,17 @@ type Trace struct {
 	Took     string      `json:"took,omitempty"`
 }
 
-// Handle does what an event asks for and returns what the agent is to read. It fails in nothing: what goes wrong is in Trace.Problems.
-func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, trace Trace) {
+// A Receipt says what a session has with a reply, once the agent was given it.
+type Receipt struct {
+	Agent   string   `json:"agent,omitempty"`
+	Session string   `json:"session,omitempty"`
+	Hits    []string `json:"hits,omitempty"`  // keys, no text
+	Begun   bool     `json:"begun,omitempty"` // curated memory was given
+}
+
+// Handle does what an event asks for and returns what the agent is to read. Whoever writes it gives the receipt to Given.Note afterwards: what came too late was
+// not given. It fails in nothing: what goes wrong is in Trace.Problems.
+func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, receipt Receipt, trace Trace) {
 	trace = Trace{Event: e, At: time.Now()}
 	problem := func(err error) {
 		if err != nil {
@@ -97,15 +107,18 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, tr
 	}
 	if ctx.Err() != nil {
 		trace.Reason = turn.ReasonLate
-		return nil, trace
+		return nil, Receipt{}, trace
 	}
 	trace.Added = text
 	reply = e.Reply(trace.Added)
 	if reply != nil {
-		problem(o.Given.Note(ctx, e, given, begun))
+		receipt = Receipt{Agent: e.Agent, Session: e.Session, Begun: begun}
+		for _, hit := range given {
+			receipt.Hits = append(receipt.Hits, hitKey(hit))
+		}
 	}
 	trace.Took = time.Since(trace.At).Round(time.Microsecond).String()
-	return reply, trace
+	return reply, receipt, trace
 }
 
 // curated is the curated memory for a session.
@@ -139,8 +152,18 @@ func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, p
 	case len(fresh) == 0:
 		trace.Reason = ReasonGiven
 	}
+	// What an agent would cut is not given at all.
+	if fitting := sort.Search(len(fresh), func(n int) bool {
+		block, _ := formatter.Block(fresh[:n+1])
+		return utf8.RuneCountInString(block) > longestContext
+	}); fitting < len(fresh) {
+		fresh, trace.Reason = fresh[:fitting], ReasonLong
+	}
 	return fresh
 }
+
+// ReasonLong is why some of it was not added.
+const ReasonLong = "agents take no more text"
 
 // ReasonGiven is why nothing was added: the session was given all of it before.
 const ReasonGiven = "the session was given all that is relevant before"
@@ -148,7 +171,7 @@ const ReasonGiven = "the session was given all that is relevant before"
 // cutNote says that curated memory was too long for a hook.
 const cutNote = "\n\n(More curated memory does not fit here; it is in the memory files of the project.)"
 
-// fit puts a block behind curated memory and shortens that, at the end of a line, to what agents take. The block, which is bounded by its tokens, stays whole.
+// fit puts a block behind curated memory and shortens that, at the end of a line, to what agents take. The block stays whole.
 func fit(text, block string) string {
 	tail := block
 	if text != "" && block != "" {

@@ -124,7 +124,7 @@ func TestEvents(t *testing.T) {
 				require.Equal(t, "/p", e.Dir)
 			}
 			m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
-			reply, trace := Handle(t.Context(), e, m, Options{Given: Given{Dir: t.TempDir()}})
+			reply, _, trace := Handle(t.Context(), e, m, Options{Given: Given{Dir: t.TempDir()}})
 			require.Empty(t, trace.Problems)
 			require.Equal(t, want[name].reply, string(reply))
 			require.Equal(t, want[name].said, strings.Join(m.said, ";"))
@@ -167,8 +167,9 @@ func TestGivenOnce(t *testing.T) {
 	send := func(name, session string) (string, Trace) {
 		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
 		require.NoError(t, err)
-		reply, trace := Handle(t.Context(), e, m, o)
+		reply, receipt, trace := Handle(t.Context(), e, m, o)
 		require.Empty(t, trace.Problems)
+		require.NoError(t, o.Given.Note(t.Context(), receipt))
 		return string(reply), trace
 	}
 	first, _ := send("claude prompt", "a")
@@ -195,7 +196,7 @@ func TestGivenOnce(t *testing.T) {
 
 	resumed, err := Parse(ClaudeCode, []byte(strings.NewReplacer(`"s"`, `"a"`, "startup", "resume").Replace(events["claude start"].event)))
 	require.NoError(t, err)
-	reply, _ := Handle(t.Context(), resumed, m, o)
+	reply, _, _ := Handle(t.Context(), resumed, m, o)
 	require.Empty(t, reply, "its history has all of it")
 	again, _ = send("claude prompt", "a")
 	require.Empty(t, again)
@@ -229,33 +230,48 @@ func TestFailures(t *testing.T) {
 	e, err := Parse(ClaudeCode, []byte(events["claude prompt"].event))
 	require.NoError(t, err)
 	m := &fakeMemory{err: errors.New("the disk is full"), hits: hits("ferry")}
-	reply, trace := Handle(t.Context(), e, m, Options{})
+	reply, _, trace := Handle(t.Context(), e, m, Options{})
 	require.Empty(t, reply)
 	require.Contains(t, strings.Join(trace.Problems, "\n"), "the disk is full")
 
 	inTheWay := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
-	reply, trace = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Given: Given{Dir: inTheWay}})
+	reply, _, trace = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Given: Given{Dir: inTheWay}})
 	require.Contains(t, string(reply), "ferry", "said twice is better than not at all")
 	require.NotEmpty(t, trace.Problems)
 
 	late, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
 	given := Given{Dir: t.TempDir()}
-	reply, trace = Handle(late, e, &fakeMemory{hits: hits("ferry"), delay: time.Hour}, Options{Given: given})
+	reply, _, trace = Handle(late, e, &fakeMemory{hits: hits("ferry"), delay: time.Hour}, Options{Given: given})
 	require.Empty(t, reply)
 	require.Equal(t, "memory took too long", trace.Reason)
-	reply, _ = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Given: given})
+	reply, _, _ = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Given: given})
 	require.NotEmpty(t, reply, "what was late was not given")
 
 	m = &fakeMemory{}
-	_, trace = Handle(t.Context(), e, m, Options{NoLog: true})
+	_, _, trace = Handle(t.Context(), e, m, Options{NoLog: true})
 	require.Empty(t, m.said)
 	require.NotEmpty(t, trace.Reason)
 	e.Prompt = " "
-	_, trace = Handle(t.Context(), e, m, Options{})
+	_, _, trace = Handle(t.Context(), e, m, Options{})
 	require.Empty(t, m.said)
 	require.Equal(t, "the user message has no text", trace.Reason)
+}
+
+// What a repository's configuration asks for is no more than an agent takes.
+func TestManyHits(t *testing.T) {
+	e, err := Parse(ClaudeCode, []byte(events["claude prompt"].event))
+	require.NoError(t, err)
+	var ids []string
+	for i := range 1000 {
+		ids = append(ids, fmt.Sprintf("ferry%d-%s", i, strings.Repeat("x", 100)))
+	}
+	reply, receipt, trace := Handle(t.Context(), e, &fakeMemory{hits: hits(ids...)}, Options{})
+	require.LessOrEqual(t, utf8.RuneCountInString(trace.Added), longestContext)
+	require.Greater(t, len(receipt.Hits), 10)
+	require.Equal(t, len(receipt.Hits), strings.Count(string(reply), "• The"), "what was not given is not noted as given")
+	require.Equal(t, ReasonLong, trace.Reason)
 }
 
 // Of a text that is longer than agents take, the block stays whole and curated memory is cut at the end of a line.

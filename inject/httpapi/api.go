@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/hook"
 )
 
 // A Target names a workspace.
@@ -92,6 +93,9 @@ type HookRequest struct {
 // A HookReply is what the agent is to read on standard output.
 type HookReply struct {
 	Reply string `json:"reply"`
+	// Receipt is for the folder Given (package hook) once the agent has the reply.
+	Receipt hook.Receipt `json:"receipt"`
+	Given   string       `json:"given"`
 }
 
 // A Workspace is the memory of one workspace. Its methods are safe for concurrent use, and return soon after ctx ends.

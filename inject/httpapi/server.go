@@ -73,13 +73,15 @@ type Server struct {
 
 	mu        sync.Mutex
 	listeners map[chan Event]bool
+	ending    chan struct{} // closed when streams have to end
+	endOnce   sync.Once
 }
 
 // New returns a server. stop is called when a request asks it to end; Close frees what it has opened.
 func New(o Options, stop func()) *Server {
 	o.MaxBody, o.MaxAtOnce, o.Wait = cmp.Or(o.MaxBody, 16<<20), cmp.Or(o.MaxAtOnce, 64), cmp.Or(o.Wait, time.Second)
 	o.PerSecond, o.MaxOpen, o.Idle = cmp.Or(o.PerSecond, 2000), cmp.Or(o.MaxOpen, 16), cmp.Or(o.Idle, 15*time.Minute)
-	s := &Server{o: o, log: o.Logger, slots: make(chan struct{}, o.MaxAtOnce), rate: rate.NewLimiter(rate.Limit(o.PerSecond), int(o.PerSecond)+1), started: time.Now(), stop: stop, listeners: map[chan Event]bool{}}
+	s := &Server{o: o, log: o.Logger, slots: make(chan struct{}, o.MaxAtOnce), rate: rate.NewLimiter(rate.Limit(o.PerSecond), int(o.PerSecond)+1), started: time.Now(), stop: stop, listeners: map[chan Event]bool{}, ending: make(chan struct{})}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -96,6 +98,9 @@ func New(o Options, stop func()) *Server {
 
 // Close waits for requests that are under way and closes all workspaces.
 func (s *Server) Close() { s.pool.close() }
+
+// EndStreams ends the streams of events, which have no end of their own.
+func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
 
 // LastUsed is when the last request came that was not about the daemon itself.
 func (s *Server) LastUsed() time.Time { return time.Unix(0, s.used.Load()) }
@@ -241,6 +246,12 @@ func (w *seenWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *seenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// bodyWait is how long a client may take to send its body; mostStreams bounds the streams of events.
+const (
+	bodyWait    = 10 * time.Second
+	mostStreams = 64
+)
+
 // targeted is a request that names a workspace.
 type targeted interface{ workspace() string }
 
@@ -252,6 +263,13 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 			busy(w, http.StatusTooManyRequests, "more requests a second than the service takes")
 			return
 		}
+		// A client that sends its body slowly takes nobody's place.
+		var in In
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWait)) // a recorder of a test has none
+		if err := read(w, r, s.o.MaxBody, &in); err != nil {
+			fail(w, err)
+			return
+		}
 		wait := time.NewTimer(s.o.Wait)
 		defer wait.Stop()
 		select {
@@ -261,11 +279,6 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 			busy(w, http.StatusServiceUnavailable, "the service is working on as many requests as it can")
 			return
 		case <-r.Context().Done():
-			return
-		}
-		var in In
-		if err := read(w, r, s.o.MaxBody, &in); err != nil {
-			fail(w, err)
 			return
 		}
 		var out Out
@@ -371,8 +384,15 @@ func (s *Server) tell(e Event) {
 func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	mine := make(chan Event, 64)
 	s.mu.Lock()
-	s.listeners[mine] = true
+	full := len(s.listeners) >= mostStreams
+	if !full {
+		s.listeners[mine] = true
+	}
 	s.mu.Unlock()
+	if full {
+		busy(w, http.StatusServiceUnavailable, "as many listen to events as may")
+		return
+	}
 	defer func() {
 		s.mu.Lock()
 		delete(s.listeners, mine)
@@ -388,6 +408,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case <-r.Context().Done():
+			return
+		case <-s.ending:
 			return
 		case e := <-mine:
 			if only != "" && only != e.Workspace {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -66,7 +67,7 @@ func (f *fakeWorkspace) Report(context.Context) (core.Status, error) {
 	return core.Status{State: core.StateReady}, nil
 }
 func (f *fakeWorkspace) Hook(_ context.Context, r HookRequest) (HookReply, error) {
-	return HookReply{r.Agent + string(r.Event)}, nil
+	return HookReply{Reply: r.Agent + string(r.Event)}, nil
 }
 func (f *fakeWorkspace) Tools() []notes.Tool {
 	type params struct {
@@ -151,7 +152,7 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/context", `{"workspace":"/a"}`, 200, `{"text":"# Curated"}`},
 		{"POST", "/v1/index", `{"workspace":"/a"}`, 200, `"documents":1`},
 		{"POST", "/v1/status", `{"workspace":"/a"}`, 200, `"state":"ready"`},
-		{"POST", "/v1/hook", `{"workspace":"/a","agent":"codex","event":{"x":1}}`, 200, `{"reply":"codex{\"x\":1}"}`},
+		{"POST", "/v1/hook", `{"workspace":"/a","agent":"codex","event":{"x":1}}`, 200, `{"reply":"codex{\"x\":1}"`},
 		{"POST", "/v1/tools", `{"workspace":"/a"}`, 200, `"name":"save_memory"`},
 		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"text":"y"}}`, 200, `{"text":"/a y","data":null}`},
 		{"POST", "/v1/recall", `{"workspace":"/a"}`, 200, `"text":"/a "`},
@@ -293,6 +294,22 @@ func TestLimits(t *testing.T) {
 		return status == 200
 	}, 10*time.Second, time.Millisecond)
 
+	// Those who send their bodies slowly take nobody's place.
+	patient := newHouse(t, Options{MaxAtOnce: 2})
+	server := httptest.NewServer(patient.Handler())
+	defer server.Close()
+	for range 4 {
+		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+		require.NoError(t, err)
+		defer connection.Close()
+		_, err = io.WriteString(connection, "POST /v1/retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+		require.NoError(t, err)
+	}
+	answer, err := http.Post(server.URL+"/v1/retrieve", "application/json", strings.NewReader(`{"workspace":"/a","query":"x"}`))
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, 200, answer.StatusCode)
+
 	slow := newHouse(t, Options{PerSecond: 1}).Handler()
 	refused := 0
 	for range 10 {
@@ -357,7 +374,13 @@ func TestEvents(t *testing.T) {
 	}
 	require.Equal(t, []string{"opened", "indexed"}, kinds)
 	stop()
-	require.Eventually(t, func() bool { h.mu.Lock(); defer h.mu.Unlock(); return h.listening() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.listening() == 0 }, 10*time.Second, time.Millisecond)
+	response, err = http.Get(server.URL + "/v1/events")
+	require.NoError(t, err)
+	defer response.Body.Close()
+	h.EndStreams()
+	_, err = io.ReadAll(response.Body)
+	require.NoError(t, err, "streams end when the server does")
 }
 
 func (h *fakeHouse) listening() int {

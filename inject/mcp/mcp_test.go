@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -227,6 +228,57 @@ func TestServer(t *testing.T) {
 			require.ErrorContains(t, err, "the argument text is missing")
 		})
 	}
+}
+
+// A line that is no message ends nothing, and what was asked before the end of the input is answered.
+func TestStdioOfScripts(t *testing.T) {
+	server := New(newShelf(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
+	input := strings.Join([]string{
+		`garbage`,
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+		`{"id":7}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","id":2,"meth`,
+		``,
+		`{"jsonrpc":"2.0","id":"three","method":"tools/call","params":{"name":"search_memory","arguments":{"query":"boats"}}}`,
+	}, "\n")
+	var out strings.Builder
+	require.NoError(t, server.ServeStdio(t.Context(), strings.NewReader(input), &out))
+	said := out.String()
+	require.Equal(t, 2, strings.Count(said, `"code":-32700`), said)
+	require.Equal(t, 1, strings.Count(said, `"code":-32600`), said)
+	require.Contains(t, said, `"serverInfo"`)
+	require.Contains(t, said, `found boats`)
+	require.Contains(t, said, `"id":"three"`)
+}
+
+func FuzzLines(f *testing.F) {
+	f.Add("garbage\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n\n[1]\n")
+	f.Fuzz(func(t *testing.T, input string) {
+		var out strings.Builder
+		l := newLines(strings.NewReader(input), &out)
+		go func() { // nobody answers here
+			for range 1000 {
+				l.mu.Lock()
+				clear(l.pending)
+				l.mu.Unlock()
+				select {
+				case l.settled <- struct{}{}:
+				default:
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		data, err := io.ReadAll(l)
+		if err != nil {
+			t.Error(err)
+		}
+		for line := range strings.Lines(string(data)) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("%q", line)
+			}
+		}
+	})
 }
 
 // What is not of the client that was meant is refused before any tool hears of it.

@@ -33,7 +33,8 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	watching.Go(func() { s.watch(ctx) })
 	defer watching.Wait()
 	defer stop()
-	err := s.sessionless.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: keepOpen{out}})
+	lines := newLines(in, out)
+	err := s.sessionless.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(lines), Writer: keepOpen{lines}})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -175,9 +176,15 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	}
 }
 
-// gone notes that a folder has to be watched anew if it comes back.
+// gone notes that a folder, and those below it, have to be watched anew if they come back: what is watched is where they are now.
 func (w *Watcher) gone(folder string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.watched, folder)
+	below := folder + string(filepath.Separator)
+	for path := range w.watched {
+		if path == folder || strings.HasPrefix(path, below) {
+			w.notify.Remove(path) // it may be gone by itself
+			delete(w.watched, path)
+		}
+	}
 }
