@@ -107,6 +107,8 @@ func (d *doctor) examine(ctx context.Context) {
 	failed := d.sources(ctx, at)
 	d.folder(at)
 	d.memory(ctx, at, failed)
+	d.agents(at)
+	d.daemon(ctx)
 }
 
 func (d *doctor) print() error {
