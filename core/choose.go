@@ -3,6 +3,8 @@ package core
 import (
 	"fmt"
 	"strings"
+
+	"github.com/memcore/memcore/core/source"
 )
 
 // Verdicts of an Explanation; a duplicate's names what it repeats.
@@ -12,6 +14,7 @@ const (
 	verdictWeak      = "far weaker than the best"
 	verdictBudget    = "over budget"
 	verdictLimit     = "over limit"
+	verdictQuestion  = "the question itself"
 )
 
 // choose takes from ranked candidates what is returned. Candidates that repeat a better one are folded
@@ -34,7 +37,9 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 			verdict = verdictLimit
 		default:
 			w = wordsOf(c.record.Text)
-			if same = repeats(w, kept); same >= 0 {
+			if s.asked != nil && c.record.Kind == source.KindConversation && w.overlap(s.asked) >= nearDuplicate {
+				verdict = verdictQuestion // it was asked before; the answer, if there was one, is another turn
+			} else if same = repeats(w, kept); same >= 0 {
 				hit = newer(hits, same, hit)
 				verdict = "duplicate of " + hits[same].Source
 			} else if s.budget >= 0 && len(hits) > 0 && tokens+hit.TokenEstimate > s.budget {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/store"
 )
@@ -77,4 +79,19 @@ func TestDifference(t *testing.T) {
 	if got, want := fmt.Sprintf("%d %s %s %v", len(put), put[0].ID, put[1].ID, gone), "2 b d [c]"; got != want {
 		t.Errorf("difference = %s, want %s", got, want)
 	}
+}
+
+// That something was asked before is no answer to it.
+func TestTheQuestionItself(t *testing.T) {
+	ask := "which port does the staging database use?"
+	of := func(id, kind, text string, score float64) scored {
+		return scored{candidate: candidate{record: store.Record{ID: id, Kind: kind, Path: id, StartLine: 1, Text: text, Tokens: 5}}, Ranked: relevance.Ranked{Score: score}}
+	}
+	ranked := []scored{of("asked", "conversation", "Which port does the staging database use?", 0.9), of("same", "markdown", ask, 0.8), of("answer", "conversation", "The staging database uses port 5433.", 0.5)}
+	hits, rejected := choose(ranked, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
+	require.Len(t, hits, 2)
+	require.Equal(t, "same", hits[0].ID, "a note may be headed by its question")
+	require.Equal(t, verdictQuestion, rejected[0].Explain.Verdict)
+	hits, _ = choose(ranked, selection{limit: 8, budget: -1})
+	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
 }

@@ -54,7 +54,8 @@ type Explanation struct {
 	Rank        int              `json:"rank"`                  // by Fused, from 1, before folding
 	KeywordRank int              `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
 	VectorRank  int              `json:"vectorRank,omitempty"`  // in the vector index's answer
-	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget" or "over limit".
+	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit" or
+	// "the question itself".
 	Verdict string `json:"verdict"`
 }
 

@@ -30,6 +30,9 @@ func (m *Manager) Search(ctx context.Context, query string, options SearchOption
 	return m.query(ctx, query, forSearch(options))
 }
 
+// Threshold is the least score that a turn's hits have by default, in (0, 1].
+func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
+
 // A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
 type selection struct {
 	filter     store.Filter
@@ -42,6 +45,7 @@ type selection struct {
 	explain    bool
 	halfLife   time.Duration // of scores; 0 is for ever
 	diversity  float64       // weight of likeness, in [0, 1)
+	asked      words         // of the question, whose repetition in a conversation says nothing; nil is not to look
 }
 
 const (
@@ -159,6 +163,9 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	}
 	decay(ranked, s.halfLife, time.Now())
 	diversify(ranked, s.threshold, s.diversity)
+	if s.unshown {
+		s.asked = wordsOf(text)
+	}
 	result.Hits, result.Rejected = choose(ranked, s)
 	m.usage.note(result.Hits)
 	return result, nil

@@ -34,9 +34,6 @@ sanitiser changes, and how old the index is. --last does so of the last hook tha
 				return err
 			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
-				if _, err := m.StaticLayer(cmd.Context()); err != nil {
-					return err
-				}
 				o := a.retrieveOptions(queryFlags{explain: true})
 				result, err := m.RetrieveRelevant(cmd.Context(), text, o)
 				if err != nil {

@@ -48,6 +48,10 @@ func hookCommand(a *app) *cobra.Command {
 		// Nothing that could fail comes before the hook's own care for errors.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				fmt.Fprintf(a.stderr, "%s\n\n%s", hookHelp, cmd.UsageString()) // standard output is the agent's
+				return nil
+			}
 			agent := ""
 			if at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); at >= 0 {
 				agent = args[at]

@@ -116,7 +116,10 @@ func newMCPMemory(s *service) (*mcpMemory, error) {
 func (m *mcpMemory) Tools() []notes.Tool { return m.tools }
 
 // Curated implements mcp.Memory.
-func (m *mcpMemory) Curated(ctx context.Context) (string, error) { return m.service.Curated(ctx, nil) }
+func (m *mcpMemory) Curated(ctx context.Context) (string, error) {
+	text, _, err := m.service.Curated(ctx, nil)
+	return text, err
+}
 
 // Files implements mcp.Memory: facts, episodes and curated files.
 func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
@@ -281,7 +284,8 @@ func (s *service) searchTool(ctx context.Context, p searchParams) (notes.Answer,
 		return notes.Answer{}, fmt.Errorf("%w: query is empty", notes.ErrArguments)
 	}
 	scope := cmp.Or(p.Scope, core.ScopeProject)
-	result, err := s.Search(ctx, p.Query, core.SearchOptions{Scope: scope, Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults)})
+	// The model has asked, so less has to be sure than for what a turn is given unasked.
+	result, err := s.RetrieveRelevant(ctx, p.Query, core.RetrieveOptions{Scope: scope, Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Threshold() / 2})
 	text := formatter.SearchAnswer(result)
 	for i := range result.Hits { // clients show models the data as well
 		result.Hits[i].Text, _ = formatter.Sanitize(result.Hits[i].Text)

@@ -36,7 +36,10 @@ func TestMCPOfARealProcess(t *testing.T) {
 		return strings.Contains(call("search_memory", map[string]any{"query": "staging database port"}), "5433")
 	}, 30*time.Second, 20*time.Millisecond, "the first time it makes the index")
 	require.Equal(t, "Saved to BEANS.md, line 3.", call("save_memory", map[string]any{"content": "The cache listens on port 6379"}))
-	require.Contains(t, call("search_memory", map[string]any{"query": "cache port"}), "6379", "at once")
+	require.Eventually(t, func() bool {
+		return strings.Contains(call("search_memory", map[string]any{"query": "on which port does the cache listen?"}), "6379")
+	}, 30*time.Second, 10*time.Millisecond, "at once, or with a note that the answer is not complete while the first index is being made")
+	require.Contains(t, call("search_memory", map[string]any{"query": "who won the world chess championship of 1972?"}), "No relevant memory found")
 	require.Contains(t, call("memory_write", map[string]any{"path": "facts/user.md", "content": "# User\n\n- Name: Ada\n"}), "Wrote facts/user.md")
 	require.Eventually(t, func() bool {
 		read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "memcore:///facts/user.md"})

@@ -133,7 +133,7 @@ func (a *app) keepPrivate(target static.Target) error {
 // remindOfTrust reminds of the one reason why what was just written is not given to agents.
 func (a *app) remindOfTrust(ctx context.Context) {
 	if m, err := a.layer().Load(ctx); err == nil && !m.Trusted {
-		a.note("agents are not given it yet: the folder is not trusted ('memcore trust add')")
+		a.note("agents are given it as reference only: the folder is not trusted ('memcore trust add')")
 	}
 }
 

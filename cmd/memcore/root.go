@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,9 +56,15 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.prepare() },
-		Args:              cobra.ArbitraryArgs,
-		RunE:              helpOrUnknown,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			err := a.prepare()
+			if !slices.Contains(everyday, cmd.Name()) {
+				a.noteIgnored()
+			}
+			return err
+		},
+		Args: cobra.ArbitraryArgs,
+		RunE: helpOrUnknown,
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &hintError{&usageError{err}, "run '" + cmd.CommandPath() + " --help' for its flags"}
@@ -103,11 +110,17 @@ func (a *app) prepare() error {
 	if err := a.locate(); err != nil {
 		return err
 	}
-	err := a.configure()
+	return a.configure()
+}
+
+// everyday are commands that are run again and again, which do not say each time what of the configuration does not count.
+var everyday = []string{"save", "forget", "recall", "tool", "append", "overview", "reflect", "stats", "explain", "search", "retrieve", "inject", "mcp", "init"}
+
+// noteIgnored says what of the configuration does not count.
+func (a *app) noteIgnored() {
 	for _, text := range a.config.ignored {
 		a.note("%s", text)
 	}
-	return err
 }
 
 // locate finds the workspace.

@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 func saveCommand(a *app) *cobra.Command {
@@ -29,7 +31,7 @@ taken out. --undo takes back the last change that memcore made to a memory file.
 				if len(args) > 0 {
 					return usagef("save --undo takes no text")
 				}
-				return a.undo(cmd)
+				return a.undo(cmd.Context(), yes)
 			}
 			text, err := a.wholeText(args)
 			if err != nil {
@@ -49,13 +51,16 @@ taken out. --undo takes back the last change that memcore made to a memory file.
 	return cmd
 }
 
-func (a *app) undo(cmd *cobra.Command) error {
+func (a *app) undo(ctx context.Context, yes bool) error {
 	journal, err := a.journal()
 	if err != nil {
 		return err
 	}
-	record, err := journal.Undo(cmd.Context())
+	record, err := journal.UndoIf(ctx, func(last notes.Record) error { return a.agreeToUndo(ctx, last, yes) })
 	switch {
+	case errors.Is(err, errNotUndone):
+		a.note("nothing was taken back")
+		return nil
 	case errors.Is(err, notes.ErrNoRecord):
 		a.note("%v", err)
 		return nil
@@ -72,6 +77,38 @@ func (a *app) undo(cmd *cobra.Command) error {
 		fmt.Fprintf(&b, "took back: %s\n", e.File())
 	}
 	return a.print(b.String())
+}
+
+var errNotUndone = errors.New("not undone")
+
+// agreeToUndo asks before something is taken back that was not a change of this project's memory or the person's own: the last change may be of another project,
+// or of agents' files.
+func (a *app) agreeToUndo(ctx context.Context, last notes.Record, yes bool) error {
+	ours := []string{a.project, a.beans(), a.dataDir()}
+	foreign := slices.ContainsFunc(last.Edits, func(e notes.Hunk) bool {
+		return !slices.ContainsFunc(ours, func(folder string) bool {
+			if folder == "" {
+				return false
+			}
+			_, inside := paths.Within(paths.Resolve(folder), e.File())
+			return inside
+		})
+	})
+	if !foreign || yes {
+		return nil
+	}
+	a.note("the last change is: %s, %s", last.Label, last.At.Local().Format(time.DateTime))
+	for _, e := range last.Edits {
+		a.note("  %s", e.File())
+	}
+	if !a.asks() {
+		return &hintError{usagef("the last change was not one of this project's memory"), "--yes takes it back all the same"}
+	}
+	fmt.Fprint(a.stderr, "Take this back? [y/N] ")
+	if answer := a.answer(ctx); answer != "y" && answer != "yes" {
+		return errNotUndone
+	}
+	return nil
 }
 
 // data is the folder of facts and episodes.

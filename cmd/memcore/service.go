@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // A service is the memory of a workspace for the roads by which it reaches agents. It is safe for concurrent use.
@@ -39,20 +40,46 @@ func (a *app) withService(ctx context.Context, do func(*service) error) error {
 }
 
 // Curated implements hook.Memory.
-func (s *service) Curated(ctx context.Context, not []string) (string, error) {
+func (s *service) Curated(ctx context.Context, not []string) (text string, stamps map[string]string, err error) {
 	if !s.settings.Enabled {
-		return "", nil
+		return "", nil, nil
 	}
 	o := s.staticOptions(s.trust())
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
 	if len(o.Names) == 0 {
-		return "", nil
+		return "", nil, nil
 	}
 	memory, err := static.New(o).Load(ctx)
 	if err != nil {
-		return "", fmt.Errorf("curated memory: %w", err)
+		return "", nil, fmt.Errorf("curated memory: %w", err)
 	}
-	return formatter.StaticLayer(memory), nil
+	names := paths.NewNames(s.project, s.home)
+	stamps = map[string]string{}
+	for _, file := range memory.Given() {
+		if stamp := stampOf(file); stamp != "" {
+			stamps[names.Of(file)] = file + "|" + stamp
+		}
+	}
+	return formatter.StaticLayer(memory), stamps, nil
+}
+
+// stampOf changes with a file; "" if there is none.
+func stampOf(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
+}
+
+// Unchanged implements hook.Memory.
+func (s *service) Unchanged(stamps map[string]string) (same []string) {
+	for path, stamp := range stamps {
+		if file, then, ok := strings.Cut(stamp, "|"); ok && stampOf(file) == then {
+			same = append(same, path)
+		}
+	}
+	return same
 }
 
 // Note implements hook.Memory: what agents say goes to a session of their own in working memory.
@@ -102,11 +129,6 @@ func (s *service) answer(ctx context.Context, e hook.Event) (reply []byte, recei
 	if !s.settings.Enabled {
 		return nil, receipt, hook.Trace{Event: e, At: time.Now(), Reason: turnedOff}
 	}
-	if e.Kind == hook.Prompt {
-		if _, err := s.StaticLayer(ctx); err != nil && !errors.Is(err, context.Canceled) { // what the session has already is not retrieved again
-			s.log.Warn("curated memory", "error", err)
-		}
-	}
 	return hook.Handle(ctx, e, s, s.hookOptions(e))
 }
 
@@ -149,8 +171,8 @@ func (s *service) stamp() string {
 	}
 	var b strings.Builder
 	for _, file := range files {
-		if info, err := os.Stat(file); err == nil {
-			fmt.Fprintf(&b, "%s %d %d\n", file, info.Size(), info.ModTime().UnixNano())
+		if stamp := stampOf(file); stamp != "" {
+			fmt.Fprintf(&b, "%s %s\n", file, stamp)
 		}
 	}
 	engine, _ := core.EngineOf(s.at.index)
@@ -193,7 +215,7 @@ func (s *service) Context(ctx context.Context, r httpapi.ContextRequest) (httpap
 		return httpapi.TextReply{}, nil
 	}
 	if r.Request == "" && len(r.Paths) == 0 {
-		memory, err := s.StaticLayer(ctx)
+		memory, err := s.layer().Load(ctx) // not of the Manager, which others ask as well and would not be given it again
 		return httpapi.TextReply{Text: formatter.StaticLayer(memory)}, err
 	}
 	var parts []static.Memory

@@ -256,6 +256,11 @@ func (e Edit) write() error {
 // Undo takes back the last change and returns it. If a file was changed since, only the lines that were added are taken out; if they
 // are not there any more, nothing is (ErrChanged), and the change before it is the last one then.
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
+	return j.UndoIf(ctx, func(Record) error { return nil })
+}
+
+// UndoIf is Undo if agree does: it is given the change that would be taken back, and its error is returned.
+func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
@@ -265,6 +270,9 @@ func (j *Journal) Undo(ctx context.Context) (Record, error) {
 		return Record{}, ErrNoRecord
 	}
 	last := h.Done[len(h.Done)-1]
+	if err := agree(last); err != nil {
+		return Record{}, err
+	}
 	h.Done = h.Done[:len(h.Done)-1]
 	edits := make([]Edit, len(last.Edits))
 	for i, e := range last.Edits {

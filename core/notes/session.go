@@ -213,8 +213,11 @@ type AppendOptions struct {
 // defaultLog is where a log is put aside.
 const defaultLog = 64 << 20
 
-// ErrRole means that a message has no role.
-var ErrRole = errors.New("a message needs a role, such as user or assistant")
+// roles are those that a message can have.
+var roles = []string{"user", "assistant", "system", "developer", "tool"}
+
+// ErrRole means that a message has no role that is known.
+var ErrRole = errors.New("a message needs a role: user, assistant, system, developer or tool")
 
 // Append writes a message as one line. Lines of several processes do not mix, and a line that a crash has torn spoils no other. Secrets are
 // taken out; it returns how many.
@@ -222,8 +225,8 @@ func (s *Session) Append(ctx context.Context, m Message, o AppendOptions) (redac
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if m.Role == "" {
-		return nil, ErrRole
+	if !slices.Contains(roles, m.Role) {
+		return nil, fmt.Errorf("%w, not %.40q", ErrRole, m.Role)
 	}
 	if m.Time.IsZero() {
 		m.Time = time.Now().UTC()

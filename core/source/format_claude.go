@@ -26,6 +26,7 @@ var claudeQuiet = map[string]bool{
 	"custom-title": true, "ai-title": true, "agent-name": true, "agent-color": true, "agent-setting": true,
 	"last-prompt": true, "mode": true, "permission-mode": true, "pr-link": true, "tag": true, "worktree-state": true,
 	"saved_hook_context": true, "content-replacement": true, "attribution-snapshot": true, "task-summary": true,
+	"api-request": true, "api-request-blob": true, "api-request-shape": true, "atis-latch": true, "cost-state": true,
 }
 
 func (claudeCode) sniff(f fields) bool {

@@ -40,8 +40,8 @@ func Known(workspace, home string) []Source {
 	add(filepath.Join(home, ".codex", "sessions"), workspace)
 	add(filepath.Join(home, ".codex", "archived_sessions"), workspace)
 	for _, folder := range piFolders(workspace, home) {
-		// What hooks note of the agents above is in their own logs, too.
-		add(folder, "", "claude-code-*/", "gemini-cli-*/", "codex-*/")
+		// What hooks note of the agents above is in their own logs, too; overviews are in every request of their session.
+		add(folder, "", "claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md")
 	}
 	return all
 }

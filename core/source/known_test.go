@@ -63,7 +63,6 @@ func TestKnown(t *testing.T) {
 	want := []string{
 		"~/.ai/sessions/" + dashed + "/s1/messages.jsonl",
 		"~/.ai/sessions/" + dashed + "/s1/working-memory/detail/auth.md",
-		"~/.ai/sessions/" + dashed + "/s1/working-memory/overview.md",
 		"~/.claude/projects/" + claude + "/a.jsonl",
 		"~/.codex/sessions/2025/01/02/rollout-4.jsonl",
 		"~/.codex/sessions/2026/01/01/rollout-1.jsonl",

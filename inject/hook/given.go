@@ -23,6 +23,8 @@ type Given struct{ Dir string }
 type session struct {
 	Begun bool            `json:"begun,omitempty"` // curated memory was given
 	Hits  map[string]bool `json:"hits,omitempty"`  // by ID and text
+	// Stamps are of the documents that it was made of.
+	Stamps map[string]string `json:"stamps,omitempty"`
 }
 
 // keptFor is how long a file of a session that is not used stays.
@@ -44,6 +46,19 @@ func (g Given) Begun(e Event) bool {
 	}
 	s, err := jsonfile.Load[session](file)
 	return err == nil && s.Begun
+}
+
+// Stamps are of the documents that the curated memory of a session was made of.
+func (g Given) Stamps(e Event) map[string]string {
+	file := g.file(e)
+	if file == "" {
+		return nil
+	}
+	s, err := jsonfile.Load[session](file)
+	if err != nil {
+		return nil
+	}
+	return s.Stamps
 }
 
 // Fresh returns the hits that a session was not given before, and how many others there are.
@@ -72,7 +87,9 @@ func (g Given) Note(ctx context.Context, r Receipt) error {
 		return nil
 	}
 	return g.change(ctx, Event{Agent: r.Agent, Session: r.Session}, func(s *session) {
-		s.Begun = s.Begun || r.Begun
+		if r.Begun {
+			s.Begun, s.Stamps = true, r.Stamps
+		}
 		for _, key := range r.Hits {
 			if s.Hits == nil {
 				s.Hits = map[string]bool{}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -16,8 +17,11 @@ import (
 type Memory interface {
 	// RetrieveRelevant is core.Manager's.
 	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
-	// Curated returns the curated memory for the start of a session, without files of the names that the agent loads itself.
-	Curated(ctx context.Context, not []string) (string, error)
+	// Curated returns the curated memory for the start of a session, without files of the names that the agent loads itself, and a stamp of each document whose
+	// whole text it has given, by path: the same as long as the file is.
+	Curated(ctx context.Context, not []string) (text string, stamps map[string]string, err error)
+	// Unchanged returns the paths of those documents whose stamp is the same now.
+	Unchanged(stamps map[string]string) []string
 	// Note keeps what was said in a session.
 	Note(ctx context.Context, e Event, role, text string) error
 	// Ended is told that a session has come to its end.
@@ -63,6 +67,8 @@ type Receipt struct {
 	Session string   `json:"session,omitempty"`
 	Hits    []string `json:"hits,omitempty"`  // keys, no text
 	Begun   bool     `json:"begun,omitempty"` // curated memory was given
+	// Stamps are of the documents that curated memory was made of, by path.
+	Stamps map[string]string `json:"stamps,omitempty"`
 }
 
 // Handle does what an event asks for and returns what the agent is to read. Whoever writes it gives the receipt to Given.Note afterwards: what came too late was
@@ -76,7 +82,14 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 	}
 	text := ""
 	var given []core.MemoryHit
+	var stamps map[string]string
 	begun := false
+	curate := func() {
+		var err error
+		text, stamps, err = m.Curated(ctx, ownFiles[e.Agent])
+		problem(err)
+		begun = true
+	}
 	switch e.Kind {
 	case SessionStart:
 		if e.Source == "resume" && o.Given.Begun(e) {
@@ -84,12 +97,17 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		}
 		problem(o.Given.Forget(ctx, e)) // a session that begins, or goes on after a compaction, has nothing of it
 		if e.Agent != GeminiCLI {       // it would take what is added for a part of the first prompt
-			text, begun = fit(curated(ctx, e, m, problem), ""), true
+			curate()
+			text = fit(text, "")
 		}
 	case Prompt:
 		if e.Agent == GeminiCLI && !o.Given.Begun(e) {
-			text, begun = curated(ctx, e, m, problem), true
+			curate()
+		} else {
+			stamps = o.Given.Stamps(e)
 		}
+		// What the session has of it already, as it is now, is not retrieved again.
+		o.Retrieve.Not = append(slices.Clone(o.Retrieve.Not), m.Unchanged(stamps)...)
 		given = relevant(ctx, e, m, o, &trace, problem)
 		block, _ := formatter.Block(given)
 		text = fit(text, block)
@@ -113,19 +131,15 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 	reply = e.Reply(trace.Added)
 	if reply != nil {
 		receipt = Receipt{Agent: e.Agent, Session: e.Session, Begun: begun}
+		if begun {
+			receipt.Stamps = stamps
+		}
 		for _, hit := range given {
 			receipt.Hits = append(receipt.Hits, hitKey(hit))
 		}
 	}
 	trace.Took = time.Since(trace.At).Round(time.Microsecond).String()
 	return reply, receipt, trace
-}
-
-// curated is the curated memory for a session.
-func curated(ctx context.Context, e Event, m Memory, problem func(error)) string {
-	text, err := m.Curated(ctx, ownFiles[e.Agent])
-	problem(err)
-	return text
 }
 
 // relevant is what is worth knowing for a prompt and was not given to the session before.
@@ -146,6 +160,13 @@ func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, p
 	fresh, repeated, err := o.Given.Fresh(e, result.Hits)
 	problem(err)
 	trace.Repeated = repeated
+	for i, hit := range trace.Result.Hits {
+		if hit.Explain != nil && !slices.ContainsFunc(fresh, func(f core.MemoryHit) bool { return hitKey(f) == hitKey(hit) }) {
+			said := *hit.Explain
+			said.Verdict = "given before"
+			trace.Result.Hits[i].Explain = &said
+		}
+	}
 	switch {
 	case len(result.Hits) == 0:
 		trace.Reason = turn.ReasonNothing

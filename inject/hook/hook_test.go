@@ -25,12 +25,13 @@ type fakeMemory struct {
 	said    []string
 	ended   int
 	asked   []string
+	left    []string // paths that were left out of the last question
 	err     error
 	delay   time.Duration
 }
 
 func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
-	m.asked = append(m.asked, request)
+	m.asked, m.left = append(m.asked, request), o.Not
 	select {
 	case <-time.After(m.delay):
 	case <-ctx.Done():
@@ -42,9 +43,18 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	return core.Result{State: core.StateReady, Hits: m.hits}, m.err
 }
 
-func (m *fakeMemory) Curated(_ context.Context, not []string) (string, error) {
+func (m *fakeMemory) Curated(_ context.Context, not []string) (string, map[string]string, error) {
 	m.not = not
-	return m.curated, m.err
+	return m.curated, map[string]string{"BEANS.md": m.curated}, m.err
+}
+
+func (m *fakeMemory) Unchanged(stamps map[string]string) (paths []string) {
+	for path, stamp := range stamps {
+		if stamp == m.curated {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 func (m *fakeMemory) Note(_ context.Context, _ Event, role, text string) error {
@@ -223,6 +233,31 @@ func TestGivenOnce(t *testing.T) {
 	left, err := os.ReadDir(o.Given.Dir)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(left), 2, "those of sessions that nobody uses go")
+}
+
+// A session has what it was given at its start, as long as the file is the same; another session has nothing of it.
+func TestCuratedIsNotRetrievedAgain(t *testing.T) {
+	o := Options{Given: Given{Dir: t.TempDir()}}
+	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
+	send := func(name, session string) {
+		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
+		require.NoError(t, err)
+		_, receipt, trace := Handle(t.Context(), e, m, o)
+		require.Empty(t, trace.Problems)
+		require.NoError(t, o.Given.Note(t.Context(), receipt))
+	}
+	send("claude prompt", "a")
+	require.Empty(t, m.left, "it was given nothing yet")
+	send("claude start", "a")
+	send("claude prompt", "a")
+	require.Equal(t, []string{"BEANS.md"}, m.left)
+	send("claude prompt", "b")
+	require.Empty(t, m.left)
+	m.curated = "# Curated\n\n- more"
+	send("claude prompt", "a")
+	require.Empty(t, m.left, "what was saved since can be found")
+	send("gemini prompt", "g")
+	require.Equal(t, []string{"BEANS.md"}, m.left, "it is given with this very prompt")
 }
 
 // Whatever fails, the agent reads what is left, and the trace says what is wrong.

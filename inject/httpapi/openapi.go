@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"sync"
 
@@ -17,7 +19,7 @@ type operation struct {
 }
 
 func schemaOf[T any]() *jsonschema.Schema {
-	s, err := jsonschema.For[T](nil)
+	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}}) // any JSON, not bytes
 	if err != nil {
 		panic("httpapi: " + err.Error()) // the types are part of the program
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
@@ -115,6 +116,9 @@ func (s *Server) Shrink() { s.pool.shrink() }
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/retrieve", work(s, func(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
+		if strings.TrimSpace(r.Query) == "" {
+			return Retrieved{}, &Error{400, "query is missing: the text of the user's turn"}
+		}
 		found, err := ws.Retrieve(ctx, r)
 		s.hits.Add(float64(len(found.Hits)))
 		say(ctx, found.Result)
@@ -303,7 +307,9 @@ func read(w http.ResponseWriter, r *http.Request, most int64, into any) error {
 	if err != nil {
 		return &Error{400, "the body cannot be read: " + err.Error()}
 	}
-	if err := json.Unmarshal(data, into); err != nil {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
 		return &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
 	return nil

@@ -169,6 +169,8 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/retrieve", `{"workspace":"a"}`, 400, `want an absolute path`},
 		{"POST", "/v1/retrieve", `{"workspace":"/nowhere"}`, 404, `no such folder`},
 		{"POST", "/v1/retrieve", `{"workspace":"/broken"}`, 500, `it cannot be opened`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a"}`, 400, `query is missing`},
+		{"POST", "/v1/recall", `{"workspace":"/a","query":"x"}`, 400, `unknown field \"query\"`},
 		{"POST", "/v1/retrieve", `nonsense`, 400, `the body is not what is wanted here`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"` + strings.Repeat("x", 2000) + `"}`, 413, `larger than 1000 bytes`},
 		{"GET", "/v1/retrieve", ``, 405, ``},
@@ -216,7 +218,11 @@ func TestOpenAPI(t *testing.T) {
 			require.NotContains(t, text, "there is no "+strings.ToUpper(method), "%s %s is served", method, path)
 			if o.RequestBody != nil {
 				require.Equal(t, 400, status, "a request without a workspace is refused: %s", path)
-				require.Contains(t, o.RequestBody.Content["application/json"].Schema.Properties, "workspace", path)
+				properties := o.RequestBody.Content["application/json"].Schema.Properties
+				require.Contains(t, properties, "workspace", path)
+				if arguments, ok := properties["arguments"].(map[string]any); ok {
+					require.NotContains(t, arguments, "items", "JSON, not bytes")
+				}
 			}
 		}
 	}
