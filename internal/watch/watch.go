@@ -156,7 +156,9 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 			}
 			heard(w.o.Quiet)
 		case <-every:
-			heard(0)
+			if due == nil { // nothing was heard, so nobody is told that something has
+				since, due = time.Now(), time.After(0)
+			}
 		case <-due:
 			due = nil
 			if running {
