@@ -277,7 +277,8 @@ func (b bench) load(context.Context) error {
 	if *out == "" {
 		return nil
 	}
-	graph := chart.Chart{Width: 900, Height: 300, Title: fmt.Sprintf("Resident memory of the daemon at %d retrievals a second, %d chunks", *rate, *chunks), XAxis: chart.XAxis{Name: "seconds"},
+	graph := chart.Chart{Width: 900, Height: 300, Title: fmt.Sprintf("Resident memory of the daemon at %d retrievals a second, %d chunks", *rate, *chunks),
+		TitleStyle: chart.Style{FontSize: 10}, Background: chart.Style{Padding: chart.Box{Top: 40, Left: 20, Right: 20, Bottom: 10}}, XAxis: chart.XAxis{Name: "seconds"},
 		YAxis: chart.YAxis{Name: "MB", Range: &chart.ContinuousRange{Min: 0, Max: slices.Max(memory) * 1.2}}, Series: []chart.Series{chart.ContinuousSeries{XValues: seconds, YValues: memory}}}
 	file, err := os.Create(filepath.Join(*out, "daemon-memory.svg"))
 	if err != nil {
