@@ -66,6 +66,7 @@ var mayImport = []struct {
 	{"internal/statement", []string{"chunker"}},
 	{"internal/watch", nil},
 	{"internal/daemonbench", nil},
+	{"internal/torture/...", []string{"internal/torture/..."}},
 	{"internal/workspace", []string{"internal/jsonfile"}},
 	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/workspace"}},
 }
