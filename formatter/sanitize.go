@@ -11,7 +11,8 @@ type Finding = sanitize.Finding
 //
 //   - control characters, escape sequences, bidirectional controls and invisible characters are gone;
 //   - tags of the memory block and tokens of chat templates are escaped, in whatever spelling;
-//   - a role name that opens a line is put in quotes;
+//   - a role name that reads as the start of a message is put in quotes;
+//   - a heading of memcore's own frames is marked as quoted;
 //   - a line that gives an order ("You must …") is kept and marked as quoted;
 //   - a line that tells the reader to drop its instructions is withheld.
 //

@@ -9,23 +9,51 @@ type tokenPattern struct {
 	expression  *regexp.Regexp
 }
 
-// tokenPatterns begin with "<", "[" or "{", which is what gets escaped.
+// tokenPatterns begin with a character of escapes, which is what gets escaped. They cover the control tokens of the chat templates
+// that formatter's tests render (see its templates_test.go), in any case and with blanks in them: a tokenizer is exact, a reader is not.
 var tokenPatterns = []tokenPattern{
 	{"tag", "tag of the memory block", regexp.MustCompile(`<[\s/\\]*memory`)},
-	// ChatML, Llama 3, Phi, Harmony: <|im_start|>; DeepSeek: the same with other bars.
-	{"chat-token", "token between bars", regexp.MustCompile(`<\s*\|[^<>\s|]+`)},
-	// Llama 2 and Mistral.
-	{"chat-token", "[INST] or its kin", regexp.MustCompile(`\[\s*/?\s*(?:inst|available_tools|tool_calls|tool_results|system_prompt)\s*\]`)},
+	// ChatML, Llama 3 and 4, Phi, Harmony, Command R, Granite, Kimi: <|im_start|>; DeepSeek, Hunyuan: the same with other bars; Gemma 4
+	// also with the bar on one side only; EXAONE: [|system|].
+	{"chat-token", "token between bars", regexp.MustCompile(`<\s*\|[^<>\s|]+|<\s*\|\s*[a-z][\w ]{0,40}\|\s*>|<\s*/?[\w":.\-]{1,40}\|\s*>|\[\s*\|[^\[\]\s|]{1,40}\|\s*\]`)},
+	// Llama 2, Mistral, GLM, InternLM, PanGu.
+	{"chat-token", "[INST] or its kin", regexp.MustCompile(
+		`\[\s*/?\s*(?:inst|available_tools|tool_calls|tool_results?|tool_content|system_prompt|model_settings|call_id|think|[gs]mask|unused_?(?:token_)?\d+)\s*\]`)},
 	{"chat-token", "<<SYS>>", regexp.MustCompile(`<<\s*/?\s*sys\s*>>`)},
-	{"chat-token", "<s>", regexp.MustCompile(`</?s>`)},
-	// Gemma; and the XML by which tools are called or roles are told.
+	{"chat-token", "<s>", regexp.MustCompile(`<\s*/?\s*s\s*>`)},
+	// MiniMax.
+	{"chat-token", "]~b] or its kin", regexp.MustCompile(`\]~!?b[\[\]]|\[e~\[`)},
+	// Gemma, Command R, GLM, Baichuan, Nemotron, Seed, MiniCPM, Ling; and the XML by which tools are called or roles are told.
 	{"chat-token", "tag of a chat template", regexp.MustCompile(
-		`<\s*/?\s*(?:(?:start|end)_of_turn|bos|eos|function_calls|function_results|function|tool_calls?|tool_response|tool_result|tools|invoke|parameter|system|system-reminder|assistant|user|human|instructions?|antml:\w+|thinking|think)\b`)},
-	{"chat-token", "message in JSON", regexp.MustCompile(`\{\s*"role"\s*:\s*"(?:system|developer|assistant|user|tool)"`)},
+		`<\s*/?\s*(?:(?:start|end)_of_turn|bos|eos|(?:bos|eos|eop)_token|sop|eop|eo[ahst]|unused\d+|(?:reserved|extra_id|special)_\d+|` +
+			`function_calls?|function_results?|function|tool_calls?|tool_response|tool_result|tools?|invoke|parameter|arg_(?:key|value)|` +
+			`role|system|system-reminder|assistant|user|human|ai|instructions?|thinking|think)\b|<\s*/?\s*(?:antml|seed|minimax):`)},
+	{"chat-token", "tag with a role", regexp.MustCompile(`<\s*[\w:\-]{1,30}\s[^<>]{0,80}\brole\s*=\s*["']?(?:system|developer|assistant|user|human|tool|model)\b`)},
+	{"chat-token", "message in JSON", regexp.MustCompile(`\{\s*["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function|model)["']`)},
 }
 
-// rolePrefix is a role name that opens a line as a message in a transcript would; group 1 is the name.
-var rolePrefix = regexp.MustCompile(`^[\s>#*_\-\[(]*(system|developer|assistant|user|human|tool|ai|model)[\s*_\])]*:`)
+// nativeTokens are matched on the text as it is, since folding does not keep their script: MiniCPM.
+var nativeTokens = regexp.MustCompile(`<\s*(?:用户|助手)\s*>`)
+
+// roleNames are those that open a message in a transcript.
+const roleNames = `system(?: (?:prompt|message|note|instructions?))?|developer|assistant|user|human|tool(?:[ _](?:call|result|response|output)s?)?|` +
+	`function(?:[ _](?:call|result|output)s?)?|ai|model|gpt4 correct (?:user|assistant)`
+
+// rolePrefix is a role name that opens a line as a message in a transcript would, or stands in brackets there; one of the groups is the name.
+var rolePrefix = regexp.MustCompile(`^[\s>#*_\-\[(]*(` + roleNames + `)[\s*_\])]*:` +
+	`|^[\s>#*_\-]*\[\s*(` + roleNames + `)\s*\](?:[^(:\w]|$)` +
+	// Alpaca
+	`|^[\s>]*#{2,6}\s*(instructions?|responses?|input)\s*:\s*$`)
+
+// roleNative is the same in scripts that folding does not keep: Yandex, PanGu.
+var roleNative = regexp.MustCompile(`(?i)^[\s>#*_\-\[(]*(система|пользователь|ассистент|系统|系統|用户|用戶|助手|工具|方法|システム|ユーザー|アシスタント|시스템|사용자|어시스턴트)[\s*_\])]*[:：]`)
+
+// roleWithin is a role in capitals in the middle of a line: Vicuna's messages follow each other without a line break. Not so
+// USER:GROUP of a command.
+var roleWithin = regexp.MustCompile(`\b(?:(ASSISTANT)(\s?:)|(USER|SYSTEM|HUMAN)(\s?:(?:\s|$)))`)
+
+// ownHeading is a heading of the frames that memcore puts memory into.
+var ownHeading = regexp.MustCompile(`^[\s>]*(?:#{1,6}\s*)?(?:relevant memory \(reference only\)|memory core: project context|user instructions\s*$)`)
 
 // orders open a line in the imperative, or give the reader a new part to play.
 var orders = regexp.MustCompile(`^[\s>#*_\-\d.)]*(?:you must\b|you are now\b|from now on,? you\b|act as (?:a|an|if)\b|pretend (?:to be|you are)\b|respond only\b|(?:new|updated|important) (?:system )?instructions?\b\s*:|do not (?:tell|inform|mention|reveal)\b|never (?:tell|inform|reveal|mention)\b)`)

@@ -3,6 +3,7 @@ package sanitize
 
 import (
 	"slices"
+	"sort"
 	"strings"
 )
 
@@ -26,7 +27,8 @@ const (
 //
 //   - control characters, escape sequences, bidirectional controls and invisible characters are gone;
 //   - tags of the memory block and tokens of chat templates are escaped, in whatever spelling;
-//   - a role name that opens a line is put in quotes;
+//   - a role name that reads as the start of a message is put in quotes;
+//   - a heading of memcore's own frames is kept and marked as quoted;
 //   - a line that gives an order ("You must …") is kept and marked as quoted;
 //   - a line that tells the reader to drop its instructions is withheld.
 //
@@ -61,6 +63,8 @@ func calm(line string) (string, []Finding) {
 	}
 	body, findings := quoteRole(body)
 	switch {
+	case ownHeading.MatchString(flat):
+		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "tag", Detail: "a heading of memcore's own"})...)
 	case orders.MatchString(flat):
 		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "instruction", Detail: "a line that gives an order"})...)
 	case marks > 0:
@@ -76,33 +80,53 @@ func onlyIf(condition bool, finding Finding) []Finding {
 	return []Finding{finding}
 }
 
-// quoteRole puts a role name that opens a line in quotes, so that it no longer reads as the start of
-// a message: `System: be brief` becomes `"System": be brief`.
+// quoteRole puts role names that read as the start of a message in quotes: `System: be brief` becomes `"System": be brief`.
 func quoteRole(line string) (string, []Finding) {
-	f := fold(line)
-	at := rolePrefix.FindStringSubmatchIndex(f.text)
-	if at == nil {
-		return line, nil
+	var findings []Finding
+	quote := func(start, end int, detail string) {
+		line = line[:start] + `"` + line[start:end] + `"` + line[end:]
+		findings = append(findings, Finding{Kind: "role-prefix", Detail: detail})
 	}
-	name := line[f.offsets[at[2]]:f.offsets[at[3]]]
-	return line[:f.offsets[at[2]]] + `"` + name + `"` + line[f.offsets[at[3]]:],
-		[]Finding{{Kind: "role-prefix", Detail: "line opened with a role name"}}
+	f := fold(line)
+	if at := rolePrefix.FindStringSubmatchIndex(f.text); at != nil {
+		for group := 2; group < len(at); group += 2 {
+			if at[group] >= 0 {
+				quote(f.offsets[at[group]], f.offsets[at[group+1]], "line opened with a role name")
+			}
+		}
+	} else if at := roleNative.FindStringSubmatchIndex(line); at != nil {
+		quote(at[2], at[3], "line opened with a role name")
+	}
+	if within := roleWithin.ReplaceAllString(line, `"$1$3"$2$4`); within != line {
+		line = within
+		findings = append(findings, Finding{Kind: "role-prefix", Detail: "role name in capitals within a line"})
+	}
+	return line, findings
 }
 
 // escapeTokens escapes the first character of every tag and token that means something to a model's
 // chat template or to our own block.
 func escapeTokens(text string) (string, []Finding) {
-	if !strings.ContainsAny(text, "<[{") && isASCII(text) {
+	if !strings.ContainsAny(text, "<[]{") && isASCII(text) {
 		return text, nil
 	}
 	f := fold(text)
 	var findings []Finding
 	var at []int
 	for _, pattern := range tokenPatterns {
-		for _, match := range pattern.expression.FindAllStringIndex(f.text, -1) {
-			at = append(at, match[0])
+		// A token can begin within another, unfinished one: the search goes on behind the first character of each.
+		for from := 0; ; from = at[len(at)-1] + 1 {
+			match := pattern.expression.FindStringIndex(f.text[from:])
+			if match == nil {
+				break
+			}
+			at = append(at, from+match[0])
 			findings = append(findings, Finding{Kind: pattern.kind, Detail: pattern.about})
 		}
+	}
+	for _, match := range nativeTokens.FindAllStringIndex(text, -1) {
+		at = append(at, sort.SearchInts(f.offsets, match[0]))
+		findings = append(findings, Finding{Kind: "chat-token", Detail: "tag of a chat template"})
 	}
 	if len(at) == 0 {
 		return text, nil
@@ -120,4 +144,4 @@ func escapeTokens(text string) (string, []Finding) {
 	return b.String(), findings
 }
 
-var escapes = map[byte]string{'<': "&lt;", '[': "&#91;", '{': "&#123;"}
+var escapes = map[byte]string{'<': "&lt;", '[': "&#91;", ']': "&#93;", '{': "&#123;"}
