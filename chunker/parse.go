@@ -10,6 +10,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/memcore/memcore/internal/fence"
 )
 
 // Markdown is parsed a window at a time, so that the syntax tree of a huge document is never whole
@@ -60,19 +62,15 @@ func windowEnd(text string, at int) int {
 	return min(lineEnd(text, at)+1, len(text))
 }
 
-var fence = regexp.MustCompile("^ {0,3}(```+|~~~+)")
-
 // fenceEnd returns where the code fence that starts at start, too large for any window, ends; 0 if
 // there is no fence. The search begins at from.
 func fenceEnd(text string, start, from int) int {
-	open := fence.FindStringSubmatch(text[start:lineEnd(text, start)])
-	if open == nil {
+	open := fence.Opens(text[start:lineEnd(text, start)])
+	if !open.Open() {
 		return 0
 	}
 	for at := from; at < len(text); at = lineEnd(text, at) + 1 {
-		line := trimEnd(text[at:lineEnd(text, at)])
-		mark := fence.FindString(line)
-		if mark == line && strings.HasPrefix(strings.TrimLeft(mark, " "), open[1]) {
+		if open.ClosedBy(text[at:lineEnd(text, at)]) {
 			return lineEnd(text, at)
 		}
 	}

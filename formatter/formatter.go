@@ -12,6 +12,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/internal/fence"
 )
 
 const (
@@ -65,12 +66,12 @@ func format(hit core.MemoryHit) (string, []Finding) {
 		lines[i] = line
 	}
 	lines[0] = bullet + said(hit) + lines[0]
-	if fence := openFence(lines); fence != "" {
-		lines = append(lines, "  "+fence) // else the rest of the prompt would read as code
+	if open := openFence(lines); open.Open() {
+		lines = append(lines, "  "+open.String()) // else the rest of the prompt would read as code
 	}
 	if source := sourceLine(hit.Source); source != "" {
 		last := len(lines) - 1
-		if fence := strings.TrimLeft(lines[last], " "); last > 0 && (strings.HasPrefix(fence, "```") || strings.HasPrefix(fence, "~~~")) {
+		if last > 0 && fence.Opens(strings.TrimLeft(lines[last], " ")).Open() {
 			lines = append(lines, "  "+source) // a fence ends only on a line of its own
 		} else {
 			lines[last] += " " + source
@@ -79,20 +80,11 @@ func format(hit core.MemoryHit) (string, []Finding) {
 	return strings.Join(lines, "\n"), findings
 }
 
-// openFence returns the fence that the lines leave open; "" if none.
-func openFence(lines []string) string {
-	open := ""
+// openFence returns the fence that the lines leave open. Indentation does not count: it means little to a model.
+func openFence(lines []string) fence.Fence {
+	var open fence.Fence
 	for _, line := range lines {
-		line = strings.TrimLeft(strings.TrimPrefix(line, bullet), " ")
-		for _, fence := range []string{"```", "~~~"} {
-			switch {
-			case !strings.HasPrefix(line, fence):
-			case open == "":
-				open = fence
-			case open == fence:
-				open = ""
-			}
-		}
+		open, _ = open.Next(strings.TrimLeft(strings.TrimPrefix(line, bullet), " "))
 	}
 	return open
 }

@@ -223,3 +223,20 @@ func ExampleBlock() {
 	// • The staging postgres listens on port 5433. (source: notes/staging.md#L3)
 	// </memory>
 }
+
+func TestOpenFencesAreClosed(t *testing.T) {
+	for _, tt := range []struct{ name, text, last string }{
+		{"three", "```go\nx", "  ```"},
+		{"a longer one holds shorter ones", "````md\n```\nx", "  ````"},
+		{"tildes hold backticks", "~~~\n```\nx", "  ~~~"},
+		{"an end has no language", "```\n```go\nx", "  ```"},
+		{"closed", "```\nx\n```", "  ```"},
+		{"a code span", "```x```\ny", "  y"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			block, _ := formatter.Block([]core.MemoryHit{{Text: tt.text}})
+			lines := strings.Split(block, "\n")
+			require.Equal(t, tt.last, lines[len(lines)-2], "%s", block)
+		})
+	}
+}

@@ -222,9 +222,9 @@ func (r *reading) parse(real string, data []byte) *content {
 	}
 	c.lines = strings.Split(statement.WithoutStruck(strings.Join(c.reveal(text), "\n")), "\n")
 	c.imports = importsOf(c.lines)
-	if open := openFence(c.lines); open != "" {
+	if open := openFence(c.lines); open.Open() {
 		c.problem(skipped+len(c.lines), "a code fence is not closed; it is closed here, so that what follows the file is not code")
-		c.lines = append(c.lines, open)
+		c.lines = append(c.lines, open.String())
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/fence"
 )
 
 // A named import is a path as it stands in a file.
@@ -26,11 +27,12 @@ func importsOf(lines []string) map[int][]named {
 		if isCode(lines[b.Start], b) {
 			continue
 		}
-		fence, comment := "", false
+		var open fence.Fence
+		comment := false
 		for i := b.Start; i < b.End; i++ {
 			line := lines[i]
 			var code bool
-			if code, fence = fenced(line, fence); code && b.List {
+			if open, code = open.Next(bare(line)); code && b.List {
 				continue
 			}
 			if line, comment = outsideComment(line, comment); strings.TrimSpace(line) == "" {
@@ -51,19 +53,18 @@ func isCode(first string, b chunker.Block) bool {
 	if b.Prose || b.List || b.Level > 0 {
 		return false
 	}
-	code, _ := fenced(first, "")
-	return code || isIndented(first)
+	return fence.Opens(bare(first)).Open() || isIndented(first)
 }
 
-// openFence returns the fence that is open at the end of a text; "" if there is none. One in a list ends with the list.
-func openFence(lines []string) string {
-	open := ""
+// openFence returns the fence that is open at the end of a text. One in a list ends with the list.
+func openFence(lines []string) fence.Fence {
+	var open fence.Fence
 	for b := range chunker.Blocks(strings.Join(lines, "\n")) {
-		open = ""
-		if _, fence := fenced(lines[b.Start], ""); fence != "" && isCode(lines[b.Start], b) {
-			open = fence
+		open = fence.Fence{}
+		if opened := fence.Opens(bare(lines[b.Start])); opened.Open() && isCode(lines[b.Start], b) {
+			open = opened
 			for _, line := range lines[b.Start+1 : b.End] {
-				if _, open = fenced(line, open); open == "" {
+				if open, _ = open.Next(bare(line)); !open.Open() {
 					break
 				}
 			}
@@ -132,24 +133,9 @@ var (
 	mention = regexp.MustCompile(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
 )
 
-// fenced tells whether a line belongs to fenced code, its fences included, and which fence is open behind it; open is the
-// one before it, "" for none (CommonMark 0.31, section 4.5). A fence may stand behind the marks of lists and quotes.
-func fenced(line, open string) (code bool, next string) {
-	trimmed := strings.TrimLeft(itemMark.ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
-	for _, mark := range []string{"`", "~"} {
-		n := len(trimmed) - len(strings.TrimLeft(trimmed, mark))
-		if n < 3 {
-			continue
-		}
-		rest := strings.TrimSpace(trimmed[n:])
-		switch {
-		case open == "" && (mark == "~" || !strings.Contains(rest, "`")):
-			return true, strings.Repeat(mark, n)
-		case strings.HasPrefix(open, mark) && n >= len(open) && rest == "":
-			return true, ""
-		}
-	}
-	return open != "", open
+// bare is a line without indentation and the marks of lists and quotes, behind which fenced code may stand.
+func bare(line string) string {
+	return strings.TrimLeft(itemMark.ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
 }
 
 // A place is where an import stands: the file, by its real path, and the name it has there.

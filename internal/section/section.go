@@ -4,12 +4,12 @@ package section
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/fence"
 	"github.com/memcore/memcore/internal/sanitize"
 	"github.com/memcore/memcore/internal/statement"
 )
@@ -122,8 +122,6 @@ func plain(heading string) string {
 	return strings.Join(strings.Fields(strings.NewReplacer("`", "", "*", "", "_", "", `\`, "").Replace(heading)), " ")
 }
 
-var fence = regexp.MustCompile("^ {0,3}(```+|~~~+)")
-
 // isOpen tells whether a block is a code fence or a comment without an end.
 func isOpen(body string, b chunker.Block) bool {
 	if b.Prose || b.List || b.Level > 0 || b.End == 0 {
@@ -133,12 +131,8 @@ func isOpen(body string, b chunker.Block) bool {
 	if strings.HasPrefix(strings.TrimSpace(lines[0]), "<!--") {
 		return !strings.Contains(strings.Join(lines, "\n"), "-->")
 	}
-	mark := fence.FindStringSubmatch(lines[0])
-	if mark == nil {
-		return false
-	}
-	end := strings.TrimSpace(lines[len(lines)-1])
-	return len(lines) == 1 || !strings.HasPrefix(end, mark[1]) || strings.Trim(end, mark[1][:1]) != ""
+	opened := fence.Opens(lines[0])
+	return opened.Open() && (len(lines) == 1 || !opened.ClosedBy(lines[len(lines)-1]))
 }
 
 // splice puts lines behind the first ones of a text. of is which of them the caller wants to know the line of. Lines keep the ends they have; new ones
