@@ -173,6 +173,11 @@ func (s *Server) Handler() http.Handler {
 	})
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if methods := methodsOf(r.URL.Path); len(methods) > 0 {
+			w.Header().Set("Allow", strings.Join(methods, ", "))
+			fail(w, &Error{405, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(methods, " or "), r.Method)})
+			return
+		}
 		fail(w, &Error{404, fmt.Sprintf("there is no %s %s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
 	return s.guard(s.traced(mux))
@@ -298,7 +303,7 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 	}
 }
 
-func read(w http.ResponseWriter, r *http.Request, most int64, into any) error {
+func read[In any](w http.ResponseWriter, r *http.Request, most int64, into *In) error {
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
@@ -309,7 +314,11 @@ func read(w http.ResponseWriter, r *http.Request, most int64, into any) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
+	err = decoder.Decode(into)
+	if err == nil {
+		err = checkBody[In](data)
+	}
+	if err != nil {
 		return &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
 	return nil
