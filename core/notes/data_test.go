@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -228,12 +229,22 @@ func FuzzDataPath(f *testing.F) {
 	})
 }
 
+// A file that is written anew with its own text stays as it is, and what is written has a text's line ends and no invalid bytes.
 func FuzzSummary(f *testing.F) {
 	f.Add("# A\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- y: 1\n")
+	f.Add("# A\r\n\r\n- x: 1\r\n", "\ufeff---\na: b\n---\n# A\n\n- y: \xff1\n")
 	f.Fuzz(func(t *testing.T, before, text string) {
-		got := withSummary(before, text, "")
-		if again := withSummary(got, got, ""); again != got {
-			t.Errorf("withSummary(%q) = %q, again %q", text, got, again)
+		if !utf8.ValidString(before) {
+			return // readFile refuses it
+		}
+		var w Written
+		got, err := writing(text).of(&w, before, true)
+		require.NoError(t, err)
+		if !utf8.ValidString(got) {
+			t.Errorf("writing %q: %q", text, got)
+		}
+		if again, err := writing(got).of(&w, got, true); err != nil || again != got {
+			t.Errorf("writing %q in place of %q = %q, again %q, error %v", text, before, got, again, err)
 		}
 	})
 }

@@ -60,7 +60,7 @@ func summaryOf(text string) string {
 }
 
 // withSummary returns text with its summary line: the one that is given, else the one that somebody wrote by hand, else one made of what the text
-// says. before is the file as it was, which tells whether its line was made.
+// says. before is the file as it was, which tells whether its line was made. Both are valid UTF-8.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	if given == "" {
