@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
@@ -106,10 +107,12 @@ func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 
 // Values that people write without the quotes that YAML wants, and that editors which read such
 // files accept ("globs: *.ts"): globs, mentions, and sentences with a colon.
-var unquoted = regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
+var unquoted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
+})
 
 func quoteValues(text string) string {
-	return unquoted.ReplaceAllStringFunc(text, func(line string) string {
+	return unquoted().ReplaceAllStringFunc(text, func(line string) string {
 		key, value, _ := strings.Cut(line, ":")
 		return key + ": '" + strings.ReplaceAll(strings.TrimSpace(value), "'", "''") + "'"
 	})
@@ -129,7 +132,9 @@ func parseTOML(text string) (map[string]any, int, error) {
 	return nil, 0, err
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+var yamlLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
+})
 
 func parseYAML(text string) (map[string]any, int, error) {
 	var root yaml.Node
@@ -156,7 +161,7 @@ func parseYAML(text string) (map[string]any, int, error) {
 }
 
 func lineOf(err error) int {
-	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
+	if m := yamlLine().FindStringSubmatch(err.Error()); m != nil {
 		line, _ := strconv.Atoi(m[1])
 		return line
 	}
@@ -165,7 +170,7 @@ func lineOf(err error) int {
 
 // withoutLine is err without the line number, which counts from another start than ours.
 func withoutLine(err error) error {
-	return errors.New(strings.TrimPrefix(yamlLine.ReplaceAllString(err.Error(), ""), "yaml: "))
+	return errors.New(strings.TrimPrefix(yamlLine().ReplaceAllString(err.Error(), ""), "yaml: "))
 }
 
 // valuesIn counts the values that decoding a node would make, up to a little over largestMeta. done

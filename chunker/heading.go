@@ -5,10 +5,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
-	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
@@ -18,12 +17,18 @@ import (
 const longestHeading = 400
 
 var (
-	inlineParser = goldmark.New(
-		goldmark.WithExtensions(extension.Strikethrough),
-		goldmark.WithParserOptions(parser.WithAttribute()),
-	).Parser()
+	inlineParser = sync.OnceValue(func() parser.Parser {
+		return parser.NewParser(
+			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(struck{}, 500))...),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+			parser.WithAttribute(),
+		)
+	})
 	// Where a link's target is defined does not matter here, so nobody looks for it.
-	linkByReference = regexp.MustCompile(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
+	linkByReference = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
+	})
 )
 
 // headingText is a heading without its markup, on one line.
@@ -35,10 +40,10 @@ func headingText(raw []byte) string {
 	if !strings.ContainsAny(line, "\\`*_[]<>&!{}~") {
 		return line
 	}
-	line = linkByReference.ReplaceAllString(line, "$1")
+	line = linkByReference().ReplaceAllString(line, "$1")
 	src := []byte("# " + line)
 	var out strings.Builder
-	writeInline(&out, inlineParser.Parse(text.NewReader(src)), src)
+	writeInline(&out, inlineParser().Parse(text.NewReader(src)), src)
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 

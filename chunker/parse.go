@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -203,7 +204,9 @@ func (w *window) headingEnd(n *ast.Heading, first, end int) int {
 	return min(w.line(n.Lines().At(n.Lines().Len()-1).Start)+2, end)
 }
 
-var tableRule = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
+var tableRule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
+})
 
 // tableHeader returns the header row if a paragraph is a table as GitHub knows it, else "".
 func (w *window) tableHeader(n ast.Node) string {
@@ -211,7 +214,7 @@ func (w *window) tableHeader(n ast.Node) string {
 	for i := 1; i < rows.Len(); i++ {
 		row := rows.At(i)
 		line := row.Value(w.copied)
-		if !bytes.ContainsRune(line, '-') || !bytes.ContainsAny(line, "|:") || !tableRule.Match(line) {
+		if !bytes.ContainsRune(line, '-') || !bytes.ContainsAny(line, "|:") || !tableRule().Match(line) {
 			continue
 		}
 		above := rows.At(i - 1)
@@ -275,14 +278,16 @@ func deepNest(line string) int {
 	return len(line)
 }
 
-var marker = regexp.MustCompile(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
+var marker = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
+})
 
 // markerLength is the length of the marker of a quote or list item that line starts with, or 0.
 func markerLength(line string) int {
 	if line == "" || !strings.ContainsRune(">-+*0123456789", rune(line[0])) {
 		return 0
 	}
-	return len(marker.FindString(line))
+	return len(marker().FindString(line))
 }
 
 // flatten makes the markers at the start of line ordinary letters.

@@ -109,7 +109,7 @@ func (s *splitter) lines(b block) {
 		a := atom{span: line, size: s.size(line.of(s.text)), hollow: b.kind == comment, binds: s.goesOn(line.end, b.end)}
 		if b.kind == table && at > b.start {
 			a.header, a.headerLen = header, headerLen
-			a.binds = a.binds && tableRule.MatchString(line.of(s.text))
+			a.binds = a.binds && tableRule().MatchString(line.of(s.text))
 		}
 		if a.size <= room {
 			s.put(a)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -66,7 +67,9 @@ func (l limits) arguments(input string) string {
 	return strings.Join(parts, " · ")
 }
 
-var quotedArgument = regexp.MustCompile(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
+var quotedArgument = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
+})
 
 // parseArguments reads a JSON object; of one that is broken, as when its middle was cut out, the
 // short strings.
@@ -78,7 +81,7 @@ func parseArguments(input string) (args map[string]any, ok bool) {
 		return args, true
 	}
 	args = map[string]any{}
-	for _, m := range quotedArgument.FindAllStringSubmatch(input, 32) {
+	for _, m := range quotedArgument().FindAllStringSubmatch(input, 32) {
 		var value string
 		if _, known := args[m[1]]; !known && json.Unmarshal([]byte(m[2]), &value) == nil {
 			args[m[1]] = value
@@ -130,11 +133,13 @@ func withoutShell(words []string) string {
 	return strings.Join(words, " ")
 }
 
-var patched = regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
+var patched = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
+})
 
 // inBrief is the first line of a text that says something; of a patch, the files it changes.
 func (l limits) inBrief(text string) string {
-	if files := patched.FindAllStringSubmatch(text, 8); files != nil {
+	if files := patched().FindAllStringSubmatch(text, 8); files != nil {
 		var names []string
 		for _, f := range files {
 			names = append(names, strings.TrimSpace(f[1]))
@@ -148,8 +153,12 @@ func (l limits) inBrief(text string) string {
 }
 
 var (
-	errorLine = regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable|timeout|timed out|exceeded)\b|[a-z](?:Error|Exception)\b`)
-	exitLine  = regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
+	errorLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable|timeout|timed out|exceeded)\b|[a-z](?:Error|Exception)\b`)
+	})
+	exitLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
+	})
 )
 
 // answer is what is worth finding again of a tool's output.
@@ -158,7 +167,7 @@ func (l limits) answer(output string, failed bool) string {
 	output = ends(output)
 	lines := readable(output, 0)
 	if status == "" {
-		if m := exitLine.FindStringSubmatch(output); m != nil {
+		if m := exitLine().FindStringSubmatch(output); m != nil {
 			status = m[1]
 		}
 	}
@@ -169,7 +178,7 @@ func (l limits) answer(output string, failed bool) string {
 	case failed:
 		parts = append(parts, "failed")
 	}
-	if at := slices.IndexFunc(lines, errorLine.MatchString); at >= 0 {
+	if at := slices.IndexFunc(lines, errorLine().MatchString); at >= 0 {
 		parts = append(parts, l.shorten(lines[at], argumentSize))
 	}
 	if len(lines) > 0 {
@@ -225,9 +234,15 @@ func unwrapOutput(output string) (text, status string) {
 }
 
 var (
-	escapes = regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07")
-	blob    = regexp.MustCompile(`[A-Za-z0-9+/=_-]{64,}|(?:[0-9a-fA-F]{2}[ :]?){32,}`)
-	letters = regexp.MustCompile(`\pL`)
+	escapes = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07")
+	})
+	blob = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[A-Za-z0-9+/=_-]{64,}|(?:[0-9a-fA-F]{2}[ :]?){32,}`)
+	})
+	letters = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\pL`)
+	})
 )
 
 const longestReadable = 400 // bytes of a line; a longer one that starts like data is data
@@ -237,12 +252,12 @@ func readable(text string, n int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
 		line = oneLine(head(line, 16*longestReadable))
-		line = escapes.ReplaceAllString(line, "")
+		line = escapes().ReplaceAllString(line, "")
 		if len(line) > longestReadable && strings.ContainsAny(line[:1], "{[<\"") {
 			continue
 		}
-		line = oneLine(blob.ReplaceAllString(line, "…"))
-		if !letters.MatchString(line) {
+		line = oneLine(blob().ReplaceAllString(line, "…"))
+		if !letters().MatchString(line) {
 			continue
 		}
 		if out = append(out, line); len(out) == n {

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,9 @@ distances, as fits any embedder; keywords, none. Point memory.relevance at FILE 
 }
 
 // pairs are points of a calibration, which belong on one line.
-var pairs = regexp.MustCompile(`\[\s+([0-9.]+),\s+([0-9.]+)\s+\]`)
+var pairs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\[\s+([0-9.]+),\s+([0-9.]+)\s+\]`)
+})
 
 func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, embedders []string, o fit.Options) error {
 	text, err := os.ReadFile(smallTalk)
@@ -112,7 +115,7 @@ func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, emb
 	if err != nil {
 		return err
 	}
-	text = append(pairs.ReplaceAll(text, []byte("[$1, $2]")), '\n')
+	text = append(pairs().ReplaceAll(text, []byte("[$1, $2]")), '\n')
 	if out == "" {
 		return a.print(string(text))
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +80,7 @@ func (a *app) forgetNamed(ctx context.Context, text string, o forgetOptions) err
 	case o.id != "":
 		return a.withIndex(ctx, func(m *core.Manager) error { return a.forgetHit(ctx, m, o) })
 	case o.fromIndex:
-		m := anyCitation.FindStringSubmatch(text)
+		m := anyCitation().FindStringSubmatch(text)
 		if m == nil {
 			return &hintError{usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document"}
 		}
@@ -193,13 +194,17 @@ func (a *app) find(ctx context.Context, text string) (notes.Place, error) {
 }
 
 // anyCitation names lines of any document.
-var anyCitation = regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
+var anyCitation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
+})
 
-var citation = regexp.MustCompile(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
+var citation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
+})
 
 // cited is the place that a citation names; ok is false for a text that is none.
 func (a *app) cited(text string) (p notes.Place, ok bool, err error) {
-	m := citation.FindStringSubmatch(strings.TrimSpace(text))
+	m := citation().FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return notes.Place{}, false, nil
 	}

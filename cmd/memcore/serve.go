@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,7 +117,7 @@ func (a *app) starter() (daemon.Starter, error) {
 	wanted := []string{a.settings.OpenAI.APIKeyEnv, a.settings.Rerank.APIKeyEnv, a.settings.Reflect.APIKeyEnv}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if ofSystem.MatchString(name) || slices.Contains(wanted, name) || a.settings.Shared.URI != "" && strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "OTEL_") {
+		if ofSystem().MatchString(name) || slices.Contains(wanted, name) || a.settings.Shared.URI != "" && strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "OTEL_") {
 			s.Env = append(s.Env, variable)
 		}
 	}
@@ -124,7 +125,9 @@ func (a *app) starter() (daemon.Starter, error) {
 }
 
 // ofSystem are variables that say where things are on this machine.
-var ofSystem = regexp.MustCompile(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
+var ofSystem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
+})
 
 func (a *app) startDaemon(ctx context.Context) error {
 	if !a.daemonFits() {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core"
@@ -47,7 +48,9 @@ func dimensionOf(embedder embed.Embedder) int {
 	return embedder.Dimension()
 }
 
-var notInOwner = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+var notInOwner = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+})
 
 // owner is the name of this memory among the others: the same for the same folder of the same machine.
 func (a *app) owner() string {
@@ -56,7 +59,7 @@ func (a *app) owner() string {
 	}
 	host, _ := os.Hostname() // without one, the folder tells
 	sum := sha256.Sum256([]byte(host + "\x00" + a.project))
-	name := strings.Trim(notInOwner.ReplaceAllString(filepath.Base(a.project), "-"), "-.")
+	name := strings.Trim(notInOwner().ReplaceAllString(filepath.Base(a.project), "-"), "-.")
 	return strings.TrimPrefix(name+"-"+hex.EncodeToString(sum[:3]), "-")
 }
 

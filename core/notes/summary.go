@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -20,8 +21,12 @@ const (
 )
 
 var (
-	summaryLine = regexp.MustCompile(`(?m)^> Summary:.*$`)
-	keyLine     = regexp.MustCompile(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
+	summaryLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^> Summary:.*$`)
+	})
+	keyLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
+	})
 )
 
 // summaryAt is where a file's summary line stands: a quote of its own near the top, behind frontmatter.
@@ -39,7 +44,7 @@ func summaryAt(text string) (start, end int, ok bool) {
 		for ; line < b.Start; line++ {
 			at += strings.IndexByte(text[at:], '\n') + 1
 		}
-		if m := summaryLine.FindStringIndex(text[at:]); m != nil && m[0] == 0 {
+		if m := summaryLine().FindStringIndex(text[at:]); m != nil && m[0] == 0 {
 			return at, at + m[1], true
 		}
 	}
@@ -109,7 +114,7 @@ func generate(text string) string {
 	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\n")
 		key := ""
-		if m := keyLine.FindStringSubmatch(line); m != nil {
+		if m := keyLine().FindStringSubmatch(line); m != nil {
 			key = m[1]
 		} else if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
 			key = fewWords(item)
@@ -136,7 +141,7 @@ func entriesOf(text string) []string {
 			entries = append(entries, fewWords(b.Title))
 		case in && b.List:
 			for _, line := range lines[b.Start:b.End] {
-				if m := keyLine.FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), entrySummaryKey) && m[2] != "" {
+				if m := keyLine().FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), entrySummaryKey) && m[2] != "" {
 					entries[len(entries)-1] = fewWords(m[2])
 					break
 				}

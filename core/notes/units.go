@@ -141,7 +141,7 @@ func (s *Session) note(file string) ([]*unit, error) {
 	for b := range chunker.Blocks(text) {
 		block := strings.Join(lines[b.Start:b.End], "\n")
 		switch {
-		case metaBlock.MatchString(block):
+		case metaBlock().MatchString(block):
 		case b.Level > 0: // it is found with what stands under it, or else by itself
 			if bare != nil && bare.Title != title {
 				add(*bare, bare.Title, title)
@@ -169,13 +169,17 @@ func (s *Session) note(file string) ([]*unit, error) {
 
 // metaBlock is the comment of a note that says when it was made and what it is about.
 var (
-	metaBlock    = regexp.MustCompile(`(?s)^\s*<!--\s*META:.*-->\s*$`)
-	keywordsLine = regexp.MustCompile(`(?s)<!--\s*META:.*?(?m:^)\s*(?:-\s*)?keywords:\s*(\[[^\]]*\]|[^\n]*).*?-->`)
+	metaBlock = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)^\s*<!--\s*META:.*-->\s*$`)
+	})
+	keywordsLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)<!--\s*META:.*?(?m:^)\s*(?:-\s*)?keywords:\s*(\[[^\]]*\]|[^\n]*).*?-->`)
+	})
 )
 
 // KeywordsOf returns the keywords that a note's META comment has, in either spelling: "- keywords: […]" or "keywords: […]".
 func KeywordsOf(text string) []string {
-	m := keywordsLine.FindStringSubmatch(text)
+	m := keywordsLine().FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}

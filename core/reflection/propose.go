@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/notes"
@@ -35,13 +36,27 @@ type Candidate struct {
 
 // Rules of statements, in English, German and Chinese. They look at single sentences.
 var (
-	preferring = regexp.MustCompile(`(?i)\b(?:i (?:really |always |usually |strongly )?(?:prefer|like|love|hate|dislike|want you to)|please (?:always|never|don't|do not|use|write|keep|avoid)|from now on|ich (?:bevorzuge|mag|möchte)|bitte (?:immer|nie|nutze|verwende))\b|^(?:always|never|don't ever|do not ever|avoid|immer|niemals)\b|我(?:喜欢|偏好|更喜欢|讨厌)|请(?:总是|不要|始终|以后)`)
-	factual    = regexp.MustCompile(`(?i)\b(?:remember (?:that|this)|my name is|call me|i am (?:an?|the) |i'm (?:an?|the) |i (?:work|live) (?:as|at|for|in|on)|my (?:timezone|time zone|email|editor|team|role|company) is|(?:we|our team|this project) (?:use|uses|deploy|deploys|run|runs)|the [\w -]{2,30} (?:is|runs|listens|lives) (?:on|at|in|behind|called) |ich heiße|ich bin ein|wir (?:nutzen|verwenden|benutzen))|我(?:叫|是一)|我们(?:使用|用)`)
-	deciding   = regexp.MustCompile(`(?i)\b(?:we (?:have )?(?:decided|agreed|chose|picked|settled)|i (?:have )?decided|decision:|let's (?:go with|use|stick with|settle on)|we(?:'re| are) going with|wir haben (?:uns )?(?:entschieden|beschlossen))|我们决定|决定(?:使用|用|采用)`)
-	failing    = regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
-	fixing     = regexp.MustCompile(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with|:|,| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|原因是|解决了|修复了`)
-	sentences  = regexp.MustCompile(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
-	codeBlock  = regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
+	preferring = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:i (?:really |always |usually |strongly )?(?:prefer|like|love|hate|dislike|want you to)|please (?:always|never|don't|do not|use|write|keep|avoid)|from now on|ich (?:bevorzuge|mag|möchte)|bitte (?:immer|nie|nutze|verwende))\b|^(?:always|never|don't ever|do not ever|avoid|immer|niemals)\b|我(?:喜欢|偏好|更喜欢|讨厌)|请(?:总是|不要|始终|以后)`)
+	})
+	factual = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:remember (?:that|this)|my name is|call me|i am (?:an?|the) |i'm (?:an?|the) |i (?:work|live) (?:as|at|for|in|on)|my (?:timezone|time zone|email|editor|team|role|company) is|(?:we|our team|this project) (?:use|uses|deploy|deploys|run|runs)|the [\w -]{2,30} (?:is|runs|listens|lives) (?:on|at|in|behind|called) |ich heiße|ich bin ein|wir (?:nutzen|verwenden|benutzen))|我(?:叫|是一)|我们(?:使用|用)`)
+	})
+	deciding = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:we (?:have )?(?:decided|agreed|chose|picked|settled)|i (?:have )?decided|decision:|let's (?:go with|use|stick with|settle on)|we(?:'re| are) going with|wir haben (?:uns )?(?:entschieden|beschlossen))|我们决定|决定(?:使用|用|采用)`)
+	})
+	failing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
+	})
+	fixing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with|:|,| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|原因是|解决了|修复了`)
+	})
+	sentences = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
+	})
+	codeBlock = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
+	})
 )
 
 const (
@@ -85,7 +100,7 @@ func Propose(ctx context.Context, data *notes.Data, said []notes.Said, now time.
 			}
 			continue
 		}
-		if at := slices.IndexFunc(sentences, fixing.MatchString); at >= 0 {
+		if at := slices.IndexFunc(sentences, fixing().MatchString); at >= 0 {
 			for before := i; before >= max(0, i-solvedWithin); before-- {
 				if problems[before] != "" {
 					add(fixOf(problems[before], sentences[at], s.Citation, now), statement.Words(sentences[at]))
@@ -105,17 +120,17 @@ func idOf(c Candidate) string {
 
 // isProblem tells a sentence that says that something has failed, and not that it was mended.
 func isProblem(sentence string) bool {
-	return failing.MatchString(sentence) && !fixing.MatchString(sentence)
+	return failing().MatchString(sentence) && !fixing().MatchString(sentence)
 }
 
 func kindOf(sentence string) (kind, path string) {
 	switch {
-	case deciding.MatchString(sentence):
+	case deciding().MatchString(sentence):
 		return KindDecision, "facts/project.md"
-	case preferring.MatchString(sentence):
+	case preferring().MatchString(sentence):
 		return KindPreference, "facts/preferences.md"
-	case factual.MatchString(sentence):
-		if ofUser.MatchString(sentence) {
+	case factual().MatchString(sentence):
+		if ofUser().MatchString(sentence) {
 			return KindFact, "facts/user.md"
 		}
 		return KindFact, "facts/project.md"
@@ -123,7 +138,9 @@ func kindOf(sentence string) (kind, path string) {
 	return "", ""
 }
 
-var ofUser = regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
+var ofUser = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
+})
 
 // fixOf is the episode of a problem that was solved.
 func fixOf(problem, solution, source string, now time.Time) Candidate {
@@ -146,10 +163,10 @@ const longestSaid = 20_000
 // sentencesOf are the sentences of a text outside of code that state something, without secrets and hidden characters.
 func sentencesOf(text string) []string {
 	text = strings.ToValidUTF8(text[:min(len(text), longestSaid)], "")
-	text, _ = sanitize.Reveal(codeBlock.ReplaceAllString(text, "\n"))
+	text, _ = sanitize.Reveal(codeBlock().ReplaceAllString(text, "\n"))
 	text, _ = secret.Redact(text)
 	var all []string
-	for _, s := range joinAbbreviated(sentences.FindAllString(text, -1)) {
+	for _, s := range joinAbbreviated(sentences().FindAllString(text, -1)) {
 		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+>#•\t ")), " ")
 		asks := strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
 		if n := len([]rune(s)); asks || len(s) < shortestSentence || n > longestSentence || strings.Contains(s, "[redacted:") {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -41,7 +42,7 @@ func importsOf(lines []string) map[int][]named {
 			if path, ok := importOf(line); ok {
 				found[i] = []named{{path: path}}
 			} else if strings.Contains(strings.ToLower(line), ".md") {
-				found[i] = append(found[i], mentionsIn(codeSpan.ReplaceAllString(line, "``"))...)
+				found[i] = append(found[i], mentionsIn(codeSpan().ReplaceAllString(line, "``"))...)
 			}
 		}
 	}
@@ -76,7 +77,7 @@ func openFence(lines []string) fence.Fence {
 func mentionsIn(line string) []named {
 	var all []named
 	for {
-		at := mention.FindStringSubmatchIndex(line)
+		at := mention().FindStringSubmatchIndex(line)
 		if at == nil {
 			return all
 		}
@@ -106,7 +107,7 @@ func outsideComment(line string, open bool) (rest string, stillOpen bool) {
 
 // importOf returns what a line imports: "@import PATH", or "@PATH.md" on a line of its own, also as an item or in a quote.
 func importOf(line string) (path string, ok bool) {
-	rest, ok := strings.CutPrefix(itemMark.ReplaceAllString(strings.TrimSpace(line), ""), "@")
+	rest, ok := strings.CutPrefix(itemMark().ReplaceAllString(strings.TrimSpace(line), ""), "@")
 	if !ok {
 		return "", false
 	}
@@ -127,15 +128,21 @@ func isIndented(line string) bool {
 }
 
 var (
-	itemMark = regexp.MustCompile(`^(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+)+`)
-	codeSpan = regexp.MustCompile("`+[^`]*`+")
+	itemMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+)+`)
+	})
+	codeSpan = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("`+[^`]*`+")
+	})
 	// mention is "@path.md" within a sentence: not in a word (mail addresses) nor in the label of a link.
-	mention = regexp.MustCompile(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
+	mention = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
+	})
 )
 
 // bare is a line without indentation and the marks of lists and quotes, behind which fenced code may stand.
 func bare(line string) string {
-	return strings.TrimLeft(itemMark.ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
+	return strings.TrimLeft(itemMark().ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
 }
 
 // A place is where an import stands: the file, by its real path, and the name it has there.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -22,15 +23,17 @@ const worst = 25
 //go:embed page.gohtml
 var source string
 
-var layout = template.Must(template.New("page").Funcs(template.FuncMap{
-	"share":   func(x float64) string { return fmt.Sprintf("%.3f", x) },
-	"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
-	"took":    func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() },
-	"cosine":  func(x *float64) string { return fmt.Sprintf("%.2f", *x) },
-	"change":  func(before, after float64) string { return fmt.Sprintf("%+.3f", after-before) },
-	"terms":   relevance.Describe,
-	"at":      func(name string, k int) string { return fmt.Sprintf("%s@%d", name, k) },
-}).Parse(source))
+var layout = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"share":   func(x float64) string { return fmt.Sprintf("%.3f", x) },
+		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+		"took":    func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() },
+		"cosine":  func(x *float64) string { return fmt.Sprintf("%.2f", *x) },
+		"change":  func(before, after float64) string { return fmt.Sprintf("%+.3f", after-before) },
+		"terms":   relevance.Describe,
+		"at":      func(name string, k int) string { return fmt.Sprintf("%s@%d", name, k) },
+	}).Parse(source))
+})
 
 // A view is what the template gets.
 type view struct {
@@ -70,7 +73,7 @@ func write(w io.Writer, title string, report eval.Report, diff *eval.Comparison)
 	}
 	all := report.All
 	all.Name = "all"
-	return layout.Execute(w, view{Report: report, Title: title, Charts: charts, Worst: worstOf(report.Queries),
+	return layout().Execute(w, view{Report: report, Title: title, Charts: charts, Worst: worstOf(report.Queries),
 		Rows: append(slices.Clip(report.Collections), all), Diff: diff})
 }
 
