@@ -114,7 +114,7 @@ func (c *commit) bury(out *output) error {
 	return nil
 }
 
-// copyLive copies all rows that go on living, as they are: a row that is damaged stays recognisable.
+// copyLive copies all rows that go on living. One that is damaged ends it: its code would be made anew, from what is not its vector.
 func (c *commit) copyLive(out *output) error {
 	s := c.last
 	dead := s.dead.clone(s.Rows)
@@ -126,6 +126,9 @@ func (c *commit) copyLive(out *output) error {
 			continue
 		}
 		if err := c.ctx.Err(); err != nil {
+			return err
+		}
+		if err := s.checkVector(row); err != nil {
 			return err
 		}
 		e := s.row(row)

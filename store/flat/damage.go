@@ -15,7 +15,7 @@ import (
 func damaged(err error) error {
 	var pathError *fs.PathError
 	switch {
-	case err == nil, errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFormat):
+	case err == nil, errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFormat), errors.Is(err, store.ErrNewer):
 		return err
 	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, io.EOF):
 		return err

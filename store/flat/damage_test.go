@@ -48,11 +48,11 @@ func TestDamageIsTold(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(text), old)
 			_, body, _ := strings.Cut(strings.Replace(string(text), old, new, 1), "\n")
-			version := 1
+			version := format
 			if strings.Contains(new, "format") {
 				version = 99
 			}
-			head := fmt.Sprintf(metaHead, version, checksum([]byte(body)))
+			head := fmt.Sprintf(metaHead, version, metaSum(version, []byte(body)))
 			require.NoError(t, os.WriteFile(path, []byte(head+body), 0o600))
 		}
 	}
@@ -69,21 +69,24 @@ func TestDamageIsTold(t *testing.T) {
 		damage damage
 		want   error
 	}{
-		"vectors are gone":        {gone("2/vectors"), store.ErrCorrupt},
-		"codes are gone":          {gone("2/codes"), store.ErrCorrupt},
-		"records are gone":        {gone("2/records"), store.ErrCorrupt},
-		"the table is gone":       {gone("2/table"), store.ErrCorrupt},
-		"meta is gone":            {gone("2/meta"), store.ErrCorrupt},
-		"the generation is gone":  {gone("2"), store.ErrCorrupt},
-		"vectors are cut":         {cut(vectorsFile, 100), store.ErrCorrupt},
-		"codes are empty":         {cut(codesFile, 0), store.ErrCorrupt},
-		"records are cut":         {cut(recordsFile, 100), store.ErrCorrupt},
-		"the table is cut":        {cut(tableFile, 100), store.ErrCorrupt},
-		"meta is cut":             {cut(metaFile, 60), store.ErrCorrupt},
-		"meta is empty":           {cut(metaFile, 0), store.ErrCorrupt},
-		"CURRENT is nonsense":     {func(t *testing.T, dir, _ string) { overwrite(t, filepath.Join(dir, "CURRENT"), "x") }, store.ErrCorrupt},
-		"meta is nonsense":        {func(t *testing.T, _, folder string) { overwrite(t, filepath.Join(folder, metaFile), "hello") }, store.ErrCorrupt},
-		"a later format":          {replace(`{`, `{"format": 99,`), store.ErrFormat},
+		"vectors are gone":       {gone("2/vectors"), store.ErrCorrupt},
+		"codes are gone":         {gone("2/codes"), store.ErrCorrupt},
+		"records are gone":       {gone("2/records"), store.ErrCorrupt},
+		"the table is gone":      {gone("2/table"), store.ErrCorrupt},
+		"meta is gone":           {gone("2/meta"), store.ErrCorrupt},
+		"the generation is gone": {gone("2"), store.ErrCorrupt},
+		"vectors are cut":        {cut(vectorsFile, 100), store.ErrCorrupt},
+		"codes are empty":        {cut(codesFile, 0), store.ErrCorrupt},
+		"records are cut":        {cut(recordsFile, 100), store.ErrCorrupt},
+		"the table is cut":       {cut(tableFile, 100), store.ErrCorrupt},
+		"meta is cut":            {cut(metaFile, 60), store.ErrCorrupt},
+		"meta is empty":          {cut(metaFile, 0), store.ErrCorrupt},
+		"CURRENT is nonsense":    {func(t *testing.T, dir, _ string) { overwrite(t, filepath.Join(dir, "CURRENT"), "x") }, store.ErrCorrupt},
+		"meta is nonsense":       {func(t *testing.T, _, folder string) { overwrite(t, filepath.Join(folder, metaFile), "hello") }, store.ErrCorrupt},
+		"a later format":         {replace(`{`, `{"format": 99,`), store.ErrNewer},
+		"the first format": {func(t *testing.T, _, folder string) {
+			overwrite(t, filepath.Join(folder, metaFile), "memcore vectors, format 1, checksum 00000000\n{}")
+		}, store.ErrFormat},
 		"another byte order":      {replace(byteOrder, "middle"), store.ErrFormat},
 		"more rows than there":    {replace(`"rows":103`, `"rows":104`), store.ErrCorrupt},
 		"more live than rows":     {replace(`"live":101`, `"live":104`), store.ErrCorrupt},
@@ -145,6 +148,49 @@ func useAll(dir string) error {
 	_, err3 := ix.Document(ctx, "notes/00000.md")
 	_, err4 := ix.Similarities(ctx, g.vector(small), []string{recs[5].ID, recs[50].ID})
 	return errors.Join(err1, err2, err3, err4, ix.Check(ctx))
+}
+
+// No answer is ever made without a row whose code or vector is not what it was, however good another one is.
+func TestDamagedRowsAreNotPassedOver(t *testing.T) {
+	for _, name := range []string{codesFile, vectorsFile} {
+		for _, before := range []bool{false, true} {
+			ix := filled(t, 2000, small)
+			folder := filepath.Join(ix.root.Root(), "1")
+			s := snap(t, ix)
+			query, _ := unit(s.vector(1700)) // the best by far, and late, so that its code decides
+			_, err := ix.Nearest(t.Context(), query, 3, store.Filter{})
+			require.NoError(t, err)
+			size := s.codes.size
+			if name == vectorsFile {
+				size = s.vectors.size
+			}
+			flip := func(at int64) {
+				f, err := os.OpenFile(filepath.Join(folder, name), os.O_RDWR, 0)
+				require.NoError(t, err)
+				defer f.Close()
+				b := make([]byte, size)
+				_, err = f.ReadAt(b, at)
+				require.NoError(t, err)
+				for i := range b {
+					b[i] ^= 0x80
+				}
+				_, err = f.WriteAt(b, at)
+				require.NoError(t, err)
+			}
+			reader := ix
+			flip(int64(1700 * size))
+			if !before { // else it is damaged under a reader that has verified it
+				reader = open(t, ix.root.Root(), small)
+			}
+			hits, err := reader.Nearest(t.Context(), query, 3, store.Filter{})
+			if !errors.Is(err, store.ErrCorrupt) {
+				t.Errorf("Nearest with one row of %s damaged, opened before: %v: %d hits, error %v, want ErrCorrupt", name, before, len(hits), err)
+			}
+			flip(int64(1700 * size))
+			_, err = reader.Nearest(t.Context(), query, 3, store.Filter{})
+			require.NoError(t, err)
+		}
+	}
 }
 
 // No answer is ever made of a damaged row.

@@ -11,7 +11,7 @@ const entrySize = 64
 // An entry is one line of the table: little-endian, by kind
 //
 //	rowEntry:    place 4:8, offset 8:16, length 16:20, checksum of the record 20:24, key 24:57,
-//	             checksum of the vector 60:64
+//	             checksum of the code 57:60, of the vector 60:64
 //	deadEntry:   row 4:8
 //	placeEntry:  length 16:20, followed by that many bytes, filled up with zeros to whole entries
 //
@@ -32,6 +32,7 @@ func (e entry) length() int          { return int(binary.LittleEndian.Uint32(e[1
 func (e entry) recordSum() uint32    { return binary.LittleEndian.Uint32(e[20:]) }
 func (e entry) key() key             { return key(e[24 : 24+keySize]) }
 func (e entry) keyBytes() []byte     { return e[24 : 24+keySize] }
+func (e entry) codeSum() uint32      { return uint32(e[57]) | uint32(e[58])<<8 | uint32(e[59])<<16 }
 func (e entry) vectorSum() uint32    { return binary.LittleEndian.Uint32(e[60:]) }
 func (e entry) setOffset(at int64)   { binary.LittleEndian.PutUint64(e[8:], uint64(at)) }
 func (e entry) setNumber(n uint32)   { binary.LittleEndian.PutUint32(e[4:], n) }
@@ -46,6 +47,14 @@ func newRowEntry(k key, record []byte, vectorSum uint32) entry {
 	binary.LittleEndian.PutUint32(e[60:], vectorSum)
 	return e
 }
+
+// codeSumOf folds the checksum of a code into the three bytes that an entry has for it.
+func codeSumOf(c code) uint32 {
+	sum := checksum(c)
+	return (sum ^ sum>>24) & (1<<24 - 1)
+}
+
+func (e entry) setCodeSum(sum uint32) { e[57], e[58], e[59] = byte(sum), byte(sum>>8), byte(sum>>16) }
 
 func newDeadEntry(row uint32) entry {
 	e := make(entry, entrySize)

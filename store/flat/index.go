@@ -119,14 +119,15 @@ func (ix *Index) enter() (*snapshot, error) {
 // follow makes current the current generation. The caller holds ix.mu.
 func (ix *Index) follow() error {
 	err := ix.root.View(func(number uint64, folder string) error {
-		if ix.current.is(number, folder) {
-			return nil
-		}
-		next, err := openSnapshot(ix.current, number, folder, ix.dimension)
-		if err == nil {
+		if !ix.current.is(number, folder) {
+			next, err := openSnapshot(ix.current, number, folder, ix.dimension)
+			if err != nil {
+				return err
+			}
 			ix.replace(next)
 		}
-		return err
+		ix.current.verifier.look(folder, ix.current.Rows)
+		return nil
 	})
 	var pathError *fs.PathError
 	switch {

@@ -175,7 +175,7 @@ func filledWithClusters(t *testing.T, n, dimension int) *Index {
 
 func bruteForce(s *snapshot, query []float32, k int) []found {
 	all := best{snapshot: s, k: k}
-	x := &scanner{best: all, rows: s.selectRows(store.Filter{}), query: query}
+	x := &scanner{best: all, rows: s.selectRows(store.Filter{}), query: query, seen: s.verifier.seen.Load()}
 	for row := range s.Rows {
 		if !s.dead.has(row) {
 			if err := x.score(row, row+1); err != nil {

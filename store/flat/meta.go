@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"strconv"
 	"unsafe"
 
 	"github.com/memcore/memcore/store"
@@ -25,7 +26,8 @@ const (
 // to be rebuilt.
 //
 //	1: first.
-const format = 1
+//	2: entries have a checksum of the code.
+const format = 2
 
 // castagnoli is the checksum that processors compute by themselves.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -55,14 +57,20 @@ func (m meta) vectorsSize() int64 { return int64(m.Rows) * int64(m.Dimension) * 
 func (m meta) codesSize() int64   { return int64(m.Rows) * int64(codeSize(m.Dimension)) }
 func (m meta) tableSize() int64   { return int64(m.Entries) * entrySize }
 
+// metaHead begins the file in every format, so that a release knows a newer one from a damaged file: the checksum is of the
+// format's number, too.
 const metaHead = "memcore vectors, format %d, checksum %08x\n"
+
+func metaSum(format int, body []byte) uint32 {
+	return crc32.Update(checksum([]byte(strconv.Itoa(format))), castagnoli, body)
+}
 
 func (m meta) write(folder string) error {
 	body, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
-	head := fmt.Sprintf(metaHead, format, checksum(body))
+	head := fmt.Sprintf(metaHead, format, metaSum(format, body))
 	return os.WriteFile(filepath.Join(folder, metaFile), append([]byte(head), body...), 0o600)
 }
 
@@ -75,11 +83,13 @@ func parseMeta(text []byte) (m meta, err error) {
 	if err != nil || fmt.Sprintf(metaHead, version, want) != string(head)+"\n" {
 		return m, corrupt("meta begins with %.60q", head)
 	}
-	if version != format {
-		return m, fmt.Errorf("%w: format %d, this release has %d", store.ErrFormat, version, format)
-	}
-	if checksum(body) != want {
+	switch {
+	case version == 1: // which had a checksum of the body alone
+		return m, store.OtherFormat(metaFile, version, format)
+	case metaSum(version, body) != want:
 		return m, corrupt("meta has the wrong checksum")
+	case version != format:
+		return m, store.OtherFormat(metaFile, version, format)
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return m, corrupt("meta: %w", err)

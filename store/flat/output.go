@@ -51,7 +51,9 @@ func (o *output) addRow(p place, e entry, record []byte, vector []float32) error
 	}
 	e.setNumber(number)
 	e.setOffset(o.Records)
-	if err := errors.Join(o.vectors.write(bytesOf(vector)), o.codes.write(newCode(vector)), o.records.write(record)); err != nil {
+	code := newCode(vector)
+	e.setCodeSum(codeSumOf(code))
+	if err := errors.Join(o.vectors.write(bytesOf(vector)), o.codes.write(code), o.records.write(record)); err != nil {
 		return err
 	}
 	o.Records += int64(len(record))

@@ -76,21 +76,10 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.
 	return hits, nil
 }
 
-// hit reads a record that was found, and makes sure it was found for the right vector.
+// hit reads a record that was found.
 func (s *snapshot) hit(x found) (store.Hit, error) {
-	if err := s.checkVector(x.row); err != nil {
-		return store.Hit{}, err
-	}
 	rec, err := s.record(x.row)
 	return store.Hit{Record: rec, Score: float64(x.score)}, err
-}
-
-func (s *snapshot) checkVector(row int) error {
-	e := s.row(row)
-	if checksum(bytesOf(s.vector(row))) != e.vectorSum() {
-		return corrupt("vector of %s has the wrong checksum", e.key())
-	}
-	return nil
 }
 
 const (
@@ -105,9 +94,10 @@ const (
 func (s *snapshot) scan(ctx context.Context, query []float32, k int, rows selection) ([]found, error) {
 	var next atomic.Int64
 	var group errgroup.Group
+	seen := s.verifier.seen.Load()
 	scanners := make([]*scanner, max(1, min(runtime.GOMAXPROCS(0), s.Rows/alone)))
 	for i := range scanners {
-		x := &scanner{best: best{snapshot: s, k: k}, rows: rows, query: query}
+		x := &scanner{best: best{snapshot: s, k: k}, rows: rows, query: query, seen: seen}
 		scanners[i] = x
 		group.Go(func() error { return careful(func() error { return x.blocks(ctx, &next) }) })
 	}
@@ -128,6 +118,7 @@ type scanner struct {
 	best   best
 	rows   selection
 	query  []float32
+	seen   *seen
 	scores [blockSize]float32
 	limits [blockSize]float32
 }
@@ -172,20 +163,34 @@ func (x *scanner) block(lo, hi int) error {
 // scoreByCode scores those rows from lo up to hi that their codes do not rule out.
 func (x *scanner) scoreByCode(lo, hi int) error {
 	s, limits := x.rows.snapshot, x.limits[:hi-lo]
+	if err := s.verify(x.seen.codes, lo, s.checkCode); err != nil {
+		return err
+	}
 	codes{s.Dimension, s.codes.between(lo, hi)}.limits(x.query, limits)
 	for i, limit := range limits {
 		if limit < x.best.least() {
 			continue
 		}
-		if err := x.score(lo+i, lo+i+1); err != nil {
+		if err := s.checkVector(lo + i); err != nil {
+			return err
+		}
+		if err := x.scoreVectors(lo+i, lo+i+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// score offers the rows from lo up to hi to the best.
+// score offers the rows from lo up to hi, which are of one block, to the best.
 func (x *scanner) score(lo, hi int) error {
+	s := x.rows.snapshot
+	if err := s.verify(x.seen.vectors, lo, s.checkVector); err != nil {
+		return err
+	}
+	return x.scoreVectors(lo, hi)
+}
+
+func (x *scanner) scoreVectors(lo, hi int) error {
 	scores := x.scores[:hi-lo]
 	dot.Products(x.query, floatsOf(x.rows.vectors.between(lo, hi)), scores)
 	for i, score := range scores {

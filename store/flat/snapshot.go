@@ -27,7 +27,8 @@ type snapshot struct {
 	places  []place
 	dead    bitmap
 
-	users int // guarded by Index.mu
+	verifier *verifier
+	users    int // guarded by Index.mu
 }
 
 // A log is what snapshots share while the same files grow.
@@ -41,7 +42,7 @@ type log struct {
 
 func emptySnapshot(dimension int) *snapshot {
 	return &snapshot{
-		meta: meta{Dimension: dimension}, log: &log{users: 1},
+		meta: meta{Dimension: dimension}, log: &log{users: 1}, verifier: &verifier{},
 		vectors: newRows(dimension * floatSize), codes: newRows(codeSize(dimension)),
 	}
 }
@@ -185,7 +186,7 @@ func (f *files) extend(last *snapshot) (*snapshot, error) {
 		return nil, corrupt("table has the wrong checksum")
 	}
 	s := *last
-	s.meta, s.users = f.meta, 0
+	s.meta, s.users, s.verifier = f.meta, 0, &verifier{}
 	s.table = append(last.table, added...)
 	s.dead = last.dead.clone(f.meta.Rows)
 	if err := s.readEntries(last.Entries); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"hash/crc32"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -37,9 +36,8 @@ type check struct {
 }
 
 func (c *check) part(ctx context.Context, p *part) error {
-	content := p.Data()
-	if crc32.ChecksumIEEE(content[:len(content)-checksumSize]) != p.CRC() {
-		return fmt.Errorf("%w: %s has the wrong checksum", store.ErrCorrupt, p.entry.File)
+	if err := verify(p.Segment); err != nil {
+		return fmt.Errorf("%s: %w", p.entry.File, err)
 	}
 	for row := range p.Count() {
 		if p.entry.Deleted.Contains(uint32(row)) {

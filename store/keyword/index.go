@@ -196,7 +196,7 @@ func (ix *Index) follow() error {
 		if ix.current != nil && ix.current.is(number, folder) {
 			return nil
 		}
-		next, err := openSnapshot(number, folder)
+		next, err := openSnapshot(ix.current, number, folder)
 		if err == nil {
 			ix.replace(next)
 		}
@@ -224,11 +224,11 @@ func (ix *Index) replace(next *snapshot) {
 }
 
 // is tells whether s is the given generation: its number, in the same folder, which it is not if
-// somebody deleted the index and built another.
+// somebody deleted the index and built another, and the same segments, which they are not if somebody wrote into one.
 func (s *snapshot) is(number uint64, folder string) bool {
 	if s.identity == nil || s.number != number {
 		return false
 	}
 	now, err := os.Stat(folder)
-	return err == nil && os.SameFile(now, s.identity)
+	return err == nil && os.SameFile(now, s.identity) && !slices.ContainsFunc(s.parts, func(p *part) bool { return !p.unchanged(folder) })
 }

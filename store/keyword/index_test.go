@@ -303,9 +303,20 @@ func TestDamageIsTold(t *testing.T) {
 		{"CURRENT is nonsense", func(t *testing.T, dir, _ string) {
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "CURRENT"), []byte("x"), 0o600))
 		}, store.ErrCorrupt},
-		{"the mapping is another release's", func(t *testing.T, dir, _ string) {
-			replaceInFile(t, filepath.Join(dir, "1", manifestName), "mapping 2,", "mapping 99,")
+		{"the mapping is an earlier release's", func(t *testing.T, dir, _ string) {
+			replaceInFile(t, filepath.Join(dir, "1", manifestName), fmt.Sprintf("mapping %d,", mappingVersion), "mapping 2,")
 		}, store.ErrFormat},
+		{"the mapping is a later release's", func(t *testing.T, dir, _ string) {
+			head := fmt.Sprintf(manifestHead, mappingVersion+1, 18, manifestSum(mappingVersion+1, 18, []byte("?")))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "1", manifestName), []byte(head+"?"), 0o600))
+		}, store.ErrNewer},
+		{"segments are a later release's", func(t *testing.T, dir, _ string) {
+			head := fmt.Sprintf(manifestHead, mappingVersion, 99, manifestSum(mappingVersion, 99, []byte("?")))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "1", manifestName), []byte(head+"?"), 0o600))
+		}, store.ErrNewer},
+		{"the number of the mapping is damaged", func(t *testing.T, dir, _ string) {
+			replaceInFile(t, filepath.Join(dir, "1", manifestName), fmt.Sprintf("mapping %d,", mappingVersion), "mapping 7,")
+		}, store.ErrCorrupt},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir, segment := build(t)
@@ -349,6 +360,32 @@ func TestDamagedBytesAreSurvived(t *testing.T) {
 		if err := useAll(t, dir); !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrFormat) {
 			t.Errorf("with 16 bytes wrong at %d of %d: error %v, want ErrCorrupt", at, len(whole), err)
 		}
+	}
+}
+
+// Bytes that change under an open index are noticed before the next answer, and when they are right again it answers again.
+func TestBytesDamagedWhileOpen(t *testing.T) {
+	ix := indexOf(t, newVocabulary(1).records(50)...)
+	want, err := ix.Match(t.Context(), newVocabulary(1).text(30), 50, store.Filter{})
+	require.NoError(t, err)
+	segment := filepath.Join(ix.root.Root(), "1", "1-0.zap")
+	whole, err := os.ReadFile(segment)
+	require.NoError(t, err)
+	f, err := os.OpenFile(segment, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	for at := 0; at < len(whole); at += len(whole)/50 + 1 {
+		_, err = f.WriteAt([]byte{whole[at] ^ 4}, int64(at))
+		require.NoError(t, err)
+		_, err := ix.Match(t.Context(), newVocabulary(1).text(30), 50, store.Filter{})
+		if !errors.Is(err, store.ErrCorrupt) {
+			t.Errorf("Match with a bit flipped at %d: error %v, want ErrCorrupt", at, err)
+		}
+		_, err = f.WriteAt(whole[at:at+1], int64(at))
+		require.NoError(t, err)
+		got, err := ix.Match(t.Context(), newVocabulary(1).text(30), 50, store.Filter{})
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 }
 

@@ -20,7 +20,12 @@ const manifestName = "keywords"
 
 // mappingVersion grows whenever the same record would be indexed or stored in another way: another
 // analysis, another field, another encoding. An index of another version has to be rebuilt.
-const mappingVersion = 2
+//
+//	3: the checksum is of the version, too.
+const mappingVersion = 3
+
+// unsummedMapping is the last version whose checksum was of the body alone.
+const unsummedMapping = 2
 
 // A manifest is its content.
 type manifest struct {
@@ -47,7 +52,13 @@ func (m manifest) live() int {
 	return n
 }
 
+// manifestHead begins the file in every version, so that a release knows a newer one from a damaged file: the checksum is of
+// the versions, too.
 const manifestHead = "memcore keywords, mapping %d, segments %d, checksum %08x\n"
+
+func manifestSum(mapping, segments int, body []byte) uint32 {
+	return crc32.Update(crc32.ChecksumIEEE(fmt.Appendf(nil, "%d %d", mapping, segments)), crc32.IEEETable, body)
+}
 
 func writeManifest(folder string, m manifest) error {
 	for i := range m.Segments {
@@ -59,7 +70,7 @@ func writeManifest(folder string, m manifest) error {
 	if err != nil {
 		return err
 	}
-	head := fmt.Sprintf(manifestHead, mappingVersion, zap.Version, crc32.ChecksumIEEE(body))
+	head := fmt.Sprintf(manifestHead, mappingVersion, zap.Version, manifestSum(mappingVersion, int(zap.Version), body))
 	return os.WriteFile(filepath.Join(folder, manifestName), append([]byte(head), body...), 0o600)
 }
 
@@ -70,7 +81,7 @@ func readManifest(folder string) (m manifest, err error) {
 		return m, err
 	}
 	head, body, _ := bytes.Cut(text, []byte("\n"))
-	if err := checkHead(string(head)+"\n", crc32.ChecksumIEEE(body)); err != nil {
+	if err := checkHead(string(head)+"\n", body); err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -84,18 +95,22 @@ func readManifest(folder string) (m manifest, err error) {
 	return m, nil
 }
 
-func checkHead(head string, want uint32) error {
+func checkHead(head string, body []byte) error {
 	var mapping, segments int
 	var checksum uint32
-	if _, err := fmt.Sscanf(head, manifestHead, &mapping, &segments, &checksum); err != nil {
+	_, err := fmt.Sscanf(head, manifestHead, &mapping, &segments, &checksum)
+	if err != nil || fmt.Sprintf(manifestHead, mapping, segments, checksum) != head {
 		return fmt.Errorf("%w: %s begins with %q", store.ErrCorrupt, manifestName, cut([]byte(head)))
 	}
-	if mapping != mappingVersion || segments != int(zap.Version) {
-		return fmt.Errorf("%w: mapping %d with segments %d, want %d with %d",
-			store.ErrFormat, mapping, segments, mappingVersion, zap.Version)
-	}
-	if checksum != want {
+	switch {
+	case mapping <= unsummedMapping:
+		return store.OtherFormat(manifestName, mapping, mappingVersion)
+	case manifestSum(mapping, segments, body) != checksum:
 		return fmt.Errorf("%w: %s has the wrong checksum", store.ErrCorrupt, manifestName)
+	case mapping != mappingVersion:
+		return store.OtherFormat(manifestName, mapping, mappingVersion)
+	case segments != int(zap.Version):
+		return store.OtherFormat("segments of the keyword index", segments, int(zap.Version))
 	}
 	return nil
 }

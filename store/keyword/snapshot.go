@@ -3,10 +3,13 @@ package keyword
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
@@ -45,14 +48,17 @@ type answer struct {
 // A part is one open segment.
 type part struct {
 	*zap.Segment
-	entry   segmentEntry
-	deleted *roaring.Bitmap // nil if nothing is, which Bleve reads faster
-	first   int             // number of its first record in the snapshot
+	entry    segmentEntry
+	file     fs.FileInfo     // as it was when its bytes were verified
+	verified time.Time       // guarded by Index.mu once it is open
+	deleted  *roaring.Bitmap // nil if nothing is, which Bleve reads faster
+	first    int             // number of its first record in the snapshot
 }
 
 // openSnapshot opens the generation in folder. Errors wrap ErrFormat or ErrCorrupt where they are;
-// one that also wraps fs.ErrNotExist may mean that the generation was just swept away.
-func openSnapshot(number uint64, folder string) (*snapshot, error) {
+// one that also wraps fs.ErrNotExist may mean that the generation was just swept away. What last, which may be nil, has verified is not
+// verified again.
+func openSnapshot(last *snapshot, number uint64, folder string) (*snapshot, error) {
 	s := &snapshot{number: number, folder: folder}
 	var err error
 	if s.identity, err = os.Stat(folder); err != nil {
@@ -62,7 +68,7 @@ func openSnapshot(number uint64, folder string) (*snapshot, error) {
 		return nil, damaged(err)
 	}
 	for _, entry := range s.manifest.Segments {
-		p, err := openPart(filepath.Join(folder, entry.File), entry)
+		p, err := openPart(last, filepath.Join(folder, entry.File), entry)
 		if err != nil {
 			s.close()
 			return nil, err
@@ -75,7 +81,8 @@ func openSnapshot(number uint64, folder string) (*snapshot, error) {
 	return s, nil
 }
 
-func openPart(path string, entry segmentEntry) (*part, error) {
+func openPart(last *snapshot, path string, entry segmentEntry) (*part, error) {
+	p := &part{entry: entry, verified: time.Now()}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, damaged(err)
@@ -91,11 +98,59 @@ func openPart(path string, entry segmentEntry) (*part, error) {
 		opened.Close()
 		return nil, fmt.Errorf("%w: %s is another segment than the one recorded", store.ErrCorrupt, entry.File)
 	}
-	p := &part{Segment: opened, entry: entry}
+	p.Segment, p.file = opened, info
+	if known := last.part(info); known != nil {
+		p.verified = known.verified
+	} else if err := verify(opened); err != nil {
+		opened.Close()
+		return nil, fmt.Errorf("%s: %w", entry.File, err)
+	}
 	if !entry.Deleted.IsEmpty() {
 		p.deleted = entry.Deleted
 	}
 	return p, nil
+}
+
+// verify reads all bytes of a segment: Bleve's readers look at no checksum, and would answer from what is damaged. A megabyte
+// takes about 0.1 ms.
+func verify(opened *zap.Segment) (err error) {
+	defer recoverDamage(&err)()
+	content := opened.Data()
+	if crc32.ChecksumIEEE(content[:len(content)-checksumSize]) != opened.CRC() {
+		return fmt.Errorf("%w: wrong checksum", store.ErrCorrupt)
+	}
+	return nil
+}
+
+// hasty is how soon that is.
+const hasty = 100 * time.Millisecond
+
+// unchanged tells whether the file is still the one that was verified; if its time cannot tell, it is verified again. One that is
+// gone is no other: it is mapped. A time far in the future, which a clock that was put back leaves behind, is as good as one in the
+// past. The caller holds Index.mu.
+func (p *part) unchanged(folder string) bool {
+	looked := time.Now()
+	now, err := os.Stat(filepath.Join(folder, p.entry.File))
+	switch {
+	case err != nil:
+		return true
+	case !p.isFile(now):
+		return false
+	case !p.hasty():
+		return true
+	case verify(p.Segment) != nil:
+		return false
+	}
+	p.verified = looked
+	return true
+}
+
+// hasty tells whether the file was verified so soon after a writing that its time may not tell of another one.
+func (p *part) hasty() bool { return p.verified.Sub(p.file.ModTime()).Abs() < hasty }
+
+// isFile tells whether a file is the one that was verified, under whatever name.
+func (p *part) isFile(f fs.FileInfo) bool {
+	return os.SameFile(f, p.file) && f.Size() == p.file.Size() && f.ModTime().Equal(p.file.ModTime())
 }
 
 func openSegment(path string) (_ *zap.Segment, err error) {
@@ -112,7 +167,7 @@ func openSegment(path string) (_ *zap.Segment, err error) {
 func damaged(err error) error {
 	var pathError *fs.PathError
 	switch {
-	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFormat):
+	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFormat), errors.Is(err, store.ErrNewer):
 		return err
 	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist):
 		return err
@@ -124,6 +179,17 @@ func (s *snapshot) close() {
 	for _, p := range s.parts {
 		p.Close()
 	}
+}
+
+// part returns that of a file as it is now; nil if it is none's.
+func (s *snapshot) part(file fs.FileInfo) *part {
+	if s == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(s.parts, func(p *part) bool { return p.isFile(file) && !p.hasty() }); i >= 0 {
+		return s.parts[i]
+	}
+	return nil
 }
 
 // row finds a record by its number in the snapshot.
