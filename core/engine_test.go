@@ -162,7 +162,8 @@ func TestEngineOfDamage(t *testing.T) {
 	for _, tt := range []struct {
 		manifest string
 		want     error
-	}{{"{", store.ErrCorrupt}, {`{"format":99,"engine":"flat"}`, store.ErrFormat}} {
+	}{{"{", store.ErrCorrupt}, {`{"format":1,"engine":"flat"}`, store.ErrFormat}, {`{"format":2,"engine":"flat"}`, store.ErrCorrupt}, {`{"format":99,"engine":"flat"}`, store.ErrNewer},
+		{`{"format":99,"checksum":7,"content":{}}`, store.ErrCorrupt}} {
 		mem := newMemory(t)
 		m := mem.open()
 		index(t, m)

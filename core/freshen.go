@@ -60,6 +60,7 @@ func (m *Manager) foldIn(ctx context.Context, deadline time.Time) (*Staleness, e
 	}
 	left, err := w.catchUp(ctx, found, deadline)
 	if err = errors.Join(err, w.close()); err != nil {
+		m.meet(current, err)
 		return stale, err
 	}
 	if left == 0 {

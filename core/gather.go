@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	if g.err = ctx.Err(); g.err != nil {
 		return g
 	}
+	m.meet(from, keywordErr, vectorErr)
 	if keywordErr != nil {
 		g.degraded = append(g.degraded, fmt.Sprintf("keyword index did not answer: %v", keywordErr))
 	}
@@ -97,7 +99,7 @@ func (m *Manager) queryVector(ctx context.Context, from snapshot, text string, t
 	case m.options.Embedder == nil:
 		return nil, "", nil
 	case from.noVectors != nil:
-		return nil, "", from.noVectors
+		return nil, "", cmp.Or(m.tooNew(from.noVectors), from.noVectors)
 	case from.vectors == nil:
 		return nil, "", nil
 	}
@@ -177,5 +179,6 @@ func (m *Manager) complete(ctx context.Context, from snapshot, text string, vect
 			c.cosine = &cosine
 		}
 	}
+	m.meet(from, keywordErr, vectorErr)
 	return errors.Join(keywordErr, vectorErr)
 }

@@ -136,4 +136,5 @@ const (
 	StateBuilding State = "building" // a first or new index is not complete yet
 	StateMissing  State = "missing"  // nothing was ever indexed here
 	StateDamaged  State = "damaged"  // an index cannot be read; it has to be rebuilt
+	StateNewer    State = "newer"    // a newer release made the index; it is neither read nor changed
 )

@@ -24,8 +24,9 @@ const keepTimeout = 5 * time.Second
 // then vectors follow, newest documents first. When ctx ends it stops soon, what is done is kept,
 // and the next Index goes on. Another process that is indexing is waited for.
 //
-// An index that is damaged, or was made by another release, engine, embedder or chunk size, is made anew
-// beside the old one, which answers until then; IndexReport.Rebuilt says why. An embedder that is
+// An index that is damaged, or was made by an earlier release, another engine, embedder or chunk size, is made anew
+// beside the old one, which answers until then; IndexReport.Rebuilt says why. One that a newer release made is left
+// as it is, with an error that wraps store.ErrNewer, unless IndexOptions.Rebuild asks for it. An embedder that is
 // away is no error: IndexReport.Degraded tells, and Pending chunks get their vectors next time.
 // Files that cannot be read are in IndexReport.Skipped. If all sources are unreadable, Index fails.
 func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
@@ -46,10 +47,19 @@ func (m *Manager) index(ctx context.Context, options IndexOptions, report *Index
 	if err != nil {
 		return err
 	}
-	if reason != "" {
-		report.Rebuilt = reason
-		return m.rebuild(ctx, options, report)
+	if reason == "" {
+		err := m.bringUpToDate(ctx, options, report)
+		if !errors.Is(err, store.ErrCorrupt) || ctx.Err() != nil {
+			return err
+		}
+		m.log.Warn("the index is damaged, and is made anew", "error", err)
+		reason, *report = err.Error(), IndexReport{}
 	}
+	report.Rebuilt = reason
+	return m.rebuild(ctx, options, report)
+}
+
+func (m *Manager) bringUpToDate(ctx context.Context, options IndexOptions, report *IndexReport) error {
 	if _, _, err := m.folder.Current(); errors.Is(err, generation.ErrNone) {
 		if err := m.beginFirst(ctx); err != nil {
 			return err
@@ -74,7 +84,13 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		return "", nil
 	}
 	if err != nil {
-		if unusable(err) {
+		newer := m.tooNew(err)
+		switch {
+		case newer != nil && options.Rebuild:
+			return askedFor, nil
+		case newer != nil:
+			return "", newer
+		case unusable(err):
 			return err.Error(), nil
 		}
 		return "", err
@@ -85,7 +101,11 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	case options.KeepEngine && from != "" && from != to:
 		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
-		return "asked for", nil
+		return askedFor, nil
+	case current.met() != "":
+		return current.met(), nil
+	case errors.Is(current.noVectors, store.ErrNewer):
+		return "", m.tooNew(current.noVectors)
 	case current.noVectors != nil && from != to:
 		return fmt.Sprintf("vectors were kept by the engine %s, now by %s", from, to), nil
 	case current.manifest.Chunking != m.chunking():
@@ -95,6 +115,9 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	}
 	return "", nil
 }
+
+// askedFor is why IndexOptions.Rebuild rebuilds.
+const askedFor = "asked for"
 
 // unusable tells an index that has to be made anew from one that cannot be reached now.
 func unusable(err error) bool {
@@ -118,7 +141,7 @@ func (m *Manager) chunking() string {
 
 // blank is the manifest of an empty index.
 func (m *Manager) blank() *manifest {
-	blank := &manifest{Format: manifestFormat, Chunking: m.chunking(), Documents: map[string]entry{}}
+	blank := &manifest{Chunking: m.chunking(), Documents: map[string]entry{}}
 	if m.options.Embedder != nil {
 		blank.Engine = m.options.Engine.Name // also while the embedder is away: EngineOf tells what was chosen
 	}

@@ -290,8 +290,16 @@ func TestDamageIsSaidAndMended(t *testing.T) {
 		"manifest cut": func(t *testing.T, index string) {
 			require.NoError(t, os.Truncate(filepath.Join(index, "1", "manifest.json"), 10))
 		},
-		"manifest of a later release": func(t *testing.T, index string) {
-			require.NoError(t, os.WriteFile(filepath.Join(index, "1", "manifest.json"), []byte(`{"format":99}`), 0o600))
+		"manifest of an earlier release": func(t *testing.T, index string) {
+			require.NoError(t, os.WriteFile(filepath.Join(index, "1", "manifest.json"), []byte(`{"format":1,"complete":true}`), 0o600))
+		},
+		"one bit of the manifest": func(t *testing.T, index string) {
+			file := filepath.Join(index, "1", "manifest.json")
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			changed := strings.Replace(string(text), "chunks\":2", "chunks\":3", 1)
+			require.NotEqual(t, string(text), changed)
+			require.NoError(t, os.WriteFile(file, []byte(changed), 0o600))
 		},
 		"keywords gone": func(t *testing.T, index string) {
 			breakFiles(t, filepath.Join(index, "1", "keywords"))

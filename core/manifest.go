@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/natefinch/atomic"
@@ -20,7 +22,8 @@ import (
 // manifestFormat changes when an index of an earlier release cannot be used any more.
 //
 //	1: first.
-const manifestFormat = 1
+//	2: in a frame with a checksum.
+const manifestFormat = 2
 
 const manifestFile = "manifest.json"
 
@@ -28,7 +31,6 @@ const manifestFile = "manifest.json"
 // written after the indexes, so that whatever a crash left undone is done again: every step of
 // indexing can be repeated.
 type manifest struct {
-	Format    int       `json:"format"`
 	Engine    string    `json:"engine"`              // of the vectors; "" if made without
 	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
 	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
@@ -42,6 +44,19 @@ type manifest struct {
 	Shared    store.Cursor `json:"shared,omitempty"`    // how much of the other memories is here
 	Pulled    time.Time    `json:"pulled,omitzero"`     // when they were last asked
 	Published string       `json:"published,omitempty"` // Options.Publish with which the others know all there is; "" if they do not
+}
+
+// A frame is what the file holds, in this format and all later ones, so that a release knows a newer manifest from a damaged one.
+type frame struct {
+	Format   int             `json:"format"`
+	Checksum *uint32         `json:"checksum"` // of the format's number and Content
+	Content  json.RawMessage `json:"content"`
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func frameSum(format int, content []byte) uint32 {
+	return crc32.Update(crc32.Checksum([]byte(strconv.Itoa(format)), castagnoli), castagnoli, content)
 }
 
 // An entry is what the manifest keeps of a document.
@@ -84,23 +99,28 @@ func (e entry) pending() int {
 	return max(e.Chunks-e.Partly, 0)
 }
 
-// readManifest returns the manifest of a generation. Errors wrap fs.ErrNotExist, store.ErrFormat or
-// store.ErrCorrupt.
+// readManifest returns the manifest of a generation. Errors wrap fs.ErrNotExist, store.ErrFormat,
+// store.ErrNewer or store.ErrCorrupt.
 func readManifest(generation string) (*manifest, error) {
 	path := filepath.Join(generation, manifestFile)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var head struct{ Format int }
-	if err := json.Unmarshal(data, &head); err != nil {
+	var read frame
+	if err := json.Unmarshal(data, &read); err != nil {
 		return nil, fmt.Errorf("%s: %w: %v", path, store.ErrCorrupt, err)
 	}
-	if head.Format != manifestFormat {
-		return nil, fmt.Errorf("%s has format %d, this release reads %d: %w", path, head.Format, manifestFormat, store.ErrFormat)
+	switch sum := read.Checksum; {
+	case sum != nil && *sum != frameSum(read.Format, read.Content):
+		return nil, fmt.Errorf("%s: %w: wrong checksum", path, store.ErrCorrupt)
+	case read.Format != manifestFormat:
+		return nil, store.OtherFormat(path, read.Format, manifestFormat)
+	case sum == nil:
+		return nil, fmt.Errorf("%s: %w: no checksum", path, store.ErrCorrupt)
 	}
 	m := &manifest{}
-	if err := json.Unmarshal(data, m); err != nil {
+	if err := json.Unmarshal(read.Content, m); err != nil {
 		return nil, fmt.Errorf("%s: %w: %v", path, store.ErrCorrupt, err)
 	}
 	if m.Documents == nil {
@@ -112,7 +132,7 @@ func readManifest(generation string) (*manifest, error) {
 // EngineOf returns the name of the engine that keeps, or will keep, the vectors of the index in folder;
 // "" if there is no index, or one that was made without vectors. It opens no index, so it also answers
 // for an engine that this program does not have. Errors are those of a manifest that cannot be read,
-// and wrap store.ErrFormat or store.ErrCorrupt where it is the manifest's fault.
+// and wrap store.ErrFormat, store.ErrNewer or store.ErrCorrupt where it is the manifest's fault.
 func EngineOf(folder string) (string, error) {
 	engine := ""
 	err := generation.New(folder).View(func(_ uint64, path string) error {
@@ -131,10 +151,11 @@ func EngineOf(folder string) (string, error) {
 // save writes the manifest so that a crash leaves the old one or the new one.
 func (m *manifest) save(generation string) error {
 	m.Updated = time.Now().UTC()
-	data, err := json.Marshal(m)
+	content, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
+	data := fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, manifestFormat, frameSum(manifestFormat, content), content)
 	path := filepath.Join(generation, manifestFile)
 	if err := atomic.WriteFile(path, bytes.NewReader(data)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 		return result, nil
 	}
 	if err != nil {
-		return result, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+		return result, cmp.Or(m.tooNew(err), fmt.Errorf("open index %s: %w", m.options.Folder, err))
 	}
 	defer current.release()
 	if !current.manifest.Complete {

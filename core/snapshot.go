@@ -141,6 +141,8 @@ func stateOf(err error) State {
 		return StateReady
 	case errors.Is(err, generation.ErrNone):
 		return StateMissing
+	case errors.Is(err, store.ErrNewer):
+		return StateNewer
 	default:
 		return StateDamaged
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,10 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 	}
 	status.State = stateOf(err)
 	if err != nil {
-		if status.State == StateDamaged {
+		switch status.State {
+		case StateNewer:
+			status.Problems = append(status.Problems, m.tooNew(err).Error())
+		case StateDamaged:
 			status.Problems = append(status.Problems, fmt.Sprintf("%v: index again, which makes it anew", err))
 		}
 		return status, nil
@@ -57,7 +61,10 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 		status.Vectors, err = from.vectors.Stats(ctx)
 		problem(err)
 	}
-	problem(from.noVectors)
+	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
+	if met := from.met(); met != "" {
+		problem(fmt.Errorf("%s: index again, which makes it anew", met))
+	}
 	found, err := scan(ctx, m.options.Sources, known, m.isForeign)
 	problem(err)
 	if n := found.count(); n > 0 {
@@ -68,7 +75,7 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 }
 
 // Check reads both indexes whole and returns what contradicts itself; an index that was never made is
-// well. Errors wrap store.ErrCorrupt.
+// well. Errors wrap store.ErrCorrupt; the next Index then makes it anew.
 func (m *Manager) Check(ctx context.Context) error {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
@@ -78,6 +85,12 @@ func (m *Manager) Check(ctx context.Context) error {
 		return err
 	}
 	defer current.release()
+	err = m.check(ctx, current)
+	m.meet(current, err)
+	return err
+}
+
+func (m *Manager) check(ctx context.Context, current snapshot) error {
 	if err := current.keywords.Check(ctx); err != nil {
 		return err
 	}

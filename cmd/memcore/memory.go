@@ -196,7 +196,7 @@ func (a *app) printChanges(ctx context.Context, m static.Memory) error {
 		now[s.Path] = s.Hash
 	}
 	var before map[string]string
-	_, err = jsonfile.Change(ctx, filepath.Join(filepath.Dir(at.index), "static.json"), func(seen *lastSeen) error {
+	_, err = jsonfile.ChangeDerived(ctx, filepath.Join(filepath.Dir(at.index), "static.json"), func(seen *lastSeen) error {
 		before, seen.Files = seen.Files, now
 		return nil
 	})

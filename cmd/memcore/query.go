@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/store"
 )
 
 // queryFlags are those of search and retrieve.
@@ -158,6 +160,9 @@ func (a *app) retrieveOptions(q queryFlags) core.RetrieveOptions {
 }
 
 func damaged(err error) error {
+	if errors.Is(err, store.ErrNewer) {
+		return &hintError{err, "see docs/upgrading.md"}
+	}
 	return &hintError{err, "run 'memcore index', which mends or remakes the index"}
 }
 

@@ -44,7 +44,7 @@ func (g Given) Begun(e Event) bool {
 	if file == "" {
 		return false
 	}
-	s, err := jsonfile.Load[session](file)
+	s, err := jsonfile.LoadDerived[session](file)
 	return err == nil && s.Begun
 }
 
@@ -54,7 +54,7 @@ func (g Given) Stamps(e Event) map[string]string {
 	if file == "" {
 		return nil
 	}
-	s, err := jsonfile.Load[session](file)
+	s, err := jsonfile.LoadDerived[session](file)
 	if err != nil {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (g Given) Fresh(e Event, hits []core.MemoryHit) (fresh []core.MemoryHit, re
 	if file == "" {
 		return hits, 0, nil
 	}
-	s, err := jsonfile.Load[session](file)
+	s, err := jsonfile.LoadDerived[session](file)
 	if err != nil {
 		return hits, 0, fmt.Errorf("what the session was given: %w", err) // said twice is better than not at all
 	}
@@ -123,7 +123,7 @@ func (g Given) change(ctx context.Context, e Event, change func(*session)) error
 	if file == "" {
 		return nil
 	}
-	_, err := jsonfile.Change(ctx, file, func(s *session) error { change(s); return nil })
+	_, err := jsonfile.ChangeDerived(ctx, file, func(s *session) error { change(s); return nil })
 	if err != nil {
 		return fmt.Errorf("what the session was given: %w", err)
 	}

@@ -16,7 +16,16 @@ import (
 	"github.com/natefinch/atomic"
 )
 
-// Load reads the document; that of a missing file is the zero T.
+// Errors of documents that are there; test with errors.Is.
+var (
+	// ErrDamaged means that a file is no JSON, or not that of the document.
+	ErrDamaged = errors.New("file is damaged")
+	// ErrNewer means that a file says to be in a format: those of this release say nothing. It is neither read nor written, or what
+	// this release does not know in it would be lost.
+	ErrNewer = errors.New("file was written by a newer memcore")
+)
+
+// Load reads the document; that of a missing file is the zero T. Errors wrap ErrDamaged or ErrNewer, or are those of the file system.
 func Load[T any](file string) (T, error) {
 	var document T
 	data, err := os.ReadFile(file)
@@ -26,11 +35,24 @@ func Load[T any](file string) (T, error) {
 	if err != nil {
 		return document, err
 	}
+	var none T
+	var head struct{ Format json.RawMessage }
+	if err := json.Unmarshal(data, &head); err == nil && head.Format != nil {
+		return none, fmt.Errorf("%s: %w: it has format %.20s: use that release", file, ErrNewer, head.Format)
+	}
 	if err := json.Unmarshal(data, &document); err != nil {
-		var none T
-		return none, fmt.Errorf("%s: %w", file, err)
+		return none, fmt.Errorf("%s: %w, mend or delete it: %w", file, ErrDamaged, err)
 	}
 	return document, nil
+}
+
+// LoadDerived is Load for a document that can be done without: that of a damaged file is the zero T.
+func LoadDerived[T any](file string) (T, error) {
+	document, err := Load[T](file)
+	if errors.Is(err, ErrDamaged) {
+		err = nil
+	}
+	return document, err
 }
 
 // Lock waits until no other process holds the document, and returns what ends that. Folders of the file that are missing are made, for
@@ -58,13 +80,22 @@ func Save[T any](file string, document T) error {
 // Change loads the document, lets change alter it and saves it, while no other process does the same. A change that returns an error
 // saves nothing, nor does one that changes nothing.
 func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	return changeLoaded(ctx, file, Load[T], change)
+}
+
+// ChangeDerived is Change for a document that can be done without: a damaged file begins anew.
+func ChangeDerived[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	return changeLoaded(ctx, file, LoadDerived[T], change)
+}
+
+func changeLoaded[T any](ctx context.Context, file string, load func(string) (T, error), change func(*T) error) (T, error) {
 	var none T
 	unlock, err := Lock(ctx, file)
 	if err != nil {
 		return none, err
 	}
 	defer unlock()
-	document, err := Load[T](file)
+	document, err := load(file)
 	if err != nil {
 		return none, err
 	}
