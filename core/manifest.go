@@ -67,6 +67,7 @@ type entry struct {
 	Scope   string    `json:"scope"`
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"modTime"`
+	Changed time.Time `json:"changed,omitzero"` // as source.Document has it
 	// Unsure means that the document must be read again: its chunks may be half written, or it
 	// changed so shortly before it was read that a later change may not show in its ModTime.
 	Unsure bool   `json:"unsure,omitempty"`
@@ -80,7 +81,13 @@ type entry struct {
 }
 
 func (e entry) unchanged(doc source.Document) bool {
-	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Scope == doc.Scope && e.Kind == doc.Kind
+	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind
+}
+
+// rewritten tells whether a document that looks the same by size and time was changed all the same, so that nothing of it is known to
+// be as it was.
+func (e entry) rewritten(doc source.Document) bool {
+	return e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && !e.Changed.Equal(doc.Changed)
 }
 
 func (m *manifest) chunks() (all, pending int) {

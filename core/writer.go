@@ -132,7 +132,7 @@ func (w *writer) keep(batch []reading) error {
 func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	known, indexed := w.manifest.Documents[doc.Path]
 	from := known.Resume
-	if known.Unsure || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgets(doc.Path) {
+	if known.Unsure || known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgets(doc.Path) {
 		from = source.Position{}
 	}
 	content, err := doc.from.Read(ctx, doc.Document, from)
@@ -156,8 +156,8 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 }
 
 func entryOf(doc located) entry {
-	return entry{Source: doc.from.Name(), File: doc.File, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime,
-		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime) < recentlyModified}
+	return entry{Source: doc.from.Name(), File: doc.File, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
+		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
 }
 
 // compare fills in what the new content changes.

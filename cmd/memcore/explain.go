@@ -131,7 +131,7 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 		fmt.Fprintf(&b, "index: %s\n", result.State)
 	}
 	if !updated.IsZero() {
-		fmt.Fprintf(&b, "index: changed last %s ago\n", time.Since(updated).Round(time.Second))
+		fmt.Fprintf(&b, "index: changed last %s ago\n", max(time.Since(updated), 0).Round(time.Second))
 	}
 	if result.Stale != nil {
 		fmt.Fprintf(&b, "index: %s on disk not in it: %s\n", count(result.Stale.Files, "change"), result.Stale.Reason)

@@ -210,7 +210,7 @@ func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data [
 		return answer, "", errUnasked
 	}
 	silent := at.File("silent")
-	if info, err := os.Stat(silent); err == nil && time.Since(info.ModTime()) < mute {
+	if info, err := os.Stat(silent); err == nil && time.Since(info.ModTime()).Abs() < mute { // a clock that was put back mutes nobody for years
 		return answer, "", errUnasked
 	}
 	event := json.RawMessage(data)

@@ -284,10 +284,32 @@ func rotate(path string, most int64) error {
 	if now, err := os.Stat(path); err != nil || !os.SameFile(info, now) {
 		return nil // another was faster
 	}
-	if err := os.Rename(path, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if aside, err = reserve(aside); err != nil {
 		return fmt.Errorf("message log: %w", err)
 	}
-	return nil
+	if err = os.Rename(path, aside); err == nil {
+		return nil
+	}
+	_ = os.Remove(aside) // nothing is in it
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("message log: %w", err)
+}
+
+// reserve makes an empty file under a name, or one like it if that is taken: renaming to it overwrites nothing, whatever the clock says.
+func reserve(path string) (string, error) {
+	free := path
+	for n := 2; ; n++ {
+		f, err := os.OpenFile(free, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			return free, f.Close()
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+		free = fmt.Sprintf("%s-%d.jsonl", strings.TrimSuffix(path, ".jsonl"), n)
+	}
 }
 
 // aside are the message files of a session that were put aside.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
 )
@@ -179,7 +180,7 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	}
 	text, err := readMarkdown(ctx, file, info.Size(), f.options.MaxMarkdown)
 	if errors.Is(err, errBinary) { // the next List need not offer it
-		f.remember(doc.File, fileFacts{size: info.Size(), modTime: info.ModTime(), reason: err.Error()})
+		f.remember(doc.File, fileFacts{size: info.Size(), modTime: info.ModTime(), changed: filetime.Changed(info), reason: err.Error()})
 	}
 	if err != nil {
 		return Content{}, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/filetime"
 )
 
 // headBytes is how much of a file is read to tell its format.
@@ -19,7 +20,7 @@ const unknownFormat = "no known conversation format"
 
 // examine finds out what a log is.
 func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
-	facts := fileFacts{size: info.Size(), modTime: info.ModTime()}
+	facts := fileFacts{size: info.Size(), modTime: info.ModTime(), changed: filetime.Changed(info)}
 	if info.Size() == 0 {
 		return facts // nothing has been said yet
 	}

@@ -52,9 +52,11 @@ type Document struct {
 	Kind string
 	// Format names the reader, such as "markdown" or "claude-code".
 	Format string
-	// Size and ModTime tell whether the document has changed without reading it.
+	// Size, ModTime and Changed tell whether the document has changed without reading it. Changed is what the system says of a file's
+	// last change, which programs cannot set; zero if it does not tell.
 	Size    int64
 	ModTime time.Time
+	Changed time.Time
 }
 
 // A Listing is what a source holds.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
 )
@@ -25,6 +26,7 @@ var ignoredFolders = map[string]bool{
 type fileFacts struct {
 	size    int64
 	modTime time.Time
+	changed time.Time
 	format  string // of a conversation; empty if it is none
 	cwd     string // where the session ran
 	reason  string // why the file is passed over
@@ -237,7 +239,7 @@ func (f *Folder) ranHere(cwd string) bool {
 // recall returns what is known of a file that has not changed since.
 func (w *walker) recall(path string, info fs.FileInfo) (fileFacts, bool) {
 	facts, ok := w.folder.known[path]
-	if !ok || facts.size != info.Size() || !facts.modTime.Equal(info.ModTime()) {
+	if !ok || facts.size != info.Size() || !facts.modTime.Equal(info.ModTime()) || !facts.changed.Equal(filetime.Changed(info)) {
 		return fileFacts{}, false
 	}
 	w.facts[path] = facts
@@ -257,7 +259,8 @@ func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
 		Kind:    kind,
 		Format:  format,
 		Size:    info.Size(),
-		ModTime: info.ModTime(),
+		ModTime: filetime.Modified(info),
+		Changed: filetime.Changed(info),
 	})
 }
 

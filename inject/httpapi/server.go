@@ -64,7 +64,7 @@ type Server struct {
 	rate    *rate.Limiter
 	started time.Time
 	served  atomic.Int64
-	used    atomic.Int64 // nanoseconds since 1970 of the last request
+	used    atomic.Int64 // nanoseconds from started to the last request
 	stop    func()       // asks whoever runs the server to end it
 
 	registry *prometheus.Registry
@@ -86,7 +86,6 @@ func New(o Options, stop func()) *Server {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.used.Store(time.Now().UnixNano())
 	s.pool = &pool{open: o.Open, project: o.Project, tell: s.tell, most: o.MaxOpen, idle: o.Idle, known: map[string]*kept{}}
 	s.registry = prometheus.NewRegistry()
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_requests_total", Help: "Requests by route and status."}, []string{"route", "status"})
@@ -104,7 +103,7 @@ func (s *Server) Close() { s.pool.close() }
 func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
 
 // LastUsed is when the last request came that was not about the daemon itself.
-func (s *Server) LastUsed() time.Time { return time.Unix(0, s.used.Load()) }
+func (s *Server) LastUsed() time.Time { return s.started.Add(time.Duration(s.used.Load())) }
 
 // Busy tells whether a request is being worked on.
 func (s *Server) Busy() bool { return len(s.slots) > 0 }
@@ -267,7 +266,7 @@ type targeted interface{ workspace() string }
 // work answers a request about a workspace.
 func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Workspace, in In) (Out, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s.used.Store(time.Now().UnixNano())
+		s.used.Store(int64(time.Since(s.started)))
 		if !s.rate.Allow() {
 			busy(w, http.StatusTooManyRequests, "more requests a second than the service takes")
 			return
