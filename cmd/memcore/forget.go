@@ -328,5 +328,5 @@ func (a *app) forget(ctx context.Context, p notes.Place, yes bool) error {
 		a.note("nothing was taken out")
 		return nil
 	}
-	return a.print("taken out: " + p.Citation() + "\n")
+	return a.print("taken out: " + p.At(change.Line).Citation() + "\n")
 }

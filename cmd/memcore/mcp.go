@@ -314,7 +314,7 @@ func (s *service) forgetTool(ctx context.Context, journal *notes.Journal, p forg
 	if err != nil {
 		return notes.Answer{}, err
 	}
-	return notes.Answer{Text: "Taken out: " + place.Citation() + ".", Data: map[string]any{"success": written, "path": change.Path, "line": change.Line, "diff": change.Diff}}, nil
+	return notes.Answer{Text: "Taken out: " + place.At(change.Line).Citation() + ".", Data: map[string]any{"success": written, "path": change.Path, "line": change.Line, "diff": change.Diff}}, nil
 }
 
 func (s *service) refreshTool(ctx context.Context, _ noParams) (notes.Answer, error) {

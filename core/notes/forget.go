@@ -31,6 +31,12 @@ func (p Place) Citation() string {
 	return fmt.Sprintf("%s#L%d-L%d", p.Path, p.First, p.Last)
 }
 
+// At is the place with as many lines from another one on.
+func (p Place) At(first int) Place {
+	p.First, p.Last = first, first+p.Last-p.First
+	return p
+}
+
 // StatementsAbout returns the statements of a memory file that say what the query says, or about; if none does, those that have all its words, and of those that are
 // struck through only if there are no others.
 // file names the file: its lines are filled in.
@@ -76,8 +82,8 @@ func hasAll(terms []string, asked []keyword.Asked) bool {
 	return len(asked) > 0
 }
 
-// Forget takes lines out of a memory file, if they still say what Place.Text says ("" is not compared) and the file is as it was when confirm
-// agreed. It tells whether something was written. The journal can take it back, but for lines that hold a secret: it keeps none.
+// Forget takes lines out of a memory file that say what Place.Text says, wherever they have got to since they were found; of a Place without Text the lines
+// it names, if the file is as it was when confirm agreed. Change.Line is where they began. It tells whether something was written. The journal can take it back, but for lines that hold a secret: it keeps none.
 func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
 	change := Change{Path: p.Path, Line: p.First}
 	seen, first := "", true
@@ -88,10 +94,14 @@ func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Cont
 			return nil, err
 		case !exists:
 			return nil, ErrNoFile
-		case p.Text != "" && !saysStill(before, p), !first && before != seen:
+		case p.Text == "" && !first && before != seen:
 			return nil, ErrChanged
 		}
 		seen, first = before, false
+		if p, err = p.within(before); err != nil {
+			return nil, err
+		}
+		change.Line = p.First
 		after, err := section.Remove(before, p.First, p.Last)
 		if err != nil {
 			return nil, err
@@ -115,6 +125,27 @@ func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Cont
 		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
 	}
 	return change, true, nil
+}
+
+// within is the place in the text that its file has by now: others may have written meanwhile, which moves lines and makes them no other ones. It is
+// ErrChanged if no statement, or more than one, says what Text says; a place without Text is where it is.
+func (p Place) within(text string) (Place, error) {
+	if p.Text == "" || saysStill(text, p) {
+		return p, nil
+	}
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	found := 0
+	moved := p
+	for _, s := range statement.Of(body, 1) {
+		there := p
+		if there.First, there.Last = skipped+s.Start+1, skipped+s.End; saysStill(text, there) {
+			moved, found = there, found+1
+		}
+	}
+	if found != 1 {
+		return p, ErrChanged
+	}
+	return moved, nil
 }
 
 func saysStill(text string, p Place) bool {

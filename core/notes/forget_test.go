@@ -55,3 +55,44 @@ func TestForget(t *testing.T) {
 	_, err = StatementsAbout(Place{Dir: d.project, Name: "../x"}, "x")
 	require.Error(t, err)
 }
+
+// Others write while a statement is being forgotten or superseded: it is the one that goes, wherever it has got to. What is no longer said, or twice, is not guessed.
+func TestForgetWhatMoves(t *testing.T) {
+	d := newDesk(t)
+	file := Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
+	find := func(text string) Place {
+		t.Helper()
+		found, err := StatementsAbout(file, text)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		return found[0]
+	}
+	d.write("BEANS.md", "# A\n\n- We deploy on Fridays\n- The port is 5432\n- The cache is Redis\n")
+	place := find("port is 5432")
+	d.write("BEANS.md", "# A\n\n- The port is 5432\n- The cache is Redis\n") // between finding and planning
+	change, written, err := d.journal().Forget(t.Context(), place, func(context.Context, Change) (bool, error) {
+		d.write("BEANS.md", "# A\n\n- Tabs, not spaces\n- It rains\n- The port is 5432\n- The cache is Redis\n") // and before writing
+		return true, nil
+	})
+	require.NoError(t, err)
+	require.True(t, written)
+	require.Equal(t, "BEANS.md#L5", place.At(change.Line).Citation())
+	require.Equal(t, "# A\n\n- Tabs, not spaces\n- It rains\n- The cache is Redis\n", d.read("BEANS.md"))
+
+	place = find("cache is Redis")
+	d.write("BEANS.md", "# A\n\n- The cache is Redis\n\n# B\n\nText.\n\n- The cache is Redis\n")
+	place.First, place.Last = 1, 1
+	_, _, err = d.journal().Forget(t.Context(), place, nil)
+	require.ErrorIs(t, err, ErrChanged, "which of the two?")
+	_, _, err = d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, func(context.Context, Change) (bool, error) {
+		d.write("BEANS.md", "# A\n\n- Another\n- The cache is Redis\n")
+		return true, nil
+	})
+	require.ErrorIs(t, err, ErrChanged, "lines were agreed to, not a statement")
+
+	old := find("cache is Redis")
+	d.write("BEANS.md", "# A\n\n- One more\n- Another\n- The cache is Redis\n")
+	struck, err := strike(old)
+	require.NoError(t, err)
+	require.Contains(t, struck.After, "- ~~The cache is Redis~~")
+}

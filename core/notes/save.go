@@ -263,11 +263,11 @@ func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change)
 // strike is the edit that strikes a statement through.
 func strike(p Place) (Edit, error) {
 	before, _, err := readFile(p.Dir, p.Name)
-	switch {
-	case err != nil:
+	if err == nil {
+		p, err = p.within(before)
+	}
+	if err != nil {
 		return Edit{}, err
-	case p.Text != "" && !saysStill(before, p):
-		return Edit{}, ErrChanged
 	}
 	after, err := section.Strike(before, p.First, p.Last, time.Now().Format(time.DateOnly))
 	return Edit{Dir: p.Dir, Name: p.Name, Before: before, After: after}, err
