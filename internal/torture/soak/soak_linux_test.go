@@ -48,6 +48,7 @@ const (
 func TestSoak(t *testing.T) {
 	s := open(t)
 	// Each role once, so that before is with everything that is loaded when it is first needed.
+	require.NoError(t, s.hook(t.Context(), 0)) // there is a session, then
 	short, stop := context.WithTimeout(t.Context(), time.Minute)
 	require.NoError(t, s.play(short, nil, func(n int) bool { return n >= 6 }))
 	stop()
