@@ -20,6 +20,8 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"github.com/memcore/memcore/internal/overload"
 )
 
 // A Place is where the daemon of a user is found.
@@ -112,6 +114,8 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	serve := func(l net.Listener, h http.Handler) (*http.Server, <-chan error) {
 		// No limit on writing: events are streamed for as long as somebody listens.
 		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return base }}
+		server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
+		l = overload.Protect(server, l, overload.Options{})
 		served := make(chan error, 1)
 		go func() { served <- server.Serve(l) }()
 		return server, served

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -31,6 +30,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/overload"
 )
 
 // Options are the settings of a Server.
@@ -60,6 +60,7 @@ type Server struct {
 	o       Options
 	log     *slog.Logger
 	pool    *pool
+	bodies  overload.Bodies
 	slots   chan struct{}
 	rate    *rate.Limiter
 	started time.Time
@@ -83,6 +84,7 @@ func New(o Options, stop func()) *Server {
 	o.MaxBody, o.MaxAtOnce, o.Wait = cmp.Or(o.MaxBody, 16<<20), cmp.Or(o.MaxAtOnce, 64), cmp.Or(o.Wait, time.Second)
 	o.PerSecond, o.MaxOpen, o.Idle = cmp.Or(o.PerSecond, 2000), cmp.Or(o.MaxOpen, 16), cmp.Or(o.Idle, 15*time.Minute)
 	s := &Server{o: o, log: o.Logger, slots: make(chan struct{}, o.MaxAtOnce), rate: rate.NewLimiter(rate.Limit(o.PerSecond), int(o.PerSecond)+1), started: time.Now(), stop: stop, listeners: map[chan Event]bool{}, ending: make(chan struct{})}
+	s.bodies.Most = max(mostBodies, 2*o.MaxBody)
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -254,9 +256,10 @@ func (w *seenWriter) WriteHeader(status int) {
 // Unwrap is for http.ResponseController.
 func (w *seenWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// bodyWait is how long a client may take to send its body; mostStreams bounds the streams of events.
+// bodyWait is how long a client may take to send its body, mostBodies how many bytes all bodies may have at a time; mostStreams bounds the streams of events.
 const (
 	bodyWait    = 10 * time.Second
+	mostBodies  = 64 << 20
 	mostStreams = 64
 )
 
@@ -268,31 +271,23 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.used.Store(int64(time.Since(s.started)))
 		if !s.rate.Allow() {
-			busy(w, http.StatusTooManyRequests, "more requests a second than the service takes")
+			fail(w, &Error{http.StatusTooManyRequests, "more requests a second than the service takes"})
 			return
 		}
-		// A client that sends its body slowly takes nobody's place.
+		// Neither a client that sends its body slowly nor one that does not read its answer takes somebody's place.
 		var in In
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyWait)) // a recorder of a test has none
-		if err := read(w, r, s.o.MaxBody, &in); err != nil {
+		free, err := read(s, w, r, &in)
+		defer free()
+		if err != nil {
 			fail(w, err)
 			return
 		}
-		wait := time.NewTimer(s.o.Wait)
-		defer wait.Stop()
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-wait.C:
-			busy(w, http.StatusServiceUnavailable, "the service is working on as many requests as it can")
-			return
-		case <-r.Context().Done():
-			return
-		}
-		var out Out
-		err := s.pool.use(r.Context(), in.workspace(), func(ws Workspace) (err error) {
-			out, err = do(r.Context(), ws, in)
-			return err
+		out, err := within(s, r.Context(), func() (out Out, err error) {
+			err = s.pool.use(r.Context(), in.workspace(), func(ws Workspace) (err error) {
+				out, err = do(r.Context(), ws, in)
+				return err
+			})
+			return out, err
 		})
 		if err != nil {
 			fail(w, err)
@@ -302,14 +297,34 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 	}
 }
 
-func read[In any](w http.ResponseWriter, r *http.Request, most int64, into *In) error {
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
-		return &Error{413, fmt.Sprintf("the body is larger than %d bytes", most)}
+// within does something in one of the places for requests that are worked on.
+func within[Out any](s *Server, ctx context.Context, do func() (Out, error)) (out Out, err error) {
+	wait := time.NewTimer(s.o.Wait)
+	defer wait.Stop()
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		return do()
+	case <-wait.C:
+		return out, &Error{http.StatusServiceUnavailable, "the service is working on as many requests as it can"}
+	case <-ctx.Done():
+		return out, ctx.Err()
 	}
-	if err != nil {
-		return &Error{400, "the body cannot be read: " + err.Error()}
+}
+
+// read reads the body of a request, which counts until free is called.
+func read[In any](s *Server, w http.ResponseWriter, r *http.Request, into *In) (free func(), err error) {
+	data, free, err := s.bodies.Read(w, r, s.o.MaxBody, bodyWait)
+	switch {
+	case errors.Is(err, overload.ErrLarge):
+		w.Header().Set("Connection", "close") // the rest is not read
+		return free, &Error{413, fmt.Sprintf("the body is larger than %d bytes", s.o.MaxBody)}
+	case errors.Is(err, overload.ErrFull):
+		return free, &Error{http.StatusServiceUnavailable, err.Error()}
+	case errors.Is(err, overload.ErrSlow):
+		return free, &Error{http.StatusRequestTimeout, err.Error()}
+	case err != nil:
+		return free, &Error{400, "the body cannot be read: " + err.Error()}
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
@@ -318,9 +333,9 @@ func read[In any](w http.ResponseWriter, r *http.Request, most int64, into *In) 
 		err = checkBody[In](data)
 	}
 	if err != nil {
-		return &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
+		return free, &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
-	return nil
+	return free, nil
 }
 
 func reply(w http.ResponseWriter, status int, body any) {
@@ -332,11 +347,6 @@ func reply(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(append(data, '\n'))
-}
-
-func busy(w http.ResponseWriter, status int, text string) {
-	w.Header().Set("Retry-After", "1")
-	fail(w, &Error{status, text})
 }
 
 // fail answers an error with the status that it means.
@@ -356,6 +366,9 @@ func fail(w http.ResponseWriter, err error) {
 	default:
 		known = &Error{500, err.Error()}
 	}
+	if known.Status == http.StatusServiceUnavailable || known.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	data, _ := json.Marshal(map[string]any{"error": known}) // strings and numbers always encode
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(known.Status)
@@ -373,7 +386,7 @@ func (s *Server) Health() Health {
 // ready answers whether requests are taken now.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if len(s.slots) == cap(s.slots) {
-		busy(w, http.StatusServiceUnavailable, "the service is working on as many requests as it can")
+		fail(w, &Error{http.StatusServiceUnavailable, "the service is working on as many requests as it can"})
 		return
 	}
 	reply(w, http.StatusOK, map[string]bool{"ready": true})
@@ -404,7 +417,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if full {
-		busy(w, http.StatusServiceUnavailable, "as many listen to events as may")
+		fail(w, &Error{http.StatusServiceUnavailable, "as many listen to events as may"})
 		return
 	}
 	defer func() {

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/memcore/memcore/internal/overload"
 )
 
 const (
@@ -24,6 +28,14 @@ const (
 	sessionlessFrom = "2026-07-28"
 	// drain is how long running requests may take when the server ends.
 	drain = 5 * time.Second
+	// bodyWait is how long a client may take to send a message, mostBodies how many bytes all messages may have at a time.
+	bodyWait   = 10 * time.Second
+	mostBodies = 64 << 20
+	// mostMessages are worked on at a time, others wait for messageWait; mostStreams listen; mostSessions are open.
+	mostMessages = 64
+	messageWait  = time.Second
+	mostStreams  = 256
+	mostSessions = 256
 )
 
 // ServeStdio serves one client on a pair of streams, until the client closes in or ctx ends, and returns nil then. What an error says is for a log.
@@ -57,6 +69,7 @@ func (s *Server) Handler(token string) http.Handler {
 		}
 		sessions.ServeHTTP(w, r)
 	})
+	h = s.bounded(h)
 	if token != "" {
 		h = auth.RequireBearerToken(func(_ context.Context, given string, _ *http.Request) (*auth.TokenInfo, error) {
 			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
@@ -66,6 +79,70 @@ func (s *Server) Handler(token string) http.Handler {
 		}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 	}
 	return sameOrigin(http.NewCrossOriginProtection().Handler(h))
+}
+
+// bounded refuses what would be too much: messages and streams at a time, sessions, bytes.
+func (s *Server) bounded(next http.Handler) http.Handler {
+	messages, streams := make(chan struct{}, mostMessages), make(chan struct{}, mostStreams)
+	bodies := &overload.Bodies{Most: mostBodies}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			select {
+			case streams <- struct{}{}:
+				defer func() { <-streams }()
+				next.ServeHTTP(w, r)
+			default:
+				busy(w, "as many clients listen as may")
+			}
+			return
+		}
+		if r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Protocol-Version") < sessionlessFrom && s.crowded() {
+			busy(w, "as many sessions are open as may be; end those that are not used (DELETE)")
+			return
+		}
+		data, free, err := bodies.Read(w, r, maxBody, bodyWait)
+		defer free()
+		switch {
+		case errors.Is(err, overload.ErrLarge):
+			w.Header().Set("Connection", "close") // the rest is not read
+			http.Error(w, fmt.Sprintf("the message is larger than %d bytes", maxBody), http.StatusRequestEntityTooLarge)
+			return
+		case errors.Is(err, overload.ErrFull):
+			busy(w, err.Error())
+			return
+		case errors.Is(err, overload.ErrSlow):
+			http.Error(w, err.Error(), http.StatusRequestTimeout)
+			return
+		case err != nil:
+			http.Error(w, "the message cannot be read: "+err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(data))
+		wait := time.NewTimer(messageWait)
+		defer wait.Stop()
+		select {
+		case messages <- struct{}{}:
+			defer func() { <-messages }()
+			next.ServeHTTP(w, r)
+		case <-wait.C:
+			busy(w, "the server is working on as many messages as it can")
+		case <-r.Context().Done():
+		}
+	})
+}
+
+func busy(w http.ResponseWriter, why string) {
+	w.Header().Set("Retry-After", "1")
+	http.Error(w, why, http.StatusServiceUnavailable)
+}
+
+// crowded tells whether there are as many sessions as may be.
+func (s *Server) crowded() bool {
+	n := 0
+	for range s.sessions.Sessions() {
+		n++
+	}
+	return n >= mostSessions
 }
 
 // sameOrigin refuses what pages of other sites send, GET as well.
@@ -88,7 +165,9 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token str
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.Handler(token))
 	// No limit on writing: it would cut streams of events.
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, BaseContext: func(net.Listener) context.Context { return base }}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
+	listener = overload.Protect(server, listener, overload.Options{})
 	var watching sync.WaitGroup
 	watching.Go(func() { s.watch(base) })
 	defer watching.Wait()

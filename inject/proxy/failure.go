@@ -43,6 +43,9 @@ func failure(r *http.Request, status int, message string) any {
 		http.StatusUnauthorized: "authentication_error",
 		http.StatusForbidden:    "permission_error",
 		http.StatusBadGateway:   "api_error",
+
+		http.StatusRequestTimeout:     "timeout_error",
+		http.StatusServiceUnavailable: "overloaded_error",
 	}[status]
 	switch {
 	case strings.Contains(r.URL.Path, "/v1/messages") || r.Header.Get("Anthropic-Version") != "":

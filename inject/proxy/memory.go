@@ -3,12 +3,14 @@ package proxy
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/overload"
 )
 
 // maxBody is the largest request body that memory is put into. It has to be held whole; larger ones pass through.
@@ -18,6 +20,7 @@ const maxBody = 64 << 20
 const (
 	reasonCompressed = "the request is compressed"
 	reasonLarge      = "the request is over 64 MB"
+	reasonFull       = "the proxy holds as much of other requests as it can"
 	reasonOff        = "memory is turned off"
 )
 
@@ -60,47 +63,46 @@ func editorOf(r *http.Request) editor {
 	return nil
 }
 
-// withMemory returns the request to pass on, and notes in x what was done. An error is one of reading the body.
-func (p *Proxy) withMemory(r *http.Request, x *exchange) (*http.Request, error) {
+// bodyWait is how long a client may take to send a chat request.
+const bodyWait = 2 * time.Minute
+
+// withMemory returns the request to pass on, and notes in x what was done. What it holds counts until free is called. An error is one of reading the body.
+func (p *Proxy) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) (out *http.Request, free func(), err error) {
+	nothing := func() {}
 	edit := editorOf(r)
 	if edit == nil {
-		return r, nil
+		return r, nothing, nil
 	}
 	x.chat, x.dry = true, p.options.DryRun
 	switch encoding := r.Header.Get("Content-Encoding"); {
 	case p.memory == nil:
 		x.report.Reason = reasonOff
-		return r, nil
+		return r, nothing, nil
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		x.report.Reason = reasonCompressed
-		return r, nil
+		return r, nothing, nil
 	case r.ContentLength > maxBody:
 		x.report.Reason = reasonLarge
-		return r, nil
+		return r, nothing, nil
 	}
-	body, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	out := r.Clone(r.Context())
-	if len(body) > maxBody {
+	body, free, err := p.bodies.Read(w, r, maxBody, bodyWait)
+	out = r.Clone(r.Context())
+	switch {
+	case errors.Is(err, overload.ErrLarge):
 		x.report.Reason = reasonLarge
-		out.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
-		return out, nil
+	case errors.Is(err, overload.ErrFull):
+		x.report.Reason = reasonFull
+	case err != nil:
+		return nil, free, err
+	default:
+		setBody(out, p.edited(r.Context(), edit, body, x))
+		return out, free, nil
 	}
-	setBody(out, p.edited(r.Context(), edit, body, x))
-	return out, nil
-}
-
-// readBody reads a body, of one that is too large a byte more than is allowed.
-func readBody(r *http.Request) ([]byte, error) {
-	var body bytes.Buffer
-	body.Grow(int(min(max(r.ContentLength, 0), 1<<20)) + bytes.MinRead)
-	_, err := body.ReadFrom(io.LimitReader(r.Body, maxBody+1))
-	return body.Bytes(), err
+	out.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+	return out, free, nil
 }
 
 // edited returns the body with memory, or body itself.

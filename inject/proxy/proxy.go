@@ -23,6 +23,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/overload"
 )
 
 // DefaultListen is where a proxy listens if Options do not say.
@@ -67,7 +68,16 @@ type Proxy struct {
 	reverse   *httputil.ReverseProxy
 	transport *http.Transport
 	log       *slog.Logger
+	places    chan struct{} // taken by each request under way
+	bodies    overload.Bodies
 }
+
+const (
+	// mostAtOnce is how many requests are under way at a time; answers of models take minutes.
+	mostAtOnce = 512
+	// mostBodies is how many bytes the requests have together that are held for memory to be put into them. Beyond, they pass without.
+	mostBodies = 4 * maxBody
+)
 
 // New returns a proxy in front of upstream, such as "https://api.openai.com/v1" or "http://127.0.0.1:11434". Without memory (nil) it passes everything
 // on. Nothing is opened yet; errors are about the arguments: an address that is none, or ErrToken.
@@ -96,7 +106,9 @@ func New(upstream string, memory retriever, options Options) (*Proxy, error) {
 	if options.Grace == 0 {
 		options.Grace = defaultGrace
 	}
-	p := &Proxy{upstream: target, memory: memory, options: options, listen: listen, host: host, transport: newTransport(), log: options.Logger}
+	p := &Proxy{upstream: target, memory: memory, options: options, listen: listen, host: host, transport: newTransport(), log: options.Logger,
+		places: make(chan struct{}, mostAtOnce)}
+	p.bodies.Most = mostBodies
 	if p.log == nil {
 		p.log = slog.Default()
 	}
@@ -151,7 +163,20 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.fail(w, r, refused.status, refused.why)
 		return
 	}
-	out, err := p.withMemory(r, x)
+	select {
+	case p.places <- struct{}{}:
+		defer func() { <-p.places }()
+	default:
+		w.Header().Set("Retry-After", "1")
+		x.fail(w, r, http.StatusServiceUnavailable, fmt.Sprintf("%d requests are under way, which is as many as the proxy takes; try again in a second", mostAtOnce))
+		return
+	}
+	out, free, err := p.withMemory(w, r, x)
+	defer free()
+	if errors.Is(err, overload.ErrSlow) {
+		x.fail(w, r, http.StatusRequestTimeout, err.Error())
+		return
+	}
 	if err != nil {
 		x.fail(w, r, http.StatusBadRequest, fmt.Sprintf("the request's body broke off: %v", err))
 		return

@@ -10,12 +10,15 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/memcore/memcore/internal/overload"
 )
 
 // Limits on clients that open connections and then say nothing.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
+	unread            = 5 * time.Minute // a person may look at half an answer for a while
 )
 
 // Listen opens the address of the Options. The caller closes it, or has Serve do so.
@@ -43,8 +46,9 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		BaseContext:       func(net.Listener) context.Context { return live },
 	}
+	protected := overload.Protect(server, listener, overload.Options{Unread: unread})
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(protected) }()
 	var err error
 	select {
 	case err = <-failed:

@@ -19,18 +19,22 @@ var (
 
 // Bodies bounds what requests hold in memory together. It is safe for concurrent use.
 type Bodies struct {
-	// Most is how many bytes all bodies may have together.
+	// Most is how many bytes all bodies may have together. A quarter is kept for small ones, so that large ones shut nobody out.
 	Most int64
 
 	mu   sync.Mutex
 	held int64
 }
 
-// take reserves n bytes, unless that would be too many.
-func (b *Bodies) take(n int64) bool {
+// take reserves n more bytes for a body of which there are so many, unless that would be too many.
+func (b *Bodies) take(n, there int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held+n > b.Most {
+	most := b.Most
+	if there+n > smallBody {
+		most -= most / 4
+	}
+	if b.held+n > most {
 		return false
 	}
 	b.held += n
@@ -45,6 +49,9 @@ func (b *Bodies) give(n int64) {
 
 // firstPart is what is reserved and read of a body first, in bytes; each further part is as large as what there is.
 const firstPart = 8 << 10
+
+// smallBody is the size up to which a body is small, in bytes.
+const smallBody = 64 << 10
 
 // Read reads the body of a request, of most bytes at most, which has to come within wait. What it holds counts until free is called, which has to be, once,
 // whatever the error. With ErrLarge and ErrFull data is what was read, and the rest is still to be read from the request; ErrSlow is wrapped in that
@@ -61,7 +68,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, most int64, wait t
 		}
 		if len(data) == cap(data) {
 			part := min(max(int64(cap(data)), firstPart), most+1-int64(len(data)))
-			if !b.take(part) {
+			if !b.take(part, int64(len(data))) {
 				return data, free, ErrFull
 			}
 			taken += part

@@ -152,7 +152,7 @@ func TestBodies(t *testing.T) {
 		require.Equal(t, body, string(data)+string(rest), "nothing of it is lost")
 		return string(data), free, err
 	}
-	b := &overload.Bodies{Most: 100 << 10}
+	b := &overload.Bodies{Most: 150 << 10}
 	for _, size := range []int{0, 1, 8 << 10, 8<<10 + 1, 50 << 10} {
 		body := strings.Repeat("x", size)
 		data, free, err := read(b, body, 50<<10)
@@ -164,13 +164,16 @@ func TestBodies(t *testing.T) {
 	require.ErrorIs(t, err, overload.ErrLarge)
 	free()
 
-	_, first, err := read(b, strings.Repeat("x", 60<<10), 90<<10)
-	require.NoError(t, err)
-	_, second, err := read(b, strings.Repeat("x", 60<<10), 90<<10)
+	_, first, err := read(b, strings.Repeat("x", 100<<10), 90<<10)
+	require.ErrorIs(t, err, overload.ErrLarge)
+	_, second, err := read(b, strings.Repeat("x", 70<<10), 90<<10)
 	require.ErrorIs(t, err, overload.ErrFull)
+	_, small, err := read(b, "x", 90<<10)
+	require.NoError(t, err, "large ones do not shut out small ones")
+	small()
 	second()
 	first()
-	_, third, err := read(b, strings.Repeat("x", 60<<10), 90<<10)
+	_, third, err := read(b, strings.Repeat("x", 70<<10), 90<<10)
 	require.NoError(t, err, "all was given back")
 	third()
 }
