@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -12,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/natefinch/atomic"
+	"github.com/memcore/memcore/internal/jsonfile"
 )
 
 const (
@@ -87,7 +86,7 @@ func (u *usage) flush() {
 		all[path] = use{Count: all[path].now(now) + n, Last: now}
 	}
 	if data, err := json.Marshal(most(all, now)); err == nil {
-		_ = atomic.WriteFile(u.file, bytes.NewReader(data))
+		_ = jsonfile.Write(u.file, data)
 	}
 	u.fresh, u.answers = map[string]float64{}, 0
 }

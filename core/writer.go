@@ -95,7 +95,7 @@ func (w *writer) fold(ctx context.Context, found changes, deadline time.Time) (l
 		w.progress(Progress{Stage: "read", Done: i, Total: len(found.read), Path: doc.Path})
 		r, err := w.read(ctx, doc)
 		if err != nil {
-			if ctx.Err() == nil {
+			if ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) { // one that is gone since it was listed is no memory any more
 				w.countUnreadable(err)
 				w.report.Skipped = append(w.report.Skipped, source.Skip{Path: doc.Path, Reason: err.Error()})
 			}

@@ -66,6 +66,7 @@ var mayImport = []struct {
 	{"internal/secret", nil},
 	{"internal/section", []string{"chunker", "internal/fence", "internal/sanitize", "internal/statement"}},
 	{"internal/statement", []string{"chunker"}},
+	{"internal/overload", nil},
 	{"internal/watch", nil},
 	{"internal/daemonbench", nil},
 	{"internal/torture/...", []string{"internal/torture/..."}},

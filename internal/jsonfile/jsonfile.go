@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -74,7 +75,33 @@ func Save[T any](file string, document T) error {
 	if err != nil {
 		return err
 	}
-	return atomic.WriteFile(file, bytes.NewReader(append(data, '\n')))
+	return Write(file, append(data, '\n'))
+}
+
+// leftAfter is the age from which on nobody is writing a temporary file any more.
+const leftAfter = time.Minute
+
+// Write writes a file as a whole. It also removes what writers of this file have left that were ended while they wrote, as hooks are when their time is up.
+func Write(file string, data []byte) error {
+	tidy(file)
+	return atomic.WriteFile(file, bytes.NewReader(data))
+}
+
+// tidy removes temporary files of a file: its name and digits. That one cannot be removed is no reason to write nothing.
+func tidy(file string) {
+	entries, err := os.ReadDir(filepath.Dir(file))
+	if err != nil {
+		return
+	}
+	for _, entry := range entries {
+		digits, is := strings.CutPrefix(entry.Name(), filepath.Base(file))
+		if !is || digits == "" || strings.Trim(digits, "0123456789") != "" {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+			_ = os.Remove(filepath.Join(filepath.Dir(file), entry.Name()))
+		}
+	}
 }
 
 // Change loads the document, lets change alter it and saves it, while no other process does the same. A change that returns an error

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,4 +49,33 @@ func TestDerivedDocumentsBeginAnew(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(`{"format": 2}`), 0o600))
 	_, err = ChangeDerived(t.Context(), file, add)
 	require.ErrorIs(t, err, ErrNewer)
+}
+
+// Writers that were ended while they wrote leave temporary files, which the next writer of the same file removes, and nothing else.
+func TestLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-2 * time.Minute)
+	put := func(name string, at time.Time) {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
+		require.NoError(t, os.Chtimes(path, at, at))
+	}
+	for _, name := range []string{"a.json123", "a.json4", "a.json.lock", "a.jsonx5", "b.json123", "1a.json1", "a.json"} {
+		put(name, old)
+	}
+	put("a.json99", time.Now()) // somebody is writing it
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "a.json7"), 0o700))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, "a.json7"), old, old))
+	require.NoError(t, Save(filepath.Join(dir, "a.json"), map[string]int{"a": 1}))
+	var names []string
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	require.Equal(t, []string{"1a.json1", "a.json", "a.json.lock", "a.json7", "a.json99", "a.jsonx5", "b.json123"}, names)
+	document, err := Load[map[string]int](filepath.Join(dir, "a.json"))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"a": 1}, document)
 }
