@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,9 @@ type WatchOptions struct {
 	Every time.Duration
 	// Indexed is told of each run of Index; nil is not to be told.
 	Indexed func(IndexReport, error)
+	// Problem is told why changes may go unheard, such as a limit of the system on watches, and nil when they do not any more: until then the files are looked
+	// at by queries, and by the watch as often as Every says. nil is not to be told.
+	Problem func(error)
 }
 
 const (
@@ -26,17 +30,15 @@ const (
 )
 
 // Watch keeps the index in step with the files until ctx ends, and returns ctx's error: it indexes first, and again whenever something has changed. While it is
-// running and nothing has changed, queries do not look at the files. An error of Index does not end it, since the next may do better. Other
-// errors are the system's, such as a limit on watches; what was watched until then is looked at by queries again.
+// running and nothing has changed, queries do not look at the files. An error of Index does not end it, since the next may do better. What the system does
+// not let it watch is a WatchOptions.Problem.
 func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 	defer m.watched.Store(false)
 	var heard atomic.Int64
-	w, err := watch.New(watch.Options{Quiet: or(o.Quiet, watchQuiet), Longest: or(o.Longest, watchLongest), Every: or(o.Every, watchEvery), Most: mostFolders,
+	w := watch.New(watch.Options{Quiet: or(o.Quiet, watchQuiet), Longest: or(o.Longest, watchLongest), Every: or(o.Every, watchEvery), Most: mostFolders,
 		Heard: func() { heard.Add(1); m.watched.Store(false) }})
-	if err != nil {
-		return err
-	}
 	defer w.Close()
+	said := ""
 	update := func() error {
 		for {
 			before := heard.Load()
@@ -44,15 +46,17 @@ func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 			if err != nil {
 				return err
 			}
-			more, err := w.Watch(folders)
-			if err != nil {
-				return err
+			more := w.Watch(folders)
+			problem := w.Problem()
+			if now := fmt.Sprint(problem); o.Problem != nil && now != said && (said != "" || problem != nil) {
+				said = now
+				o.Problem(problem)
 			}
 			report, err := m.Index(ctx, IndexOptions{})
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err == nil && whole && len(folders) <= mostFolders && report.Unreadable == 0 && heard.Load() == before {
+			if err == nil && whole && problem == nil && report.Unreadable == 0 && heard.Load() == before {
 				m.watched.Store(true)
 				if heard.Load() != before { // it came between the two
 					m.watched.Store(false)

@@ -267,7 +267,7 @@ func (s *service) Tools() []notes.Tool { return s.tools }
 const backgroundEvery = 30 * time.Second
 
 // Watch implements httpapi.Workspace.
-func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, error)) error {
+func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	ctx, stop := context.WithCancel(ctx)
@@ -289,7 +289,7 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	if err := s.untilIndexed(ctx); err != nil {
 		return err
 	}
-	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed})
+	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
 }
 
 // untilIndexed waits until there is an index: a hook in some folder is no wish to have all of it read.

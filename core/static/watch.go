@@ -8,12 +8,9 @@ import (
 
 // Watch calls changed with new memory whenever files have changed it, until ctx ends, and returns ctx's error. Folders are watched,
 // not files, so that editors which replace files are noticed; of a folder that does not exist yet the nearest one above it. Calls do
-// not overlap. An error is one of the system's, such as a limit on watches.
+// not overlap. Where the system does not let folders be watched, they are looked at now and then. An error is one of the system's.
 func (l *Layer) Watch(ctx context.Context, changed func(Memory)) error {
-	watcher, err := watch.New(watch.Options{Relevant: isMarkdown})
-	if err != nil {
-		return err
-	}
+	watcher := watch.New(watch.Options{Relevant: isMarkdown})
 	defer watcher.Close()
 	w := &watching{Layer: l, watcher: watcher}
 	if _, err := w.update(ctx); err != nil {
@@ -42,11 +39,7 @@ func (w *watching) update(ctx context.Context) (*Memory, error) {
 		if err != nil {
 			return nil, err
 		}
-		more, err := w.watcher.Watch(folders)
-		if err != nil {
-			return nil, err
-		}
-		if more {
+		if w.watcher.Watch(folders) {
 			continue
 		}
 		w.mu.Lock()

@@ -107,8 +107,8 @@ type Workspace interface {
 	Report(ctx context.Context) (core.Status, error)
 	Hook(ctx context.Context, r HookRequest) (HookReply, error)
 	Tools() []notes.Tool
-	// Watch keeps the index fresh until ctx ends, and says what it does.
-	Watch(ctx context.Context, indexed func(core.IndexReport, error)) error
+	// Watch keeps the index fresh until ctx ends, and says what it does, and why changes may go unheard (nil when they do not any more).
+	Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error
 	// Outdated tells that the workspace has to be opened anew, such as after a change of its configuration.
 	Outdated() bool
 	Close() error

@@ -122,6 +122,16 @@ func (p *pool) begin(k *kept) {
 		} else if report.Written+report.Deleted+report.Embedded > 0 {
 			p.tell(Event{Workspace: k.folder, Kind: "indexed", At: time.Now(), Index: &report})
 		}
+	}, func(problem error) {
+		p.mu.Lock()
+		k.info.Problem = ""
+		if problem != nil {
+			k.info.Problem = problem.Error()
+		}
+		p.mu.Unlock()
+		if problem != nil {
+			p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: problem.Error()})
+		}
 	})
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -78,7 +78,7 @@ func (f *fakeWorkspace) Tools() []notes.Tool {
 	}
 	return []notes.Tool{notes.NewTool("save_memory", "Save.", say), notes.NewTool("recall_memory", "Recall.", say)}
 }
-func (f *fakeWorkspace) Watch(ctx context.Context, indexed func(core.IndexReport, error)) error {
+func (f *fakeWorkspace) Watch(ctx context.Context, indexed func(core.IndexReport, error), _ func(error)) error {
 	indexed(core.IndexReport{Written: 1}, nil)
 	<-ctx.Done()
 	return ctx.Err()

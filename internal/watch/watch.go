@@ -1,7 +1,8 @@
 // Package watch tells when something may have changed in a set of folders.
 //
 // It watches folders, not files, so that editors which replace files are noticed. It says when to look, not what has changed: events can be lost, and
-// whoever looks at the files themselves misses nothing.
+// whoever looks at the files themselves misses nothing. Where the system does not let it watch (there are limits for all programs of a user together) it says
+// when to look now and then.
 package watch
 
 import (
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -25,8 +27,8 @@ type Options struct {
 	Longest time.Duration
 	// Most is how many folders are watched, so that a large tree does not use up what the system has for all programs; 0 is 4096.
 	Most int
-	// Every is after how long the folders are looked at whether something was heard or not; 0 is never. It is for what is not watched, and for file systems that
-	// tell nothing.
+	// Every is after how long the folders are looked at whether something was heard or not; 0 is 10 s if there is a Problem, else never. It is for what is not
+	// watched, and for file systems that tell nothing.
 	Every time.Duration
 	// Relevant tells the files whose changes matter, by path; nil is all. That something was made, renamed or removed always matters.
 	Relevant func(path string) bool
@@ -38,19 +40,22 @@ const (
 	defaultQuiet   = 150 * time.Millisecond
 	defaultLongest = 2 * time.Second
 	defaultMost    = 4096
+	defaultEvery   = 10 * time.Second // with a problem
 )
 
 // A Watcher watches folders. Its methods are safe for concurrent use.
 type Watcher struct {
 	o      Options
-	notify *fsnotify.Watcher
+	notify *fsnotify.Watcher // nil if the system gives none
+	never  error             // why it is nil
 
 	mu      sync.Mutex
 	watched map[string]bool
+	problem error
 }
 
-// New returns a watcher of nothing yet. An error is one of the system's, such as a limit on watches.
-func New(o Options) (*Watcher, error) {
+// New returns a watcher of nothing yet. It is to be closed.
+func New(o Options) *Watcher {
 	if o.Quiet == 0 {
 		o.Quiet = defaultQuiet
 	}
@@ -60,45 +65,80 @@ func New(o Options) (*Watcher, error) {
 	if o.Most == 0 {
 		o.Most = defaultMost
 	}
-	notify, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch files: %w", err)
+	w := &Watcher{o: o, watched: map[string]bool{}}
+	var err error
+	if w.notify, err = fsnotify.NewWatcher(); err != nil {
+		w.notify, w.never = nil, fmt.Errorf("nothing is watched, files are looked at now and then: %w", limitOf(err, syscall.EMFILE, "fs.inotify.max_user_instances, or on open files"))
 	}
-	return &Watcher{o: o, notify: notify, watched: map[string]bool{}}, nil
+	return w
+}
+
+// limitOf names the limit that an error of the system stands for.
+func limitOf(err error, of syscall.Errno, name string) error {
+	if errors.Is(err, of) {
+		return fmt.Errorf("the system's limit is reached (%s): %w", name, err)
+	}
+	return err
+}
+
+// Problem is why changes may go unheard and are found by looking now and then only; nil if there is no reason. It is that of the last Watch.
+func (w *Watcher) Problem() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.problem
 }
 
 // Close stops watching.
-func (w *Watcher) Close() error { return w.notify.Close() }
+func (w *Watcher) Close() error {
+	if w.notify == nil {
+		return nil
+	}
+	return w.notify.Close()
+}
 
 // Watch makes folders those that are watched, and tells whether one of them was not watched before: what has changed in it meanwhile was not heard. Of one that
-// does not exist the nearest above it is watched.
-func (w *Watcher) Watch(folders []string) (more bool, err error) {
+// does not exist the nearest above it is watched. What cannot be watched is a Problem, no error.
+func (w *Watcher) Watch(folders []string) (more bool) {
 	wanted := map[string]bool{}
 	for _, folder := range folders {
 		wanted[existing(folder)] = true
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.problem = w.never; w.problem != nil {
+		return false
+	}
 	for folder := range w.watched {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() || !wanted[folder] {
 			w.notify.Remove(folder) // one that is gone is no longer watched anyway
 			delete(w.watched, folder)
 		}
 	}
+	var refused error
 	for folder := range wanted {
-		if w.watched[folder] || len(w.watched) >= w.o.Most {
+		if w.watched[folder] {
 			continue
+		}
+		if len(w.watched) >= w.o.Most {
+			refused = fmt.Errorf("more than %d would take too much of what the system has for all programs", w.o.Most)
+			break
 		}
 		switch err := w.notify.Add(folder); {
 		case errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission):
 		case err != nil:
-			return false, fmt.Errorf("watch %s: %w", folder, err)
+			refused = limitOf(err, syscall.ENOSPC, "fs.inotify.max_user_watches")
 		default:
 			w.watched[folder] = true
 			more = true
 		}
+		if errors.Is(refused, syscall.ENOSPC) {
+			break
+		}
 	}
-	return more, nil
+	if refused != nil {
+		w.problem = fmt.Errorf("%d of %d folders are watched, files are looked at now and then: %w", len(w.watched), len(wanted), refused)
+	}
+	return more
 }
 
 // existing is the nearest folder at or above a path that exists.
@@ -116,11 +156,16 @@ func existing(path string) string {
 func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	var due <-chan time.Time
 	var since time.Time
-	var every <-chan time.Time
-	if w.o.Every > 0 {
-		ticker := time.NewTicker(w.o.Every)
-		defer ticker.Stop()
-		every = ticker.C
+	wait := w.o.Every
+	if wait == 0 {
+		wait = defaultEvery
+	}
+	ticker := time.NewTicker(wait)
+	defer ticker.Stop()
+	var events chan fsnotify.Event
+	var failures chan error
+	if w.notify != nil {
+		events, failures = w.notify.Events, w.notify.Errors
 	}
 	done := make(chan error, 1)
 	running, again := false, false
@@ -142,12 +187,12 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case err := <-w.notify.Errors:
+		case err := <-failures:
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				return fmt.Errorf("watch files: %w", err)
 			}
 			heard(0) // events were lost: look at everything
-		case event := <-w.notify.Events:
+		case event := <-events:
 			if event.Has(fsnotify.Remove | fsnotify.Rename) {
 				w.gone(event.Name)
 			}
@@ -155,8 +200,8 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 				continue
 			}
 			heard(w.o.Quiet)
-		case <-every:
-			if due == nil { // nothing was heard, so nobody is told that something has
+		case <-ticker.C:
+			if due == nil && (w.o.Every > 0 || w.Problem() != nil) { // nothing was heard, so nobody is told that something has
 				since, due = time.Now(), time.After(0)
 			}
 		case <-due:

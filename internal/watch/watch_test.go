@@ -16,14 +16,11 @@ import (
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var heard atomic.Int64
-	w, err := New(Options{Quiet: 10 * time.Millisecond, Heard: func() { heard.Add(1) }, Relevant: func(path string) bool { return filepath.Ext(path) == ".md" }})
-	require.NoError(t, err)
+	w := New(Options{Quiet: 10 * time.Millisecond, Heard: func() { heard.Add(1) }, Relevant: func(path string) bool { return filepath.Ext(path) == ".md" }})
 	defer w.Close()
-	more, err := w.Watch([]string{dir, filepath.Join(dir, "not", "yet")})
-	require.NoError(t, err)
+	more := w.Watch([]string{dir, filepath.Join(dir, "not", "yet")})
 	require.True(t, more)
-	more, err = w.Watch([]string{dir})
-	require.NoError(t, err)
+	more = w.Watch([]string{dir})
 	require.False(t, more)
 	var running, calls atomic.Int64
 	looks := make(chan struct{}, 100)
@@ -57,8 +54,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunEnds(t *testing.T) {
-	w, err := New(Options{Every: 5 * time.Millisecond})
-	require.NoError(t, err)
+	w := New(Options{Every: 5 * time.Millisecond})
 	defer w.Close()
 	failed := errors.New("failed")
 	require.ErrorIs(t, w.Run(t.Context(), func() error { return failed }), failed, "it looks now and then, whatever is heard")
@@ -73,13 +69,10 @@ func TestMost(t *testing.T) {
 		folders = append(folders, filepath.Join(dir, name))
 		require.NoError(t, os.Mkdir(folders[len(folders)-1], 0o755))
 	}
-	w, err := New(Options{Most: 2})
-	require.NoError(t, err)
+	w := New(Options{Most: 2})
 	defer w.Close()
-	_, err = w.Watch(folders)
-	require.NoError(t, err)
+	w.Watch(folders)
 	require.Len(t, w.watched, 2)
-	_, err = w.Watch(folders[:1])
-	require.NoError(t, err)
+	w.Watch(folders[:1])
 	require.LessOrEqual(t, len(w.watched), 1)
 }
