@@ -8,9 +8,9 @@ package overload
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -23,8 +23,8 @@ const (
 	silent = time.Second
 	// unread is how long a client may take for the rest of a body that its answer did not wait for.
 	unread = 5 * time.Second
-	// refusals are told at the same time at most; more are only closed.
-	refusals = 64
+	// lingering is how long a client that was refused may take to read that.
+	lingering = 250 * time.Millisecond
 )
 
 // Options say what Protect bounds; zero values are defaults.
@@ -49,7 +49,7 @@ func Protect(server *http.Server, listener net.Listener, o Options) net.Listener
 	if o.Unread == 0 {
 		o.Unread = time.Minute
 	}
-	l := &limited{Listener: listener, most: o.Most, open: map[*connection]bool{}, telling: make(chan struct{}, refusals)}
+	l := &limited{Listener: listener, most: o.Most, open: map[*connection]bool{}, telling: make(chan struct{}, max(o.Most/2, 1))}
 	before := server.ConnContext
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if before != nil {
@@ -85,7 +85,7 @@ type connectionKey struct{}
 type limited struct {
 	net.Listener
 	most    int
-	telling chan struct{}
+	telling chan struct{} // taken by each refusal that is being told
 
 	mu   sync.Mutex
 	open map[*connection]bool
@@ -131,30 +131,21 @@ func (l *limited) place(c *connection) (idle *connection, ok bool) {
 
 const refusal = `{"error":{"status":503,"message":"memcore: as many connections are open as the service takes; try again in a second","type":"overloaded_error"}}` + "\n"
 
-// refuse tells a client that there is no place, and does not wait for clients that do not want to know.
+// refuse tells a client that there is no place. Clients that do not want to know are not waited for long; those that come meanwhile wait in the system's queue
+// if too many are being told.
 func (l *limited) refuse(c net.Conn) {
-	select {
-	case l.telling <- struct{}{}:
-	default:
-		c.Close()
-		return
-	}
+	l.telling <- struct{}{}
 	go func() {
 		defer func() { <-l.telling }()
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(silent))
+		_ = c.SetDeadline(time.Now().Add(lingering))
 		text := fmt.Sprintf("HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: %d\r\nRetry-After: 1\r\nConnection: close\r\n\r\n%s", len(refusal), refusal)
-		if _, err := strings.NewReader(text).WriteTo(c); err != nil {
+		if _, err := io.WriteString(c, text); err != nil {
 			return
 		}
 		// What was sent and not read would make the system take the answer back.
 		if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-			var sink [4 << 10]byte
-			for {
-				if _, err := c.Read(sink[:]); err != nil {
-					return
-				}
-			}
+			_, _ = io.Copy(io.Discard, c)
 		}
 	}()
 }
