@@ -420,9 +420,11 @@ func (s *scene) fresh(t *testing.T) {
 		require.NoError(t, err)
 		data, err := os.ReadFile(filepath.Join(status.Folder, strings.TrimSpace(string(current)), "manifest.json"))
 		require.NoError(t, err)
-		var manifest struct{ Documents map[string]document }
+		var manifest struct {
+			Content struct{ Documents map[string]document }
+		}
 		require.NoError(t, json.Unmarshal(data, &manifest))
-		return manifest.Documents
+		return manifest.Content.Documents
 	}
 	kept, made := documents(), documents("--index-dir", anew)
 	require.NotEmpty(t, made)
