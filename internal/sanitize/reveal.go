@@ -2,14 +2,13 @@ package sanitize
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
 // escapeSequence is what a terminal would act on.
-var escapeSequence = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
+var escapeSequence = compiled(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
 // Reveal removes what a person reading the text would not see: control characters, escape sequences,
 // bidirectional controls, zero-width characters, tags and other invisible carriers. Line breaks of
@@ -20,7 +19,7 @@ func Reveal(text string) (string, []Finding) {
 	}
 	var findings []Finding
 	if strings.ContainsRune(text, '\x1b') {
-		if shown := escapeSequence.ReplaceAllString(text, ""); shown != text {
+		if shown := escapeSequence().ReplaceAllString(text, ""); shown != text {
 			text = shown
 			findings = append(findings, Finding{Kind: "control", Detail: "terminal escape sequences"})
 		}

@@ -63,9 +63,9 @@ func calm(line string) (string, []Finding) {
 	}
 	body, findings := quoteRole(body)
 	switch {
-	case ownHeading.MatchString(flat):
+	case ownHeading().MatchString(flat):
 		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "tag", Detail: "a heading of memcore's own"})...)
-	case orders.MatchString(flat):
+	case orders().MatchString(flat):
 		return quoted + body, append(findings, onlyIf(marks == 0, Finding{Kind: "instruction", Detail: "a line that gives an order"})...)
 	case marks > 0:
 		return quoted + body, findings
@@ -88,16 +88,16 @@ func quoteRole(line string) (string, []Finding) {
 		findings = append(findings, Finding{Kind: "role-prefix", Detail: detail})
 	}
 	f := fold(line)
-	if at := rolePrefix.FindStringSubmatchIndex(f.text); at != nil {
+	if at := rolePrefix().FindStringSubmatchIndex(f.text); at != nil {
 		for group := 2; group < len(at); group += 2 {
 			if at[group] >= 0 {
 				quote(f.offsets[at[group]], f.offsets[at[group+1]], "line opened with a role name")
 			}
 		}
-	} else if at := roleNative.FindStringSubmatchIndex(line); at != nil {
+	} else if at := roleNative().FindStringSubmatchIndex(line); at != nil {
 		quote(at[2], at[3], "line opened with a role name")
 	}
-	if within := roleWithin.ReplaceAllString(line, `"$1$3"$2$4`); within != line {
+	if within := roleWithin().ReplaceAllString(line, `"$1$3"$2$4`); within != line {
 		line = within
 		findings = append(findings, Finding{Kind: "role-prefix", Detail: "role name in capitals within a line"})
 	}
@@ -116,7 +116,7 @@ func escapeTokens(text string) (string, []Finding) {
 	for _, pattern := range tokenPatterns {
 		// A token can begin within another, unfinished one: the search goes on behind the first character of each.
 		for from := 0; ; from = at[len(at)-1] + 1 {
-			match := pattern.expression.FindStringIndex(f.text[from:])
+			match := pattern.expression().FindStringIndex(f.text[from:])
 			if match == nil {
 				break
 			}
@@ -124,7 +124,7 @@ func escapeTokens(text string) (string, []Finding) {
 			findings = append(findings, Finding{Kind: pattern.kind, Detail: pattern.about})
 		}
 	}
-	for _, match := range nativeTokens.FindAllStringIndex(text, -1) {
+	for _, match := range nativeTokens().FindAllStringIndex(text, -1) {
 		at = append(at, sort.SearchInts(f.offsets, match[0]))
 		findings = append(findings, Finding{Kind: "chat-token", Detail: "tag of a chat template"})
 	}
