@@ -58,6 +58,13 @@ func TestNotices(t *testing.T) {
 	for _, m := range linked {
 		require.Contains(t, notices, "\n"+m+": ")
 	}
+	for _, row := range rows(t, "Of the program") {
+		for _, heading := range headings {
+			if heading[1] == row["module"] && row["licence"] != "" {
+				require.Equal(t, heading[3], row["licence"], "docs/dependencies.md: licence of %s", heading[1])
+			}
+		}
+	}
 	torture.Report(t, torture.Row{Part: "supply chain", Case: "licences", Count: len(headings), Unit: "modules linked", Result: "each has one that is allowed"})
 }
 
