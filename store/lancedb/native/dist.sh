@@ -16,11 +16,14 @@ case $os in darwin) origin=@loader_path ;; *) origin=\$ORIGIN ;; esac
 rm -rf "dist/$name" "dist/$name.tar.gz"
 mkdir -p "dist/$name"
 CGO_ENABLED=1 CGO_LDFLAGS=$(store/lancedb/native/library.sh --flags "$origin") \
-  go build -trimpath -tags lancedb -o "dist/$name/memcore" ./cmd/memcore
+  go build -trimpath -buildvcs=true -tags lancedb -o "dist/$name/memcore" ./cmd/memcore
 for library in liblancedb_go.so liblancedb_go.dylib; do
   [ ! -e "$lib/$library" ] || cp "$lib/$library" "dist/$name/"
 done
 cp LICENSE README.md CHANGELOG.md "dist/$name/"
+program=$PWD/dist/$name/memcore
+(cd internal/supply && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
+(cd internal/supply && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
 tar czf "dist/$name.tar.gz" -C dist "$name"
 
 elsewhere=$(mktemp -d)

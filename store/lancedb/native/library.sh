@@ -16,6 +16,7 @@
 #      disk meanwhile. An interrupted build goes on where it was.
 #
 # The build needs go, cargo and a C compiler; protoc comes as a package of cargo's registry.
+# What is run in it is compared with a SHA-256 (MEMCORE_PROTOC_SHA256=HEX trusts another protoc).
 # Exit status: 0 found; 3 a tool is missing; 1 anything else.
 set -euo pipefail
 started_in=$PWD
@@ -156,6 +157,7 @@ build() {
   : >"$log"
   trap '{ grep -E "^error" -A 12 "$log" || true; } | tail -n 40 >&2; say "the build failed, see $log"; exit 1' EXIT
   prepare "$1/build"
+  trusted_protoc "$(cat "$1/build/protoc")/bin/protoc"
   compile "$1/build"
   mkdir -p "$1/lib"
   cp "$1/build/target/release/$library" "$1/lib/$library.new"
@@ -163,6 +165,22 @@ build() {
   relocatable "$1/lib/$library.new"
   mv "$1/lib/$library.new" "$1/lib/$library"
   trap - EXIT
+}
+
+# trusted_protoc fails unless the program $1, which the build runs, is the one of protoc-bin-vendored 3.3.0: that package is in no lock
+# file, so that cargo compares it with what its registry says only.
+trusted_protoc() {
+  local want=${MEMCORE_PROTOC_SHA256:-} have
+  if [ -z "$want" ]; then
+    case $os/$arch in
+      linux/amd64) want=f6ee22d65361338459208da8bff801c9ca689741cba9187b34990dd45198f864 ;;
+      linux/arm64) want=cb89a125fd3d6c1ee86ee65a2bcbd7c3ac7c3fab1a806e0c466f162882053cb7 ;;
+      darwin/amd64) want=56ba0f583d8761975d177670a3375564fd2bf5a7d96182a9d0c3b818a893c0ff ;;
+      darwin/arm64) want=765ccb18be73e565bfc3e2ad94e85039ca28f928b3e62b487e51b7b8fdf1dcfb ;;
+    esac
+  fi
+  have=$(sha256 <"$1")
+  [ "$have" = "$want" ] || { say "$1 has the SHA-256 $have, want $want: not run (MEMCORE_PROTOC_SHA256=… trusts another)"; return 1; }
 }
 
 # relocatable makes programs look for the library by their rpath. On Linux they do anyway.

@@ -47,9 +47,12 @@ func newMachine(t *testing.T) *machine {
 	}
 	m.installTools()
 	m.addPackage("lance-0.37.0", "src/lib.rs", "// lance\n")
-	m.addPackage("protoc-bin-vendored-"+protocHost()+"-3.3.0", "bin/protoc", "#!/bin/sh\necho protoc\n")
+	m.addPackage("protoc-bin-vendored-"+protocHost()+"-3.3.0", "bin/protoc", fakeProtoc)
+	m.env = append(m.env, fmt.Sprintf("MEMCORE_PROTOC_SHA256=%x", sha256.Sum256([]byte(fakeProtoc))))
 	return m
 }
+
+const fakeProtoc = "#!/bin/sh\necho protoc\n"
 
 func (m *machine) installTools() {
 	for _, name := range realTools {
@@ -494,4 +497,14 @@ func TestOldBuildsGo(t *testing.T) {
 			t.Errorf("%s after %d days: %v, want that it stays: %v", path, test.days, err, test.stays)
 		}
 	}
+}
+
+// A protoc that is not the one that the recipe was written with is not run.
+func TestForeignProtoc(t *testing.T) {
+	m := newMachine(t)
+	got := m.run("MEMCORE_PROTOC_SHA256=") // as for everybody: the sum that the script knows
+	require.NotEqual(t, 0, got.code)
+	require.Contains(t, got.stderr, "not run")
+	require.Zero(t, m.calls("cargo build"))
+	m.wantLibrary(m.run(), "built")
 }
