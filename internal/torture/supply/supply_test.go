@@ -185,13 +185,3 @@ func TestInit(t *testing.T) {
 	}
 	torture.Report(t, torture.Row{Part: "supply chain", Case: "work before main", Count: len(lines), Unit: "packages", Result: strconv.Itoa(sum>>10) + " KiB allocated"})
 }
-
-// Two builds of the same commit are the same, which takes two builds from nothing.
-func TestReproducible(t *testing.T) {
-	if !torture.Full() {
-		t.Skip("only in the long form: it builds everything twice from nothing; .ci/reproducible does it")
-	}
-	out, err := exec.Command("bash", filepath.Join(root, ".ci", "reproducible")).CombinedOutput() // it writes its row itself
-	require.NoError(t, err, string(out))
-	t.Log(string(out))
-}
