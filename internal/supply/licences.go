@@ -17,9 +17,11 @@ import (
 // the source of their own files only, which the notices point to.
 var allowed = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense", "Zlib"}
 
-// chosen are modules that let us choose between licences, and what is chosen, with the files that say so.
+// chosen are modules that let us choose between licences, or whose file has also those of code that is not Go, and what holds for us,
+// with the files that say so.
 var chosen = map[string]struct{ kind, file, says string }{
-	"github.com/golang/freetype": {"FTL", "licenses/ftl.txt", "The FreeType Project LICENSE"},
+	"github.com/golang/freetype":     {"FTL", "licenses/ftl.txt", "The FreeType Project LICENSE"},
+	"github.com/apache/arrow/go/v17": {"Apache-2.0", "LICENSE.txt", "Apache License"}, // and those of its C++ and Python
 }
 
 // A licence is a file of a module.
@@ -67,7 +69,10 @@ func (r licenceReader) of(m *module) (files []licence, kinds []string, err error
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s %s: %s is not the licence %s: %w", m.path, m.version, choice.file, choice.kind, err)
 		}
-		return append(files, file), []string{choice.kind}, nil
+		if !slices.ContainsFunc(files, func(known licence) bool { return known.name == file.name }) {
+			files = append(files, file)
+		}
+		return files, []string{choice.kind}, nil
 	}
 	kinds = unique(kinds)
 	if len(kinds) == 0 {
