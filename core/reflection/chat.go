@@ -14,8 +14,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/internal/sanitize"
-	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/told"
 )
 
 // ServerOptions say which model is asked, and where.
@@ -83,30 +82,9 @@ func (s server) Chat(ctx context.Context, messages []Message, tools []notes.Tool
 		if errors.As(err, &at) {
 			err = at.Err // without the address, which may hold a password
 		}
-		return Reply{}, fmt.Errorf("%s: %w", s.name, told{err, s.key()})
+		return Reply{}, fmt.Errorf("%s: %w", s.name, told.New(err, s.key()))
 	}
 	return reply, nil
-}
-
-// A told error is a server's, as a person can be shown it: without the key, which servers repeat, and without what a terminal would obey.
-type told struct {
-	error
-	key string
-}
-
-func (t told) Unwrap() error { return t.error }
-
-func (t told) Error() string {
-	text := t.error.Error()
-	if t.key != "" {
-		text = strings.ReplaceAll(text, t.key, "[key]")
-	}
-	text, _ = sanitize.Reveal(text)
-	text, _ = secret.Redact(strings.Join(strings.Fields(text), " "))
-	if runes := []rune(text); len(runes) > 500 {
-		text = string(runes[:500]) + "…"
-	}
-	return text
 }
 
 // NewOpenAI returns a model behind OpenAI's chat completions, which Ollama, vLLM and llama.cpp also speak. It asks nothing yet.

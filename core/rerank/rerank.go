@@ -21,6 +21,8 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/memcore/memcore/internal/told"
 )
 
 // Options are the settings of a Reranker.
@@ -55,13 +57,13 @@ func (o Options) client() *http.Client {
 	return &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// withoutAddress is an error of a request without its address, which may hold a password.
-func withoutAddress(err error) error {
+// failed is an error of a server as it can be shown: without the key, which servers repeat, and without the address, which may hold a password.
+func failed(model, host, key string, err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
-		return at.Err
+		err = at.Err
 	}
-	return err
+	return fmt.Errorf("rerank model %q at %s: %w", model, host, told.New(err, key))
 }
 
 // An Endpoint asks a server that has a rerank endpoint. It is safe for concurrent use.
@@ -84,13 +86,21 @@ func NewEndpoint(o Options) (*Endpoint, error) {
 // Rerank returns how probably each text answers the query, in [0, 1] and in the order of texts. Scores that are no
 // probabilities, which some servers give, go through the logistic function, all of them.
 func (e *Endpoint) Rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
+	scores, err := e.rerank(ctx, query, texts)
+	if err != nil {
+		return nil, failed(e.model, e.host, e.key(), err)
+	}
+	return scores, nil
+}
+
+func (e *Endpoint) rerank(ctx context.Context, query string, texts []string) ([]float64, error) {
 	body, err := json.Marshal(map[string]any{"model": e.model, "query": query, "documents": texts, "top_n": len(texts), "return_documents": false})
 	if err != nil {
 		return nil, err
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.address, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New("rerank: bad address")
+		return nil, errors.New("bad address")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if key := e.key(); key != "" {
@@ -98,21 +108,17 @@ func (e *Endpoint) Rerank(ctx context.Context, query string, texts []string) ([]
 	}
 	response, err := e.client.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("rerank model %q at %s: %w", e.model, e.host, withoutAddress(err))
+		return nil, err
 	}
 	defer response.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
 	if err != nil {
-		return nil, fmt.Errorf("rerank model %q at %s: %w", e.model, e.host, err)
+		return nil, err
 	}
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("rerank model %q at %s: %w: %s: %.200s", e.model, e.host, ErrAnswer, response.Status, bytes.TrimSpace(answer))
+		return nil, fmt.Errorf("%w: %s: %s", ErrAnswer, response.Status, bytes.TrimSpace(answer))
 	}
-	scores, err := parse(answer, len(texts))
-	if err != nil {
-		return nil, fmt.Errorf("rerank model %q at %s: %w", e.model, e.host, err)
-	}
-	return scores, nil
+	return parse(answer, len(texts))
 }
 
 func parse(answer []byte, n int) ([]float64, error) {
@@ -148,6 +154,7 @@ func parse(answer []byte, n int) ([]float64, error) {
 type Judge struct {
 	ask         func(context.Context, openai.ChatCompletionRequest) (openai.ChatCompletionResponse, error) // hides the key from fmt
 	model, host string
+	key         func() string
 }
 
 // NewJudge returns a Judge, without asking the server anything.
@@ -158,7 +165,7 @@ func NewJudge(o Options) (*Judge, error) {
 	}
 	config := openai.DefaultConfig(o.Key)
 	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), o.client()
-	return &Judge{ask: openai.NewClientWithConfig(config).CreateChatCompletion, model: o.Model, host: base.Host}, nil
+	return &Judge{ask: openai.NewClientWithConfig(config).CreateChatCompletion, model: o.Model, host: base.Host, key: func() string { return o.Key }}, nil
 }
 
 const (
@@ -185,7 +192,7 @@ func (j *Judge) Rerank(ctx context.Context, query string, texts []string) ([]flo
 		})
 	}
 	if err := group.Wait(); err != nil {
-		return nil, fmt.Errorf("rerank model %q at %s: %w", j.model, j.host, err)
+		return nil, failed(j.model, j.host, j.key(), err)
 	}
 	return scores, nil
 }
@@ -206,7 +213,7 @@ func (j *Judge) judge(ctx context.Context, query, text string) (float64, error) 
 		},
 	})
 	if err != nil {
-		return 0, withoutAddress(err)
+		return 0, err
 	}
 	return yes(response)
 }

@@ -96,6 +96,9 @@ func TestFaults(t *testing.T) {
 		"elsewhere": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://192.0.2.1/", http.StatusTemporaryRedirect)
 		}, "307"},
+		"repeats the key": {func(w http.ResponseWriter, r *http.Request) {
+			http.Error(w, `{"error":{"message":"who is `+r.Header.Get("Authorization")+`\u001b[2J?"}}`, http.StatusUnauthorized)
+		}, "401 Unauthorized"},
 		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,6 +113,7 @@ func TestFaults(t *testing.T) {
 			_, judged := j.Rerank(t.Context(), "q", []string{"a"})
 			require.Error(t, judged)
 			require.NotContains(t, err.Error()+judged.Error(), "s3cret")
+			require.NotContains(t, err.Error()+judged.Error(), "\x1b")
 		})
 	}
 }

@@ -1,0 +1,36 @@
+package told
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestError(t *testing.T) {
+	const key = "pa ss/word+of=the server"
+	require.NoError(t, New(nil, key))
+	cause := errors.New("refused")
+	for name, said := range map[string]string{
+		"plain":  key,
+		"query":  url.QueryEscape(key),
+		"path":   url.PathEscape(key),
+		"base64": base64.StdEncoding.EncodeToString([]byte(key)),
+		"url64":  base64.RawURLEncoding.EncodeToString([]byte(key)),
+		"other":  "ghp_" + strings.Repeat("aB3dE6gH9j", 4)[:36],
+		"escape": "\x1b]0;title\x07",
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := New(fmt.Errorf("%w: I do not\nknow %s", cause, said), key)
+			require.ErrorIs(t, err, cause)
+			require.Contains(t, err.Error(), "refused: I do not know")
+			require.NotContains(t, err.Error(), said)
+			require.NotContains(t, fmt.Sprintf("%v %s %q", err, err, err), said)
+		})
+	}
+	require.Less(t, len(New(errors.New(strings.Repeat("x", 9999)), "").Error()), 600)
+}
