@@ -147,7 +147,7 @@ func writeBaseline(name string, report eval.Report) error {
 	}
 	// A line a question, so that changes of a file that is kept beside the code can be read.
 	data = bytes.ReplaceAll(data, []byte(`{"collection"`), []byte("\n{\"collection\""))
-	if err := os.WriteFile(name, append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(name, append(data, '\n'), 0o600); err != nil {
 		return fmt.Errorf("write baseline: %w", err)
 	}
 	return nil
@@ -159,7 +159,7 @@ func (a *app) writePage(name, data string, report eval.Report) error {
 }
 
 func (a *app) writeFile(name string, write func(io.Writer) error) error {
-	file, err := os.Create(name)
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("write report: %w", err)
 	}
@@ -234,7 +234,7 @@ func (a *app) draft(ctx context.Context, name string, force bool) error {
 	if force {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	file, err := os.OpenFile(name, flags, 0o644)
+	file, err := os.OpenFile(name, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s exists; name another file, or overwrite it with --force", name)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/sanitize"
 )
 
@@ -162,9 +164,11 @@ func (a *app) editMemory(ctx context.Context, to targetFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(target.File), 0o755); err != nil {
+	if err := beneath.MakeFolder(filepath.Dir(target.File), target.Mode()); err != nil {
 		return fmt.Errorf("memory: %w", err)
 	}
+	_, err = os.Stat(target.File)
+	isNew := errors.Is(err, fs.ErrNotExist)
 	edit := editing(ctx, command, target.File)
 	edit.Stdin, edit.Stdout, edit.Stderr = a.stdin, a.stdout, a.stderr
 	if err := edit.Run(); err != nil {
@@ -173,6 +177,12 @@ func (a *app) editMemory(ctx context.Context, to targetFlags) error {
 	if _, err := os.Stat(target.File); err != nil {
 		a.note("%s was not written", target.Path)
 		return nil
+	}
+	if info, err := os.Stat(target.File); err == nil && isNew && info.Mode().IsRegular() {
+		err = os.Chmod(target.File, info.Mode().Perm()&(0o300|target.Mode()))
+		if err != nil {
+			return fmt.Errorf("memory: %w", err)
+		}
 	}
 	if err := a.keepPrivate(target); err != nil {
 		return err

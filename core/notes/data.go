@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/sanitize"
@@ -94,7 +94,7 @@ func (d *Data) root(make bool) (string, error) {
 		}
 	}
 	if make {
-		if err := os.MkdirAll(root, 0o755); err != nil {
+		if err := beneath.MakeFolder(root, 0o644); err != nil {
 			return "", fmt.Errorf("memory folder: %w", err)
 		}
 	}

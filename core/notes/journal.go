@@ -26,7 +26,7 @@ type Edit struct {
 	Before  string
 	After   string
 	Created bool        // there was no file before
-	Mode    fs.FileMode // of one that is made; 0 is 0644
+	Mode    fs.FileMode // of one that is made, as far as its folder and the umask leave it; 0 is 0644
 	Removed bool        // there is none afterwards
 }
 

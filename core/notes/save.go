@@ -253,10 +253,7 @@ func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change)
 		return nil, err
 	}
 	c.Line, c.Diff = line, diff(target.Path, before, after)+c.Diff
-	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists}
-	if r.Private {
-		e.Mode = 0o600
-	}
+	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists, Mode: target.Mode()}
 	return append(edits, e), nil
 }
 

@@ -20,7 +20,17 @@ type Target struct {
 	File    string // absolute
 	Path    string // as shown
 	Private bool
+	Global  bool   // of the user, not of the project
 	folder  string // that File is beneath, links resolved
+}
+
+// Mode is what permissions the file gets if it is made, as far as the umask and its folder leave them: what is shared with a project may be read by who may
+// read the project.
+func (t Target) Mode() fs.FileMode {
+	if t.Private || t.Global {
+		return 0o600
+	}
+	return 0o644
 }
 
 // Target returns where the user's or the project's memory is written to: the first of Names that is there, else the first of
@@ -45,7 +55,7 @@ func (l *Layer) Target(global, private bool) (Target, error) {
 	if private {
 		file = filepath.Join(filepath.Dir(file), LocalName(filepath.Base(file)))
 	}
-	return Target{File: file, Path: paths.NewNames(projectOf(o), o.Home).Of(file), Private: private, folder: root}, nil
+	return Target{File: file, Path: paths.NewNames(projectOf(o), o.Home).Of(file), Private: private, Global: global, folder: root}, nil
 }
 
 func candidatesFor(folders, names []string) []string {
@@ -61,7 +71,7 @@ func candidatesFor(folders, names []string) []string {
 // Place returns the folder that the target is beneath and its name there, slash-separated, links resolved. A link of the target may lead
 // only to a Markdown file below the same folder, and to none that looks like a secret. The folder is made if it is missing.
 func (t Target) Place() (dir, name string, err error) {
-	if err := os.MkdirAll(t.folder, 0o755); err != nil {
+	if err := beneath.MakeFolder(t.folder, t.Mode()); err != nil {
 		return "", "", err
 	}
 	if info, err := os.Lstat(t.File); t.Private && err == nil && info.Mode()&fs.ModeSymlink != 0 {

@@ -39,9 +39,9 @@ func (e *edit) open(path string) (*file, error) {
 			shown = filepath.ToSlash(rel)
 		}
 	}
-	mode := fs.FileMode(0o644)
-	if strings.HasSuffix(path, ".claude.json") {
-		mode = 0o600 // Claude Code keeps accounts in it
+	mode := fs.FileMode(0o600) // Claude Code, for one, keeps accounts in its own
+	if e.scope == Project {
+		mode = 0o644
 	}
 	f, err := openFile(path, shown, within, place, mode)
 	if err != nil {

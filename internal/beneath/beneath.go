@@ -61,9 +61,11 @@ func regular(name string, info fs.FileInfo) error {
 }
 
 // Replace puts a file in place as a whole: whoever reads it sees the old content or the new. Folders of name that are missing
-// are made. A file that is there keeps its permissions; a new one has those of mode.
+// are made. A file that is there keeps its owner and its permissions, as far as the system lets this user give them; where its group cannot be kept,
+// another one gets no more than everybody has. A new one, and a new folder, has those of mode that the umask leaves and that the folder it is made in
+// has as well: what is put into a folder that nobody else can enter is nobody else's, whatever becomes of the folder. Nobody but the owner may write to it.
 func Replace(dir, name string, data []byte, mode fs.FileMode) (err error) {
-	if err := makeFolders(dir, filepath.Dir(name)); err != nil {
+	if err := makeFolders(dir, filepath.Dir(name), mode); err != nil {
 		return err
 	}
 	folder, base, err := descend(dir, name)
@@ -71,18 +73,24 @@ func Replace(dir, name string, data []byte, mode fs.FileMode) (err error) {
 		return err
 	}
 	defer folder.Close()
-	switch seen, err := folder.Lstat(base); {
+	seen, err := folder.Lstat(base)
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		around, err := folder.Stat(".")
+		if err != nil {
+			return err
+		}
+		seen, mode = nil, fileMode(mode, around.Mode())
 	case err != nil:
 		return err
 	default:
 		if err := regular(base, seen); err != nil {
 			return err
 		}
-		mode = seen.Mode().Perm()
+		mode = 0o600 // until it is its owner's
 	}
 	temporary := "." + base + "." + rand.Text()
-	file, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
@@ -98,13 +106,36 @@ func Replace(dir, name string, data []byte, mode fs.FileMode) (err error) {
 	if closing := file.Close(); err == nil {
 		err = closing
 	}
-	if err == nil {
-		err = folder.Chmod(temporary, mode)
+	if err == nil && seen != nil {
+		err = folder.Chmod(temporary, keepOwner(folder, temporary, seen))
 	}
 	if err != nil {
 		return err
 	}
 	return folder.Rename(temporary, base)
+}
+
+// fileMode is what of mode a file has in a folder, folderMode what a folder has that a file of that mode is made in.
+func fileMode(mode, around fs.FileMode) fs.FileMode { return mode & (0o600 | around&0o044) }
+
+func folderMode(mode, around fs.FileMode) fs.FileMode {
+	return 0o700 | (mode&0o044|mode&0o044>>2)&around.Perm()
+}
+
+// MakeFolder makes a folder and those above it that are missing, with the permissions that Replace gives to folders of a file of that mode.
+func MakeFolder(path string, mode fs.FileMode) error {
+	above := filepath.Clean(path)
+	for {
+		info, err := os.Stat(above)
+		if err == nil {
+			return os.MkdirAll(path, folderMode(mode, info.Mode())) // also of one that is there, which may be a file
+		}
+		parent := filepath.Dir(above)
+		if !errors.Is(err, fs.ErrNotExist) || parent == above {
+			return err
+		}
+		above = parent
+	}
 }
 
 // Remove removes a regular file; like Open it follows no link.
@@ -124,13 +155,21 @@ func Remove(dir, name string) error {
 	return folder.Remove(base)
 }
 
-func makeFolders(dir, name string) error {
+func makeFolders(dir, name string, mode fs.FileMode) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	return root.MkdirAll(name, 0o755)
+	for above := name; ; above = filepath.Dir(above) {
+		info, err := root.Stat(above)
+		if err == nil {
+			return root.MkdirAll(name, folderMode(mode, info.Mode()))
+		}
+		if !errors.Is(err, fs.ErrNotExist) || above == "." {
+			return err
+		}
+	}
 }
 
 // descend opens the folder that holds name, element by element.
