@@ -23,11 +23,19 @@ import (
 // A place is where a workspace's index, its list of sources and the list of what it shall not find are.
 type place struct{ root, index, sources, forgotten string }
 
+// Names of the folders below the root.
+const (
+	indexFolder      = "index"
+	embeddingsFolder = "embeddings"
+	hooksFolder      = "hooks"
+	journalFolder    = "journal"
+)
+
 // embeddings is the folder of cached vectors, which all workspaces share.
-func (p place) embeddings() string { return filepath.Join(p.root, "embeddings") }
+func (p place) embeddings() string { return filepath.Join(p.root, embeddingsFolder) }
 
 // hooks is the folder of what sessions of agents were given.
-func (p place) hooks() string { return filepath.Join(p.root, "hooks") }
+func (p place) hooks() string { return filepath.Join(p.root, hooksFolder) }
 
 // last is the file that says what the last hook of the workspace has done.
 func (p place) last() string { return filepath.Join(filepath.Dir(p.index), "last.json") }
@@ -37,7 +45,7 @@ func (a *app) place() (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	folder := filepath.Join(root, "index", workspace.IndexName(a.project))
+	folder := filepath.Join(root, indexFolder, workspace.IndexName(a.project))
 	return place{root: root, index: filepath.Join(folder, "data"), sources: filepath.Join(folder, "sources.json"), forgotten: filepath.Join(folder, "forgotten.json")}, nil
 }
 

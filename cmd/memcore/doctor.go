@@ -106,6 +106,7 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 	failed := d.sources(ctx, at)
 	d.folder(at)
+	d.private()
 	d.memory(ctx, at, failed)
 	d.agents(at)
 	d.daemon(ctx)

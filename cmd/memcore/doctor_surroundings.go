@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/private"
 	"github.com/memcore/memcore/internal/workspace"
 	"github.com/memcore/memcore/store"
 )
@@ -225,6 +226,27 @@ func (d *doctor) folder(at place) {
 		d.warn(name, "chmod 700 "+at.index, "%s holds the text of your memory and is open to other users", at.index)
 	}
 	d.ok(name, "%s can be written", there)
+}
+
+// private looks who else can get at what memcore keeps. The first are closed by the next command that is no check; the others are the user's own.
+func (d *doctor) private() {
+	const name = "private folders"
+	all := append(d.app.ownFolders(), filepath.Dir(d.app.sessions()))
+	if beans := d.app.beans(); beans != "" {
+		all = append(all, beans)
+	}
+	n := len(d.checks)
+	for _, dir := range all {
+		note, err := private.Look(dir)
+		if err != nil {
+			d.problem(name, foreignHint, "%v", err)
+		} else if note != "" {
+			d.warn(name, "chmod 700 "+dir, "%s", note)
+		}
+	}
+	if len(d.checks) == n {
+		d.ok(name, "nobody else can enter %s", strings.Join(all, ", "))
+	}
 }
 
 // nearest is the path itself or the folder above it that exists.

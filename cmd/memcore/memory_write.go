@@ -118,7 +118,7 @@ func (a *app) journal() (*notes.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return notes.OpenJournal(filepath.Join(root, "journal")), nil
+	return notes.OpenJournal(filepath.Join(root, journalFolder)), nil
 }
 
 func (a *app) keepPrivate(target static.Target) error {

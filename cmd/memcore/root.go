@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/private"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -110,7 +111,39 @@ func (a *app) prepare() error {
 	if err := a.locate(); err != nil {
 		return err
 	}
-	return a.configure()
+	if err := a.configure(); err != nil {
+		return err
+	}
+	for _, dir := range a.ownFolders() {
+		note, err := private.Keep(dir)
+		if err != nil {
+			return &hintError{err, foreignHint}
+		}
+		if note != "" {
+			a.note("%s", note)
+		}
+	}
+	return nil
+}
+
+// foreignHint is what helps against a folder that is another user's.
+const foreignHint = "run memcore as the user whose folder it is, remove the folder, or name another one with --index-dir"
+
+// ownFolders are the folders of indexes and caches that memcore makes and nobody else has any business in. A folder that the user has named is
+// theirs, with the permissions that they gave it; those below it that memcore makes are not.
+func (a *app) ownFolders() []string {
+	root, err := a.settings.indexRoot()
+	if err != nil {
+		return nil // whoever needs one says so
+	}
+	if a.settings.IndexDir == "" {
+		return []string{root}
+	}
+	var all []string
+	for _, name := range []string{indexFolder, embeddingsFolder, hooksFolder, journalFolder} {
+		all = append(all, filepath.Join(root, name))
+	}
+	return all
 }
 
 // everyday are commands that are run again and again, which do not say each time what of the configuration does not count.

@@ -176,7 +176,7 @@ func (a *app) serveDaemon(ctx context.Context, address, tokenEnv string, onDeman
 	}
 	log := slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level(a.flags.verbose)}))
 	if onDemand {
-		file, err := daemonLog(filepath.Dir(at.Socket()))
+		file, err := at.Log(mostLog)
 		if err != nil {
 			return err
 		}
@@ -271,19 +271,6 @@ func (a *app) staySmall(ctx context.Context, server *httpapi.Server) {
 			}
 		}
 	}
-}
-
-// daemonLog is the file that a daemon in the background logs to.
-func daemonLog(dir string) (*os.File, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "daemon.log")
-	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
-	if info, err := os.Stat(path); err == nil && info.Size() > mostLog {
-		flags |= os.O_TRUNC
-	}
-	return os.OpenFile(path, flags, 0o600)
 }
 
 func (a *app) stopDaemon(ctx context.Context) error {

@@ -44,7 +44,14 @@ func (p Place) Call(ctx context.Context, method, path string, in, out any) (vers
 	}
 	var dialer net.Dialer
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dialer.DialContext(ctx, "unix", p.socket)
+		conn, err := dialer.DialContext(ctx, "unix", p.socket)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkPeer(conn, false); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+		return conn, nil
 	}}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/memcore/memcore/internal/overload"
+	"github.com/memcore/memcore/internal/private"
 )
 
 // A Place is where the daemon of a user is found.
@@ -92,7 +93,7 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	if o.Ended != nil {
 		defer within(drain, o.Ended)
 	}
-	listener, err := p.listen(ctx)
+	listener, err := p.listen(ctx, log)
 	if err != nil {
 		return err
 	}
@@ -179,8 +180,8 @@ func (p Place) lock() (unlock func(), err error) {
 
 // lockFile takes a lock unless another has it. unlock also removes the file, so that nothing is left over.
 func lockFile(path string) (unlock func(), ok bool, err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, false, fmt.Errorf("daemon: %w", err)
+	if err := makeOwn(filepath.Dir(path)); err != nil {
+		return nil, false, err
 	}
 	for {
 		file := flock.New(path, flock.SetPermissions(0o600))
@@ -219,11 +220,8 @@ func (p Place) Running() bool {
 }
 
 // listen makes the socket, in the place of one that a daemon which was killed has left.
-func (p Place) listen(ctx context.Context) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(p.socket), 0o700); err != nil {
-		return nil, fmt.Errorf("daemon: %w", err)
-	}
-	if err := owned(filepath.Dir(p.socket)); err != nil {
+func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, error) {
+	if err := makeOwn(filepath.Dir(p.socket)); err != nil {
 		return nil, err
 	}
 	if err := os.Remove(p.socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -241,7 +239,45 @@ func (p Place) listen(ctx context.Context) (net.Listener, error) {
 		listener.Close()
 		return nil, fmt.Errorf("daemon: %w", err)
 	}
-	return listener, nil
+	return ownUsers{listener, log}, nil
+}
+
+// makeOwn makes a folder that only the user can enter. One that is there already has to be the user's, and then it is closed to others; if they could write to
+// it, it is refused: who knows what is in it.
+func makeOwn(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	if err := owned(dir); err != nil {
+		return err
+	}
+	if _, err := private.Keep(dir); err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	return nil
+}
+
+// Log opens the file beside the lock that a daemon in the background logs to, for appending; one that is larger than most bytes begins anew. The caller
+// closes it.
+func (p Place) Log(most int64) (*os.File, error) {
+	const name = "daemon.log"
+	if err := makeOwn(p.dir); err != nil {
+		return nil, err
+	}
+	folder, err := os.OpenRoot(p.dir) // a link that leads out of it is not followed
+	if err != nil {
+		return nil, fmt.Errorf("daemon: %w", err)
+	}
+	defer folder.Close()
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if info, err := folder.Stat(name); err == nil && info.Size() > most {
+		flags |= os.O_TRUNC
+	}
+	file, err := folder.OpenFile(name, flags, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("daemon: log %s: %w", p.File(name), err)
+	}
+	return file, nil
 }
 
 // within waits for do to return, for so long.

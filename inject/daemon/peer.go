@@ -1,0 +1,51 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+)
+
+// checkPeer refuses a connection with another user's process. The folder of the socket should keep everybody else out; this holds also if it did not, for
+// a moment or because its permissions were changed, and whatever was done to the path since it was looked at.
+func checkPeer(conn net.Conn, rootToo bool) error {
+	local, ok := conn.(*net.UnixConn)
+	if !ok {
+		return fmt.Errorf("daemon: %s is no socket of this machine", conn.RemoteAddr())
+	}
+	raw, err := local.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("daemon: %w", err)
+	}
+	uid, failed := 0, error(nil)
+	if err := errors.Join(raw.Control(func(fd uintptr) { uid, failed = peerUser(int(fd)) }), failed); err != nil {
+		return fmt.Errorf("daemon: who is at the other end of the socket: %w", err)
+	}
+	if uid == os.Geteuid() || rootToo && uid == 0 {
+		return nil
+	}
+	return fmt.Errorf("daemon: the other end of the socket is user %d, not you", uid)
+}
+
+// ownUsers accepts connections of this user, and of the system's owner, who could do everything anyway.
+type ownUsers struct {
+	net.Listener
+	log *slog.Logger
+}
+
+func (l ownUsers) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		err = checkPeer(conn, true)
+		if err == nil {
+			return conn, nil
+		}
+		l.log.Warn("connection refused", "error", err)
+		_ = conn.Close()
+	}
+}

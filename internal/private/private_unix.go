@@ -1,0 +1,17 @@
+//go:build unix
+
+package private
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+const hasModes = true
+
+// IsOwn tells whether a file is the user's.
+func IsOwn(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
