@@ -23,6 +23,9 @@ var quietLog = slog.New(slog.DiscardHandler)
 
 // TestMain is also a daemon, for tests that need one in another process: TESTDAEMON=DIR VERSION.
 func TestMain(m *testing.M) {
+	if what := os.Getenv("TESTSTRANGER"); what != "" {
+		os.Exit(beStranger(what, os.Getenv("TESTSOCKET")))
+	}
 	if os.Getenv("TESTDAEMON") == "" {
 		os.Exit(m.Run())
 	}
