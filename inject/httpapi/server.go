@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -31,6 +28,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/overload"
+	"github.com/memcore/memcore/internal/webguard"
 )
 
 // Options are the settings of a Server.
@@ -188,38 +186,18 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) Remote(token string) http.Handler {
 	local := s.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" {
-			if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
-				fail(w, &Error{403, "pages of other sites may not use this service"})
-				return
-			}
-		}
-		if at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && onLoopback(at) && !isLocalName(r.Host) {
+		switch {
+		case webguard.IsForeign(r):
+			fail(w, &Error{403, "pages of other sites may not use this service"})
+		case webguard.IsMisnamed(r):
 			fail(w, &Error{403, "this service is asked by its address on this machine, not by another name"})
-			return
-		}
-		given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+		case !webguard.HasBearer(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			fail(w, &Error{401, "the token is missing or wrong: Authorization: Bearer …"})
-			return
+		default:
+			local.ServeHTTP(w, r)
 		}
-		local.ServeHTTP(w, r)
 	})
-}
-
-func onLoopback(at net.Addr) bool {
-	tcp, ok := at.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
-}
-
-func isLocalName(host string) bool {
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	ip := net.ParseIP(strings.Trim(name, "[]"))
-	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // guard counts and logs requests, and survives those that panic.

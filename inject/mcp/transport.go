@@ -3,14 +3,12 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/memcore/memcore/internal/overload"
+	"github.com/memcore/memcore/internal/webguard"
 )
 
 const (
@@ -72,13 +71,22 @@ func (s *Server) Handler(token string) http.Handler {
 	h = s.bounded(h)
 	if token != "" {
 		h = auth.RequireBearerToken(func(_ context.Context, given string, _ *http.Request) (*auth.TokenInfo, error) {
-			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) != 1 {
+			if !webguard.IsToken(given, token) {
 				return nil, fmt.Errorf("%w: it is not the one of this server", auth.ErrInvalidToken)
 			}
 			return &auth.TokenInfo{UserID: "owner"}, nil
 		}, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(h)
 	}
-	return sameOrigin(http.NewCrossOriginProtection().Handler(h))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case webguard.IsForeign(r):
+			http.Error(w, "pages of other sites may not use this server", http.StatusForbidden)
+		case webguard.IsMisnamed(r):
+			http.Error(w, "this server is asked by its address on this machine, not by another name", http.StatusForbidden)
+		default:
+			h.ServeHTTP(w, r)
+		}
+	})
 }
 
 // bounded refuses what would be too much: messages and streams at a time, sessions, bytes.
@@ -143,19 +151,6 @@ func (s *Server) crowded() bool {
 		n++
 	}
 	return n >= mostSessions
-}
-
-// sameOrigin refuses what pages of other sites send, GET as well.
-func sameOrigin(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if origin := r.Header.Get("Origin"); origin != "" {
-			if u, err := url.Parse(origin); err != nil || u.Host != r.Host {
-				http.Error(w, "pages of other sites may not use this server", http.StatusForbidden)
-				return
-			}
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // ServeHTTP serves streamable HTTP at /mcp of a listener until ctx ends, and returns nil then.

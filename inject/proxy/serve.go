@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/overload"
+	"github.com/memcore/memcore/internal/webguard"
 )
 
 // Limits on clients that open connections and then say nothing.
@@ -27,7 +28,7 @@ func (p *Proxy) Listen() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; if another program has it, such as another memcore proxy, choose another address", err)
 	}
-	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && p.isLocal(p.upstream.Host) {
+	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && webguard.IsLocal(p.upstream.Host, p.host) {
 		return nil, errors.Join(fmt.Errorf("upstream %s is this proxy itself", p.upstream.Host), listener.Close())
 	}
 	return listener, nil
