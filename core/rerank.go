@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/memcore/memcore/internal/secret"
 )
 
 // A Reranker tells how probably texts answer a question, in [0, 1] and in the order of texts. It is asked about the best
@@ -36,6 +38,9 @@ func (m *Manager) rerank(ctx context.Context, text string, ranked []scored, took
 	texts := make([]string, len(first))
 	for i, c := range first {
 		texts[i] = c.record.Text
+	}
+	if !m.options.KeepSecrets {
+		text, _ = secret.Redact(text) // it goes to a server, as what was asked may: a log that somebody pasted
 	}
 	type answer struct {
 		scores []float64

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/secret"
 )
 
 const (
@@ -94,7 +95,8 @@ func markdownOf(ctx context.Context, sources []source.Source) ([]page, error) {
 				return nil, ctx.Err()
 			}
 			if err == nil {
-				all = append(all, page{doc.Path, string(content.Markdown)})
+				text, _ := secret.Redact(string(content.Markdown))
+				all = append(all, page{doc.Path, text})
 			}
 		}
 	}
@@ -105,6 +107,9 @@ func markdownOf(ctx context.Context, sources []source.Source) ([]page, error) {
 func (p page) draft(known map[string]int) (best draft, ok bool) {
 	for _, chunk := range chunker.Markdown(p.path, []byte(p.text), chunker.Options{}).Chunks {
 		for _, sentence := range sentences(chunk.Text) {
+			if strings.Contains(sentence, "[redacted: ") {
+				continue // what is missing is no answer
+			}
 			c, rarity, found := cloze(sentence, known)
 			if found && (!ok || rarity > best.rarity) {
 				c.Expect[0].Path = p.path

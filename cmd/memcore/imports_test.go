@@ -51,7 +51,7 @@ var mayImport = []struct {
 	{"inject/turn", []string{"core", "formatter"}},
 	{"inject/proxy", []string{"core", "inject/turn", "internal/overload"}},
 	{"inject/setup", []string{"core/notes", "core/source", "internal/beneath", "internal/paths", "internal/secret"}},
-	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker"}},
+	{"eval", []string{"core", "core/source", "core/relevance", "formatter", "chunker", "internal/secret"}},
 	{"eval/page", []string{"eval", "core/relevance"}},
 	{"eval/fit", []string{"eval", "core/relevance"}},
 	{"internal/beneath", nil},

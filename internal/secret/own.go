@@ -35,6 +35,15 @@ func ownRules() []config.Rule {
 			Allowlists:  []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`(?i)^(?:[*x.•]+|\$.*|%.*|<.*|\{.*|password|passwd|pass|pwd|secret|token|pw)$`)}}},
 		},
 		{
+			// Gitleaks knows those of today's lengths; keys of Anthropic, OpenAI, OpenRouter and others have had others, and will.
+			RuleID:      "model-api-key",
+			Description: "a key of a model's server: sk-…",
+			Regex:       regexp.MustCompile(`\bsk-(?:[a-z]{2,12}[0-9]{0,2}-){0,3}[A-Za-z0-9_-]{20,}`),
+			Entropy:     3.5,
+			Keywords:    []string{"sk-"},
+			Allowlists:  []*config.Allowlist{{Regexes: []*regexp.Regexp{regexp.MustCompile(`^[a-zA-Z_-]+$|^[a-z0-9]{1,10}(?:[-_][a-z0-9]{1,10})+$`)}}}, // words
+		},
+		{
 			RuleID:      "bearer-token",
 			Description: "a token in an Authorization header",
 			Regex:       regexp.MustCompile(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
