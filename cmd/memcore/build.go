@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/source"
@@ -132,7 +133,7 @@ func (a *app) relevanceModel() (*relevance.Model, error) {
 
 // embedder returns the configured embedder behind its cache; nil for none.
 func (a *app) embedder(at place) (embed.Embedder, error) {
-	inner, err := a.model()
+	inner, err := a.uncached()
 	if err != nil || inner == nil {
 		return nil, err
 	}
@@ -142,6 +143,28 @@ func (a *app) embedder(at place) (embed.Embedder, error) {
 		return inner, nil
 	}
 	return cached, nil
+}
+
+// uncached is the model, nil for none; one that is a server is sent no secrets.
+func (a *app) uncached() (embed.Embedder, error) {
+	inner, err := a.model()
+	if remote := a.settings.Embedder == "ollama" || a.settings.Embedder == "openai"; err == nil && remote && a.settings.Redact {
+		inner = discreet{inner}
+	}
+	return inner, err
+}
+
+// A discreet embedder sends no secrets: what is asked may have some, such as a log that somebody has pasted. Documents have lost theirs before.
+type discreet struct{ embed.Embedder }
+
+func (d discreet) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if kind == embed.Query {
+		texts = slices.Clone(texts)
+		for i, text := range texts {
+			texts[i], _ = notes.Clean(text)
+		}
+	}
+	return d.Embedder.Embed(ctx, kind, texts)
 }
 
 func (a *app) cached(at place, inner embed.Embedder) (*cache.Cache, error) {

@@ -178,7 +178,7 @@ func (d *doctor) embedderHint() string {
 	s := d.app.settings
 	switch s.Embedder {
 	case "ollama":
-		return "start Ollama at " + s.Ollama.Host + " and pull " + s.Ollama.Model + ", or choose another memory.embedder"
+		return "start Ollama at " + shownAddress(s.Ollama.Host) + " and pull " + s.Ollama.Model + ", or choose another memory.embedder"
 	case "openai":
 		return "check memory.openai.baseURL, memory.openai.model and the key in " + s.OpenAI.APIKeyEnv + ", or choose another memory.embedder"
 	default:

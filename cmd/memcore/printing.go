@@ -99,3 +99,16 @@ func explainHit(w io.Writer, hit core.MemoryHit) {
 	fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, e.BM25Normalised,
 		e.Coverage, e.Rank, e.KeywordRank, e.VectorRank, e.Verdict, hit.Source)
 }
+
+// shownAddress is an address as it can be printed: without the user and the password that may stand in it, also if it is no good address.
+func shownAddress(address string) string {
+	at := strings.LastIndexByte(address, '@')
+	if at < 0 {
+		return address
+	}
+	scheme, _, ok := strings.Cut(address[:at], "://")
+	if !ok {
+		return address[at+1:]
+	}
+	return scheme + "://" + address[at+1:]
+}

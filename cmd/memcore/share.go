@@ -84,7 +84,7 @@ func (a *app) sharedText(s *core.SharedStatus) string {
 	for _, n := range s.Documents {
 		documents += n
 	}
-	text := fmt.Sprintf("%s as %s, %s of %s", a.settings.Shared.URI, s.Owner, count(documents, "document"), count(len(s.Documents), "other"))
+	text := fmt.Sprintf("%s as %s, %s of %s", shownAddress(a.settings.Shared.URI), s.Owner, count(documents, "document"), count(len(s.Documents), "other"))
 	if !s.Pulled.IsZero() {
 		text += ", pulled " + s.Pulled.Local().Format(time.DateTime)
 	}
@@ -117,5 +117,5 @@ func (d *doctor) shared(ctx context.Context, embedder embed.Embedder) {
 		d.problem(name, "check memory.shared.*, the keys in the environment, and the network", "%v", err)
 		return
 	}
-	d.ok(name, "%s answers; this memory is %s there", d.app.settings.Shared.URI, options.Owner)
+	d.ok(name, "%s answers; this memory is %s there", shownAddress(d.app.settings.Shared.URI), options.Owner)
 }

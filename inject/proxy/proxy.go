@@ -130,7 +130,7 @@ func parseUpstream(text string) (*url.URL, error) {
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("upstream is no URL, %s", wanted) // err has the text, and it a password perhaps
-	case target.User != nil:
+	case target.User != nil || target.Host == "" && strings.Contains(text, "@"):
 		return nil, errors.New("upstream has a user or password in it; leave it out and let the client send its key")
 	case target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || target.Fragment != "":
 		return nil, fmt.Errorf("upstream is %q, %s", text, wanted)

@@ -580,6 +580,7 @@ func TestNew(t *testing.T) {
 		{upstream: "ftp://x", failure: "want a URL such as"},
 		{upstream: "http://x\x00", failure: "want a URL such as"},
 		{upstream: "https://me:s3cret@x", failure: "user or password"},
+		{upstream: "me:s3cret@x/v1", failure: "user or password"},
 	} {
 		_, err := proxy.New(tt.upstream, nil, proxy.Options{Listen: tt.listen, Token: tt.token})
 		if tt.failure == "" && err != nil || tt.failure != "" && (err == nil || !strings.Contains(err.Error(), tt.failure)) {
