@@ -113,7 +113,19 @@ func (m *Manager) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	case current.noVectors != nil:
 		return current.noVectors.Error(), nil
 	}
+	if err := m.opensAgain(ctx, current); unusable(err) {
+		return err.Error(), nil
+	}
 	return "", nil
+}
+
+// opensAgain opens the indexes as another process would: what is open here answers on, whatever becomes of its files.
+func (m *Manager) opensAgain(ctx context.Context, current snapshot) error {
+	again, err := m.openIndexes(ctx, current.folder, current.manifest)
+	if err != nil {
+		return err
+	}
+	return errors.Join(again.noVectors, again.release())
 }
 
 // askedFor is why IndexOptions.Rebuild rebuilds.
@@ -121,7 +133,7 @@ const askedFor = "asked for"
 
 // unusable tells an index that has to be made anew from one that cannot be reached now.
 func unusable(err error) bool {
-	for _, reason := range []error{store.ErrCorrupt, store.ErrFormat, store.ErrDimension, fs.ErrNotExist} {
+	for _, reason := range []error{store.ErrCorrupt, store.ErrFormat, generation.ErrDamaged, store.ErrDimension, fs.ErrNotExist} {
 		if errors.Is(err, reason) {
 			return true
 		}
@@ -164,7 +176,7 @@ func (m *Manager) beginFirst(ctx context.Context) error {
 
 // rebuild makes a generation from nothing beside the current one and swaps it in when it is complete.
 func (m *Manager) rebuild(ctx context.Context, options IndexOptions, report *IndexReport) (err error) {
-	next, err := m.folder.Begin(ctx, nil)
+	next, err := m.folder.BeginAnew(ctx)
 	if err != nil {
 		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
 	}

@@ -31,12 +31,13 @@ const manifestFile = "manifest.json"
 // written after the indexes, so that whatever a crash left undone is done again: every step of
 // indexing can be repeated.
 type manifest struct {
-	Engine    string    `json:"engine"`              // of the vectors; "" if made without
-	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
-	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
-	Chunking  string    `json:"chunking"`
-	Complete  bool      `json:"complete"` // every document was read at least once
-	Updated   time.Time `json:"updated"`
+	Generation string    `json:"generation"`          // the folder's name: the generation before is still there, too
+	Engine     string    `json:"engine"`              // of the vectors; "" if made without
+	Embedder   string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
+	Dimension  int       `json:"dimension,omitempty"` // 0 until the first vector
+	Chunking   string    `json:"chunking"`
+	Complete   bool      `json:"complete"` // every document was read at least once
+	Updated    time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
 
@@ -130,6 +131,9 @@ func readManifest(generation string) (*manifest, error) {
 	if err := json.Unmarshal(read.Content, m); err != nil {
 		return nil, fmt.Errorf("%s: %w: %v", path, store.ErrCorrupt, err)
 	}
+	if m.Generation != filepath.Base(generation) {
+		return nil, fmt.Errorf("%s: %w: it is of generation %q", path, store.ErrCorrupt, m.Generation)
+	}
 	if m.Documents == nil {
 		m.Documents = map[string]entry{}
 	}
@@ -157,7 +161,7 @@ func EngineOf(folder string) (string, error) {
 
 // save writes the manifest so that a crash leaves the old one or the new one.
 func (m *manifest) save(generation string) error {
-	m.Updated = time.Now().UTC()
+	m.Generation, m.Updated = filepath.Base(generation), time.Now().UTC()
 	content, err := json.Marshal(m)
 	if err != nil {
 		return err

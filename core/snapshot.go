@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 
 	"github.com/memcore/memcore/internal/generation"
@@ -53,6 +55,26 @@ func (m *Manager) acquire(ctx context.Context) (snapshot, error) {
 
 // refresh makes m.current what is on disk now.
 func (m *Manager) refresh(ctx context.Context) error {
+	err := m.view(ctx)
+	if errors.Is(err, generation.ErrNone) && m.lost() {
+		return fmt.Errorf("%w: the file of %s that names the current generation is gone", store.ErrCorrupt, m.options.Folder)
+	}
+	return err
+}
+
+// lost tells whether there is a whole index that nothing names. One that is being made for the first time is not whole.
+func (m *Manager) lost() bool {
+	entries, _ := os.ReadDir(m.options.Folder) // none if it is not there
+	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		if !entry.IsDir() {
+			return false
+		}
+		known, err := readManifest(filepath.Join(m.options.Folder, entry.Name()))
+		return err == nil && known.Complete
+	})
+}
+
+func (m *Manager) view(ctx context.Context) error {
 	return m.folder.View(func(n uint64, path string) error {
 		now, err := stampOf(path)
 		if err != nil {
@@ -71,7 +93,10 @@ func (m *Manager) refresh(ctx context.Context) error {
 			m.current = next
 			return nil
 		}
-		if next.indexes, err = m.openIndexes(ctx, path, next.manifest); err != nil {
+		if next.indexes, err = m.openIndexes(ctx, path, next.manifest); errors.Is(err, errMoved) {
+			return m.refresh(ctx)
+		}
+		if err != nil {
 			return err
 		}
 		m.dropCurrent()
@@ -102,8 +127,44 @@ func (m *Manager) openIndexes(ctx context.Context, path string, manifest *manife
 		return nil, err
 	}
 	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest)
+	if err := x.holdAll(ctx, path, manifest); err != nil {
+		return nil, errors.Join(err, x.release())
+	}
 	return x, nil
 }
+
+// holdAll makes sure that the indexes have as many records as the manifest says at least: an index whose files are gone is an empty one.
+func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) error {
+	words, vectors := 0, 0
+	for _, e := range manifest.Documents {
+		if e.Unsure {
+			continue
+		}
+		words += e.Chunks
+		if !e.Pending {
+			vectors += e.Chunks
+		}
+	}
+	n, err := x.keywords.Count(ctx)
+	if err == nil && n < words {
+		err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, keywordFolder), store.ErrCorrupt, n, words)
+	}
+	if err == nil && x.vectors != nil {
+		if n, err = x.vectors.Count(ctx); err == nil && n < vectors {
+			err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, vectorFolder), store.ErrCorrupt, n, vectors)
+		}
+	}
+	if err == nil || !errors.Is(err, store.ErrCorrupt) {
+		return err
+	}
+	if now, readErr := readManifest(path); readErr == nil && !now.Updated.Equal(manifest.Updated) {
+		return errMoved
+	}
+	return err
+}
+
+// errMoved means that a writer has changed an index while it was opened.
+var errMoved = errors.New("the index has changed meanwhile")
 
 // openVectors returns the vectors of a generation; neither vectors nor an error if it has none yet.
 func (m *Manager) openVectors(ctx context.Context, path string, manifest *manifest) (store.VectorIndex, error) {

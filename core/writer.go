@@ -180,6 +180,9 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 			kept++
 		}
 	}
+	if content.From > 1 {
+		keepBefore(covered, records)
+	}
 	r.put, r.gone = difference(covered, records)
 	r.entry.Chunks = kept + len(records)
 	if len(r.put)+len(r.gone) > 0 {
@@ -190,6 +193,19 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
+}
+
+// keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
+func keepBefore(old, now []store.Record) {
+	known := make(map[string]string, len(old))
+	for _, r := range old {
+		known[r.ID] = r.Before
+	}
+	for i, r := range now {
+		if r.Before == "" {
+			now[i].Before = known[r.ID]
+		}
+	}
 }
 
 func (w *writer) countSkippedLines(skipped map[string]int) {

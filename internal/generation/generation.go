@@ -10,6 +10,7 @@ package generation
 import (
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,8 +25,20 @@ const currentFile = "CURRENT"
 // may have been about to open.
 const keep = 2
 
-// ErrNone means that nothing has been published yet.
-var ErrNone = errors.New("no generation yet")
+// Errors of Current and what is built on it; test with errors.Is.
+var (
+	// ErrNone means that nothing has been published yet.
+	ErrNone = errors.New("no generation yet")
+	// ErrDamaged means that CURRENT does not say which generation is current. A release that wrote no checksum into it has left such
+	// a one, too. BeginAnew makes one that stands.
+	ErrDamaged = errors.New("CURRENT is damaged or of an earlier release")
+)
+
+// currentText is what CURRENT holds: a number by itself could become that of the generation before, which is still there, by one bit.
+func currentText(n uint64) string {
+	number := strconv.FormatUint(n, 10)
+	return fmt.Sprintf("%s %08x\n", number, crc32.ChecksumIEEE([]byte(number)))
+}
 
 // A Dir is a folder of generations. It holds no open files; its methods are safe for concurrent use
 // by any number of readers and one writer, in any number of processes.
@@ -40,8 +53,7 @@ func New(root string) *Dir { return &Dir{root: root, files: system} }
 // Root is the folder that holds the generations.
 func (d *Dir) Root() string { return d.root }
 
-// Current returns the number, at least 1, and the folder of the current generation, or ErrNone.
-// Other errors than a *fs.PathError mean that CURRENT is damaged.
+// Current returns the number, at least 1, and the folder of the current generation, or ErrNone, ErrDamaged, or a *fs.PathError.
 func (d *Dir) Current() (n uint64, path string, err error) {
 	file := filepath.Join(d.root, currentFile)
 	text, err := readFile(file)
@@ -51,10 +63,10 @@ func (d *Dir) Current() (n uint64, path string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	name := strings.TrimSpace(string(text))
+	name, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	n, ok := number(name)
-	if !ok {
-		return 0, "", fmt.Errorf("%s holds %.40q, want the number of a generation", file, name)
+	if !ok || strings.TrimSpace(string(text)) != strings.TrimSpace(currentText(n)) {
+		return 0, "", fmt.Errorf("%w: %s holds %.40q, want the number of a generation and its checksum", ErrDamaged, file, text)
 	}
 	return n, d.folder(n), nil
 }

@@ -331,14 +331,14 @@ func TestStaleLeftovers(t *testing.T) {
 
 func TestDamagedCurrent(t *testing.T) {
 	for _, text := range []string{
-		"", "\n", "x", "-1", "+1", "0", "01", "1.0", "1e3", "0x1", "1 2", "..", "1/..", "../1", "١", strings.Repeat("9", 30),
+		"", "\n", "x", "1", "1\n", "1 00000000", "1 83DCEFB7", "2 83dcefb7", "1 83dcefb7 1", "-1", "+1", "0", "01", "1.0", "1e3", "0x1", "1 2", "..", "1/..", "../1", "١", strings.Repeat("9", 30),
 		fmt.Sprint(uint64(math.MaxUint64)), "\x00", strings.Repeat("x", 1000),
 	} {
 		d := New(t.TempDir())
 		write(t, d.Root(), map[string]string{"CURRENT": text, "1/a": "a", "0/a": "a"})
 		_, _, err := d.Current()
 		var pathError *fs.PathError
-		if err == nil || errors.Is(err, ErrNone) || errors.As(err, &pathError) || len(err.Error()) > 400 {
+		if !errors.Is(err, ErrDamaged) || errors.As(err, &pathError) || len(err.Error()) > 400 {
 			t.Errorf("Current with CURRENT %q: error %v, want a short one that says so", text, err)
 		}
 		if _, err := d.Begin(t.Context(), nil); err == nil {
@@ -347,12 +347,20 @@ func TestDamagedCurrent(t *testing.T) {
 		if err := d.View(func(uint64, string) error { return nil }); err == nil {
 			t.Errorf("View with CURRENT %q: no error", text)
 		}
+		write(t, d.Root(), map[string]string{"5/a": "a"})
+		next, err := d.BeginAnew(t.Context())
+		require.NoError(t, err)
+		require.NoError(t, next.Publish())
+		n, content := current(t, d.Root())
+		require.Equal(t, uint64(6), n)
+		require.Empty(t, content)
+		require.Equal(t, []string{"0", "5", "6", "CURRENT"}, names(t, d.Root()))
 	}
 }
 
 func TestCurrentWithSpaceAround(t *testing.T) {
 	d := New(t.TempDir())
-	write(t, d.Root(), map[string]string{"CURRENT": " 7\r\n"})
+	write(t, d.Root(), map[string]string{"CURRENT": " " + strings.TrimSpace(currentText(7)) + "\r\n"})
 	n, path, err := d.Current()
 	if n != 7 || path != filepath.Join(d.Root(), "7") || err != nil {
 		t.Errorf("Current = %d, %q, %v, want 7", n, path, err)

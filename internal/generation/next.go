@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -31,6 +31,32 @@ func (d *Dir) Begin(ctx context.Context, share func(path string) bool) (*Next, e
 	if err != nil && !errors.Is(err, ErrNone) {
 		return nil, err
 	}
+	return d.begin(ctx, n, current, share)
+}
+
+// BeginAnew is Begin without taking over anything, also where CURRENT is damaged or gone: beside whatever generations there are.
+func (d *Dir) BeginAnew(ctx context.Context) (*Next, error) {
+	n, _, err := d.Current()
+	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNone) {
+		n, err = d.highest()
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return d.begin(ctx, n, "", nil)
+}
+
+func (d *Dir) highest() (n uint64, err error) {
+	entries, err := os.ReadDir(d.root)
+	for _, entry := range entries {
+		if has, ok := number(entry.Name()); ok && has < math.MaxInt64 {
+			n = max(n, has)
+		}
+	}
+	return n, err
+}
+
+func (d *Dir) begin(ctx context.Context, n uint64, current string, share func(path string) bool) (*Next, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -170,7 +196,7 @@ func (x *Next) swap() error {
 		return err
 	}
 	temporary := filepath.Join(x.dir.root, currentFile+".new")
-	if err := os.WriteFile(temporary, []byte(strconv.FormatUint(x.n, 10)+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(temporary, []byte(currentText(x.n)), 0o600); err != nil {
 		return err
 	}
 	if err := x.dir.files.syncFile(temporary); err != nil {

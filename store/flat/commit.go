@@ -101,6 +101,7 @@ func (c *commit) write(next *generation.Next) (err error) {
 	if err = out.close(err); err != nil {
 		return err
 	}
+	out.meta.Generation = next.Number()
 	return out.meta.write(next.Path())
 }
 

@@ -26,7 +26,7 @@ const (
 // to be rebuilt.
 //
 //	1: first.
-//	2: entries have a checksum of the code.
+//	2: entries have a checksum of the code, meta the number of its generation.
 const format = 2
 
 // castagnoli is the checksum that processors compute by themselves.
@@ -44,13 +44,14 @@ var byteOrder = func() string {
 
 // A meta says how much of the files of a generation counts.
 type meta struct {
-	ByteOrder string `json:"byteOrder"`
-	Dimension int    `json:"dimension"`
-	Rows      int    `json:"rows"` // in vectors, dead ones too
-	Live      int    `json:"live"`
-	Records   int64  `json:"records"` // bytes
-	Entries   int    `json:"entries"` // in table
-	Checksum  uint32 `json:"checksum"`
+	Generation uint64 `json:"generation"` // that it is of: the one before, which is still there, has the same files, shorter
+	ByteOrder  string `json:"byteOrder"`
+	Dimension  int    `json:"dimension"`
+	Rows       int    `json:"rows"` // in vectors, dead ones too
+	Live       int    `json:"live"`
+	Records    int64  `json:"records"` // bytes
+	Entries    int    `json:"entries"` // in table
+	Checksum   uint32 `json:"checksum"`
 }
 
 func (m meta) vectorsSize() int64 { return int64(m.Rows) * int64(m.Dimension) * floatSize }

@@ -80,6 +80,9 @@ func openSnapshot(last *snapshot, number uint64, folder string, dimension int) (
 		return nil, err
 	}
 	defer f.close()
+	if f.meta.Generation != number {
+		return nil, corrupt("meta is of generation %d, not %d", f.meta.Generation, number)
+	}
 	if f.meta.Dimension != dimension {
 		return nil, store.ErrDimension
 	}

@@ -196,7 +196,7 @@ func mostlyDead(p *piece) bool { return p.live() < p.entry.Records/2 }
 
 // finish writes all files of the next generation that are not shared with the last one.
 func (c *change) finish(next *generation.Next, merged, kept []*piece) error {
-	m := manifest{Lengths: c.lengths}
+	m := manifest{Generation: next.Number(), Lengths: c.lengths}
 	for i, p := range kept {
 		entry := p.entry
 		if !p.stored {

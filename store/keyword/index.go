@@ -204,6 +204,8 @@ func (ix *Index) follow() error {
 	})
 	var pathError *fs.PathError
 	switch {
+	case errors.Is(err, generation.ErrNone) && ix.current.stands():
+		return fmt.Errorf("%w: the file that names the current generation is gone", store.ErrCorrupt)
 	case errors.Is(err, generation.ErrNone):
 		if ix.current == nil || ix.current.identity != nil {
 			ix.replace(&snapshot{})
@@ -221,6 +223,15 @@ func (ix *Index) replace(next *snapshot) {
 	}
 	next.users = 1
 	ix.current = next
+}
+
+// stands tells whether the folder of s is still there.
+func (s *snapshot) stands() bool {
+	if s == nil || s.identity == nil {
+		return false
+	}
+	_, err := os.Stat(s.folder)
+	return err == nil
 }
 
 // is tells whether s is the given generation: its number, in the same folder, which it is not if

@@ -21,7 +21,7 @@ const manifestName = "keywords"
 // mappingVersion grows whenever the same record would be indexed or stored in another way: another
 // analysis, another field, another encoding. An index of another version has to be rebuilt.
 //
-//	3: the checksum is of the version, too.
+//	3: the checksum is of the version, too; the number of the generation.
 const mappingVersion = 3
 
 // unsummedMapping is the last version whose checksum was of the body alone.
@@ -29,8 +29,9 @@ const unsummedMapping = 2
 
 // A manifest is its content.
 type manifest struct {
-	Segments []segmentEntry `json:"segments"`
-	Lengths  lengths        `json:"lengths"` // of all live records together
+	Generation uint64         `json:"generation"` // that it is of: the one before is still there, and has segments in common
+	Segments   []segmentEntry `json:"segments"`
+	Lengths    lengths        `json:"lengths"` // of all live records together
 }
 
 type segmentEntry struct {

@@ -67,6 +67,9 @@ func openSnapshot(last *snapshot, number uint64, folder string) (*snapshot, erro
 	if s.manifest, err = readManifest(folder); err != nil {
 		return nil, damaged(err)
 	}
+	if s.manifest.Generation != number {
+		return nil, fmt.Errorf("%w: %s is of generation %d, not %d", store.ErrCorrupt, manifestName, s.manifest.Generation, number)
+	}
 	for _, entry := range s.manifest.Segments {
 		p, err := openPart(last, filepath.Join(folder, entry.File), entry)
 		if err != nil {
