@@ -113,7 +113,7 @@ func (d *doctor) agreement(ctx context.Context, m *core.Manager, s core.Status) 
 	case err == nil:
 		d.ok("agreement", "files, keywords and vectors of the index fit together")
 	case !slices.Contains(s.Problems, err.Error()): // else told
-		d.problem("agreement", "memcore index --rebuild", "%v", err)
+		d.problem("agreement", "memcore index", "%v", err)
 	}
 }
 

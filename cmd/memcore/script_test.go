@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"hash/fnv"
 	"io"
 	"maps"
@@ -27,6 +28,7 @@ import (
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"engine-of-index": setEngineOfIndex,
 	"edit-manifest":   editManifest,
+	"newer-index":     makeNewer,
 	"damage":          damage,
 	"lock":            lock,
 	"pause":           pause,
@@ -48,7 +50,7 @@ func ofIndex(ts *testscript.TestScript, pattern string) []string {
 	for _, folder := range folders {
 		current, err := os.ReadFile(filepath.Join(folder, "CURRENT"))
 		ts.Check(err)
-		found, err := filepath.Glob(filepath.Join(folder, strings.TrimSpace(string(current)), pattern))
+		found, err := filepath.Glob(filepath.Join(folder, strings.Fields(string(current))[0], pattern))
 		ts.Check(err)
 		files = append(files, found...)
 	}
@@ -66,7 +68,18 @@ func setEngineOfIndex(ts *testscript.TestScript, neg bool, args []string) {
 	editManifest(ts, neg, []string{`"engine":"[a-z]*"`, `"engine":"` + args[0] + `"`})
 }
 
-// editManifest changes the manifest of the index: edit-manifest REGEXP REPLACEMENT.
+// makeNewer makes an index look as if a newer release had made it.
+func makeNewer(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: newer-index")
+	}
+	for _, file := range ofIndex(ts, "manifest.json") {
+		sum := crc32.Checksum([]byte("99{}"), crc32.MakeTable(crc32.Castagnoli))
+		ts.Check(os.WriteFile(file, fmt.Appendf(nil, `{"format":99,"checksum":%d,"content":{}}`, sum), 0o600))
+	}
+}
+
+// editManifest changes what the manifest of the index says, so that its checksum is right: edit-manifest REGEXP REPLACEMENT.
 func editManifest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: edit-manifest REGEXP REPLACEMENT")
@@ -74,11 +87,17 @@ func editManifest(ts *testscript.TestScript, neg bool, args []string) {
 	for _, file := range ofIndex(ts, "manifest.json") {
 		data, err := os.ReadFile(file)
 		ts.Check(err)
-		changed := regexp.MustCompile(args[0]).ReplaceAll(data, []byte(args[1]))
-		if bytes.Equal(data, changed) {
+		var frame struct {
+			Format  int
+			Content json.RawMessage
+		}
+		ts.Check(json.Unmarshal(data, &frame))
+		changed := regexp.MustCompile(args[0]).ReplaceAll(frame.Content, []byte(args[1]))
+		if bytes.Equal(frame.Content, changed) {
 			ts.Fatalf("%s has nothing to change: %s", file, data)
 		}
-		ts.Check(os.WriteFile(file, changed, 0o600))
+		sum := crc32.Checksum(append([]byte(strconv.Itoa(frame.Format)), changed...), crc32.MakeTable(crc32.Castagnoli))
+		ts.Check(os.WriteFile(file, fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, frame.Format, sum, changed), 0o600))
 	}
 }
 
