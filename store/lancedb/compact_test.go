@@ -278,7 +278,7 @@ func TestDamage(t *testing.T) {
 		"another format": {func(t *testing.T, database string) {
 			file := filepath.Join(filepath.Dir(database), metaFile)
 			require.NoError(t, os.WriteFile(file, []byte(`{"format":99,"dimension":32,"database":"x"}`), 0o600))
-		}, store.ErrFormat},
+		}, store.ErrNewer},
 		"meta is no JSON": {func(t *testing.T, database string) {
 			require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(database), metaFile), []byte(`{`), 0o600))
 		}, store.ErrCorrupt},

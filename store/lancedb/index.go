@@ -164,7 +164,7 @@ func (ix *Index) follow() error {
 			ix.replace(emptySnapshot(ix.dimension))
 		}
 		return nil
-	case err == nil, errors.Is(err, store.ErrDimension), errors.Is(err, store.ErrFormat):
+	case err == nil, errors.Is(err, store.ErrDimension), errors.Is(err, store.ErrFormat), errors.Is(err, store.ErrNewer):
 		return err
 	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrCorrupt):
 		return err

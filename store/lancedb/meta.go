@@ -44,7 +44,7 @@ func readMeta(folder string) (m meta, err error) {
 	}
 	switch {
 	case m.Format != metaFormat:
-		return m, fmt.Errorf("%w: %s has format %d, this release reads %d", store.ErrFormat, file, m.Format, metaFormat)
+		return m, store.OtherFormat(file, m.Format, metaFormat)
 	case m.Database == "" || strings.ContainsAny(m.Database, `/\.`):
 		return m, fmt.Errorf("%w: %s names the database %q", store.ErrCorrupt, file, m.Database)
 	}

@@ -77,7 +77,13 @@ func (p place) command(ctx context.Context, args ...string) *exec.Cmd {
 // run runs a command; one that is killed, panics or hangs fails the test.
 func (p place) run(stdin string, args ...string) ran {
 	p.t.Helper()
-	ctx, stop := context.WithTimeout(p.t.Context(), commandTime)
+	return p.runFor(commandTime, stdin, args...)
+}
+
+// runFor is run for a command that may take longer.
+func (p place) runFor(limit time.Duration, stdin string, args ...string) ran {
+	p.t.Helper()
+	ctx, stop := context.WithTimeout(p.t.Context(), limit)
 	defer stop()
 	cmd := p.command(ctx, args...)
 	var out, errs bytes.Buffer
@@ -257,7 +263,11 @@ func TestDamageUnderADaemon(t *testing.T) {
 		return answer.Block, answer.State != "ready" || len(answer.Degraded) > 0
 	}
 	var want string
-	require.Eventually(t, func() bool { var degraded bool; want, degraded = ask(); return !degraded && strings.Contains(want, "5433") }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool {
+		var degraded bool
+		want, degraded = ask()
+		return !degraded && strings.Contains(want, "5433")
+	}, 20*time.Second, 50*time.Millisecond)
 	index, err := filepath.Glob(filepath.Join(p.state(), "index", "*", "data"))
 	require.NoError(t, err)
 	require.Len(t, index, 1)
