@@ -54,7 +54,25 @@ func (o Options) check() (*url.URL, error) {
 }
 
 func (o Options) client() *http.Client {
-	return &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var inner http.RoundTripper = http.DefaultTransport
+	if o.Transport != nil {
+		inner = o.Transport
+	}
+	return &http.Client{Transport: bounded{inner}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// A bounded transport reads no answer to its end that has none.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, longestAnswer), response.Body}
+	}
+	return response, err
 }
 
 // failed is an error of a server as it can be shown: without the key, which servers repeat, and without the address, which may hold a password.
@@ -111,7 +129,7 @@ func (e *Endpoint) rerank(ctx context.Context, query string, texts []string) ([]
 		return nil, err
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, longestAnswer))
+	answer, err := io.ReadAll(response.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -230,6 +248,9 @@ func yes(response openai.ChatCompletionResponse) (float64, error) {
 		case "no", "n":
 			against += math.Exp(token.LogProb)
 		}
+	}
+	if math.IsInf(for_+against, 0) || math.IsNaN(for_+against) {
+		return 0, fmt.Errorf("%w: its probabilities are none", ErrAnswer)
 	}
 	if for_+against <= 0 {
 		return 0, fmt.Errorf("%w: neither yes nor no is among the %d likeliest tokens", ErrAnswer, likeliest)

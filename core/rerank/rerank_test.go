@@ -118,6 +118,25 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// What a server says is shown short, without the key that it repeats and without what a terminal would obey.
+func TestErrorsAreFitToBeShown(t *testing.T) {
+	o := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprintf(w, `{"error":{"message":"\u001b[2J bad key s3cret %s"}}`, strings.Repeat("<p>", 1000))
+	})
+	e, err := NewEndpoint(o)
+	require.NoError(t, err)
+	j, err := NewJudge(o)
+	require.NoError(t, err)
+	for _, rerank := range []func(context.Context, string, []string) ([]float64, error){e.Rerank, j.Rerank} {
+		_, err := rerank(t.Context(), "q", []string{"a"})
+		require.ErrorContains(t, err, "bad key")
+		require.NotContains(t, err.Error(), "s3cret")
+		require.NotContains(t, err.Error(), "\x1b")
+		require.Less(t, len(err.Error()), 500)
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []Options{{}, {BaseURL: "ftp://x/v1", Model: "m"}, {BaseURL: "http://x/v1"}, {BaseURL: "http://user:pa ss@/v1", Model: "m"}} {
 		_, err := NewEndpoint(o)
@@ -158,7 +177,8 @@ func TestJudge(t *testing.T) {
 
 func TestJudgeNeedsProbabilities(t *testing.T) {
 	for _, answer := range []string{`{"choices":[]}`, `{"choices":[{"message":{"content":"yes"}}]}`,
-		`{"choices":[{"logprobs":{"content":[{"token":"x","top_logprobs":[{"token":"maybe","logprob":0}]}]}}]}`} {
+		`{"choices":[{"logprobs":{"content":[{"token":"x","top_logprobs":[{"token":"maybe","logprob":0}]}]}}]}`,
+		`{"choices":[{"logprobs":{"content":[{"token":"x","top_logprobs":[{"token":"yes","logprob":1e6}]}]}}]}`} {
 		j, err := NewJudge(serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
 		require.NoError(t, err)
 		_, err = j.Rerank(t.Context(), "q", []string{"a"})
