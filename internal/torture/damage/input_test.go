@@ -39,7 +39,7 @@ func TestFilesThatAreTooMuch(t *testing.T) {
 	line, err := os.Create(filepath.Join(notes, "line.md"))
 	require.NoError(t, err)
 	word := []byte(strings.Repeat("endless ", 1<<17))
-	for range torture.Times(40, 1024) { // MB in one line
+	for range torture.Times(34, 1024) { // MB in one line
 		_, err := line.Write(word)
 		require.NoError(t, err)
 	}
@@ -85,7 +85,7 @@ func TestFilesThatAreTooMuch(t *testing.T) {
 // Many small files are only work.
 func TestManyFiles(t *testing.T) {
 	p := withNotes(t)
-	n := torture.Times(2_000, 100_000)
+	n := torture.Times(1_500, 100_000)
 	for i := range n {
 		name := filepath.Join(p.workspace, "notes", fmt.Sprintf("%03d", i/1000), fmt.Sprintf("%d.md", i))
 		if i%1000 == 0 {
