@@ -29,7 +29,7 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a), evalFitCommand(a))
+	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a), evalFitCommand(a), evalInjectionCommand(a))
 	return cmd
 }
 

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/eval/injection"
+)
+
+func evalInjectionCommand(a *app) *cobra.Command {
+	var data, out string
+	var folds int
+	var words bool
+	cmd := &cobra.Command{
+		Use:   "injection --data DIR",
+		Short: "Fit and measure how instructions in memory are told from notes",
+		Long: `Fit the weights by which text that gives orders to a model is told from notes, and say what they are worth: attacks that are caught and benign texts
+that are flagged, by source and language, of a cross-validation in folds, of one that leaves out one source at a time, and of the
+half of the notes that is held back. Near duplicates are never on both sides. DIR has injection/texts.jsonl
+({"text", "label", "source", "lang"}, label 1 is an attack) and injection/embedded.jsonl, and folders of notes.`,
+		Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if data == "" {
+				return usagef("--data is empty, want a folder of labelled texts")
+			}
+			if folds < 2 {
+				return usagef("--folds is %d, want at least 2", folds)
+			}
+			return a.fitInjection(cmd.Context(), data, out, folds, words)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&data, "data", "", "`DIR` of the labelled texts")
+	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: only report)")
+	f.IntVar(&folds, "folds", 5, "folds of the cross-validation, `N`")
+	f.BoolVar(&words, "words", false, "fit to words and shape alone, without the embedding model")
+	return cmd
+}
+
+func (a *app) fitInjection(ctx context.Context, data, out string, folds int, words bool) error {
+	texts, err := injection.Load(data)
+	if err != nil {
+		return fmt.Errorf("read labelled texts: %w", err)
+	}
+	o := injection.Options{Folds: folds, Progress: func(done, of int) { a.note("%d of %d texts", done, of) }}
+	if !words {
+		at, err := a.place()
+		if err != nil {
+			return err
+		}
+		model, err := a.cached(at, minilm.New()) // a second fit does not compute the vectors again
+		if err != nil {
+			return err
+		}
+		o.Embed = func(ctx context.Context, texts []string) ([][]float32, error) { return model.Embed(ctx, embed.Document, texts) }
+	}
+	model, err := injection.Run(ctx, texts, a.stdout, o)
+	if err != nil || out == "" {
+		return err
+	}
+	text, err := json.MarshalIndent(model, "", " ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(out, append(text, '\n'), 0o644); err != nil {
+		return fmt.Errorf("write model: %w", err)
+	}
+	a.note("model: %s", out)
+	return nil
+}

@@ -1,0 +1,184 @@
+package injection
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/memcore/memcore/internal/suspicion"
+)
+
+// Features of all texts, read once.
+type sample struct {
+	texts   []*Text
+	windows [][]window // by text
+}
+
+type window struct {
+	start, end int
+	features   []suspicion.Feature
+	vector     []float32
+	text       string
+}
+
+// An Embedder makes vectors with the built-in model; its batches are small.
+type Embedder func(ctx context.Context, texts []string) ([][]float32, error)
+
+func measure(ctx context.Context, texts []*Text, embed Embedder, progress func(done, of int)) (*sample, error) {
+	s := &sample{texts: texts, windows: make([][]window, len(texts))}
+	for i, t := range texts {
+		windows, features := suspicion.Measure(t.Text)
+		for k, w := range windows {
+			s.windows[i] = append(s.windows[i], window{w.Start, w.End, features[k], nil, w.Text})
+		}
+	}
+	if embed == nil {
+		return s, nil
+	}
+	var waiting []*window
+	flush := func() error {
+		var batch []string
+		for _, w := range waiting {
+			batch = append(batch, w.text)
+		}
+		vectors, err := embed(ctx, batch)
+		if err != nil {
+			return fmt.Errorf("vectors of windows: %w", err)
+		}
+		for i, w := range waiting {
+			w.vector = vectors[i]
+		}
+		waiting = waiting[:0]
+		return nil
+	}
+	for i := range s.windows {
+		for k := range s.windows[i] {
+			if waiting = append(waiting, &s.windows[i][k]); len(waiting) == 256 {
+				if err := flush(); err != nil {
+					return nil, err
+				}
+				progress(i, len(texts))
+			}
+		}
+	}
+	return s, flush()
+}
+
+// Settings of the fit. They were chosen by cross-validation.
+type settings struct {
+	vectors bool
+	epochs  int
+	rate    float64
+	decay   float64 // L2
+	decayV  float64 // L2 of the vector's weights
+	ngrams  float64 // scale of the rate of n-grams
+}
+
+func wordsOnly() settings   { return settings{epochs: 24, rate: 0.15, decay: 2e-5, ngrams: 1} }
+func withMeaning() settings { s := wordsOnly(); s.vectors, s.decayV = true, 2e-5; return s }
+
+// A fitted is what came of it: a bias and dense weights.
+type fitted struct {
+	bias  float64
+	dense []float32
+}
+
+func (f *fitted) score(w *window) float64 {
+	sum := f.bias
+	for _, x := range w.features {
+		sum += float64(f.dense[x.ID] * x.Value)
+	}
+	if len(f.dense) > suspicion.Features {
+		for i, v := range w.vector {
+			sum += float64(f.dense[suspicion.Features+i] * v)
+		}
+	}
+	return sum
+}
+
+// most is the score of a text: that of its most suspicious window.
+func (f *fitted) most(windows []window) (score float64, at int) {
+	score, at = math.Inf(-1), -1
+	for i := range windows {
+		if s := f.score(&windows[i]); s > score {
+			score, at = s, i
+		}
+	}
+	return score, at
+}
+
+// fit fits weights to texts such that the most suspicious window of an attack is, and the most suspicious of a note is not. Each
+// source counts by the root of its size, notes as much as attacks, hard texts a fifth.
+func (s *sample) fit(train []int, o settings) *fitted {
+	size := suspicion.Features
+	if o.vectors {
+		size += suspicion.VectorSize
+	}
+	f := &fitted{bias: -2, dense: make([]float32, size)}
+	squares := make([]float32, size)
+	biasSquare := 1e-6
+	counts := map[string]float64{}
+	key := func(t *Text) string { return t.Kind + " " + t.Source + " " + t.Lang }
+	for _, i := range train {
+		counts[key(s.texts[i])]++
+	}
+	totals := map[string]float64{}
+	for k, n := range counts {
+		kind, _, _ := cutKind(k)
+		totals[kind] += math.Sqrt(n)
+	}
+	shares := map[string]float64{Attack: 1, Note: 1, Hard: 0.3}
+	weight := func(t *Text) float64 {
+		n := counts[key(t)]
+		return shares[t.Kind] * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 2.3
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	order := append([]int(nil), train...)
+	// A few features a step: the decay of the others is made up for when they are next used.
+	for epoch := range o.epochs {
+		random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
+		for _, i := range order {
+			windows := s.windows[i]
+			if len(windows) == 0 {
+				continue
+			}
+			score, at := f.most(windows)
+			t := s.texts[i]
+			y := 0.0
+			if t.bad() {
+				y = 1
+			}
+			step := weight(t) * (1/(1+math.Exp(-score)) - y)
+			if epoch == 0 && y == 1 { // which window it is is not known yet
+				at = random.IntN(len(windows))
+			}
+			w := &windows[at]
+			biasSquare += step * step
+			f.bias -= o.rate * step / math.Sqrt(biasSquare)
+			for _, x := range w.features {
+				g := step*float64(x.Value) + o.decay*float64(len(train))*float64(f.dense[x.ID])
+				squares[x.ID] += float32(g * g)
+				f.dense[x.ID] -= float32(o.rate * g / (1e-3 + math.Sqrt(float64(squares[x.ID]))))
+			}
+			if o.vectors {
+				for k, v := range w.vector {
+					id := suspicion.Features + k
+					g := step*float64(v) + o.decayV*float64(len(train))*float64(f.dense[id])
+					squares[id] += float32(g * g)
+					f.dense[id] -= float32(o.rate * g / (1e-3 + math.Sqrt(float64(squares[id]))))
+				}
+			}
+		}
+	}
+	return f
+}
+
+func cutKind(key string) (kind, source string, ok bool) {
+	for i := range key {
+		if key[i] == ' ' {
+			return key[:i], key[i+1:], true
+		}
+	}
+	return key, "", false
+}

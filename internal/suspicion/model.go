@@ -1,0 +1,195 @@
+package suspicion
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// A Model are the weights of a logistic function of a window's features. It is not changed once made.
+type Model struct {
+	// Fitted says on what, with which command and when.
+	Fitted string `json:"fitted"`
+	// Checksum is the SHA-256 of the weights, as hex: see Seal.
+	Checksum string `json:"checksum"`
+	// Words judges by features alone; it serves any embedder, and none.
+	Words Weights `json:"words"`
+	// Meaning judges by features and the vector of the built-in embedding model.
+	Meaning Weights `json:"meaning"`
+	// Ask are the scores of Words between which a window's vector is asked for: below and above, it would hardly change the verdict.
+	Ask [2]float64 `json:"ask"`
+}
+
+// Weights of features, and of the numbers of a vector, which there may be none of.
+type Weights struct {
+	Bias      float64            `json:"bias"`
+	Threshold float64            `json:"threshold"` // the score from which on a window is suspicious, in (0, 1)
+	Named     map[string]float64 `json:"named"`     // of the features that have names
+	Ngrams    Quantised          `json:"ngrams"`
+	Vector    Quantised          `json:"vector,omitzero"`
+	dense     []float32          // by id
+}
+
+// Quantised numbers: bytes as base64, each times Scale.
+type Quantised struct {
+	Scale float64 `json:"scale"`
+	Bytes string  `json:"bytes"`
+}
+
+// Quantise rounds numbers to 8 bits.
+func Quantise(numbers []float32) Quantised {
+	most := 0.0
+	for _, v := range numbers {
+		most = max(most, math.Abs(float64(v)))
+	}
+	if most == 0 {
+		most = 1
+	}
+	scale := float64(float32(most / 127))
+	raw := make([]byte, len(numbers))
+	for i, v := range numbers {
+		raw[i] = byte(int8(math.Round(float64(v) / scale)))
+	}
+	return Quantised{scale, base64.StdEncoding.EncodeToString(raw)}
+}
+
+func (q Quantised) numbers(want int) ([]float32, error) {
+	raw, err := base64.StdEncoding.DecodeString(q.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) != want {
+		return nil, fmt.Errorf("%d numbers, want %d", len(raw), want)
+	}
+	numbers := make([]float32, want)
+	for i, b := range raw {
+		numbers[i] = float32(int8(b)) * float32(q.Scale)
+	}
+	return numbers, nil
+}
+
+// VectorSize is the length of the vectors of the built-in embedding model.
+const VectorSize = 384
+
+// NewWeights makes weights of dense ones: Features of them, and VectorSize more if there are any.
+func NewWeights(dense []float32, bias, threshold float64) (Weights, error) {
+	w := Weights{Bias: bias, Threshold: threshold, Named: map[string]float64{}}
+	for id := range firstNgram {
+		if name := nameOf(id); name != "" && dense[id] != 0 {
+			w.Named[name] = math.Round(float64(dense[id])*1000) / 1000
+		}
+	}
+	w.Ngrams = Quantise(dense[firstNgram:Features])
+	if len(dense) > Features {
+		w.Vector = Quantise(dense[Features:])
+	}
+	return w, w.unpack()
+}
+
+// unpack makes the dense form.
+func (w *Weights) unpack() error {
+	if !(w.Threshold > 0 && w.Threshold < 1) {
+		return fmt.Errorf("threshold is %g, want it between 0 and 1", w.Threshold)
+	}
+	ids := namedIDs()
+	w.dense = make([]float32, Features, Features+VectorSize)
+	for name, v := range w.Named {
+		id, ok := ids[name]
+		if !ok {
+			return fmt.Errorf("no feature is called %q", name)
+		}
+		w.dense[id] = float32(v)
+	}
+	ngrams, err := w.Ngrams.numbers(buckets)
+	if err != nil {
+		return fmt.Errorf("n-grams: %w", err)
+	}
+	copy(w.dense[firstNgram:], ngrams)
+	if w.Vector.Bytes != "" {
+		vector, err := w.Vector.numbers(VectorSize)
+		if err != nil {
+			return fmt.Errorf("vector: %w", err)
+		}
+		w.dense = append(w.dense, vector...)
+	}
+	return nil
+}
+
+var namedIDs = sync.OnceValue(func() map[string]uint32 {
+	ids := map[string]uint32{}
+	for id := range firstNgram {
+		if name := nameOf(id); name != "" {
+			ids[name] = id
+		}
+	}
+	return ids
+})
+
+// Score is how suspicious a window is, in (0, 1). A vector is used only by weights that have some for it.
+func (w *Weights) Score(features []Feature, vector []float32) float64 {
+	sum := w.Bias
+	for _, f := range features {
+		sum += float64(w.dense[f.ID] * f.Value)
+	}
+	if len(w.dense) > Features && len(vector) == VectorSize {
+		for i, v := range vector {
+			sum += float64(w.dense[Features+i] * v)
+		}
+	}
+	return 1 / (1 + math.Exp(-sum))
+}
+
+// sum is the checksum of a model: of its JSON without one.
+func (m Model) sum() string {
+	m.Checksum = ""
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "" // it has nothing that cannot be written
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Seal sets the checksum.
+func (m *Model) Seal() { m.Checksum = m.sum() }
+
+// ErrModel is that of a model that cannot be used; test with errors.Is.
+var ErrModel = errors.New("model of suspicion is damaged")
+
+// Parse reads a model and checks it.
+func Parse(text []byte) (*Model, error) {
+	var m Model
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModel, err)
+	}
+	if got := m.sum(); got != m.Checksum {
+		return nil, fmt.Errorf("%w: its checksum is %s, the file says %s", ErrModel, got, m.Checksum)
+	}
+	for _, w := range []*Weights{&m.Words, &m.Meaning} {
+		if err := w.unpack(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrModel, err)
+		}
+	}
+	return &m, nil
+}
+
+//go:embed models/suspicion.json
+var shipped []byte
+
+// Shipped is the model that comes with memcore.
+var Shipped = sync.OnceValue(func() *Model {
+	m, err := Parse(shipped)
+	if err != nil {
+		panic(err) // a test reads it
+	}
+	return m
+})
