@@ -15,11 +15,13 @@ const (
 	verdictBudget    = "over budget"
 	verdictLimit     = "over limit"
 	verdictQuestion  = "the question itself"
+	verdictWithheld  = "withheld as suspicious"
 )
 
 // choose takes from ranked candidates what is returned. Candidates that repeat a better one are folded
-// into it. One that does not fit the budget is passed over for the sake of smaller ones behind it.
-func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
+// into it. One that does not fit the budget is passed over for the sake of smaller ones behind it. Suspicious ones take no place
+// from others where they are withheld.
+func choose(ranked []scored, s selection) (hits, rejected, withheld []MemoryHit) {
 	hits = []MemoryHit{}
 	var kept []words
 	tokens := 0
@@ -37,7 +39,9 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 			verdict = verdictLimit
 		default:
 			w = wordsOf(c.record.Text)
-			if s.asked != nil && c.record.Kind == source.KindConversation && w.overlap(s.asked) >= nearDuplicate {
+			if s.suspect(&hit) {
+				verdict = verdictWithheld
+			} else if s.asked != nil && c.record.Kind == source.KindConversation && w.overlap(s.asked) >= nearDuplicate {
 				verdict = verdictQuestion // it was asked before; the answer, if there was one, is another turn
 			} else if same = repeats(w, kept); same >= 0 {
 				hit = newer(hits, same, hit)
@@ -50,6 +54,9 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 			hit.Explain.Verdict = verdict
 		}
 		switch {
+		case verdict == verdictWithheld:
+			withheld = append(withheld, withhold(hit, s.explain))
+			continue
 		case verdict == verdictKept:
 			hits, kept = append(hits, hit), append(kept, w)
 			tokens += hit.TokenEstimate
@@ -61,7 +68,7 @@ func choose(ranked []scored, s selection) (hits, rejected []MemoryHit) {
 			rejected = append(rejected, hit)
 		}
 	}
-	return hits, rejected
+	return hits, rejected, withheld
 }
 
 // newer lets the newer of two hits that say nearly the same stand for both, in the place and with the score of the better one,

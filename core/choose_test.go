@@ -39,7 +39,7 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.explain = true
-			hits, rejected := choose(ranked, tt.s)
+			hits, rejected, _ := choose(ranked, tt.s)
 			var got []string
 			for _, hit := range hits {
 				got = append(got, hit.Text)
@@ -52,7 +52,7 @@ func TestChoose(t *testing.T) {
 			}
 		})
 	}
-	hits, _ := choose(ranked, selection{threshold: 0.5, limit: 10, budget: -1})
+	hits, _, _ := choose(ranked, selection{threshold: 0.5, limit: 10, budget: -1})
 	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
 		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
 	}
@@ -88,10 +88,10 @@ func TestTheQuestionItself(t *testing.T) {
 		return scored{candidate: candidate{record: store.Record{ID: id, Kind: kind, Path: id, StartLine: 1, Text: text, Tokens: 5}}, Ranked: relevance.Ranked{Score: score}}
 	}
 	ranked := []scored{of("asked", "conversation", "Which port does the staging database use?", 0.9), of("same", "markdown", ask, 0.8), of("answer", "conversation", "The staging database uses port 5433.", 0.5)}
-	hits, rejected := choose(ranked, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
+	hits, rejected, _ := choose(ranked, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
 	require.Len(t, hits, 2)
 	require.Equal(t, "same", hits[0].ID, "a note may be headed by its question")
 	require.Equal(t, verdictQuestion, rejected[0].Explain.Verdict)
-	hits, _ = choose(ranked, selection{limit: 8, budget: -1})
+	hits, _, _ = choose(ranked, selection{limit: 8, budget: -1})
 	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
 }

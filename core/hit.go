@@ -36,6 +36,8 @@ type MemoryHit struct {
 	Time      time.Time `json:"time,omitzero"`
 	// Also cites what says nearly the same and was folded into this hit.
 	Also []string `json:"also,omitempty"`
+	// Suspicion says why Text seems to be written for a model to obey; nil if it does not.
+	Suspicion *Suspicion `json:"suspicion,omitempty"`
 	// Explain has the parts of Score; nil unless asked for.
 	Explain *Explanation `json:"explain,omitempty"`
 }
@@ -54,8 +56,11 @@ type Explanation struct {
 	Rank        int              `json:"rank"`                  // by Fused, from 1, before folding
 	KeywordRank int              `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
 	VectorRank  int              `json:"vectorRank,omitempty"`  // in the vector index's answer
-	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit" or
-	// "the question itself".
+	// Suspicion is how much Text seems to be written for a model to obey, in [0, 1], 0.5 being where it is suspicious; nil if
+	// it was not judged, as what is not given is not.
+	Suspicion *float64 `json:"suspicion,omitempty"`
+	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit",
+	// "the question itself" or "withheld as suspicious".
 	Verdict string `json:"verdict"`
 }
 
@@ -110,9 +115,12 @@ type Result struct {
 	Stale *Staleness `json:"stale,omitempty"`
 	// Rejected are candidates that were not returned, best first, if Explain was asked for.
 	Rejected []MemoryHit `json:"rejected,omitempty"`
+	// Withheld would have been hits, were they not suspicious, and Options.Injection "withhold". Their Text is empty, and so are
+	// the excerpts in their Suspicion, unless Explain was asked for.
+	Withheld []MemoryHit `json:"withheld,omitempty"`
 	// Threshold is the least score that was asked of a hit.
 	Threshold float64 `json:"threshold"`
-	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "rerank", "total").
+	// Took is how long it took, by stage ("fold-in", "embed", "keywords", "vectors", "rerank", "screen", "total").
 	Took map[string]time.Duration `json:"took,omitempty"`
 }
 

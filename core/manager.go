@@ -22,6 +22,7 @@ import (
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/internal/suspicion"
 	"github.com/memcore/memcore/store"
 )
 
@@ -70,6 +71,9 @@ type Options struct {
 	RerankCandidates int
 	// Relevance says how evidence becomes a score; nil means the model that was fitted for the Embedder.
 	Relevance *relevance.Model
+	// Injection says what becomes of hits that seem to be written for a model to obey: InjectionFrame (or ""), InjectionWithhold or
+	// InjectionOff.
+	Injection string
 	// Logger gets what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -91,6 +95,7 @@ type Manager struct {
 	folder  *generation.Dir
 	writing writerLock
 	usage   *usage
+	screen  *suspicion.Screen
 	watched atomic.Bool // a Watch is running, and nothing was heard since it has looked
 
 	mu      sync.Mutex
@@ -130,7 +135,12 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	if err := fitChunks(&options, log); err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
+	screen, err := suspicion.NewScreen(suspicion.Policy(options.Injection), fingerprintOf(options.Embedder), screenEmbedder(options))
+	if err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
 	return &Manager{
+		screen:    screen,
 		options:   options,
 		relevance: relevanceOf(options),
 		log:       log,

@@ -21,7 +21,7 @@ func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options 
 		if ctx.Err() == nil {
 			m.log.Warn("memory retrieval failed", "error", err)
 		}
-		result.Hits, result.Rejected = nil, nil
+		result.Hits, result.Rejected, result.Withheld = nil, nil, nil
 	}
 	return result, err
 }
@@ -46,6 +46,8 @@ type selection struct {
 	explain    bool
 	halfLife   time.Duration // of scores; 0 is for ever
 	diversity  float64       // weight of likeness, in [0, 1)
+	judge      judge         // of texts that would be hits; nil is not to
+	withhold   bool          // what is suspicious
 	asked      words         // of the question, whose repetition in a conversation says nothing; nil is not to look
 }
 
@@ -167,7 +169,11 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if s.unshown {
 		s.asked = wordsOf(text)
 	}
-	result.Hits, result.Rejected = choose(ranked, s)
+	m.screening(ctx, &s, result.Took)
+	result.Hits, result.Rejected, result.Withheld = choose(ranked, s)
+	if err := ctx.Err(); err != nil {
+		return result, err
+	}
 	m.usage.note(result.Hits)
 	return result, nil
 }

@@ -70,6 +70,7 @@ func (a *app) open(ctx context.Context, at place, engine store.Engine) (*core.Ma
 		KeepSecrets:    !a.settings.Redact,
 		KeepSuperseded: a.settings.Superseded,
 		Freshness:      a.settings.Freshness,
+		Injection:      a.settings.Injection.Policy,
 		Logger:         a.log,
 	}
 	if options.Relevance, err = a.relevanceModel(); err != nil {

@@ -58,7 +58,9 @@ func (a *app) fitInjection(ctx context.Context, data, out string, folds int, wor
 		if err != nil {
 			return err
 		}
-		o.Embed = func(ctx context.Context, texts []string) ([][]float32, error) { return model.Embed(ctx, embed.Document, texts) }
+		o.Embed = func(ctx context.Context, texts []string) ([][]float32, error) {
+			return model.Embed(ctx, embed.Document, texts)
+		}
 	}
 	model, err := injection.Run(ctx, texts, a.stdout, o)
 	if err != nil || out == "" {

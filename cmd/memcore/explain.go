@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -60,6 +62,27 @@ type explained struct {
 	Options  core.RetrieveOptions `json:"options"`
 	Updated  time.Time            `json:"updated,omitzero"` // the index
 	Findings []formatter.Finding  `json:"findings,omitempty"`
+}
+
+// suspects says why a hit is suspicious.
+func suspects(hit core.MemoryHit) string {
+	v := hit.Suspicion
+	if len(v.Findings) == 0 {
+		return fmt.Sprintf("score %.2f", v.Score)
+	}
+	f := v.Findings[0]
+	return fmt.Sprintf("%s (score %.2f)", whyOf(f.Rules, f.Signs), f.Score)
+}
+
+// whyOf says what speaks for suspicion: the rules that hold, else what the classifier counts most.
+func whyOf(rules, signs []string) string {
+	switch {
+	case len(rules) > 0:
+		return strings.Join(rules, ", ")
+	case len(signs) > 0:
+		return "classifier: " + strings.Join(signs, ", ")
+	}
+	return "classifier"
 }
 
 func findingsOf(result core.Result) []formatter.Finding {
@@ -164,12 +187,23 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 	for _, hit := range result.Rejected[:shown] {
 		row(hit)
 	}
+	for _, hit := range result.Withheld {
+		row(hit)
+	}
 	w.Flush()
 	if rows == 0 {
 		b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
 	}
 	if more := len(result.Rejected) - shown; more > 0 {
 		fmt.Fprintf(&b, "and %d weaker candidates (--json has them all)\n", more)
+	}
+	for _, hit := range append(slices.Clone(result.Hits), result.Withheld...) {
+		if hit.Suspicion == nil {
+			continue
+		}
+		for _, f := range hit.Suspicion.Findings {
+			fmt.Fprintf(&b, "suspicious: %s, score %.2f: %s: %s\n", core.Citation(hit.Path, hit.StartLine+f.Line-1, 0), f.Score, whyOf(f.Rules, f.Signs), strconv.Quote(f.Excerpt))
+		}
 	}
 	for _, f := range findingsOf(result) {
 		fmt.Fprintf(&b, "sanitiser: %s\n", oneLine(f.Detail))

@@ -32,7 +32,7 @@ func (a *app) printSearch(result core.Result, explain bool) error {
 	var out strings.Builder
 	for _, hit := range result.Hits {
 		fmt.Fprintf(&out, "%s  %s\n", paint(color.FgYellow, fmt.Sprintf("%.2f", hit.Score)), paint(color.FgCyan, hit.Source))
-		text, _ := formatter.Sanitize(hit.Text)
+		text := formatter.Text(hit)
 		lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 		for i, line := range lines[:min(len(lines), snippetLines)] {
 			if i == snippetLines-1 && len(lines) > snippetLines {
@@ -64,7 +64,7 @@ func (a *app) painter() func(color.Attribute, string) string {
 func (a *app) explain(result core.Result) {
 	w := tabwriter.NewWriter(a.stderr, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "score\tcosine\tBM25\tof best\tof query\tranked\tkeyword rank\tvector rank\tverdict\tsource\n")
-	for _, hit := range result.Hits {
+	for _, hit := range append(slices.Clone(result.Hits), result.Withheld...) {
 		explainHit(w, hit)
 	}
 	shown := min(len(result.Rejected), explainRejected)
@@ -81,7 +81,7 @@ func (a *app) explain(result core.Result) {
 		fmt.Fprintf(a.stderr, "and %d weaker candidates (--json has them all)\n", more)
 	}
 	fmt.Fprintf(a.stderr, "threshold %.2f", result.Threshold)
-	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "total"} {
+	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "screen", "total"} {
 		fmt.Fprintf(a.stderr, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
 	}
 	fmt.Fprintln(a.stderr)

@@ -169,10 +169,10 @@ func damaged(err error) error {
 func (a *app) printBlock(result core.Result, explain bool) error {
 	a.notes(result)
 	if a.flags.json {
-		block, findings := formatter.Block(result.Hits)
+		block, findings := formatter.BlockBeside(result.Hits, result.Withheld)
 		return a.printJSON(retrieved{Result: result, Block: block, Findings: findings})
 	}
-	block, _ := formatter.Block(result.Hits)
+	block, _ := formatter.BlockBeside(result.Hits, result.Withheld)
 	if block != "" {
 		block += "\n"
 	}
@@ -201,6 +201,14 @@ func (a *app) notes(result core.Result) {
 	}
 	for _, why := range result.Degraded {
 		a.note("degraded: %s", why)
+	}
+	for _, hit := range result.Hits {
+		if formatter.IsSuspicious(hit) {
+			a.note("suspicious: %s: %s", hit.Source, suspects(hit))
+		}
+	}
+	for _, hit := range result.Withheld {
+		a.note("withheld as suspicious: %s: %s", hit.Source, suspects(hit))
 	}
 	if result.Stale != nil {
 		a.note("stale: %s changed on disk and not in this answer: %s", count(result.Stale.Files, "file"), result.Stale.Reason)

@@ -200,7 +200,7 @@ func (s *service) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (http
 		return httpapi.Retrieved{}, err
 	}
 	out := httpapi.Retrieved{Result: result}
-	out.Block, out.Findings = formatter.Block(result.Hits)
+	out.Block, out.Findings = formatter.BlockBeside(result.Hits, result.Withheld)
 	return out, nil
 }
 

@@ -52,6 +52,9 @@ type settings struct {
 		Budget     time.Duration `mapstructure:"budget"`
 		Candidates int           `mapstructure:"candidates"`
 	} `mapstructure:"rerank"`
+	Injection struct {
+		Policy string `mapstructure:"policy"`
+	} `mapstructure:"injection"`
 	Daemon struct {
 		Start  bool          `mapstructure:"start"`
 		Idle   time.Duration `mapstructure:"idle"`
@@ -210,6 +213,8 @@ var knownSettings = []setting{
 	{"rerank.apiKeyEnv", "", personal, text(), "name of the environment variable that holds its key; empty is no key"},
 	{"rerank.budget", "500ms", trustedProject, span(), "time it may take; later is left out"},
 	{"rerank.candidates", "16", trustedProject, whole(1, 100), "candidates it looks at, 1 to 100"},
+	{"injection.policy", core.InjectionFrame, personal, oneOf(core.InjectionFrame, core.InjectionWithhold, core.InjectionOff),
+		"what becomes of retrieved text that reads like instructions to a model: `frame` marks it as not to be followed, `withhold` leaves it out and says so, `off` does not look ([more](security-injection.md))"},
 	{"daemon.start", "true", personal, yesOrNo(), "`false` keeps hooks from starting the daemon"},
 	{"daemon.idle", "30m", personal, span(), "time without a request after which a daemon that was started by a hook ends; 0 is never"},
 	{"daemon.memory", "512", personal, whole(64, 1<<20), "megabytes of memory that the daemon tries to stay below"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/memcore/memcore/internal/suspicion"
 )
@@ -20,22 +21,35 @@ type window struct {
 	features   []suspicion.Feature
 	vector     []float32
 	text       string
+	words      float64 // its score by words and shape, by weights that were fitted without it
 }
+
+// Bounds of the scores of windows that are asked for their meaning, as distances from the threshold of words: what is below is
+// no attack, what is above is one.
+const (
+	doubtBelow = 3.0
+	doubtAbove = 4.0
+)
+
+// asked tells whether the meaning of a window counts.
+func (w *window) asked() bool { return w.vector != nil }
 
 // An Embedder makes vectors with the built-in model; its batches are small.
 type Embedder func(ctx context.Context, texts []string) ([][]float32, error)
 
-func measure(ctx context.Context, texts []*Text, embed Embedder, progress func(done, of int)) (*sample, error) {
+func measure(texts []*Text) *sample {
 	s := &sample{texts: texts, windows: make([][]window, len(texts))}
 	for i, t := range texts {
 		windows, features := suspicion.Measure(t.Text)
 		for k, w := range windows {
-			s.windows[i] = append(s.windows[i], window{w.Start, w.End, features[k], nil, w.Text})
+			s.windows[i] = append(s.windows[i], window{w.Start, w.End, features[k], nil, w.Text, 0})
 		}
 	}
-	if embed == nil {
-		return s, nil
-	}
+	return s
+}
+
+// embed makes vectors of the windows that words leave in doubt.
+func (s *sample) embed(ctx context.Context, limit float64, embed Embedder, progress func(done, of int)) error {
 	var waiting []*window
 	flush := func() error {
 		var batch []string
@@ -54,20 +68,24 @@ func measure(ctx context.Context, texts []*Text, embed Embedder, progress func(d
 	}
 	for i := range s.windows {
 		for k := range s.windows[i] {
+			if score := s.windows[i][k].words; score < limit-doubtBelow || score > limit+doubtAbove {
+				continue
+			}
 			if waiting = append(waiting, &s.windows[i][k]); len(waiting) == 256 {
 				if err := flush(); err != nil {
-					return nil, err
+					return err
 				}
-				progress(i, len(texts))
+				progress(i, len(s.texts))
 			}
 		}
 	}
-	return s, flush()
+	return flush()
 }
 
 // Settings of the fit. They were chosen by cross-validation.
 type settings struct {
 	vectors bool
+	sure    float64 // score by words above which meaning is not asked
 	epochs  int
 	rate    float64
 	decay   float64 // L2
@@ -82,6 +100,7 @@ func withMeaning() settings { s := wordsOnly(); s.vectors, s.decayV = true, 2e-5
 type fitted struct {
 	bias  float64
 	dense []float32
+	sure  float64 // with meaning, the score by words above which it is not asked
 }
 
 func (f *fitted) score(w *window) float64 {
@@ -97,10 +116,18 @@ func (f *fitted) score(w *window) float64 {
 	return sum
 }
 
-// most is the score of a text: that of its most suspicious window.
+// most is the score of a text: that of its most suspicious window. With meaning, windows that words are sure of are not weighed:
+// the score is infinite if one of them is an attack, and -1 for at says that there is nothing to weigh.
 func (f *fitted) most(windows []window) (score float64, at int) {
 	score, at = math.Inf(-1), -1
+	meaning := len(f.dense) > suspicion.Features
 	for i := range windows {
+		if meaning && !windows[i].asked() {
+			if windows[i].words > f.sure {
+				return math.Inf(1), -1
+			}
+			continue
+		}
 		if s := f.score(&windows[i]); s > score {
 			score, at = s, i
 		}
@@ -111,11 +138,18 @@ func (f *fitted) most(windows []window) (score float64, at int) {
 // fit fits weights to texts such that the most suspicious window of an attack is, and the most suspicious of a note is not. Each
 // source counts by the root of its size, notes as much as attacks, hard texts a fifth.
 func (s *sample) fit(train []int, o settings) *fitted {
+	var asked []int
+	for _, i := range train {
+		if !o.vectors || slices.ContainsFunc(s.windows[i], func(w window) bool { return w.asked() }) {
+			asked = append(asked, i)
+		}
+	}
+	train = asked
 	size := suspicion.Features
 	if o.vectors {
 		size += suspicion.VectorSize
 	}
-	f := &fitted{bias: -2, dense: make([]float32, size)}
+	f := &fitted{bias: -2, dense: make([]float32, size), sure: o.sure}
 	squares := make([]float32, size)
 	biasSquare := 1e-6
 	counts := map[string]float64{}
@@ -140,17 +174,17 @@ func (s *sample) fit(train []int, o settings) *fitted {
 		random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		for _, i := range order {
 			windows := s.windows[i]
-			if len(windows) == 0 {
-				continue
-			}
 			score, at := f.most(windows)
+			if at < 0 {
+				continue // words have decided
+			}
 			t := s.texts[i]
 			y := 0.0
 			if t.bad() {
 				y = 1
 			}
 			step := weight(t) * (1/(1+math.Exp(-score)) - y)
-			if epoch == 0 && y == 1 { // which window it is is not known yet
+			if epoch == 0 && y == 1 && !o.vectors { // which window it is is not known yet
 				at = random.IntN(len(windows))
 			}
 			w := &windows[at]

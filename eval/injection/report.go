@@ -41,21 +41,27 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*suspici
 		o.Progress = func(int, int) {}
 	}
 	Group(texts)
-	s, err := measure(ctx, texts, o.Embed, o.Progress)
-	if err != nil {
-		return nil, err
-	}
+	s := measure(texts)
 	train, dropped := s.trainable()
 	fmt.Fprintf(out, "%d texts in %d groups; %d to fit to (%d more are near duplicates of what is held back)\n", len(texts), s.groups(), len(train), dropped)
 	model := &suspicion.Model{Ask: [2]float64{0, 1}}
+	wordsLimit := 0.0
 	for _, kind := range []struct {
 		name string
 		o    settings
 		to   *suspicion.Weights
 	}{{"words and shape", wordsOnly(), &model.Words}, {"words, shape and meaning", withMeaning(), &model.Meaning}} {
-		if kind.o.vectors && o.Embed == nil {
-			model.Meaning = model.Words
-			continue
+		if kind.o.vectors {
+			if o.Embed == nil {
+				model.Meaning = model.Words
+				continue
+			}
+			if err := s.embed(ctx, wordsLimit, o.Embed, o.Progress); err != nil {
+				return nil, err
+			}
+			kind.o.sure = wordsLimit + doubtAbove
+			model.Ask = [2]float64{logistic(wordsLimit - doubtBelow), logistic(wordsLimit + doubtAbove)}
+			s.sayAsked(out)
 		}
 		all, err := s.crossValidate(ctx, train, o.Folds, kind.o)
 		if err != nil {
@@ -71,6 +77,16 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*suspici
 		fmt.Fprintf(out, "\n## %s: leave one source out\n\n", kind.name)
 		table(out, alone, limit)
 		f := s.fit(train, kind.o)
+		if !kind.o.vectors {
+			wordsLimit = limit
+			for i, t := range texts {
+				for k := range s.windows[i] {
+					if w := &s.windows[i][k]; t.Held {
+						w.words = f.score(w)
+					}
+				}
+			}
+		}
 		if *kind.to, err = suspicion.NewWeights(f.dense, f.bias, logistic(limit)); err != nil {
 			return nil, err
 		}
@@ -138,10 +154,32 @@ func (s *sample) crossValidate(ctx context.Context, train []int, folds int, o se
 			if !t.Held && fold(t.group) == k {
 				score, _ := f.best(s, i)
 				all = append(all, judgment{t, score})
+				for n := range s.windows[i] {
+					if w := &s.windows[i][n]; !o.vectors {
+						w.words = f.score(w)
+					}
+				}
 			}
 		}
 	}
 	return all, nil
+}
+
+// sayAsked says how much of what is benign is asked for its meaning: what that costs.
+func (s *sample) sayAsked(out io.Writer) {
+	asked, all, notes := 0, 0, 0
+	for i, t := range s.texts {
+		if t.Kind != Note {
+			continue
+		}
+		notes++
+		for k := range s.windows[i] {
+			if all++; s.windows[i][k].asked() {
+				asked++
+			}
+		}
+	}
+	fmt.Fprintf(out, "\n%d of %d windows of notes are asked for their meaning, %.2f a note\n", asked, all, float64(asked)/float64(max(notes, 1)))
 }
 
 // best is the score of a text; of a Buried one that of a window that touches the attack: flagging its host is no merit.

@@ -109,7 +109,7 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		// What the session has of it already, as it is now, is not retrieved again.
 		o.Retrieve.Not = append(slices.Clone(o.Retrieve.Not), m.Unchanged(stamps)...)
 		given = relevant(ctx, e, m, o, &trace, problem)
-		block, _ := formatter.Block(given)
+		block, _ := formatter.BlockBeside(given, trace.Result.Withheld)
 		text = fit(text, block)
 		if !o.NoLog && strings.TrimSpace(e.Prompt) != "" {
 			problem(m.Note(ctx, e, "user", e.Prompt))
@@ -168,6 +168,8 @@ func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, p
 		}
 	}
 	switch {
+	case len(result.Hits) == 0 && len(result.Withheld) > 0:
+		trace.Reason = turn.ReasonWithheld
 	case len(result.Hits) == 0:
 		trace.Reason = turn.ReasonNothing
 	case len(fresh) == 0:
@@ -175,7 +177,7 @@ func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, p
 	}
 	// What an agent would cut is not given at all.
 	if fitting := sort.Search(len(fresh), func(n int) bool {
-		block, _ := formatter.Block(fresh[:n+1])
+		block, _ := formatter.BlockBeside(fresh[:n+1], result.Withheld)
 		return utf8.RuneCountInString(block) > longestContext
 	}); fitting < len(fresh) {
 		fresh, trace.Reason = fresh[:fitting], ReasonLong

@@ -47,6 +47,13 @@ func say(ctx context.Context, result core.Result) {
 		return
 	}
 	span.SetAttributes(attribute.Int("memcore.hits", len(result.Hits)), attribute.String("memcore.state", string(result.State)), attribute.Bool("memcore.degraded", len(result.Degraded) > 0))
+	suspicious := 0
+	for _, hit := range result.Hits {
+		if hit.Suspicion != nil {
+			suspicious++
+		}
+	}
+	span.SetAttributes(attribute.Int("memcore.suspicious", suspicious), attribute.Int("memcore.withheld", len(result.Withheld)))
 	for stage, took := range result.Took {
 		span.SetAttributes(attribute.Float64("memcore.ms."+stage, float64(took.Microseconds())/1000))
 	}

@@ -133,6 +133,12 @@ func (p *Proxy) logExchange(r *http.Request, x *exchange) {
 	if x.chat && x.report.Injected > 0 {
 		attributes = append(attributes, "tokens", x.report.Tokens)
 	}
+	if x.report.Suspicious > 0 {
+		attributes = append(attributes, "suspicious", x.report.Suspicious)
+	}
+	if x.report.Withheld > 0 {
+		attributes = append(attributes, "withheld", x.report.Withheld)
+	}
 	if x.chat && x.report.Reason != "" {
 		attributes = append(attributes, "reason", x.reason())
 	}

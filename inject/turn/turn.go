@@ -45,6 +45,7 @@ const (
 	ReasonLate      = "memory took too long"
 	ReasonFailed    = "memory failed"
 	ReasonNothing   = "nothing relevant is known"
+	ReasonWithheld  = "what is relevant was withheld as suspicious"
 	ReasonKept      = "the server keeps the conversation"
 )
 
@@ -55,9 +56,12 @@ type Report struct {
 	Sources  []string            `json:"sources,omitempty"`  // their citations, best first
 	Reason   string              `json:"reason,omitempty"`   // why nothing was injected
 	Findings []formatter.Finding `json:"findings,omitempty"` // what the sanitiser changed
-	State    core.State          `json:"state,omitempty"`    // of the index, if it was asked
-	Degraded []string            `json:"degraded,omitempty"`
-	Stale    *core.Staleness     `json:"stale,omitempty"`
+	// Suspicious of the injected hits were marked as not to be followed, and Withheld more left out.
+	Suspicious int             `json:"suspicious,omitempty"`
+	Withheld   int             `json:"withheld,omitempty"`
+	State      core.State      `json:"state,omitempty"` // of the index, if it was asked
+	Degraded   []string        `json:"degraded,omitempty"`
+	Stale      *core.Staleness `json:"stale,omitempty"`
 }
 
 // A shape is how messages of some type are read.
@@ -143,7 +147,7 @@ func retrieve(ctx context.Context, r retriever, query string, options Options) (
 		defer stop()
 	}
 	result, err := r.RetrieveRelevant(inTime, query, options.Retrieve)
-	report := Report{State: result.State, Degraded: result.Degraded, Stale: result.Stale}
+	report := Report{State: result.State, Degraded: result.Degraded, Stale: result.Stale, Withheld: len(result.Withheld)}
 	switch {
 	case ctx.Err() != nil:
 		report.Reason = ReasonCancelled
@@ -152,16 +156,21 @@ func retrieve(ctx context.Context, r retriever, query string, options Options) (
 	case err != nil:
 		report.Reason = ReasonFailed
 		logger(options).Warn("memory is not injected", "error", err)
+	case len(result.Hits) == 0 && report.Withheld > 0:
+		report.Reason = ReasonWithheld
 	case len(result.Hits) == 0:
 		report.Reason = ReasonNothing
 	}
 	if report.Reason != "" {
 		return "", report
 	}
-	block, findings := formatter.Block(result.Hits)
+	block, findings := formatter.BlockBeside(result.Hits, result.Withheld)
 	report.Injected, report.Findings = len(result.Hits), findings
 	for _, hit := range result.Hits {
 		report.Tokens += hit.TokenEstimate
+		if formatter.IsSuspicious(hit) {
+			report.Suspicious++
+		}
 		report.Sources = append(report.Sources, hit.Source)
 	}
 	return block, report

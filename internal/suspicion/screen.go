@@ -1,0 +1,83 @@
+package suspicion
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"sync"
+)
+
+// A Policy says what becomes of a suspicious text.
+type Policy string
+
+// Policies. The zero Policy is Frame.
+const (
+	Frame    Policy = "frame"    // it is given, marked as not to be followed
+	Withhold Policy = "withhold" // it is not given, and that is said
+	Off      Policy = "off"      // nothing is judged
+)
+
+// builtIn is how the fingerprint begins of the embedding model that Model.Meaning is for.
+const builtIn = "minilm/all-MiniLM-L6-v2/"
+
+// A Screen judges the texts of a memory by a policy and remembers verdicts, so that what is retrieved turn after turn is judged
+// once. It is safe for concurrent use.
+type Screen struct {
+	Policy   Policy
+	detector *Detector
+	seed     maphash.Seed
+
+	mu    sync.Mutex
+	known map[[2]uint64]Verdict
+}
+
+// mostKnown is how many verdicts are remembered: about two megabytes of them.
+const mostKnown = 4096
+
+// NewScreen returns a screen. fingerprint and embed are those of the memory's embedding model; with another than the built-in one,
+// and with none, texts are judged by words and shape alone. An unknown policy is an error.
+func NewScreen(policy Policy, fingerprint string, embed Embedder) (*Screen, error) {
+	switch policy {
+	case "":
+		policy = Frame
+	case Frame, Withhold, Off:
+	default:
+		return nil, fmt.Errorf("policy for suspicious text is %q, want %q, %q or %q", policy, Frame, Withhold, Off)
+	}
+	s := &Screen{Policy: policy, seed: maphash.MakeSeed(), known: map[[2]uint64]Verdict{}}
+	if policy != Off {
+		if !strings.HasPrefix(fingerprint, builtIn) {
+			embed = nil
+		}
+		s.detector = New(nil, embed)
+	}
+	return s, nil
+}
+
+// Judge says how suspicious a text is; the zero Verdict if the policy is Off.
+func (s *Screen) Judge(ctx context.Context, text string) Verdict {
+	if s == nil || s.Policy == Off {
+		return Verdict{}
+	}
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	h.WriteString(text)
+	key := [2]uint64{h.Sum64(), uint64(len(text))}
+	s.mu.Lock()
+	v, ok := s.known[key]
+	s.mu.Unlock()
+	if ok {
+		return v
+	}
+	if v = s.detector.Judge(ctx, text); v.Without {
+		return v // next time the model may answer
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.known) >= mostKnown {
+		clear(s.known)
+	}
+	s.known[key] = v
+	return v
+}
