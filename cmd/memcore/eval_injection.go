@@ -16,7 +16,7 @@ import (
 func evalInjectionCommand(a *app) *cobra.Command {
 	var data, out string
 	var folds int
-	var words bool
+	var words, quick bool
 	cmd := &cobra.Command{
 		Use:   "injection --data DIR",
 		Short: "Fit and measure how instructions in memory are told from notes",
@@ -32,23 +32,24 @@ half of the notes that is held back. Near duplicates are never on both sides. DI
 			if folds < 2 {
 				return usagef("--folds is %d, want at least 2", folds)
 			}
-			return a.fitInjection(cmd.Context(), data, out, folds, words)
+			return a.fitInjection(cmd.Context(), data, out, folds, words, quick)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "`DIR` of the labelled texts")
 	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: only report)")
 	f.IntVar(&folds, "folds", 5, "folds of the cross-validation, `N`")
+	f.BoolVar(&quick, "quick", false, "leave out the cross-validation by source")
 	f.BoolVar(&words, "words", false, "fit to words and shape alone, without the embedding model")
 	return cmd
 }
 
-func (a *app) fitInjection(ctx context.Context, data, out string, folds int, words bool) error {
+func (a *app) fitInjection(ctx context.Context, data, out string, folds int, words, quick bool) error {
 	texts, err := injection.Load(data)
 	if err != nil {
 		return fmt.Errorf("read labelled texts: %w", err)
 	}
-	o := injection.Options{Folds: folds, Progress: func(done, of int) { a.note("%d of %d texts", done, of) }}
+	o := injection.Options{Folds: folds, Quick: quick, Progress: func(done, of int) { a.note("%d of %d texts", done, of) }}
 	if !words {
 		at, err := a.place()
 		if err != nil {

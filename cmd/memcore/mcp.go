@@ -20,10 +20,12 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/suspicion"
 )
 
 func mcpCommand(a *app) *cobra.Command {
@@ -171,7 +173,11 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if text, err := (shownFiles{data, m.app}).Read(ctx, name); err == nil {
+	files, err := m.shownFiles(data)
+	if err != nil {
+		return "", err
+	}
+	if text, err := files.Read(ctx, name); err == nil {
 		return text, nil
 	} else if !errors.Is(err, notes.ErrNoFile) && !errors.Is(err, notes.ErrPath) {
 		return "", err
@@ -196,9 +202,23 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 type shownFiles struct {
 	*notes.Data
 	*app
+	screen *suspicion.Screen
 }
 
-func (f shownFiles) shown(text string) string {
+func (f shownFiles) shown(ctx context.Context, text string) string {
+	v := f.screen.Judge(ctx, text) // agents write these files, from what they have read
+	if v.Suspicious && f.screen.Policy == suspicion.Withhold {
+		text = v.Redact(text, suspicion.Gap)
+		v.Suspicious = false
+	}
+	if text = f.safe(text); v.Suspicious {
+		text = suspicion.Mark + "\n" + suspicion.Quote(text)
+	}
+	return text
+}
+
+// safe is a text without secrets and hidden characters, and made safe if its folder is not trusted.
+func (f shownFiles) safe(text string) string {
 	text, _ = notes.Clean(text)
 	if folder, err := f.trust().Covering(f.project); err != nil || folder == "" {
 		text, _ = formatter.Sanitize(text)
@@ -206,17 +226,42 @@ func (f shownFiles) shown(text string) string {
 	return text
 }
 
+// shownFiles are the files of a data folder.
+func (a *app) shownFiles(data *notes.Data) (shownFiles, error) {
+	at, err := a.place()
+	if err != nil {
+		return shownFiles{}, err
+	}
+	embedder, err := a.embedder(at)
+	if err != nil {
+		return shownFiles{}, err
+	}
+	screen, err := a.screen(embedder)
+	return shownFiles{data, a, screen}, err
+}
+
+// screen judges what is shown to models by the configured policy.
+func (a *app) screen(embedder embed.Embedder) (*suspicion.Screen, error) {
+	policy := suspicion.Policy(a.settings.Injection.Policy)
+	if embedder == nil {
+		return suspicion.NewScreen(policy, "", nil)
+	}
+	return suspicion.NewScreen(policy, embedder.Fingerprint(), func(ctx context.Context, texts []string) ([][]float32, error) {
+		return embedder.Embed(ctx, embed.Query, texts)
+	})
+}
+
 // Read implements notes.Files.
 func (f shownFiles) Read(ctx context.Context, name string) (string, error) {
 	text, err := f.Data.Read(ctx, name)
-	return f.shown(text), err
+	return f.shown(ctx, text), err
 }
 
 // List implements notes.Files.
 func (f shownFiles) List(ctx context.Context) ([]notes.Item, error) {
 	items, err := f.Data.List(ctx)
 	for i := range items {
-		items[i].Summary = oneLine(f.shown(items[i].Summary))
+		items[i].Summary = oneLine(f.shown(ctx, items[i].Summary))
 	}
 	return items, err
 }
@@ -271,7 +316,11 @@ func (s *service) modelTools() ([]notes.Tool, error) {
 		notes.RecallTool(sessions.all, recall),
 	}
 	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: s.find}), nil)...)
-	tools = append(tools, notes.FileTools(shownFiles{data, s.app})...)
+	files, err := s.shownFiles(data)
+	if err != nil {
+		return nil, err
+	}
+	tools = append(tools, notes.FileTools(files)...)
 	return append(tools,
 		notes.NewTool("forget", "Take a statement out of the memory files for good: the one that says the text, or that a citation names. If several do, none is taken out, and they are named.",
 			func(ctx context.Context, p forgetParams) (notes.Answer, error) { return s.forgetTool(ctx, journal, p) }, notes.Destructive),

@@ -150,7 +150,11 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools := notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), data)
+	files, err := a.shownFiles(data)
+	if err != nil {
+		return nil, err
+	}
+	tools := append(notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), nil), notes.FileTools(files)...)
 	if session != nil {
 		tools = append(tools, notes.RecallTool(func(context.Context) ([]*notes.Session, error) { return []*notes.Session{session}, nil }, recall))
 	}

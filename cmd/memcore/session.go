@@ -215,7 +215,7 @@ moment ago is found. Vectors of what is new are made in the time that memory.fre
 			} else if found.Unembedded > 0 {
 				a.note("%s found by words only so far; 'memcore index' makes their vectors", count(found.Unembedded, "piece"))
 			}
-			return a.print(notes.RecallAnswer(r.Query, found.Results))
+			return a.print(notes.RecallAnswer(r.Query, found))
 		},
 	}
 	f := cmd.Flags()
@@ -233,7 +233,11 @@ func (a *app) recallOptions() (notes.RecallOptions, error) {
 		return notes.RecallOptions{}, err
 	}
 	embedder, err := a.embedder(at)
-	return notes.RecallOptions{Embedder: embedder}, err
+	if err != nil {
+		return notes.RecallOptions{}, err
+	}
+	screen, err := a.screen(embedder)
+	return notes.RecallOptions{Embedder: embedder, Screen: screen}, err
 }
 
 // embedSessions makes the vectors of the workspace's working memory, so that recall finds it by meaning.

@@ -32,7 +32,7 @@ func TestContextOfALongSession(t *testing.T) {
 	found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: query}, RecallOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "messages.jsonl#L778", found.Results[0].Citation, "and nothing is lost")
-	given := len(overview) + len(RecallAnswer(query, found.Results))
+	given := len(overview) + len(RecallAnswer(query, found))
 	require.Less(t, given, all/50)
 	t.Logf("%d bytes said, %d bytes in the request", all, given)
 }

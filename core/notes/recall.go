@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/sanitize"
 	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/suspicion"
 	"github.com/memcore/memcore/store/keyword"
 )
 
@@ -39,6 +40,9 @@ type Recalled struct {
 	Text     string  `json:"text"` // about the match, at most 300 characters
 	Citation string  `json:"citation"`
 	Score    float64 `json:"score"` // how sure memory is that it helps, in [0, 1]
+	// Suspicion says why Text seems to be written for a model to obey; it is marked then. nil if it does not.
+	Suspicion *suspicion.Verdict `json:"suspicion,omitempty"`
+	raw       string             // Text before it was made safe
 }
 
 const (
@@ -59,11 +63,15 @@ type RecallOptions struct {
 	EmbedFor time.Duration
 	// EmbedTimeout is how long it waits for the query's own; 0 is 2 s.
 	EmbedTimeout time.Duration
+	// Screen judges what is found; nil is not to.
+	Screen *suspicion.Screen
 }
 
 // A Recollection is what a recall has found, and how far it can be trusted.
 type Recollection struct {
 	Results []Recalled `json:"results"` // best first
+	// Withheld is how many results were left out as suspicious.
+	Withheld int `json:"withheld,omitempty"`
 	// Unembedded is how many pieces of working memory were found by words only, because they have no vector yet.
 	Unembedded int `json:"unembedded,omitempty"`
 	// Degraded says why meaning did not count; "" if it did, or no Embedder was given.
@@ -113,6 +121,16 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 		if m.session != sessions[0] {
 			hit.Citation = m.session.ID + "/" + hit.Citation
 		}
+		if v := o.Screen.Judge(ctx, hit.raw); v.Suspicious {
+			if o.Screen.Policy == suspicion.Withhold {
+				found.Withheld++
+				continue
+			}
+			for i := range v.Findings {
+				v.Findings[i].Excerpt = "" // models see the data, too
+			}
+			hit.Suspicion, hit.Text = &v, suspicion.Mark+" "+suspicion.Quote(hit.Text)
+		}
 		found.Results = append(found.Results, hit)
 	}
 	return found, ctx.Err()
@@ -154,7 +172,8 @@ func (m match) recalled(q question) Recalled {
 	if len(found) > 0 {
 		_, at = q.bestLine(shown)
 	}
-	return Recalled{Session: m.session.ID, Source: m.source, Path: m.path, File: m.file, Line: line, Text: snippet(shown, at), Citation: fmt.Sprintf("%s#L%d", m.path, line), Score: m.Score}
+	raw := around(shown, at)
+	return Recalled{Session: m.session.ID, Source: m.source, Path: m.path, File: m.file, Line: line, Text: snippet(raw), raw: raw, Citation: fmt.Sprintf("%s#L%d", m.path, line), Score: m.Score}
 }
 
 // bestLine is the line of a text that has most words of the query, from 0, and where in the text the first of those words stands.
@@ -193,8 +212,8 @@ func firstOf(line string, having map[string]bool) int {
 	return first
 }
 
-// snippet is a text on one line around a place, made safe to be shown to a model.
-func snippet(text string, at int) string {
+// around is a part of a text around a place.
+func around(text string, at int) string {
 	runesBefore := utf8.RuneCountInString(text[:at])
 	runes := []rune(text)
 	if len(runes) > snippetLength {
@@ -208,15 +227,20 @@ func snippet(text string, at int) string {
 		}
 		runes = cut
 	}
-	safe, _ := sanitize.Text(string(runes))
+	return string(runes)
+}
+
+// snippet is a text on one line, made safe to be shown to a model.
+func snippet(text string) string {
+	safe, _ := sanitize.Text(text)
 	return strings.Join(strings.Fields(safe), " ")
 }
 
 // RecallAnswer is what recall_memory says to the model.
-func RecallAnswer(query string, found []Recalled) string {
+func RecallAnswer(query string, found Recollection) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Found %d result(s) for: %q\n", len(found), query)
-	for i, r := range found {
+	fmt.Fprintf(&b, "Found %d result(s) for: %q\n", len(found.Results), query)
+	for i, r := range found.Results {
 		fmt.Fprintf(&b, "\n[%d] Source: %s\n", i+1, r.Source)
 		if r.Source == SourceDetail {
 			fmt.Fprintf(&b, "    File: %s:%d\n", r.Path, r.Line)
@@ -224,6 +248,9 @@ func RecallAnswer(query string, found []Recalled) string {
 			fmt.Fprintf(&b, "    Line: %d\n", r.Line)
 		}
 		fmt.Fprintf(&b, "    Content: %s\n    Citation: %s\n", r.Text, r.Citation)
+	}
+	if found.Withheld > 0 {
+		fmt.Fprintf(&b, "\nNote: %d more withheld: what reads like instructions to a model.\n", found.Withheld)
 	}
 	return b.String()
 }

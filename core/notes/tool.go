@@ -169,7 +169,7 @@ func RecallTool(sessions func(context.Context) ([]*Session, error), o RecallOpti
 				return Answer{}, err
 			}
 			found, err := Recall(ctx, in, r, o)
-			return Answer{RecallAnswer(r.Query, found.Results), found}, err
+			return Answer{RecallAnswer(r.Query, found), found}, err
 		}, ReadOnly, Choices("scope", "all", SourceDetail, SourceMessages))
 }
 

@@ -205,7 +205,7 @@ func instructionFiles(folder string, repos map[string]bool) (all []*Text, err er
 		repo = strings.Replace(repo, "__", "/", 1)
 		pieces := cut(string(text))
 		for i, piece := range pieces {
-			if counts[repo] >= 700 || i >= 12 {
+			if counts[repo] >= 1000 || i >= 20 {
 				break // no repository and no file counts more than others
 			}
 			counts[repo]++

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/memcore/memcore/internal/suspicion"
 )
@@ -159,13 +160,14 @@ func (s *sample) fit(train []int, o settings) *fitted {
 	}
 	totals := map[string]float64{}
 	for k, n := range counts {
-		kind, _, _ := cutKind(k)
-		totals[kind] += math.Sqrt(n)
+		kind, rest, _ := strings.Cut(k, " ")
+		source, _, _ := strings.Cut(rest, " ")
+		totals[kind] += math.Sqrt(n) * emphasis(source)
 	}
 	shares := map[string]float64{Attack: 1, Note: 1, Hard: 0.3}
 	weight := func(t *Text) float64 {
 		n := counts[key(t)]
-		return shares[t.Kind] * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 2.3
+		return shares[t.Kind] * emphasis(t.Source) * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 2.3
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	order := append([]int(nil), train...)
@@ -208,11 +210,11 @@ func (s *sample) fit(train []int, o settings) *fitted {
 	return f
 }
 
-func cutKind(key string) (kind, source string, ok bool) {
-	for i := range key {
-		if key[i] == ' ' {
-			return key[:i], key[i+1:], true
-		}
+// emphasis is how much a source counts beside others of its size: files that tell agents what to do are what memory is full of, and
+// what is taken for an attack most easily.
+func emphasis(source string) float64 {
+	if strings.HasPrefix(source, "memory_md") {
+		return 4
 	}
-	return key, "", false
+	return 1
 }

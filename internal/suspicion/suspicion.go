@@ -26,7 +26,21 @@ type Verdict struct {
 	// Findings are the windows that are suspicious, the most suspicious first, mostFindings at most; none if the text is not.
 	Findings []Finding `json:"findings,omitempty"`
 	// Without says that meaning was not asked, because the embedding model failed.
-	Without bool `json:"withoutMeaning,omitempty"`
+	Without bool   `json:"withoutMeaning,omitempty"`
+	spans   []span // all that is suspicious, in order, none touching another
+}
+
+// Redact returns the text that was judged with each of its suspicious parts replaced.
+func (v Verdict) Redact(text, by string) string {
+	var b strings.Builder
+	from := 0
+	for _, s := range v.spans {
+		b.WriteString(text[from:s.start])
+		b.WriteString(by)
+		from = s.end
+	}
+	b.WriteString(text[from:])
+	return b.String()
 }
 
 // A Finding is a suspicious part of a text.
@@ -97,9 +111,12 @@ func (d *Detector) Judge(ctx context.Context, text string) Verdict {
 	}
 	v := Verdict{Without: !d.weighMeaning(ctx, all)}
 	slices.SortStableFunc(all, func(a, b judged) int { return cmp.Compare(b.over(), a.over()) })
-	covered := []span{}
+	var covered []span
 	for _, w := range all {
 		v.Score = max(v.Score, w.level())
+		if w.suspicious() {
+			v.spans = append(v.spans, span{w.Start, w.End})
+		}
 		if !w.suspicious() || len(v.Findings) == mostFindings || slices.ContainsFunc(covered, func(s span) bool { return w.Start < s.end && s.start < w.End }) {
 			continue
 		}
@@ -107,7 +124,21 @@ func (d *Detector) Judge(ctx context.Context, text string) Verdict {
 		v.Suspicious = true
 		v.Findings = append(v.Findings, d.finding(text, w))
 	}
+	v.spans = merged(v.spans)
 	return v
+}
+
+// merged are spans in order, those that touch as one.
+func merged(spans []span) (all []span) {
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for _, s := range spans {
+		if last := len(all) - 1; last >= 0 && s.start <= all[last].end {
+			all[last].end = max(all[last].end, s.end)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
 }
 
 // over is how far a window is above its limit: what makes scores of the two sets of weights comparable.
