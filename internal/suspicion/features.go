@@ -65,7 +65,7 @@ func pairID(a, b class) uint32 {
 	return firstPair + uint32(b*(b-1)/2+a)
 }
 
-// nameOf says what a feature is; "" for an n-gram, which many share.
+// nameOf says what a feature is; "" for an n-gram, whose feature many share, and for the place of a rule that there is none for.
 func nameOf(id uint32) string {
 	switch {
 	case id < firstPair:
@@ -80,7 +80,7 @@ func nameOf(id uint32) string {
 		}
 	case id < firstRule:
 		return shapeNames[id-firstShape]
-	case id < firstNgram:
+	case id < firstRule+uint32(len(rules)):
 		return rules[id-firstRule].name
 	}
 	return ""
