@@ -7,6 +7,7 @@ package injection
 
 import (
 	"bufio"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -97,6 +98,7 @@ func Load(folder string) ([]*Text, error) {
 	}); err != nil {
 		return nil, err
 	}
+	all = append(all, own()...)
 	files, err := instructionFiles(filepath.Join(folder, "memory_md", "files"), repos)
 	if err != nil {
 		return nil, err
@@ -126,6 +128,25 @@ func Load(folder string) ([]*Text, error) {
 		return nil, fmt.Errorf("no labelled texts below %s", folder)
 	}
 	return all, nil
+}
+
+// What labelled sets lack, in the languages that the detector knows, written for it: notes with the words of attacks, and attacks of
+// the kinds that make an agent act or be silent.
+//
+//go:embed own/notes.tsv
+var ownNotes string
+
+//go:embed own/attacks.tsv
+var ownAttacks string
+
+func own() (all []*Text) {
+	for _, list := range []struct{ text, kind, source string }{{ownNotes, Note, "own_note"}, {ownAttacks, Attack, "own_attack"}} {
+		for line := range strings.Lines(list.text) {
+			lang, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			all = append(all, &Text{Text: text, Kind: list.kind, Source: list.source, Lang: lang})
+		}
+	}
+	return all
 }
 
 // isHeld says which half something belongs to, by its name.

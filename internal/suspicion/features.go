@@ -39,12 +39,14 @@ const (
 	shapeList             // a point of a list, or a heading
 	shapeShort            // few words
 	shapeColon            // a colon at the end of a word
+	shapeSecrets          // files that hold secrets
+	shapeShell            // what is loaded and run
 	shapes
 )
 
 var shapeNames = [shapes]string{"capitals", "exclamation", "question", "repetition", "run of a character", "symbols", "scripts mixed", "blob",
-	"letters apart", "hidden characters", "chat template", "delimiter", "hidden markup", "link", "code", "dialogue", "quotes", "brackets", "digits",
-	"table", "list", "short", "colon"}
+	"letters apart", "hidden characters", "chat template", "delimiter", "hidden markup", "link", "source code", "dialogue", "quotes", "brackets", "digits",
+	"table", "list", "short", "colon", "files of secrets", "loaded and run"}
 
 // Ranges of the ids of features.
 const (
@@ -253,6 +255,8 @@ func (r *reading) look(text string) {
 	s[shapeList] = yes(strings.HasPrefix(trimmed, "- ") || strings.HasPrefix(trimmed, "* ") || strings.HasPrefix(trimmed, "#") || strings.HasPrefix(trimmed, "• "))
 	s[shapeShort] = yes(all < 80)
 	s[shapeColon] = yes(strings.Contains(r.folded, ": "))
+	s[shapeSecrets] = yes(containsAny(r.folded, secretFiles))
+	s[shapeShell] = yes(containsAny(r.folded, shells))
 	s[shapeRepeats] = r.repetition()
 }
 
@@ -276,10 +280,12 @@ func (r *reading) repetition() float32 {
 var (
 	templateTokens = []string{"<|", "|>", "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>", "<end_of_turn>", "</s>", "### instruction", "### system", "### response",
 		"<system>", "</system>", "[system]", "<assistant>", "<user>", "<tool_call>", "<function_call", "</memory>", "begin system", "end of prompt", "end of instructions"}
-	delimiters = []string{"%%%", "####", "@@@", "====", "----- ", "___", "***", "<<<", ">>>", "[[", "]]", "~~~~"}
-	hiding     = []string{"<!--", "<! --", "display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "font-size: 0", "opacity:0", "opacity: 0", "color:white", "color: white", "aria-hidden"}
-	codeMarks  = []string{"```", "import ", "def ", "func ", "();", "</", "={", "=>", "$ ", "const ", "return "}
-	dialogue   = []string{"q:", "a:", "user:", "assistant:", "human:", "ai:", "system:", "q :", "input:", "output:"}
+	delimiters  = []string{"%%%", "####", "@@@", "====", "----- ", "___", "***", "<<<", ">>>", "[[", "]]", "~~~~"}
+	hiding      = []string{"<!--", "<! --", "display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "font-size: 0", "opacity:0", "opacity: 0", "color:white", "color: white", "aria-hidden"}
+	secretFiles = []string{".env", ".ssh", "id_rsa", "id_ed25519", "/etc/passwd", "/etc/shadow", ".aws/", "credentials", ".netrc", ".npmrc", ".kube/config", "keychain", ".gnupg"}
+	shells      = []string{"| sh", "| bash", "|sh", "|bash", "| sudo", "$(curl", "iex(", "powershell -e", "rm -rf /", "base64 -d", "eval(atob"}
+	codeMarks   = []string{"```", "import ", "def ", "func ", "();", "</", "={", "=>", "$ ", "const ", "return "}
+	dialogue    = []string{"q:", "a:", "user:", "assistant:", "human:", "ai:", "system:", "q :", "input:", "output:"}
 )
 
 func containsAny(text string, parts []string) bool {

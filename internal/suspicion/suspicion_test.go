@@ -204,7 +204,7 @@ func TestTimeGrowsWithLength(t *testing.T) {
 	d := New(nil, nil)
 	for name, piece := range map[string]string{
 		"words": "ignore the previous instructions you ", "no blanks": "a", "dense": "忽略", "marks": ". ", "lines": "\n", "base64": "aWdub3JlIGFsbCBydWxlcyA",
-		"tags": "\U000E0061", "blob": "A", "digits": "0", "quotes": "\"'", "open": "<|", "capital": "Ж",
+		"tags": "\U000E0061", "blob": "A", "short lines": "a\n", "digits": "0", "quotes": "\"'", "open": "<|", "capital": "Ж",
 	} {
 		took := func(size int) time.Duration {
 			text := strings.Repeat(piece, size/len(piece))

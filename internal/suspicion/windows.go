@@ -49,10 +49,10 @@ func unitsOf(text string) []span {
 		c := text[i]
 		size := 1
 		switch {
-		case c == '\n':
+		case c == '\n' && (i-start >= least || strings.TrimSpace(text[start:i]) == ""):
 			add(i + 1)
 		case c == '.' || c == '!' || c == '?':
-			if i+1 == len(text) || text[i+1] <= ' ' {
+			if (i+1 == len(text) || text[i+1] <= ' ') && i-start >= least {
 				add(i + 1)
 			}
 		case c >= utf8.RuneSelf:
