@@ -140,7 +140,7 @@ var ownNotes string
 var ownAttacks string
 
 func own() (all []*Text) {
-	for _, list := range []struct{ text, kind, source string }{{ownNotes, Note, "own_note"}, {ownAttacks, Attack, "own_attack"}} {
+	for _, list := range []struct{ text, kind, source string }{{ownNotes, Hard, "own_note"}, {ownAttacks, Attack, "own_attack"}} {
 		for line := range strings.Lines(list.text) {
 			lang, text, _ := strings.Cut(strings.TrimSpace(line), "\t")
 			all = append(all, &Text{Text: text, Kind: list.kind, Source: list.source, Lang: lang})

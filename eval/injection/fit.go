@@ -164,7 +164,7 @@ func (s *sample) fit(train []int, o settings) *fitted {
 		source, _, _ := strings.Cut(rest, " ")
 		totals[kind] += math.Sqrt(n) * emphasis(source)
 	}
-	shares := map[string]float64{Attack: 1, Note: 1, Hard: 0.3}
+	shares := map[string]float64{Attack: 1, Note: 1, Hard: 0.5}
 	weight := func(t *Text) float64 {
 		n := counts[key(t)]
 		return shares[t.Kind] * emphasis(t.Source) * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 2.3
@@ -215,6 +215,9 @@ func (s *sample) fit(train []int, o settings) *fitted {
 func emphasis(source string) float64 {
 	if strings.HasPrefix(source, "memory_md") {
 		return 4
+	}
+	if source == "own_note" {
+		return 8
 	}
 	return 1
 }

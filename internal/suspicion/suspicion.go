@@ -30,6 +30,11 @@ type Verdict struct {
 	spans   []span // all that is suspicious, in order, none touching another
 }
 
+// Touches tells whether a suspicious part of the text touches [start, end), in bytes.
+func (v Verdict) Touches(start, end int) bool {
+	return slices.ContainsFunc(v.spans, func(s span) bool { return s.start < end && start < s.end })
+}
+
 // Redact returns the text that was judged with each of its suspicious parts replaced.
 func (v Verdict) Redact(text, by string) string {
 	var b strings.Builder
