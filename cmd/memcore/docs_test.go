@@ -102,6 +102,7 @@ func TestDocOfJSON(t *testing.T) {
 	}{
 		{"## search: core.Result", core.Result{}},
 		{"### A hit: core.MemoryHit", core.MemoryHit{}},
+		{"### suspicion: core.Suspicion", core.Suspicion{}},
 		{"### explain: core.Explanation", core.Explanation{}},
 		{"## retrieve", struct {
 			Block    string `json:"block"`

@@ -50,18 +50,8 @@ func (a *app) fitInjection(ctx context.Context, data, out string, folds int, wor
 		return fmt.Errorf("read labelled texts: %w", err)
 	}
 	o := injection.Options{Folds: folds, Quick: quick, Progress: func(done, of int) { a.note("%d of %d texts", done, of) }}
-	if !words {
-		at, err := a.place()
-		if err != nil {
-			return err
-		}
-		model, err := a.cached(at, minilm.New()) // a second fit does not compute the vectors again
-		if err != nil {
-			return err
-		}
-		o.Embed = func(ctx context.Context, texts []string) ([][]float32, error) {
-			return model.Embed(ctx, embed.Document, texts)
-		}
+	if o.Embed, err = a.windowEmbedder(words); err != nil {
+		return err
 	}
 	model, err := injection.Run(ctx, texts, a.stdout, o)
 	if err != nil || out == "" {
@@ -76,4 +66,35 @@ func (a *app) fitInjection(ctx context.Context, data, out string, folds int, wor
 	}
 	a.note("model: %s", out)
 	return nil
+}
+
+func (a *app) checkInjection(ctx context.Context, data string, words bool) error {
+	texts, err := injection.Load(data)
+	if err != nil {
+		return fmt.Errorf("read labelled texts: %w", err)
+	}
+	embedder, err := a.windowEmbedder(words)
+	if err != nil {
+		return err
+	}
+	_, err = injection.Check(ctx, texts, a.stdout, embedder)
+	return err
+}
+
+// windowEmbedder is the built-in model, whose vectors are kept for the next time; nil if words alone are asked for.
+func (a *app) windowEmbedder(words bool) (injection.Embedder, error) {
+	if words {
+		return nil, nil
+	}
+	at, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	model, err := a.cached(at, minilm.New())
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		return model.Embed(ctx, embed.Document, texts)
+	}, nil
 }

@@ -28,8 +28,8 @@ type window struct {
 // Bounds of the scores of windows that are asked for their meaning, as distances from the threshold of words: what is below is
 // no attack, what is above is one.
 const (
-	doubtBelow = 3.0
-	doubtAbove = 4.0
+	doubtBelow = 1.5
+	doubtAbove = 1.5
 )
 
 // asked tells whether the meaning of a window counts.
@@ -164,10 +164,10 @@ func (s *sample) fit(train []int, o settings) *fitted {
 		source, _, _ := strings.Cut(rest, " ")
 		totals[kind] += math.Sqrt(n) * emphasis(source)
 	}
-	shares := map[string]float64{Attack: 1, Note: 1, Hard: 0.5}
+	shares := map[string]float64{Attack: 1, Note: 1, Hard: 1}
 	weight := func(t *Text) float64 {
 		n := counts[key(t)]
-		return shares[t.Kind] * emphasis(t.Source) * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 2.3
+		return shares[t.Kind] * emphasis(t.Source) * math.Sqrt(n) / totals[t.Kind] / n * float64(len(train)) / 3
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	order := append([]int(nil), train...)
