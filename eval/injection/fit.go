@@ -91,11 +91,10 @@ type settings struct {
 	rate    float64
 	decay   float64 // L2
 	decayV  float64 // L2 of the vector's weights
-	ngrams  float64 // scale of the rate of n-grams
 }
 
-func wordsOnly() settings   { return settings{epochs: 24, rate: 0.15, decay: 2e-5, ngrams: 1} }
-func withMeaning() settings { s := wordsOnly(); s.vectors, s.decayV = true, 2e-5; return s }
+func wordsOnly() settings   { return settings{epochs: 24, rate: 0.15, decay: 4e-7} }
+func withMeaning() settings { s := wordsOnly(); s.vectors, s.decayV = true, 2e-6; return s }
 
 // A fitted is what came of it: a bias and dense weights.
 type fitted struct {
@@ -217,7 +216,7 @@ func emphasis(source string) float64 {
 		return 4
 	}
 	if source == "own_note" {
-		return 8
+		return 3
 	}
 	return 1
 }

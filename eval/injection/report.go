@@ -20,7 +20,7 @@ type Options struct {
 	Quick    bool     // leaves out that of sources
 	Embed    Embedder // the built-in model; nil fits no Meaning
 	Progress func(done, of int)
-	// Alarms is the share of notes that may be flagged; the threshold is chosen for it. 0 is 0.025.
+	// Alarms is the share of notes that may be flagged; the threshold is chosen for it. 0 is 0.02.
 	Alarms float64
 }
 
@@ -36,7 +36,7 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*suspici
 		o.Folds = 5
 	}
 	if o.Alarms == 0 {
-		o.Alarms = 0.025
+		o.Alarms = 0.02
 	}
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
