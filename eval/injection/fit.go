@@ -90,11 +90,12 @@ type settings struct {
 	epochs  int
 	rate    float64
 	decay   float64 // L2
-	decayV  float64 // L2 of the vector's weights
+	bias    float64 // to begin with
 }
 
-func wordsOnly() settings   { return settings{epochs: 24, rate: 0.15, decay: 4e-7} }
-func withMeaning() settings { s := wordsOnly(); s.vectors, s.decayV = true, 2e-6; return s }
+func wordsOnly() settings { return settings{epochs: 24, rate: 0.15, bias: -2, decay: 4e-7} }
+
+func withMeaning() settings { return settings{vectors: true, epochs: 24, rate: 0.03, decay: 2e-6} }
 
 // A fitted is what came of it: a bias and dense weights.
 type fitted struct {
@@ -105,13 +106,15 @@ type fitted struct {
 
 func (f *fitted) score(w *window) float64 {
 	sum := f.bias
-	for _, x := range w.features {
-		sum += float64(f.dense[x.ID] * x.Value)
-	}
-	if len(f.dense) > suspicion.Features {
+	if len(f.dense) > suspicion.Features { // meaning corrects what words have said
+		sum += w.words
 		for i, v := range w.vector {
 			sum += float64(f.dense[suspicion.Features+i] * v)
 		}
+		return sum
+	}
+	for _, x := range w.features {
+		sum += float64(f.dense[x.ID] * x.Value)
 	}
 	return sum
 }
@@ -149,7 +152,7 @@ func (s *sample) fit(train []int, o settings) *fitted {
 	if o.vectors {
 		size += suspicion.VectorSize
 	}
-	f := &fitted{bias: -2, dense: make([]float32, size), sure: o.sure}
+	f := &fitted{bias: o.bias, dense: make([]float32, size), sure: o.sure}
 	squares := make([]float32, size)
 	biasSquare := 1e-6
 	counts := map[string]float64{}
@@ -170,7 +173,6 @@ func (s *sample) fit(train []int, o settings) *fitted {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	order := append([]int(nil), train...)
-	// A few features a step: the decay of the others is made up for when they are next used.
 	for epoch := range o.epochs {
 		random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		for _, i := range order {
@@ -191,18 +193,19 @@ func (s *sample) fit(train []int, o settings) *fitted {
 			w := &windows[at]
 			biasSquare += step * step
 			f.bias -= o.rate * step / math.Sqrt(biasSquare)
+			if o.vectors {
+				for k, v := range w.vector {
+					id := suspicion.Features + k
+					g := step*float64(v) + o.decay*float64(len(train))*float64(f.dense[id])
+					squares[id] += float32(g * g)
+					f.dense[id] -= float32(o.rate * g / (1e-3 + math.Sqrt(float64(squares[id]))))
+				}
+				continue
+			}
 			for _, x := range w.features {
 				g := step*float64(x.Value) + o.decay*float64(len(train))*float64(f.dense[x.ID])
 				squares[x.ID] += float32(g * g)
 				f.dense[x.ID] -= float32(o.rate * g / (1e-3 + math.Sqrt(float64(squares[x.ID]))))
-			}
-			if o.vectors {
-				for k, v := range w.vector {
-					id := suspicion.Features + k
-					g := step*float64(v) + o.decayV*float64(len(train))*float64(f.dense[id])
-					squares[id] += float32(g * g)
-					f.dense[id] -= float32(o.rate * g / (1e-3 + math.Sqrt(float64(squares[id]))))
-				}
 			}
 		}
 	}

@@ -47,6 +47,7 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*suspici
 	fmt.Fprintf(out, "%d texts in %d groups; %d to fit to (%d more are near duplicates of what is held back)\n", len(texts), s.groups(), len(train), dropped)
 	model := &suspicion.Model{Ask: [2]float64{0, 1}}
 	wordsLimit := 0.0
+	var words *fitted
 	for _, kind := range []struct {
 		name string
 		o    settings
@@ -90,15 +91,21 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*suspici
 				}
 			}
 		}
-		if *kind.to, err = suspicion.NewWeights(f.dense, f.bias, logistic(limit)); err != nil {
-			return nil, err
-		}
 		var held []judgment
 		for i, t := range texts {
 			if t.Held {
 				score, _ := f.most(s.windows[i])
 				held = append(held, judgment{t, score})
 			}
+		}
+		if kind.o.vectors { // words' weights, and what meaning adds
+			copy(f.dense, words.dense)
+			f.bias += words.bias
+		} else {
+			words = f
+		}
+		if *kind.to, err = suspicion.NewWeights(f.dense, f.bias, logistic(limit)); err != nil {
+			return nil, err
 		}
 		fmt.Fprintf(out, "\n## %s: the half that was held back\n\n", kind.name)
 		table(out, held, limit)
