@@ -139,7 +139,7 @@ func (f *fitted) most(windows []window) (score float64, at int) {
 }
 
 // fit fits weights to texts such that the most suspicious window of an attack is, and the most suspicious of a note is not. Each
-// source counts by the root of its size, notes as much as attacks, hard texts a fifth.
+// source counts by the root of its size, and attacks, notes and hard texts count alike.
 func (s *sample) fit(train []int, o settings) *fitted {
 	var asked []int
 	for _, i := range train {
