@@ -64,6 +64,7 @@ func TestNothingIsCut(t *testing.T) {
 			e := &strictEmbedder{Embedder: minilm.New()}
 			m := newMemory(t)
 			m.options.Embedder = e
+			m.options.Injection = core.InjectionOff // which would have parts of the hits embedded, too
 			m.write("notes.md", text)
 			manager := m.open()
 			report, err := manager.Index(t.Context(), core.IndexOptions{})

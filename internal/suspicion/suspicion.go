@@ -91,8 +91,8 @@ func New(model *Model, embed Embedder) *Detector {
 // A judged is a window and what was said of it.
 type judged struct {
 	Window
-	reading  *reading
-	features []Feature
+	rules    ruleSet
+	features []Feature // nil if the window is beyond doubt
 	score    float64
 	limit    float64
 	decoded  bool
@@ -108,11 +108,16 @@ func (d *Detector) Judge(ctx context.Context, text string) Verdict {
 	for _, w := range hiddenIn(text) {
 		all = append(all, judged{Window: w, decoded: true})
 	}
+	var some []Feature
 	for i := range all {
 		w := &all[i]
-		w.reading = read(w.Text)
-		w.reading.features(func(f Feature) { w.features = append(w.features, f) })
-		w.score, w.limit = d.model.Words.Score(w.features, nil), d.model.Words.Threshold
+		r := read(w.Text)
+		some = some[:0]
+		r.features(func(f Feature) { some = append(some, f) })
+		w.rules, w.score, w.limit = r.rules, d.model.Words.Score(some, nil), d.model.Words.Threshold
+		if w.score > d.model.Ask[0] {
+			w.features = slices.Clone(some)
+		}
 	}
 	v := Verdict{Without: !d.weighMeaning(ctx, all)}
 	slices.SortStableFunc(all, func(a, b judged) int { return cmp.Compare(b.over(), a.over()) })
@@ -148,7 +153,7 @@ func merged(spans []span) (all []span) {
 
 // over is how far a window is above its limit: what makes scores of the two sets of weights comparable.
 func (w *judged) over() float64 {
-	if deciding(w.reading.rules) {
+	if deciding(w.rules) {
 		return 1
 	}
 	return w.score - w.limit
@@ -156,7 +161,7 @@ func (w *judged) over() float64 {
 
 // level is the score such that 0.5 is the limit, whatever weights it comes from.
 func (w *judged) level() float64 {
-	if deciding(w.reading.rules) {
+	if deciding(w.rules) {
 		return 1
 	}
 	if w.score >= w.limit {
@@ -175,7 +180,7 @@ func (d *Detector) weighMeaning(ctx context.Context, all []judged) bool {
 	var texts []string
 	var of []int
 	for i, w := range all {
-		if w.score > d.model.Ask[0] && w.score < d.model.Ask[1] && !deciding(w.reading.rules) {
+		if w.score > d.model.Ask[0] && w.score < d.model.Ask[1] && !deciding(w.rules) {
 			texts, of = append(texts, w.Text), append(of, i)
 		}
 	}
@@ -195,7 +200,7 @@ func (d *Detector) weighMeaning(ctx context.Context, all []judged) bool {
 func (d *Detector) finding(text string, w judged) Finding {
 	f := Finding{Score: round(w.level()), Start: w.Start, End: w.End, Line: 1 + strings.Count(text[:w.Start], "\n"), Excerpt: shorten(w.Text)}
 	for i := range rules {
-		if w.reading.rules&(1<<i) != 0 {
+		if w.rules&(1<<i) != 0 {
 			f.Rules = append(f.Rules, rules[i].name)
 		}
 	}
