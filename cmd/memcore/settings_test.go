@@ -42,6 +42,7 @@ func TestSettingsDefaults(t *testing.T) {
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	want.staticSettings = s.staticSettings // below
 	want.Daemon.Start, want.Daemon.Idle, want.Daemon.Memory = true, 30*time.Minute, 512
+	want.Injection.Policy = "frame"
 	want.Hook.Budget, want.Hook.Log = 300*time.Millisecond, true
 	want.Reflect.By, want.Reflect.MaxSteps, want.Reflect.MaxTokens, want.Reflect.Timeout = "openai", 12, 100_000, 2*time.Minute
 	require.Equal(t, want, s)
