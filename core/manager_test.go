@@ -375,6 +375,29 @@ func TestWhatCannotBeFoldedInIsSaid(t *testing.T) {
 	}
 }
 
+// A fleeting source loses a file between listing and reading it.
+type fleeting struct {
+	source.Source
+	file string
+}
+
+func (f fleeting) Read(ctx context.Context, d source.Document, from source.Position) (source.Content, error) {
+	if d.File == f.file {
+		_ = os.Remove(f.file)
+	}
+	return f.Source.Read(ctx, d, from)
+}
+
+// A file that goes while it is indexed is gone: nothing is wrong, as it would be with one that cannot be read.
+func TestFileGoesWhileItIsIndexed(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Sources[0] = fleeting{mem.options.Sources[0], filepath.Join(mem.notes, "team.md")}
+	report := index(t, mem.open())
+	require.Zero(t, report.Unreadable)
+	require.Empty(t, report.Skipped)
+	require.Equal(t, 2, report.Documents)
+}
+
 func TestAnotherManagerSeesWhatIsIndexed(t *testing.T) {
 	mem := newMemory(t)
 	writer, reader := mem.open(), mem.open()

@@ -104,7 +104,7 @@ func (p *pool) begin(k *kept) {
 	p.mu.Lock()
 	k.ws, k.err, k.stop = ws, err, stop
 	if err != nil {
-		k.gone = true
+		k.ws, k.gone = nil, true  // whatever came with the error, there is nothing to close
 		delete(p.known, k.folder) // the next request tries again
 	} else {
 		k.info.Watching = true

@@ -48,6 +48,8 @@ func (f *fakeWorkspace) Retrieve(ctx context.Context, r RetrieveRequest) (Retrie
 		panic("oh")
 	case "bad":
 		return Retrieved{}, fmt.Errorf("limit: %w", core.ErrOption)
+	case "large":
+		return Retrieved{Block: strings.Repeat("x", 16<<20)}, nil
 	case "fail":
 		return Retrieved{}, errors.New("the disk is gone")
 	}
@@ -99,7 +101,8 @@ func newHouse(t *testing.T, o Options) *fakeHouse {
 	h := &fakeHouse{hold: make(chan struct{})}
 	o.Open = func(_ context.Context, folder string) (Workspace, error) {
 		if strings.HasSuffix(folder, "broken") {
-			return nil, errors.New("it cannot be opened")
+			var none *fakeWorkspace // what a function of a type of its own returns with an error
+			return none, errors.New("it cannot be opened")
 		}
 		ws := &fakeWorkspace{folder: folder, hold: h.hold}
 		h.mu.Lock()
@@ -334,6 +337,47 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, refused, 7)
+}
+
+// Those who do not read their answers take nobody's place, and large bodies take no more memory than there is for them.
+func TestGreedyClients(t *testing.T) {
+	h := newHouse(t, Options{MaxAtOnce: 2})
+	server := httptest.NewServer(h.Handler())
+	defer server.Close()
+	defer server.CloseClientConnections()
+	send := func(text string) {
+		t.Helper()
+		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
+		require.NoError(t, err)
+		t.Cleanup(func() { connection.Close() })
+		_, _ = io.WriteString(connection, text) // it may be refused before all is said
+	}
+	status := func(body string) (int, string) {
+		answer, err := http.Post(server.URL+"/v1/retrieve", "application/json", strings.NewReader(body))
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		return answer.StatusCode, answer.Header.Get("Retry-After")
+	}
+	for range 4 {
+		body := `{"workspace":"/a","query":"large"}`
+		send(fmt.Sprintf("POST /v1/retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
+	}
+	require.Eventually(t, func() bool { n, _ := h.count(); return n == 1 && !h.Busy() }, 10*time.Second, time.Millisecond)
+	for range 5 {
+		code, _ := status(`{"workspace":"/a","query":"x"}`)
+		require.Equal(t, 200, code)
+	}
+
+	for range 8 {
+		send("POST /v1/retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\n\r\n" + strings.Repeat(" ", 7<<20))
+	}
+	large := `{"workspace":"/a","query":"x"}` + strings.Repeat(" ", 100<<10)
+	require.Eventually(t, func() bool {
+		code, again := status(large)
+		return code == 503 && again == "1"
+	}, 10*time.Second, 10*time.Millisecond)
+	code, _ := status(`{"workspace":"/a","query":"x"}`)
+	require.Equal(t, 200, code, "small ones are served")
 }
 
 func TestRemote(t *testing.T) {

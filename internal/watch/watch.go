@@ -48,6 +48,7 @@ type Watcher struct {
 	o      Options
 	notify *fsnotify.Watcher // nil if the system gives none
 	never  error             // why it is nil
+	every  time.Duration     // Options.Every, or defaultEvery
 
 	mu      sync.Mutex
 	watched map[string]bool
@@ -65,7 +66,10 @@ func New(o Options) *Watcher {
 	if o.Most == 0 {
 		o.Most = defaultMost
 	}
-	w := &Watcher{o: o, watched: map[string]bool{}}
+	w := &Watcher{o: o, every: o.Every, watched: map[string]bool{}}
+	if w.every == 0 {
+		w.every = defaultEvery
+	}
 	var err error
 	if w.notify, err = fsnotify.NewWatcher(); err != nil {
 		w.notify, w.never = nil, fmt.Errorf("nothing is watched, files are looked at now and then: %w", limitOf(err, syscall.EMFILE, "fs.inotify.max_user_instances, or on open files"))
@@ -156,11 +160,7 @@ func existing(path string) string {
 func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	var due <-chan time.Time
 	var since time.Time
-	wait := w.o.Every
-	if wait == 0 {
-		wait = defaultEvery
-	}
-	ticker := time.NewTicker(wait)
+	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
 	var events chan fsnotify.Event
 	var failures chan error

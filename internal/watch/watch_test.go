@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +74,29 @@ func TestMost(t *testing.T) {
 	defer w.Close()
 	w.Watch(folders)
 	require.Len(t, w.watched, 2)
+	require.ErrorContains(t, w.Problem(), "2 of 3 folders are watched")
 	w.Watch(folders[:1])
 	require.LessOrEqual(t, len(w.watched), 1)
+	require.NoError(t, w.Problem(), "all that are wanted are watched")
+}
+
+// Without the system's help there are looks now and then, whatever the options say.
+func TestNothingIsWatched(t *testing.T) {
+	for _, o := range []Options{{}, {Every: 5 * time.Millisecond}} {
+		w := New(o)
+		require.NoError(t, w.Close())
+		w.notify, w.never = nil, limitOf(syscall.EMFILE, syscall.EMFILE, "of a test")
+		w.every = 5 * time.Millisecond
+		require.False(t, w.Watch([]string{t.TempDir()}))
+		require.ErrorContains(t, w.Problem(), "the system's limit is reached (of a test)")
+		ctx, stop := context.WithCancel(t.Context())
+		looks := 0
+		require.ErrorIs(t, w.Run(ctx, func() error {
+			if looks++; looks == 3 {
+				stop()
+			}
+			return nil
+		}), context.Canceled)
+		require.NoError(t, w.Close())
+	}
 }

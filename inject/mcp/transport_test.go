@@ -1,0 +1,89 @@
+package mcp
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Past what it can do, the server refuses with a status and is well afterwards: messages at a time, sessions, streams, bytes.
+func TestBounds(t *testing.T) {
+	release := make(chan struct{})
+	entered := make(chan struct{}, 1000)
+	s := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+	defer s.Close()
+	held := httptest.NewServer(s.bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("X-Hold") != "" {
+			entered <- struct{}{}
+			<-release
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+	})))
+	defer held.Close()
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}
+	defer client.CloseIdleConnections()
+	ask := func(url, method, body string, header http.Header) (int, string) {
+		request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header = header
+		response, err := client.Do(request)
+		require.NoError(t, err)
+		_, _ = io.Copy(io.Discard, response.Body)
+		require.NoError(t, response.Body.Close())
+		return response.StatusCode, response.Header.Get("Retry-After")
+	}
+	for _, tt := range []struct {
+		method string
+		most   int
+	}{{http.MethodPost, mostMessages}, {http.MethodGet, mostStreams}} {
+		var all sync.WaitGroup
+		release = make(chan struct{})
+		for range tt.most {
+			all.Go(func() { ask(held.URL, tt.method, "{}", http.Header{"X-Hold": {"1"}}) })
+		}
+		for range tt.most {
+			<-entered
+		}
+		status, again := ask(held.URL, tt.method, "{}", http.Header{})
+		require.Equal(t, http.StatusServiceUnavailable, status, tt.method)
+		require.Equal(t, "1", again)
+		close(release)
+		all.Wait()
+		status, _ = ask(held.URL, tt.method, "{}", http.Header{})
+		require.Equal(t, http.StatusOK, status)
+	}
+	status, _ := ask(held.URL, http.MethodPost, strings.Repeat(" ", maxBody+1), http.Header{})
+	require.Equal(t, http.StatusRequestEntityTooLarge, status)
+	for range 12 {
+		connection, err := net.Dial("tcp", strings.TrimPrefix(held.URL, "http://"))
+		require.NoError(t, err)
+		defer connection.Close()
+		_, _ = io.WriteString(connection, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8000000\r\n\r\n"+strings.Repeat(" ", 5<<20)) // it may be refused before all is said
+	}
+	require.Eventually(t, func() bool {
+		status, again := ask(held.URL, http.MethodPost, strings.Repeat(" ", 100<<10), http.Header{})
+		return status == http.StatusServiceUnavailable && again == "1"
+	}, 10*time.Second, 10*time.Millisecond, "bytes of all together")
+
+	open := httptest.NewServer(s.Handler(""))
+	defer open.Close()
+	begin := func() (int, string) {
+		return ask(open.URL, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
+			http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
+	}
+	for range mostSessions {
+		status, _ := begin()
+		require.Equal(t, http.StatusOK, status)
+	}
+	status, again := begin()
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, "1", again)
+}
