@@ -1,12 +1,12 @@
 // Command daemonbench measures hooks and the daemon as processes, on notes that it makes up.
 //
 // It prints how long a hook of an agent takes with and without the daemon, what the daemon answers under a steady load and with how much memory, how it
-// answers many clients at once, and how long it takes to take in a mass of new files while it is asked. Run it by make bench-daemon.
+// answers many clients at once, and how long it takes to take in a mass of new files while it is asked. Run it by make bench-daemon. With -soak it draws the figures
+// of a soak (internal/torture/soak) instead.
 package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -24,8 +24,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/wcharczuk/go-chart/v2"
 )
 
 var (
@@ -35,10 +33,18 @@ var (
 	duration = flag.Duration("for", 5*time.Minute, "how long the load lasts")
 	files    = flag.Int("files", 10_000, "files that come at once")
 	out      = flag.String("out", "", "folder for the plot; empty is none")
+	soak     = flag.String("soak", "", "file of figures of internal/torture/soak: they are drawn to soak.svg, and nothing is measured")
 )
 
 func main() {
 	flag.Parse()
+	if *soak != "" {
+		if err := plotSoak(*soak, *out); err != nil {
+			fmt.Fprintln(os.Stderr, "daemonbench:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "daemonbench:", err)
 		os.Exit(1)
@@ -277,14 +283,11 @@ func (b bench) load(context.Context) error {
 	if *out == "" {
 		return nil
 	}
-	graph := chart.Chart{Width: 900, Height: 300, Title: fmt.Sprintf("Resident memory of the daemon at %d retrievals a second, %d chunks", *rate, *chunks),
-		TitleStyle: chart.Style{FontSize: 10}, Background: chart.Style{Padding: chart.Box{Top: 40, Left: 20, Right: 20, Bottom: 10}}, XAxis: chart.XAxis{Name: "seconds"},
-		YAxis: chart.YAxis{Name: "MB", Range: &chart.ContinuousRange{Min: 0, Max: slices.Max(memory) * 1.2}}, Series: []chart.Series{chart.ContinuousSeries{XValues: seconds, YValues: memory}}}
-	file, err := os.Create(filepath.Join(*out, "daemon-memory.svg"))
+	drawn, err := plot(fmt.Sprintf("Resident memory of the daemon at %d retrievals a second, %d chunks", *rate, *chunks), "MB", seconds, line{values: memory})
 	if err != nil {
 		return err
 	}
-	return cmp.Or(graph.Render(chart.SVG, file), file.Close())
+	return os.WriteFile(filepath.Join(*out, "daemon-memory.svg"), drawn, 0o644)
 }
 
 // clients asks from 50 clients at once, each as fast as it is answered.

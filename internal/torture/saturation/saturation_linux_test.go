@@ -184,7 +184,7 @@ func quantile(times []time.Duration, p float64) time.Duration {
 // than its bounds, and afterwards what it held before.
 func TestBeset(t *testing.T) {
 	s := stand.New(t)
-	for _, server := range servers(t, s) {
+	for i, server := range servers(t, s) {
 		t.Run(server.name, func(t *testing.T) {
 			var alone tally
 			for range 20 {
@@ -193,7 +193,7 @@ func TestBeset(t *testing.T) {
 			require.Equal(t, 20, alone.served, alone.wrong)
 			before, err := server.process.Usage()
 			require.NoError(t, err)
-			for _, way := range []struct {
+			for j, way := range []struct {
 				name    string
 				clients int
 				beset   func(c net.Conn)
@@ -207,8 +207,8 @@ func TestBeset(t *testing.T) {
 				{"streams that nobody reads", 300, nil, server.stream},
 				{"answers that nobody reads", 200, nil, strings.Repeat(server.request, 50)},
 			} {
-				if way.name == "streams that nobody reads" && server.stream == "" {
-					continue
+				if way.name == "streams that nobody reads" && server.stream == "" || !torture.Full() && i > 0 && (i+j)%3 != 0 {
+					continue // in the short form the others take turns
 				}
 				t.Run(way.name, func(t *testing.T) {
 					server.endure(t, way.first, way.clients, way.beset, before, quantile(alone.times, .5))
@@ -388,7 +388,13 @@ func TestManyHooks(t *testing.T) {
 		now, err := daemon.Usage()
 		return err == nil && now.Descriptors <= before.Descriptors+leftDescriptors+10 // the workspace is open now
 	}, time.Minute, 50*time.Millisecond)
-	s.Must(project, "hook", "claude-code") // one that ends at once
+	question, port := stand.Fact(5)
+	patient := s.Command(t.Context(), project, "hook", "claude-code")
+	patient.Env = append(patient.Env, "MEMCORE_HOOK_BUDGET=30s")
+	patient.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"after","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":%q}`, project, question))
+	reply, err := patient.Output()
+	require.NoError(t, err)
+	require.Contains(t, string(reply), port, "afterwards hooks are answered")
 	torture.Report(t, torture.Row{Part: "saturation", Case: "hooks, 40 at a time", Count: hooks, Unit: "processes", Result: fmt.Sprintf("%d answered, the others silent, all with exit code 0; daemon %+.0f MB",
 		answered.Load(), after.Resident-before.Resident)})
 }
@@ -423,10 +429,10 @@ func TestFewFiles(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	before, err := daemon.Usage()
 	require.NoError(t, err)
-	server.endure(t, "", 1000, nil, before, time.Second)
-	server.endure(t, "POST /v1/retrieve HTTP/1.1\r\nX-Slow: ", 1000, nil, before, time.Second)
+	server.endure(t, "", torture.Times(200, 1000), nil, before, time.Second)
+	server.endure(t, "POST /v1/retrieve HTTP/1.1\r\nX-Slow: ", torture.Times(200, 1000), nil, before, time.Second)
 	var open []net.Conn
-	for range 300 {
+	for range torture.Times(60, 300) {
 		if c, err := server.dial(""); err == nil {
 			open = append(open, c)
 		}
@@ -440,5 +446,5 @@ func TestFewFiles(t *testing.T) {
 	}
 	server.recovers(t, before)
 	assert.NotContains(t, daemon.Said(), "too many open files")
-	torture.Report(t, torture.Row{Part: "saturation", Case: "80 files for the daemon", Count: 2300, Unit: "connections", Result: fmt.Sprintf("others served; %.2f s of work in 3 s with 300 idle ones", worked)})
+	torture.Report(t, torture.Row{Part: "saturation", Case: "80 files for the daemon", Count: torture.Times(460, 2300), Unit: "connections", Result: fmt.Sprintf("others served; %.2f s of work in 3 s with idle ones", worked)})
 }
