@@ -92,7 +92,8 @@ func New(o Options, stop func()) *Server {
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15)}, []string{"route"})
 	s.hits = prometheus.NewCounter(prometheus.CounterOpts{Name: "memcore_hits_total", Help: "Hits that were given for turns."})
 	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "memcore_open_workspaces", Help: "Workspaces that are open."}, func() float64 { return float64(len(s.pool.opened())) })
-	s.registry.MustRegister(s.requests, s.took, s.hits, open, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	bodies := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "memcore_request_bytes", Help: "Bytes of the bodies of requests that are held."}, func() float64 { return float64(s.bodies.Held()) })
+	s.registry.MustRegister(s.requests, s.took, s.hits, open, bodies, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
 

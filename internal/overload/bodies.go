@@ -41,6 +41,13 @@ func (b *Bodies) take(n, there int64) bool {
 	return true
 }
 
+// Held is how many bytes all bodies have now.
+func (b *Bodies) Held() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
 func (b *Bodies) give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
