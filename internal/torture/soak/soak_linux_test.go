@@ -418,7 +418,7 @@ func (s *scene) fresh(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(s.Must(s.project, append(args, "status", "--json")...)), &status))
 		current, err := os.ReadFile(filepath.Join(status.Folder, "CURRENT"))
 		require.NoError(t, err)
-		data, err := os.ReadFile(filepath.Join(status.Folder, strings.TrimSpace(string(current)), "manifest.json"))
+		data, err := os.ReadFile(filepath.Join(status.Folder, strings.Fields(string(current))[0], "manifest.json"))
 		require.NoError(t, err)
 		var manifest struct {
 			Content struct{ Documents map[string]document }
