@@ -1,0 +1,98 @@
+//go:build linux && (amd64 || arm64)
+
+package kills
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/torture"
+	"github.com/memcore/memcore/internal/torture/intercept"
+	"github.com/memcore/memcore/internal/torture/scene"
+)
+
+func TestMain(m *testing.M) {
+	intercept.Launch()
+	os.Exit(torture.Main(m))
+}
+
+// scenes are how many commands are killed at the same time.
+const scenes = 2
+
+// TestKilledWriters kills each command that writes: before system calls that write, chosen so that they are spread over all of them, and at moments that
+// are spread over its duration.
+func TestKilledWriters(t *testing.T) {
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here, and so nothing can be killed at them: ", err)
+	}
+	program := torture.Program(t)
+	free := make(chan *scene.Scene, scenes)
+	bases := map[*scene.Scene]scene.Tree{}
+	for range scenes {
+		s := scene.New(t, program, t.TempDir())
+		s.Must(t, "index")
+		bases[s] = s.Look(t)
+		free <- s
+	}
+	for _, w := range scene.Writers {
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			s := <-free
+			defer func() { free <- s }()
+			killOften(t, s, bases[s], w)
+		})
+	}
+}
+
+func killOften(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
+	course := s.Try(t, base, w)
+	began := time.Now()
+	_, calls := s.Under(t, w, intercept.Writes, func(int, intercept.Call) intercept.Action { return intercept.Action{} })
+	took := time.Since(began)
+	s.Restore(t, course.Before)
+	random := rand.New(rand.NewPCG(1, uint64(len(w.Name))))
+	kills, remains := 0, 0
+	after := func(at string, killed bool) {
+		if killed {
+			kills++
+		}
+		wrong, left := s.Sound(t, w, course, kills%4 == 1)
+		remains += left
+		for _, what := range wrong {
+			t.Errorf("killed %s: %s", at, what)
+		}
+		s.Restore(t, course.Before)
+	}
+	for _, nth := range scene.Spread(random, len(calls), torture.Times(5, 40)) {
+		r, made := s.Under(t, w, intercept.Writes, func(n int, _ intercept.Call) intercept.Action { return intercept.Action{Kill: n == nth} })
+		last := made[len(made)-1]
+		after(fmt.Sprintf("at call %d of %d, %s %s", nth, len(calls), last.Name, strings.TrimPrefix(last.Path, s.Root)), r.Code < 0)
+	}
+	for range torture.Times(1, 8) {
+		at := time.Duration(random.Float64() * float64(took))
+		after(fmt.Sprintf("after %v of %v", at, took), killAfter(t, s, w, at))
+	}
+	torture.Report(t, torture.Row{Part: "kill -9", Case: w.Name, Count: kills, Unit: "kills",
+		Result: fmt.Sprintf("%d writing calls; files as before or as after, healed; %d unfinished ones cleaned up", len(calls), remains)})
+}
+
+// killAfter runs a command and kills it after a time; killed is false if it was faster.
+func killAfter(t *testing.T, s *scene.Scene, w scene.Writer, after time.Duration) (killed bool) {
+	cmd := s.Command(t.Context(), w)
+	require.NoError(t, cmd.Start())
+	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
+	defer timer.Stop()
+	var exit *exec.ExitError
+	if err := cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode() < 0
+}
