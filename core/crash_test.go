@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/natefinch/atomic"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
@@ -199,5 +199,5 @@ func changeNote(file string, random *rand.Rand) {
 		fmt.Fprintf(&text, "\n## Service %d\n\nService %d uses port %d in the cluster of region %d.\n", section, section, random.IntN(65536), random.IntN(50))
 	}
 	// Whole or not at all, also if we are killed just now.
-	_ = atomic.WriteFile(file, strings.NewReader(text.String()))
+	_ = beneath.Replace(filepath.Dir(file), filepath.Base(file), []byte(text.String()), 0o644)
 }

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,9 +11,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/natefinch/atomic"
-
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
 )
@@ -167,11 +165,7 @@ func (m *manifest) save(generation string) error {
 		return err
 	}
 	data := fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, manifestFormat, frameSum(manifestFormat, content), content)
-	path := filepath.Join(generation, manifestFile)
-	if err := atomic.WriteFile(path, bytes.NewReader(data)); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
+	return beneath.Replace(generation, manifestFile, data, 0o600)
 }
 
 // A stamp tells whether a manifest on disk is still the one that was read.

@@ -1,11 +1,11 @@
-// Package beneath opens and replaces files below a folder, so that nothing that happens meanwhile leads elsewhere.
+// Package beneath opens and replaces files below a folder, so that nothing that happens meanwhile leads elsewhere, and whatever
+// ends the process leaves the old content or the new.
 //
 // A check of a path is worth nothing if the path is looked up again afterwards: a folder on the way may have become
 // a symbolic link. So each element is opened from the one before it, and must be what it was when it was looked at.
 package beneath
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -60,61 +60,6 @@ func regular(name string, info fs.FileInfo) error {
 	return nil
 }
 
-// Replace puts a file in place as a whole: whoever reads it sees the old content or the new. Folders of name that are missing
-// are made. A file that is there keeps its owner and its permissions, as far as the system lets this user give them; where its group cannot be kept,
-// another one gets no more than everybody has. A new one, and a new folder, has those of mode that the umask leaves and that the folder it is made in
-// has as well: what is put into a folder that nobody else can enter is nobody else's, whatever becomes of the folder. Nobody but the owner may write to it.
-func Replace(dir, name string, data []byte, mode fs.FileMode) (err error) {
-	if err := makeFolders(dir, filepath.Dir(name), mode); err != nil {
-		return err
-	}
-	folder, base, err := descend(dir, name)
-	if err != nil {
-		return err
-	}
-	defer folder.Close()
-	seen, err := folder.Lstat(base)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		around, err := folder.Stat(".")
-		if err != nil {
-			return err
-		}
-		seen, mode = nil, fileMode(mode, around.Mode())
-	case err != nil:
-		return err
-	default:
-		if err := regular(base, seen); err != nil {
-			return err
-		}
-		mode = 0o600 // until it is its owner's
-	}
-	temporary := "." + base + "." + rand.Text()
-	file, err := folder.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			folder.Remove(temporary)
-		}
-	}()
-	_, err = file.Write(data)
-	if err == nil {
-		err = file.Sync()
-	}
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err == nil && seen != nil {
-		err = folder.Chmod(temporary, keepOwner(folder, temporary, seen))
-	}
-	if err != nil {
-		return err
-	}
-	return folder.Rename(temporary, base)
-}
-
 // fileMode is what of mode a file has in a folder, folderMode what a folder has that a file of that mode is made in.
 func fileMode(mode, around fs.FileMode) fs.FileMode { return mode & (0o600 | around&0o044) }
 
@@ -155,21 +100,47 @@ func Remove(dir, name string) error {
 	return folder.Remove(base)
 }
 
+// makeFolders makes the folders of name that are missing, and their names durable.
 func makeFolders(dir, name string, mode fs.FileMode) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for above := name; ; above = filepath.Dir(above) {
-		info, err := root.Stat(above)
-		if err == nil {
-			return root.MkdirAll(name, folderMode(mode, info.Mode()))
+	made := "."
+	for element := range strings.SplitSeq(filepath.Clean(name), string(filepath.Separator)) {
+		parent := made
+		if made = filepath.Join(made, element); made == "." {
+			continue
 		}
-		if !errors.Is(err, fs.ErrNotExist) || above == "." {
+		if _, err := root.Stat(made); !errors.Is(err, fs.ErrNotExist) {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := makeFolder(root, parent, made, mode); err != nil {
 			return err
 		}
 	}
+	return nil
+}
+
+// makeFolder makes one folder in another, and its name durable.
+func makeFolder(root *os.Root, parent, name string, mode fs.FileMode) error {
+	folder, err := root.OpenRoot(parent)
+	if err != nil {
+		return err
+	}
+	defer folder.Close()
+	around, err := folder.Stat(".")
+	if err != nil {
+		return err
+	}
+	if err := folder.Mkdir(filepath.Base(name), folderMode(mode, around.Mode())); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncFolder(folder)
 }
 
 // descend opens the folder that holds name, element by element.

@@ -10,11 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
-	"github.com/natefinch/atomic"
+
+	"github.com/memcore/memcore/internal/beneath"
 )
 
 // Errors of documents that are there; test with errors.Is.
@@ -69,7 +69,7 @@ func Lock(ctx context.Context, file string) (unlock func(), err error) {
 	return func() { lock.Unlock() }, nil
 }
 
-// Save writes the document as a whole: readers see the old one or the new.
+// Save writes the document as a whole, and durably: readers see the old one or the new. A link stays one, and what it leads to is written.
 func Save[T any](file string, document T) error {
 	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
@@ -78,30 +78,13 @@ func Save[T any](file string, document T) error {
 	return Write(file, append(data, '\n'))
 }
 
-// leftAfter is the age from which on nobody is writing a temporary file any more.
-const leftAfter = time.Minute
-
-// Write writes a file as a whole. It also removes what writers of this file have left that were ended while they wrote, as hooks are when their time is up.
+// Write writes a file as a whole, as Save does. It also removes what writers in the same folder have left that were ended while they wrote, as hooks are when
+// their time is up.
 func Write(file string, data []byte) error {
-	tidy(file)
-	return atomic.WriteFile(file, bytes.NewReader(data))
-}
-
-// tidy removes temporary files of a file: its name and digits. That one cannot be removed is no reason to write nothing.
-func tidy(file string) {
-	entries, err := os.ReadDir(filepath.Dir(file))
-	if err != nil {
-		return
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
 	}
-	for _, entry := range entries {
-		digits, is := strings.CutPrefix(entry.Name(), filepath.Base(file))
-		if !is || digits == "" || strings.Trim(digits, "0123456789") != "" {
-			continue
-		}
-		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
-			_ = os.Remove(filepath.Join(filepath.Dir(file), entry.Name()))
-		}
-	}
+	return beneath.Replace(filepath.Dir(file), filepath.Base(file), data, 0o600)
 }
 
 // Change loads the document, lets change alter it and saves it, while no other process does the same. A change that returns an error

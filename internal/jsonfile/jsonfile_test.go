@@ -51,7 +51,7 @@ func TestDerivedDocumentsBeginAnew(t *testing.T) {
 	require.ErrorIs(t, err, ErrNewer)
 }
 
-// Writers that were ended while they wrote leave temporary files, which the next writer of the same file removes, and nothing else.
+// Writers that were ended while they wrote leave temporary files, which the next writer in the folder removes, and nothing else.
 func TestLeftOver(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-2 * time.Minute)
@@ -61,12 +61,12 @@ func TestLeftOver(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte("{}"), 0o600))
 		require.NoError(t, os.Chtimes(path, at, at))
 	}
-	for _, name := range []string{"a.json123", "a.json4", "a.json.lock", "a.jsonx5", "b.json123", "1a.json1", "a.json"} {
+	for _, name := range []string{".memcore-new-A", ".memcore-new-B", "a.json.lock", "b.json", "a.json"} {
 		put(name, old)
 	}
-	put("a.json99", time.Now()) // somebody is writing it
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "a.json7"), 0o700))
-	require.NoError(t, os.Chtimes(filepath.Join(dir, "a.json7"), old, old))
+	put(".memcore-new-C", time.Now()) // somebody is writing it
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".memcore-new-D"), 0o700))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, ".memcore-new-D"), old, old))
 	require.NoError(t, Save(filepath.Join(dir, "a.json"), map[string]int{"a": 1}))
 	var names []string
 	entries, err := os.ReadDir(dir)
@@ -74,7 +74,7 @@ func TestLeftOver(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	require.Equal(t, []string{"1a.json1", "a.json", "a.json.lock", "a.json7", "a.json99", "a.jsonx5", "b.json123"}, names)
+	require.Equal(t, []string{".memcore-new-C", ".memcore-new-D", "a.json", "a.json.lock", "b.json"}, names)
 	document, err := Load[map[string]int](filepath.Join(dir, "a.json"))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 1}, document)
