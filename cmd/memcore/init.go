@@ -112,6 +112,7 @@ type setupChange struct {
 }
 
 func (a *app) init(ctx context.Context, r initRequest) error {
+	a.settle(ctx)
 	agents, err := a.agents(r.setupFlags, setup.Agent.Installed)
 	if err != nil {
 		return err
@@ -157,6 +158,7 @@ func (a *app) init(ctx context.Context, r initRequest) error {
 }
 
 func (a *app) uninstall(ctx context.Context, flags setupFlags) error {
+	a.settle(ctx)
 	agents, err := a.agents(flags, func(setup.Agent) bool { return true })
 	if err != nil {
 		return err
@@ -298,7 +300,7 @@ func (a *app) offer(ctx context.Context, p setup.Proposal, label string, yes, dr
 		return false, &hintError{fmt.Errorf("%s: %w", label, err), "nothing was written; run it again"}
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: nothing was written: %w", label, err)
+		return false, fmt.Errorf("%s: not written: %w", label, err)
 	}
 	return true, a.printWritten(p)
 }

@@ -121,10 +121,18 @@ func (a *app) journal() (*notes.Journal, error) {
 	return notes.OpenJournal(filepath.Join(root, journalFolder)), nil
 }
 
+// settle takes back what a command that was killed has changed by half, before files are read to plan a change of them. Where that
+// fails, writing them does, too, and says why.
+func (a *app) settle(ctx context.Context) {
+	if journal, err := a.journal(); err == nil {
+		_ = journal.Settle(ctx)
+	}
+}
+
 func (a *app) keepPrivate(target static.Target) error {
 	changed, err := target.KeepOutOfGit()
 	if err != nil {
-		return fmt.Errorf("%s is written, but git may still see it: %w", target.Path, err)
+		return fmt.Errorf("%s is not opened, since git would see it: %w", target.Path, err)
 	}
 	if changed != "" {
 		a.note("%s now leaves out %s", changed, filepath.Base(target.File))
@@ -169,6 +177,9 @@ func (a *app) editMemory(ctx context.Context, to targetFlags) error {
 	}
 	_, err = os.Stat(target.File)
 	isNew := errors.Is(err, fs.ErrNotExist)
+	if err := a.keepPrivate(target); err != nil {
+		return err
+	}
 	edit := editing(ctx, command, target.File)
 	edit.Stdin, edit.Stdout, edit.Stderr = a.stdin, a.stdout, a.stderr
 	if err := edit.Run(); err != nil {
@@ -183,9 +194,6 @@ func (a *app) editMemory(ctx context.Context, to targetFlags) error {
 		if err != nil {
 			return fmt.Errorf("memory: %w", err)
 		}
-	}
-	if err := a.keepPrivate(target); err != nil {
-		return err
 	}
 	m, err := layer.Load(ctx)
 	if err != nil {

@@ -114,6 +114,7 @@ func (d *Data) Read(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	d.settle(ctx)
 	text, exists, err := readFile(root, name)
 	switch {
 	case err != nil:
@@ -123,6 +124,10 @@ func (d *Data) Read(ctx context.Context, name string) (string, error) {
 	}
 	return text, nil
 }
+
+// settle sees to it that what is read is not the half of a change that was cut off: a draft is made of it. Where the journal cannot be
+// written, files are read as they are.
+func (d *Data) settle(ctx context.Context) { _ = d.journal.Settle(ctx) }
 
 // A Written tells what a change of a file has done.
 type Written struct {
@@ -316,6 +321,7 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.settle(ctx)
 	items := []Item{}
 	err = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		switch {

@@ -85,6 +85,7 @@ func hasAll(terms []string, asked []keyword.Asked) bool {
 // Forget takes lines out of a memory file that say what Place.Text says, wherever they have got to since they were found; of a Place without Text the lines
 // it names, if the file is as it was when confirm agreed. Change.Line is where they began. It tells whether something was written. The journal can take it back, but for lines that hold a secret: it keeps none.
 func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
+	_ = j.Settle(ctx) // if it fails, so does the change itself, and says why
 	change := Change{Path: p.Path, Line: p.First}
 	seen, first := "", true
 	plan := func() ([]Edit, error) {

@@ -91,8 +91,10 @@ const mostRecords = 20
 type history struct {
 	Pending *Record `json:"pending,omitempty"` // a change that was begun
 	// Undoing is the change that Pending takes back: it counts again if that is not finished.
-	Undoing *Record  `json:"undoing,omitempty"`
-	Done    []Record `json:"done"` // newest last
+	Undoing *Record `json:"undoing,omitempty"`
+	// Stuck are edits of changes that were given up, in files that could not be written then. They are taken back as soon as that can be done.
+	Stuck []Hunk   `json:"stuck,omitempty"`
+	Done  []Record `json:"done"` // newest last
 }
 
 // Errors a caller may act on.
@@ -148,28 +150,59 @@ func recordOf(label string, edits []Edit) Record {
 // commit notes what will be written, writes it, and notes that it is done: with keep as a change that can be taken back. undoing is the change
 // that it takes back, if any.
 func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record, keep bool) error {
-	h.Pending, h.Undoing = &record, undoing
-	if err := jsonfile.Save(j.file, h); err != nil {
-		return fmt.Errorf("journal: %w", err)
+	begun := h
+	begun.Pending, begun.Undoing = &record, undoing
+	if err := jsonfile.Save(j.file, begun); err != nil {
+		// If it is there all the same, and could only not be made durable, the next change takes it back, which changes nothing.
+		return fmt.Errorf("journal: nothing is changed: %w", err)
 	}
+	h = begun
 	for i, e := range edits {
 		err := j.failAt(fmt.Sprintf("write %d", i))
 		if err == nil {
 			err = e.write()
 		}
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", record.Edits[i].File(), err), j.takeBack(&h))
+			return errors.Join(about(record.Edits[i].File(), err), j.takeBack(&h))
 		}
 	}
 	if err := j.failAt("done"); err != nil {
 		return err
 	}
-	h.Pending, h.Undoing = nil, nil
+	done := h
+	done.Pending, done.Undoing = nil, nil
 	if keep {
-		h.Done = append(h.Done, record)
-		h.Done = h.Done[max(0, len(h.Done)-mostRecords):]
+		done.Done = append(slices.Clone(h.Done), record)
+		done.Done = done.Done[max(0, len(done.Done)-mostRecords):]
 	}
-	return jsonfile.Save(j.file, h)
+	if err := jsonfile.Save(j.file, done); err != nil {
+		// The next change would find this one begun and take it back: so it is done now, when it can be told.
+		return errors.Join(fmt.Errorf("journal: nothing is changed: %w", err), j.takeBack(&h))
+	}
+	return nil
+}
+
+// about names the file in an error that does not.
+func about(file string, err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) && path.Path == file {
+		return err
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// Settle takes back what a process has begun to change and did not finish, since it was killed. Whoever plans a change from files that were read before Do
+// calls it first: else the plan is one for the half of a change. It waits for a process that changes files just now.
+func (j *Journal) Settle(ctx context.Context) error {
+	h, err := jsonfile.Load[history](j.file)
+	if err != nil || h.Pending == nil && len(h.Stuck) == 0 {
+		return err
+	}
+	_, unlock, err := j.locked(ctx)
+	if err != nil {
+		return err
+	}
+	unlock()
+	return nil
 }
 
 // locked returns the history, mended if need be, while no other process has the journal.
@@ -182,8 +215,8 @@ func (j *Journal) locked(ctx context.Context) (h history, unlock func(), err err
 		unlock()
 		return history{}, nil, fmt.Errorf("journal: %w: delete it; the files themselves are not affected", err)
 	}
-	if h.Pending != nil {
-		if err := j.takeBack(&h); err != nil {
+	if h.Pending != nil || len(h.Stuck) > 0 {
+		if err := j.takeBack(&h); err != nil && h.Pending != nil {
 			unlock()
 			return history{}, nil, err
 		}
@@ -191,19 +224,45 @@ func (j *Journal) locked(ctx context.Context) (h history, unlock func(), err err
 	return h, unlock, nil
 }
 
-// takeBack makes the files of a pending change what they were. A file that is not as the change has left it is somebody else's by now, and
-// stays as it is.
+// takeBack makes the files of a pending change what they were, and those that are stuck. A file that is not as the change has left it is somebody
+// else's by now, and stays as it is. The error says which files could not be written; they are tried again by the next change. If the journal itself
+// could not be written, the change stays pending.
 func (j *Journal) takeBack(h *history) error {
-	for _, e := range slices.Backward(h.Pending.Edits) {
-		if back, err := e.reverse(); err == nil && !back.moved {
-			back.edit.write()
+	all := slices.Clone(h.Stuck)
+	if h.Pending != nil {
+		all = append(all, h.Pending.Edits...)
+	}
+	mended := history{Done: h.Done}
+	if h.Undoing != nil {
+		mended.Done = append(slices.Clone(h.Done), *h.Undoing)
+	}
+	var failed error
+	for _, e := range slices.Backward(all) {
+		if err := e.takeBack(); err != nil {
+			mended.Stuck = append(mended.Stuck, e)
+			failed = errors.Join(failed, fmt.Errorf("%s is changed by half, and will be taken back when it can be written: %w", e.File(), err))
 		}
 	}
-	if h.Undoing != nil {
-		h.Done = append(h.Done, *h.Undoing)
+	slices.Reverse(mended.Stuck)
+	if err := jsonfile.Save(j.file, mended); err != nil {
+		return errors.Join(failed, fmt.Errorf("journal: %w", err))
 	}
-	h.Pending, h.Undoing = nil, nil
-	return jsonfile.Save(j.file, *h)
+	*h = mended
+	return failed
+}
+
+// takeBack makes the file what it was before the hunk, if it is as the hunk has left it, and removes what a writer that was killed has left beside it. An
+// error means that the file could not be read or written.
+func (h Hunk) takeBack() error {
+	beneath.Tidy(h.Dir, filepath.FromSlash(h.Name)) // all writers hold the journal's lock, as we do
+	back, err := h.reverse()
+	if err == nil && !back.moved {
+		err = back.edit.write()
+	}
+	if errors.Is(err, ErrChanged) || errors.Is(err, ErrText) || errors.Is(err, beneath.ErrLink) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // maxFile is the largest file that is read or written, in bytes.
@@ -278,7 +337,7 @@ func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record,
 	for i, e := range last.Edits {
 		back, err := e.reverse()
 		if err != nil {
-			return Record{}, errors.Join(fmt.Errorf("%s: %w", e.File(), err), jsonfile.Save(j.file, h))
+			return Record{}, errors.Join(about(e.File(), err), jsonfile.Save(j.file, h))
 		}
 		edits[i] = back.edit
 	}

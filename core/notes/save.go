@@ -130,6 +130,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return Saved{}, err
 	}
 	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
+	_ = s.journal.Settle(ctx) // what a file says by half a change does not count as said; if it fails, writing does, too, and says why
 	old, err := s.superseded(ctx, target, r.Supersedes)
 	if err == nil && old != nil && s.options.Allow != nil && !slices.Contains(s.options.Allow, filepath.Join(old.Dir, filepath.FromSlash(old.Name))) {
 		err = fmt.Errorf("%w: %s", ErrNotAllowed, old.Path)
@@ -155,6 +156,10 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 			return saved, nil
 		}
 	}
+	// First: git must not see what is private at any moment, and a process that ends in between would not come back to it.
+	if saved.Ignored, err = target.KeepOutOfGit(); err != nil {
+		return saved, fmt.Errorf("%s is not written, since git would see it: %w", target.Path, err)
+	}
 	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) { return s.plan(target, r, old, &saved.Change) })
 	if reason := saidReason(err); reason != "" { // another process was faster
 		saved.Reason = reason
@@ -164,9 +169,6 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return saved, fmt.Errorf("save to %s: %w", target.Path, err)
 	}
 	saved.Written = true
-	if saved.Ignored, err = target.KeepOutOfGit(); err != nil {
-		return saved, fmt.Errorf("%s is written, but git may still see it: %w", target.Path, err)
-	}
 	return saved, nil
 }
 

@@ -80,12 +80,7 @@ func NewSession(sessions, id string) (*Session, error) {
 	if err := os.MkdirAll(filepath.Join(dir, workingName, detailName), 0o700); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	overview := filepath.Join(dir, workingName, overviewName)
-	file, err := os.OpenFile(overview, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err == nil {
-		_, err = file.WriteString(OverviewTemplate)
-		err = errors.Join(err, file.Close())
-	}
+	err := beneath.Create(paths.Resolve(dir), filepath.Join(workingName, overviewName), []byte(OverviewTemplate), 0o600)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
