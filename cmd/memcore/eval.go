@@ -19,6 +19,8 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/eval/page"
+	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -147,8 +149,8 @@ func writeBaseline(name string, report eval.Report) error {
 	}
 	// A line a question, so that changes of a file that is kept beside the code can be read.
 	data = bytes.ReplaceAll(data, []byte(`{"collection"`), []byte("\n{\"collection\""))
-	if err := os.WriteFile(name, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write baseline: %w", err)
+	if err := writeWhole(name, append(data, '\n')); err != nil {
+		return fmt.Errorf("baseline: %w", err)
 	}
 	return nil
 }
@@ -159,15 +161,31 @@ func (a *app) writePage(name, data string, report eval.Report) error {
 }
 
 func (a *app) writeFile(name string, write func(io.Writer) error) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("write report: %w", err)
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return fmt.Errorf("report %s: %w", name, err)
 	}
-	if err := errors.Join(write(file), file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+	if err := writeWhole(name, text.Bytes()); err != nil {
+		return fmt.Errorf("report: %w", err)
 	}
 	a.note("report: %s", name)
 	return nil
+}
+
+// writeWhole writes a file that the user named, so that it is the old one or the new one at any moment. What is no file, such as a pipe, is
+// written to as it is.
+func writeWhole(name string, data []byte) error {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(path, data, 0o600)
+	}
+	return beneath.Replace(filepath.Dir(path), filepath.Base(path), data, 0o600)
 }
 
 // gated are the scores that must not fall.
@@ -230,22 +248,17 @@ func (a *app) draft(ctx context.Context, name string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		err = writeWhole(name, text)
+	} else {
+		path := paths.Absolute(name)
+		err = beneath.Create(filepath.Dir(path), filepath.Base(path), text, 0o600)
 	}
-	file, err := os.OpenFile(name, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return usagef("%s exists; name another file, or overwrite it with --force", name)
 	}
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
-	}
-	if _, err = file.Write(text); err == nil {
-		err = file.Close()
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return a.print(fmt.Sprintf("%s drafted: make questions of its sentences, then run\n  memcore eval run --data %s\n", name, name))
 }

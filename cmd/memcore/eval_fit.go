@@ -119,8 +119,8 @@ func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, emb
 	if out == "" {
 		return a.print(string(text))
 	}
-	if err := os.WriteFile(out, text, 0o600); err != nil {
-		return fmt.Errorf("write model: %w", err)
+	if err := writeWhole(out, text); err != nil {
+		return fmt.Errorf("model: %w", err)
 	}
 	a.note("model: %s, threshold %.3f", out, model.Threshold)
 	return nil
