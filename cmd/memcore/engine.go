@@ -106,13 +106,18 @@ func chooseEngine(setting, origin, indexed string, built []string) engineChoice 
 func (c engineChoice) moves() bool { return c.indexed != "" && c.indexed != c.next }
 
 // engineOf chooses the engine for the index at a place. One whose manifest cannot be read has no
-// say; core tells what is wrong with it.
+// say, and the reason tells; core tells what is wrong with it.
 func (a *app) engineOf(at place) engineChoice {
 	indexed, err := core.EngineOf(at.index)
 	if err != nil {
 		indexed = ""
 	}
-	return chooseEngine(a.settings.Engine, a.config.origin["engine"], indexed, engineNames())
+	c := chooseEngine(a.settings.Engine, a.config.origin["engine"], indexed, engineNames())
+	if err != nil {
+		c.reason += "; which one the index was made with cannot be read"
+		c.nextReason += "; which one the index was made with cannot be read"
+	}
+	return c
 }
 
 // writable returns the engine to index with. It is an error if this build does not have it.

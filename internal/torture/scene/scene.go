@@ -25,8 +25,10 @@ import (
 // A Scene is below one folder, whose path is part of what an index and a journal say: so it is put back in place, not copied.
 type Scene struct {
 	Root, Home, Project, Index string
-	program                    string
-	env                        []string
+	// Adjust changes each command before it is started; nil is not to.
+	Adjust  func(*exec.Cmd)
+	program string
+	env     []string
 }
 
 // A File is what a snapshot keeps of one.
@@ -135,6 +137,32 @@ func (s *Scene) Sound(t testing.TB, w Writer, c Course, thorough bool) (wrong []
 	return wrong, len(left)
 }
 
+// Judge says what is wrong with how a command has ended that met a fault of the disk: it has to say what failed and why, unless it has done all there
+// was to do. Nothing of it has healed yet. spare means that the fault was in a file that is not needed.
+func (s *Scene) Judge(t testing.TB, w Writer, c Course, r Result, fault error, spare bool) (wrong []string) {
+	t.Helper()
+	switch {
+	case strings.Contains(r.Errors, "panic") || strings.Contains(r.Errors, "goroutine "):
+		wrong = append(wrong, "it panicked: "+r.Errors)
+	case w.Hook && r.Code != 0:
+		wrong = append(wrong, fmt.Sprintf("a hook has exit code %d", r.Code))
+	case w.Hook && strings.TrimSpace(r.Errors) != "":
+		wrong = append(wrong, "a hook is not silent: "+r.Errors)
+	case w.Hook || r.Code == 0 && w.Reader:
+	case r.Code == 0:
+		if missing := Differences(s.Look(t).Person(), c.Once.Person()); len(missing) > 0 {
+			wrong = append(wrong, "it says that it succeeded, but: "+strings.Join(missing, "; "))
+		}
+	case spare:
+		wrong = append(wrong, fmt.Sprintf("it failed for a file that is not needed: %s", r.Errors))
+	case !strings.Contains(r.Errors, fault.Error()):
+		wrong = append(wrong, fmt.Sprintf("the error does not say why (%v): %s", fault, r.Errors))
+	case !strings.Contains(r.Errors, s.Root) && !strings.Contains(r.Errors, ".md"):
+		wrong = append(wrong, "the error names no file: "+r.Errors)
+	}
+	return wrong
+}
+
 // asked is what Wrong asks: a question that the notes answer, with words of all of them.
 const asked = "where do tokens live, which port does the staging database use, when are invoices sent, which queue"
 
@@ -198,7 +226,7 @@ func (s *Scene) Examine(t testing.TB) (wrong []string) {
 		return []string{fmt.Sprintf("doctor: %v: %s%s", err, r.Out, r.Errors)}
 	}
 	for _, c := range report.Checks {
-		if c.State == "problem" || c.State == "warning" && slices.Contains([]string{"index", "agreement", "files", "lock", "cache"}, c.Name) {
+		if c.State == "problem" || c.State == "warning" && slices.Contains([]string{"index", "agreement", "lock", "cache"}, c.Name) {
 			wrong = append(wrong, fmt.Sprintf("doctor: %s: %s", c.Name, c.Text))
 		}
 	}
@@ -240,6 +268,9 @@ func (s *Scene) Command(ctx context.Context, w Writer) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, s.program, w.Args...)
 	cmd.Dir, cmd.Env = s.Project, append(slices.Clone(s.env), w.Env...)
 	cmd.Stdin = strings.NewReader(w.Stdin)
+	if s.Adjust != nil {
+		s.Adjust(cmd)
+	}
 	return cmd
 }
 

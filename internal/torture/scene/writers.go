@@ -58,7 +58,7 @@ func event(name, more string) string {
 
 // Writers are all commands that write. They begin with an index that fits the files, unless Prepare says otherwise.
 var Writers = []Writer{
-	{Name: "index, the first", Args: []string{"index"}, Prepare: func(t testing.TB, s *Scene) { s.Remove(t, "index") }},
+	{Name: "index, the first", Args: []string{"index"}, Prepare: func(t testing.TB, s *Scene) { s.Remove(t, "index/index"); s.Remove(t, "index/embeddings") }},
 	{Name: "index, after changes", Args: []string{"index"}, Prepare: changed},
 	{Name: "index --rebuild", Args: []string{"index", "--rebuild"}},
 	{Name: "index PATH", Args: []string{"index", "notes"}},

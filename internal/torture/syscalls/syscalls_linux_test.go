@@ -1,0 +1,204 @@
+//go:build linux && (amd64 || arm64)
+
+package syscalls
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/memcore/memcore/internal/torture"
+	"github.com/memcore/memcore/internal/torture/intercept"
+	"github.com/memcore/memcore/internal/torture/scene"
+)
+
+func TestMain(m *testing.M) {
+	intercept.Launch()
+	os.Exit(torture.Main(m))
+}
+
+// A fault is how calls fail.
+type fault struct {
+	errno  syscall.Errno
+	stays  bool // all calls from the n-th on fail, not only that one
+	spares []string
+}
+
+func (f fault) String() string {
+	if f.stays {
+		return fmt.Sprintf("%v from then on", f.errno)
+	}
+	return fmt.Sprintf("%v once", f.errno)
+}
+
+// faults are those of a bad sector, a disk that dies and one that is full, on which files can still be removed.
+var faults = []fault{
+	{errno: syscall.EIO},
+	{errno: syscall.EIO, stays: true},
+	{errno: syscall.ENOSPC, stays: true, spares: []string{"unlinkat", "fchmodat", "fchmod", "ftruncate", "renameat"}},
+}
+
+// hints are what nothing promises to keep: how often documents were used, and what a hook has done. That they cannot be written is
+// nobody's failure.
+var hints = []string{"usage.json", "last.json", "/hooks", ".vectors", "/embeddings"}
+
+func isHint(s *scene.Scene, c intercept.Call) bool {
+	return slices.ContainsFunc(hints, func(name string) bool { return strings.Contains(strings.TrimPrefix(c.Path, s.Root), name) })
+}
+
+func eachWriter(t *testing.T, do func(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer)) {
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here: ", err)
+	}
+	program := torture.Program(t)
+	const scenes = 2
+	free := make(chan *scene.Scene, scenes)
+	bases := map[*scene.Scene]scene.Tree{}
+	for range scenes {
+		s := scene.New(t, program, t.TempDir())
+		s.Must(t, "index")
+		bases[s] = s.Look(t)
+		free <- s
+	}
+	for _, w := range scene.Writers {
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			s := <-free
+			defer func() { free <- s }()
+			do(t, s, bases[s], w)
+		})
+	}
+}
+
+// TestFailingWrites lets calls that write fail. The command has to say so, and which file and why; nothing of the person's may be lost or
+// mixed, and when the fault is over, all goes on.
+func TestFailingWrites(t *testing.T) {
+	eachWriter(t, func(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
+		course := s.Try(t, base, w)
+		_, calls := s.Under(t, w, intercept.Writes, func(int, intercept.Call) intercept.Action { return intercept.Action{} })
+		s.Restore(t, course.Before)
+		random := rand.New(rand.NewPCG(2, uint64(len(w.Name))))
+		failed, told := 0, 0
+		for _, f := range faults {
+			for _, nth := range scene.Spread(random, len(calls), torture.Times(1, 20)) {
+				var hit *intercept.Call
+				hint := true
+				r, _ := s.Under(t, w, intercept.Writes, func(n int, c intercept.Call) intercept.Action {
+					if n < nth || n > nth && !f.stays || slices.Contains(f.spares, c.Name) || c.Name == "unlinkat" && strings.HasSuffix(c.Path, ".new") {
+						return intercept.Action{}
+					}
+					if hit == nil {
+						hit = &c
+					}
+					hint = hint && isHint(s, c)
+					return intercept.Action{Fail: f.errno}
+				})
+				if hit == nil {
+					s.Restore(t, course.Before)
+					continue
+				}
+				failed++
+				if r.Code != 0 {
+					told++
+				}
+				where := fmt.Sprintf("%s %s, call %d of %d: %v", hit.Name, strings.TrimPrefix(hit.Path, s.Root), nth, len(calls), f)
+				for _, wrong := range s.Judge(t, w, course, r, f.errno, hint) {
+					t.Errorf("%s: %s", where, wrong)
+				}
+				wrong, _ := s.Sound(t, w, course, failed%5 == 1)
+				for _, what := range wrong {
+					t.Errorf("%s: afterwards: %s", where, what)
+				}
+				s.Restore(t, course.Before)
+			}
+		}
+		torture.Report(t, torture.Row{Part: "failing writes", Case: w.Name, Count: failed, Unit: "faults",
+			Result: fmt.Sprintf("EIO and ENOSPC at %d calls; %d told with file and reason, the others made good; nothing lost", len(calls), told)})
+	})
+}
+
+// TestFailingReads lets calls fail that read the index. The answer is then right all the same, or there is a note that says what is missing,
+// or an error; it is never wrong.
+func TestFailingReads(t *testing.T) {
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here: ", err)
+	}
+	s := scene.New(t, torture.Program(t), t.TempDir())
+	s.Must(t, "index")
+	base := s.Look(t)
+	for _, w := range []scene.Writer{
+		{Name: "retrieve", Args: []string{"retrieve", "where do tokens live"}},
+		{Name: "search", Args: []string{"search", "--json", "which port does the staging database use"}},
+		{Name: "hook, prompt", Args: []string{"hook", "claude-code"}, Stdin: `{"session_id":"abc","hook_event_name":"UserPromptSubmit","prompt":"where do tokens live"}`, Hook: true},
+		{Name: "index", Args: []string{"index"}},
+		{Name: "status", Args: []string{"status"}},
+		{Name: "doctor", Args: []string{"doctor"}},
+		{Name: "save", Args: []string{"save", "-y", "Releases are cut on Mondays."}},
+	} {
+		t.Run(w.Name, func(t *testing.T) {
+			course := s.Try(t, base, w)
+			ofIndex := func(c intercept.Call) bool { return strings.HasPrefix(c.Path, s.Index+"/") }
+			count := 0
+			s.Under(t, w, intercept.Reads, func(_ int, c intercept.Call) intercept.Action {
+				if ofIndex(c) {
+					count++
+				}
+				return intercept.Action{}
+			})
+			s.Restore(t, course.Before)
+			random := rand.New(rand.NewPCG(3, uint64(len(w.Name))))
+			failed, right := 0, 0
+			for _, nth := range scene.Spread(random, count, torture.Times(4, 1000)) {
+				n, hit := 0, intercept.Call{}
+				r, _ := s.Under(t, w, intercept.Reads, func(_ int, c intercept.Call) intercept.Action {
+					if ofIndex(c) {
+						if n++; n == nth {
+							hit = c
+							return intercept.Action{Fail: syscall.EIO}
+						}
+					}
+					return intercept.Action{}
+				})
+				if hit.Name == "" {
+					continue
+				}
+				failed++
+				where := fmt.Sprintf("%s %s, call %d of %d", hit.Name, strings.TrimPrefix(hit.Path, s.Root), nth, count)
+				same := answerOf(r.Out) == answerOf(course.First.Out)
+				if same {
+					right++
+				}
+				switch {
+				case strings.Contains(r.Errors, "panic"):
+					t.Errorf("%s: it panicked: %s", where, r.Errors)
+				case w.Hook && (r.Code != 0 || r.Errors != ""):
+					t.Errorf("%s: a hook has exit code %d and says %s", where, r.Code, r.Errors)
+				case !w.Hook && r.Code == 0 && !same && r.Errors == course.First.Errors && !strings.Contains(r.Out, "degraded") && !strings.Contains(r.Out, "problem "):
+					t.Errorf("%s: another answer without a word about it:\n%s\nwant\n%s", where, r.Out, course.First.Out)
+				}
+				wrong, _ := s.Sound(t, w, course, failed%5 == 1)
+				for _, what := range wrong {
+					t.Errorf("%s: afterwards: %s", where, what)
+				}
+				s.Restore(t, course.Before)
+			}
+			torture.Report(t, torture.Row{Part: "failing reads", Case: w.Name, Count: failed, Unit: "faults",
+				Result: fmt.Sprintf("EIO at %d reads of the index; %d answered as without, the others said so; none wrong", count, right)})
+		})
+	}
+}
+
+// answerOf is an answer without what differs from run to run.
+func answerOf(out string) string {
+	var kept []string
+	for line := range strings.Lines(out) {
+		if !strings.ContainsAny(line, "0123456789") || strings.Contains(line, ".md#") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
