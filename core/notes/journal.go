@@ -80,7 +80,7 @@ type Record struct {
 // ones can be taken back. It keeps the lines that were changed, not the files. It is safe for concurrent use.
 type Journal struct {
 	file string
-	// failAt stops a change before one of its steps, as a crash would; for tests.
+	// failAt stops a change before one of its steps, as a crash or a disk would; for tests.
 	failAt func(step string) error
 }
 
@@ -175,7 +175,11 @@ func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record
 		done.Done = append(slices.Clone(h.Done), record)
 		done.Done = done.Done[max(0, len(done.Done)-mostRecords):]
 	}
-	if err := jsonfile.Save(j.file, done); err != nil {
+	err := j.failAt("record")
+	if err == nil {
+		err = jsonfile.Save(j.file, done)
+	}
+	if err != nil {
 		// The next change would find this one begun and take it back: so it is done now, when it can be told.
 		return errors.Join(fmt.Errorf("journal: nothing is changed: %w", err), j.takeBack(&h))
 	}
@@ -238,7 +242,11 @@ func (j *Journal) takeBack(h *history) error {
 	}
 	var failed error
 	for _, e := range slices.Backward(all) {
-		if err := e.takeBack(); err != nil {
+		err := j.failAt("take back " + e.Name)
+		if err == nil {
+			err = e.takeBack()
+		}
+		if err != nil {
 			mended.Stuck = append(mended.Stuck, e)
 			failed = errors.Join(failed, fmt.Errorf("%s is changed by half, and will be taken back when it can be written: %w", e.File(), err))
 		}

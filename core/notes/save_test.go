@@ -322,3 +322,14 @@ func TestKilledWhileSaving(t *testing.T) {
 	d.save(SaveRequest{Content: "still works"})
 	t.Logf("%d kills, %d saves", kills, total)
 }
+
+// What is private is kept out of git before it is written: a process that is killed in between leaves nothing for git to see.
+func TestPrivateFileIsIgnoredBeforeItIsWritten(t *testing.T) {
+	project := paths.Resolve(t.TempDir())
+	require.NoError(t, os.MkdirAll(filepath.Join(project, ".git"), 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(project, ".gitignore"), 0o755)) // no file: it cannot be written
+	saver := NewSaver(static.New(static.Options{Dir: project, Home: t.TempDir()}), OpenJournal(t.TempDir()), SaveOptions{})
+	_, err := saver.Save(t.Context(), SaveRequest{Content: "mine", Private: true})
+	require.ErrorContains(t, err, "git would see it")
+	require.NoFileExists(t, filepath.Join(project, "BEANS.local.md"))
+}

@@ -192,14 +192,15 @@ func TestReadOnlyFolders(t *testing.T) {
 // denied runs all writers with each of the closed folders.
 func denied(t *testing.T, s *scene.Scene, why error, closeFolder func(t *testing.T, dir string) (open func())) {
 	base := s.Look(t)
-	for _, w := range scene.Writers {
+	for i, w := range scene.Writers {
 		t.Run(w.Name, func(t *testing.T) {
 			course := s.Try(t, base, w)
-			refused := 0
-			for _, c := range closed {
-				if !torture.Full() && len(w.Name)%2 == len(c.name)%2 && !w.Reader {
-					continue // half of them are enough each time
+			refused, tried := 0, 0
+			for j, c := range closed {
+				if !torture.Full() && (i+j)%4 != 0 && (!w.Reader || c.name != "index") {
+					continue // each command meets one of them in the short form, and a question that which matters most to it
 				}
+				tried++
 				var open []func()
 				for _, folder := range c.folders {
 					open = append(open, closeFolder(t, filepath.Join(s.Root, folder)))
@@ -209,7 +210,8 @@ func denied(t *testing.T, s *scene.Scene, why error, closeFolder func(t *testing
 					refused++
 				}
 				wrong := s.Judge(t, w, course, r, why, false)
-				if w.Reader && (r.Code != 0 || !strings.Contains(r.Out, firstLine(course.First.Out))) {
+				stale := strings.Contains(r.Errors, "stale: ") // what has changed cannot be folded in, and it says so
+				if w.Reader && !stale && (r.Code != 0 || !strings.Contains(r.Out, firstLine(course.First.Out))) {
 					wrong = append(wrong, fmt.Sprintf("a question is not answered: exit code %d, %q, want %q: %s", r.Code, r.Out, course.First.Out, r.Errors))
 				}
 				for _, again := range open {
@@ -221,7 +223,7 @@ func denied(t *testing.T, s *scene.Scene, why error, closeFolder func(t *testing
 				}
 				s.Restore(t, course.Before)
 			}
-			torture.Report(t, torture.Row{Part: "read-only, " + why.Error(), Case: w.Name, Count: len(closed), Unit: "folders",
+			torture.Report(t, torture.Row{Part: "read-only, " + why.Error(), Case: w.Name, Count: tried, Unit: "folders",
 				Result: fmt.Sprintf("%d refused with file and reason, the others did not need to write; nothing by half", refused)})
 		})
 	}

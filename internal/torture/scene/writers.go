@@ -58,7 +58,10 @@ func event(name, more string) string {
 
 // Writers are all commands that write. They begin with an index that fits the files, unless Prepare says otherwise.
 var Writers = []Writer{
-	{Name: "index, the first", Args: []string{"index"}, Prepare: func(t testing.TB, s *Scene) { s.Remove(t, "index/index"); s.Remove(t, "index/embeddings") }},
+	{Name: "index, the first", Args: []string{"index"}, Prepare: func(t testing.TB, s *Scene) {
+		s.Remove(t, "index/memcore/index")
+		s.Remove(t, "index/memcore/embeddings")
+	}},
 	{Name: "index, after changes", Args: []string{"index"}, Prepare: changed},
 	{Name: "index --rebuild", Args: []string{"index", "--rebuild"}},
 	{Name: "index PATH", Args: []string{"index", "notes"}},
@@ -83,7 +86,7 @@ var Writers = []Writer{
 	{Name: "log append", Args: []string{"log", "append", "--session", "s1", "--role", "user", "The office is closed in August."}, Prepare: session},
 	{Name: "reflect --propose --accept", Args: []string{"reflect", "--propose", "--accept", "all"}, Prepare: session},
 	{Name: "reflect --queued", Args: []string{"reflect", "--queued", "--propose", "--accept", "all"}, Prepare: all(session, func(t testing.TB, s *Scene) {
-		s.Write(t, "home/.ai/sessions/"+slugOf(s.Project)+"/s1/reflect", "")
+		s.Write(t, "home/.ai/sessions/"+SlugOf(s.Project)+"/s1/reflect", "")
 	})},
 	{Name: "init", Args: []string{"init", "--yes"}},
 	{Name: "uninstall-hooks", Args: []string{"uninstall-hooks", "--yes"}, Prepare: memcore("init", "--yes")},
@@ -97,7 +100,7 @@ var Writers = []Writer{
 	{Name: "eval run --html --baseline", Args: []string{"eval", "run", "--data", "eval/cases.yaml", "--html", "eval/out.html", "--baseline", "eval/baseline.json"}},
 }
 
-// slugOf is the name of the folder for the sessions of a project.
-func slugOf(project string) string {
+// SlugOf is the name of the folder for the sessions of a project.
+func SlugOf(project string) string {
 	return "--" + strings.Trim(strings.ReplaceAll(filepath.ToSlash(project), "/", "-"), "-") + "--"
 }

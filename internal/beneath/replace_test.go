@@ -1,0 +1,64 @@
+package beneath
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func namesIn(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+// What a process that was killed has left is removed by whoever writes next into the folder, but not what somebody writes just now.
+func TestRemainsAreTidied(t *testing.T) {
+	dir := realDir(t)
+	write(t, filepath.Join(dir, unfinished+"OLD"), "half")
+	write(t, filepath.Join(dir, unfinished+"NEW"), "hal")
+	write(t, filepath.Join(dir, ".hidden"), "mine")
+	old := time.Now().Add(-2 * abandoned)
+	require.NoError(t, os.Chtimes(filepath.Join(dir, unfinished+"OLD"), old, old))
+	require.NoError(t, os.Chtimes(filepath.Join(dir, ".hidden"), old, old))
+	require.NoError(t, Replace(dir, "a.md", []byte("whole"), 0o600))
+	require.Equal(t, []string{".hidden", unfinished + "NEW", "a.md"}, namesIn(t, dir))
+	Tidy(dir, "a.md")
+	require.Equal(t, []string{".hidden", "a.md"}, namesIn(t, dir))
+}
+
+func TestCreate(t *testing.T) {
+	dir := realDir(t)
+	require.NoError(t, Create(dir, "x/a.md", []byte("one"), 0o640))
+	require.ErrorIs(t, Create(dir, "x/a.md", []byte("two"), 0o640), fs.ErrExist)
+	got, err := read(t, dir, "x/a.md")
+	require.NoError(t, err)
+	require.Equal(t, "one", got)
+	require.Equal(t, []string{"a.md"}, namesIn(t, filepath.Join(dir, "x")))
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(filepath.Join(dir, "x", "a.md"))
+		require.NoError(t, err)
+		require.EqualValues(t, 0o640, info.Mode().Perm())
+	}
+}
+
+// An error is about the file that was to be written, says why, and can be told from others.
+func TestErrorsOfReplaceNameTheFile(t *testing.T) {
+	dir := realDir(t)
+	write(t, filepath.Join(dir, "file"), "x")
+	err := Replace(dir, filepath.Join("file", "a.md"), []byte("x"), 0o600)
+	var path *fs.PathError
+	require.ErrorAs(t, err, &path)
+	require.Equal(t, filepath.Join(dir, "file", "a.md"), path.Path)
+	require.NotContains(t, err.Error(), unfinished)
+	require.ErrorIs(t, Replace(filepath.Join(dir, "no"), "a.md", []byte("x"), 0o600), fs.ErrNotExist)
+}

@@ -1,0 +1,272 @@
+//go:build linux && (amd64 || arm64)
+
+package kills
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/torture"
+	"github.com/memcore/memcore/internal/torture/intercept"
+	"github.com/memcore/memcore/internal/torture/scene"
+)
+
+// A server is a daemon that is going to be killed.
+type server struct {
+	process *intercept.Process
+	client  *http.Client
+	ended   chan struct{}
+	log     bytes.Buffer
+}
+
+// serve starts the daemon, to be killed at its n-th call that writes; 0 is not to.
+func serve(t *testing.T, s *scene.Scene, nth int) *server {
+	t.Helper()
+	d := &server{ended: make(chan struct{})}
+	cmd := s.Command(context.Background(), scene.Writer{Args: []string{"serve"}})
+	// It refuses settings that it would impose on all workspaces.
+	cmd.Env = slices.DeleteFunc(cmd.Env, func(variable string) bool {
+		return strings.HasPrefix(variable, "MEMCORE_") && !strings.HasPrefix(variable, "MEMCORE_DAEMON_")
+	})
+	cmd.Stderr = &d.log
+	n := 0
+	var err error
+	d.process, err = intercept.Start(cmd, intercept.Writes, func(c intercept.Call) intercept.Action {
+		if !strings.HasPrefix(c.Path, s.Root+"/") {
+			return intercept.Action{}
+		}
+		n++
+		return intercept.Action{Kill: n == nth}
+	})
+	require.NoError(t, err)
+	go func() {
+		defer close(d.ended)
+		d.process.Wait()
+	}()
+	socket := filepath.Join(s.Index, "run", "memcore.sock")
+	d.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	return d
+}
+
+// ready waits until the daemon answers; it is false if it ended before.
+func (d *server) ready() bool {
+	for {
+		if status, _, err := d.ask("GET", "/v1/ready", nil); err == nil && status == http.StatusOK {
+			return true
+		}
+		select {
+		case <-d.ended:
+			return false
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func (d *server) ask(method, path string, body any) (status int, answer string, err error) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		return 0, "", err
+	}
+	request, err := http.NewRequest(method, "http://memcore"+path, bytes.NewReader(data))
+	if err != nil {
+		return 0, "", err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := d.client.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return response.StatusCode, string(text), err
+}
+
+// TestKilledDaemon kills the daemon while clients save, agents' hooks note answers, and files change under its watch. What a client was told is
+// written has to be there, once, when the next daemon runs.
+func TestKilledDaemon(t *testing.T) {
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here: ", err)
+	}
+	s := scene.New(t, torture.Program(t), t.TempDir())
+	s.Must(t, "index")
+	base := s.Look(t)
+	random := rand.New(rand.NewPCG(4, 4))
+	kills, told, remains := 0, 0, 0
+	for round := range torture.Times(12, 150) {
+		s.Restore(t, base)
+		nth := 1 + random.IntN(250)
+		d := serve(t, s, nth)
+		saved, noted := map[string]bool{}, map[string]bool{}
+		if d.ready() {
+			var clients sync.WaitGroup
+			var mu sync.Mutex
+			client := func(do func(i int) (key string, acknowledged bool, err error), into map[string]bool) {
+				clients.Go(func() {
+					for i := 0; ; i++ {
+						key, acknowledged, err := do(i)
+						if err != nil {
+							return // it is dead
+						}
+						mu.Lock()
+						into[key] = acknowledged
+						mu.Unlock()
+					}
+				})
+			}
+			for c := range 2 {
+				client(func(i int) (string, bool, error) {
+					key := fmt.Sprintf("Fact %d of client %d in round %d is %x.", i, c, round, random.Uint64())
+					status, answer, err := d.ask("POST", "/v1/save", map[string]any{"workspace": s.Project, "arguments": map[string]any{"content": key}})
+					if err == nil && status != http.StatusOK {
+						t.Errorf("save: status %d: %s", status, answer)
+					}
+					return key, status == http.StatusOK, err
+				}, saved)
+			}
+			client(func(i int) (string, bool, error) {
+				key := fmt.Sprintf("Answer %d in round %d.", i, round)
+				event := map[string]any{"session_id": "abc", "hook_event_name": "Stop", "last_assistant_message": key}
+				status, answer, err := d.ask("POST", "/v1/hook", map[string]any{"workspace": s.Project, "agent": "claude-code", "event": event})
+				if err == nil && status != http.StatusOK {
+					t.Errorf("hook: status %d: %s", status, answer)
+				}
+				return key, status == http.StatusOK, err
+			}, noted)
+			client(func(i int) (string, bool, error) {
+				name := filepath.Join(s.Project, "notes", fmt.Sprintf("new%d.md", i%5))
+				if err := os.WriteFile(name, fmt.Appendf(nil, "# New %d\n\nOf round %d.\n", i, round), 0o644); err != nil {
+					return "", false, err
+				}
+				_, _, err := d.ask("POST", "/v1/index", map[string]any{"workspace": s.Project})
+				return "index", true, err
+			}, map[string]bool{})
+			clients.Wait()
+		}
+		<-d.ended
+		kills++
+
+		now := s.Look(t)
+		left := now.Temporary()
+		remains += len(left)
+		s.Age(t, left)
+		after := serve(t, s, 0)
+		if !after.ready() {
+			t.Fatalf("round %d, killed at call %d: the next daemon does not run: %s", round, nth, after.log.String())
+		}
+		status, answer, err := after.ask("POST", "/v1/save", map[string]any{"workspace": s.Project, "arguments": map[string]any{"content": "After the fall."}})
+		if err != nil || status != http.StatusOK {
+			t.Errorf("round %d, killed at call %d: save: %d, %v: %s", round, nth, status, err, answer)
+		}
+		event := map[string]any{"session_id": "abc", "hook_event_name": "Stop", "last_assistant_message": "After the fall."}
+		if status, answer, err := after.ask("POST", "/v1/hook", map[string]any{"workspace": s.Project, "agent": "claude-code", "event": event}); err != nil || status != http.StatusOK {
+			t.Errorf("round %d, killed at call %d: hook: %d, %v: %s", round, nth, status, err, answer)
+		}
+		if status, answer, err := after.ask("POST", "/v1/index", map[string]any{"workspace": s.Project}); err != nil || status != http.StatusOK {
+			t.Errorf("round %d, killed at call %d: index: %d, %v: %s", round, nth, status, err, answer)
+		}
+		require.NoError(t, after.process.Process().Signal(os.Interrupt))
+		<-after.ended
+
+		now = s.Look(t)
+		for name, keys := range map[string]map[string]bool{
+			"project/BEANS.md": saved,
+			"home/.ai/sessions/" + scene.SlugOf(s.Project) + "/claude-code-abc/messages.jsonl": noted,
+		} {
+			for key, acknowledged := range keys {
+				if n := strings.Count(now[name].Data, key); n > 1 || n == 0 && acknowledged {
+					t.Errorf("round %d, killed at call %d: %q is %d times in %s, acknowledged %v", round, nth, key, n, name, acknowledged)
+				}
+				if acknowledged {
+					told++
+				}
+			}
+		}
+		if !strings.HasPrefix(now["project/BEANS.md"].Data, strings.TrimSuffix(base["project/BEANS.md"].Data, "\n")) {
+			t.Errorf("round %d, killed at call %d: BEANS.md does not begin with what it said before: %q", round, nth, now["project/BEANS.md"].Data)
+		}
+		for line := range strings.Lines(now["home/.ai/sessions/"+scene.SlugOf(s.Project)+"/claude-code-abc/messages.jsonl"].Data) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("round %d, killed at call %d: a torn line: %q", round, nth, line)
+			}
+		}
+		for _, wrong := range append(s.Wrong(t), s.Examine(t)...) {
+			t.Errorf("round %d, killed at call %d: %s", round, nth, wrong)
+		}
+		if stay := s.Look(t).Temporary(); len(stay) > 0 {
+			t.Errorf("round %d, killed at call %d: %q stay", round, nth, stay)
+		}
+	}
+	torture.Report(t, torture.Row{Part: "kill -9", Case: "serve", Count: kills, Unit: "kills",
+		Result: fmt.Sprintf("%d acknowledged texts, all there, once; the next daemon starts; %d unfinished files cleaned up", told, remains)})
+}
+
+// TestKilledWatch kills a watch while files change. The next one brings the index in step.
+func TestKilledWatch(t *testing.T) {
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here: ", err)
+	}
+	s := scene.New(t, torture.Program(t), t.TempDir())
+	s.Must(t, "index")
+	base := s.Look(t)
+	random := rand.New(rand.NewPCG(5, 5))
+	kills := 0
+	for range torture.Times(6, 60) {
+		s.Restore(t, base)
+		nth, n := 1+random.IntN(150), 0
+		cmd := s.Command(t.Context(), scene.Writer{Args: []string{"watch"}})
+		process, err := intercept.Start(cmd, intercept.Writes, func(c intercept.Call) intercept.Action {
+			if !strings.HasPrefix(c.Path, s.Root+"/") {
+				return intercept.Action{}
+			}
+			n++
+			return intercept.Action{Kill: n == nth}
+		})
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- process.Wait() }()
+		for i, alive := 0, true; alive; i++ {
+			s.Write(t, fmt.Sprintf("project/notes/new%d.md", i%3), fmt.Sprintf("# New\n\nThe %d-th text.\n", i))
+			select {
+			case err := <-ended:
+				var exit *exec.ExitError
+				if !errors.As(err, &exit) {
+					t.Fatalf("watch ended by itself: %v", err)
+				}
+				alive = false
+			case <-time.After(100 * time.Millisecond):
+			}
+			if i == 600 {
+				t.Fatalf("watch does not write: killed at call %d, it has made %d", nth, n)
+			}
+		}
+		kills++
+		s.Age(t, s.Look(t).Temporary())
+		s.Must(t, "index")
+		for _, wrong := range append(s.Wrong(t), s.Examine(t)...) {
+			t.Errorf("killed at call %d: %s", nth, wrong)
+		}
+		if stay := s.Look(t).Temporary(); len(stay) > 0 {
+			t.Errorf("killed at call %d: %q stay", nth, stay)
+		}
+	}
+	torture.Report(t, torture.Row{Part: "kill -9", Case: "watch", Count: kills, Unit: "kills", Result: "the index is brought in step by the next run"})
+}
