@@ -71,12 +71,12 @@ func killOften(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
 		}
 		s.Restore(t, course.Before)
 	}
-	for _, nth := range scene.Spread(random, len(calls), torture.Times(5, 40)) {
+	for _, nth := range scene.Spread(random, len(calls), torture.Times(5, 24)) {
 		r, made := s.Under(t, w, intercept.Writes, func(n int, _ intercept.Call) intercept.Action { return intercept.Action{Kill: n == nth} })
 		last := made[len(made)-1]
 		after(fmt.Sprintf("at call %d of %d, %s %s", nth, len(calls), last.Name, strings.TrimPrefix(last.Path, s.Root)), r.Code < 0)
 	}
-	for range torture.Times(1, 8) {
+	for range torture.Times(1, 6) {
 		at := time.Duration(random.Float64() * float64(took))
 		after(fmt.Sprintf("after %v of %v", at, took), killAfter(t, s, w, at))
 	}
