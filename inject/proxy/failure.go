@@ -39,12 +39,12 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, status int, why 
 
 func failure(r *http.Request, status int, message string) any {
 	kind := map[int]string{
-		http.StatusBadRequest:   "invalid_request_error",
-		http.StatusUnauthorized: "authentication_error",
-		http.StatusForbidden:    "permission_error",
-		http.StatusBadGateway:   "api_error",
-
+		http.StatusBadRequest:         "invalid_request_error",
+		http.StatusMethodNotAllowed:   "invalid_request_error",
+		http.StatusUnauthorized:       "authentication_error",
+		http.StatusForbidden:          "permission_error",
 		http.StatusRequestTimeout:     "timeout_error",
+		http.StatusBadGateway:         "api_error",
 		http.StatusServiceUnavailable: "overloaded_error",
 	}[status]
 	switch {

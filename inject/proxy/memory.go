@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,13 @@ const (
 
 // speculative is the Upgrade that Java's client offers with every first request, whatever it is for. Nobody takes it.
 const speculative = "h2c"
+
+// offersH2C tells whether a request offers, among others perhaps, to go on as HTTP/2.
+func offersH2C(r *http.Request) bool {
+	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
+		return slices.ContainsFunc(strings.Split(offered, ","), func(protocol string) bool { return strings.EqualFold(strings.TrimSpace(protocol), speculative) })
+	})
+}
 
 // An editor is one of package turn's functions for requests as JSON.
 type editor func(context.Context, retriever, []byte, turn.Options) ([]byte, turn.Report, error)
@@ -51,8 +59,7 @@ var routes = []struct {
 
 // editorOf returns how memory gets into a request; nil if it is to pass as it is.
 func editorOf(r *http.Request) editor {
-	upgrade := r.Header.Get("Upgrade")
-	if r.Method != http.MethodPost || upgrade != "" && upgrade != speculative {
+	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !offersH2C(r) {
 		return nil
 	}
 	for _, route := range routes {

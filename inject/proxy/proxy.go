@@ -200,6 +200,11 @@ func (p *Proxy) rewrite(pr *httputil.ProxyRequest) {
 		}
 	}
 	out.Header.Del(tokenHeader)
+	if offersH2C(pr.In) { // a connection that became another one would carry requests past us
+		out.Header.Del("Connection")
+		out.Header.Del("Upgrade")
+		out.Header.Del("Http2-Settings")
+	}
 }
 
 // target is where at the upstream a request goes: the base's path and the request's, of which what both have in the middle counts once,
