@@ -403,7 +403,7 @@ func (o *openSessions) all(context.Context) ([]*notes.Session, error) {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		return nil, errors.New("there is no working memory yet: no session was noted in this workspace")
+		return nil, fmt.Errorf("there is no working memory yet, %w: none was noted in this workspace", notes.ErrNoSession)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -6,7 +6,9 @@ import (
 	"math"
 	"net/http"
 	"reflect"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -45,7 +47,9 @@ func bodyOf[T any]() *jsonschema.Schema {
 		}
 		switch name {
 		case "workspace":
-			p.Pattern = `^(/|[A-Za-z]:[/\\]|\\\\)`
+			if p.Pattern = `^/`; runtime.GOOS == "windows" {
+				p.Pattern = `^([A-Za-z]:[/\\]|\\\\)`
+			}
 		case "scope":
 			p.Enum = []any{"", core.ScopeProject, core.ScopeGlobal}
 		case "kind":
@@ -75,6 +79,38 @@ func bodyOf[T any]() *jsonschema.Schema {
 // bodies are the resolved schemas of bodies by their Go type, so that each is made once.
 var bodies sync.Map
 
+// schemaOfBody is the resolved schema of a body.
+func schemaOfBody[T any]() (*jsonschema.Resolved, error) {
+	of := reflect.TypeFor[T]()
+	resolved, ok := bodies.Load(of)
+	if !ok {
+		made, err := bodyOf[T]().Resolve(nil)
+		if err != nil {
+			return nil, err
+		}
+		resolved, _ = bodies.LoadOrStore(of, made)
+	}
+	return resolved.(*jsonschema.Resolved), nil
+}
+
+// withWholeNumbers writes whole numbers of a body without fraction and exponent: 5.0 and 5e0 are integers to JSON Schema, but not to encoding/json.
+func withWholeNumbers[T any](data []byte) []byte {
+	schema, err := schemaOfBody[T]()
+	var all map[string]json.RawMessage
+	if err != nil || json.Unmarshal(data, &all) != nil {
+		return data
+	}
+	for name, p := range schema.Schema().Properties {
+		if n, err := strconv.ParseFloat(string(all[name]), 64); p.Type == "integer" && err == nil && n == math.Trunc(n) && math.Abs(n) <= math.MaxInt32 {
+			all[name] = strconv.AppendInt(nil, int64(n), 10)
+		}
+	}
+	if again, err := json.Marshal(all); err == nil {
+		return again
+	}
+	return data
+}
+
 // checkBody holds a body against the schema of its type, which encoding/json does not: it takes null for anything, keys in any case and text behind the end.
 func checkBody[T any](data []byte) error {
 	if !utf8.Valid(data) {
@@ -84,16 +120,11 @@ func checkBody[T any](data []byte) error {
 	if err := json.Unmarshal(data, &instance); err != nil {
 		return err
 	}
-	of := reflect.TypeFor[T]()
-	resolved, ok := bodies.Load(of)
-	if !ok {
-		made, err := bodyOf[T]().Resolve(nil)
-		if err != nil {
-			return err
-		}
-		resolved, _ = bodies.LoadOrStore(of, made)
+	schema, err := schemaOfBody[T]()
+	if err != nil {
+		return err
 	}
-	return resolved.(*jsonschema.Resolved).Validate(instance)
+	return schema.Validate(instance)
 }
 
 var operations = sync.OnceValue(func() []operation {

@@ -305,9 +305,11 @@ func read[In any](s *Server, w http.ResponseWriter, r *http.Request, into *In) (
 	case err != nil:
 		return free, &Error{400, "the body cannot be read: " + err.Error()}
 	}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	err = decoder.Decode(into)
+	err = decode(data, into)
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) && strings.HasPrefix(kind.Value, "number ") {
+		err = decode(withWholeNumbers[In](data), into)
+	}
 	if err == nil {
 		err = checkBody[In](data)
 	}
@@ -315,6 +317,12 @@ func read[In any](s *Server, w http.ResponseWriter, r *http.Request, into *In) (
 		return free, &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
 	return free, nil
+}
+
+func decode(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 func reply(w http.ResponseWriter, status int, body any) {
@@ -334,10 +342,15 @@ func fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, core.ErrOption), errors.Is(err, notes.ErrArguments), errors.Is(err, notes.ErrScope), errors.Is(err, notes.ErrPath), errors.Is(err, notes.ErrTarget),
-		errors.Is(err, notes.ErrNothing), errors.Is(err, hook.ErrAgent), errors.Is(err, hook.ErrEvent):
+		errors.Is(err, notes.ErrNothing), errors.Is(err, notes.ErrNoEntry), errors.Is(err, notes.ErrSecret), errors.Is(err, notes.ErrStatement), errors.Is(err, notes.ErrRole),
+		errors.Is(err, hook.ErrAgent), errors.Is(err, hook.ErrEvent):
 		known = &Error{400, err.Error()}
-	case errors.Is(err, notes.ErrNoFile):
+	case errors.Is(err, notes.ErrNotAllowed):
+		known = &Error{403, err.Error()}
+	case errors.Is(err, notes.ErrNoFile), errors.Is(err, notes.ErrNoSession):
 		known = &Error{404, err.Error()}
+	case errors.Is(err, notes.ErrChanged):
+		known = &Error{409, err.Error()}
 	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
 		known = &Error{503, err.Error()}
 	case errors.Is(err, context.DeadlineExceeded):

@@ -271,7 +271,7 @@ func TestProxy(t *testing.T) {
 			if s.check != nil && statuses[0] < 300 {
 				s.check(t, answer, got)
 			}
-			if _, statuses := exchange(t, proxy.Address, request("POST", chatPath, question), false); !slices.Equal(statuses, []int{200}) {
+			if _, statuses := exchange(t, proxy.Address, request("GET", "/v1/models", ""), false); !slices.Equal(statuses, []int{200}) {
 				t.Errorf("afterwards a good request is answered with %d", statuses)
 			}
 			got, wrong = upstream.take()
