@@ -403,7 +403,7 @@ func (o *openSessions) all(context.Context) ([]*notes.Session, error) {
 		return nil, err
 	}
 	if len(ids) == 0 {
-		return nil, fmt.Errorf("there is no working memory yet, %w: none was noted in this workspace", notes.ErrNoSession)
+		return nil, fmt.Errorf("%w: none was noted in this workspace yet", notes.ErrNoSession)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -23,6 +23,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/inject/hook"
 )
 
 // A fakeWorkspace says its own name, and does what it is told.
@@ -449,4 +450,23 @@ func (h *fakeHouse) listening() int {
 	h.Server.mu.Lock()
 	defer h.Server.mu.Unlock()
 	return len(h.listeners)
+}
+
+// What a caller has done wrong is told as such, not as a failure of the service.
+func TestStatusOfErrors(t *testing.T) {
+	for want, all := range map[int][]error{
+		400: {core.ErrOption, notes.ErrArguments, notes.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrNoEntry, notes.ErrSecret, notes.ErrStatement, notes.ErrRole, hook.ErrAgent, hook.ErrEvent},
+		403: {notes.ErrNotAllowed},
+		404: {notes.ErrNoFile, notes.ErrNoSession},
+		409: {notes.ErrChanged},
+		503: {ErrClosed, context.Canceled},
+		504: {context.DeadlineExceeded},
+		500: {errors.New("the disk is gone")},
+	} {
+		for _, err := range all {
+			w := httptest.NewRecorder()
+			fail(w, fmt.Errorf("doing it: %w", err))
+			require.Equal(t, want, w.Code, err.Error())
+		}
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // lines stand between a client on a pair of streams and the SDK, which ends a session at the first line that is not JSON-RPC, and answers nothing any more once its
@@ -19,6 +22,7 @@ type lines struct {
 	mu      sync.Mutex
 	out     io.Writer
 	pending map[string]bool // IDs of requests without an answer
+	batches bool            // the version that was agreed on has them
 	settled chan struct{}   // gets something when one is answered
 }
 
@@ -27,6 +31,8 @@ const (
 	longestLine = 16 << 20
 	// lastAnswers is how long answers are waited for when the input has ended.
 	lastAnswers = 5 * time.Second
+	// batchesUntil is the version of the protocol from which on there are no batches; the SDK ends a session at one.
+	batchesUntil = "2025-06-18"
 )
 
 func newLines(in io.Reader, out io.Writer) *lines {
@@ -67,27 +73,58 @@ func (l *lines) next() (line []byte, err error) {
 
 // take passes a message on, or answers what is none.
 func (l *lines) take(line []byte) {
-	var message struct {
-		JSONRPC string          `json:"jsonrpc"`
-		ID      json.RawMessage `json:"id"`
-		Method  string          `json:"method"`
-	}
-	err := json.Unmarshal(line, &message)
-	batch := err != nil && json.Valid(line) // an older version of the protocol has them
-	if err != nil && !batch {
+	if !json.Valid(line) {
 		l.say(-32700, "this is no JSON")
 		return
 	}
-	if !batch && message.JSONRPC != "2.0" {
-		l.say(-32600, "this is no message of JSON-RPC 2.0")
+	messages := []json.RawMessage{line}
+	if bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("[")) {
+		l.mu.Lock()
+		taken := l.batches
+		l.mu.Unlock()
+		if messages = nil; !taken || json.Unmarshal(line, &messages) != nil || len(messages) == 0 {
+			l.say(-32600, "this is no message: this version of the protocol has no batches, and no version empty ones")
+			return
+		}
+	}
+	var ids []string
+	for _, message := range messages {
+		decoded, err := jsonrpc.DecodeMessage(message) // as the SDK will
+		if err != nil {
+			l.say(-32600, "this is no message of JSON-RPC 2.0")
+			return
+		}
+		if request, ok := decoded.(*jsonrpc.Request); ok && request.ID.IsValid() {
+			ids = append(ids, keyOf(request.ID))
+		}
+	}
+	if len(ids) > 0 && !l.expect(ids, len(messages) > 1) {
+		l.say(-32600, "a batch has an id twice, or that of a request that is not answered yet")
 		return
 	}
-	if id := string(message.ID); id != "" && id != "null" && message.Method != "" {
-		l.mu.Lock()
-		l.pending[id] = true
-		l.mu.Unlock()
-	}
 	l.rest = append(bytes.TrimRight(line, "\r\n"), '\n')
+}
+
+// keyOf is an ID as JSON, in which "1" and 1 are two.
+func keyOf(id jsonrpc.ID) string { return fmt.Sprintf("%#v", id.Raw()) }
+
+// expect notes that requests wait for answers. The IDs of a batch must be new.
+func (l *lines) expect(ids []string, batch bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if batch {
+		seen := map[string]bool{}
+		for _, id := range ids {
+			if seen[id] || l.pending[id] {
+				return false
+			}
+			seen[id] = true
+		}
+	}
+	for _, id := range ids {
+		l.pending[id] = true
+	}
+	return true
 }
 
 func (l *lines) say(code int, text string) {
@@ -97,18 +134,29 @@ func (l *lines) say(code int, text string) {
 	_, _ = l.out.Write(append(data, '\n'))
 }
 
-// Write passes on what the SDK says, a message at a time, and notes what is answered.
+// Write passes on what the SDK says, a message or a batch at a time, and notes what is answered.
 func (l *lines) Write(p []byte) (int, error) {
-	var message struct {
-		ID     json.RawMessage `json:"id"`
-		Method string          `json:"method"`
+	messages := []json.RawMessage{p}
+	if bytes.HasPrefix(p, []byte("[")) {
+		messages = nil // or p would be written over
+		_ = json.Unmarshal(p, &messages)
 	}
-	answered := json.Unmarshal(p, &message) == nil && message.Method == "" && len(message.ID) > 0
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.out.Write(p)
-	if answered {
-		delete(l.pending, string(message.ID))
+	for _, message := range messages {
+		decoded, failed := jsonrpc.DecodeMessage(message)
+		answer, ok := decoded.(*jsonrpc.Response)
+		if failed != nil || !ok {
+			continue
+		}
+		var agreed struct {
+			Version string `json:"protocolVersion"`
+		}
+		if json.Unmarshal(answer.Result, &agreed) == nil && agreed.Version != "" {
+			l.batches = agreed.Version < batchesUntil
+		}
+		delete(l.pending, keyOf(answer.ID))
 		select {
 		case l.settled <- struct{}{}:
 		default:

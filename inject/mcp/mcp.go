@@ -109,7 +109,7 @@ func (s *Server) server(ping time.Duration) *mcp.Server {
 	return out
 }
 
-// guard keeps the process alive: the SDK does not recover from a panic.
+// guard keeps the process and the session alive: the SDK does not recover from a panic, and ends a session at an error that it cannot write.
 func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 		defer func() {
@@ -118,7 +118,13 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				result, err = nil, fmt.Errorf("memcore failed at %s", method)
 			}
 		}()
-		return next(ctx, method, request)
+		result, err = next(ctx, method, request)
+		// The SDK quotes URIs in the data of its errors as Go does, which is no JSON if there are control characters in them; writing that ends the session.
+		var wire *jsonrpc.Error
+		if errors.As(err, &wire) && len(wire.Data) > 0 && !json.Valid(wire.Data) {
+			err = &jsonrpc.Error{Code: wire.Code, Message: strings.ToValidUTF8(wire.Message, "\ufffd")}
+		}
+		return result, err
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -250,6 +251,47 @@ func TestStdioOfScripts(t *testing.T) {
 	require.Contains(t, said, `"serverInfo"`)
 	require.Contains(t, said, `found boats`)
 	require.Contains(t, said, `"id":"three"`)
+}
+
+// Messages at which the SDK would end the session are answered, and the session goes on.
+func TestSessionSurvives(t *testing.T) {
+	for _, tt := range []struct{ name, version, line, want string }{
+		{"a number", "2025-06-18", `17`, `"code":-32600`},
+		{"a text", "2025-06-18", `"ping"`, `"code":-32600`},
+		{"null", "2025-06-18", `null`, `"code":-32600`},
+		{"an id of another kind", "2025-06-18", `{"jsonrpc":"2.0","id":[1],"method":"ping"}`, `"code":-32600`},
+		{"neither method nor id", "2025-06-18", `{"jsonrpc":"2.0"}`, `"code":-32600`},
+		{"a batch where there are none", "2025-06-18", `[{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `"code":-32600`},
+		{"a batch", "2025-03-26", `[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":8,"method":"ping"}]`, `[{"jsonrpc":"2.0","id":7,"result":{}},{"jsonrpc":"2.0","id":8,"result":{}}]`},
+		{"an empty batch", "2025-03-26", `[]`, `"code":-32600`},
+		{"a batch with no message", "2025-03-26", `[{"jsonrpc":"2.0","id":7,"method":"ping"},5]`, `"code":-32600`},
+		{"a batch with an id twice", "2025-03-26", `[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `"code":-32600`},
+		{"a resource with a NUL", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"memcore:///a\u0000\u001b"}}`, `"id":7,"error"`},
+		{"a resource of another scheme with a NUL", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"file:///\u0000"}}`, `"id":7,"error"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			server := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+			in, input := io.Pipe()
+			output, out := io.Pipe()
+			served := make(chan error, 1)
+			go func() { served <- server.ServeStdio(t.Context(), in, out) }()
+			said := bufio.NewReader(output)
+			ask := func(line string) string {
+				_, err := io.WriteString(input, line+"\n")
+				require.NoError(t, err)
+				answer, err := said.ReadString('\n')
+				require.NoError(t, err)
+				return answer
+			}
+			require.Contains(t, ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+tt.version+`","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`), `"protocolVersion":"`+tt.version+`"`)
+			_, err := io.WriteString(input, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+			require.NoError(t, err)
+			require.Contains(t, ask(tt.line), tt.want)
+			require.Contains(t, ask(`{"jsonrpc":"2.0","id":9,"method":"ping"}`), `"id":9,"result"`)
+			require.NoError(t, input.Close())
+			require.NoError(t, <-served)
+		})
+	}
 }
 
 func FuzzLines(f *testing.F) {
