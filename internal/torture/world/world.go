@@ -47,7 +47,7 @@ func New(t testing.TB) *World {
 		}
 	}
 	run := filepath.Join(dir, "run")
-	w.env = append(w.env, "HOME="+w.Home, "USERPROFILE="+w.Home, "LOCALAPPDATA="+filepath.Join(w.Home, "local"), "XDG_RUNTIME_DIR="+run, "MEMCORE_TEST_TOKEN="+Token)
+	w.env = append(w.env, "HOME="+w.Home, "USERPROFILE="+w.Home, "LOCALAPPDATA="+filepath.Join(w.Home, "local"), "XDG_RUNTIME_DIR="+run, "MEMCORE_TEST_TOKEN="+Token, "MEMCORE_DAEMON_START=false")
 	for _, folder := range []string{w.Home, run, filepath.Join(w.Workspace, ".git"), w.Outside} {
 		require.NoError(t, os.MkdirAll(folder, 0o700))
 	}

@@ -1,0 +1,310 @@
+// Package paths_test gives the real program names, texts and filters that are made to lead it somewhere else.
+package paths_test
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/torture"
+	"github.com/memcore/memcore/internal/torture/world"
+)
+
+func TestMain(m *testing.M) { os.Exit(torture.Main(m)) }
+
+// names are those of files that lead elsewhere, if anything takes them for what they look like.
+func names(w *world.World) []string {
+	secret := filepath.ToSlash(filepath.Join(w.Outside, "secret.md"))
+	return []string{
+		"../../../outside/secret.md", "../../../outside/../outside/secret.md", "facts/../../../../outside/secret.md", "..\\..\\..\\outside\\secret.md", `facts\..\..\..\outside\secret.md`,
+		secret, "//" + secret, "file://" + secret, "~/secret.md", "$HOME/secret.md", "link/secret.md", "facts/link.md", "./facts/../link/secret.md",
+		"facts/./user.md/../../../../../outside/secret.md", "..%2f..%2f..%2foutside%2fsecret.md", "..%252f..%252foutside%252fsecret.md", "．．/．．/outside/secret.md", "..／..／outside/secret.md", "‥/secret.md",
+		"secret.md\x00.md", "../../../outside/secret.md\x00", "\x00", "", ".", "..", "/", "...", ".../...//secret.md", "facts", "facts/", "facts//user.md", "facts/user", "facts/user.txt", "facts/user.md/", "facts/user.md.", "facts/user.md ", "facts/user.md::$DATA",
+		"CON", "con.md", "facts/NUL.md", "aux.md", "COM1.md", "C:/secret.md", `C:\secret.md`, "C:secret.md", `\\server\share\secret.md`, "//server/share/secret.md", `\\?\C:\secret.md`,
+		strings.Repeat("a", 300) + ".md", strings.Repeat("a/", 3000) + "b.md", strings.Repeat("../", 3000) + "outside/secret.md",
+		".git/config", ".git/hooks/post-commit.md", "facts/.hidden.md", ".env", "facts/.env.md", "e\u0301.md", "\u202eDm.md", "a\nb.md", "a\r\nX: y.md", "a\x1b[2J.md", "-rf.md", "--help.md", "*.md", "[a-z].md", "a?b.md", "\xff\xfe.md", "\xed\xa0\x80.md",
+		"../BEANS.md", "../../BEANS.md", "../../notes/deploy.md", "notes/deploy.md", "../../../home/.ssh/authorized_keys.md",
+	}
+}
+
+// A census is the content of all files of a world but those that memcore may change.
+func census(t *testing.T, w *world.World) map[string]string {
+	all := map[string]string{}
+	memory := filepath.Join(w.Workspace, "data", "memory")
+	err := filepath.WalkDir(filepath.Dir(w.Workspace), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		within := func(folder string) bool {
+			return path == folder || strings.HasPrefix(path, folder+string(filepath.Separator))
+		}
+		switch {
+		case within(memory), within(filepath.Join(w.Home, ".ai")), within(filepath.Join(w.Home, ".cache")), within(filepath.Join(w.Home, "Library")), within(filepath.Join(w.Home, "local")), within(filepath.Join(filepath.Dir(w.Workspace), "run")):
+			return nil
+		case entry.Type().IsRegular():
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			all[path] = fmt.Sprintf("%x", sha256.Sum256(data))
+		default:
+			all[path] = entry.Type().String()
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	return all
+}
+
+// links are symbolic links out of the workspace, where memory is looked for.
+func links(t *testing.T, w *world.World) {
+	require.NoError(t, os.MkdirAll(filepath.Join(w.Workspace, "data", "memory", "facts"), 0o755))
+	for _, name := range []string{"data/memory/link", "notes/link"} {
+		if err := os.Symlink(w.Outside, filepath.Join(w.Workspace, name)); err != nil && runtime.GOOS == "windows" {
+			t.Skip("this system makes no symbolic links:", err)
+		}
+	}
+	for _, name := range []string{"data/memory/facts/link.md", "notes/link.md", "AGENTS.md"} {
+		require.NoError(t, os.Symlink(filepath.Join(w.Outside, "secret.md"), filepath.Join(w.Workspace, name)))
+	}
+}
+
+// A client speaks MCP with memcore over its standard streams.
+type client struct {
+	t    *testing.T
+	in   io.Writer
+	out  *bufio.Reader
+	next int
+}
+
+func connect(t *testing.T, w *world.World) *client {
+	command := w.Command(t.Context(), t, "mcp")
+	in, err := command.StdinPipe()
+	require.NoError(t, err)
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	var log strings.Builder
+	command.Stderr = &log
+	require.NoError(t, command.Start())
+	t.Cleanup(func() {
+		in.Close()
+		_, _ = io.Copy(io.Discard, out)
+		require.NoError(t, command.Wait(), log.String())
+		require.NotContains(t, log.String(), "panic")
+	})
+	c := &client{t: t, in: in, out: bufio.NewReaderSize(out, 1<<20)}
+	c.ask("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]string{"name": "x", "version": "1"}})
+	_, err = io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+	require.NoError(t, err)
+	return c
+}
+
+// ask returns the answer to a request as it came, and whether it is one of success.
+func (c *client) ask(method string, params any) (answer string, ok bool) {
+	c.t.Helper()
+	c.next++
+	data, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.next, "method": method, "params": params})
+	require.NoError(c.t, err)
+	_, err = c.in.Write(append(data, '\n'))
+	require.NoError(c.t, err)
+	for {
+		line, err := c.out.ReadString('\n')
+		require.NoError(c.t, err, "the server has ended")
+		var reply struct {
+			ID     int
+			Method string
+			Error  any
+			Result struct{ IsError bool }
+		}
+		require.NoError(c.t, json.Unmarshal([]byte(line), &reply), line)
+		if reply.ID == c.next && reply.Method == "" {
+			return line, reply.Error == nil && !reply.Result.IsError
+		}
+	}
+}
+
+func (c *client) call(tool string, arguments map[string]any) (answer string, ok bool) {
+	c.t.Helper()
+	return c.ask("tools/call", map[string]any{"name": tool, "arguments": arguments})
+}
+
+// Whatever a tool is told to read or write, it stays in the folder of memory files: nothing outside is shown, made or changed, symbolic links or
+// not.
+func TestToolsStayInside(t *testing.T) {
+	w := world.New(t)
+	links(t, w)
+	before := census(t, w)
+	c := connect(t, w)
+	count := 0
+	for _, name := range names(w) {
+		for tool, arguments := range map[string]map[string]any{
+			"memory_read":   {"path": name},
+			"memory_write":  {"path": name, "content": "# Evil\n\n- written by the attack\n"},
+			"memory_append": {"path": name, "entry": "## Evil\n\nwritten by the attack"},
+			"memory_patch":  {"path": name, "patches": []map[string]string{{"oldText": "Secret", "newText": "Evil"}}},
+			"forget":        {"text": name + "#L3"},
+			"save_memory":   {"content": "harmless " + fmt.Sprint(count), "section": name, "target": name},
+			"search_memory": {"query": "secret", "path": name},
+		} {
+			count++
+			answer, _ := c.call(tool, arguments)
+			require.NotContains(t, answer, world.Canary, "%s %q", tool, name)
+		}
+		count += 2
+		for _, uri := range []string{"memcore:///" + name, "file://" + name} {
+			answer, _ := c.ask("resources/read", map[string]any{"uri": uri})
+			require.NotContains(t, answer, world.Canary, "%q", uri)
+		}
+	}
+	require.Equal(t, before, census(t, w))
+	// What tools do make is where it belongs, and has a name that every system takes.
+	made := 0
+	root := filepath.Join(w.Workspace, "data", "memory")
+	require.NoError(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			name, _ := filepath.Rel(root, path)
+			made++
+			if !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return unicode.IsControl(r) || strings.ContainsRune(`\:*?"<>|`, r) }) || strings.HasSuffix(name, " ") || strings.HasSuffix(name, ".") || !strings.HasSuffix(name, ".md") {
+				t.Errorf("a tool made %q", name)
+			}
+		}
+		return err
+	}))
+	answer, ok := c.call("memory_write", map[string]any{"path": "facts/user.md", "content": "# User\n\n- likes tea\n"})
+	require.True(t, ok, answer)
+	answer, ok = c.call("search_memory", map[string]any{"query": "which port does the staging database listen on"})
+	require.True(t, ok && strings.Contains(answer, "5433"), answer)
+	torture.Report(t, torture.Row{Part: "paths", Case: "tools of MCP", Count: count, Unit: "calls", Result: fmt.Sprintf("nothing read or written outside; %d files made inside", made)})
+}
+
+// What a search is narrowed by is a name and no pattern, no query of a database, and no path to be opened.
+func TestFilters(t *testing.T) {
+	w := world.New(t)
+	c := connect(t, w)
+	answer, ok := c.call("search_memory", map[string]any{"query": "deploying releases Tuesdays", "path": "notes"})
+	require.True(t, ok && strings.Contains(answer, "Tuesdays"), answer)
+	attacks := []string{"' OR 1=1 --", "x' OR 'a'='a", `" OR ""="`, "' UNION SELECT text FROM memory --", "%", "_", "*", "**", "n*", "note_", "NOTES", "[n]otes", "notes%", "note?", ".*", "(?i)notes", "^notes", "notes'--", `notes\`, "notes\x00", "x/../notes", "./x/../notes", "/notes", "notes/../notes", "{notes}", "$(echo notes)", "${HOME}", "`id`"}
+	for _, path := range attacks {
+		answer, _ := c.call("search_memory", map[string]any{"query": "deploying releases Tuesdays", "path": path})
+		if strings.Contains(answer, "Tuesdays") {
+			t.Errorf("path %q lets notes/deploy.md through: %s", path, answer)
+		}
+	}
+	// Words of a query are words, whatever a language of queries would make of them.
+	queries := []string{"text:Tuesdays", "+Tuesdays -Tuesdays", "Tuesdays~100", "Tues*", "/T.*s/", `"Tuesdays`, "Tuesdays AND (NOT", "((((((", "a^9999999999", "[* TO *]", "_all:*", `\`, "'; DROP TABLE memory; --", strings.Repeat("(", 10_000), strings.Repeat("a* ", 10_000), "\x00", "\xff\xfe Tuesdays", strings.Repeat("\u0301", 10_000), strings.Repeat("Tuesdays ", 100_000)}
+	for _, query := range queries {
+		for _, tool := range []string{"search_memory", "recall_memory"} {
+			answer, ok := c.call(tool, map[string]any{"query": query})
+			if !ok && tool == "search_memory" && strings.TrimSpace(query) != "" {
+				t.Errorf("query %.40q fails: %.300s", query, answer)
+			}
+		}
+	}
+	torture.Report(t, torture.Row{Part: "filters", Case: "search", Count: len(attacks) + 2*len(queries), Unit: "filters and queries", Result: "taken as names and words"})
+}
+
+// IDs and folders that agents send to hooks, and people to commands, do not become paths that lead elsewhere.
+func TestSessionsStayInside(t *testing.T) {
+	w := world.New(t)
+	before := census(t, w)
+	count := 0
+	for i, id := range names(w) {
+		if i%torture.Times(4, 1) != 0 {
+			continue
+		}
+		event := func(fields map[string]any) string {
+			data, err := json.Marshal(fields)
+			require.NoError(t, err)
+			return string(data)
+		}
+		for _, agent := range []string{"claude-code", "codex", "gemini-cli", "cursor"} {
+			stdout, stderr, code := w.Run(t, event(map[string]any{"session_id": id, "conversation_id": id, "hook_event_name": "UserPromptSubmit", "cwd": w.Workspace, "prompt": "which port does the staging database listen on?", "transcript_path": id}), "hook", agent)
+			require.Zero(t, code, "%q: %s", id, stderr)
+			require.NotContains(t, stdout+stderr, world.Canary)
+			count++
+		}
+		if strings.ContainsRune(id, 0) { // no system passes that on
+			continue
+		}
+		for _, args := range [][]string{{"session", "new", "--", id}, {"recall", "--session", id, "secret"}, {"log", "append", "--session", id, "--role", "user", "hello"}, {"context", "--path", id}, {"forget", "--yes", "--source", id}, {"forget", "--yes", "--", id + "#L3"}} {
+			if i%torture.Times(16, 1) != 0 {
+				continue
+			}
+			stdout, stderr, code := w.Run(t, "", args...)
+			require.Contains(t, []int{0, 1, 2}, code, "%q: %s", args, stderr)
+			require.NotContains(t, stdout+stderr, world.Canary, "%q", args)
+			require.NotContains(t, stderr, "panic")
+			count++
+		}
+	}
+	require.Equal(t, before, census(t, w))
+	// Each session is one folder below that of the workspace.
+	root := filepath.Join(w.Home, ".ai", "sessions")
+	workspaces, err := os.ReadDir(root)
+	require.NoError(t, err)
+	require.Len(t, workspaces, 1)
+	sessions, err := os.ReadDir(filepath.Join(root, workspaces[0].Name()))
+	require.NoError(t, err)
+	require.NotEmpty(t, sessions)
+	for _, s := range sessions {
+		require.True(t, s.IsDir(), s.Name())
+		require.NotContains(t, s.Name(), "\x00")
+		require.LessOrEqual(t, len(s.Name()), 255)
+	}
+	torture.Report(t, torture.Row{Part: "paths", Case: "IDs of hooks and commands", Count: count, Unit: "processes", Result: fmt.Sprintf("%d sessions, each a folder of its own; nothing elsewhere", len(sessions))})
+}
+
+// Nothing of what lies outside gets into the index or the prompt by a link, an import or a name.
+func TestIndexStaysInside(t *testing.T) {
+	w := world.New(t)
+	links(t, w)
+	w.Write(t, "BEANS.md", "# Memory\n\n- The staging database listens on port 5433.\n\n@../outside/secret.md\n@"+filepath.ToSlash(w.Outside)+"/secret.md\n@notes/link.md\n@file://"+filepath.ToSlash(w.Outside)+"/secret.md\n@~/../outside/secret.md\n")
+	w.Write(t, "notes/imports.md", "@../../outside/secret.md\n")
+	for _, args := range [][]string{{"index", "--quiet"}, {"search", "secret canary"}, {"retrieve", "what is the secret canary do not read?"}, {"explain", "secret canary"}, {"context"}, {"memory", "show"}, {"memory", "list"}, {"status"}, {"doctor"}, {"context", "--path", "notes/link.md"}, {"context", "--path", "../outside/secret.md"}} {
+		stdout, stderr, _ := w.Run(t, "", args...)
+		require.NotContains(t, stdout+stderr, world.Canary, "%q", args)
+	}
+	torture.Report(t, torture.Row{Part: "paths", Case: "links and imports", Count: 11, Unit: "commands", Result: "nothing of outside is indexed or shown"})
+}
+
+// A terminal shows what files say and does not do it: neither names nor texts reach it with bytes that it obeys, and no line looks like one of
+// memcore's own.
+func TestTerminal(t *testing.T) {
+	w := world.New(t)
+	const evil = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x9b31m\u009b31m\r\x08\x08\u202e"
+	w.Write(t, "notes/terminal.md", "# Zebras "+evil+"\n\nZebras graze on the northern meadow "+evil+" at dawn.\n")
+	if runtime.GOOS != "windows" {
+		w.Write(t, "notes/zebra\x1b[2J\nmemcore: all is well.md", "# Zebra names\n\nThe eldest zebra is called Marty.\n")
+	}
+	w.Write(t, "BEANS.md", "# Memory "+evil+"\n\n- Zebras are fed at noon "+evil+"\n")
+	commands := [][]string{{"index"}, {"search", "zebras graze on the meadow " + evil}, {"search", "the eldest zebra is called"}, {"retrieve", "where do zebras graze? " + evil}, {"explain", "where do zebras graze? " + evil}, {"context"}, {"memory", "show"},
+		{"memory", "list"}, {"memory", "stats"}, {"status"}, {"stats"}, {"doctor"}, {"forget", "--yes", "nobody said this " + evil}, {"search", "--scope", evil, "x"}, {evil}, {"--workspace", filepath.Join(w.Workspace, "no"+strings.ReplaceAll(evil, "\x00", "")), "status"},
+		{"session", "new", evil}, {"recall", "--session", evil, "x"}, {"tool", evil}, {"tool", "memory_read", `{"path":"a\u001b[2J.md"}`}, {"hook", evil}, {"trust", "list"}, {"search", "--limit", "9223372036854775807", "zebras"}, {"search", "--limit", "-9223372036854775808", "zebras"}}
+	for _, args := range commands {
+		stdout, stderr, code := w.Run(t, "", args...)
+		require.Contains(t, []int{0, 1, 2, 3}, code, "%q: %s", args, stderr)
+		for stream, text := range map[string]string{"output": stdout, "errors": stderr} {
+			for line := range strings.Lines(text) {
+				if at := strings.IndexFunc(strings.TrimRight(line, "\r\n"), func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == 0x202e }); at >= 0 || !utf8.ValidString(line) {
+					t.Errorf("%q: its %s has bytes that a terminal obeys: %q", args, stream, line)
+				}
+				if strings.HasPrefix(line, "memcore: all is well") {
+					t.Errorf("%q: a name makes a line of its own: %q", args, line)
+				}
+			}
+		}
+	}
+	torture.Report(t, torture.Row{Part: "terminal", Case: "escape sequences", Count: len(commands), Unit: "commands", Result: "none reaches the terminal"})
+}
