@@ -177,7 +177,7 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 			if rows++; rows == 1 {
 				fmt.Fprint(w, "\nscore\tmeaning\twords\ttokens\tverdict\tsource\n")
 			}
-			fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, hit.TokenEstimate, e.Verdict, hit.Source)
+			fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, hit.TokenEstimate, e.Verdict, oneLine(hit.Source))
 		}
 	}
 	for _, hit := range result.Hits {

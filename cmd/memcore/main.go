@@ -54,13 +54,13 @@ func report(err error, stderr io.Writer) int {
 	}
 	var partly *partlyError
 	if errors.As(err, &partly) {
-		fmt.Fprintf(stderr, "memcore: %v\n", err)
+		fmt.Fprintf(stderr, "memcore: %s\n", oneLine(err.Error()))
 		return exitPartly
 	}
-	fmt.Fprintf(stderr, "memcore: %v\n", err)
+	fmt.Fprintf(stderr, "memcore: %s\n", oneLine(err.Error())) // names in it may be anybody's
 	var hinted *hintError
 	if errors.As(err, &hinted) {
-		fmt.Fprintf(stderr, "hint: %s\n", hinted.hint)
+		fmt.Fprintf(stderr, "hint: %s\n", oneLine(hinted.hint))
 	}
 	var usage *usageError
 	if errors.As(err, &usage) || errors.Is(err, core.ErrOption) {

@@ -31,7 +31,7 @@ func (a *app) printSearch(result core.Result, explain bool) error {
 	paint := a.painter()
 	var out strings.Builder
 	for _, hit := range result.Hits {
-		fmt.Fprintf(&out, "%s  %s\n", paint(color.FgYellow, fmt.Sprintf("%.2f", hit.Score)), paint(color.FgCyan, hit.Source))
+		fmt.Fprintf(&out, "%s  %s\n", paint(color.FgYellow, fmt.Sprintf("%.2f", hit.Score)), paint(color.FgCyan, oneLine(hit.Source)))
 		text := formatter.Text(hit)
 		lines := slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 		for i, line := range lines[:min(len(lines), snippetLines)] {
@@ -41,7 +41,7 @@ func (a *app) printSearch(result core.Result, explain bool) error {
 			fmt.Fprintf(&out, "      %s\n", line)
 		}
 		if len(hit.Also) > 0 {
-			fmt.Fprintf(&out, "      also: %s\n", strings.Join(hit.Also, ", "))
+			fmt.Fprintf(&out, "      also: %s\n", oneLine(strings.Join(hit.Also, ", ")))
 		}
 	}
 	if len(result.Hits) == 0 && result.State == core.StateReady {
@@ -97,7 +97,7 @@ func explainHit(w io.Writer, hit core.MemoryHit) {
 		cosine = fmt.Sprintf("%.3f", *e.Cosine)
 	}
 	fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, e.BM25Normalised,
-		e.Coverage, e.Rank, e.KeywordRank, e.VectorRank, e.Verdict, hit.Source)
+		e.Coverage, e.Rank, e.KeywordRank, e.VectorRank, e.Verdict, oneLine(hit.Source))
 }
 
 // shownAddress is an address as it can be printed: without the user and the password that may stand in it, also if it is no good address.

@@ -233,7 +233,8 @@ func (a *app) choose(ctx context.Context, all []reflection.Candidate, accept str
 	var chosen []reflection.Candidate
 	for _, c := range all {
 		if !a.flags.json {
-			if err := a.print(fmt.Sprintf("%s  %s, %s\n        %s\n", c.ID, c.Kind, c.Source, strings.ReplaceAll(c.Text, "\n", "\n        "))); err != nil {
+			text, _ := sanitize.Reveal(c.Text) // a model wrote it
+			if err := a.print(fmt.Sprintf("%s  %s, %s\n        %s\n", c.ID, c.Kind, oneLine(c.Source), strings.ReplaceAll(text, "\n", "\n        "))); err != nil {
 				return nil, err
 			}
 		}

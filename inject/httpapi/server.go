@@ -305,7 +305,12 @@ func read[In any](s *Server, w http.ResponseWriter, r *http.Request, into *In) (
 	case err != nil:
 		return free, &Error{400, "the body cannot be read: " + err.Error()}
 	}
-	err = decode(data, into)
+	return free, understand(data, into)
+}
+
+// understand reads a body, which must be as the document of the API has it.
+func understand[In any](data []byte, into *In) error {
+	err := decode(data, into)
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) && strings.HasPrefix(kind.Value, "number ") {
 		err = decode(withWholeNumbers[In](data), into)
@@ -314,9 +319,9 @@ func read[In any](s *Server, w http.ResponseWriter, r *http.Request, into *In) (
 		err = checkBody[In](data)
 	}
 	if err != nil {
-		return free, &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
+		return &Error{400, "the body is not what is wanted here: " + err.Error() + "; GET /v1/openapi.json describes it"}
 	}
-	return free, nil
+	return nil
 }
 
 func decode(data []byte, into any) error {

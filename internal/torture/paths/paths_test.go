@@ -3,11 +3,14 @@ package paths_test
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -26,20 +29,20 @@ func TestMain(m *testing.M) { os.Exit(torture.Main(m)) }
 
 // names are those of files that lead elsewhere, if anything takes them for what they look like.
 func names(w *world.World) []string {
-	secret := filepath.ToSlash(filepath.Join(w.Outside, "secret.md"))
+	secret := filepath.ToSlash(filepath.Join(w.Outside, "plans.md"))
 	return []string{
-		"../../../outside/secret.md", "../../../outside/../outside/secret.md", "facts/../../../../outside/secret.md", "..\\..\\..\\outside\\secret.md", `facts\..\..\..\outside\secret.md`,
-		secret, "//" + secret, "file://" + secret, "~/secret.md", "$HOME/secret.md", "link/secret.md", "facts/link.md", "./facts/../link/secret.md",
-		"facts/./user.md/../../../../../outside/secret.md", "..%2f..%2f..%2foutside%2fsecret.md", "..%252f..%252foutside%252fsecret.md", "．．/．．/outside/secret.md", "..／..／outside/secret.md", "‥/secret.md",
-		"secret.md\x00.md", "../../../outside/secret.md\x00", "\x00", "", ".", "..", "/", "...", ".../...//secret.md", "facts", "facts/", "facts//user.md", "facts/user", "facts/user.txt", "facts/user.md/", "facts/user.md.", "facts/user.md ", "facts/user.md::$DATA",
-		"CON", "con.md", "facts/NUL.md", "aux.md", "COM1.md", "C:/secret.md", `C:\secret.md`, "C:secret.md", `\\server\share\secret.md`, "//server/share/secret.md", `\\?\C:\secret.md`,
-		strings.Repeat("a", 300) + ".md", strings.Repeat("a/", 3000) + "b.md", strings.Repeat("../", 3000) + "outside/secret.md",
+		"../../../outside/plans.md", "../../../outside/../outside/plans.md", "facts/../../../../outside/plans.md", "..\\..\\..\\outside\\plans.md", `facts\..\..\..\outside\plans.md`,
+		secret, "//" + secret, "file://" + secret, "~/plans.md", "$HOME/plans.md", "link/plans.md", "facts/link.md", "./facts/../link/plans.md",
+		"facts/./user.md/../../../../../outside/plans.md", "..%2f..%2f..%2foutside%2fplans.md", "..%252f..%252foutside%252fplans.md", "．．/．．/outside/plans.md", "..／..／outside/plans.md", "‥/plans.md",
+		"plans.md\x00.md", "../../../outside/plans.md\x00", "\x00", "", ".", "..", "/", "...", ".../...//plans.md", "facts", "facts/", "facts//user.md", "facts/user", "facts/user.txt", "facts/user.md/", "facts/user.md.", "facts/user.md ", "facts/user.md::$DATA",
+		"CON", "con.md", "facts/NUL.md", "aux.md", "COM1.md", "C:/plans.md", `C:\plans.md`, "C:plans.md", `\\server\share\plans.md`, "//server/share/plans.md", `\\?\C:\plans.md`,
+		strings.Repeat("a", 300) + ".md", strings.Repeat("a/", 3000) + "b.md", strings.Repeat("../", 3000) + "outside/plans.md",
 		".git/config", ".git/hooks/post-commit.md", "facts/.hidden.md", ".env", "facts/.env.md", "e\u0301.md", "\u202eDm.md", "a\nb.md", "a\r\nX: y.md", "a\x1b[2J.md", "-rf.md", "--help.md", "*.md", "[a-z].md", "a?b.md", "\xff\xfe.md", "\xed\xa0\x80.md",
 		"../BEANS.md", "../../BEANS.md", "../../notes/deploy.md", "notes/deploy.md", "../../../home/.ssh/authorized_keys.md",
 	}
 }
 
-// A census is the content of all files of a world but those that memcore may change.
+// A census is the content of all files of a world but those that memcore may change: its own, and the project's memory file.
 func census(t *testing.T, w *world.World) map[string]string {
 	all := map[string]string{}
 	memory := filepath.Join(w.Workspace, "data", "memory")
@@ -51,7 +54,7 @@ func census(t *testing.T, w *world.World) map[string]string {
 			return path == folder || strings.HasPrefix(path, folder+string(filepath.Separator))
 		}
 		switch {
-		case within(memory), within(filepath.Join(w.Home, ".ai")), within(filepath.Join(w.Home, ".cache")), within(filepath.Join(w.Home, "Library")), within(filepath.Join(w.Home, "local")), within(filepath.Join(filepath.Dir(w.Workspace), "run")):
+		case within(memory), within(filepath.Join(w.Workspace, "BEANS.md")), within(filepath.Join(w.Home, ".beans")), within(filepath.Join(w.Home, ".ai")), within(filepath.Join(w.Home, ".cache")), within(filepath.Join(w.Home, "Library")), within(filepath.Join(w.Home, "local")), within(filepath.Join(filepath.Dir(w.Workspace), "run")):
 			return nil
 		case entry.Type().IsRegular():
 			data, err := os.ReadFile(path)
@@ -77,7 +80,7 @@ func links(t *testing.T, w *world.World) {
 		}
 	}
 	for _, name := range []string{"data/memory/facts/link.md", "notes/link.md", "AGENTS.md"} {
-		require.NoError(t, os.Symlink(filepath.Join(w.Outside, "secret.md"), filepath.Join(w.Workspace, name)))
+		require.NoError(t, os.Symlink(filepath.Join(w.Outside, "plans.md"), filepath.Join(w.Workspace, name)))
 	}
 }
 
@@ -90,7 +93,7 @@ type client struct {
 }
 
 func connect(t *testing.T, w *world.World) *client {
-	command := w.Command(t.Context(), t, "mcp")
+	command := w.Command(context.Background(), t, "mcp") // it ends with its input
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()
@@ -158,6 +161,9 @@ func TestToolsStayInside(t *testing.T) {
 			"save_memory":   {"content": "harmless " + fmt.Sprint(count), "section": name, "target": name},
 			"search_memory": {"query": "secret", "path": name},
 		} {
+			if tool == "forget" && name == "notes/deploy.md" {
+				continue // that is what forget is for
+			}
 			count++
 			answer, _ := c.call(tool, arguments)
 			require.NotContains(t, answer, world.Canary, "%s %q", tool, name)
@@ -193,12 +199,27 @@ func TestToolsStayInside(t *testing.T) {
 func TestFilters(t *testing.T) {
 	w := world.New(t)
 	c := connect(t, w)
-	answer, ok := c.call("search_memory", map[string]any{"query": "deploying releases Tuesdays", "path": "notes"})
-	require.True(t, ok && strings.Contains(answer, "Tuesdays"), answer)
+	daemon := w.Serve(t, "serve", "--http", "127.0.0.1:0", "--token-env", "MEMCORE_TEST_TOKEN")
+	within := func(path string) string {
+		body, err := json.Marshal(map[string]any{"workspace": w.Workspace, "query": "deploying releases Tuesdays", "path": path, "minSimilarity": -1})
+		require.NoError(t, err)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+daemon.Address+"/v1/search", bytes.NewReader(body))
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+world.Token)
+		response, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		answer, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Less(t, response.StatusCode, 500, string(answer))
+		return string(answer)
+	}
+	for _, path := range []string{"", "notes", "notes/", "notes/deploy.md"} {
+		require.Contains(t, within(path), "Tuesdays", path)
+	}
 	attacks := []string{"' OR 1=1 --", "x' OR 'a'='a", `" OR ""="`, "' UNION SELECT text FROM memory --", "%", "_", "*", "**", "n*", "note_", "NOTES", "[n]otes", "notes%", "note?", ".*", "(?i)notes", "^notes", "notes'--", `notes\`, "notes\x00", "x/../notes", "./x/../notes", "/notes", "notes/../notes", "{notes}", "$(echo notes)", "${HOME}", "`id`"}
 	for _, path := range attacks {
-		answer, _ := c.call("search_memory", map[string]any{"query": "deploying releases Tuesdays", "path": path})
-		if strings.Contains(answer, "Tuesdays") {
+		if answer := within(path); strings.Contains(answer, "Tuesdays") {
 			t.Errorf("path %q lets notes/deploy.md through: %s", path, answer)
 		}
 	}
@@ -270,9 +291,9 @@ func TestSessionsStayInside(t *testing.T) {
 func TestIndexStaysInside(t *testing.T) {
 	w := world.New(t)
 	links(t, w)
-	w.Write(t, "BEANS.md", "# Memory\n\n- The staging database listens on port 5433.\n\n@../outside/secret.md\n@"+filepath.ToSlash(w.Outside)+"/secret.md\n@notes/link.md\n@file://"+filepath.ToSlash(w.Outside)+"/secret.md\n@~/../outside/secret.md\n")
-	w.Write(t, "notes/imports.md", "@../../outside/secret.md\n")
-	for _, args := range [][]string{{"index", "--quiet"}, {"search", "secret canary"}, {"retrieve", "what is the secret canary do not read?"}, {"explain", "secret canary"}, {"context"}, {"memory", "show"}, {"memory", "list"}, {"status"}, {"doctor"}, {"context", "--path", "notes/link.md"}, {"context", "--path", "../outside/secret.md"}} {
+	w.Write(t, "BEANS.md", "# Memory\n\n- The staging database listens on port 5433.\n\n@../outside/plans.md\n@"+filepath.ToSlash(w.Outside)+"/plans.md\n@notes/link.md\n@file://"+filepath.ToSlash(w.Outside)+"/plans.md\n@~/../outside/plans.md\n")
+	w.Write(t, "notes/imports.md", "@../../outside/plans.md\n")
+	for _, args := range [][]string{{"index", "--quiet"}, {"search", "secret canary"}, {"retrieve", "what is the secret canary do not read?"}, {"explain", "secret canary"}, {"context"}, {"memory", "show"}, {"memory", "list"}, {"status"}, {"doctor"}, {"context", "--path", "notes/link.md"}, {"context", "--path", "../outside/plans.md"}} {
 		stdout, stderr, _ := w.Run(t, "", args...)
 		require.NotContains(t, stdout+stderr, world.Canary, "%q", args)
 	}

@@ -105,7 +105,7 @@ func lines() []line {
 		{"a log level", ask("115", "logging/setLevel", `{"level":"\n"}`), "115", 1},
 		{"a completion", ask("116", "completion/complete", `{"ref":{"type":"ref/resource","uri":"file:///"},"argument":{"name":"x","value":"y"}}`), "116", 0},
 	}
-	for i, uri := range []string{"file:///etc/passwd", "memcore:///../outside/secret.md", "memcore:///..%2f..%2foutside%2fsecret.md", "memcore:////etc/passwd", "memcore:///%00", "memcore:///a\\u0000.md", "memcore://evil.example/BEANS.md", "memcore:", "", "%", "memcore:///" + strings.Repeat("a/", 50_000)} {
+	for i, uri := range []string{"file:///etc/passwd", "memcore:///../outside/plans.md", "memcore:///..%2f..%2foutside%2fplans.md", "memcore:////etc/passwd", "memcore:///%00", "memcore:///a\\u0000.md", "memcore://evil.example/BEANS.md", "memcore:", "", "%", "memcore:///" + strings.Repeat("a/", 50_000)} {
 		all = append(all, line{fmt.Sprintf("resource %.60q", uri), ask(fmt.Sprint(200+i), "resources/read", `{"uri":"`+uri+`"}`), fmt.Sprint(200 + i), 0})
 	}
 	return all
@@ -334,7 +334,7 @@ func TestMCPOverHTTP(t *testing.T) {
 		require.Equal(t, 200, status)
 		require.Contains(t, text, "5433")
 	})
-	data, err := os.ReadFile(w.Outside + "/secret.md")
+	data, err := os.ReadFile(w.Outside + "/plans.md")
 	require.NoError(t, err)
 	require.Contains(t, string(data), world.Canary)
 	torture.Report(t, torture.Row{Part: "malformed MCP", Case: "streamable HTTP", Count: count, Unit: "requests", Result: "refused with 4xx or answered as the protocol says"})

@@ -27,7 +27,7 @@ const Canary = "canary-5e1f-do-not-read"
 type World struct {
 	Home      string
 	Workspace string
-	Outside   string // a folder beside the workspace, with secret.md, which says Canary
+	Outside   string // a folder beside the workspace, with plans.md, which says Canary
 	env       []string
 }
 
@@ -53,7 +53,7 @@ func New(t testing.TB) *World {
 	}
 	w.Write(t, "BEANS.md", "# Memory\n\n- The staging database listens on port 5433.\n")
 	w.Write(t, "notes/deploy.md", "# Deploying\n\nReleases are cut on Tuesdays by the script in tools.\n")
-	require.NoError(t, os.WriteFile(filepath.Join(w.Outside, "secret.md"), []byte("# Secret\n\n- "+Canary+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(w.Outside, "plans.md"), []byte("# Secret\n\n- "+Canary+"\n"), 0o600))
 	out, err := w.Command(t.Context(), t, "index", "--quiet", ".").CombinedOutput()
 	require.NoError(t, err, string(out))
 	return w
