@@ -151,7 +151,8 @@ func TestToolsStayInside(t *testing.T) {
 	before := census(t, w)
 	c := connect(t, w)
 	count := 0
-	for _, name := range names(w) {
+	for i, name := range names(w) {
+		turn := -1 // the short form gives each name to the tools that take paths, and to one of the others
 		for tool, arguments := range map[string]map[string]any{
 			"memory_read":   {"path": name},
 			"memory_write":  {"path": name, "content": "# Evil\n\n- written by the attack\n"},
@@ -163,6 +164,11 @@ func TestToolsStayInside(t *testing.T) {
 		} {
 			if tool == "forget" && name == "notes/deploy.md" {
 				continue // that is what forget is for
+			}
+			if !strings.HasPrefix(tool, "memory_") && !torture.Full() {
+				if turn++; turn != i%3 {
+					continue
+				}
 			}
 			count++
 			answer, _ := c.call(tool, arguments)
@@ -250,7 +256,11 @@ func TestSessionsStayInside(t *testing.T) {
 			require.NoError(t, err)
 			return string(data)
 		}
-		for _, agent := range []string{"claude-code", "codex", "gemini-cli", "cursor"} {
+		agents := []string{"claude-code", "codex", "gemini-cli", "cursor"}
+		if !torture.Full() {
+			agents = agents[i/4%4:][:1]
+		}
+		for _, agent := range agents {
 			stdout, stderr, code := w.Run(t, event(map[string]any{"session_id": id, "conversation_id": id, "hook_event_name": "UserPromptSubmit", "cwd": w.Workspace, "prompt": "which port does the staging database listen on?", "transcript_path": id}), "hook", agent)
 			require.Zero(t, code, "%q: %s", id, stderr)
 			require.NotContains(t, stdout+stderr, world.Canary)
