@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
@@ -88,7 +89,7 @@ func NewSession(sessions, id string) (*Session, error) {
 }
 
 func checkID(id string) error {
-	if len(id) > 200 || !filepath.IsLocal(id) || id != filepath.Base(id) || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || strings.ContainsRune(`/\:*?"<>|`, r) }) {
+	if len(id) > 200 || !filepath.IsLocal(id) || id != filepath.Base(id) || strings.HasPrefix(id, ".") || strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) || strings.ContainsRune(`/\:*?"<>|`, r) }) {
 		return fmt.Errorf("%w: %.100q is no name of one", ErrNoSession, id)
 	}
 	return nil
