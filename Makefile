@@ -18,7 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist release reproducible sbom notices demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz lint clean
+.PHONY: help build lancedb dist release reproducible sbom notices demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz torture lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -95,18 +95,11 @@ bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,1000
 	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o ../../bin/enginebench .; \
 	../../bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
 
-fuzz: ## every fuzz target, one after the other (FUZZTIME=60s PACKAGES=./...)
-	@set -euo pipefail; found=0; \
-	for package in $$(go list $(PACKAGES)); do \
-	  list=$$(go test -list '^Fuzz' "$$package"); \
-	  for target in $$(grep '^Fuzz' <<<"$$list" || true); do \
-	    found=$$((found + 1)); \
-	    echo "fuzz $$package $$target"; \
-	    go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -parallel 2 -fuzzminimizetime 1x "$$package"; \
-	  done; \
-	done; \
-	test "$$found" -gt 0 || { echo 'fuzz: no fuzz target found' >&2; exit 1; }; \
-	echo "fuzz: $$found targets, $(FUZZTIME) each, clean"
+fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
+	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
+
+torture: ## all attacks in their long form: hours; the table of docs/reliability.md (FUZZTIME=5m DATA=folder of the sets, or none)
+	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
 lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	@badly=$$(gofmt -l $$(git ls-files '*.go')); \

@@ -182,7 +182,7 @@ func jsonKeys(of reflect.Type) []string {
 
 // TestDocOfRequirements: every requirement in the tables of what shows it names a test that exists.
 func TestDocOfRequirements(t *testing.T) {
-	for file, least := range map[string]int{"static-memory.md": 50, "notes.md": 10, "proxy.md": 15, "daemon.md": 4, "integrations/README.md": 5} {
+	for file, least := range map[string]int{"static-memory.md": 50, "notes.md": 10, "proxy.md": 15, "daemon.md": 4, "integrations/README.md": 5, "security.md": 45} {
 		checkRequirements(t, file, least)
 	}
 }
@@ -193,23 +193,7 @@ func checkRequirements(t *testing.T, file string, least int) {
 	require.NoError(t, err)
 	_, table, ok := strings.Cut(string(data), " | shown by |")
 	require.True(t, ok)
-	exists := map[string]bool{}
-	require.NoError(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		if strings.HasSuffix(path, ".txtar") {
-			exists[entry.Name()] = true
-		}
-		if strings.HasSuffix(path, "_test.go") {
-			data, err := os.ReadFile(path)
-			require.NoError(t, err)
-			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(string(data), -1) {
-				exists[m[1]] = true
-			}
-		}
-		return nil
-	}))
+	exists := tests(t)
 	rows := 0
 	for line := range strings.Lines(table) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
@@ -224,4 +208,54 @@ func checkRequirements(t *testing.T, file string, least int) {
 		rows++
 	}
 	require.GreaterOrEqual(t, rows, least)
+}
+
+// TestDocOfReliability: every defect that was found names a test that holds its mend, and that exists.
+func TestDocOfReliability(t *testing.T) {
+	data, err := os.ReadFile(docFile("reliability.md"))
+	require.NoError(t, err)
+	_, found, ok := strings.Cut(string(data), "\n## What was found\n")
+	require.True(t, ok)
+	exists := tests(t)
+	defects := 0
+	for line := range strings.Lines(found) {
+		if !strings.HasPrefix(line, "- ") {
+			continue
+		}
+		defects++
+		names := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(line, -1)
+		require.True(t, len(names) > 0 || strings.Contains(line, "by hand"), "no test holds what was mended: %s", line)
+		for _, name := range names {
+			require.True(t, exists[name[1]], "there is no %s: %s", name[1], line)
+		}
+	}
+	require.GreaterOrEqual(t, defects, 60)
+}
+
+// tests are the names of all tests and fuzz targets, of scripts of tests, and of what is in .ci.
+func tests(t *testing.T) map[string]bool {
+	t.Helper()
+	exists := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if strings.HasSuffix(path, ".txtar") {
+			exists[entry.Name()] = true
+		}
+		if filepath.Base(filepath.Dir(path)) == ".ci" {
+			exists[".ci/"+entry.Name()] = true
+		}
+		if strings.HasSuffix(path, "_test.go") {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			for _, m := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(string(data), -1) {
+				exists[m[1]] = true
+			}
+		}
+		return nil
+	}))
+	return exists
 }

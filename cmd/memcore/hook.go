@@ -210,7 +210,7 @@ func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data [
 		return answer, "", errUnasked
 	}
 	silent := at.File("silent")
-	if info, err := os.Stat(silent); err == nil && time.Since(info.ModTime()).Abs() < mute { // a clock that was put back mutes nobody for years
+	if muted(silent) {
 		return answer, "", errUnasked
 	}
 	event := json.RawMessage(data)
@@ -229,6 +229,13 @@ func (a *app) hookByDaemon(ctx context.Context, e hook.Event, dir string, data [
 		_ = os.WriteFile(silent, nil, 0o600) // it may be busy with its first index, or hang
 	}
 	return answer, running, err
+}
+
+// muted tells whether the daemon left a hook without an answer a short time ago, which the file is the mark of. A clock that was put back
+// since mutes nobody for years.
+func muted(mark string) bool {
+	info, err := os.Stat(mark)
+	return err == nil && time.Since(info.ModTime()).Abs() < mute
 }
 
 // traceHook keeps a trace of what could have added something, and of what went wrong.

@@ -162,3 +162,24 @@ func TestSetConcurrently(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 6)
 }
+
+// People keep such files in a folder of dotfiles: the link stays, and what it leads to is changed.
+func TestLinkedFile(t *testing.T) {
+	s := newStore(t)
+	folder := mkdir(t, t.TempDir(), "work")
+	kept := filepath.Join(mkdir(t, t.TempDir(), "dotfiles"), "trust.json")
+	require.NoError(t, os.WriteFile(kept, []byte("{}"), 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Dir(s.file), 0o700))
+	if err := os.Symlink(kept, s.file); err != nil {
+		t.Skipf("this system makes no links: %v", err)
+	}
+	_, err := s.Set(t.Context(), folder, true)
+	require.NoError(t, err)
+	require.True(t, trusted(t, s, folder))
+	to, err := os.Readlink(s.file)
+	require.NoError(t, err)
+	require.Equal(t, kept, to)
+	data, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	require.Contains(t, string(data), "work")
+}

@@ -470,3 +470,13 @@ func TestStatusOfErrors(t *testing.T) {
 		}
 	}
 }
+
+// What ends an idle daemon is time that went by, whatever happened to the clock.
+func TestLastUsedFollowsNoClock(t *testing.T) {
+	h := newHouse(t, Options{})
+	before := h.LastUsed()
+	time.Sleep(time.Millisecond)
+	ask(t, h.Handler(), "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
+	require.True(t, h.LastUsed().After(before))
+	require.Contains(t, h.LastUsed().String(), " m=", "it has no reading of the monotonic clock")
+}
