@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -102,16 +103,24 @@ var disguises = map[string]func(string) string{
 	},
 }
 
+// harmless is the structure of each template's prompt with memory that attacks nothing.
+var harmless = sync.OnceValue(func() (structures []string) {
+	block, _ := formatter.Block([]core.MemoryHit{{Text: "A ferry.", Source: "a.md"}, {Text: "Another.", Source: "b.md"}})
+	for _, c := range templates {
+		structures = append(structures, strings.Join(c.structure(c.prompt(block)), " "))
+	}
+	return structures
+})
+
 // checkStructure fails, and says so, if a hit with the text (or source, or speaker) changes what a model takes for structure, in any template.
 func checkStructure(t *testing.T, hit core.MemoryHit) bool {
 	t.Helper()
-	harmless, _ := formatter.Block([]core.MemoryHit{{Text: "A ferry.", Source: "a.md"}, {Text: "Another.", Source: "b.md"}})
 	block, _ := formatter.Block([]core.MemoryHit{hit, {Text: "Another.", Source: "b.md"}})
 	answer := formatter.SearchAnswer(core.Result{State: core.StateReady, Hits: []core.MemoryHit{hit}})
-	for _, c := range templates {
+	for i, c := range templates {
 		for _, text := range []string{block, answer} {
-			want, got := c.structure(c.prompt(harmless)), c.structure(c.prompt(text))
-			if strings.Join(want, " ") != strings.Join(got, " ") {
+			want, got := harmless()[i], strings.Join(c.structure(c.prompt(text)), " ")
+			if want != got {
 				t.Errorf("%s: the hit %+q is shown as %q, whose structure is %q, want %q", c.name, []string{hit.Text, hit.Source, hit.Speaker}, text, got, want)
 				return false
 			}
@@ -122,13 +131,18 @@ func checkStructure(t *testing.T, hit core.MemoryHit) bool {
 
 // No text that was retrieved can leave its block or be taken for a message, a role or a tool call, in any chat template known.
 func TestTemplates(t *testing.T) {
-	attacks := 0
+	// The short form tries every attack in some of the disguises and places, and each of those with some of the attacks.
+	every := torture.Times(3, 1)
+	tried, attacks := 0, 0
 	for _, c := range templates {
 		require.GreaterOrEqual(t, len(c.structure(c.prompt("x"))), 3, "%s: its own structure is not seen", c.name)
 		for _, attack := range c.attacks() {
 			for name, disguise := range disguises {
 				text := disguise(attack)
 				for _, hit := range []core.MemoryHit{{Text: text, Source: "a.md"}, {Text: "x", Source: text}, {Text: "x", Source: "a.md", Speaker: text}, {Text: "Behind a note: " + text, Source: "a.md"}} {
+					if tried++; tried%every != 0 {
+						continue
+					}
 					attacks++
 					if !checkStructure(t, hit) {
 						t.Fatalf("an attack of %s, %s", c.name, name)
