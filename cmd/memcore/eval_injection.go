@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +15,7 @@ import (
 func evalInjectionCommand(a *app) *cobra.Command {
 	var data, out string
 	var folds int
-	var words, quick bool
+	var words, quick, check bool
 	cmd := &cobra.Command{
 		Use:   "injection --data DIR",
 		Short: "Fit and measure how instructions in memory are told from notes",
@@ -32,12 +31,16 @@ half of the notes that is held back. Near duplicates are never on both sides. DI
 			if folds < 2 {
 				return usagef("--folds is %d, want at least 2", folds)
 			}
+			if check {
+				return a.checkInjection(cmd.Context(), data, words)
+			}
 			return a.fitInjection(cmd.Context(), data, out, folds, words, quick)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&data, "data", "", "`DIR` of the labelled texts")
 	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: only report)")
+	f.BoolVar(&check, "check", false, "fit nothing: measure the model that memcore ships, on texts that it was not fitted to")
 	f.IntVar(&folds, "folds", 5, "folds of the cross-validation, `N`")
 	f.BoolVar(&quick, "quick", false, "leave out the cross-validation by source")
 	f.BoolVar(&words, "words", false, "fit to words and shape alone, without the embedding model")
@@ -61,7 +64,7 @@ func (a *app) fitInjection(ctx context.Context, data, out string, folds int, wor
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, append(text, '\n'), 0o644); err != nil {
+	if err := writeWhole(out, append(text, '\n')); err != nil {
 		return fmt.Errorf("write model: %w", err)
 	}
 	a.note("model: %s", out)

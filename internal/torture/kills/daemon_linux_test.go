@@ -133,6 +133,7 @@ func TestKilledDaemon(t *testing.T) {
 				})
 			}
 			for c := range 2 {
+				random := rand.New(rand.NewPCG(uint64(round), uint64(c)))
 				client(func(i int) (string, bool, error) {
 					key := fmt.Sprintf("Fact %d of client %d in round %d is %x.", i, c, round, random.Uint64())
 					status, answer, err := d.ask("POST", "/v1/save", map[string]any{"workspace": s.Project, "arguments": map[string]any{"content": key}})
