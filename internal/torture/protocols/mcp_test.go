@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,8 +145,15 @@ func TestMCPLines(t *testing.T) {
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
-	var log strings.Builder
-	command.Stderr = &log
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	require.NoError(t, err)
+	defer stderr.Close()
+	command.Stderr = stderr
+	log := func() string {
+		said, err := os.ReadFile(stderr.Name())
+		require.NoError(t, err)
+		return string(said)
+	}
 	require.NoError(t, command.Start())
 	replies := make(chan string, 1000)
 	go func() {
@@ -170,7 +178,9 @@ func TestMCPLines(t *testing.T) {
 		for {
 			select {
 			case text, ok := <-replies:
-				require.True(t, ok, "the server has ended:\n"+log.String())
+				if !ok {
+					t.Fatalf("the server has ended:\n%s", log())
+				}
 				var r reply
 				require.NoError(t, json.Unmarshal([]byte(text), &r), text)
 				require.True(t, utf8.ValidString(text), text)
@@ -180,7 +190,7 @@ func TestMCPLines(t *testing.T) {
 					return all
 				}
 			case <-timeout:
-				t.Fatalf("no answer to %s; so far %d others:\n%s", id, len(all), log.String())
+				t.Fatalf("no answer to %s; so far %d others:\n%s", id, len(all), log())
 			}
 		}
 	}
@@ -215,8 +225,8 @@ func TestMCPLines(t *testing.T) {
 	require.NoError(t, in.Close())
 	for range replies { // until it closes its output
 	}
-	require.NoError(t, command.Wait(), log.String())
-	require.NotContains(t, log.String(), "panic")
+	require.NoError(t, command.Wait(), log())
+	require.NotContains(t, log(), "panic")
 	torture.Report(t, torture.Row{Part: "malformed MCP", Case: "standard input and output", Count: len(all) + 2, Unit: "messages", Result: "answered as the protocol says, the session goes on"})
 }
 
