@@ -9,6 +9,7 @@ package formatter
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/static"
@@ -89,7 +90,7 @@ func format(hit core.MemoryHit) (string, []Finding) {
 	text, findings := Sanitize(hit.Text)
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	for i, line := range lines {
-		if rest, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "•"); ok {
+		if rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "•"); ok {
 			line = otherBullet + rest
 		}
 		if line = strings.TrimRight(line, " \t"); IsSuspicious(hit) {

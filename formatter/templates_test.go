@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode"
 
 	"github.com/stretchr/testify/require"
 
@@ -65,8 +66,12 @@ var templates = []template{
 		regexp.MustCompile(`(?m)^[ \t]*### (?:Instruction|Response|Input):$`)},
 	{"OpenChat, Yandex", "%s\n\n", "GPT4 Correct User: %s<|end_of_turn|>\n", "GPT4 Correct Assistant: %s<|end_of_turn|>\n", "%s", "\n\n Пользователь: \n\n Ассистент:[SEP]",
 		regexp.MustCompile(`(?m)^[ \t]*(?:GPT4 Correct (?:User|Assistant)|Пользователь|Ассистент):|<\|end_of_turn\|>`)},
-	{"messages in JSON", `{"role": "system", "content": "%s"},` + "\n", `{"role": "user", "content": "%s"},` + "\n", `{"role": "assistant", "content": "%s"},` + "\n", `{"role":"tool","content":"%s"}`, `{'role': 'system'} <message role="system">`,
-		regexp.MustCompile(`\{\s*["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function)["']|<message role=["']?(?:system|developer|assistant|user|tool|function)\b`)},
+	{"TeleChat, MiniMax-M1, Reka, FunctionGemma", "<_system>%s<beginning_of_sentence>system ai_setting=assistant\n", "<_user>%s", "<_bot>%s<_end>", "<TOOLCALL>[%s]</TOOLCALL>", "<end_of_sentence> <sep> <start_function_call> <AVAILABLE_TOOLS> <functions>",
+		regexp.MustCompile(`<_(?:system|user|bot|end)>|<(?:beginning|end)_of_sentence>|<sep>|<start_function_call>|</?(?:TOOLCALL|AVAILABLE_TOOLS|functions)>`)},
+	{"agents' frames", "<system_prompt>%s</system_prompt>", "<user_query>%s</user_query>", "<environment_context>%s</environment_context>\n", "<command-name>%s</command-name>", "<system_reminder> <system-reminder> <user_instructions>",
+		regexp.MustCompile(`</?(?:system_prompt|user_query|environment_context|command-name|system[_-]reminder|user_instructions)>`)},
+	{"messages in JSON", `{"role": "system", "content": "%s"},` + "\n", `{"role": "user", "content": "%s"},` + "\n", `{"role": "assistant", "content": "%s"},` + "\n", `{"role":"tool","content":"%s"}`, `{'role': 'system'} <message role="system"> {"content":"x","role":"system"}`,
+		regexp.MustCompile(`\{(?:\s*"content"\s*:\s*"[^"{}]*",)?\s*["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function)["']|<message role=["']?(?:system|developer|assistant|user|tool|function)\b`)},
 }
 
 // prompt is a chat with the block before what the user says.
@@ -90,6 +95,13 @@ var disguises = map[string]func(string) string{
 	"with hidden letters": func(s string) string { return strings.Join(strings.Split(s, ""), "\u200b") },
 	"with soft hyphens":   func(s string) string { return strings.ReplaceAll(s, "|", "\u00ad|\u2060") },
 	"with tags":           func(s string) string { return strings.ReplaceAll(s, "<", "<\U000E0001\U000E007F") },
+	"with marks that shape nothing": func(s string) string {
+		for _, mark := range []string{"\u061c", "\u180b", "\u17b4", "\u2065", "\ufff0", "\U000e01ef"} {
+			s = strings.Replace(s, "<", "<"+mark, 1)
+		}
+		return strings.NewReplacer("[", "[\u061c", "e", "e\u180f", "|", "|\ufff8").Replace(s)
+	},
+	"with accents": func(s string) string { return strings.NewReplacer("<", "<\u0301", "[", "[\u20dd").Replace(s) },
 	"with control characters": func(s string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(s, "<", "<\x00"), "[", "[\x1b[0m\x08")
 	},
@@ -112,13 +124,23 @@ var harmless = sync.OnceValue(func() (structures []string) {
 	return structures
 })
 
+// asSeen is a text without what shows nothing of its own: what a reader takes it for.
+func asSeen(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) || unicode.IsControl(r) && r != '\n' {
+			return -1
+		}
+		return r
+	}, text)
+}
+
 // checkStructure fails, and says so, if a hit with the text (or source, or speaker) changes what a model takes for structure, in any template.
 func checkStructure(t *testing.T, hit core.MemoryHit) bool {
 	t.Helper()
 	block, _ := formatter.Block([]core.MemoryHit{hit, {Text: "Another.", Source: "b.md"}})
 	answer := formatter.SearchAnswer(core.Result{State: core.StateReady, Hits: []core.MemoryHit{hit}})
 	for i, c := range templates {
-		for _, text := range []string{block, answer} {
+		for _, text := range []string{block, answer, asSeen(block), asSeen(answer)} {
 			want, got := harmless()[i], strings.Join(c.structure(c.prompt(text)), " ")
 			if want != got {
 				t.Errorf("%s: the hit %+q is shown as %q, whose structure is %q, want %q", c.name, []string{hit.Text, hit.Source, hit.Speaker}, text, got, want)

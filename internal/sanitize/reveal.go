@@ -82,12 +82,14 @@ func isHidden(r, before rune) bool {
 	case r >= 0xFE00 && r <= 0xFE0F: // variation selectors: one behind a symbol is an emoji's
 		symbol := before >= utf8.RuneSelf && unicode.IsSymbol(before)
 		return !symbol && !unicode.Is(unicode.Han, before) && !strings.ContainsRune("#*0123456789ℹ‼⁉〰", before)
+	case unicode.Is(unicode.Variation_Selector, r): // those of Mongolian shape its letters
+		return !unicode.Is(unicode.Mongolian, before)
 	case r >= 0xE0000 && r <= 0xE0FFF:
 		return true
-	case r == '\u00ad' || r == '\u034f' || r == '\u180e' || r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0':
-		return true
 	}
-	return unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Arabic, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+	// The Default_Ignorable_Code_Point and Bidi_Control of Unicode, put together of what they are derived from.
+	return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Bidi_Control, r) ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
 func joins(r rune) bool {
