@@ -2,7 +2,10 @@ package core
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/suspicion"
@@ -55,11 +58,28 @@ func (m *Manager) screening(ctx context.Context, s *selection, took map[string]t
 		return
 	}
 	s.withhold = m.screen.Policy == suspicion.Withhold
+	until := time.Now().Add(screenTime)
+	if deadline, ok := ctx.Deadline(); ok {
+		until = earlier(until, time.Now().Add(time.Until(deadline)/3))
+	}
 	s.judge = func(text string) Suspicion {
 		began := time.Now()
 		defer func() { took["screen"] += time.Since(began) }()
+		ctx, stop := context.WithDeadline(ctx, until)
+		defer stop()
 		return m.screen.Judge(ctx, text)
 	}
+}
+
+// screenTime is how long judging the hits of a query may wait for the embedding model, of the time left a third at most. What is
+// judged later is judged by words alone: hits that were found in time are not lost to it.
+const screenTime = 150 * time.Millisecond
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // suspect judges a hit, notes what it finds in it and tells whether to withhold it.
@@ -68,6 +88,11 @@ func (s *selection) suspect(hit *MemoryHit) bool {
 		return false
 	}
 	v := s.judge(hit.Text)
+	if name := sentence(hit.Source); name != "" && !v.Suspicious {
+		if of := s.judge(name); of.Suspicious {
+			v = of
+		}
+	}
 	if hit.Explain != nil {
 		hit.Explain.Suspicion = &v.Score
 	}
@@ -78,16 +103,23 @@ func (s *selection) suspect(hit *MemoryHit) bool {
 	return s.withhold
 }
 
+// sentence is what a file's name says, if it says as much as a sentence; "" else. A name is shown to the model, too.
+func sentence(source string) string {
+	path, _, _ := strings.Cut(source, "#")
+	words := strings.FieldsFunc(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r)
+	})
+	if len(words) < 5 {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
 // withhold takes out of a hit what a model must not see.
 func withhold(hit MemoryHit, explain bool) MemoryHit {
 	hit.Text = ""
 	if !explain {
-		v := *hit.Suspicion
-		v.Findings = nil
-		for _, f := range hit.Suspicion.Findings {
-			f.Excerpt = ""
-			v.Findings = append(v.Findings, f)
-		}
+		v := hit.Suspicion.WithoutExcerpts()
 		hit.Suspicion = &v
 	}
 	return hit
