@@ -339,20 +339,11 @@ func (s *service) searchTool(ctx context.Context, p searchParams) (notes.Answer,
 	for i := range result.Hits { // clients show models the data as well
 		result.Hits[i].Text = formatter.Text(result.Hits[i])
 		if v := result.Hits[i].Suspicion; v != nil {
-			result.Hits[i].Suspicion = withoutExcerpts(v)
+			shown := v.WithoutExcerpts()
+			result.Hits[i].Suspicion = &shown
 		}
 	}
 	return notes.Answer{Text: text, Data: result}, err
-}
-
-// withoutExcerpts is a verdict for a model, which has the text in its frame only.
-func withoutExcerpts(v *core.Suspicion) *core.Suspicion {
-	out := *v
-	out.Findings = slices.Clone(v.Findings)
-	for i := range out.Findings {
-		out.Findings[i].Excerpt = ""
-	}
-	return &out
 }
 
 func (s *service) forgetTool(ctx context.Context, journal *notes.Journal, p forgetParams) (notes.Answer, error) {

@@ -126,9 +126,7 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 				found.Withheld++
 				continue
 			}
-			for i := range v.Findings {
-				v.Findings[i].Excerpt = "" // models see the data, too
-			}
+			v = v.WithoutExcerpts() // models see the data, too
 			hit.Suspicion, hit.Text = &v, suspicion.Mark+" "+suspicion.Quote(hit.Text)
 		}
 		found.Results = append(found.Results, hit)

@@ -35,6 +35,15 @@ func (v Verdict) Touches(start, end int) bool {
 	return slices.ContainsFunc(v.spans, func(s span) bool { return s.start < end && start < s.end })
 }
 
+// WithoutExcerpts is the verdict for who must not see the text outside of its frame. v, which a Screen gives to others as well, stays as it is.
+func (v Verdict) WithoutExcerpts() Verdict {
+	v.Findings = slices.Clone(v.Findings)
+	for i := range v.Findings {
+		v.Findings[i].Excerpt = ""
+	}
+	return v
+}
+
 // Redact returns the text that was judged with each of its suspicious parts replaced.
 func (v Verdict) Redact(text, by string) string {
 	var b strings.Builder
