@@ -43,6 +43,9 @@ func (p place) last() string { return filepath.Join(filepath.Dir(p.index), "last
 
 func (a *app) place() (place, error) {
 	root, err := a.settings.indexRoot()
+	if err == nil {
+		err = a.foreign()
+	}
 	if err != nil {
 		return place{}, err
 	}

@@ -115,6 +115,9 @@ func (a *app) confirm(ctx context.Context, path, diff string, yes bool) (bool, e
 // journal is that of all that memcore writes into memory files.
 func (a *app) journal() (*notes.Journal, error) {
 	root, err := a.settings.indexRoot()
+	if err == nil {
+		err = a.foreign()
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -115,12 +115,18 @@ func (a *app) prepare() error {
 		return err
 	}
 	for _, dir := range a.ownFolders() {
-		note, err := private.Keep(dir)
-		if err != nil {
-			return &hintError{err, foreignHint}
-		}
-		if note != "" {
+		if note, err := private.Keep(dir); err == nil && note != "" { // an error is for who uses the folder: see foreign
 			a.note("%s", note)
+		}
+	}
+	return nil
+}
+
+// foreign is an error if a folder of memcore's own is another user's.
+func (a *app) foreign() error {
+	for _, dir := range a.ownFolders() {
+		if _, err := private.Look(dir); err != nil {
+			return &hintError{err, foreignHint}
 		}
 	}
 	return nil
