@@ -223,7 +223,7 @@ func denied(t *testing.T, s *scene.Scene, why error, closeFolder func(t *testing
 				}
 				s.Restore(t, course.Before)
 			}
-			torture.Report(t, torture.Row{Part: "read-only, " + why.Error(), Case: w.Name, Count: tried, Unit: "folders",
+			torture.Report(t, torture.Row{Part: "read-only disk", Case: w.Name + ": " + why.Error(), Count: tried, Unit: "folders",
 				Result: fmt.Sprintf("%d refused with file and reason, the others did not need to write; nothing by half", refused)})
 		})
 	}

@@ -87,12 +87,33 @@ func judge(rows []torture.Row, want string) error {
 	return errors.Join(failed...)
 }
 
+// markdown is a summary, a line for each part and unit, and then every row.
 func markdown(rows []torture.Row, about string) string {
+	type key struct{ part, unit string }
+	type sum struct{ cases, count, failed int }
+	sums := map[key]*sum{}
+	var keys []key
+	for _, row := range rows {
+		k := key{row.Part, row.Unit}
+		if sums[k] == nil {
+			sums[k] = &sum{}
+			keys = append(keys, k)
+		}
+		sums[k].cases++
+		sums[k].count += row.Count
+		if row.Failed {
+			sums[k].failed++
+		}
+	}
 	var b strings.Builder
 	if about != "" {
 		fmt.Fprintf(&b, "%s\n\n", about)
 	}
-	b.WriteString("| attack | on | count | what came of it |\n|---|---|---:|---|\n")
+	b.WriteString("| attack | cases | count | failed |\n|---|---:|---:|---:|\n")
+	for _, k := range keys {
+		fmt.Fprintf(&b, "| %s | %d | %s %s | %d |\n", cell(k.part), sums[k].cases, thousands(sums[k].count), cell(k.unit), sums[k].failed)
+	}
+	b.WriteString("\n<details><summary>Every case</summary>\n\n| attack | on | count | what came of it |\n|---|---|---:|---|\n")
 	for _, row := range rows {
 		result := row.Result
 		if row.Failed {
@@ -100,6 +121,7 @@ func markdown(rows []torture.Row, about string) string {
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s %s | %s |\n", cell(row.Part), cell(row.Case), thousands(row.Count), cell(row.Unit), cell(result))
 	}
+	b.WriteString("\n</details>\n")
 	return b.String()
 }
 

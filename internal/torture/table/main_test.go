@@ -10,6 +10,7 @@ import (
 )
 
 const rows = `{"part":"kill -9","case":"memcore save","count":1200,"unit":"kills","result":"nothing | lost","failed":false}
+{"part":"kill -9","case":"memcore forget","count":8,"unit":"kills","result":"nothing lost","failed":false}
 {"part":"full disk","case":"memcore index","count":3,"unit":"levels","result":"said","failed":false}
 `
 
@@ -21,8 +22,9 @@ func TestTable(t *testing.T) {
 
 	var out bytes.Buffer
 	require.NoError(t, run(&out, name, "kill -9,full disk", doc, "Today."))
-	const table = "Today.\n\n| attack | on | count | what came of it |\n|---|---|---:|---|\n" +
-		"| full disk | memcore index | 3 levels | said |\n| kill -9 | memcore save | 1,200 kills | nothing \\| lost |\n"
+	const table = "Today.\n\n| attack | cases | count | failed |\n|---|---:|---:|---:|\n| full disk | 1 | 3 levels | 0 |\n| kill -9 | 2 | 1,208 kills | 0 |\n" +
+		"\n<details><summary>Every case</summary>\n\n| attack | on | count | what came of it |\n|---|---|---:|---|\n" +
+		"| full disk | memcore index | 3 levels | said |\n| kill -9 | memcore forget | 8 kills | nothing lost |\n| kill -9 | memcore save | 1,200 kills | nothing \\| lost |\n\n</details>\n"
 	require.Equal(t, table, out.String())
 	written, err := os.ReadFile(doc)
 	require.NoError(t, err)
