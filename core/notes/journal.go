@@ -262,7 +262,7 @@ func (j *Journal) takeBack(h *history) error {
 // takeBack makes the file what it was before the hunk, if it is as the hunk has left it, and removes what a writer that was killed has left beside it. An
 // error means that the file could not be read or written.
 func (h Hunk) takeBack() error {
-	beneath.Tidy(h.Dir, filepath.FromSlash(h.Name)) // all writers hold the journal's lock, as we do
+	beneath.Tidy(h.Dir, filepath.FromSlash(h.Name)) // changes hold the journal's lock, as we do; who writes a .gitignore there just now writes it again
 	back, err := h.reverse()
 	if err == nil && !back.moved {
 		err = back.edit.write()

@@ -47,8 +47,18 @@ func Create(dir, name string, data []byte, mode fs.FileMode) error {
 	})
 }
 
-// put writes data under a name of its own and calls name to give it that of the file, which must not be there if fresh is set.
+// put writes data under a name of its own and calls name to give it that of the file, which must not be there if fresh is set. If that name is
+// gone meanwhile, since somebody has taken it for what a crash has left (see Tidy), it is written again.
 func put(dir, path string, data []byte, mode fs.FileMode, fresh bool, name func(folder *os.Root, temporary, base string) error) (err error) {
+	for range 3 {
+		if err = putOnce(dir, path, data, mode, fresh, name); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+func putOnce(dir, path string, data []byte, mode fs.FileMode, fresh bool, name func(folder *os.Root, temporary, base string) error) (err error) {
 	defer func() {
 		if err != nil {
 			err = &fs.PathError{Op: "write", Path: filepath.Join(dir, path), Err: reason(err)}
@@ -123,7 +133,8 @@ func reason(err error) error {
 	return err
 }
 
-// Tidy removes what writers that ended before they were done have left in the folder of a file. The caller knows that nobody writes there now.
+// Tidy removes what writers that ended before they were done have left in the folder of a file. The caller knows that nobody
+// writes there now; who does writes once more.
 func Tidy(dir, name string) {
 	if folder, _, err := descend(dir, name); err == nil {
 		tidy(folder, 0)

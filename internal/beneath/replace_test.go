@@ -36,6 +36,20 @@ func TestRemainsAreTidied(t *testing.T) {
 	require.Equal(t, []string{".hidden", "a.md"}, namesIn(t, dir))
 }
 
+// Who tidies beside somebody who writes another file in the folder costs them nothing.
+func TestTidiedWhileWriting(t *testing.T) {
+	dir := realDir(t)
+	tries := 0
+	require.NoError(t, put(dir, ".gitignore", []byte("mine"), 0o600, false, func(folder *os.Root, temporary, base string) error {
+		if tries++; tries == 1 {
+			Tidy(dir, "a.md")
+		}
+		return folder.Rename(temporary, base)
+	}))
+	require.Equal(t, 2, tries)
+	require.Equal(t, []string{".gitignore"}, namesIn(t, dir))
+}
+
 func TestCreate(t *testing.T) {
 	dir := realDir(t)
 	require.NoError(t, Create(dir, "x/a.md", []byte("one"), 0o640))
