@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -125,7 +126,7 @@ func (a *app) prepare() error {
 // foreign is an error if a folder of memcore's own is another user's.
 func (a *app) foreign() error {
 	for _, dir := range a.ownFolders() {
-		if _, err := private.Look(dir); err != nil {
+		if _, err := private.Look(dir); errors.Is(err, private.ErrForeign) { // what else is wrong with it is said by who uses it
 			return &hintError{err, foreignHint}
 		}
 	}

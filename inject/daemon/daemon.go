@@ -107,9 +107,13 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 			_ = os.Remove(p.socket)
 		}
 	}()
-	if done, ok, err := lockFile(filepath.Join(p.dir, startLock)); err == nil && ok {
-		done() // one that ended while it was starting this has left it
+	tidy := func() { // what somebody has left who ended while starting a daemon
+		if done, ok, err := lockFile(filepath.Join(p.dir, startLock)); err == nil && ok {
+			done()
+		}
 	}
+	tidy()
+	defer tidy()
 	base, end := context.WithCancel(context.Background())
 	defer end()
 	serve := func(l net.Listener, h http.Handler) (*http.Server, <-chan error) {
