@@ -34,8 +34,7 @@ type world struct {
 	project string
 	umask   string
 	env     []string
-	config  string // of the user, below memory:
-	loose   bool   // commands may fail, as they do with a server that refuses
+	loose   bool // commands may fail, as they do with a server that refuses
 
 	mu      sync.Mutex
 	printed map[string]string // by command line
@@ -304,8 +303,8 @@ func (w *world) servers(upstream string, serving func(serve, mcp, proxy string))
 	w.do("", "serve", "--stop") // the one that a hook has started
 	before := w.env
 	w.env = append(slices.Clone(before), "SERVE_TOKEN="+serveToken, "MCP_TOKEN="+mcpToken, "PROXY_TOKEN="+proxyToken)
-	serve, at := w.start(`listening at http://(\S+)[\s\S]*listening at \S+sock|listening at \S+sock[\s\S]*listening at http://(\S+)`, "-v", "serve", "--http", "127.0.0.1:0", "--token-env", "SERVE_TOKEN")
-	at = regexp.MustCompile(`http://(\S+)`).FindStringSubmatch(serve.said())[1]
+	serve, _ := w.start(`listening at http://(\S+)[\s\S]*listening at \S+sock|listening at \S+sock[\s\S]*listening at http://(\S+)`, "-v", "serve", "--http", "127.0.0.1:0", "--token-env", "SERVE_TOKEN")
+	at := regexp.MustCompile(`http://(\S+)`).FindStringSubmatch(serve.said())[1]
 	mcp, mcpAt := w.start(`serving MCP at http://(\S+)/mcp`, "-v", "mcp", "--http", "127.0.0.1:0", "--token-env", "MCP_TOKEN")
 	proxy, proxyAt := w.start(`listening on http://([^\s,]+)`, "-v", "proxy", "--upstream", upstream, "--listen", "127.0.0.1:0", "--token-env", "PROXY_TOKEN")
 	w.env = before
