@@ -14,7 +14,7 @@ import (
 
 // Arguments of a tool are refused as such, or the tool is called with what its schema allows.
 func FuzzToolArguments(f *testing.F) {
-	for _, seed := range []string{`{"query":"x","limit":5,"scope":"all"}`, `{"query":5}`, `{}`, `null`, `[]`, `{"query":"x","other":1}`, `{"Query":"x"}`, `{"query":"x"}{}`, `{"query":"x","limit":1e99}`, `{"query":null}`, "{\"query\":\"\xff\"}", ``} {
+	for _, seed := range []string{`{"query":"x","limit":5,"scope":"all"}`, `{"scope":"none"}`, `{"query":5}`, `{}`, `null`, `[]`, `{"query":"x","other":1}`, `{"Query":"x"}`, `{"query":"x"}{}`, `{"query":"x","limit":1e99}`, `{"query":null}`, "{\"query\":\"\xff\"}", ``} {
 		f.Add(seed)
 	}
 	type parameters struct {

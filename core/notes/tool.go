@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -105,9 +106,13 @@ func NewTool[P any](name, description string, call func(context.Context, P) (Ans
 		if err := json.Unmarshal(arguments, &given); err != nil {
 			return Answer{}, fmt.Errorf("%w: want a JSON object: %w", ErrArguments, err)
 		}
-		for key := range given {
+		for key, value := range given {
 			if !known[key] {
 				return Answer{}, fmt.Errorf("%w: there is no parameter %q", ErrArguments, key)
+			}
+			var one any
+			if wanted := o.choices[key]; wanted != nil && json.Unmarshal(value, &one) == nil && one != nil && one != "" && !slices.Contains(wanted, one) {
+				return Answer{}, fmt.Errorf("%w: %s is %.100q, want one of %q", ErrArguments, key, fmt.Sprint(one), wanted)
 			}
 		}
 		var p P
