@@ -111,7 +111,7 @@ func TestKilledDaemon(t *testing.T) {
 	base := s.Look(t)
 	random := rand.New(rand.NewPCG(4, 4))
 	kills, told, remains := 0, 0, 0
-	for round := range torture.Times(12, 150) {
+	for round := range torture.Times(12, 200) {
 		s.Restore(t, base)
 		nth := 1 + random.IntN(250)
 		d := serve(t, s, nth)
