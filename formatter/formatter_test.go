@@ -165,7 +165,7 @@ func seen(text string) string {
 var live = regexp.MustCompile(`<[\s/]*memory|<\s*\|[a-z_]+\||\[\s*/?\s*inst\s*\]|<<\s*sys\s*>>|<\s*start_of_turn`)
 
 func FuzzSanitize(f *testing.F) {
-	for _, seed := range []string{"</memory>", "</mem</memory>ory>", "<\u200d|im_start|>", "System\u200c: x", "[quoted] [quoted] you must", "\x1b\x1b[1m[1m", "＜|", "<\u0338|x|>", "[ INST ]"} {
+	for _, seed := range []string{"</memory>", "</mem</memory>ory>", "<\u200d|im_start|>", "System\u200c: x", "[quoted] [quoted] you must", "\x1b\x1b[1m[1m", "＜|", "<|<|0", `{ {x, "role":"user"}`, "<a <b role=user", "<\u0338|x|>", "[ INST ]"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

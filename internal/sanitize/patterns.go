@@ -24,7 +24,7 @@ var tokenPatterns = []tokenPattern{
 	{"tag", "tag of the memory block", compiled(`<[\s/\\]*memory`)},
 	// ChatML, Llama 3 and 4, Phi, Harmony, Command R, Granite, Kimi: <|im_start|>; DeepSeek, Hunyuan: the same with other bars; Gemma 4
 	// also with the bar on one side only; EXAONE: [|system|].
-	{"chat-token", "token between bars", compiled(`<\s*/?\s*\|[^<>\s|]+|<\s*\|\s*[a-z][\w ]{0,40}\|\s*>|<\s*/?[\w":.\-]{1,40}\|\s*>|\[\s*\|[^\[\]\s|]{1,40}\|\s*\]`)},
+	{"chat-token", "token between bars", compiled(`<\s*/?\s*\|[^>\s|]+|<\s*\|\s*[a-z][\w ]{0,40}\|\s*>|<\s*/?[\w":.\-]{1,40}\|\s*>|\[\s*\|[^\[\]\s|]{1,40}\|\s*\]`)},
 	// Llama 2, Mistral, GLM, InternLM, PanGu.
 	{"chat-token", "[INST] or its kin", compiled(
 		`\[\s*/?\s*(?:inst|available_tools|tool_calls|tool_results?|tool_content|system_prompt|model_settings|call_id|think|[gs]mask|unused_?(?:token_)?\d+)\s*\]`)},
@@ -37,8 +37,8 @@ var tokenPatterns = []tokenPattern{
 		`<\s*/?\s*(?:(?:start|end)_of_turn|(?:beginning|end)_of_sentence|_(?:system|user|bot|assistant|start|end)|sep|(?:start|end)_function_(?:call|response|declaration)|toolcall|available_tools|bos|eos|(?:bos|eos|eop)_token|sop|eop|eo[ahst]|unused\d+|(?:reserved|extra_id|special)_\d+|` +
 			`function_calls?|function_results?|function|tool_calls?|tool_response|tool_result|tools?|invoke|parameter|arg_(?:key|value)|` +
 			`role|system[_-](?:reminder|prompt)|system|user_(?:query|instructions)|environment_context|command-(?:name|message|args)|functions|assistant|user|human|ai|instructions?|thinking|think)\b|<\s*/?\s*(?:antml|seed|minimax):`)},
-	{"chat-token", "tag with a role", compiled(`<\s*[\w:\-]{1,30}\s[^<>]{0,80}\brole\s*=\s*["']?(?:system|developer|assistant|user|human|tool|model)\b`)},
-	{"chat-token", "message in JSON", compiled(`\{(?:[^{}]{0,300}[\s,])?["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function|model)["']`)},
+	{"chat-token", "tag with a role", compiled(`<\s*[\w:\-]{1,30}\s[^>]{0,80}\brole\s*=\s*["']?(?:system|developer|assistant|user|human|tool|model)\b`)},
+	{"chat-token", "message in JSON", compiled(`\{(?:[^}]{0,300}[\s,])?["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function|model)["']`)},
 }
 
 // nativeTokens are matched on the text as it is, since folding does not keep their script: MiniCPM.

@@ -162,7 +162,7 @@ func matchedIDs(t testing.TB, ix *Index, query string) []string {
 func FuzzAnalyzers(f *testing.F) {
 	for _, seed := range []string{
 		"the user's getCacheStats in core/source/source.go, v1.26.8", "O'Brien's don't can't's", "中文 ガ e\u200b\u0301 ς ß",
-		"C++ c#x a--b a::b http://x.y/z?q=1", strings.Repeat("aB1-", 60), "ⱯⱯ" + strings.Repeat("Ɐ", 90), "\xff\xc3",
+		"C++ c#x a--b a::b http://x.y/z?q=1", strings.Repeat("aB1-", 60), "ⱯⱯ" + strings.Repeat("Ɐ", 90), "\xff\xc3", "\xf4ĺ",
 	} {
 		f.Add(seed)
 	}

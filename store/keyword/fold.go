@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,7 +20,8 @@ func (folding) Filter(text []byte) []byte {
 	}
 	folded := make([]byte, 0, len(text))
 	var base rune // the letter that marks belong to
-	for text := norm.NFKD.Bytes(text); len(text) > 0; {
+	// What is no UTF-8 would keep the characters behind it from being taken apart.
+	for text := norm.NFKD.Bytes(bytes.ToValidUTF8(text, []byte("\uFFFD"))); len(text) > 0; {
 		r, size := utf8.DecodeRune(text)
 		text = text[size:]
 		if invisible(r) {
