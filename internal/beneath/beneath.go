@@ -19,7 +19,21 @@ var ErrLink = errors.New("a symbolic link has taken its place")
 
 // Open opens a regular file for reading. dir is a folder with its links resolved, name a path relative to it. No element of
 // name may be a symbolic link (ErrLink), and the file no pipe, socket or device, which are not waited for either.
-func Open(dir, name string) (*os.File, fs.FileInfo, error) {
+//
+// Writers put files in place whole: one that is replaced while it is opened is opened again.
+func Open(dir, name string) (file *os.File, info fs.FileInfo, err error) {
+	for range 10 {
+		if file, info, err = openOnce(dir, name); !errors.Is(err, errReplaced) {
+			break
+		}
+	}
+	return file, info, err
+}
+
+// errReplaced means that what stood there was another file a moment ago.
+var errReplaced = errors.New("replaced while it was opened")
+
+func openOnce(dir, name string) (*os.File, fs.FileInfo, error) {
 	folder, base, err := descend(dir, name)
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +55,7 @@ func Open(dir, name string) (*os.File, fs.FileInfo, error) {
 		err = regular(base, info)
 	}
 	if err == nil && !os.SameFile(seen, info) {
-		err = fmt.Errorf("%s was replaced while it was opened", base)
+		err = fmt.Errorf("%s was %w", base, errReplaced)
 	}
 	if err != nil {
 		file.Close()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,36 @@ func TestTidiedWhileWriting(t *testing.T) {
 	}))
 	require.Equal(t, 2, tries)
 	require.Equal(t, []string{".gitignore"}, namesIn(t, dir))
+}
+
+// Who reads a file that others replace all the time reads one of them.
+func TestOpenWhileReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be replaced there")
+	}
+	dir := realDir(t)
+	require.NoError(t, Replace(dir, "a.md", []byte("x"), 0o600))
+	stop := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				if err := Replace(dir, "a.md", []byte("x"), 0o600); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 3000 {
+		file, _, err := Open(dir, "a.md")
+		require.NoError(t, err)
+		file.Close()
+	}
+	close(stop)
+	writer.Wait()
 }
 
 func TestCreate(t *testing.T) {
