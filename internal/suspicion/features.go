@@ -1,8 +1,9 @@
 package suspicion
 
 import (
+	"iter"
 	"math"
-	"slices"
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -365,26 +366,43 @@ func (r *reading) features(visit func(Feature)) {
 			visit(Feature{firstRule + uint32(i), 1})
 		}
 	}
-	var found []uint32
-	ngrams(r.folded, func(b uint32) { found = append(found, b) })
-	slices.Sort(found)
-	counted := found[:0:0]
+	// Counted where they belong, which is twice as fast as sorting them.
+	var counts [buckets]uint32
+	var found [buckets / 64]uint64
+	ngrams(r.folded, func(b uint32) {
+		counts[b]++
+		found[b/64] |= 1 << (b % 64)
+	})
 	norm := 0.0
-	var counts []float64
-	for i := 0; i < len(found); {
-		n := i
-		for n < len(found) && found[n] == found[i] {
-			n++
-		}
-		much := 1 + math.Log(float64(n-i))
-		counted, counts = append(counted, found[i]), append(counts, much)
+	for b := range set(&found) {
+		much := weightOf(counts[b])
 		norm += much * much
-		i = n
 	}
 	norm = math.Sqrt(norm)
-	for i, b := range counted {
-		visit(Feature{firstNgram + b, float32(counts[i] / norm * ngramScale)})
+	for b := range set(&found) {
+		visit(Feature{firstNgram + b, float32(weightOf(counts[b]) / norm * ngramScale)})
 	}
+}
+
+// set are the n-grams that were found, in order.
+func set(found *[buckets / 64]uint64) iter.Seq[uint32] {
+	return func(yield func(uint32) bool) {
+		for i, word := range found {
+			for ; word != 0; word &= word - 1 {
+				if !yield(uint32(i*64 + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// weightOf is what an n-gram weighs that a window has so often: once is 1.
+func weightOf(times uint32) float64 {
+	if times == 1 {
+		return 1
+	}
+	return 1 + math.Log(float64(times))
 }
 
 // ngramScale is the L2 norm of the n-grams of a window: their say beside the other features.

@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strings"
-	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // A Policy says what becomes of a suspicious text.
@@ -40,12 +41,12 @@ type Screen struct {
 	detector *Detector
 	seed     maphash.Seed
 
-	mu    sync.Mutex
-	known map[[2]uint64]Verdict
+	known *lru.Cache[[2]uint64, Verdict]
 }
 
-// mostKnown is how many verdicts are remembered: about two megabytes of them.
-const mostKnown = 4096
+// mostKnown is how many verdicts are remembered, those of the texts that were asked for last: all of a memory of ten thousand
+// chunks, in about four megabytes.
+const mostKnown = 16384
 
 // NewScreen returns a screen. fingerprint and embed are those of the memory's embedding model; with another than the built-in one,
 // and with none, texts are judged by words and shape alone. An unknown policy is an error.
@@ -57,7 +58,11 @@ func NewScreen(policy Policy, fingerprint string, embed Embedder) (*Screen, erro
 	default:
 		return nil, fmt.Errorf("policy for suspicious text is %q, want %q, %q or %q", policy, Frame, Withhold, Off)
 	}
-	s := &Screen{Policy: policy, seed: maphash.MakeSeed(), known: map[[2]uint64]Verdict{}}
+	known, err := lru.New[[2]uint64, Verdict](mostKnown)
+	if err != nil {
+		return nil, fmt.Errorf("remember verdicts: %w", err)
+	}
+	s := &Screen{Policy: policy, seed: maphash.MakeSeed(), known: known}
 	if policy != Off {
 		if !strings.HasPrefix(fingerprint, builtIn) {
 			embed = nil
@@ -76,20 +81,12 @@ func (s *Screen) Judge(ctx context.Context, text string) Verdict {
 	h.SetSeed(s.seed)
 	h.WriteString(text)
 	key := [2]uint64{h.Sum64(), uint64(len(text))}
-	s.mu.Lock()
-	v, ok := s.known[key]
-	s.mu.Unlock()
-	if ok {
+	if v, ok := s.known.Get(key); ok {
 		return v
 	}
-	if v = s.detector.Judge(ctx, text); v.Without {
-		return v // next time the model may answer
+	v := s.detector.Judge(ctx, text)
+	if !v.Without { // else the model may answer next time
+		s.known.Add(key, v)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.known) >= mostKnown {
-		clear(s.known)
-	}
-	s.known[key] = v
 	return v
 }
