@@ -122,10 +122,16 @@ func TestCompactionThatFailsCostsNothing(t *testing.T) {
 func TestEngineOf(t *testing.T) {
 	mem := newMemory(t)
 	folder := mem.options.Folder
+	kept := core.NewEngineReader(folder)
 	engineOf := func() string {
 		t.Helper()
 		name, err := core.EngineOf(folder)
 		require.NoError(t, err)
+		for range 2 {
+			again, err := kept.Engine()
+			require.NoError(t, err)
+			require.Equal(t, name, again, "of the one that remembers")
+		}
 		return name
 	}
 	if got := engineOf(); got != "" {
@@ -168,7 +174,14 @@ func TestEngineOfDamage(t *testing.T) {
 		m := mem.open()
 		index(t, m)
 		require.NoError(t, m.Close())
+		kept := core.NewEngineReader(mem.options.Folder)
+		if name, err := kept.Engine(); err != nil || name != "flat" {
+			t.Errorf("Engine before the damage = %q, %v", name, err)
+		}
 		require.NoError(t, os.WriteFile(filepath.Join(mem.options.Folder, "1", "manifest.json"), []byte(tt.manifest), 0o600))
+		if name, err := kept.Engine(); !errors.Is(err, tt.want) || name != "" {
+			t.Errorf("Engine with manifest %s = %q, %v, want error %v", tt.manifest, name, err, tt.want)
+		}
 		if name, err := core.EngineOf(mem.options.Folder); !errors.Is(err, tt.want) || name != "" {
 			t.Errorf("EngineOf with manifest %s = %q, %v, want error %v", tt.manifest, name, err, tt.want)
 		}

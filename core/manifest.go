@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
@@ -142,14 +143,43 @@ func readManifest(generation string) (*manifest, error) {
 // "" if there is no index, or one that was made without vectors. It opens no index, so it also answers
 // for an engine that this program does not have. Errors are those of a manifest that cannot be read,
 // and wrap store.ErrFormat, store.ErrNewer or store.ErrCorrupt where it is the manifest's fault.
-func EngineOf(folder string) (string, error) {
-	engine := ""
-	err := generation.New(folder).View(func(_ uint64, path string) error {
-		known, err := readManifest(path)
-		if err == nil {
-			engine = known.Engine
+func EngineOf(folder string) (string, error) { return NewEngineReader(folder).Engine() }
+
+// An EngineReader is EngineOf of one folder for who asks again and again: a manifest, which is as long as the memory has
+// documents, is read once. It is safe for concurrent use.
+type EngineReader struct {
+	folder *generation.Dir
+
+	mu     sync.Mutex
+	number uint64 // of the generation that engine is of; 0 for none yet
+	stamp  stamp  // of its manifest
+	engine string
+}
+
+// NewEngineReader returns the reader of the index in folder, which need not be there.
+func NewEngineReader(folder string) *EngineReader {
+	return &EngineReader{folder: generation.New(folder)}
+}
+
+// Engine is what EngineOf returns now.
+func (r *EngineReader) Engine() (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var engine string
+	err := r.folder.View(func(n uint64, path string) error {
+		now, err := stampOf(path)
+		if err != nil {
+			return err
 		}
-		return err
+		if n != r.number || now != r.stamp {
+			known, err := readManifest(path)
+			if err != nil {
+				return err
+			}
+			r.number, r.stamp, r.engine = n, now, known.Engine
+		}
+		engine = r.engine
+		return nil
 	})
 	if errors.Is(err, generation.ErrNone) {
 		return "", nil

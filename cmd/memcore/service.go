@@ -25,9 +25,12 @@ import (
 type service struct {
 	*app
 	*core.Manager
-	at     place
-	opened string       // the stamp of what it was made of
-	tools  []notes.Tool // of one that is kept open
+	at place
+	// Of one that is kept open:
+	opened  string // the stamp of what it was made of
+	engine  string // that which it was opened with
+	indexed *core.EngineReader
+	tools   []notes.Tool
 }
 
 // withService opens the memory of the workspace, does something and closes it.
@@ -155,7 +158,7 @@ func (a *app) openService(ctx context.Context, folder string) (*service, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	s := &service{app: here, Manager: m, at: at}
+	s := &service{app: here, Manager: m, at: at, engine: engine, indexed: core.NewEngineReader(at.index)}
 	s.opened = s.stamp()
 	if s.tools, err = s.modelTools(); err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -175,7 +178,7 @@ func (s *service) stamp() string {
 			fmt.Fprintf(&b, "%s %s\n", file, stamp)
 		}
 	}
-	engine, _ := core.EngineOf(s.at.index)
+	engine, _ := s.indexed.Engine()
 	return b.String() + engine
 }
 
@@ -183,7 +186,7 @@ func (s *service) stamp() string {
 func (s *service) Outdated() bool {
 	now := s.stamp()
 	// The first index of a workspace names an engine where there was none: that of this memory.
-	return now != s.opened && now != s.opened+s.engineOf(s.at).inUse
+	return now != s.opened && now != s.opened+s.engine
 }
 
 // Retrieve implements httpapi.Workspace.
@@ -295,7 +298,7 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 // untilIndexed waits until there is an index: a hook in some folder is no wish to have all of it read.
 func (s *service) untilIndexed(ctx context.Context) error {
 	for {
-		engine, err := core.EngineOf(s.at.index)
+		engine, err := s.indexed.Engine()
 		if _, missing := os.Stat(filepath.Join(s.at.index, "CURRENT")); missing == nil && err == nil || engine != "" {
 			return nil
 		}
