@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -44,29 +43,6 @@ func (o ServerOptions) check() (*url.URL, error) {
 // longestAnswer bounds what is read of an answer, in bytes.
 const longestAnswer = 8 << 20
 
-// A bounded transport reads no answer to its end that has none.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, longestAnswer), response.Body}
-	}
-	return response, err
-}
-
-// client does not follow redirects: conversations go where the user sends them.
-func (o ServerOptions) client() *http.Client {
-	var inner http.RoundTripper = http.DefaultTransport
-	if o.Transport != nil {
-		inner = o.Transport
-	}
-	return &http.Client{Transport: bounded{inner}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
 // A server asks a model at a host.
 type server struct {
 	name string
@@ -78,10 +54,6 @@ type server struct {
 func (s server) Chat(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
 	reply, err := s.ask(ctx, messages, tools)
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // without the address, which may hold a password
-		}
 		return Reply{}, fmt.Errorf("%s: %w", s.name, told.New(err, s.key()))
 	}
 	return reply, nil
@@ -94,7 +66,7 @@ func NewOpenAI(o ServerOptions) (Model, error) {
 		return nil, err
 	}
 	config := openai.DefaultConfig(o.Key)
-	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), o.client()
+	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), told.Client(o.Transport, longestAnswer)
 	client := openai.NewClientWithConfig(config)
 	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func() string { return o.Key }, func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
 		request := openai.ChatCompletionRequest{Model: o.Model}
@@ -137,7 +109,7 @@ func NewOllama(o ServerOptions) (Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := api.NewClient(base, o.client())
+	client := api.NewClient(base, told.Client(o.Transport, longestAnswer))
 	return server{fmt.Sprintf("chat model %q at %s", o.Model, base.Host), func() string { return o.Key }, func(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error) {
 		request, err := ollamaRequest(o.Model, messages, tools)
 		if err != nil {

@@ -53,34 +53,8 @@ func (o Options) check() (*url.URL, error) {
 	return base, nil
 }
 
-func (o Options) client() *http.Client {
-	var inner http.RoundTripper = http.DefaultTransport
-	if o.Transport != nil {
-		inner = o.Transport
-	}
-	return &http.Client{Transport: bounded{inner}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-}
-
-// A bounded transport reads no answer to its end that has none.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	response, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		response.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(response.Body, longestAnswer), response.Body}
-	}
-	return response, err
-}
-
-// failed is an error of a server as it can be shown: without the key, which servers repeat, and without the address, which may hold a password.
+// failed is an error of a server as it can be shown.
 func failed(model, host, key string, err error) error {
-	var at *url.Error
-	if errors.As(err, &at) {
-		err = at.Err
-	}
 	return fmt.Errorf("rerank model %q at %s: %w", model, host, told.New(err, key))
 }
 
@@ -98,7 +72,7 @@ func NewEndpoint(o Options) (*Endpoint, error) {
 		return nil, err
 	}
 	return &Endpoint{address: strings.TrimRight(o.BaseURL, "/") + "/rerank", model: o.Model, host: base.Host,
-		key: func() string { return o.Key }, client: o.client()}, nil
+		key: func() string { return o.Key }, client: told.Client(o.Transport, longestAnswer)}, nil
 }
 
 // Rerank returns how probably each text answers the query, in [0, 1] and in the order of texts. Scores that are no
@@ -182,7 +156,7 @@ func NewJudge(o Options) (*Judge, error) {
 		return nil, err
 	}
 	config := openai.DefaultConfig(o.Key)
-	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), o.client()
+	config.BaseURL, config.HTTPClient = strings.TrimRight(o.BaseURL, "/"), told.Client(o.Transport, longestAnswer)
 	return &Judge{ask: openai.NewClientWithConfig(config).CreateChatCompletion, model: o.Model, host: base.Host, key: func() string { return o.Key }}, nil
 }
 

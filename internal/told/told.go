@@ -1,10 +1,12 @@
-// Package told makes what a server says fit to be shown to a person and put into a log.
+// Package told hears servers that are not trusted, such as those of models: what one says is bounded, and an error with its words is
+// fit to be shown to a person and put into a log.
 //
 // Servers repeat the key that they refuse, and what they were sent; and an answer may have been written by anybody.
 package told
 
 import (
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -22,15 +24,20 @@ type Error struct {
 	key string
 }
 
-// New returns err as it can be shown. key is what the server was sent to be let in, "" for nothing. A nil err is nil.
+// New returns err as it can be shown. key is what the server was sent to be let in, "" for nothing. An address that net/http puts
+// before what went wrong, which may hold a password, is left out: who calls names the server. A nil err is nil.
 func New(err error, key string) error {
 	if err == nil {
 		return nil
 	}
+	var at *url.Error
+	if errors.As(err, &at) {
+		err = at.Err
+	}
 	return &Error{err, key}
 }
 
-// Unwrap returns the error as it was.
+// Unwrap returns the error with the server's words as they were.
 func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
