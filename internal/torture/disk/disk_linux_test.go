@@ -82,15 +82,22 @@ func fill(t *testing.T, disk string, free int64) (empty func()) {
 	return func() { require.NoError(t, os.Remove(name)) }
 }
 
-// TestFullDisk runs each command that writes on disks that have no room, and hardly any. It has to say so; when there is room again, all
-// goes on, and nothing is lost.
-func TestFullDisk(t *testing.T) {
-	disk := t.TempDir()
+// onDisk makes a scene with an index, on a disk of its own.
+func onDisk(t *testing.T) (s *scene.Scene, disk string) {
+	t.Helper()
+	disk = t.TempDir()
 	mounts(t, "tmpfs", disk, "tmpfs", 0, "size=64m,mode=755")
 	root := filepath.Join(disk, "scene")
 	require.NoError(t, os.Mkdir(root, 0o755))
-	s := scene.New(t, torture.Program(t), root)
+	s = scene.New(t, torture.Program(t), root)
 	s.Must(t, "index")
+	return s, disk
+}
+
+// TestFullDisk runs each command that writes on disks that have no room, and hardly any. It has to say so; when there is room again, all
+// goes on, and nothing is lost.
+func TestFullDisk(t *testing.T) {
+	s, disk := onDisk(t)
 	base := s.Look(t)
 	rooms := []int64{0, 2, 5, 12, 30} // pages of 4 KB
 	if !torture.Full() {
@@ -137,12 +144,7 @@ var closed = []struct {
 // TestReadOnlyMounts runs each command where folders are mounted read-only. Questions and hooks are answered all the same; what has to write
 // says clearly that it cannot; and nothing is left by half in those folders that could be written to.
 func TestReadOnlyMounts(t *testing.T) {
-	disk := t.TempDir()
-	mounts(t, "tmpfs", disk, "tmpfs", 0, "size=64m,mode=755")
-	root := filepath.Join(disk, "scene")
-	require.NoError(t, os.Mkdir(root, 0o755))
-	s := scene.New(t, torture.Program(t), root)
-	s.Must(t, "index")
+	s, _ := onDisk(t)
 	denied(t, s, unix.EROFS, readOnly)
 }
 

@@ -24,38 +24,14 @@ func TestMain(m *testing.M) {
 	os.Exit(torture.Main(m))
 }
 
-// scenes are how many commands are killed at the same time.
-const scenes = 2
-
 // TestKilledWriters kills each command that writes: before system calls that write, chosen so that they are spread over all of them, and at moments that
 // are spread over its duration.
-func TestKilledWriters(t *testing.T) {
-	if err := intercept.Supported(); err != nil {
-		t.Skip("system calls cannot be stopped here, and so nothing can be killed at them: ", err)
-	}
-	program := torture.Program(t)
-	free := make(chan *scene.Scene, scenes)
-	bases := map[*scene.Scene]scene.Tree{}
-	for range scenes {
-		s := scene.New(t, program, t.TempDir())
-		s.Must(t, "index")
-		bases[s] = s.Look(t)
-		free <- s
-	}
-	for _, w := range scene.Writers {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			s := <-free
-			defer func() { free <- s }()
-			killOften(t, s, bases[s], w)
-		})
-	}
-}
+func TestKilledWriters(t *testing.T) { scene.EachWriter(t, killOften) }
 
 func killOften(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
 	course := s.Try(t, base, w)
 	began := time.Now()
-	_, calls := s.Under(t, w, intercept.Writes, func(int, intercept.Call) intercept.Action { return intercept.Action{} })
+	calls := s.Calls(t, w, intercept.Writes)
 	took := time.Since(began)
 	s.Restore(t, course.Before)
 	random := rand.New(rand.NewPCG(1, uint64(len(w.Name))))

@@ -281,21 +281,31 @@ type Result struct {
 	Out, Errors string
 }
 
+// prepare makes ready to run a command, for a minute at most. result says what came of it, when it has ended.
+func (s *Scene) prepare(t testing.TB, w Writer) (cmd *exec.Cmd, result func() Result) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	cmd = s.Command(ctx, w)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	return cmd, func() Result {
+		t.Helper()
+		if ctx.Err() != nil {
+			t.Errorf("memcore %s hung for a minute\n%s", strings.Join(w.Args, " "), errs.String())
+		}
+		stop()
+		return Result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	}
+}
+
 // Run runs a command to its end.
 func (s *Scene) Run(t testing.TB, w Writer) Result {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	cmd := s.Command(ctx, w)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd, result := s.prepare(t, w)
 	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
 		t.Fatalf("%s: %v", w.Name, err)
 	}
-	if ctx.Err() != nil {
-		t.Errorf("memcore %s hung for a minute\n%s", strings.Join(w.Args, " "), errs.String())
-	}
-	return Result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}
+	return result()
 }
 
 // Must runs memcore with arguments, which has to exit with 0, and returns its standard output.

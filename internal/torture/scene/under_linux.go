@@ -3,15 +3,13 @@
 package scene
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"math/rand/v2"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/memcore/memcore/internal/torture"
 	"github.com/memcore/memcore/internal/torture/intercept"
 )
 
@@ -19,11 +17,7 @@ import (
 // that were made or decided are returned in order. A command that ends by no error of its own has code -1.
 func (s *Scene) Under(t testing.TB, w Writer, kind intercept.Kind, decide func(n int, c intercept.Call) intercept.Action) (Result, []intercept.Call) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	cmd := s.Command(ctx, w)
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
+	cmd, result := s.prepare(t, w)
 	var made []intercept.Call
 	p, err := intercept.Start(cmd, kind, func(c intercept.Call) intercept.Action {
 		if !strings.HasPrefix(c.Path, s.Root+"/") {
@@ -33,16 +27,48 @@ func (s *Scene) Under(t testing.TB, w Writer, kind intercept.Kind, decide func(n
 		return decide(len(made), c)
 	})
 	if err != nil {
-		t.Fatalf("%s: %v: %s", w.Name, err, errs.String())
+		t.Fatalf("%s: %v: %s", w.Name, err, result().Errors)
 	}
 	var exit *exec.ExitError
 	if err := p.Wait(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("%s: %v", w.Name, err)
 	}
-	if ctx.Err() != nil {
-		t.Errorf("memcore %s hung for a minute\n%s", strings.Join(w.Args, " "), errs.String())
+	return result(), made
+}
+
+// EachWriter calls do with each of the Writers, in a scene that has an index and is as base tells: two at the same time, since most
+// of the time goes by waiting.
+func EachWriter(t *testing.T, do func(t *testing.T, s *Scene, base Tree, w Writer)) {
+	t.Helper()
+	if err := intercept.Supported(); err != nil {
+		t.Skip("system calls cannot be stopped here: ", err)
 	}
-	return Result{cmd.ProcessState.ExitCode(), out.String(), errs.String()}, made
+	program := torture.Program(t)
+	type ready struct {
+		*Scene
+		base Tree
+	}
+	free := make(chan ready, 2)
+	for range cap(free) {
+		s := New(t, program, t.TempDir())
+		s.Must(t, "index")
+		free <- ready{s, s.Look(t)}
+	}
+	for _, w := range Writers {
+		t.Run(w.Name, func(t *testing.T) {
+			t.Parallel()
+			s := <-free
+			defer func() { free <- s }()
+			do(t, s.Scene, s.base, w)
+		})
+	}
+}
+
+// Calls runs a command and returns those of its calls on files of the scene that are of a kind.
+func (s *Scene) Calls(t testing.TB, w Writer, kind intercept.Kind) []intercept.Call {
+	t.Helper()
+	_, calls := s.Under(t, w, kind, func(int, intercept.Call) intercept.Action { return intercept.Action{} })
+	return calls
 }
 
 // Spread chooses n of the numbers from 1 to all, one at random from each n-th part; all of them if there are no more.

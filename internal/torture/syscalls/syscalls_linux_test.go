@@ -51,36 +51,12 @@ func isHint(s *scene.Scene, c intercept.Call) bool {
 	return ok && slices.ContainsFunc(hints, func(name string) bool { return strings.Contains(inIndex, name) })
 }
 
-func eachWriter(t *testing.T, do func(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer)) {
-	if err := intercept.Supported(); err != nil {
-		t.Skip("system calls cannot be stopped here: ", err)
-	}
-	program := torture.Program(t)
-	const scenes = 2
-	free := make(chan *scene.Scene, scenes)
-	bases := map[*scene.Scene]scene.Tree{}
-	for range scenes {
-		s := scene.New(t, program, t.TempDir())
-		s.Must(t, "index")
-		bases[s] = s.Look(t)
-		free <- s
-	}
-	for _, w := range scene.Writers {
-		t.Run(w.Name, func(t *testing.T) {
-			t.Parallel()
-			s := <-free
-			defer func() { free <- s }()
-			do(t, s, bases[s], w)
-		})
-	}
-}
-
 // TestFailingWrites lets calls that write fail. The command has to say so, and which file and why; nothing of the person's may be lost or
 // mixed, and when the fault is over, all goes on.
 func TestFailingWrites(t *testing.T) {
-	eachWriter(t, func(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
+	scene.EachWriter(t, func(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
 		course := s.Try(t, base, w)
-		_, calls := s.Under(t, w, intercept.Writes, func(int, intercept.Call) intercept.Action { return intercept.Action{} })
+		calls := s.Calls(t, w, intercept.Writes)
 		s.Restore(t, course.Before)
 		random := rand.New(rand.NewPCG(2, uint64(len(w.Name))))
 		failed, told := 0, 0
