@@ -32,3 +32,11 @@ func Fit(t time.Time) time.Time {
 	}
 	return t
 }
+
+// soon is how soon after a writing the time of a file may not tell of another one: clocks of file systems go by steps, and networks
+// add theirs.
+const soon = 100 * time.Millisecond
+
+// Doubtful tells whether a file that was written and looked at at these times may have been written to again after the look, and bear the same
+// time. A time far in the future, which a clock that was put back leaves behind, is as good as one in the past.
+func Doubtful(written, looked time.Time) bool { return looked.Sub(written).Abs() < soon }

@@ -24,6 +24,13 @@ func TestFit(t *testing.T) {
 	require.Equal(t, now, Fit(now))
 }
 
+func TestDoubtful(t *testing.T) {
+	now := time.Now()
+	for after, want := range map[time.Duration]bool{0: true, 99 * time.Millisecond: true, -99 * time.Millisecond: true, 101 * time.Millisecond: false, -time.Hour: false} {
+		require.Equal(t, want, Doubtful(now, now.Add(after)), after)
+	}
+}
+
 // What is written back with the time it had is known to have changed all the same.
 func TestChanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a")

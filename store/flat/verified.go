@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
+
+	"github.com/memcore/memcore/internal/filetime"
 )
 
 // A verifier knows which rows of a snapshot have the right checksums. Each is looked at once, since a search reads all codes and
@@ -18,9 +20,6 @@ type seen struct {
 	codes, vectors     []atomic.Bool
 }
 
-// hasty is how soon after a writing the time of a file may not tell of another one.
-const hasty = 100 * time.Millisecond
-
 // look forgets what was verified if the files have been written to since, or so lately that one cannot tell. The caller holds
 // Index.mu.
 func (v *verifier) look(folder string, rows int) {
@@ -28,8 +27,9 @@ func (v *verifier) look(folder string, rows int) {
 	if known := v.seen.Load(); known != nil && !known.hasty && known.codesAt.Equal(codesAt) && known.vectorsAt.Equal(vectorsAt) {
 		return
 	}
-	blocks := (rows + blockSize - 1) / blockSize
-	v.seen.Store(&seen{codesAt, vectorsAt, isHasty(codesAt) || isHasty(vectorsAt), make([]atomic.Bool, blocks), make([]atomic.Bool, blocks)})
+	blocks, now := (rows+blockSize-1)/blockSize, time.Now()
+	hasty := filetime.Doubtful(codesAt, now) || filetime.Doubtful(vectorsAt, now)
+	v.seen.Store(&seen{codesAt, vectorsAt, hasty, make([]atomic.Bool, blocks), make([]atomic.Bool, blocks)})
 }
 
 // writtenAt is zero for a file that is gone, which is no matter: it is mapped.
@@ -40,9 +40,6 @@ func writtenAt(folder, name string) time.Time {
 	}
 	return info.ModTime()
 }
-
-// isHasty is false for times far in the future, which a clock that was put back leaves behind.
-func isHasty(at time.Time) bool { return time.Since(at).Abs() < hasty }
 
 // verify makes sure of all rows of the block that row is in.
 func (s *snapshot) verify(blocks []atomic.Bool, row int, check func(row int) error) error {

@@ -15,6 +15,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	zap "github.com/blevesearch/zapx/v17"
 
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/store"
 )
 
@@ -125,12 +126,8 @@ func verify(opened *zap.Segment) (err error) {
 	return nil
 }
 
-// hasty is how soon that is.
-const hasty = 100 * time.Millisecond
-
 // unchanged tells whether the file is still the one that was verified; if its time cannot tell, it is verified again. One that is
-// gone is no other: it is mapped. A time far in the future, which a clock that was put back leaves behind, is as good as one in the
-// past. The caller holds Index.mu.
+// gone is no other: it is mapped. The caller holds Index.mu.
 func (p *part) unchanged(folder string) bool {
 	looked := time.Now()
 	now, err := os.Stat(filepath.Join(folder, p.entry.File))
@@ -149,7 +146,7 @@ func (p *part) unchanged(folder string) bool {
 }
 
 // hasty tells whether the file was verified so soon after a writing that its time may not tell of another one.
-func (p *part) hasty() bool { return p.verified.Sub(p.file.ModTime()).Abs() < hasty }
+func (p *part) hasty() bool { return filetime.Doubtful(p.file.ModTime(), p.verified) }
 
 // isFile tells whether a file is the one that was verified, under whatever name.
 func (p *part) isFile(f fs.FileInfo) bool {
