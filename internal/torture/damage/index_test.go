@@ -62,14 +62,18 @@ type memory struct {
 	notes, index, cache string
 }
 
-// note writes a file that looks as if it had been saved a while ago.
+// writeEarlier writes a file that looks as if it had been saved a while ago.
+func writeEarlier(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	past := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(path, past, past))
+}
+
 func (m memory) note(name, text string) {
 	m.t.Helper()
-	path := filepath.Join(m.notes, name)
-	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(m.t, os.WriteFile(path, []byte(text), 0o644))
-	past := time.Now().Add(-time.Hour)
-	require.NoError(m.t, os.Chtimes(path, past, past))
+	writeEarlier(m.t, filepath.Join(m.notes, name), text)
 }
 
 func (m memory) open() *core.Manager {

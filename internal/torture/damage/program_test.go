@@ -45,11 +45,7 @@ func newPlace(t *testing.T) place {
 
 func (p place) write(name, text string) {
 	p.t.Helper()
-	path := filepath.Join(p.workspace, name)
-	require.NoError(p.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(p.t, os.WriteFile(path, []byte(text), 0o644))
-	past := time.Now().Add(-time.Hour)
-	require.NoError(p.t, os.Chtimes(path, past, past))
+	writeEarlier(p.t, filepath.Join(p.workspace, name), text)
 }
 
 // token is what the daemon wants to see.

@@ -180,19 +180,26 @@ func quantile(times []time.Duration, p float64) time.Duration {
 	return times[min(len(times)-1, int(p*float64(len(times))))]
 }
 
+// alone is what the server answers, and what it holds, when nobody else asks.
+func (s server) alone(t *testing.T) (answers *tally, held stand.Usage) {
+	t.Helper()
+	answers = &tally{}
+	for range 20 {
+		answers.count(s.ask())
+	}
+	require.Equal(t, 20, answers.served, answers.wrong)
+	held, err := s.process.Usage()
+	require.NoError(t, err)
+	return answers, held
+}
+
 // Clients that misbehave in every way, many more than there are places: those who behave are served meanwhile, or told to come again; the server holds no more
 // than its bounds, and afterwards what it held before.
 func TestBeset(t *testing.T) {
 	s := stand.New(t)
 	for i, server := range servers(t, s) {
 		t.Run(server.name, func(t *testing.T) {
-			var alone tally
-			for range 20 {
-				alone.count(server.ask())
-			}
-			require.Equal(t, 20, alone.served, alone.wrong)
-			before, err := server.process.Usage()
-			require.NoError(t, err)
+			alone, before := server.alone(t)
 			for j, way := range []struct {
 				name    string
 				clients int
@@ -314,13 +321,7 @@ func TestMoreThanItCan(t *testing.T) {
 			continue // the short form has the first and the last
 		}
 		t.Run(server.name, func(t *testing.T) {
-			var alone tally
-			for range 20 {
-				alone.count(server.ask())
-			}
-			require.Equal(t, 20, alone.served, alone.wrong)
-			before, err := server.process.Usage()
-			require.NoError(t, err)
+			alone, before := server.alone(t)
 			var all tally
 			var asking sync.WaitGroup
 			end := time.Now().Add(torture.For(2*time.Second, 30*time.Second))
