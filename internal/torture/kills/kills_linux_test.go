@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -60,10 +61,17 @@ func killOften(t *testing.T, s *scene.Scene, base scene.Tree, w scene.Writer) {
 		Result: fmt.Sprintf("%d writing calls; files as before or as after, healed; %d unfinished ones cleaned up", len(calls), remains)})
 }
 
-// killAfter runs a command and kills it after a time; killed is false if it was faster.
+// killAfter runs a command and kills it after a time; killed is false if it was faster. An editor that it has started outlives it, and
+// writes files of its own until it is done: that is waited for.
 func killAfter(t *testing.T, s *scene.Scene, w scene.Writer, after time.Duration) (killed bool) {
 	cmd := s.Command(t.Context(), w)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
+	defer func() {
+		for end := time.Now().Add(10 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
 	defer timer.Stop()
 	var exit *exec.ExitError
