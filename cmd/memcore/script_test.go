@@ -85,20 +85,29 @@ func editManifest(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: edit-manifest REGEXP REPLACEMENT")
 	}
 	for _, file := range ofIndex(ts, "manifest.json") {
-		data, err := os.ReadFile(file)
-		ts.Check(err)
-		var frame struct {
-			Format  int
-			Content json.RawMessage
-		}
-		ts.Check(json.Unmarshal(data, &frame))
-		changed := regexp.MustCompile(args[0]).ReplaceAll(frame.Content, []byte(args[1]))
-		if bytes.Equal(frame.Content, changed) {
-			ts.Fatalf("%s has nothing to change: %s", file, data)
-		}
-		sum := crc32.Checksum(append([]byte(strconv.Itoa(frame.Format)), changed...), crc32.MakeTable(crc32.Castagnoli))
-		ts.Check(os.WriteFile(file, fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, frame.Format, sum, changed), 0o600))
+		ts.Check(rewriteManifest(file, args[0], args[1]))
 	}
+}
+
+// rewriteManifest replaces what an expression finds in a manifest, and mends its checksum.
+func rewriteManifest(file, expression, replacement string) error {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var frame struct {
+		Format  int
+		Content json.RawMessage
+	}
+	if err := json.Unmarshal(data, &frame); err != nil {
+		return err
+	}
+	changed := regexp.MustCompile(expression).ReplaceAll(frame.Content, []byte(replacement))
+	if bytes.Equal(frame.Content, changed) {
+		return fmt.Errorf("%s has nothing to change: %s", file, data)
+	}
+	sum := crc32.Checksum(append([]byte(strconv.Itoa(frame.Format)), changed...), crc32.MakeTable(crc32.Castagnoli))
+	return os.WriteFile(file, fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, frame.Format, sum, changed), 0o600)
 }
 
 // damage overwrites files of the index: damage FILE, damage FOLDER. Those that name the current
