@@ -220,10 +220,24 @@ func (f shownFiles) shown(ctx context.Context, text string) string {
 // safe is a text without secrets and hidden characters, and made safe if its folder is not trusted.
 func (f shownFiles) safe(text string) string {
 	text, _ = notes.Clean(text)
-	if folder, err := f.trust().Covering(f.project); err != nil || folder == "" {
+	if !f.trusted() {
 		text, _ = formatter.Sanitize(text)
 	}
 	return text
+}
+
+func (f shownFiles) trusted() bool {
+	folder, err := f.trust().Covering(f.project)
+	return err == nil && folder != ""
+}
+
+// withholds tells whether shown leaves parts of a text out.
+func (f shownFiles) withholds(ctx context.Context, text string) bool {
+	if f.screen.Policy == suspicion.Withhold && f.screen.Judge(ctx, text).Suspicious {
+		return true
+	}
+	_, findings := formatter.Sanitize(text)
+	return !f.trusted() && slices.ContainsFunc(findings, func(found formatter.Finding) bool { return found.Kind == "override" })
 }
 
 // shownFiles are the files of a data folder.
@@ -264,6 +278,22 @@ func (f shownFiles) List(ctx context.Context) ([]notes.Item, error) {
 		items[i].Summary = oneLine(f.shown(ctx, items[i].Summary))
 	}
 	return items, err
+}
+
+// Write implements notes.Files. What a model was not shown of a file it cannot have meant to throw away, and what stands for that is
+// nothing to keep.
+func (f shownFiles) Write(ctx context.Context, name, content string) (notes.Written, error) {
+	const instead = "change what you were shown with memory_patch, add with memory_append, or ask the person to look at the file"
+	before, err := f.Data.Read(ctx, name)
+	if err == nil && f.withholds(ctx, before) {
+		return notes.Written{}, fmt.Errorf("%w as a whole: %s has parts that were withheld from you, and would lose them: %s", notes.ErrNotAllowed, name, instead)
+	}
+	for _, stands := range []string{suspicion.Gap, suspicion.Mark} {
+		if strings.Contains(content, stands) && !strings.Contains(before, stands) {
+			return notes.Written{}, fmt.Errorf("%w with %q, which stands for what was withheld or marked when it was read: %s", notes.ErrNotAllowed, stands, instead)
+		}
+	}
+	return f.Data.Write(ctx, name, content)
 }
 
 // mostResource is the largest curated file that is read as a resource, in bytes; package static reads none above it.
