@@ -24,20 +24,17 @@ func (m *Manager) meet(from snapshot, errs ...error) {
 	if !errors.Is(err, store.ErrCorrupt) {
 		return
 	}
-	f, noted := os.OpenFile(filepath.Join(from.folder, damageFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(noted, fs.ErrExist) {
-		return // somebody has said so
-	}
-	if noted == nil {
-		text := strings.ToValidUTF8(err.Error(), "")
-		_, noted = f.WriteString(text[:min(len(text), mostDamage)] + "\n")
-		noted = errors.Join(noted, f.Close())
-	}
-	if noted != nil {
-		m.log.Warn("the index is damaged, and that could not be noted for the next run of indexing", "error", err, "why", noted, "try", "memcore index --rebuild")
+	f, openErr := os.OpenFile(filepath.Join(from.folder, damageFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(openErr, fs.ErrExist), errors.Is(openErr, fs.ErrNotExist):
+		return // somebody has said so, or the generation is gone
+	case openErr != nil:
+		m.log.Warn("the index is damaged, and that cannot be noted for the next run of indexing: run 'memcore index --rebuild'", "error", err, "why", openErr)
 		return
 	}
-	m.log.Warn("the index is damaged, and is made anew by the next run of indexing", "error", err)
+	text := strings.ToValidUTF8(err.Error(), "")
+	_, writeErr := f.WriteString(text[:min(len(text), mostDamage)] + "\n") // that the file is there says enough
+	m.log.Warn("the index is damaged, and is made anew by the next run of indexing", "error", err, "noted", errors.Join(writeErr, f.Close()) == nil)
 }
 
 // met returns what damage was noted in a generation; "" if none was.

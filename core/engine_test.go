@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -161,6 +162,34 @@ func TestEngineOf(t *testing.T) {
 	index(t, without)
 	if got := engineOf(); got != "" {
 		t.Errorf("EngineOf an index without vectors = %q, want nothing", got)
+	}
+}
+
+// Who asks again and again is answered without the manifest being read, until it has changed.
+func TestEngineReaderReadsOnce(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	require.NoError(t, m.Close())
+	file := filepath.Join(mem.options.Folder, "1", "manifest.json")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	past := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(file, past, past))
+	kept := core.NewEngineReader(mem.options.Folder)
+	name, err := kept.Engine()
+	require.NoError(t, err)
+	require.Equal(t, "flat", name)
+
+	require.NoError(t, os.WriteFile(file, bytes.Repeat([]byte("x"), len(text)), 0o600))
+	require.NoError(t, os.Chtimes(file, past, past))
+	name, err = kept.Engine()
+	require.NoError(t, err, "it was read again")
+	require.Equal(t, "flat", name)
+	for name, at := range map[string]time.Time{"another time": past.Add(time.Second), "so late a time that it may be another": time.Now()} {
+		require.NoError(t, os.Chtimes(file, at, at))
+		_, err = kept.Engine()
+		require.ErrorIs(t, err, store.ErrCorrupt, name)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
 )
@@ -146,7 +147,8 @@ func readManifest(generation string) (*manifest, error) {
 func EngineOf(folder string) (string, error) { return NewEngineReader(folder).Engine() }
 
 // An EngineReader is EngineOf of one folder for who asks again and again: a manifest, which is as long as the memory has
-// documents, is read once. It is safe for concurrent use.
+// documents, is read again only if its generation, time or size is another, or its time so late that it may not tell. It is safe for
+// concurrent use.
 type EngineReader struct {
 	folder *generation.Dir
 
@@ -161,12 +163,13 @@ func NewEngineReader(folder string) *EngineReader {
 	return &EngineReader{folder: generation.New(folder)}
 }
 
-// Engine is what EngineOf returns now.
+// Engine returns what EngineOf does.
 func (r *EngineReader) Engine() (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var engine string
 	err := r.folder.View(func(n uint64, path string) error {
+		looked := time.Now()
 		now, err := stampOf(path)
 		if err != nil {
 			return err
@@ -176,7 +179,11 @@ func (r *EngineReader) Engine() (string, error) {
 			if err != nil {
 				return err
 			}
-			r.number, r.stamp, r.engine = n, now, known.Engine
+			engine = known.Engine
+			if r.number = 0; !filetime.Doubtful(now.modTime, looked) {
+				r.number, r.stamp, r.engine = n, now, engine
+			}
+			return nil
 		}
 		engine = r.engine
 		return nil

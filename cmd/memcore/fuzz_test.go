@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whatever a configuration says, it is taken or refused with the name of its file; and what a stranger's project says changes nothing
+// Whatever a configuration says, it is taken or refused with the name of the setting or of the file; and what a stranger's project says changes nothing
 // that is not its to say.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range [][2]string{
@@ -38,6 +38,7 @@ func FuzzSettings(f *testing.F) {
 		if err != nil {
 			var usage *usageError
 			require.True(t, errors.As(err, &usage), err)
+			require.Regexp(t, `config\.yaml|^memory\.`, err.Error())
 			require.Error(t, errAlone, "a stranger's file makes it fail")
 			return
 		}

@@ -42,7 +42,7 @@ var mayImport = []struct {
 	{"core/notes", []string{"chunker", "embed", "store/keyword", "core/relevance", "core/static", "internal/beneath", "internal/deny", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/secret", "internal/section", "internal/statement", "internal/suspicion"}},
 	{"core/reflection", []string{"core/notes", "internal/sanitize", "internal/secret", "internal/statement", "internal/told"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
-	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/beneath", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement", "internal/suspicion", "internal/watch"}},
+	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "internal/beneath", "internal/filetime", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement", "internal/suspicion", "internal/watch"}},
 	{"formatter", []string{"core", "core/static", "internal/fence", "internal/sanitize", "internal/suspicion"}},
 	{"inject/hook", []string{"core", "formatter", "inject/turn", "internal/jsonfile"}},
 	{"inject/httpapi", []string{"core", "core/notes", "formatter", "inject/hook", "internal/overload", "internal/webguard"}},

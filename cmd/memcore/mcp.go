@@ -20,12 +20,10 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/static"
-	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
-	"github.com/memcore/memcore/internal/suspicion"
 )
 
 func mcpCommand(a *app) *cobra.Command {
@@ -195,105 +193,6 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	text, err := readCurated(memory.Files[i].File)
 	text, _ = notes.Clean(text)
 	return text, err
-}
-
-// shownFiles are facts and episodes as a model is shown them: without secrets and hidden characters, and those of a folder that is not trusted made safe as all
-// that is retrieved is. A repository may bring some.
-type shownFiles struct {
-	*notes.Data
-	*app
-	screen *suspicion.Screen
-}
-
-func (f shownFiles) shown(ctx context.Context, text string) string {
-	v := f.screen.Judge(ctx, text) // agents write these files, from what they have read
-	if v.Suspicious && f.screen.Policy == suspicion.Withhold {
-		text = v.Redact(text, suspicion.Gap)
-		v.Suspicious = false
-	}
-	if text = f.safe(text); v.Suspicious {
-		text = suspicion.Mark + "\n" + suspicion.Quote(text)
-	}
-	return text
-}
-
-// safe is a text without secrets and hidden characters, and made safe if its folder is not trusted.
-func (f shownFiles) safe(text string) string {
-	text, _ = notes.Clean(text)
-	if !f.trusted() {
-		text, _ = formatter.Sanitize(text)
-	}
-	return text
-}
-
-func (f shownFiles) trusted() bool {
-	folder, err := f.trust().Covering(f.project)
-	return err == nil && folder != ""
-}
-
-// withholds tells whether shown leaves parts of a text out.
-func (f shownFiles) withholds(ctx context.Context, text string) bool {
-	if f.screen.Policy == suspicion.Withhold && f.screen.Judge(ctx, text).Suspicious {
-		return true
-	}
-	_, findings := formatter.Sanitize(text)
-	return !f.trusted() && slices.ContainsFunc(findings, func(found formatter.Finding) bool { return found.Kind == "override" })
-}
-
-// shownFiles are the files of a data folder.
-func (a *app) shownFiles(data *notes.Data) (shownFiles, error) {
-	at, err := a.place()
-	if err != nil {
-		return shownFiles{}, err
-	}
-	embedder, err := a.embedder(at)
-	if err != nil {
-		return shownFiles{}, err
-	}
-	screen, err := a.screen(embedder)
-	return shownFiles{data, a, screen}, err
-}
-
-// screen judges what is shown to models by the configured policy.
-func (a *app) screen(embedder embed.Embedder) (*suspicion.Screen, error) {
-	policy := suspicion.Policy(a.settings.Injection.Policy)
-	if embedder == nil {
-		return suspicion.NewScreen(policy, "", nil)
-	}
-	return suspicion.NewScreen(policy, embedder.Fingerprint(), func(ctx context.Context, texts []string) ([][]float32, error) {
-		return embedder.Embed(ctx, embed.Query, texts)
-	})
-}
-
-// Read implements notes.Files.
-func (f shownFiles) Read(ctx context.Context, name string) (string, error) {
-	text, err := f.Data.Read(ctx, name)
-	return f.shown(ctx, text), err
-}
-
-// List implements notes.Files.
-func (f shownFiles) List(ctx context.Context) ([]notes.Item, error) {
-	items, err := f.Data.List(ctx)
-	for i := range items {
-		items[i].Summary = oneLine(f.shown(ctx, items[i].Summary))
-	}
-	return items, err
-}
-
-// Write implements notes.Files. What a model was not shown of a file it cannot have meant to throw away, and what stands for that is
-// nothing to keep.
-func (f shownFiles) Write(ctx context.Context, name, content string) (notes.Written, error) {
-	const instead = "change what you were shown with memory_patch, add with memory_append, or ask the person to look at the file"
-	before, err := f.Data.Read(ctx, name)
-	if err == nil && f.withholds(ctx, before) {
-		return notes.Written{}, fmt.Errorf("%w as a whole: %s has parts that were withheld from you, and would lose them: %s", notes.ErrNotAllowed, name, instead)
-	}
-	for _, stands := range []string{suspicion.Gap, suspicion.Mark} {
-		if strings.Contains(content, stands) && !strings.Contains(before, stands) {
-			return notes.Written{}, fmt.Errorf("%w with %q, which stands for what was withheld or marked when it was read: %s", notes.ErrNotAllowed, stands, instead)
-		}
-	}
-	return f.Data.Write(ctx, name, content)
 }
 
 // mostResource is the largest curated file that is read as a resource, in bytes; package static reads none above it.

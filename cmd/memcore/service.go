@@ -153,13 +153,14 @@ func (a *app) openService(ctx context.Context, folder string) (*service, error) 
 	if err != nil {
 		return nil, err
 	}
-	engine := here.engineOf(at).inUse
-	m, err := here.open(ctx, at, engineNamed(engine))
+	s := &service{app: here, at: at, indexed: core.NewEngineReader(at.index)}
+	s.opened = s.stamp() // of before it is opened, so that no change goes by
+	s.engine = here.engineOf(at).inUse
+	m, err := here.open(ctx, at, engineNamed(s.engine))
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	s := &service{app: here, Manager: m, at: at, engine: engine, indexed: core.NewEngineReader(at.index)}
-	s.opened = s.stamp()
+	s.Manager = m
 	if s.tools, err = s.modelTools(); err != nil {
 		return nil, errors.Join(err, m.Close())
 	}

@@ -51,6 +51,8 @@ var (
 	ErrNoFile = errors.New("there is no such memory file")
 	// ErrNoEntry means that there is no text to append.
 	ErrNoEntry = errors.New("the entry is empty")
+	// ErrUnseen means that a change would lose or falsify what its author was not shown of the file. Data itself shows all, and returns it never.
+	ErrUnseen = errors.New("what was withheld is not written over")
 )
 
 // check returns a path as it is used.
@@ -202,11 +204,11 @@ func patching(patches []Patch, all bool) revision {
 // Append adds an entry, a Markdown block, at the end of a file, which is made if it is missing; without a name to that of this month's episodes. summary
 // takes the place of the file's line, "" regenerates it.
 func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written, error) {
-	return d.change(ctx, "append", d.episodesOr(name), appending(entry, summary))
+	return d.change(ctx, "append", d.AppendedTo(name), appending(entry, summary))
 }
 
-// episodesOr is a name, or that of this month's episodes.
-func (d *Data) episodesOr(name string) string {
+// AppendedTo is the file that Append adds to: a name, or that of this month's episodes for "".
+func (d *Data) AppendedTo(name string) string {
 	if name == "" {
 		return EpisodesFolder + "/" + d.now().Format("2006-01") + ".md"
 	}
@@ -304,7 +306,7 @@ func (r revision) of(w *Written, before string, exists bool) (string, error) {
 	} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
 		after = strings.ReplaceAll(after, "\n", "\r\n")
 	}
-	w.Created, w.Summary = !exists, summaryOf(after)
+	w.Created, w.Summary = !exists, SummaryOf(after)
 	return after, nil
 }
 
@@ -348,7 +350,7 @@ func (d *Data) List(ctx context.Context) ([]Item, error) {
 		case err != nil && statErr == nil:
 			items = append(items, Item{Path: name, Summary: "cannot be read: " + err.Error(), Size: info.Size()})
 		case exists:
-			items = append(items, Item{Path: name, Summary: summaryOf(text), Size: int64(len(text))})
+			items = append(items, Item{Path: name, Summary: SummaryOf(text), Size: int64(len(text))})
 		}
 		return nil
 	})

@@ -60,7 +60,7 @@ func (d *Draft) Patch(ctx context.Context, name string, patches []Patch, all boo
 
 // Append implements Files.
 func (d *Draft) Append(ctx context.Context, name, entry, summary string) (Written, error) {
-	return d.change(ctx, d.data.episodesOr(name), appending(entry, summary), false)
+	return d.change(ctx, d.data.AppendedTo(name), appending(entry, summary), false)
 }
 
 // List implements Files.
@@ -71,7 +71,7 @@ func (d *Draft) List(ctx context.Context) ([]Item, error) {
 	}
 	items = slices.DeleteFunc(items, func(i Item) bool { return d.files[i.Path] != nil })
 	for name, f := range d.files {
-		items = append(items, Item{Path: name, Summary: summaryOf(f.after), Size: int64(len(f.after))})
+		items = append(items, Item{Path: name, Summary: SummaryOf(f.after), Size: int64(len(f.after))})
 	}
 	sortItems(items)
 	return items, nil
@@ -115,7 +115,7 @@ func (d *Draft) Changes() []Written {
 	var all []Written
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
 		if f := d.files[name]; f.after != f.before {
-			all = append(all, Written{Path: name, Summary: summaryOf(f.after), Created: !f.existed, Diff: diff(name, f.before, f.after)})
+			all = append(all, Written{Path: name, Summary: SummaryOf(f.after), Created: !f.existed, Diff: diff(name, f.before, f.after)})
 		}
 	}
 	return all

@@ -54,8 +54,8 @@ func summaryAt(text string) (start, end int, ok bool) {
 // nearTop is how many blocks from the top a summary may stand.
 const nearTop = 3
 
-// summaryOf returns what a file says about itself, "" if nothing.
-func summaryOf(text string) string {
+// SummaryOf returns what a file says about itself, "" if nothing.
+func SummaryOf(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	start, end, ok := summaryAt(text)
 	if !ok {
@@ -64,12 +64,20 @@ func summaryOf(text string) string {
 	return strings.TrimSpace(strings.TrimPrefix(text[start:end], summaryLead))
 }
 
+// WithoutSummary is a file without the line of its summary, which every change makes anew.
+func WithoutSummary(text string) string {
+	if start, end, ok := summaryAt(text); ok {
+		return text[:start] + text[end:]
+	}
+	return text
+}
+
 // withSummary returns text with its summary line: the one that is given, else the one that somebody wrote by hand, else one made of what the text
 // says. before is the file as it was, which tells whether its line was made. Both are valid UTF-8.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	if given == "" {
-		own := summaryOf(text)
+		own := SummaryOf(text)
 		if own != "" && own != generate(before) && own != generate(text) {
 			return text
 		}

@@ -350,7 +350,7 @@ func fail(w http.ResponseWriter, err error) {
 		errors.Is(err, notes.ErrNothing), errors.Is(err, notes.ErrNoEntry), errors.Is(err, notes.ErrSecret), errors.Is(err, notes.ErrStatement), errors.Is(err, notes.ErrRole),
 		errors.Is(err, hook.ErrAgent), errors.Is(err, hook.ErrEvent):
 		known = &Error{400, err.Error()}
-	case errors.Is(err, notes.ErrNotAllowed):
+	case errors.Is(err, notes.ErrNotAllowed), errors.Is(err, notes.ErrUnseen):
 		known = &Error{403, err.Error()}
 	case errors.Is(err, notes.ErrNoFile), errors.Is(err, notes.ErrNoSession):
 		known = &Error{404, err.Error()}

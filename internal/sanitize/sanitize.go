@@ -20,7 +20,7 @@ type Finding struct {
 // Marks that Text puts into a text.
 const (
 	quoted   = "[quoted] "
-	withheld = "[withheld: a line that tells the reader to drop its instructions]"
+	Withheld = "[withheld: a line that tells the reader to drop its instructions]"
 )
 
 // Text returns the text such that it can be shown to a model as data:
@@ -57,7 +57,7 @@ func calm(line string) (string, []Finding) {
 	flat := fold(body).text
 	if at := overrides(body, flat); at >= 0 {
 		if at <= openingLength {
-			return withheld, []Finding{{Kind: "override", Detail: "a line that tells the reader to drop its instructions"}}
+			return Withheld, []Finding{{Kind: "override", Detail: "a line that tells the reader to drop its instructions"}}
 		}
 		return quoted + body, onlyIf(marks == 0, Finding{Kind: "instruction", Detail: "a line that speaks of dropping instructions"})
 	}

@@ -44,6 +44,14 @@ func (v Verdict) WithoutExcerpts() Verdict {
 	return v
 }
 
+// Parts are the suspicious parts of the text that was judged, in order, none touching another.
+func (v Verdict) Parts(text string) (parts []string) {
+	for _, s := range v.spans {
+		parts = append(parts, text[s.start:s.end])
+	}
+	return parts
+}
+
 // Redact returns the text that was judged with each of its suspicious parts replaced.
 func (v Verdict) Redact(text, by string) string {
 	var b strings.Builder
@@ -235,9 +243,10 @@ func (d *Detector) finding(text string, w judged) Finding {
 
 func round(x float64) float64 { return float64(int(x*1000+0.5)) / 1000 }
 
+// shorten is the beginning of a text, which need not be kept for it.
 func shorten(text string) string {
 	if len(text) <= longExcerpt {
-		return text
+		return strings.Clone(text)
 	}
 	n := longExcerpt
 	for n > 0 && !utf8.RuneStart(text[n]) {

@@ -158,12 +158,31 @@ func TestScreen(t *testing.T) {
 	require.Equal(t, Frame, s.Policy)
 	first := s.Judge(context.Background(), attack)
 	require.True(t, first.Suspicious)
-	require.Equal(t, first, s.Judge(context.Background(), attack), "as remembered")
+	require.Equal(t, first, s.Judge(context.Background(), attack))
+	s.known.Add(s.key("a note"), first)
+	require.Equal(t, first, s.Judge(context.Background(), "a note"), "what is remembered is not judged again")
 	for i := range 2 * mostKnown {
 		s.known.Add([2]uint64{uint64(i), 0}, Verdict{})
 	}
 	s.Judge(context.Background(), attack+" Now.")
 	require.Equal(t, mostKnown, s.known.Len())
+}
+
+func TestScreenRemembersNoVerdictWithoutMeaning(t *testing.T) {
+	asked := 0
+	s, err := NewScreen("", builtIn+"x", func(context.Context, []string) ([][]float32, error) {
+		asked++
+		return nil, errors.New("hangs")
+	})
+	require.NoError(t, err)
+	m := *Shipped()
+	m.Ask = [2]float64{0, 1}
+	s.detector.model = &m
+	for range 3 {
+		require.True(t, s.Judge(context.Background(), "The staging database listens on port 5433.").Without)
+	}
+	require.Equal(t, 3, asked)
+	require.Zero(t, s.known.Len())
 }
 
 func TestModelIsCheckedWhenItIsRead(t *testing.T) {

@@ -23,11 +23,12 @@ type seen struct {
 // look forgets what was verified if the files have been written to since, or so lately that one cannot tell. The caller holds
 // Index.mu.
 func (v *verifier) look(folder string, rows int) {
+	now := time.Now()
 	codesAt, vectorsAt := writtenAt(folder, codesFile), writtenAt(folder, vectorsFile)
 	if known := v.seen.Load(); known != nil && !known.hasty && known.codesAt.Equal(codesAt) && known.vectorsAt.Equal(vectorsAt) {
 		return
 	}
-	blocks, now := (rows+blockSize-1)/blockSize, time.Now()
+	blocks := (rows + blockSize - 1) / blockSize
 	hasty := filetime.Doubtful(codesAt, now) || filetime.Doubtful(vectorsAt, now)
 	v.seen.Store(&seen{codesAt, vectorsAt, hasty, make([]atomic.Bool, blocks), make([]atomic.Bool, blocks)})
 }

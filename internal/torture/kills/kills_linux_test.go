@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,9 +69,7 @@ func killAfter(t *testing.T, s *scene.Scene, w scene.Writer, after time.Duration
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	defer func() {
-		for end := time.Now().Add(10 * time.Second); syscall.Kill(-cmd.Process.Pid, 0) == nil && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
+		require.Eventually(t, func() bool { return !running(t, cmd.Process.Pid) }, 10*time.Second, time.Millisecond, "its editor goes on")
 	}()
 	timer := time.AfterFunc(after, func() { cmd.Process.Kill() })
 	defer timer.Stop()
@@ -79,4 +78,23 @@ func killAfter(t *testing.T, s *scene.Scene, w scene.Writer, after time.Duration
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode() < 0
+}
+
+// running tells whether a process of a group has not ended, whoever has still to be told of those that have.
+func running(t *testing.T, group int) bool {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, stat := range stats {
+		text, err := os.ReadFile(stat)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		_, rest, _ := strings.Cut(string(text), ") ") // behind its name: state, parent, group
+		var state string
+		var parent, of int
+		if _, err := fmt.Sscan(rest, &state, &parent, &of); err == nil && of == group && state != "Z" {
+			return true
+		}
+	}
+	return false
 }
