@@ -270,7 +270,7 @@ func TestSessionSurvives(t *testing.T) {
 		{"a resource of another scheme with a NUL", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"file:///\u0000"}}`, `"id":7,"error"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+			server := New(newShelf(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
 			in, input := io.Pipe()
 			output, out := io.Pipe()
 			served := make(chan error, 1)
