@@ -114,10 +114,11 @@ func (f shownFiles) Patch(ctx context.Context, name string, patches []notes.Patc
 
 // Append implements notes.Files.
 func (f shownFiles) Append(ctx context.Context, name, entry, summary string) (notes.Written, error) {
+	name = f.AppendedTo(name)
 	if err := noRemarks(name, "", entry+"\n"+summary); err != nil {
 		return notes.Written{}, err
 	}
-	if before, err := f.Data.Read(ctx, f.AppendedTo(name)); err == nil && summary != "" && f.loses(ctx, notes.SummaryOf(before), summary) {
+	if before, err := f.Data.Read(ctx, name); err == nil && summary != "" && f.loses(ctx, notes.SummaryOf(before), summary) {
 		return notes.Written{}, fmt.Errorf("%s: %w: the summary that is there was not shown to you: append without one", name, notes.ErrUnseen)
 	}
 	return f.told(ctx)(f.Data.Append(ctx, name, entry, summary))
