@@ -76,6 +76,8 @@ const (
 	drain = 10 * time.Second
 	// look is how often a daemon looks whether it is idle, and still the one that is found.
 	look = time.Second
+	// glance is longer than anybody holds the lock who only looks whether there is a daemon.
+	glance = 300 * time.Millisecond
 )
 
 // Run is the daemon: it answers at the socket until ctx ends, it was idle for long, or another has taken its place, and leaves nothing behind. It fails with
@@ -85,7 +87,7 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	if log == nil {
 		log = slog.Default()
 	}
-	unlock, err := p.lock()
+	unlock, err := p.claim(ctx)
 	if err != nil {
 		return err
 	}
@@ -169,6 +171,22 @@ func (p Place) wait(ctx context.Context, failed <-chan error, own fs.FileInfo, o
 			if now, err := os.Stat(p.socket); err != nil || !os.SameFile(own, now) {
 				return "its socket is gone" // nobody could find it any more
 			}
+		}
+	}
+}
+
+// claim takes the lock of the daemon for one that begins. Who looks whether there is one (Running) holds it for a moment, most of all whoever
+// has just started this one and waits for it.
+func (p Place) claim(ctx context.Context) (unlock func(), err error) {
+	for until := time.Now().Add(glance); ; {
+		unlock, err = p.lock()
+		if !errors.Is(err, ErrRunning) || time.Now().After(until) {
+			return unlock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(time.Millisecond):
 		}
 	}
 }

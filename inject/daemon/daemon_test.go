@@ -217,6 +217,25 @@ func TestEnded(t *testing.T) {
 }
 
 // Of many that start it at once one is started, and of releases the newest stays.
+// Whoever looks whether there is a daemon holds its lock for a moment: one that begins just then waits for it.
+func TestBeginsWhileSomebodyLooks(t *testing.T) {
+	p := At(filepath.Join(t.TempDir(), "run"))
+	unlock, ok, err := lockFile(p.lockFile())
+	require.NoError(t, err)
+	require.True(t, ok)
+	time.AfterFunc(30*time.Millisecond, unlock)
+	ctx, stop := context.WithCancel(t.Context())
+	runs := false
+	require.NoError(t, p.Run(ctx, echo("v1.0.0", stop), Options{Logger: quietLog, Listening: func() { runs = true; stop() }}))
+	require.True(t, runs)
+
+	held, ok, err := lockFile(p.lockFile())
+	require.NoError(t, err)
+	require.True(t, ok)
+	defer held()
+	require.ErrorIs(t, p.Run(t.Context(), echo("v1.0.0", stop), Options{Logger: quietLog}), ErrRunning)
+}
+
 func TestStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test's daemon is told its folder by the environment")
