@@ -234,6 +234,9 @@ func TestHungDaemon(t *testing.T) {
 		return err == nil && strings.Contains(out, "process")
 	}, 30*time.Second, 20*time.Millisecond)
 
+	// Time enough for a loaded machine: what is asked here is whether hooks answer, not how fast.
+	require.NoError(t, os.MkdirAll(filepath.Join(s.home, ".beans"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(s.home, ".beans", "config.yaml"), []byte("memory:\n  hook:\n    budget: 10s\n"), 0o600))
 	require.NoError(t, syscall.Kill(s.daemons()[0], syscall.SIGSTOP))
 	answered := 0
 	for n := range 10 {
@@ -243,7 +246,7 @@ func TestHungDaemon(t *testing.T) {
 			answered++
 		}
 	}
-	require.GreaterOrEqual(t, answered, 8, "hooks do the work themselves; a loaded machine is late now and then")
+	require.Equal(t, 10, answered, "hooks do the work themselves")
 	begun := time.Now()
 	out, err := s.run(ctx, "", binary, "search", "staging")
 	require.NoError(t, err)
