@@ -64,9 +64,9 @@ func SummaryOf(text string) string {
 	return strings.TrimSpace(strings.TrimPrefix(text[start:end], summaryLead))
 }
 
-// WithoutSummary is a file without the line of its summary, which every change makes anew.
+// WithoutSummary is a file without the line of its summary if that was made, as it is by every change; one that somebody wrote by hand stays.
 func WithoutSummary(text string) string {
-	if start, end, ok := summaryAt(text); ok {
+	if start, end, ok := summaryAt(text); ok && SummaryOf(text) == generate(text) {
 		return text[:start] + text[end:]
 	}
 	return text
