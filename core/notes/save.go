@@ -280,8 +280,13 @@ func (s Saved) Answer() string {
 	} else {
 		fmt.Fprintf(&b, "Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, "."))
 	}
-	if n := len(s.Redacted); n > 0 {
-		fmt.Fprintf(&b, " What looked like a secret was taken out (%s).", s.Redacted[0].Rule)
+	return b.String() + takenOut(" ", s.Redacted)
+}
+
+// takenOut is what an answer says at its end of secrets that were taken out, behind a separator; "" if there were none.
+func takenOut(separator string, found []secret.Finding) string {
+	if len(found) == 0 {
+		return ""
 	}
-	return b.String()
+	return fmt.Sprintf("%sWhat looked like a secret was taken out (%s).", separator, found[0].Rule)
 }

@@ -192,7 +192,7 @@ func FileTools(data Files) []Tool {
 			w, err := data.Patch(ctx, p.Path, p.Patches, p.All)
 			answer, err := written(w, err)
 			if err == nil {
-				answer.Text = fmt.Sprintf("%d of %d patches applied to %s.", w.Applied, len(p.Patches), w.Path) + takenOut(w)
+				answer.Text = fmt.Sprintf("%d of %d patches applied to %s.", w.Applied, len(p.Patches), w.Path) + takenOut("\n", w.Redacted)
 				for _, failed := range w.Failed {
 					answer.Text += "\n" + failed
 				}
@@ -215,14 +215,6 @@ func FileTools(data Files) []Tool {
 }
 
 func written(w Written, err error) (Answer, error) {
-	text := fmt.Sprintf("Wrote %s. Summary: %s", w.Path, w.Summary) + takenOut(w)
+	text := fmt.Sprintf("Wrote %s. Summary: %s", w.Path, w.Summary) + takenOut("\n", w.Redacted)
 	return Answer{text, map[string]any{"success": err == nil}}, err
-}
-
-// takenOut is a line about the secrets that were, if there were any.
-func takenOut(w Written) string {
-	if len(w.Redacted) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("\nWhat looked like a secret was taken out (%s).", w.Redacted[0].Rule)
 }

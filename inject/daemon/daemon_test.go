@@ -216,7 +216,6 @@ func TestEnded(t *testing.T) {
 	require.True(t, held)
 }
 
-// Of many that start it at once one is started, and of releases the newest stays.
 // Whoever looks whether there is a daemon holds its lock for a moment: one that begins just then waits for it.
 func TestBeginsWhileSomebodyLooks(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
@@ -236,6 +235,7 @@ func TestBeginsWhileSomebodyLooks(t *testing.T) {
 	require.ErrorIs(t, p.Run(t.Context(), echo("v1.0.0", stop), Options{Logger: quietLog}), ErrRunning)
 }
 
+// Of many that start it at once one is started, and of releases the newest stays.
 func TestStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test's daemon is told its folder by the environment")

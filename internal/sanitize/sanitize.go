@@ -19,7 +19,8 @@ type Finding struct {
 
 // Marks that Text puts into a text.
 const (
-	quoted   = "[quoted] "
+	quoted = "[quoted] "
+	// Withheld stands for a line that is left out.
 	Withheld = "[withheld: a line that tells the reader to drop its instructions]"
 )
 
