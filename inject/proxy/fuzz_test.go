@@ -16,6 +16,7 @@ func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"/v1/chat/completions", "/", "//x", "/v1/../admin", "/%2e%2e/x", `/..\x`, "/a%2Fb?x=%0d", "/v1/v1", "http://evil/v1", "*", "/a;..", "/..;a/b", "/%", "/é?ü"} {
 		f.Add(seed, "/tenant/v1")
 	}
+	f.Add("/", "/? ")
 	f.Fuzz(func(t *testing.T, asked, base string) {
 		in, err := url.ParseRequestURI(asked)
 		if err != nil || strings.Contains(asked, " ") {

@@ -133,7 +133,10 @@ func parseUpstream(text string) (*url.URL, error) {
 	case target.User != nil || target.Host == "" && strings.Contains(text, "@"):
 		return nil, errors.New("upstream has a user or password in it; leave it out and let the client send its key")
 	case target.Scheme != "http" && target.Scheme != "https" || target.Host == "" || target.Fragment != "":
-		return nil, fmt.Errorf("upstream is %q, %s", text, wanted)
+		target.RawQuery = "" // it may hold a key
+		return nil, fmt.Errorf("upstream is %q, %s", target, wanted)
+	case strings.Contains(target.RawQuery, " "): // it would end the address within the line of a request
+		return nil, errors.New(`upstream has a space behind its "?"; write it as %20`)
 	}
 	return target, nil
 }
