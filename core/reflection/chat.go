@@ -13,6 +13,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/internal/baseurl"
 	"github.com/memcore/memcore/internal/told"
 )
 
@@ -30,9 +31,9 @@ type ServerOptions struct {
 var ErrAnswer = errors.New("the chat model gave no usable answer")
 
 func (o ServerOptions) check() (*url.URL, error) {
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Hostname() == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("the address of the chat model is not of the form https://host/v1") // it may hold a password
+	base, err := baseurl.Parse(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("the address of the chat model %w", err)
 	}
 	if o.Model == "" {
 		return nil, errors.New("no chat model is named")

@@ -22,6 +22,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/memcore/memcore/internal/baseurl"
 	"github.com/memcore/memcore/internal/told"
 )
 
@@ -43,9 +44,9 @@ var ErrAnswer = errors.New("reranker gave no usable answer")
 const longestAnswer = 4 << 20
 
 func (o Options) check() (*url.URL, error) {
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Hostname() == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, errors.New("rerank: base URL is not of the form https://host/v1") // it may hold a password
+	base, err := baseurl.Parse(o.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("rerank: base URL %w", err)
 	}
 	if o.Model == "" {
 		return nil, errors.New("rerank: no model is named")

@@ -20,6 +20,7 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/remote"
+	"github.com/memcore/memcore/internal/baseurl"
 )
 
 // Defaults for what Options leaves zero.
@@ -115,9 +116,9 @@ func address(text string) (*url.URL, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
-	u, err := url.Parse(text)
-	if err != nil || u.Hostname() == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("ollama: address is not of the form http://host:port") // it may hold a password
+	u, err := baseurl.Parse(text)
+	if err != nil {
+		return nil, errors.New("ollama: address is not of the form http://host:port")
 	}
 	if u.Port() == "" && u.Scheme == "http" {
 		u.Host += ":11434"

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/remote"
+	"github.com/memcore/memcore/internal/baseurl"
 )
 
 // Defaults for what Options leaves zero.
@@ -88,9 +88,9 @@ func New(model string, opts Options) (*Embedder, error) {
 	if opts.MaxTokens == 0 {
 		opts.MaxTokens = DefaultMaxTokens
 	}
-	base, err := url.Parse(opts.BaseURL)
-	if err != nil || base.Hostname() == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return nil, errors.New("openai: base URL is not of the form https://host/v1") // it may hold a password
+	base, err := baseurl.Parse(opts.BaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("openai: base URL %w", err)
 	}
 	settings := opts.remote(fmt.Sprintf("openai model %q at %s", model, base.Host))
 	ep := &endpoint{api: opts.connect(), model: model, dimension: opts.Dimension}
