@@ -233,6 +233,7 @@ func FuzzDataPath(f *testing.F) {
 func FuzzSummary(f *testing.F) {
 	f.Add("# A\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- y: 1\n")
 	f.Add("# A\r\n\r\n- x: 1\r\n", "\ufeff---\na: b\n---\n# A\n\n- y: \xff1\n")
+	f.Add("", "- pw,=x1y2z3\n")
 	f.Fuzz(func(t *testing.T, before, text string) {
 		if !utf8.ValidString(before) {
 			return // readFile refuses it

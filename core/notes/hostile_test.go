@@ -235,3 +235,27 @@ func TestRecallWhileTheLogIsPutAside(t *testing.T) {
 		require.Len(t, recall(t, RecallRequest{Query: "needle"}, s), 1)
 	}
 }
+
+// A repository may bring a file of any number of items. Its summary is made while all others that write wait, so ten times the items take no hundred times as long.
+func TestSummaryOfManyItems(t *testing.T) {
+	items := func(n int) string {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, "- item%d\n", i)
+		}
+		return text.String()
+	}
+	few, many := items(2_000), items(20_000)
+	best := func(text string) time.Duration {
+		took := time.Hour
+		for range 3 {
+			began := time.Now()
+			require.Equal(t, "item0, item1, item2, item3, item4, item5, item6, item7, item8, item9, item10, item11", generate(text))
+			took = min(took, time.Since(began))
+		}
+		return took
+	}
+	if a, b := best(few), best(many); b > 40*a {
+		t.Errorf("a summary of 2,000 items takes %v, one of 20,000 takes %v", a, b)
+	}
+}

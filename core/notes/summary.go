@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/secret"
 )
 
 // A file's summary is for the index that every task begins with, so it is short: fewer than ten words for each entry.
@@ -107,7 +108,13 @@ func withSummary(before, text, given string) string {
 }
 
 // generate makes a summary of what a text says: of its newest entries if it has some, else of the keys of its items, else of their beginnings.
+// What is left out of words can make a secret of what was none.
 func generate(text string) string {
+	summary, _ := secret.Redact(outline(text))
+	return summary
+}
+
+func outline(text string) string {
 	if entries := entriesOf(text); len(entries) > 0 {
 		slices.Reverse(entries)
 		more := len(entries) - mostEntries
@@ -128,10 +135,12 @@ func generate(text string) string {
 			key = fewWords(item)
 		}
 		if key = strings.ToLower(strings.TrimSpace(key)); key != "" && key != updatedKey && !slices.Contains(keys, key) {
-			keys = append(keys, key)
+			if keys = append(keys, key); len(keys) == mostEntries {
+				break // a file may have any number of them
+			}
 		}
 	}
-	return strings.Join(keys[:min(len(keys), mostEntries)], ", ")
+	return strings.Join(keys, ", ")
 }
 
 // entriesOf are the entries of a file, each in a few words: what it says as its summary, else its heading.
