@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/sanitize"
 )
 
 func saveCommand(a *app) *cobra.Command {
@@ -65,7 +66,12 @@ func (a *app) undo(ctx context.Context, yes bool) error {
 		a.note("%v", err)
 		return nil
 	case errors.Is(err, notes.ErrChanged):
-		return &hintError{fmt.Errorf("undo: %w", err), "take it out by hand: memcore memory edit"}
+		a.showGivenUp(record)
+		return &hintError{fmt.Errorf("undo: %w", err), "mend it by hand: memcore memory edit; another --undo takes back the change before it"}
+	case errors.Is(err, notes.ErrNotKept):
+		return &hintError{fmt.Errorf("undo: %s: %w", record.Label, err), "another --undo takes back the change before it"}
+	case errors.Is(err, notes.ErrOvertaken):
+		return &hintError{fmt.Errorf("undo: %w", err), "run it again: it shows what the last change is now"}
 	case err != nil:
 		return fmt.Errorf("undo: %w", err)
 	}
@@ -77,6 +83,18 @@ func (a *app) undo(ctx context.Context, yes bool) error {
 		fmt.Fprintf(&b, "took back: %s\n", e.File())
 	}
 	return a.print(b.String())
+}
+
+// showGivenUp shows what files had before a change that cannot be taken back any more: the journal was the last to have it.
+func (a *app) showGivenUp(record notes.Record) {
+	for _, e := range record.Edits {
+		if e.Old == "" {
+			continue
+		}
+		a.note("%s had this before, which is kept nowhere else now:", e.File())
+		shown, _ := sanitize.Reveal(e.Old)
+		fmt.Fprint(a.stderr, strings.TrimSuffix(shown, "\n")+"\n")
+	}
 }
 
 var errNotUndone = errors.New("not undone")

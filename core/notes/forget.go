@@ -118,12 +118,12 @@ func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Cont
 			return change, false, err
 		}
 	}
-	_, err := j.do(ctx, "forget "+p.Citation(), plan, func(edits []Edit) bool {
-		_, change.Redacted = secret.Redact(hunkOf(edits[0]).Old)
-		return len(change.Redacted) == 0
-	})
+	record, err := j.Do(ctx, "forget "+p.Citation(), plan)
 	if err != nil {
 		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
+	}
+	for _, h := range record.Edits {
+		_, change.Redacted = secret.Redact(h.Old)
 	}
 	return change, true, nil
 }

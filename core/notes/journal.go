@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/secret"
 	"github.com/memcore/memcore/internal/section"
 )
 
@@ -42,12 +44,47 @@ type Hunk struct {
 	Created bool        `json:"created,omitempty"`
 	Removed bool        `json:"removed,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
+	// Secret means that the lines held one, so that Old and New were not kept once the change was made.
+	Secret bool `json:"secret,omitempty"`
 }
 
 // File is the absolute path of the file.
 func (h Hunk) File() string { return filepath.Join(h.Dir, filepath.FromSlash(h.Name)) }
 
+// hunkOf finds the lines that an edit changes; if they hold a secret, the bytes, which may do without it: a file of settings may be one line.
 func hunkOf(e Edit) Hunk {
+	h := hunkOfLines(e)
+	if !h.holdsSecret() {
+		return h
+	}
+	start := 0
+	for start < min(len(h.Old), len(h.New)) && h.Old[start] == h.New[start] {
+		start++
+	}
+	for start > 0 && !atRune(h.Old, start) { // both are the same up to there
+		start--
+	}
+	tail := 0
+	for tail < min(len(h.Old), len(h.New))-start && h.Old[len(h.Old)-1-tail] == h.New[len(h.New)-1-tail] {
+		tail++
+	}
+	for tail > 0 && !(atRune(h.Old, len(h.Old)-tail) && atRune(h.New, len(h.New)-tail)) {
+		tail--
+	}
+	h.At, h.Old, h.New = h.At+start, h.Old[start:len(h.Old)-tail], h.New[start:len(h.New)-tail]
+	return h
+}
+
+// atRune tells whether a character begins at a byte of a text, or the text ends there.
+func atRune(text string, at int) bool { return at == len(text) || utf8.RuneStart(text[at]) }
+
+func (h Hunk) holdsSecret() bool {
+	_, old := secret.Redact(h.Old)
+	_, new := secret.Redact(h.New)
+	return len(old)+len(new) > 0
+}
+
+func hunkOfLines(e Edit) Hunk {
 	x, y := strings.SplitAfter(e.Before, "\n"), strings.SplitAfter(e.After, "\n")
 	start, at := 0, 0
 	for start < len(x) && start < len(y) && x[start] == y[start] {
@@ -77,7 +114,8 @@ type Record struct {
 }
 
 // A Journal makes changes of files so that several processes lose nothing of each other's, a crash leaves no half of a change, and the last
-// ones can be taken back. It keeps the lines that were changed, not the files. It is safe for concurrent use.
+// ones can be taken back. It keeps the lines that were changed, not the files, and lines with a secret only until the change is made. It is safe for
+// concurrent use.
 type Journal struct {
 	file string
 	// failAt stops a change before one of its steps, as a crash or a disk would; for tests.
@@ -105,6 +143,10 @@ var (
 	ErrChanged = errors.New("the file has changed since")
 	// ErrText means that a file is no text that can be changed without damage.
 	ErrText = section.ErrText
+	// ErrNotKept means that what would be taken back held a secret, so that it was not kept.
+	ErrNotKept = errors.New("it held a secret and was not kept")
+	// ErrOvertaken means that something else was changed between question and answer.
+	ErrOvertaken = errors.New("something else was changed meanwhile, so nothing was taken back")
 )
 
 // OpenJournal returns the journal in a folder, which need not exist. All processes that write the same files must use the same folder.
@@ -116,11 +158,6 @@ func OpenJournal(folder string) *Journal {
 // before and after are left out; without any, nothing happens and the Record has none. If one of the files cannot be written, or was
 // changed by somebody else meanwhile, none is (ErrChanged).
 func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, error)) (Record, error) {
-	return j.do(ctx, label, plan, func([]Edit) bool { return true })
-}
-
-// do is Do for changes that are not all kept to be taken back.
-func (j *Journal) do(ctx context.Context, label string, plan func() ([]Edit, error), keep func([]Edit) bool) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
@@ -135,7 +172,7 @@ func (j *Journal) do(ctx context.Context, label string, plan func() ([]Edit, err
 	if len(edits) == 0 {
 		return record, nil
 	}
-	return record, j.commit(h, record, edits, nil, keep(edits))
+	return record, j.commit(h, record, edits, nil)
 }
 
 func recordOf(label string, edits []Edit) Record {
@@ -147,9 +184,9 @@ func recordOf(label string, edits []Edit) Record {
 	return record
 }
 
-// commit notes what will be written, writes it, and notes that it is done: with keep as a change that can be taken back. undoing is the change
-// that it takes back, if any.
-func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record, keep bool) error {
+// commit notes what will be written, writes it, and notes that it is done. undoing is the change that it takes back, if any; else it is one that can be
+// taken back itself.
+func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record) error {
 	begun := h
 	begun.Pending, begun.Undoing = &record, undoing
 	if err := jsonfile.Save(j.file, begun); err != nil {
@@ -171,8 +208,8 @@ func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record
 	}
 	done := h
 	done.Pending, done.Undoing = nil, nil
-	if keep {
-		done.Done = append(slices.Clone(h.Done), record)
+	if undoing == nil {
+		done.Done = append(slices.Clone(h.Done), record.withoutSecrets())
 		done.Done = done.Done[max(0, len(done.Done)-mostRecords):]
 	}
 	err := j.failAt("record")
@@ -184,6 +221,17 @@ func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record
 		return errors.Join(fmt.Errorf("journal: nothing is changed: %w", err), j.takeBack(&h))
 	}
 	return nil
+}
+
+// withoutSecrets is the record as it is kept once the change was made.
+func (r Record) withoutSecrets() Record {
+	r.Edits = slices.Clone(r.Edits)
+	for i, h := range r.Edits {
+		if h.holdsSecret() {
+			r.Edits[i].Old, r.Edits[i].New, r.Edits[i].Secret = "", "", true
+		}
+	}
+	return r
 }
 
 // about names the file in an error that does not.
@@ -306,6 +354,8 @@ func (e Edit) write() error {
 		return err
 	case exists == e.Created || now != e.Before:
 		return ErrChanged
+	case exists && e.readOnly() != nil:
+		return e.readOnly()
 	case e.Removed:
 		return beneath.Remove(e.Dir, filepath.FromSlash(e.Name))
 	case len(e.After) > maxFile:
@@ -320,19 +370,30 @@ func (e Edit) write() error {
 	return beneath.Replace(e.Dir, filepath.FromSlash(e.Name), []byte(e.After), mode)
 }
 
+// readOnly is an error for a file that its owner does not let be written to: replacing it would not ask.
+func (e Edit) readOnly() error {
+	info, err := os.Stat(filepath.Join(e.Dir, filepath.FromSlash(e.Name)))
+	if err == nil && info.Mode()&0o200 == 0 {
+		return fmt.Errorf("it is read-only (mode %04o): make it writable first (chmod u+w)", info.Mode().Perm())
+	}
+	return nil
+}
+
 // Undo takes back the last change and returns it. If a file was changed since, only the lines that were added are taken out; if they
-// are not there any more, nothing is (ErrChanged), and the change before it is the last one then.
+// are not there any more, nothing is (ErrChanged), and the change before it is the last one then. So it is with one that held a secret (ErrNotKept). The Record
+// is then the one that was given up, with the text that is kept nowhere else. After any other error the change remains the last one.
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
 	return j.UndoIf(ctx, func(Record) error { return nil })
 }
 
-// UndoIf is Undo if agree does: it is given the change that would be taken back, and its error is returned.
+// UndoIf is Undo if agree does: it is given the change that would be taken back, and its error is returned. Others can make changes while it thinks
+// (ErrOvertaken).
 func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
 		return Record{}, err
 	}
-	defer unlock()
+	unlock() // a question may stay open for hours
 	if len(h.Done) == 0 {
 		return Record{}, ErrNoRecord
 	}
@@ -340,17 +401,28 @@ func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record,
 	if err := agree(last); err != nil {
 		return Record{}, err
 	}
+	h, unlock, err = j.locked(ctx)
+	if err != nil {
+		return Record{}, err
+	}
+	defer unlock()
+	if len(h.Done) == 0 || h.Done[len(h.Done)-1].ID != last.ID {
+		return Record{}, ErrOvertaken
+	}
 	h.Done = h.Done[:len(h.Done)-1]
 	edits := make([]Edit, len(last.Edits))
 	for i, e := range last.Edits {
 		back, err := e.reverse()
-		if err != nil {
-			return Record{}, errors.Join(about(e.File(), err), jsonfile.Save(j.file, h))
+		switch {
+		case errors.Is(err, ErrChanged), errors.Is(err, ErrNotKept):
+			return last, errors.Join(about(e.File(), err), jsonfile.Save(j.file, h))
+		case err != nil: // it may pass
+			return Record{}, about(e.File(), err)
 		}
 		edits[i] = back.edit
 	}
 	undo := recordOf("undo: "+last.Label, edits)
-	return undo, j.commit(h, undo, edits, &last, false)
+	return undo, j.commit(h, undo, edits, &last)
 }
 
 // A reversal takes an edit back.
@@ -361,6 +433,9 @@ type reversal struct {
 
 // reverse returns what takes the hunk back from the file as it is now.
 func (h Hunk) reverse() (reversal, error) {
+	if h.Secret {
+		return reversal{}, ErrNotKept
+	}
 	now, exists, err := readFile(h.Dir, h.Name)
 	if err != nil {
 		return reversal{}, err

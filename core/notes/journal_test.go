@@ -1,10 +1,13 @@
 package notes
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -100,4 +103,100 @@ func TestChangeThatCannotBeRecordedIsNone(t *testing.T) {
 	require.Equal(t, "two\n", textOf(t, dir, "b/2.md"))
 	_, err = j.Undo(t.Context())
 	require.ErrorIs(t, err, ErrNoRecord)
+}
+
+// An undo that cannot be made now is made later: what was forgotten is kept nowhere else.
+func TestUndoThatFailsForNow(t *testing.T) {
+	d := newDesk(t)
+	text := "# X\n\n- keep\n- precious llama fact\n"
+	d.write("BEANS.md", text)
+	forget(d, 4)
+	file := filepath.Join(d.project, "BEANS.md")
+	require.NoError(t, os.Rename(file, file+".away"))
+	require.NoError(t, os.Mkdir(file, 0o755))
+	_, err := d.journal().Undo(t.Context())
+	require.ErrorContains(t, err, "folder")
+	require.NoError(t, os.Remove(file))
+	require.NoError(t, os.Rename(file+".away", file))
+	_, err = d.journal().Undo(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, text, d.read("BEANS.md"))
+}
+
+func forget(d *desk, line int) {
+	d.t.Helper()
+	_, written, err := d.journal().Forget(d.t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: line, Last: line}, nil)
+	require.NoError(d.t, err)
+	require.True(d.t, written)
+}
+
+// An undo that is given up hands over what the journal was the last to have.
+func TestUndoThatIsGivenUp(t *testing.T) {
+	d := newDesk(t)
+	d.write("BEANS.md", "# X\n\n- keep\n- precious llama fact\n")
+	forget(d, 4)
+	d.write("BEANS.md", "# X\n\n- keep\n- by hand\n")
+	record, err := d.journal().Undo(t.Context())
+	require.ErrorIs(t, err, ErrChanged)
+	require.Len(t, record.Edits, 1)
+	require.Equal(t, "- precious llama fact\n", record.Edits[0].Old)
+	_, err = d.journal().Undo(t.Context())
+	require.ErrorIs(t, err, ErrNoRecord)
+}
+
+// Whoever is asked whether to take something back may take hours. Others write meanwhile, and what was agreed to is not taken for what they wrote.
+func TestOthersWriteWhileUndoAsks(t *testing.T) {
+	d := newDesk(t)
+	d.save(SaveRequest{Content: "alpha fact one", Loose: true})
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	_, err := d.journal().UndoIf(ctx, func(last Record) error {
+		_, err := d.saver().Save(ctx, SaveRequest{Content: "beta fact two", Loose: true})
+		return err
+	})
+	require.ErrorIs(t, err, ErrOvertaken)
+	require.Contains(t, d.read("BEANS.md"), "alpha fact one")
+	require.Contains(t, d.read("BEANS.md"), "beta fact two")
+}
+
+// A file of settings may be one line, with a key in it: the journal keeps what was changed of it, and lines with a key only while it must.
+func TestSecretsOfChangedLines(t *testing.T) {
+	d := newDesk(t)
+	key := "sk-ant-api03-" + "AAAABBBBCCCCDDDDEEEE1"
+	before := `{"primaryApiKey":"` + key + `","name":"Zoë","mcpServers":{}}`
+	middle := `{"primaryApiKey":"` + key + `","name":"Zoê","mcpServers":{"memcore":{}}}`
+	after := strings.ReplaceAll(middle, key, "taken out")
+	d.write("settings.json", before)
+	change := func(from, to string) {
+		t.Helper()
+		_, err := d.journal().Do(t.Context(), "change", func() ([]Edit, error) {
+			return []Edit{{Dir: d.project, Name: "settings.json", Before: from, After: to}}, nil
+		})
+		require.NoError(t, err)
+		kept, err := os.ReadFile(d.journal().file)
+		require.NoError(t, err)
+		require.NotContains(t, string(kept), key[:16])
+	}
+	change(before, middle)
+	change(middle, after)
+	_, err := d.journal().Undo(t.Context())
+	require.ErrorIs(t, err, ErrNotKept)
+	require.Equal(t, after, d.read("settings.json"))
+	d.write("settings.json", middle)
+	_, err = d.journal().Undo(t.Context())
+	require.NoError(t, err, "the one before it")
+	require.Equal(t, before, d.read("settings.json"))
+}
+
+// Who has made a file read-only is asked before it is changed, by having to make it writable.
+func TestReadOnlyFilesStay(t *testing.T) {
+	d := newDesk(t)
+	d.write("BEANS.md", "# X\n")
+	file := filepath.Join(d.project, "BEANS.md")
+	require.NoError(t, os.Chmod(file, 0o444))
+	_, err := d.saver().Save(t.Context(), SaveRequest{Content: "hello there"})
+	require.ErrorContains(t, err, "it is read-only (mode 0444): make it writable first (chmod u+w)")
+	require.Equal(t, "# X\n", d.read("BEANS.md"))
+	require.NoError(t, os.Chmod(file, 0o644))
+	require.True(t, d.save(SaveRequest{Content: "hello there"}).Written)
 }
