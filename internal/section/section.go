@@ -20,6 +20,9 @@ var ErrNothing = errors.New("there is nothing to add")
 // ErrText means that the file is no text that can be added to.
 var ErrText = errors.New("the file is not UTF-8 text: convert it first")
 
+// ErrOpen means that what is to be added would take what follows it into a code fence or a comment.
+var ErrOpen = errors.New("the text has a code fence or a comment that is not closed: close it")
+
 // An OpenError means that text would be added inside of a code fence or a comment that is not closed.
 type OpenError struct{ Line int }
 
@@ -44,7 +47,8 @@ func (e *SaidError) Error() string {
 // Add returns the text of a file with something added at the end of a section, and the line where it stands. The section is looked for
 // by its heading, whatever its case, and made at the end if it is not there; "" is the end of the file. A single line becomes
 // an item of a list. Characters that nobody sees are left out. Line ends stay as they are, and so does whether the last line has one.
-// A statement that the file makes already, if near also about, is a *SaidError.
+// A statement that the file makes already, if near also about, is a *SaidError. Nothing is added that would be inside of a fence or a comment (*OpenError), or
+// have what follows inside (ErrOpen).
 func Add(text, heading, addition string, near bool) (result string, line int, err error) {
 	addition, _ = sanitize.Reveal(strings.ToValidUTF8(addition, ""))
 	addition = strings.Trim(addition, "\n")
@@ -56,6 +60,9 @@ func Add(text, heading, addition string, near bool) (result string, line int, er
 	}
 	if isItem := !strings.Contains(addition, "\n") && !strings.HasPrefix(addition, "#") && !strings.HasPrefix(addition, "```"); isItem && !statement.IsItem(addition) {
 		addition = "- " + strings.TrimSpace(addition)
+	}
+	if _, last, _ := place(addition, ""); isOpen(addition, last) {
+		return "", 0, ErrOpen
 	}
 	heading = title(heading)
 	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/chunker"
 )
 
 func TestAdd(t *testing.T) {
@@ -76,6 +78,25 @@ func TestRemove(t *testing.T) {
 	for _, lines := range [][2]int{{0, 1}, {3, 2}, {1, 99}} {
 		_, err := Remove(text, lines[0], lines[1])
 		require.Error(t, err)
+	}
+}
+
+// What follows stays outside of what is added.
+func TestAddNothingOpen(t *testing.T) {
+	for _, open := range []string{"Run this:\n```sh\nmake", "```", "~~~~\n~~~", "a\n\n<!-- b\n\nc"} {
+		_, _, err := Add("# A\n\n- one\n\n# B\n\n- two\n", "A", open, false)
+		require.ErrorIs(t, err, ErrOpen, open)
+	}
+	for _, closed := range []string{"Run this:\n```sh\nmake\n```", "~~~~\n~~~\n~~~~", "a\n\n<!-- b -->", "- ```\n  make", "a <!-- b", "use ``` for code"} {
+		got, _, err := Add("# A\n\n- one\n\n# B\n\n- two\n", "A", closed, false)
+		require.NoError(t, err, closed)
+		var titles []string
+		for b := range chunker.Blocks(got) {
+			if b.Level == 1 {
+				titles = append(titles, b.Title)
+			}
+		}
+		require.Equal(t, []string{"A", "B"}, titles, closed)
 	}
 }
 
