@@ -173,11 +173,17 @@ func accountOf(all []table.Row) account {
 		if known {
 			a.stale = append(a.stale, row.Record.ID)
 		}
-		if !known || number(before) <= number(row) {
+		if !known || older(before, row) {
 			a.live[row.Record.ID] = row
 		}
 	}
 	return a
+}
+
+// older tells whether a row says less of its record than another. Of two with one number, which an
+// append that was repeated and a compaction that was cut short leave, the one written last counts.
+func older(row, than table.Row) bool {
+	return cmp.Or(cmp.Compare(number(row), number(than)), cmp.Compare(written(row), written(than))) < 0
 }
 
 // Owned implements store.Shared.
@@ -270,20 +276,23 @@ func replaced(a account, put, withdrawn []store.Record) []string {
 
 const idsPerDelete = 1000
 
-// clean deletes the rows of these records that are not the last word: for each ID those before the
-// highest number there is of it.
+// clean deletes the rows of these records that are not the last word, also those that say the same: a
+// publisher that was killed while it compacted leaves all rows of an owner twice. Deleting by append
+// takes one commit then, by number one for each batch there ever was.
 func clean(ctx context.Context, t *table.Table, owner string, ids []string) error {
 	for some := range slices.Chunk(ids, idsPerDelete) {
 		found, err := rows(ctx, t, table.And(ownedBy(owner), table.In("id", some)), false)
 		if err != nil {
 			return err
 		}
-		byLast := map[int64][]string{}
-		for id, row := range accountOf(found).live {
-			byLast[number(row)] = append(byLast[number(row)], id)
+		a := accountOf(found)
+		byAppend := map[int64][]string{}
+		for id, row := range a.live {
+			byAppend[written(row)] = append(byAppend[written(row)], id)
 		}
-		for last, ids := range byLast {
-			where := table.And(ownedBy(owner), table.In("id", ids), numberColumn+" < "+strconv.FormatInt(last, 10))
+		for written, ids := range byAppend {
+			// What is newer than what was read here stays.
+			where := table.And(ownedBy(owner), table.In("id", ids), notIn(written), numberColumn+" <= "+strconv.FormatInt(a.last, 10))
 			if err := t.Delete(ctx, where); err != nil {
 				return err
 			}
@@ -297,7 +306,8 @@ func clean(ctx context.Context, t *table.Table, owner string, ids []string) erro
 const maxAppends = 64
 
 // compact appends the rows of an owner again, as one, with the numbers they have, and deletes the
-// others. Until then readers find rows twice, which they take as once.
+// others. Until then readers find rows twice, which they take as once; if it does not come to that, the
+// next publisher cleans.
 func compact(ctx context.Context, t *table.Table, owner string) error {
 	all, err := rows(ctx, t, ownedBy(owner), true)
 	if err != nil {
@@ -312,8 +322,11 @@ func compact(ctx context.Context, t *table.Table, owner string) error {
 	if err := t.Add(ctx, live); err != nil {
 		return err
 	}
-	return t.Delete(ctx, table.And(ownedBy(owner), appendColumn+" <> "+strconv.FormatInt(written, 10)))
+	return t.Delete(ctx, table.And(ownedBy(owner), notIn(written)))
 }
+
+// notIn passes the rows of other appends.
+func notIn(written int64) string { return appendColumn + " <> " + strconv.FormatInt(written, 10) }
 
 // Changes implements store.Shared.
 func (t *Table) Changes(ctx context.Context, owner string, since store.Cursor) (changes []store.Change, next store.Cursor, err error) {
