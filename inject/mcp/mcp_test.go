@@ -302,12 +302,14 @@ func TestSessionSurvives(t *testing.T) {
 
 func FuzzLines(f *testing.F) {
 	f.Add("17\n\"x\"\nnull\n{}\n[]\n{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"x\"}\n")
-	f.Add("garbage\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n\n[1]\n")
+	f.Add("garbage\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n\n[1]\n[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"x\"}]\n")
 	f.Fuzz(func(t *testing.T, input string) {
 		var out strings.Builder
 		l := newLines(strings.NewReader(input), &out)
+		done := make(chan struct{})
+		defer close(done)
 		go func() { // nobody answers here
-			for range 1000 {
+			for {
 				l.mu.Lock()
 				clear(l.pending)
 				l.mu.Unlock()
@@ -315,7 +317,11 @@ func FuzzLines(f *testing.F) {
 				case l.settled <- struct{}{}:
 				default:
 				}
-				time.Sleep(time.Millisecond)
+				select {
+				case <-done:
+					return
+				case <-time.After(time.Millisecond):
+				}
 			}
 		}()
 		data, err := io.ReadAll(l)
