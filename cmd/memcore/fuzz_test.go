@@ -21,6 +21,9 @@ func FuzzSettings(f *testing.F) {
 		{"other: [1, 2]\nmemory: {limit: 1e99}\n", "memory: {enabled: off, indexdir: /tmp/x, injection: {policy: off}}\n"},
 		{"a: &a [*a]\n", "memory:\n  limit: !!binary aGk=\n  trust: {folders: [/]}\n"},
 		{"memory:\n  enabled: \xff\n", "<<: {memory: {engine: lancedb}}\n"},
+		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  topK: 9\n"},
+		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  topK: 0\n"},
+		{"memory:\n  folderTrust: {enabled: false, trustedFolders: [/]}\n", "memory:\n  limit: 9\n  embedder: none\n"},
 	} {
 		f.Add(seed[0], seed[1])
 	}
@@ -35,11 +38,14 @@ func FuzzSettings(f *testing.F) {
 		got, err := loadSettings(a)
 		require.NoError(t, os.Remove(filepath.Join(own, ".beans", "config.yaml")))
 		alone, errAlone := loadSettings(a)
+		// By the user's own file alone: no project can say of itself that it is trusted. What it sets then is the user's wish, but for what is
+		// personal.
+		trusts := errAlone == nil && (!alone.settings.FolderTrust.Enabled || len(alone.settings.FolderTrust.TrustedFolders) > 0)
 		if err != nil {
 			var usage *usageError
 			require.True(t, errors.As(err, &usage), err)
 			require.Regexp(t, `config\.yaml|^memory\.`, err.Error())
-			require.Error(t, errAlone, "a stranger's file makes it fail")
+			require.True(t, errAlone != nil || trusts, "a stranger's file makes it fail: %v", err)
 			return
 		}
 		require.NoError(t, errAlone)
@@ -47,7 +53,7 @@ func FuzzSettings(f *testing.F) {
 		require.Positive(t, got.settings.Limit)
 		require.Positive(t, got.settings.TopK)
 		for _, s := range knownSettings {
-			if s.of != anyProject {
+			if s.of == personal || s.of == trustedProject && !trusts {
 				require.False(t, strings.Contains(got.origin[s.key], own), "%s is from %s", s.key, got.origin[s.key])
 			}
 		}
