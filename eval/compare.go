@@ -53,7 +53,8 @@ const mostMoved = 10
 // ErrNothingInCommon is returned for runs without a query of the same collection and ID.
 var ErrNothingInCommon = errors.New("the runs have no answerable query in common")
 
-// ReadReport reads a report that was written as JSON.
+// ReadReport reads a report that was written as JSON. One that cannot be compared query by query is refused: a query of it is there twice, or has
+// a score that is none.
 func ReadReport(r io.Reader) (Report, error) {
 	var report Report
 	if err := json.NewDecoder(r).Decode(&report); err != nil {
@@ -61,6 +62,19 @@ func ReadReport(r io.Reader) (Report, error) {
 	}
 	if len(report.Queries) == 0 {
 		return Report{}, errors.New("read report: it has no queries; want one that 'eval run --json' has written")
+	}
+	seen := map[queryKey]bool{}
+	for _, a := range report.Queries {
+		key := queryKey{a.Collection, a.ID}
+		if seen[key] {
+			return Report{}, fmt.Errorf("read report: query %q of collection %q is there twice; want each once, and another name for each collection", a.ID, a.Collection)
+		}
+		seen[key] = true
+		for _, name := range slices.Sorted(maps.Keys(a.Scores)) {
+			if score := a.Scores[name]; score < 0 || score > 1 {
+				return Report{}, fmt.Errorf("read report: query %q of collection %q has %s %g, want 0 to 1", a.ID, a.Collection, name, score)
+			}
+		}
 	}
 	return report, nil
 }

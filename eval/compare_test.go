@@ -135,4 +135,12 @@ func TestReadReport(t *testing.T) {
 			t.Errorf("ReadReport(%q): no error", bad)
 		}
 	}
+	for bad, want := range map[string]string{
+		`{"queries":[{"collection":"c","id":"q"},{"collection":"d","id":"q"},{"collection":"c","id":"q"}]}`: `query "q" of collection "c" is there twice`,
+		`{"queries":[{"collection":"c","id":"q","scores":{"a":1,"mrr":1.5}}]}`:                              `query "q" of collection "c" has mrr 1.5, want 0 to 1`,
+		`{"queries":[{"collection":"c","id":"q","scores":{"mrr":-1e308}}]}`:                                 `has mrr -1e+308, want 0 to 1`,
+	} {
+		_, err := ReadReport(strings.NewReader(bad))
+		require.ErrorContains(t, err, want)
+	}
 }

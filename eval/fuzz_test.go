@@ -13,7 +13,10 @@ import (
 // A report that is read can be compared with itself, and has not changed then.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"queries":[{"collection":"c","id":"q","text":"t","scores":{"recall@5":1},"firstRelevant":1}]}`))
+	f.Add([]byte(`{"queries":[{"id":"q","answerable":true,"scores":{"mrr":0.3,"recall@5":1}},{"id":"r","answerable":true,"scores":{"mrr":0.7}},{"id":"s"}]}`))
 	f.Add([]byte(`{"queries":[{"collection":"c","id":"q"},{"collection":"c","id":"q"}]}`))
+	f.Add([]byte(`{"queries":[{"id":"q","answerable":true,"scores":{"mrr":1}},{"id":"q","answerable":true,"scores":{"mrr":0.5}}]}`))
+	f.Add([]byte(`{"queries":[{"id":"q","answerable":true,"scores":{"mrr":1e308}},{"id":"r","answerable":true,"scores":{"mrr":1e308}}]}`))
 	f.Add([]byte(`{"queries":[{}]}`))
 	f.Add([]byte(`{"queries":[{"id":"q","rank":-1,"scores":{"":-1e308,"b":1e308}}]} {`))
 	f.Fuzz(func(t *testing.T, data []byte) {
