@@ -226,6 +226,7 @@ func TestApplyAndUndo(t *testing.T) {
 	file := filepath.Join(home, ".claude", "settings.json")
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	require.NoError(t, os.WriteFile(file, []byte("{\n  \"a\": 1\n}\n"), 0o640))
+	require.NoError(t, os.Chmod(file, 0o640)) // whatever the umask
 	before := files(t, home)
 	_, journal, err := apply(t, home, setup.User)
 	require.NoError(t, err)
@@ -269,7 +270,9 @@ func TestFilesThatAreNotWritten(t *testing.T) {
 		want  string
 	}{
 		{"read-only", setup.User, func(t *testing.T, home string) {
-			require.NoError(t, os.WriteFile(filepath.Join(home, ".gemini", "settings.json"), []byte("{}"), 0o444))
+			file := filepath.Join(home, ".gemini", "settings.json")
+			require.NoError(t, os.WriteFile(file, []byte("{}"), 0o444))
+			require.NoError(t, os.Chmod(file, 0o444)) // whatever the umask
 		}, `Gemini CLI: ~/.gemini/settings.json is read-only (mode 0444): make it writable first (chmod u+w)`},
 		{"a link out of the home folder", setup.User, func(t *testing.T, home string) {
 			require.NoError(t, os.Symlink(filepath.Join(outside, "settings.json"), filepath.Join(home, ".gemini", "settings.json")))
