@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,7 +130,14 @@ func TestOneDaemon(t *testing.T) {
 func TestEnds(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	begun := time.Now()
-	_, ended := run(t, p, "v1", Options{Idle: 10 * time.Millisecond, LastUsed: func() time.Time { return begun }})
+	var reached atomic.Bool // or it could end on a slow machine before anybody has reached it
+	_, ended := run(t, p, "v1", Options{Idle: 10 * time.Millisecond, LastUsed: func() time.Time {
+		if !reached.Load() {
+			return time.Now()
+		}
+		return begun
+	}})
+	reached.Store(true)
 	require.NoError(t, <-ended)
 	_, ended = run(t, p, "v1", Options{})
 	require.NoError(t, p.Stop(t.Context()))
