@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -61,12 +63,13 @@ func TestServeOverTCP(t *testing.T) {
 	said, err := command.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	buffer := make([]byte, 4096)
-	n, err := said.Read(buffer)
-	require.NoError(t, err)
-	_, address, ok := strings.Cut(string(buffer[:n]), "listening at ")
-	require.True(t, ok, string(buffer[:n]))
-	address, _, _ = strings.Cut(address, "\n")
+	var address string
+	var log strings.Builder
+	for lines := bufio.NewScanner(said); address == "" && lines.Scan(); {
+		fmt.Fprintln(&log, lines.Text())
+		_, address, _ = strings.Cut(lines.Text(), "listening at ")
+	}
+	require.NotEmpty(t, address, log.String())
 	ask := func(token string) int {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, address+"/v1/search", strings.NewReader(`{"workspace":"`+s.project+`","query":"staging"}`))
 		require.NoError(t, err)
@@ -78,7 +81,7 @@ func TestServeOverTCP(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, 10*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, 30*time.Second, 20*time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, ask("x"))
 	require.NoError(t, command.Process.Signal(os.Interrupt))
 	require.NoError(t, command.Wait())
