@@ -42,7 +42,7 @@ func newSeat(t *testing.T) seat {
 func (s seat) build(version string) string {
 	s.t.Helper()
 	binary := filepath.Join(s.t.TempDir(), "memcore")
-	out, err := exec.Command("go", "build", "-ldflags", "-X main.release="+version, "-o", binary, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.release="+version, "-o", binary, ".").CombinedOutput()
 	require.NoError(s.t, err, string(out))
 	return binary
 }

@@ -29,7 +29,7 @@ func tool(t *testing.T, what, program string) (stdout, stderr string, err error)
 	dir := filepath.Join(root, "internal", "supply")
 	built.Do(func() {
 		built.path = filepath.Join(filepath.Dir(torture.Program(t)), "supply.exe") // torture.Main removes it
-		command := exec.Command("go", "build", "-o", built.path, ".")
+		command := exec.Command("go", "build", "-buildvcs=false", "-o", built.path, ".")
 		command.Dir = dir
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("building internal/supply: %v\n%s", err, out)
