@@ -8,10 +8,11 @@ import (
 )
 
 // A folded text is a text as it looks: one byte a character, lower case, look-alikes of ASCII
-// characters replaced by them, what looks like none of them by a letter-like filler.
+// characters replaced by them, what looks like none of them by a letter-like filler. A ligature is
+// the letters it is made of.
 type folded struct {
 	text    string
-	offsets []int // byte offset in the original of each character, and its length at the end
+	offsets []int // byte offset in the original of each byte's character, and the original's length at the end
 }
 
 // filler is no blank, no punctuation, and part of no pattern.
@@ -21,37 +22,65 @@ func fold(text string) folded {
 	f := folded{offsets: make([]int, 0, len(text)+1)}
 	flat := make([]byte, 0, len(text))
 	for i, r := range text {
-		if i > 0 && r >= utf8.RuneSelf && unicode.In(r, unicode.Mn, unicode.Me) {
+		if i > 0 && r >= utf8.RuneSelf && (isJoiner(r) || unicode.In(r, unicode.Mn, unicode.Me)) {
 			continue // it belongs to the character before
 		}
-		flat = append(flat, foldRune(r))
-		f.offsets = append(f.offsets, i)
+		flat = foldRune(flat, r)
+		for len(f.offsets) < len(flat) {
+			f.offsets = append(f.offsets, i)
+		}
 	}
 	f.offsets = append(f.offsets, len(text))
 	f.text = string(flat)
 	return f
 }
 
-func foldRune(r rune) byte {
+// foldRune appends a character as it looks.
+func foldRune(flat []byte, r rune) []byte {
 	if r < utf8.RuneSelf {
-		if r >= 'A' && r <= 'Z' {
-			r += 'a' - 'A'
-		}
-		return byte(r)
+		return append(flat, lower(r))
 	}
 	if ascii, ok := lookAlikes[unicode.ToLower(r)]; ok {
-		return ascii
+		return append(flat, ascii)
 	}
 	if unicode.IsSpace(r) {
-		return ' '
+		return append(flat, ' ')
 	}
 	// Full-width, mathematical, circled letters and the like; accents fall off.
 	compatible := norm.NFKD.String(string(r))
 	first, size := utf8.DecodeRuneInString(compatible)
-	if first < utf8.RuneSelf && (size == len(compatible) || unicode.IsLetter(r)) {
-		return foldRune(first)
+	switch {
+	case first >= utf8.RuneSelf:
+		return append(flat, filler)
+	case size == len(compatible):
+		return append(flat, lower(first))
+	case isWord(compatible): // "st" and other letters in one
+		for i := range len(compatible) {
+			flat = append(flat, lower(rune(compatible[i])))
+		}
+		return flat
+	case unicode.IsLetter(r):
+		return append(flat, lower(first))
 	}
-	return filler
+	return append(flat, filler)
+}
+
+// lower is an ASCII character in lower case.
+func lower(r rune) byte {
+	if r >= 'A' && r <= 'Z' {
+		r += 'a' - 'A'
+	}
+	return byte(r)
+}
+
+// isWord tells a text of ASCII letters and digits.
+func isWord(text string) bool {
+	for i := range len(text) {
+		if c := lower(rune(text[i])); (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return false
+		}
+	}
+	return true
 }
 
 // lookAlikes are characters of other scripts that look like ASCII ones.

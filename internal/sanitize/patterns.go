@@ -41,8 +41,9 @@ var tokenPatterns = []tokenPattern{
 	{"chat-token", "message in JSON", compiled(`\{(?:[^}]{0,300}[\s,])?["']role["']\s*:\s*["'](?:system|developer|assistant|user|tool|function|model)["']`)},
 }
 
-// nativeTokens are matched on the text as it is, since folding does not keep their script: MiniCPM.
-var nativeTokens = compiled(`<[\s\p{M}]*(?:用户|助手)[\s\p{M}]*>`)
+// nativeTokens are matched on the text as it is, since folding does not keep their script: MiniCPM. Marks, and the joiners behind them,
+// are allowed between.
+var nativeTokens = compiled(`<[\s\p{M}\x{200c}\x{200d}]*(?:用[\p{M}\x{200c}\x{200d}]*户|助[\p{M}\x{200c}\x{200d}]*手)[\s\p{M}\x{200c}\x{200d}]*>`)
 
 // roleNames are those that open a message in a transcript.
 const roleNames = `system(?: (?:prompt|message|note|instructions?))?|developer|assistant|user|human|tool(?:[ _](?:call|result|response|output)s?)?|` +

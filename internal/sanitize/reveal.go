@@ -77,7 +77,7 @@ func isPlain(text string) bool {
 // isHidden tells a character that nobody sees from one that shapes its neighbours.
 func isHidden(r, before rune) bool {
 	switch {
-	case r == '\u200c' || r == '\u200d': // joiners: needed in emoji and in some scripts
+	case isJoiner(r): // needed in emoji and in some scripts
 		return !joins(before)
 	case r >= 0xFE00 && r <= 0xFE0F: // variation selectors: one behind a symbol is an emoji's
 		symbol := before >= utf8.RuneSelf && unicode.IsSymbol(before)
@@ -92,6 +92,10 @@ func isHidden(r, before rune) bool {
 		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
+// isJoiner tells the characters that join or part their neighbours.
+func isJoiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
+
+// joins tells a character that a joiner can shape.
 func joins(r rune) bool {
 	return isPicture(r) || unicode.Is(unicode.Mn, r) || unicode.Is(unicode.Mc, r) || r == 0xFE0F ||
 		unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati,

@@ -22,7 +22,13 @@ const (
 	quoted = "[quoted] "
 	// Withheld stands for a line that is left out.
 	Withheld = "[withheld: a line that tells the reader to drop its instructions]"
+	// unsettled stands for a text that changes each time it is made safe.
+	unsettled = "[withheld: a text that could not be made safe]"
 )
+
+// passes is how often Text goes over a text at most, the last time to see that nothing is left to do. Three times with changes are the
+// most that is known to be needed: a role that is put in quotes makes another one open its line, whose quotes complete a token.
+const passes = 5
 
 // Text returns the text such that it can be shown to a model as data:
 //
@@ -37,8 +43,28 @@ const (
 // nothing.
 func Text(text string) (string, []Finding) {
 	text, findings := Reveal(strings.ToValidUTF8(text, "\uFFFD"))
-	text, more := escapeTokens(text)
-	findings = append(findings, more...)
+	text, more := settle(text, pass)
+	return text, append(findings, more...)
+}
+
+// settle makes passes until nothing changes. A text that goes on changing is withheld: what is left in it nobody has looked at.
+func settle(text string, pass func(string) (string, []Finding)) (string, []Finding) {
+	var findings []Finding
+	for range passes {
+		safe, found := pass(text)
+		findings = append(findings, found...)
+		if safe == text {
+			return text, findings
+		}
+		text = safe
+	}
+	return unsettled, append(findings, Finding{Kind: "override", Detail: "a text that changes each time it is made safe"})
+}
+
+// pass escapes tokens and calms each line, once. Either can make something that the other one, or it itself, looks for: quotes around a
+// role's name complete a message in JSON, and a line that is withheld takes the bracket along that ended one.
+func pass(text string) (string, []Finding) {
+	text, findings := escapeTokens(text)
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		var found []Finding
