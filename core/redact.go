@@ -9,7 +9,7 @@ import (
 
 // leftOut is part of the manifest's fingerprint: an index that holds what should not be in it is made anew.
 func (o Options) leftOut() string {
-	kept := "/secrets3" // what is taken for a secret has this number
+	kept := "/secrets4" // what is taken for a secret has this number
 	if o.KeepSecrets {
 		kept = "/secrets-kept"
 	}

@@ -15,10 +15,11 @@ func TestSecretsAreNotIndexed(t *testing.T) {
 	mem := newMemory(t)
 	key := "AKIA" + "YRWQG5EJLPZLBYNP"
 	mem.write("aws.md", "# Keys\n\nThe deploy key is "+key+" for zebra.\n")
+	mem.write("hidden.md", "# Other keys\n\nThe old key is "+key[:9]+"\u200b"+key[9:]+" for a quagga.\n")
 	mem.write("chat.jsonl", `{"role":"user","content":"the zebra password is c0rrect-horse"}`+"\n"+`{"role":"assistant","content":"Thanks, I use it for the zebra."}`+"\n")
 	m := mem.open()
 	report := index(t, m)
-	require.Equal(t, map[string]int{"aws-access-token": 1, "password": 1}, report.Redacted)
+	require.Equal(t, map[string]int{"aws-access-token": 2, "password": 1}, report.Redacted)
 	said := func(m *core.Manager, query string) string {
 		t.Helper()
 		result, err := m.Search(t.Context(), query, core.SearchOptions{Limit: 50})
@@ -31,6 +32,7 @@ func TestSecretsAreNotIndexed(t *testing.T) {
 	}
 	require.Contains(t, said(m, "zebra"), "The deploy key is [redacted: aws-access-token] for zebra.")
 	require.Contains(t, said(m, "zebra"), "the zebra password is [redacted: password]")
+	require.Contains(t, said(m, "quagga"), "The old key is [redacted: aws-access-token] for a quagga.", "or it would be whole where it is shown without what nobody sees")
 	require.NotContains(t, said(m, key), key)
 	require.NoError(t, m.Close())
 

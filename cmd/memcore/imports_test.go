@@ -66,7 +66,7 @@ var mayImport = []struct {
 	{"internal/jsonfile", []string{"internal/beneath"}},
 	{"internal/private", nil},
 	{"internal/sanitize", nil},
-	{"internal/secret", nil},
+	{"internal/secret", []string{"internal/sanitize"}},
 	{"internal/section", []string{"chunker", "internal/fence", "internal/sanitize", "internal/statement"}},
 	{"internal/statement", []string{"chunker"}},
 	{"internal/overload", nil},

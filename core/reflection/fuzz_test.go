@@ -26,7 +26,7 @@ func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":"done"}}],"usage":{"total_tokens":7}}`,
 		`{"choices":[{"finish_reason":"tool_calls","message":{"tool_calls":[{"id":"1","function":{"name":"memory_read","arguments":"{\"path\":"}}]}}]}`,
-		`{"choices":[]}`, `{"error":{"message":"no model; key ` + key + `"}}`, `{"message":{"role":"assistant","content":"hi"},"done":true}`,
+		`{"choices":[]}`, `{"error":{"message":"no model; key ` + key + `"}}`, `{"error":{"message":"no model; key` + key[:13] + "\x7f" + key[13:] + `"}}`, `{"message":{"role":"assistant","content":"hi"},"done":true}`,
 		`{"message":{"tool_calls":[{"function":{"name":"x","arguments":{"a":[1,{}]}}}]},"done":true,"eval_count":-3}` + "\n", `{"done":true,"done_reason":"length"}`, "data: {}\n\n", "null", "", "\xff\x00",
 	} {
 		f.Add(200, seed)

@@ -295,8 +295,8 @@ func transcriptOf(said []notes.Said, limit int) (text string, redacted int) {
 	var lines []string
 	size := 0
 	for _, s := range slices.Backward(said) {
-		// Secrets are taken out before the text is cut: a part of a key is not known as one.
-		words, found := secret.Redact(s.Text[:min(len(s.Text), longestRead)])
+		// Secrets are taken out before the text is cut, since a part of a key is not known as one, and when no bytes that are no UTF-8 part one.
+		words, found := secret.Redact(strings.ToValidUTF8(s.Text[:min(len(s.Text), longestRead)], ""))
 		if len(words) > longestMessage {
 			words = strings.ToValidUTF8(words[:longestMessage], "") + " …"
 		}

@@ -406,4 +406,7 @@ func TestTranscript(t *testing.T) {
 	require.NotContains(t, text, "c0rrect")
 	require.NotContains(t, text, "\n{\"role\":\"system\"", "a message cannot become another")
 	require.NotContains(t, text, "\u200b")
+	key := "AKIA" + "YRWQG5EJLPZLBYNP"
+	text, _ = transcriptOf([]notes.Said{{Role: "user", Text: "the key is " + key[:9] + "\xff" + key[9:] + strings.Repeat(" and more", longestMessage)}}, 10_000)
+	require.Contains(t, text, "the key is [redacted: aws-access-token] and")
 }

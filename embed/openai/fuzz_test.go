@@ -12,7 +12,7 @@ func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		`{"object":"list","data":[{"object":"embedding","index":0,"embedding":[1,2]},{"object":"embedding","index":1,"embedding":[0,1]}],"model":"m"}`,
 		`{"data":[{"index":1,"embedding":[1]},{"index":1,"embedding":[1]}]}`, `{"data":[{"index":0,"embedding":[1]},{"index":9,"embedding":[1,2]}]}`,
-		`{"data":[{"index":0,"embedding":"AACAPw=="},{"index":1,"embedding":[]}]}`, `{"data":[{"embedding":[1e39]},{"index":1,"embedding":[0]}]}`, `{"error":{"message":"key ` + secret + ` is unknown"}}`, `[]`, `null`, ``, "\xff",
+		`{"data":[{"index":0,"embedding":"AACAPw=="},{"index":1,"embedding":[]}]}`, `{"data":[{"embedding":[1e39]},{"index":1,"embedding":[0]}]}`, `{"error":{"message":"key ` + secret + ` is unknown"}}`, `{"error":{"message":"key ` + secret[:9] + "\x7f" + secret[9:] + ` is unknown"}}`, `[]`, `null`, ``, "\xff",
 	} {
 		f.Add(200, seed)
 		f.Add(500, seed)

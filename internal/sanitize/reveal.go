@@ -36,7 +36,7 @@ func Reveal(text string) (string, []Finding) {
 			hidden++
 		case isHidden(r, before):
 			hidden++
-		case unicode.IsControl(r) && r != '\n' && r != '\t':
+		case isBareControl(r):
 			control++
 		default:
 			b.WriteRune(r)
@@ -50,6 +50,53 @@ func Reveal(text string) (string, []Finding) {
 		findings = append(findings, Finding{Kind: "hidden", Detail: hiddenDetail(hidden, smuggled.Len())})
 	}
 	return b.String(), findings
+}
+
+// Hidden returns where in a text that stands which Reveal takes out: ranges of bytes, in order. A line break is none of it, of whatever
+// kind.
+func Hidden(text string) [][2]int {
+	if isPlain(text) {
+		return nil
+	}
+	var sequences [][]int
+	if strings.ContainsRune(text, '\x1b') {
+		sequences = escapeSequence().FindAllStringIndex(text, -1)
+	}
+	var hidden [][2]int
+	before := rune(0)
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		start := i
+		i += size
+		switch {
+		case len(sequences) > 0 && start == sequences[0][0]:
+			i, sequences = sequences[0][1], sequences[1:]
+		case isPlainRune(r) || !isHidden(r, before) && (!isBareControl(r) || isBreak(r)):
+			before = r
+			continue
+		}
+		if last := len(hidden) - 1; last >= 0 && hidden[last][1] == start {
+			hidden[last][1] = i
+		} else {
+			hidden = append(hidden, [2]int{start, i})
+		}
+	}
+	return hidden
+}
+
+// isBareControl tells a control character that is neither a line's end nor a tab.
+func isBareControl(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// isBreak tells the characters of breaks.
+func isBreak(r rune) bool {
+	switch r {
+	case '\n', '\r', '\v', '\f', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
 }
 
 func hiddenDetail(hidden, smuggled int) string {
@@ -67,12 +114,14 @@ var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u20
 
 func isPlain(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
+		if !isPlainRune(rune(text[i])) {
 			return false
 		}
 	}
 	return true
 }
+
+func isPlainRune(r rune) bool { return r >= ' ' && r < 0x7f || r == '\n' || r == '\t' }
 
 // isHidden tells a character that nobody sees from one that shapes its neighbours.
 func isHidden(r, before rune) bool {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,6 +26,37 @@ func TestSettle(t *testing.T) {
 	require.Equal(t, "bbb", text)
 	require.Empty(t, findings)
 	require.Equal(t, 4, times)
+}
+
+// What Hidden names is what Reveal takes out.
+func FuzzHidden(f *testing.F) {
+	for _, seed := range []string{"", "plain\n\ttext", "a\u200bb\u200d\u200dc", "\x1b[1mbold\x1b[0m\x1b", "\x1b]0;a\ntitle\x07x", "\r\v\f\u0085\u2028\u2029", "👩\u200d💻 ❤\ufe0f a\ufe0f", "\U000E0041\U000E0042x", "\x1b\x1b[1m[1m", "\u0301\u200d", "\x00\x7f"} {
+		f.Add(seed)
+	}
+	noBreaks := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if isBreak(r) {
+				return -1
+			}
+			return r
+		}, text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			Hidden(text)
+			return
+		}
+		var rest strings.Builder
+		done := 0
+		for _, h := range Hidden(text) {
+			require.True(t, h[0] >= done && h[0] < h[1] && h[1] <= len(text), "%v behind %d of %d", h, done, len(text))
+			rest.WriteString(text[done:h[0]])
+			done = h[1]
+		}
+		rest.WriteString(text[done:])
+		shown, _ := Reveal(text)
+		require.Equal(t, noBreaks(shown), noBreaks(rest.String()), "of %q", text)
+	})
 }
 
 // The time is linear: eight times the text takes about eight times the time, also where one change makes room for the next.

@@ -14,6 +14,8 @@ import (
 	ahocorasick "github.com/BobuSumisu/aho-corasick"
 	"github.com/spf13/viper"
 	"github.com/zricethezav/gitleaks/v8/config"
+
+	"github.com/memcore/memcore/internal/sanitize"
 )
 
 // A Finding is a secret that was taken out.
@@ -22,8 +24,8 @@ type Finding struct {
 	Line int    `json:"line"` // from 1
 }
 
-// Redact returns the text with a mark in the place of each secret, such as "[redacted: github-pat]", and what was found, in order. The
-// text keeps its number of lines. Redacting again changes nothing. It is safe for concurrent use.
+// Redact returns the text with a mark in the place of each secret, such as "[redacted: github-pat]", and what was found, in order. A
+// secret is found also if characters that nobody sees stand within it. The text keeps its number of lines. Redacting again changes nothing. It is safe for concurrent use.
 func Redact(text string) (string, []Finding) {
 	spans := find(text)
 	if len(spans) == 0 {
@@ -53,8 +55,59 @@ type span struct {
 	rule       string
 }
 
-// find returns the secrets in a text, in order, none overlapping another.
+// find returns the secrets in a text, in order, none overlapping another: those in the text as it is, and those in what a person sees of it.
+// Who shows the text takes out what nobody sees, and would put a key together again that it parts.
 func find(text string) []span {
+	spans := findIn(text)
+	if hidden := sanitize.Hidden(text); len(hidden) > 0 {
+		spans = append(spans, findBeneath(text, hidden)...)
+	}
+	slices.SortStableFunc(spans, func(a, b span) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return b.end - a.end // of two that begin at the same place the longer one
+	})
+	var apart []span
+	for _, s := range spans {
+		last := len(apart) - 1
+		if last >= 0 && s.start < apart[last].end {
+			apart[last].end = max(apart[last].end, s.end)
+			continue
+		}
+		apart = append(apart, s)
+	}
+	return apart
+}
+
+// findBeneath returns the secrets in a text without its hidden ranges, as they stand in the text.
+func findBeneath(text string, hidden [][2]int) []span {
+	var seen strings.Builder
+	var gaps []int // where in seen something is left out
+	done := 0
+	for _, h := range hidden {
+		seen.WriteString(text[done:h[0]])
+		gaps = append(gaps, seen.Len())
+		done = h[1]
+	}
+	seen.WriteString(text[done:])
+	// place is where in text a byte of seen stands.
+	place := func(at int) int {
+		before, _ := slices.BinarySearch(gaps, at+1)
+		if before == 0 {
+			return at
+		}
+		return hidden[before-1][1] + at - gaps[before-1]
+	}
+	spans := findIn(seen.String())
+	for i, s := range spans {
+		spans[i].start, spans[i].end = place(s.start), place(s.end-1)+1
+	}
+	return spans
+}
+
+// findIn returns what the rules find in a text.
+func findIn(text string) []span {
 	rules := load()
 	lower := strings.ToLower(text)
 	if len(lower) != len(text) { // a letter whose lower case has another length
@@ -75,22 +128,7 @@ func find(text string) []span {
 			spans = append(spans, r.find(text, rules.allowed)...)
 		}
 	}
-	slices.SortStableFunc(spans, func(a, b span) int {
-		if a.start != b.start {
-			return a.start - b.start
-		}
-		return b.end - a.end // of two that begin at the same place the longer one
-	})
-	var apart []span
-	for _, s := range spans {
-		last := len(apart) - 1
-		if last >= 0 && s.start < apart[last].end {
-			apart[last].end = max(apart[last].end, s.end)
-			continue
-		}
-		apart = append(apart, s)
-	}
-	return apart
+	return spans
 }
 
 // ruleSet is what is looked for.

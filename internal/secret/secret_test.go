@@ -4,8 +4,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/sanitize"
 )
 
 // The secrets here are made up; split, so that scanners of repositories leave them alone.
@@ -38,6 +41,10 @@ func TestRedact(t *testing.T) {
 		{"words are no passwords", "The password is required. password: string, Password: see the vault, password = None", "The password is required. password: string, Password: see the vault, password = None", nil},
 		{"nor is what stands for one", "password=${DB_PASSWORD} password: <your-password> PASSWORD=**** pwd=$(cat x) postgres://user:password@host/x", "password=${DB_PASSWORD} password: <your-password> PASSWORD=**** pwd=$(cat x) postgres://user:password@host/x", nil},
 		{"numbers about passwords", "passwords: 8 characters, password length: 12, pass: 3, the pass is at 2100 m", "passwords: 8 characters, password length: 12, pass: 3, the pass is at 2100 m", nil},
+		{"a zero-width space in a key", "key AKIA" + "YRWQ\u200bG5EJLPZLBYNP here", "key [redacted: aws-access-token] here", []string{"aws-access-token"}},
+		{"many characters that nobody sees", "\u200bkey AKIA" + "YR\x7f\u200bWQG5\U000E0041EJLPZLB\x1b[1mYNP\u2060 here, and \u200bpass\u00adword: x1\u200dy2z3", "\u200bkey [redacted: aws-access-token]\u2060 here, and \u200bpass\u00adword: [redacted: password]", []string{"aws-access-token", "password"}},
+		{"they part what is none", "see\u200bsk-" + "or-v1-9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "see\u200b[redacted: model-api-key]", []string{"model-api-key"}},
+		{"they stay where there is no secret", "می\u200cخواهم\r\n\ufeff a\u200bb", "می\u200cخواهم\r\n\ufeff a\u200bb", nil},
 		{"keys that are none", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 and commit 5f2c1d9", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 and commit 5f2c1d9", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -76,6 +83,7 @@ func FuzzRedact(f *testing.F) {
 	f.Add("password=x1y2z3\n[redacted: password]")
 	f.Add("-----BEGIN PRIVATE KEY-----\nabcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789\n-----END PRIVATE KEY-----")
 	f.Add("Ⱥpassword: ȺȾ12345")
+	f.Add("a\u200b pass\u00adword=x1\x1b[1m\x7fy2z3\n\u200bpwd: q9\x1b]\n\x07w8e7")
 	f.Fuzz(func(t *testing.T, text string) {
 		got, findings := Redact(text)
 		if strings.Count(got, "\n") != strings.Count(text, "\n") {
@@ -83,6 +91,12 @@ func FuzzRedact(f *testing.F) {
 		}
 		if (got == text) != (len(findings) == 0) {
 			t.Errorf("Redact(%q) = %q with %v", text, got, findings)
+		}
+		// Nothing comes together again when it is shown.
+		if shown, _ := sanitize.Reveal(text); utf8.ValidString(text) && !strings.ContainsAny(text, "\r\v\f\u0085\u2028\u2029") {
+			if _, seen := Redact(shown); len(seen) > 0 && len(findings) == 0 {
+				t.Errorf("Redact(%q) finds nothing, and %v in %q, which is what is seen of it", text, seen, shown)
+			}
 		}
 	})
 }

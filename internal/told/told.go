@@ -41,12 +41,11 @@ func New(err error, key string) error {
 func (e *Error) Unwrap() error { return e.err }
 
 func (e *Error) Error() string {
-	text := e.err.Error()
-	if e.key != "" {
-		text = withoutKey(text, e.key)
-	}
+	text := withoutKey(e.err.Error(), e.key)
+	// Once more when what stood within the key is gone: a character that nobody sees, a line break instead of a blank.
 	text, _ = sanitize.Reveal(text)
-	text, _ = secret.Redact(strings.Join(strings.Fields(text), " "))
+	text = withoutKey(strings.Join(strings.Fields(text), " "), e.key)
+	text, _ = secret.Redact(text)
 	if runes := []rune(text); len(runes) > longest {
 		text = string(runes[:longest]) + "…"
 	}
@@ -54,6 +53,9 @@ func (e *Error) Error() string {
 }
 
 func withoutKey(text, key string) string {
+	if key == "" {
+		return text
+	}
 	forms := []string{key, url.QueryEscape(key), url.PathEscape(key)}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, strings.TrimRight(encoding.EncodeToString([]byte(key)), "="))

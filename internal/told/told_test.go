@@ -32,5 +32,16 @@ func TestError(t *testing.T) {
 			require.NotContains(t, fmt.Sprintf("%v %s %q", err, err, err), said)
 		})
 	}
+	for name, hidden := range map[string]string{
+		"control": "\x7f", "zero width": "\u200b", "tag": "\U000E0041", "escape sequence": "\x1b[1m",
+	} {
+		for _, said := range []string{key, url.QueryEscape(key), base64.StdEncoding.EncodeToString([]byte(key))} {
+			shown := New(errors.New("I do not know "+said[:9]+hidden+said[9:]), key).Error()
+			require.Equal(t, "I do not know [key]", strings.TrimRight(shown, "="), name)
+		}
+	}
+	require.Equal(t, "I do not know [key]", New(errors.New("I do not know "+strings.ReplaceAll(key, " ", "\r\n")), key).Error())
+	token := "ghp_" + strings.Repeat("aB3dE6gH9j", 4)[:36]
+	require.Equal(t, "no [redacted: github-pat]", New(errors.New("no "+token[:20]+"\x00"+token[20:]), key).Error())
 	require.Less(t, len(New(errors.New(strings.Repeat("x", 9999)), "").Error()), 600)
 }

@@ -112,20 +112,26 @@ func message(body []byte) string {
 
 // oneLine makes text from outside fit to stand in an error: short, printable, without the secret.
 func (t *transport) oneLine(text string) string {
-	if t.secret != "" {
-		text = strings.ReplaceAll(text, t.secret, "***")
-	}
+	text = t.withoutSecret(text)
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
 	}, text)
-	runes := []rune(strings.Join(strings.Fields(text), " "))
+	// Once more when what stood in the place of the secret's blanks is a blank.
+	runes := []rune(t.withoutSecret(strings.Join(strings.Fields(text), " ")))
 	if len(runes) > 200 {
 		return string(runes[:199]) + "…"
 	}
 	return string(runes)
+}
+
+func (t *transport) withoutSecret(text string) string {
+	if t.secret == "" {
+		return text
+	}
+	return strings.ReplaceAll(text, t.secret, "***")
 }
 
 // retryAfter reads the header of that name: seconds, or a date.
