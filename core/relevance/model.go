@@ -99,18 +99,28 @@ func Parse(data []byte) (*Model, error) {
 	return m, m.check()
 }
 
+// mostWeight is the largest weight or coefficient, in size, that is taken. No sum of evidence by such ones overflows; fitted ones are below 100.
+const mostWeight = 1e6
+
 func (m *Model) check() error {
 	for name, weight := range m.Weights {
 		switch {
 		case !slices.Contains(Names, name):
 			return fmt.Errorf("relevance model: rank has %q, want one of %s", name, strings.Join(Names, ", "))
-		case IsEvidence(name) && weight < 0 || math.IsNaN(weight):
+		case !(math.Abs(weight) <= mostWeight):
+			return fmt.Errorf("relevance model: weight of %s is %g, want at most %g in size", name, weight, mostWeight)
+		case IsEvidence(name) && weight < 0:
 			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
 		}
 	}
 	s := m.Score
 	if slices.Min([]float64{s.Behind, s.Cosine, s.Both, s.Coverage, s.Matched}) < 0 {
 		return errors.New("relevance model: a coefficient of score is below 0: more evidence must not make a score smaller")
+	}
+	for _, c := range []float64{s.Bias, s.Behind, s.Cosine, s.Both, s.Coverage, s.Matched} {
+		if !(math.Abs(c) <= mostWeight) {
+			return fmt.Errorf("relevance model: a coefficient of score is %g, want at most %g in size", c, mostWeight)
+		}
 	}
 	before := [2]float64{}
 	for _, p := range append(slices.Clip(m.Calibration), [2]float64{1, 1}) {

@@ -68,6 +68,9 @@ func (q Quantised) numbers(want int) ([]float32, error) {
 	if len(raw) != want {
 		return nil, fmt.Errorf("%d numbers, want %d", len(raw), want)
 	}
+	if most := mostWeight / 128; !(math.Abs(q.Scale) <= most) {
+		return nil, fmt.Errorf("scale is %g, want at most %g in size", q.Scale, most)
+	}
 	numbers := make([]float32, want)
 	for i, b := range raw {
 		numbers[i] = float32(int8(b)) * float32(q.Scale)
@@ -93,10 +96,17 @@ func NewWeights(dense []float32, bias, threshold float64) (Weights, error) {
 	return w, w.unpack()
 }
 
+// mostWeight is the largest weight, in size, that is taken: far above fitted ones, and no sum of such ones overflows. What is not finite as
+// a float32 is no weight either.
+const mostWeight = 1e6
+
 // unpack makes the dense form.
 func (w *Weights) unpack() error {
 	if !(w.Threshold > 0 && w.Threshold < 1) {
 		return fmt.Errorf("threshold is %g, want it between 0 and 1", w.Threshold)
+	}
+	if !(math.Abs(w.Bias) <= mostWeight) {
+		return fmt.Errorf("bias is %g, want at most %g in size", w.Bias, mostWeight)
 	}
 	ids := namedIDs()
 	w.dense = make([]float32, Features, Features+VectorSize)
@@ -104,6 +114,9 @@ func (w *Weights) unpack() error {
 		id, ok := ids[name]
 		if !ok {
 			return fmt.Errorf("no feature is called %q", name)
+		}
+		if !(math.Abs(v) <= mostWeight) {
+			return fmt.Errorf("weight of %q is %g, want at most %g in size", name, v, mostWeight)
 		}
 		w.dense[id] = float32(v)
 	}
