@@ -104,12 +104,17 @@ func (s *service) indexOnce(ctx context.Context) {
 // An mcpMemory gives MCP clients the memory of a workspace.
 type mcpMemory struct {
 	*service
+	files shownFiles
 	tools []notes.Tool
 }
 
 func newMCPMemory(s *service) (*mcpMemory, error) {
-	tools, err := s.modelTools()
-	return &mcpMemory{s, tools}, err
+	files, err := s.shownFiles()
+	if err != nil {
+		return nil, err
+	}
+	tools, err := s.modelTools(files)
+	return &mcpMemory{s, files, tools}, err
 }
 
 // Tools implements mcp.Memory.
@@ -131,18 +136,14 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 			return
 		}
 		seen[name] = true
-		all = append(all, mcp.File{URI: uriOf(name), Name: name, Title: title, Size: info.Size(), Changed: info.ModTime()})
+		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.name(ctx, name), Title: title, Size: info.Size(), Changed: info.ModTime()})
 	}
-	data, err := m.data()
-	if err != nil {
-		return nil, err
-	}
-	items, err := data.List(ctx)
+	items, err := m.files.Data.List(ctx) // with the names that they have
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range items {
-		add(item.Path, filepath.Join(m.dataDir(), filepath.FromSlash(item.Path)), item.Summary)
+		add(item.Path, filepath.Join(m.dataDir(), filepath.FromSlash(item.Path)), m.files.line(ctx, item.Summary))
 	}
 	memory, err := m.layer().Load(ctx)
 	if err != nil {
@@ -167,15 +168,7 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 		return "", mcp.ErrNoFile
 	}
 	name := strings.TrimPrefix(u.Path, "/")
-	data, err := m.data()
-	if err != nil {
-		return "", err
-	}
-	files, err := m.shownFiles(data)
-	if err != nil {
-		return "", err
-	}
-	if text, err := files.Read(ctx, name); err == nil {
+	if text, err := m.files.Read(ctx, name); err == nil {
 		return text, nil
 	} else if !errors.Is(err, notes.ErrNoFile) && !errors.Is(err, notes.ErrPath) {
 		return "", err
@@ -225,12 +218,8 @@ type forgetParams struct {
 type noParams struct{}
 
 // modelTools are those for an agent that is not memcore's own command: all of them.
-func (s *service) modelTools() ([]notes.Tool, error) {
+func (s *service) modelTools(files shownFiles) ([]notes.Tool, error) {
 	journal, err := s.journal()
-	if err != nil {
-		return nil, err
-	}
-	data, err := s.data()
 	if err != nil {
 		return nil, err
 	}
@@ -240,51 +229,38 @@ func (s *service) modelTools() ([]notes.Tool, error) {
 	}
 	sessions := &openSessions{app: s.app}
 	tools := []notes.Tool{
-		notes.NewTool("search_memory", "Search long-term memory: notes, decisions and past conversations of this project and its user. Returns what is relevant with its sources, as reference.", s.searchTool,
+		notes.NewTool("search_memory", "Search long-term memory: notes, decisions and past conversations of this project and its user. Returns what is relevant with its sources, as reference.",
+			func(ctx context.Context, p searchParams) (notes.Answer, error) { return s.searchTool(ctx, files, p) },
 			notes.ReadOnly, notes.Choices("scope", core.ScopeProject, core.ScopeGlobal)),
 		notes.RecallTool(sessions.all, recall),
 	}
-	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: s.find}), nil)...)
-	files, err := s.shownFiles(data)
-	if err != nil {
-		return nil, err
-	}
+	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: files.find, Shown: files.line}), nil)...)
 	tools = append(tools, notes.FileTools(files)...)
 	return append(tools,
 		notes.NewTool("forget", "Take a statement out of the memory files for good: the one that says the text, or that a citation names. If several do, none is taken out, and they are named.",
-			func(ctx context.Context, p forgetParams) (notes.Answer, error) { return s.forgetTool(ctx, journal, p) }, notes.Destructive),
+			func(ctx context.Context, p forgetParams) (notes.Answer, error) {
+				return files.forgetTool(ctx, journal, p)
+			}, notes.Destructive),
 		notes.NewTool("refresh_memory", "Bring the search index in step with the files. Rarely needed: searching does it by itself.", s.refreshTool, notes.ReadOnly),
 	), nil
 }
 
-func (s *service) searchTool(ctx context.Context, p searchParams) (notes.Answer, error) {
+func (s *service) searchTool(ctx context.Context, files shownFiles, p searchParams) (notes.Answer, error) {
 	if strings.TrimSpace(p.Query) == "" {
 		return notes.Answer{}, fmt.Errorf("%w: query is empty", notes.ErrArguments)
 	}
 	scope := cmp.Or(p.Scope, core.ScopeProject)
 	// The model has asked, so less has to be sure than for what a turn is given unasked.
 	result, err := s.RetrieveRelevant(ctx, p.Query, core.RetrieveOptions{Scope: scope, Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Threshold() / 2})
-	text := formatter.SearchAnswer(result)
-	for i := range result.Hits { // clients show models the data as well
-		result.Hits[i].Text = formatter.Text(result.Hits[i])
-		if v := result.Hits[i].Suspicion; v != nil {
-			shown := v.WithoutExcerpts()
-			result.Hits[i].Suspicion = &shown
-		}
-	}
-	return notes.Answer{Text: text, Data: result}, err
+	return notes.Answer{Text: formatter.SearchAnswer(result), Data: files.result(ctx, result)}, err
 }
 
-func (s *service) forgetTool(ctx context.Context, journal *notes.Journal, p forgetParams) (notes.Answer, error) {
-	place, ok, err := s.cited(p.Text)
+func (f shownFiles) forgetTool(ctx context.Context, journal *notes.Journal, p forgetParams) (notes.Answer, error) {
+	place, ok, err := f.cited(p.Text)
 	if err == nil && !ok {
 		var found []notes.Place
-		if found, err = s.statements(ctx, p.Text); err == nil && len(found) != 1 {
-			text := fmt.Sprintf("Nothing was taken out: %s say that.", count(len(found), "statement"))
-			for _, f := range found {
-				text += "\n- " + f.Citation() + ": " + f.Text
-			}
-			return notes.Answer{Text: text, Data: map[string]any{"success": false, "statements": len(found)}}, nil
+		if found, err = f.statements(ctx, p.Text); err == nil && len(found) != 1 {
+			return notes.Answer{Text: "Nothing was taken out: " + f.saying(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
 		} else if err == nil {
 			place = found[0]
 		}
@@ -296,7 +272,7 @@ func (s *service) forgetTool(ctx context.Context, journal *notes.Journal, p forg
 	if err != nil {
 		return notes.Answer{}, err
 	}
-	return notes.Answer{Text: "Taken out: " + place.At(change.Line).Citation() + ".", Data: map[string]any{"success": written, "path": change.Path, "line": change.Line, "diff": change.Diff}}, nil
+	return notes.Answer{Text: "Taken out: " + f.name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": f.name(ctx, change.Path), "line": change.Line}}, nil
 }
 
 func (s *service) refreshTool(ctx context.Context, _ noParams) (notes.Answer, error) {
@@ -304,7 +280,7 @@ func (s *service) refreshTool(ctx context.Context, _ noParams) (notes.Answer, er
 	if err != nil {
 		return notes.Answer{}, err
 	}
-	return notes.Answer{Text: fmt.Sprintf("%s, %s: %d added, %d changed, %d removed.", count(report.Documents, "document"), count(report.Chunks, "chunk"), report.Added, report.Changed, report.Removed), Data: report}, nil
+	return notes.Answer{Text: fmt.Sprintf("%s, %s: %d added, %d changed, %d removed.", count(report.Documents, "document"), count(report.Chunks, "chunk"), report.Added, report.Changed, report.Removed), Data: shownReport(report)}, nil
 }
 
 // openSessions keeps the sessions of a workspace open, so that only what is new in them is read.

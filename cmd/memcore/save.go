@@ -156,10 +156,6 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := a.data()
-	if err != nil {
-		return nil, err
-	}
 	session, err := a.session("")
 	if err != nil && !errors.Is(err, notes.ErrNoSession) {
 		return nil, err
@@ -168,11 +164,11 @@ func (a *app) tools() ([]notes.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := a.shownFiles(data)
+	files, err := a.shownFiles()
 	if err != nil {
 		return nil, err
 	}
-	tools := append(notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: a.find}), nil), notes.FileTools(files)...)
+	tools := append(notes.Tools(notes.NewSaver(a.layer(), journal, notes.SaveOptions{Find: files.find, Shown: files.line}), nil), notes.FileTools(files)...)
 	if session != nil {
 		tools = append(tools, notes.RecallTool(func(context.Context) ([]*notes.Session, error) { return []*notes.Session{session}, nil }, recall))
 	}

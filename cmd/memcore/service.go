@@ -161,7 +161,11 @@ func (a *app) openService(ctx context.Context, folder string) (*service, error) 
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	s.Manager = m
-	if s.tools, err = s.modelTools(); err != nil {
+	files, err := here.shownFiles()
+	if err == nil {
+		s.tools, err = s.modelTools(files)
+	}
+	if err != nil {
 		return nil, errors.Join(err, m.Close())
 	}
 	return s, nil

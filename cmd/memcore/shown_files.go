@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/embed"
@@ -33,6 +34,20 @@ func (f shownFiles) shown(ctx context.Context, text string) string {
 	return text
 }
 
+// line is shown for what stands on one line, such as a summary or a statement.
+func (f shownFiles) line(ctx context.Context, text string) string { return oneLine(f.shown(ctx, text)) }
+
+// name is line for names and headings: those that say less than a sentence order nothing, and are not judged, since single words look like anything.
+func (f shownFiles) name(ctx context.Context, text string) string {
+	if len(strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })) < wordsOfSentence {
+		return oneLine(f.safe(text))
+	}
+	return f.line(ctx, text)
+}
+
+// wordsOfSentence is how many words say as much as a sentence.
+const wordsOfSentence = 5
+
 // safe is a text without secrets and hidden characters, and made safe if its folder is not trusted.
 func (f shownFiles) safe(text string) string {
 	text, _ = notes.Clean(text)
@@ -47,8 +62,12 @@ func (f shownFiles) trusted() bool {
 	return err == nil && folder != ""
 }
 
-// shownFiles are the files of a data folder.
-func (a *app) shownFiles(data *notes.Data) (shownFiles, error) {
+// shownFiles are the files of the data folder.
+func (a *app) shownFiles() (shownFiles, error) {
+	data, err := a.data()
+	if err != nil {
+		return shownFiles{}, err
+	}
 	at, err := a.place()
 	if err != nil {
 		return shownFiles{}, err
@@ -82,7 +101,7 @@ func (f shownFiles) Read(ctx context.Context, name string) (string, error) {
 func (f shownFiles) List(ctx context.Context) ([]notes.Item, error) {
 	items, err := f.Data.List(ctx)
 	for i := range items {
-		items[i].Summary = oneLine(f.shown(ctx, items[i].Summary))
+		items[i].Path, items[i].Summary = f.name(ctx, items[i].Path), f.line(ctx, items[i].Summary)
 	}
 	return items, err
 }
@@ -127,7 +146,7 @@ func (f shownFiles) Append(ctx context.Context, name, entry, summary string) (no
 // told makes what a change has done fit to be shown: a summary is made of the file, also of what is withheld.
 func (f shownFiles) told(ctx context.Context) func(notes.Written, error) (notes.Written, error) {
 	return func(w notes.Written, err error) (notes.Written, error) {
-		w.Summary = oneLine(f.shown(ctx, w.Summary))
+		w.Summary = f.line(ctx, w.Summary)
 		return w, err
 	}
 }

@@ -121,6 +121,9 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 		if m.session != sessions[0] {
 			hit.Citation = m.session.ID + "/" + hit.Citation
 		}
+		for _, name := range []*string{&hit.Session, &hit.Path, &hit.File, &hit.Citation} { // agents name their notes by what they have read
+			*name = shownName(*name)
+		}
 		if v := o.Screen.Judge(ctx, hit.raw); v.Suspicious {
 			if o.Screen.Policy == suspicion.Withhold {
 				found.Withheld++
@@ -232,6 +235,12 @@ func around(text string, at int) string {
 func snippet(text string) string {
 	safe, _ := sanitize.Text(text)
 	return strings.Join(strings.Fields(safe), " ")
+}
+
+// shownName is a name on one line, made safe as a snippet is.
+func shownName(name string) string {
+	safe, _ := sanitize.Text(name)
+	return strings.ReplaceAll(safe, "\n", " ")
 }
 
 // RecallAnswer is what recall_memory says to the model.

@@ -85,6 +85,8 @@ type SaveOptions struct {
 	Confirm func(ctx context.Context, c Change) (bool, error)
 	// Find returns the one statement that a SaveRequest.Supersedes means; nil looks into the file that is written to.
 	Find func(ctx context.Context, text string) (Place, error)
+	// Shown makes what a file says fit for who reads Saved.Reason, which quotes it; nil leaves it as it stands.
+	Shown func(ctx context.Context, text string) string
 	// RefuseSecrets refuses a text that holds one, instead of taking it out.
 	RefuseSecrets bool
 }
@@ -139,7 +141,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return saved, fmt.Errorf("save to %s: supersedes %q: %w", target.Path, r.Supersedes, err)
 	}
 	_, err = s.plan(target, r, old, &saved.Change)
-	if reason := saidReason(err); reason != "" {
+	if reason := s.saidReason(ctx, err); reason != "" {
 		saved.Reason = reason
 		return saved, nil
 	}
@@ -161,7 +163,7 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 		return saved, fmt.Errorf("%s is not written, since git would see it: %w", target.Path, err)
 	}
 	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) { return s.plan(target, r, old, &saved.Change) })
-	if reason := saidReason(err); reason != "" { // another process was faster
+	if reason := s.saidReason(ctx, err); reason != "" { // another process was faster
 		saved.Reason = reason
 		return saved, nil
 	}
@@ -172,12 +174,16 @@ func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
 	return saved, nil
 }
 
-func saidReason(err error) string {
+func (s *Saver) saidReason(ctx context.Context, err error) string {
 	var said *section.SaidError
-	if errors.As(err, &said) {
-		return said.Error()
+	if !errors.As(err, &said) {
+		return ""
 	}
-	return ""
+	shown := *said
+	if s.options.Shown != nil {
+		shown.Text = s.options.Shown(ctx, said.Text)
+	}
+	return shown.Error()
 }
 
 // target finds the file of a request, and checks that it may be written to.

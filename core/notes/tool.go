@@ -22,7 +22,7 @@ type Tool struct {
 	call                  func(ctx context.Context, arguments []byte) (Answer, error)
 }
 
-// An Answer is what a tool says: Text to the model, Data to programs.
+// An Answer is what a tool says: Text to the model, Data to programs, which may show it to the model as well.
 type Answer struct {
 	Text string `json:"text"`
 	Data any    `json:"data"`
@@ -146,6 +146,12 @@ type appendParams struct {
 
 type listParams struct{}
 
+// toldSaved is a Saved without its diff, which has lines of the file around the change as they stand: the model has not asked for them.
+type toldSaved struct {
+	Saved
+	Diff *struct{} `json:"diff,omitempty"` // hides that of the Change
+}
+
 // Tools are those for a model: save_memory if there is a saver, and memory_read, memory_write, memory_patch, memory_append and memory_list if there is
 // a data folder.
 func Tools(saver *Saver, data *Data) []Tool {
@@ -155,7 +161,7 @@ func Tools(saver *Saver, data *Data) []Tool {
 			"Use this when the user asks you to remember something, or when you discover\nimportant project conventions that should be preserved.",
 			func(ctx context.Context, r SaveRequest) (Answer, error) {
 				saved, err := saver.Save(ctx, r)
-				return Answer{saved.Answer(), saved}, err
+				return Answer{saved.Answer(), toldSaved{Saved: saved}}, err
 			}, Aliases("fact", "scope"), Choices("target", TargetProject, TargetGlobal)))
 	}
 	if data == nil {

@@ -86,7 +86,7 @@ func TestToolAnswers(t *testing.T) {
 			b.WriteString("error: " + err.Error() + "\n\n")
 			continue
 		}
-		if saved, ok := answer.Data.(Saved); ok { // its path is this machine's
+		if saved, ok := answer.Data.(toldSaved); ok { // its path is this machine's
 			saved.File = ""
 			answer.Data = saved
 		}

@@ -2,7 +2,7 @@
 //
 // Each request names its workspace, whose memory is opened when it is first asked for, kept open, and closed when nobody has asked for a while. Workspaces
 // know nothing of each other. What the service takes is bounded: bodies, requests at a time, requests a second; beyond that it refuses with a
-// status, soon. GET /v1/openapi.json describes all of it. The one rule: text of memory leaves it as data; only "block", "text" of a tool and "reply" of a
+// status, soon. GET /v1/openapi.json describes all of it. The one rule: text of memory leaves it as data; only "block", what a tool answers and "reply" of a
 // hook are fit for a model.
 package httpapi
 
