@@ -25,6 +25,12 @@ func (d *doctor) configuration() bool {
 		return false
 	}
 	d.ok("workspace", "%s", a.project)
+	if a.flags.workspace == "" {
+		_, passed, _ := workspace.Look(a.from(), a.home)
+		for _, strange := range passed {
+			d.warn("workspace", "if its folder is where you work, name it with --workspace", "passed over %s", strange)
+		}
+	}
 	err := a.configure()
 	for _, text := range a.config.ignored {
 		d.warn("configuration", "take it out, or set it where it counts", "%s", text)

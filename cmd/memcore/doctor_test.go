@@ -110,3 +110,22 @@ func TestDoctorTriesEngines(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, left, "a check left something behind")
 }
+
+func TestDoctorNamesStrangersMarkers(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only the system's owner can give files away")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	work, marker := filepath.Join(dir, "work"), filepath.Join(dir, ".git")
+	require.NoError(t, os.Mkdir(work, 0o755))
+	require.NoError(t, os.Mkdir(marker, 0o755))
+	require.NoError(t, os.Chown(marker, 12345, 12345))
+	t.Setenv("HOME", dir)
+	d := &doctor{app: &app{cwd: work}}
+	d.configuration()
+	require.Equal(t, []check{
+		{Name: "workspace", State: stateOK, Text: work},
+		{Name: "workspace", State: stateWarning, Text: "passed over " + marker + ", which belongs to user 12345", Do: "if its folder is where you work, name it with --workspace"},
+	}, d.checks[:2])
+}

@@ -38,7 +38,7 @@ var mayImport = []struct {
 	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/filetime", "internal/paths", "internal/gitignore"}},
 	{"core/relevance", nil},
 	{"core/rerank", []string{"internal/baseurl", "internal/told"}},
-	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/fence", "internal/gitignore", "internal/paths", "internal/sanitize", "internal/statement", "internal/watch"}},
+	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/fence", "internal/gitignore", "internal/paths", "internal/private", "internal/sanitize", "internal/statement", "internal/watch"}},
 	{"core/notes", []string{"chunker", "embed", "store/keyword", "core/relevance", "core/static", "internal/beneath", "internal/deny", "internal/jsonfile", "internal/paths", "internal/sanitize", "internal/secret", "internal/section", "internal/statement", "internal/suspicion"}},
 	{"core/reflection", []string{"core/notes", "internal/baseurl", "internal/sanitize", "internal/secret", "internal/statement", "internal/told"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
@@ -76,7 +76,7 @@ var mayImport = []struct {
 	{"internal/webguard", nil},
 	{"internal/daemonbench", nil},
 	{"internal/torture/...", []string{"internal/torture/..."}},
-	{"internal/workspace", []string{"internal/jsonfile"}},
+	{"internal/workspace", []string{"internal/jsonfile", "internal/private"}},
 	{"cmd/memcore", []string{"chunker", "embed/...", "store/...", "core/...", "formatter", "inject/...", "eval/...", "internal/beneath", "internal/jsonfile", "internal/paths", "internal/private", "internal/sanitize", "internal/workspace", "internal/suspicion"}},
 }
 

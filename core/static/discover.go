@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/private"
 )
 
 // A candidate is a file that may be given.
@@ -71,7 +72,7 @@ func (l *Layer) reading(ctx context.Context) *reading {
 	return r
 }
 
-// projectOf returns the root of the project. The home folder is nobody's project but that of who works in it, also if it is a repository
+// projectOf returns the root of the project. A repository that a stranger made above the folder is none (private.Marks). The home folder is nobody's project but that of who works in it, also if it is a repository
 // (of dotfiles, say): trust in it would be trust in everything.
 func projectOf(o Options) string {
 	home := ""
@@ -82,7 +83,7 @@ func projectOf(o Options) string {
 		if at == home && at != o.Dir {
 			break
 		}
-		if isRepository(at) {
+		if counts, _ := private.Marks(at, repositoryMark, o.Dir); counts {
 			return at
 		}
 		if at == filepath.Dir(at) {
@@ -95,15 +96,13 @@ func projectOf(o Options) string {
 	return o.Dir
 }
 
-func isRepository(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, ".git"))
-	return err == nil
-}
+// repositoryMark is in the root of a repository.
+const repositoryMark = ".git"
 
-// repositoryOf returns the nearest folder at or above dir that holds .git; "" if there is none.
+// repositoryOf returns the nearest folder at or above dir that is a repository, and none that a stranger made; "" if there is none.
 func repositoryOf(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
-		if isRepository(at) {
+		if counts, _ := private.Marks(at, repositoryMark, dir); counts {
 			return at
 		}
 		if at == filepath.Dir(at) {

@@ -168,6 +168,27 @@ func TestProjectRoot(t *testing.T) {
 	require.Equal(t, "root\n\na\n\nb", w.load().ProjectContext(), "in a worktree .git is a file")
 }
 
+// As for the workspace: a repository that a stranger made above a folder draws nothing from it, and gives it nothing.
+func TestStrangersRepositories(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only the system's owner can give files away")
+	}
+	w := newWorld(t, map[string]string{"BEANS.md": "theirs", "a/BEANS.md": "mine", "a/b/BEANS.md": "b"})
+	w.options.Dir = w.path("a")
+	require.NoError(t, os.Chown(w.path(".git"), 12345, 12345))
+	require.Equal(t, "mine", w.load().ProjectContext())
+	target, err := New(w.options).Target(false, true)
+	require.NoError(t, err)
+	require.Equal(t, w.path("a/BEANS.local.md"), target.File)
+	changed, err := target.KeepOutOfGit()
+	require.NoError(t, err)
+	require.Equal(t, w.path("a/.gitignore"), changed, "private text is kept out of anybody's repository")
+
+	require.Empty(t, repositoryOf(w.path("a/b")))
+	require.NoError(t, os.Chown(w.path("a"), 12345, 12345))
+	require.Equal(t, "theirs\n\nmine", w.load().ProjectContext(), "the folder's owner is no stranger in it")
+}
+
 // Trust in a home folder would be trust in everything: one that is a repository is no project of what lies in it.
 func TestHomeIsNoProject(t *testing.T) {
 	w := newWorld(t, map[string]string{"~/code/x/BEANS.md": "x", "~/BEANS.md": "home", "~/.git/HEAD": ""})

@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/gitignore"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/private"
 )
 
 // A Target is a memory file that may be written to. There are four: of the user and of the project, each to be shared or private.
@@ -94,7 +95,7 @@ func (t Target) Place() (dir, name string, err error) {
 // returns the path of the file that was changed, "" if none was.
 func (t Target) KeepOutOfGit() (string, error) {
 	dir := paths.Resolve(filepath.Dir(t.File))
-	root := repositoryOf(dir)
+	root := anybodysRepository(dir)
 	if !t.Private || root == "" {
 		return "", nil
 	}
@@ -116,6 +117,19 @@ func (t Target) KeepOutOfGit() (string, error) {
 		old += "\n"
 	}
 	return file, beneath.Replace(dir, ".gitignore", []byte(old+name+"\n"), 0o644)
+}
+
+// anybodysRepository returns the nearest folder at or above dir that is a repository, whoever made it: whose repository it is does not matter to text that
+// must not get into it. "" if there is none.
+func anybodysRepository(dir string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if counts, passed := private.Marks(at, repositoryMark, dir); counts || passed != "" {
+			return at
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
 }
 
 // readSmall reads a file that is no link, of at most maxFile bytes.

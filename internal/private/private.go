@@ -1,4 +1,4 @@
-// Package private keeps the folders that memcore makes for itself to the user who runs it.
+// Package private keeps the folders that memcore makes for itself to the user who runs it, and tells folders of the user's from those of strangers.
 //
 // What is in them was read from conversations and notes, and what is found in them is believed: the first is nobody else's to read, the second nobody
 // else's to write. A folder that is there already may have been made by anybody, so it is looked at before it is used.

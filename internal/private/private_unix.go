@@ -5,6 +5,7 @@ package private
 import (
 	"io/fs"
 	"os"
+	"strconv"
 	"syscall"
 )
 
@@ -14,4 +15,12 @@ const hasModes = true
 func IsOwn(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+func ownerOf(info fs.FileInfo) string {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nobody
+	}
+	return strconv.FormatUint(uint64(stat.Uid), 10)
 }

@@ -13,38 +13,49 @@ import (
 	"slices"
 
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/private"
 )
 
 // Find returns the folder of the project that dir belongs to: the nearest folder at or above it that
-// holds .git or .beans, else dir itself. The home folder is no project on account of its .beans. The
-// result is absolute, links resolved.
+// holds .git or .beans and not on a stranger's word (private.Marks), else dir itself. The home folder is
+// no project on account of its .beans. The result is absolute, links resolved.
 func Find(dir, home string) (string, error) {
+	found, _, err := Look(dir, home)
+	return found, err
+}
+
+// Look is Find, and also tells which .git and .beans it went past since a stranger made them, for a person.
+func Look(dir, home string) (found string, passed []string, err error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if start, err = filepath.EvalSymlinks(start); err != nil {
-		return "", fmt.Errorf("workspace %s: %w", dir, err)
+		return "", nil, fmt.Errorf("workspace %s: %w", dir, err)
 	}
 	if info, err := os.Stat(start); err != nil || !info.IsDir() {
-		return "", errors.Join(err, fmt.Errorf("workspace %s is not a folder", dir))
+		return "", nil, errors.Join(err, fmt.Errorf("workspace %s is not a folder", dir))
 	}
 	if resolved, err := filepath.EvalSymlinks(home); err == nil {
 		home = resolved
 	}
 	for at := start; ; at = filepath.Dir(at) {
-		if exists(filepath.Join(at, ".git")) || at != home && exists(filepath.Join(at, ".beans")) {
-			return at, nil
+		for _, marker := range []string{".git", ".beans"} {
+			if marker == ".beans" && at == home {
+				continue
+			}
+			counts, strange := private.Marks(at, marker, start)
+			if counts {
+				return at, passed, nil
+			}
+			if strange != "" {
+				passed = append(passed, strange)
+			}
 		}
 		if at == filepath.Dir(at) {
-			return start, nil
+			return start, passed, nil
 		}
 	}
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // IndexName is the name of the index folder of a workspace: stable, and different for every folder.

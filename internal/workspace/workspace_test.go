@@ -34,6 +34,42 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// Whoever makes /tmp/.git or /tmp/.beans must not get the work of others below /tmp.
+func TestStrangersMarkersDoNotCount(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only the system's owner can give files away")
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	start := filepath.Join(root, "mine", "shared", "work")
+	for _, dir := range []string{filepath.Join(root, "mine", ".git"), start} {
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+	}
+	var strange []string
+	for _, name := range []string{".git", ".beans"} {
+		marker := filepath.Join(root, "mine", "shared", name)
+		require.NoError(t, os.Mkdir(marker, 0o755))
+		require.NoError(t, os.Chown(marker, 12345, 12345))
+		strange = append(strange, marker+", which belongs to user 12345")
+	}
+	found, passed, err := Look(start, "")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Join(root, "mine"), found, "the search goes on")
+	require.Equal(t, strange, passed)
+	require.NoError(t, os.Remove(filepath.Join(root, "mine", ".git")))
+	found, err = Find(start, "")
+	require.NoError(t, err)
+	require.Equal(t, start, found)
+
+	found, err = Find(filepath.Dir(start), "")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Dir(start), found)
+	require.NoError(t, os.Chown(start, 12345, 12345))
+	found, err = Find(start, "")
+	require.NoError(t, err)
+	require.Equal(t, filepath.Dir(start), found, "the folder's owner is no stranger in it: root in a container")
+}
+
 func TestIndexNameTellsFoldersApart(t *testing.T) {
 	if a, b := IndexName("/a/notes"), IndexName("/b/notes"); a == b || a != IndexName("/a/notes") {
 		t.Errorf("IndexName gives %s and %s, want different and stable names", a, b)
