@@ -12,6 +12,7 @@ import (
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/gitignore"
+	"github.com/memcore/memcore/internal/gitindex"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/private"
 )
@@ -92,21 +93,34 @@ func (t Target) Place() (dir, name string, err error) {
 }
 
 // KeepOutOfGit adds a private target to the .gitignore file beside it, if it is in a repository that does not ignore it yet. It
-// returns the path of the file that was changed, "" if none was.
+// returns the path of the file that was changed, "" if none was. A target that git tracks is an error: ignoring does not keep that out.
 func (t Target) KeepOutOfGit() (string, error) {
-	dir := paths.Resolve(filepath.Dir(t.File))
-	root := anybodysRepository(dir)
-	if !t.Private || root == "" {
+	dir, name := paths.Resolve(filepath.Dir(t.File)), filepath.Base(t.File)
+	all := repositoriesOf(dir)
+	if !t.Private || len(all) == 0 {
 		return "", nil
 	}
+	for _, root := range all {
+		tracked, err := gitindex.Holds(root, relative(root, dir)+name)
+		if tracked {
+			return "", fmt.Errorf("git tracks it: take it out with 'git rm --cached %s' in %s", name, dir)
+		}
+		// A stranger's repository, or one that the user may not read, is no reason not to write: git does not work there for the user either.
+		if counts, _ := private.Marks(root, repositoryMark, dir); err != nil && counts && !errors.Is(err, fs.ErrPermission) {
+			return "", err
+		}
+	}
+	root := all[0]
 	var stack *gitignore.Stack
 	var cache gitignore.Cache
 	for _, at := range chainOf(root, dir) {
 		stack = stack.Push(relative(root, at), cache.In(at))
 	}
-	name := filepath.Base(t.File)
 	if stack.Ignores(relative(root, dir)+name, false) {
 		return "", nil
+	}
+	if strings.ContainsAny(name, "\r\n") {
+		return "", errors.New("no line of .gitignore can name a file whose name has a line break")
 	}
 	file := filepath.Join(dir, ".gitignore")
 	old, err := readSmall(dir, ".gitignore")
@@ -116,18 +130,19 @@ func (t Target) KeepOutOfGit() (string, error) {
 	if old != "" && !strings.HasSuffix(old, "\n") {
 		old += "\n"
 	}
-	return file, beneath.Replace(dir, ".gitignore", []byte(old+name+"\n"), 0o644)
+	return file, beneath.Replace(dir, ".gitignore", []byte(old+gitignore.Escape(name)+"\n"), 0o644)
 }
 
-// anybodysRepository returns the nearest folder at or above dir that is a repository, whoever made it: whose repository it is does not matter to text that
-// must not get into it. "" if there is none.
-func anybodysRepository(dir string) string {
+// repositoriesOf returns the folders at or above dir that are repositories, the nearest first, whoever made them: whose repository it is does not matter to
+// text that must not get into it. What lies in one of them may also be tracked by one further up.
+func repositoriesOf(dir string) []string {
+	var all []string
 	for at := dir; ; at = filepath.Dir(at) {
 		if counts, passed := private.Marks(at, repositoryMark, dir); counts || passed != "" {
-			return at
+			all = append(all, at)
 		}
 		if at == filepath.Dir(at) {
-			return ""
+			return all
 		}
 	}
 }

@@ -3,6 +3,7 @@ package static
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,4 +74,61 @@ func TestKeepOutOfGit(t *testing.T) {
 	changed, err = target.KeepOutOfGit()
 	require.NoError(t, err)
 	require.Empty(t, changed, "the home folder is no repository")
+
+	require.NoError(t, os.Remove(w.path(".gitignore")))
+	want := ""
+	for _, name := range []string{"#n.md", "!n.md", "[ab].md"} {
+		w.options.Names = []string{name}
+		target, err = New(w.options).Target(false, true)
+		require.NoError(t, err)
+		for range 2 {
+			_, err = target.KeepOutOfGit()
+			require.NoError(t, err)
+		}
+		want += `\` + LocalName(name) + "\n"
+	}
+	data, err = os.ReadFile(w.path(".gitignore"))
+	require.NoError(t, err)
+	require.Equal(t, strings.ReplaceAll(want, "]", `\]`), string(data), "names are no patterns, and are there once")
+	w.options.Names = []string{"a\nb.md"}
+	target, err = New(w.options).Target(false, true)
+	require.NoError(t, err)
+	_, err = target.KeepOutOfGit()
+	require.ErrorContains(t, err, "line break")
+}
+
+// What git tracks it commits, whatever .gitignore says.
+func TestTrackedFilesAreNotKeptOut(t *testing.T) {
+	w := newWorld(t, map[string]string{"sub/BEANS.local.md": "p", "a/BEANS.md": "a", "sub/inner/.git/HEAD": ""})
+	target := func(dir string) Target {
+		t.Helper()
+		w.options.Dir, w.options.NoParents = w.path(dir), true
+		target, err := New(w.options).Target(false, true)
+		require.NoError(t, err)
+		target.File = filepath.Join(w.options.Dir, "BEANS.local.md")
+		return target
+	}
+	// An index with the one entry "sub/BEANS.local.md".
+	name := "sub/BEANS.local.md"
+	index := "DIRC\x00\x00\x00\x02\x00\x00\x00\x01" + strings.Repeat("\x00", 60) + "\x00" + string(rune(len(name))) + name
+	index += strings.Repeat("\x00", 8-(62+len(name))%8) + strings.Repeat("\x00", 20)
+	w.write(".git/index", index)
+	_, err := target("sub").KeepOutOfGit()
+	require.ErrorContains(t, err, "git tracks it: take it out with 'git rm --cached BEANS.local.md' in "+w.path("sub"))
+	require.NoFileExists(t, w.path("sub/.gitignore"), "that would not help")
+	_, err = target("a").KeepOutOfGit()
+	require.NoError(t, err)
+	require.FileExists(t, w.path("a/.gitignore"))
+	w.write(".git/index", strings.Replace(index, name, "sub/inner/BEANS.md", 1))
+	_, err = target("sub/inner").KeepOutOfGit()
+	require.NoError(t, err)
+
+	w.write(".git/index", "DIRC")
+	_, err = target("sub").KeepOutOfGit()
+	require.ErrorContains(t, err, "nobody can tell")
+	if os.Geteuid() == 0 {
+		require.NoError(t, os.Chown(w.path(".git"), 12345, 12345))
+		_, err = target("sub").KeepOutOfGit()
+		require.NoError(t, err, "a stranger's index stops nobody")
+	}
 }

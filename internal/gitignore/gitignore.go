@@ -60,6 +60,16 @@ func compilePattern(line string) (pattern, bool) {
 	return p, true
 }
 
+// Escape returns a line that matches files of this name only, which has no line break: with a backslash before what git would take for a part of a pattern.
+func Escape(name string) string {
+	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`).Replace(name)
+	if strings.HasPrefix(escaped, "#") || strings.HasPrefix(escaped, "!") {
+		escaped = `\` + escaped
+	}
+	kept := strings.TrimRight(escaped, " ")
+	return kept + strings.Repeat(`\ `, len(escaped)-len(kept))
+}
+
 func trimTrailingSpace(line string) string {
 	for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 		line = line[:len(line)-1]
