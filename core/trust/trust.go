@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/paths"
@@ -28,6 +29,8 @@ import (
 var (
 	// ErrRoot means that everything there is was to be trusted.
 	ErrRoot = errors.New("the root of a disk cannot be trusted as a whole: name a folder below it")
+	// ErrNotText means that a path cannot be written down without becoming that of another folder.
+	ErrNotText = errors.New("its name is not valid text (UTF-8), so that the decision would be kept for another folder: rename it, or decide about a folder above it")
 	// ErrOthers means that other users may change the decisions, which are therefore not used.
 	ErrOthers = errors.New("other users may write to it")
 )
@@ -148,6 +151,9 @@ func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision,
 	if trusted && path == filepath.Dir(path) {
 		return Decision{}, ErrRoot
 	}
+	if !isText(path) {
+		return Decision{}, fmt.Errorf("nothing is decided about %q: %w", path, ErrNotText)
+	}
 	if _, err := s.load(); err != nil {
 		return Decision{}, err
 	}
@@ -163,6 +169,9 @@ func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision,
 	})
 	return d, err
 }
+
+// isText tells whether JSON keeps a path as it is. Bytes that are no UTF-8 become U+FFFD there, so that a path with that may have been any other.
+func isText(path string) bool { return !strings.ContainsRune(path, utf8.RuneError) }
 
 // Remove takes back what was decided about a folder, which need not exist any more. It tells whether there was something.
 func (s *Store) Remove(ctx context.Context, folder string) (bool, error) {
@@ -204,6 +213,9 @@ func (s *Store) load() (map[string]Decision, error) {
 	}
 	s.decided = make(map[string]Decision, len(doc.Folders))
 	for folder, e := range doc.Folders {
+		if e.Trusted && !isText(folder) {
+			continue // an earlier version has written it, for a folder that nobody can tell now
+		}
 		s.decided[filepath.Clean(folder)] = Decision{Folder: filepath.Clean(folder), Trusted: e.Trusted, At: e.At}
 	}
 	return s.decided, nil

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -99,6 +100,45 @@ func TestLinks(t *testing.T) {
 	require.True(t, trusted(t, s, good), "a decision by a link is one about its target")
 	require.False(t, trusted(t, s, filepath.Join(good, "link")), "a link does not lend trust to its target")
 	require.False(t, trusted(t, s, filepath.Join(good, "link", "new")))
+}
+
+// In JSON a byte that is no UTF-8 becomes U+FFFD: trust in a folder would be trust in another one, which may be a stranger's.
+func TestPathsThatAreNotText(t *testing.T) {
+	base := t.TempDir()
+	odd, alike := filepath.Join(base, "caf\xe9"), filepath.Join(base, "caf\ufffd")
+	if err := os.Mkdir(odd, 0o755); err != nil {
+		t.Skipf("this system has no such names: %v", err)
+	}
+	mkdir(t, alike)
+	s := newStore(t, odd)
+	for _, folder := range []string{odd, alike} {
+		for _, yes := range []bool{true, false} {
+			_, err := s.Set(t.Context(), folder, yes)
+			require.ErrorIs(t, err, ErrNotText)
+		}
+	}
+	require.NoFileExists(t, s.file, "nothing is decided")
+	require.True(t, trusted(t, s, odd), "configuration keeps names as they are")
+	require.False(t, trusted(t, s, alike))
+	s.configured = nil
+
+	_, err := s.Set(t.Context(), base, true)
+	require.NoError(t, err)
+	require.True(t, trusted(t, s, odd), "a folder above can be decided about")
+	for _, decision := range []string{"true", "false"} {
+		for _, name := range []string{"caf\xe9", "caf\ufffd", `caf\ufffd`} {
+			text := fmt.Sprintf(`{"folders":{%q:{"trusted":false},"%s/%s":{"trusted":%s}}}`, base, filepath.ToSlash(base), name, decision)
+			require.NoError(t, os.WriteFile(s.file, []byte(text), 0o600))
+			s = Open(s.file)
+			s.shared = nil
+			require.False(t, trusted(t, s, odd), text)
+			require.False(t, trusted(t, s, alike), text)
+		}
+	}
+	require.NoError(t, os.WriteFile(s.file, []byte(fmt.Sprintf(`{"folders":{%q:{"trusted":true},%q:{"trusted":false}}}`, base, alike)), 0o600))
+	s = Open(s.file)
+	s.shared = nil
+	require.False(t, trusted(t, s, alike), "distrust is believed")
 }
 
 // Seed 000: /tmp and /var need trust of their own.
