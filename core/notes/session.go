@@ -63,10 +63,10 @@ type Session struct {
 // ErrNoSession means that there is no such session.
 var ErrNoSession = errors.New("there is no such session")
 
-// SessionsOf returns the folder of all sessions that ran in a folder: ROOT/--home-me-project--.
+// SessionsOf returns the folder of all sessions that ran in a folder, and in no other: ROOT/--home-me-project--, with a hash where that could be two
+// (paths.FolderName). Earlier versions had no hash; what they wrote stays where it is.
 func SessionsOf(root, cwd string) string {
-	slug := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(filepath.ToSlash(paths.Resolve(cwd))), "-")
-	return filepath.Join(root, "--"+slug+"--")
+	return filepath.Join(root, paths.FolderName(paths.Resolve(cwd)))
 }
 
 // NewSession makes a session in a folder of sessions. An empty id is made of the time.

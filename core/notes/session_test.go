@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/store/keyword"
 )
 
@@ -69,8 +70,7 @@ func recall(t *testing.T, r RecallRequest, sessions ...*Session) []string {
 
 func TestSessions(t *testing.T) {
 	d := newDesk(t)
-	require.True(t, strings.HasSuffix(filepath.ToSlash(d.sessions()), "-project--"), d.sessions())
-	require.True(t, strings.HasPrefix(filepath.Base(d.sessions()), "--"), d.sessions())
+	require.Equal(t, paths.FolderName(paths.Resolve(d.project)), filepath.Base(d.sessions()))
 	_, err := OpenSession(d.sessions(), "")
 	require.ErrorIs(t, err, ErrNoSession)
 	s, err := NewSession(d.sessions(), "")
@@ -113,6 +113,24 @@ func TestSessions(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = s.Append(t.Context(), Message{}, AppendOptions{})
 	require.ErrorIs(t, err, ErrRole)
+}
+
+// /x/acme/internal and /x/acme-internal are two projects: what was said in one is not recalled in the other. And what lies deep has sessions, too.
+func TestSessionsOfFoldersThatAreNamedAlike(t *testing.T) {
+	root, base := t.TempDir(), t.TempDir()
+	deep := filepath.Join(base, strings.Repeat("d", 120), strings.Repeat("e", 120), strings.Repeat("f", 120))
+	seen := map[string]bool{}
+	for _, project := range []string{filepath.Join(base, "acme", "internal"), filepath.Join(base, "acme-internal"), deep, deep + "f"} {
+		require.NoError(t, os.MkdirAll(project, 0o755))
+		sessions := SessionsOf(root, project)
+		require.False(t, seen[sessions], "%s has the sessions of another folder", project)
+		seen[sessions] = true
+		s, err := NewSession(sessions, "s1")
+		require.NoError(t, err)
+		require.Empty(t, recall(t, RecallRequest{Query: "ferry"}, s))
+		_, err = s.Append(t.Context(), Message{Role: "user", Content: "the ferry sails at eight"}, AppendOptions{})
+		require.NoError(t, err)
+	}
 }
 
 func TestRecall(t *testing.T) {

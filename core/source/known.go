@@ -39,9 +39,19 @@ func Known(workspace, home string) []Source {
 	}
 	add(filepath.Join(home, ".codex", "sessions"), workspace)
 	add(filepath.Join(home, ".codex", "archived_sessions"), workspace)
-	for _, folder := range piFolders(workspace, home) {
-		// What hooks note of the agents above is in their own logs, too; overviews are in every request of their session.
-		add(folder, "", "claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md")
+	// What hooks note of the agents above is in their own logs, too; overviews are in every request of their session.
+	ours := []string{"claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md"}
+	for _, folder := range sessionFolders(workspace, home) {
+		add(folder, "", ours...)
+	}
+	for _, folder := range piFolders(workspace, home, ".pi", "agent", "sessions") {
+		add(folder, "", ours...)
+	}
+	// Where memcore's own name for the folder is another one, this may be that of another workspace of memcore's. Agents' logs say where they ran, notes do not.
+	for _, folder := range piFolders(workspace, home, ".ai", "sessions") {
+		if !slices.Contains(sessionFolders(workspace, home), folder) {
+			add(folder, workspace, append(ours, "*.md")...)
+		}
 	}
 	return all
 }
@@ -57,14 +67,21 @@ func claudeFolders(workspace, home string) []string {
 	return distinct(folders)
 }
 
+// sessionFolders are those of memcore's own sessions, at their default place.
+func sessionFolders(workspace, home string) []string {
+	var folders []string
+	for _, cwd := range paths.Spellings(workspace) {
+		folders = append(folders, filepath.Join(home, ".ai", "sessions", paths.FolderName(cwd)))
+	}
+	return distinct(folders)
+}
+
 // piFolders are named after the working directory with dashes for slashes, between two dashes.
-func piFolders(workspace, home string) []string {
+func piFolders(workspace, home string, sessions ...string) []string {
 	var folders []string
 	for _, cwd := range paths.Spellings(workspace) {
 		cwd = strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(cwd, `/\`))
-		for _, sessions := range []string{filepath.Join(".ai", "sessions"), filepath.Join(".pi", "agent", "sessions")} {
-			folders = append(folders, filepath.Join(home, sessions, "--"+cwd+"--"))
-		}
+		folders = append(folders, filepath.Join(home, filepath.Join(sessions...), "--"+cwd+"--"))
 	}
 	return distinct(folders)
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/memcore/memcore/internal/paths"
 )
 
 func TestKnown(t *testing.T) {
@@ -77,6 +79,39 @@ func TestKnown(t *testing.T) {
 	if unique := distinct(names); len(unique) != len(names) {
 		t.Errorf("names of the sources = %q, want each once", names)
 	}
+}
+
+// What pi calls the sessions of shop-old is what memcore calls those of shop/old: only logs that say where they ran are taken from there.
+func TestKnownOfFoldersThatAreNamedAlike(t *testing.T) {
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, old, dashed := filepath.Join(base, "home"), filepath.Join(base, "shop", "old"), filepath.Join(base, "shop-old")
+	for _, workspace := range []string{old, dashed} {
+		write(t, filepath.Join(workspace, "README.md"), "")
+	}
+	agents := "--" + strings.ReplaceAll(filepath.ToSlash(dashed)[1:], "/", "-") + "--"
+	log := func(folder, name, text string) {
+		write(t, filepath.Join(home, ".ai", "sessions", folder, name, "messages.jsonl"), text+`{"role":"user","content":"hi","timestamp":"2026-01-01T00:00:00Z"}`+"\n")
+	}
+	for _, workspace := range []string{old, dashed} {
+		log(paths.FolderName(workspace), "own", "")
+		log(agents, "pi-"+filepath.Base(workspace), fmt.Sprintf(`{"type":"session","id":"messages","version":1,"cwd":%q}`+"\n", workspace))
+	}
+	write(t, filepath.Join(home, ".ai", "sessions", agents, "own", "working-memory", "detail", "of-old.md"), "# Old\n")
+	var got []string
+	for _, source := range Known(dashed, home) {
+		found, err := source.List(t.Context())
+		if err != nil {
+			t.Errorf("List of %s: %v", source.Name(), err)
+		}
+		got = append(got, pathsOf(found)...)
+	}
+	slices.Sort(got)
+	want := []string{"~/.ai/sessions/" + paths.FolderName(dashed) + "/own/messages.jsonl", "~/.ai/sessions/" + agents + "/pi-shop-old/messages.jsonl"}
+	slices.Sort(want)
+	sameStrings(t, "documents", got, want)
 }
 
 // The session of a messages.jsonl is the folder it lies in.

@@ -2,6 +2,8 @@
 package paths
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,6 +83,38 @@ func Absolute(path string) string {
 		return abs
 	}
 	return filepath.Clean(path) // no working directory; List will tell
+}
+
+// Bounds of a name as FolderName makes it, in bytes: what is shown of the path, and what tells paths apart that are shown alike.
+const (
+	longestSlug = 150
+	hashDigits  = 12
+)
+
+// FolderName returns a name for what is kept about a folder: /home/me/project is --home-me-project--. The path is absolute, with its links resolved. One that could be
+// taken for another's in this way, or would be too long for a name, is cut if need be and gets a hash of the path: /home/me-project is
+// --home-me-project-0d7cf19f2a5b--, say.
+func FolderName(path string) string {
+	slashed := filepath.ToSlash(path)
+	slug := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(slashed), "-")
+	below := slashed[len(filepath.VolumeName(path)):]
+	if !strings.ContainsAny(below, `-\:`) && !strings.HasPrefix(slashed, "//") && len(slug) <= longestSlug && !endsLikeHash(slug) {
+		return "--" + slug + "--"
+	}
+	if end := longestSlug; len(slug) > end {
+		for end > longestSlug-utf8.UTFMax && !utf8.RuneStart(slug[end]) {
+			end--
+		}
+		slug = slug[:end]
+	}
+	sum := sha256.Sum256([]byte(path))
+	return "--" + slug + "-" + hex.EncodeToString(sum[:])[:hashDigits] + "--"
+}
+
+// endsLikeHash tells what would be taken for a name that has a hash.
+func endsLikeHash(slug string) bool {
+	last := slug[strings.LastIndexByte(slug, '-')+1:]
+	return len(last) == hashDigits && strings.Trim(last, "0123456789abcdef") == ""
 }
 
 // longest is more than any system allows for a path, in bytes.

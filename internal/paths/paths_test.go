@@ -1,11 +1,67 @@
 package paths
 
-import "testing"
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
 
 func TestNamesThatAreNoText(t *testing.T) {
 	for in, want := range map[string]string{"a\xffb\xc3.md": `a\xffb\xc3.md`, "ä\ufffd.md": "ä\ufffd.md", "plain.md": "plain.md"} {
 		if got := NewNames("", "").Of(in); got != want {
 			t.Errorf("Of(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// No two folders have the same name, none has one that is too long, and that of an ordinary path says what it is.
+func TestFolderName(t *testing.T) {
+	long := "/x/" + strings.Repeat("ä", 200)
+	hashed := FolderName("/x/acme-internal")
+	digits := strings.TrimSuffix(strings.TrimPrefix(hashed, "--x-acme-internal-"), "--")
+	seen := map[string]string{}
+	for path, want := range map[string]string{
+		"/home/me/project":                  "--home-me-project--",
+		"/x/acme/internal":                  "--x-acme-internal--",
+		"/x/acme-internal":                  `--x-acme-internal-[0-9a-f]{12}--`,
+		"/x-acme/internal":                  `--x-acme-internal-[0-9a-f]{12}--`,
+		"/x/acme/internal/" + digits:        `--x-acme-internal-[0-9a-f]{12}-[0-9a-f]{12}--`,
+		"/x/acme/internal/0123456789abc":    "--x-acme-internal-0123456789abc--",
+		"/":                                 "----",
+		"/-":                                `---[0-9a-f]{12}--`,
+		"/x/" + strings.Repeat("n", 148):    "--x-" + strings.Repeat("n", 148) + "--",
+		"/x/" + strings.Repeat("n", 149):    "--x-" + strings.Repeat("n", 148) + "-[0-9a-f]{12}--",
+		"/x/" + strings.Repeat("n", 150):    "--x-" + strings.Repeat("n", 148) + "-[0-9a-f]{12}--",
+		long:                                "--x-ä{74}-[0-9a-f]{12}--",
+		long + "b":                          "--x-ä{74}-[0-9a-f]{12}--",
+		"/x/" + strings.Repeat("\xa9", 300): "",
+	} {
+		got := FolderName(filepath.FromSlash(path))
+		if !regexp.MustCompile("^("+want+")$").MatchString(got) && want != "" {
+			t.Errorf("FolderName(%q) = %q, want %s", path, got, want)
+		}
+		if len(got) > 170 || utf8.ValidString(path) && !utf8.ValidString(got) {
+			t.Errorf("FolderName(%q) = %q, too long or cut within a character", path, got)
+		}
+		if seen[got] != "" {
+			t.Errorf("%q and %q are both %q", seen[got], path, got)
+		}
+		seen[got] = path
+	}
+	if filepath.Separator == '\\' {
+		if got := FolderName(`C:\a\b`); got != "--C-a-b--" {
+			t.Errorf(`C:\a\b is %q`, got)
+		}
+		if got := FolderName(`\\C\a\b`); got == "--C-a-b--" {
+			t.Error("a share is named like a disk")
+		}
+		return
+	}
+	for _, path := range []string{"/x/a:b", `/x/a\b`} {
+		if got := FolderName(path); got == FolderName("/x/ab") || got == FolderName("/x/a/b") {
+			t.Errorf("%q is named like another folder, %q", path, got)
 		}
 	}
 }

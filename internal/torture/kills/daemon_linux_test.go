@@ -190,7 +190,7 @@ func TestKilledDaemon(t *testing.T) {
 		now = s.Look(t)
 		for name, keys := range map[string]map[string]bool{
 			"project/BEANS.md": saved,
-			"home/.ai/sessions/" + scene.SlugOf(s.Project) + "/claude-code-abc/messages.jsonl": noted,
+			s.Sessions(t) + "/claude-code-abc/messages.jsonl": noted,
 		} {
 			for key, acknowledged := range keys {
 				if n := strings.Count(now[name].Data, key); n > 1 || n == 0 && acknowledged {
@@ -204,7 +204,7 @@ func TestKilledDaemon(t *testing.T) {
 		if !strings.HasPrefix(now["project/BEANS.md"].Data, strings.TrimSuffix(base["project/BEANS.md"].Data, "\n")) {
 			t.Errorf("round %d, killed at call %d: BEANS.md does not begin with what it said before: %q", round, nth, now["project/BEANS.md"].Data)
 		}
-		for line := range strings.Lines(now["home/.ai/sessions/"+scene.SlugOf(s.Project)+"/claude-code-abc/messages.jsonl"].Data) {
+		for line := range strings.Lines(now[s.Sessions(t)+"/claude-code-abc/messages.jsonl"].Data) {
 			if !json.Valid([]byte(line)) {
 				t.Errorf("round %d, killed at call %d: a torn line: %q", round, nth, line)
 			}

@@ -3,8 +3,9 @@ package scene
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 )
 
 // A Writer is a command that writes.
@@ -86,7 +87,7 @@ var Writers = []Writer{
 	{Name: "log append", Args: []string{"log", "append", "--session", "s1", "--role", "user", "The office is closed in August."}, Prepare: session},
 	{Name: "reflect --propose --accept", Args: []string{"reflect", "--propose", "--accept", "all"}, Prepare: session},
 	{Name: "reflect --queued", Args: []string{"reflect", "--queued", "--propose", "--accept", "all"}, Prepare: all(session, func(t testing.TB, s *Scene) {
-		s.Write(t, "home/.ai/sessions/"+SlugOf(s.Project)+"/s1/reflect", "")
+		s.Write(t, s.Sessions(t)+"/s1/reflect", "")
 	})},
 	{Name: "init", Args: []string{"init", "--yes"}},
 	{Name: "uninstall-hooks", Args: []string{"uninstall-hooks", "--yes"}, Prepare: memcore("init", "--yes")},
@@ -100,7 +101,11 @@ var Writers = []Writer{
 	{Name: "eval run --html --baseline", Args: []string{"eval", "run", "--data", "eval/cases.yaml", "--html", "eval/out.html", "--baseline", "eval/baseline.json"}},
 }
 
-// SlugOf is the name of the folder for the sessions of a project.
-func SlugOf(project string) string {
-	return "--" + strings.Trim(strings.ReplaceAll(filepath.ToSlash(project), "/", "-"), "-") + "--"
+// Sessions is the name of the folder of the project's sessions, of which one was made.
+func (s *Scene) Sessions(t testing.TB) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.Home, ".ai", "sessions", "--*--"))
+	require.NoError(t, err)
+	require.Len(t, found, 1)
+	return "home/.ai/sessions/" + filepath.Base(found[0])
 }
