@@ -97,6 +97,7 @@ type Manager struct {
 	usage   *usage
 	screen  *suspicion.Screen
 	watched atomic.Bool // a Watch is running, and nothing was heard since it has looked
+	tooSoon atomic.Bool // a document was read so soon after it was written that it is Unsure
 
 	mu      sync.Mutex
 	current snapshot        // without indexes until first needed, and after Close

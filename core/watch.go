@@ -40,8 +40,9 @@ func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 	defer w.Close()
 	said := ""
 	update := func() error {
-		for {
+		for again := true; ; {
 			before := heard.Load()
+			m.tooSoon.Store(false)
 			folders, whole, err := m.folders(ctx)
 			if err != nil {
 				return err
@@ -65,8 +66,18 @@ func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 			if o.Indexed != nil {
 				o.Indexed(report, err)
 			}
-			if !more {
+			if more {
+				continue
+			}
+			// Nothing more need be heard of what was read too soon. Once is enough: of what is written meanwhile, something is.
+			if !again || !m.tooSoon.Load() {
 				return nil
+			}
+			again = false
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(recentlyModified):
 			}
 		}
 	}

@@ -87,6 +87,28 @@ func TestWatch(t *testing.T) {
 	require.ErrorIs(t, <-ended, context.Canceled)
 }
 
+// What a watch has read so soon after it was written that a later change might not show is read again without anything being heard of it.
+func TestWatchReadsAgain(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- m.Watch(ctx, core.WatchOptions{Quiet: time.Millisecond, Longest: time.Millisecond, Every: time.Hour})
+	}()
+	for i := range 10 {
+		words := fmt.Sprintf("quagga%d", i)
+		require.NoError(t, os.WriteFile(filepath.Join(mem.notes, "new.md"), []byte("# New\n\n"+words+"\n"), 0o644)) // just now
+		require.Eventually(t, func() bool {
+			status, err := m.Status(t.Context())
+			return err == nil && status.Documents["markdown"] == 4 && status.Stale == nil
+		}, 10*time.Second, 5*time.Millisecond)
+		require.True(t, found(t, m, words, words))
+	}
+	stop()
+	require.ErrorIs(t, <-ended, context.Canceled)
+}
+
 // While a watch hears nothing, queries do not look at the files; as soon as it has heard something, or has ended, they do.
 func TestQueriesTrustAWatch(t *testing.T) {
 	mem := newMemory(t)

@@ -141,6 +141,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 	}
 	w.countSkippedLines(content.Skipped)
 	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
+	if r.entry.Unsure {
+		w.m.tooSoon.Store(true)
+	}
 	r.entry.Resume = content.Resume
 	r.entry.Pending, r.entry.Partly = known.Pending, known.Partly
 	if doc.Kind == source.KindMarkdown {
