@@ -72,8 +72,8 @@ func (l *Layer) reading(ctx context.Context) *reading {
 	return r
 }
 
-// projectOf returns the root of the project. A repository that a stranger made above the folder is none (private.Marks). The home folder is nobody's project but that of who works in it, also if it is a repository
-// (of dotfiles, say): trust in it would be trust in everything.
+// projectOf returns the root of the project. A repository that a stranger made above the folder is none (private.Marks). The home folder is nobody's
+// project but that of who works in it, also if it is a repository (of dotfiles, say): trust in it would be trust in everything.
 func projectOf(o Options) string {
 	home := ""
 	if o.Home != "" {
