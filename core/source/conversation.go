@@ -102,6 +102,7 @@ type mark struct {
 type conversation struct {
 	progress
 	turns   []chunker.Turn
+	grown   []byte // text of the last turn, if several records made it; see told
 	key     string // of the last turn
 	step    int    // for formats that have no keys
 	skipped map[string]int
@@ -187,14 +188,30 @@ func (c *conversation) extend(r record, m message, tools []chunker.ToolUse) {
 	turn := &c.turns[len(c.turns)-1]
 	turn.EndLine = r.endLine
 	if m.again {
+		c.grown = c.grown[:0]
 		turn.Text, turn.Tools = m.text, tools
 		return
 	}
 	turn.Tools = append(turn.Tools, tools...)
-	if turn.Text != "" && m.text != "" {
-		turn.Text += "\n\n"
+	if m.text == "" {
+		return
 	}
-	turn.Text += m.text
+	if len(c.grown) == 0 {
+		c.grown = append(c.grown, turn.Text...)
+	}
+	if len(c.grown) > 0 {
+		c.grown = append(c.grown, "\n\n"...)
+	}
+	c.grown = append(c.grown, m.text...)
+}
+
+// told are the turns. One that a log tells in many pieces gets its text once it is whole: nobody knows how many there will be.
+func (c *conversation) told() []chunker.Turn {
+	if len(c.grown) > 0 {
+		c.turns[len(c.turns)-1].Text = string(c.grown)
+		c.grown = c.grown[:0]
+	}
+	return c.turns
 }
 
 func (c *conversation) begin(r record, m message, tools []chunker.ToolUse) {
@@ -209,7 +226,7 @@ func (c *conversation) begin(r record, m message, tools []chunker.ToolUse) {
 	if turn.Time.IsZero() {
 		turn.Time = c.time
 	}
-	c.turns = append(c.turns, turn)
+	c.turns = append(c.told(), turn)
 	c.key = m.key
 	c.marks[0], c.marks[1] = c.marks[1], c.here
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -97,5 +98,46 @@ func TestConcurrentUse(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Errorf("List: %v", err)
 		}
+	}
+}
+
+// Values within values are passed over without a trace of each: a small file of brackets took a gigabyte.
+func TestDeepValues(t *testing.T) {
+	deep := strings.Repeat("[", 32_000)
+	for _, text := range []string{deep, `["role",` + deep, `{"a":` + strings.Repeat(`{"a":`, 6_000)} {
+		require.Less(t, testing.Benchmark(func(b *testing.B) {
+			for b.Loop() {
+				peek([]byte(text))
+			}
+		}).AllocedBytesPerOp(), int64(20<<20), "%.20s", text)
+	}
+	require.Equal(t, "user", peek([]byte(`{"messages":[{"content":[[{"x":{"y":[1]}}]],"role":"user"}]}`))["messages[].role"], "what stands behind is told")
+}
+
+// A turn that is told in many pieces takes ten times as long as one in a tenth of them, about.
+func TestTurnOfManyPieces(t *testing.T) {
+	log := func(pieces int) string {
+		path := filepath.Join(t.TempDir(), "a.jsonl")
+		var text strings.Builder
+		for i := range pieces {
+			fmt.Fprintf(&text, `{"type":"assistant","sessionId":"s","uuid":"u","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"the port of staging number %d is open to all, and so are the others"}]}}`+"\n", i)
+		}
+		require.NoError(t, os.WriteFile(path, []byte(text.String()), 0o600))
+		return path
+	}
+	best := func(path string, pieces int) time.Duration {
+		took := time.Hour
+		for range 3 {
+			began := time.Now()
+			turns := readLog(t, path, "claude-code", Position{}).Turns
+			took = min(took, time.Since(began))
+			require.Len(t, turns, 1)
+			require.Equal(t, pieces, strings.Count(turns[0].Text, "the port of staging"))
+		}
+		return took
+	}
+	few, many := log(2_000), log(20_000)
+	if a, b := best(few, 2_000), best(many, 20_000); b > 25*a {
+		t.Errorf("2,000 pieces take %v, 20,000 take %v", a, b)
 	}
 }

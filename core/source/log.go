@@ -52,7 +52,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if err := c.readLines(ctx, file, f); err != nil {
 		return Content{}, err
 	}
-	content := Content{Turns: c.turns, From: from.Line + 1, Skipped: c.skipped}
+	content := Content{Turns: c.told(), From: from.Line + 1, Skipped: c.skipped}
 	content.Resume = position(file, c.resume())
 	return content, nil
 }

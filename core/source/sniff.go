@@ -162,6 +162,9 @@ func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 		return true
 	}
 	f.set(name, delim.String(), depth)
+	if depth >= maxPeekDepth {
+		return pass(decoder) // nothing in it is told, however deep it is
+	}
 	for i := 0; decoder.More(); i++ {
 		inner := name + "[]"
 		if delim == '{' {
@@ -181,6 +184,23 @@ func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 	}
 	_, err = decoder.Token()
 	return err == nil
+}
+
+// pass reads the rest of an array or object and says whether there is more to come.
+func pass(decoder *json.Decoder) bool {
+	for open := 1; open > 0; {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			open++
+		case json.Delim('}'), json.Delim(']'):
+			open--
+		}
+	}
+	return true
 }
 
 // maxPeekDepth allows for messages[].role.
