@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,9 +20,10 @@ import (
 // A forgotten thing is not indexed, though its document has it.
 type forgotten struct {
 	Path string `json:"path"`
-	// Line is where a turn of a conversation begins: logs are only appended to, so it names the turn however it is cut, now and later.
+	// Line is where a turn of a log begins: logs are appended to, so it names the turn however it is cut, now and later.
 	Line int `json:"line,omitempty"`
-	// Text is the SHA-256 of a chunk of Markdown. Without Line and Text it is the whole document.
+	// Text is the SHA-256 of a chunk of Markdown, or of a conversation that is one JSON document: all of that may be in one line, and each writing may move
+	// the lines. Without Line and Text it is the whole document.
 	Text string    `json:"text,omitempty"`
 	At   time.Time `json:"at"`
 }
@@ -41,9 +43,9 @@ var (
 )
 
 // Forget takes chunks of a document out of the index, or all of it if none is named, and keeps them out, also of an index that is made anew. The
-// document itself stays as it is. Of Markdown, what changes in a chunk afterwards is something new and indexed; turns of a conversation are known by their
-// lines. It returns how many chunks went, which may be more than were named: all of a turn, and what says the same in other places of the
-// document. Errors wrap ErrNotIndexed, ErrNotOurs, ErrNoList.
+// document itself stays as it is. What changes in a chunk afterwards is something new and indexed; only turns of a log of lines are known by their
+// lines. It returns how many chunks went, which may be more than were named: all of such a turn, and what says the same in other places of other
+// documents. Errors wrap ErrNotIndexed, ErrNotOurs, ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	records, err := m.document(ctx, path)
 	if err != nil {
@@ -82,7 +84,7 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 
 // forgottenAs is how a chunk is named in the list.
 func forgottenAs(r store.Record) forgotten {
-	if r.Kind == source.KindConversation {
+	if r.Kind == source.KindConversation && !strings.EqualFold(path.Ext(r.Path), ".json") {
 		return forgotten{Path: r.Path, Line: r.StartLine}
 	}
 	return forgotten{Path: r.Path, Text: textHash(r.Text)}

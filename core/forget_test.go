@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -196,4 +197,47 @@ func TestForgottenTurnsAreNotRepeated(t *testing.T) {
 	n, err = m.Forget(t.Context(), "notes/chat.jsonl", at(3).ID)
 	require.NoError(t, err)
 	require.Greater(t, n, 3, "a turn is forgotten whole")
+}
+
+// A conversation that is one JSON document may be one line, and is written anew with each message: what was forgotten of it goes, nothing else does, and it
+// stays away wherever it stands later.
+func TestForgetInJSONDocuments(t *testing.T) {
+	for name, indent := range map[string]string{"one line": "", "many lines": " "} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMemory(t)
+			mem.remembering()
+			type message struct {
+				Role    string `json:"role"`
+				Content string `json:"content"`
+			}
+			said := []message{{"user", "the codename is zanzibar, keep it to yourself"}, {"assistant", "the quagga knows the harbour office"}, {"user", "the ferry leaves from the northern quay"}}
+			write := func() {
+				text, err := json.MarshalIndent(said, "", indent)
+				if indent == "" {
+					text, err = json.Marshal(said)
+				}
+				require.NoError(t, err)
+				mem.write("chat.json", string(text))
+			}
+			write()
+			m := mem.open()
+			index(t, m)
+			chunks, err := m.Chunks(t.Context(), "notes/chat.json")
+			require.NoError(t, err)
+			require.Len(t, chunks, 3)
+			secret := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return strings.Contains(c.Text, "zanzibar") })
+			n, err := m.Forget(t.Context(), "notes/chat.json", chunks[secret].ID)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			require.False(t, found(t, m, "zanzibar", "zanzibar"))
+			require.True(t, found(t, m, "quagga", "quagga"))
+			said = append(append([]message{{"user", "the zeppelin hangar opens at noon"}}, said...), message{"user", "the telescope dome is new"})
+			write()
+			index(t, m)
+			for _, words := range []string{"quagga", "ferry", "zeppelin", "telescope"} {
+				require.True(t, found(t, m, words, words), words)
+			}
+			require.False(t, found(t, m, "zanzibar", "zanzibar"), "it is in another line now")
+		})
+	}
 }
