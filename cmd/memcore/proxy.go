@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -67,10 +68,28 @@ func (a *app) proxy(ctx context.Context, p proxyFlags) error {
 		if err != nil {
 			return err
 		}
-		a.warmUp(ctx, m)
-		return a.serve(ctx, server)
+		return afterWarmUp(ctx, longestWarmUp, func(ctx context.Context) { a.warmUp(ctx, m) }, func(ctx context.Context) error { return a.serve(ctx, server) })
 	})
 }
+
+// afterWarmUp serves once memory is warm, or after a while: then it gets warm meanwhile, and requests pass without it.
+func afterWarmUp(ctx context.Context, longest time.Duration, warmUp func(context.Context), serve func(context.Context) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	warm := make(chan struct{})
+	go func() {
+		defer close(warm)
+		warmUp(ctx)
+	}()
+	defer func() { stop(); <-warm }()
+	select {
+	case <-warm:
+	case <-time.After(longest):
+	}
+	return serve(ctx)
+}
+
+// longestWarmUp is how long clients of a proxy that begins have to wait for it: much may have changed since it was indexed.
+const longestWarmUp = 2 * time.Second
 
 // newProxy takes errors for mistakes in flags, which are all that it has.
 func newProxy(p proxyFlags, m *core.Manager) (server *proxy.Proxy, err error) {

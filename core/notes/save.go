@@ -109,6 +109,8 @@ var (
 	ErrSecret = errors.New("it holds what looks like a secret")
 	// ErrNotAllowed means that the file is not one that may be written to.
 	ErrNotAllowed = errors.New("this file may not be written to in this session")
+	// ErrOpen means that the text would take what follows it into a code fence or a comment.
+	ErrOpen = section.ErrOpen
 	// ErrNothing means that there is no text to save.
 	ErrNothing = section.ErrNothing
 	// ErrTarget means that a target has no such name.

@@ -347,7 +347,7 @@ func fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.As(err, &known):
 	case errors.Is(err, core.ErrOption), errors.Is(err, notes.ErrArguments), errors.Is(err, notes.ErrScope), errors.Is(err, notes.ErrPath), errors.Is(err, notes.ErrTarget),
-		errors.Is(err, notes.ErrNothing), errors.Is(err, notes.ErrNoEntry), errors.Is(err, notes.ErrSecret), errors.Is(err, notes.ErrStatement), errors.Is(err, notes.ErrRole),
+		errors.Is(err, notes.ErrNothing), errors.Is(err, notes.ErrOpen), errors.Is(err, notes.ErrNoEntry), errors.Is(err, notes.ErrSecret), errors.Is(err, notes.ErrStatement), errors.Is(err, notes.ErrRole),
 		errors.Is(err, hook.ErrAgent), errors.Is(err, hook.ErrEvent):
 		known = &Error{400, err.Error()}
 	case errors.Is(err, notes.ErrNotAllowed), errors.Is(err, notes.ErrUnseen):

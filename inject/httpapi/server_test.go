@@ -455,7 +455,7 @@ func (h *fakeHouse) listening() int {
 // What a caller has done wrong is told as such, not as a failure of the service.
 func TestStatusOfErrors(t *testing.T) {
 	for want, all := range map[int][]error{
-		400: {core.ErrOption, notes.ErrArguments, notes.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrNoEntry, notes.ErrSecret, notes.ErrStatement, notes.ErrRole, hook.ErrAgent, hook.ErrEvent},
+		400: {core.ErrOption, notes.ErrArguments, notes.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrSecret, notes.ErrStatement, notes.ErrRole, hook.ErrAgent, hook.ErrEvent},
 		403: {notes.ErrNotAllowed, notes.ErrUnseen},
 		404: {notes.ErrNoFile, notes.ErrNoSession},
 		409: {notes.ErrChanged},
