@@ -168,10 +168,30 @@ func (a *app) forgetIndexed(ctx context.Context, m *core.Manager, path string, c
 	if err != nil {
 		return notIndexed(err)
 	}
+	left, err := m.Chunks(ctx, path)
+	if err != nil && !errors.Is(err, core.ErrNotIndexed) {
+		return err
+	}
+	for _, l := range left {
+		if slices.ContainsFunc(chunks, func(gone core.MemoryHit) bool { return goesOn(gone.Text, l.Text) || goesOn(l.Text, gone.Text) }) {
+			a.note("a part of it is said again in %s: 'memcore forget --from-index --id %s' takes that out, too", l.Source, l.ID)
+		}
+	}
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": path, "chunks": n})
 	}
 	return a.print(fmt.Sprintf("no longer found: %s of %s; the file is as it was\n", count(n, "chunk"), path))
+}
+
+// goesOn tells whether a chunk begins with what another one ends with: those of a long paragraph overlap.
+func goesOn(from, to string) bool {
+	const telling = 24 // bytes
+	for n := min(len(from), len(to)); n >= telling; n-- {
+		if strings.HasSuffix(from, to[:n]) {
+			return true
+		}
+	}
+	return false
 }
 
 func notIndexed(err error) error {
