@@ -123,7 +123,9 @@ func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Cont
 		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
 	}
 	for _, h := range record.Edits {
-		_, change.Redacted = secret.Redact(h.Old)
+		if h.Secret {
+			_, change.Redacted = secret.Redact(h.Old)
+		}
 	}
 	return change, true, nil
 }

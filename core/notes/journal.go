@@ -44,7 +44,7 @@ type Hunk struct {
 	Created bool        `json:"created,omitempty"`
 	Removed bool        `json:"removed,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
-	// Secret means that the lines held one, so that Old and New were not kept once the change was made.
+	// Secret means that Old or New holds one, so that neither is kept once the change is made.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -72,6 +72,7 @@ func hunkOf(e Edit) Hunk {
 		tail--
 	}
 	h.At, h.Old, h.New = h.At+start, h.Old[start:len(h.Old)-tail], h.New[start:len(h.New)-tail]
+	h.Secret = h.holdsSecret()
 	return h
 }
 
@@ -227,8 +228,8 @@ func (j *Journal) commit(h history, record Record, edits []Edit, undoing *Record
 func (r Record) withoutSecrets() Record {
 	r.Edits = slices.Clone(r.Edits)
 	for i, h := range r.Edits {
-		if h.holdsSecret() {
-			r.Edits[i].Old, r.Edits[i].New, r.Edits[i].Secret = "", "", true
+		if h.Secret {
+			r.Edits[i].Old, r.Edits[i].New = "", ""
 		}
 	}
 	return r
@@ -354,8 +355,13 @@ func (e Edit) write() error {
 		return err
 	case exists == e.Created || now != e.Before:
 		return ErrChanged
-	case exists && e.readOnly() != nil:
-		return e.readOnly()
+	}
+	if info, err := os.Stat(filepath.Join(e.Dir, filepath.FromSlash(e.Name))); err == nil {
+		if err := beneath.Writable(info.Mode()); err != nil {
+			return fmt.Errorf("it %w", err)
+		}
+	}
+	switch {
 	case e.Removed:
 		return beneath.Remove(e.Dir, filepath.FromSlash(e.Name))
 	case len(e.After) > maxFile:
@@ -368,15 +374,6 @@ func (e Edit) write() error {
 		mode = 0o644
 	}
 	return beneath.Replace(e.Dir, filepath.FromSlash(e.Name), []byte(e.After), mode)
-}
-
-// readOnly is an error for a file that its owner does not let be written to: replacing it would not ask.
-func (e Edit) readOnly() error {
-	info, err := os.Stat(filepath.Join(e.Dir, filepath.FromSlash(e.Name)))
-	if err == nil && info.Mode()&0o200 == 0 {
-		return fmt.Errorf("it is read-only (mode %04o): make it writable first (chmod u+w)", info.Mode().Perm())
-	}
-	return nil
 }
 
 // Undo takes back the last change and returns it. If a file was changed since, only the lines that were added are taken out; if they
@@ -412,7 +409,10 @@ func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record,
 	h.Done = h.Done[:len(h.Done)-1]
 	edits := make([]Edit, len(last.Edits))
 	for i, e := range last.Edits {
-		back, err := e.reverse()
+		back, err := reversal{}, ErrNotKept
+		if !e.Secret {
+			back, err = e.reverse()
+		}
 		switch {
 		case errors.Is(err, ErrChanged), errors.Is(err, ErrNotKept):
 			return last, errors.Join(about(e.File(), err), jsonfile.Save(j.file, h))
@@ -433,9 +433,6 @@ type reversal struct {
 
 // reverse returns what takes the hunk back from the file as it is now.
 func (h Hunk) reverse() (reversal, error) {
-	if h.Secret {
-		return reversal{}, ErrNotKept
-	}
 	now, exists, err := readFile(h.Dir, h.Name)
 	if err != nil {
 		return reversal{}, err

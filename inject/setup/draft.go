@@ -124,8 +124,8 @@ func (f *file) change() (c Change, ok bool, err error) {
 	if f.Created {
 		return f.Change, true, nil
 	}
-	if f.mode&0o200 == 0 {
-		return Change{}, false, fmt.Errorf("%s is read-only (mode %04o): make it writable first (chmod u+w)", f.Path, f.mode)
+	if err := beneath.Writable(f.mode); err != nil {
+		return Change{}, false, fmt.Errorf("%s %w", f.Path, err)
 	}
 	opened, err := os.OpenFile(f.File, os.O_WRONLY, 0)
 	if err != nil {

@@ -64,6 +64,15 @@ func openOnce(dir, name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
+// Writable returns an error for a file that its owner does not let be written to: replacing it, as Replace does, asks nobody. It is a sentence to stand behind
+// the file's name.
+func Writable(mode fs.FileMode) error {
+	if mode&0o200 != 0 {
+		return nil
+	}
+	return fmt.Errorf("is read-only (mode %04o): make it writable first (chmod u+w)", mode.Perm())
+}
+
 func regular(name string, info fs.FileInfo) error {
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
