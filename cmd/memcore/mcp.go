@@ -256,18 +256,14 @@ func (s *service) searchTool(ctx context.Context, files shownFiles, p searchPara
 }
 
 func (f shownFiles) forgetTool(ctx context.Context, journal *notes.Journal, p forgetParams) (notes.Answer, error) {
-	place, ok, err := f.cited(p.Text)
-	if err == nil && !ok {
-		var found []notes.Place
-		if found, err = f.statements(ctx, p.Text); err == nil && len(found) != 1 {
-			return notes.Answer{Text: "Nothing was taken out: " + f.saying(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
-		} else if err == nil {
-			place = found[0]
-		}
-	}
+	found, err := f.named(ctx, p.Text)
 	if err != nil {
 		return notes.Answer{}, err
 	}
+	if len(found) != 1 {
+		return notes.Answer{Text: "Nothing was taken out: " + f.saying(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
+	}
+	place := found[0]
 	change, written, err := journal.Forget(ctx, place, nil)
 	if err != nil {
 		return notes.Answer{}, err

@@ -12,13 +12,18 @@ import (
 
 // What tools answer beside the text of files. Clients show models the data of an answer as well as its text, so nothing of a file gets into either as it stands.
 
-// find is app.find for a model: it is told by the error which statements there are, and they are in no log.
-func (f shownFiles) find(ctx context.Context, text string) (notes.Place, error) {
+// named are the places that a model may mean: the one that a citation names, or the statements that say a text.
+func (f shownFiles) named(ctx context.Context, text string) ([]notes.Place, error) {
 	place, ok, err := f.cited(text)
 	if err != nil || ok {
-		return place, err
+		return []notes.Place{place}, err
 	}
-	found, err := f.statements(ctx, text)
+	return f.statements(ctx, text)
+}
+
+// find is app.find for a model: it is told by the error which statements there are, and they are in no log.
+func (f shownFiles) find(ctx context.Context, text string) (notes.Place, error) {
+	found, err := f.named(ctx, text)
 	if err != nil {
 		return notes.Place{}, err
 	}
