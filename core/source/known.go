@@ -41,7 +41,8 @@ func Known(workspace, home string) []Source {
 	add(filepath.Join(home, ".codex", "archived_sessions"), workspace)
 	// What hooks note of the agents above is in their own logs, too; overviews are in every request of their session.
 	ours := []string{"claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md"}
-	for _, folder := range sessionFolders(workspace, home) {
+	own := sessionFolders(workspace, home)
+	for _, folder := range own {
 		add(folder, "", ours...)
 	}
 	for _, folder := range piFolders(workspace, home, ".pi", "agent", "sessions") {
@@ -49,7 +50,7 @@ func Known(workspace, home string) []Source {
 	}
 	// Where memcore's own name for the folder is another one, this may be that of another workspace of memcore's. Agents' logs say where they ran, notes do not.
 	for _, folder := range piFolders(workspace, home, ".ai", "sessions") {
-		if !slices.Contains(sessionFolders(workspace, home), folder) {
+		if !slices.Contains(own, folder) {
 			add(folder, workspace, append(ours, "*.md")...)
 		}
 	}

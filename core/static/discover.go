@@ -101,12 +101,23 @@ const repositoryMark = ".git"
 
 // repositoryOf returns the nearest folder at or above dir that is a repository, and none that a stranger made; "" if there is none.
 func repositoryOf(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
+	for _, at := range repositoriesOf(dir) {
 		if counts, _ := private.Marks(at, repositoryMark, dir); counts {
 			return at
 		}
+	}
+	return ""
+}
+
+// repositoriesOf returns the folders at or above dir that are repositories, the nearest first, whoever made them.
+func repositoriesOf(dir string) []string {
+	var all []string
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, repositoryMark)); err == nil {
+			all = append(all, at)
+		}
 		if at == filepath.Dir(at) {
-			return ""
+			return all
 		}
 	}
 }

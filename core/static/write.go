@@ -95,9 +95,12 @@ func (t Target) Place() (dir, name string, err error) {
 // KeepOutOfGit adds a private target to the .gitignore file beside it, if it is in a repository that does not ignore it yet. It
 // returns the path of the file that was changed, "" if none was. A target that git tracks is an error: ignoring does not keep that out.
 func (t Target) KeepOutOfGit() (string, error) {
+	if !t.Private {
+		return "", nil
+	}
 	dir, name := paths.Resolve(filepath.Dir(t.File)), filepath.Base(t.File)
-	all := repositoriesOf(dir)
-	if !t.Private || len(all) == 0 {
+	all := repositoriesOf(dir) // whose they are does not matter to text that must not get into one, and one further up may track what lies in a nearer one
+	if len(all) == 0 {
 		return "", nil
 	}
 	for _, root := range all {
@@ -131,20 +134,6 @@ func (t Target) KeepOutOfGit() (string, error) {
 		old += "\n"
 	}
 	return file, beneath.Replace(dir, ".gitignore", []byte(old+gitignore.Escape(name)+"\n"), 0o644)
-}
-
-// repositoriesOf returns the folders at or above dir that are repositories, the nearest first, whoever made them: whose repository it is does not matter to
-// text that must not get into it. What lies in one of them may also be tracked by one further up.
-func repositoriesOf(dir string) []string {
-	var all []string
-	for at := dir; ; at = filepath.Dir(at) {
-		if counts, passed := private.Marks(at, repositoryMark, dir); counts || passed != "" {
-			all = append(all, at)
-		}
-		if at == filepath.Dir(at) {
-			return all
-		}
-	}
 }
 
 // readSmall reads a file that is no link, of at most maxFile bytes.
