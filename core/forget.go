@@ -44,8 +44,8 @@ var (
 
 // Forget takes chunks of a document out of the index, or all of it if none is named, and keeps them out, also of an index that is made anew. The
 // document itself stays as it is. What changes in a chunk afterwards is something new and indexed; only turns of a log of lines are known by their
-// lines. It returns how many chunks went, which may be more than were named: all of such a turn, and what says the same in other places of other
-// documents. Errors wrap ErrNotIndexed, ErrNotOurs, ErrNoList.
+// lines. It returns how many chunks went, which may be more than were named: all of such a turn, and of anything else what says the same in other places of
+// the document. Errors wrap ErrNotIndexed, ErrNotOurs, ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	records, err := m.document(ctx, path)
 	if err != nil {
