@@ -16,6 +16,9 @@ const (
 	verdictLimit     = "over limit"
 	verdictQuestion  = "the question itself"
 	verdictWithheld  = "withheld as suspicious"
+	verdictUnasked   = "too little of what the prompt is about"
+	verdictEcho      = "says little that the prompt does not"
+	verdictNamed     = "the prompt names the document"
 )
 
 // choose takes from ranked candidates what is returned. Candidates that repeat a better one are folded
@@ -31,9 +34,11 @@ func choose(ranked []scored, s selection) (hits, rejected, withheld []MemoryHit)
 		same := -1
 		var w words
 		switch {
-		case c.Score < s.threshold:
+		case c.refused != "":
+			verdict = c.refused
+		case c.why == "" && c.Score < s.threshold:
 			verdict = verdictThreshold
-		case c.Score < s.floor*ranked[0].Score:
+		case c.why == "" && c.Score < s.floor*ranked[0].Score:
 			verdict = verdictWeak
 		case len(hits) >= s.limit:
 			verdict = verdictLimit
@@ -97,7 +102,7 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
-			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
+			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Worth: c.worth, Why: c.why}
 	}
 	return hit
 }

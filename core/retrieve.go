@@ -37,6 +37,7 @@ func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
 // A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
 type selection struct {
 	filter     store.Filter
+	decides    bool    // whether to speak at all; else the threshold alone does
 	unshown    bool    // leave out what the static layer has given
 	threshold  float64 // negative is none
 	floor      float64 // least share of the best score; 0 is none
@@ -71,6 +72,7 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		floor:      floor,
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
+		decides:    o.MinSimilarity == 0,
 		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
 		candidates: or(o.TopK, defaultCandidates),
 		limit:      or(o.Limit, defaultHits),
@@ -151,13 +153,26 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if s.unshown {
 		s.filter.Not = append(s.filter.Not, m.shownPaths(current.manifest)...)
 	}
+	var turn *turn
+	if s.decides {
+		if turn = turnOf(text); turn.silence != "" {
+			result.Silence = turn.silence
+			return result, nil
+		}
+		text = turn.text
+	}
 	g := m.gather(ctx, current, text, s, result.Took)
 	if g.err != nil {
 		return result, g.err
 	}
 	result.Degraded = g.degraded
 	result.Unembedded = g.unembedded
-	ranked := m.rank(text, g)
+	var ranked []scored
+	if turn != nil {
+		ranked = m.answerTurn(ctx, current, turn, &s, g, result.Took)
+	} else {
+		ranked = m.rank(text, g)
+	}
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {
 			return result, ctx.Err()
@@ -171,6 +186,9 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	}
 	m.screening(ctx, &s, result.Took)
 	result.Hits, result.Rejected, result.Withheld = choose(ranked, s)
+	if turn != nil && len(result.Hits)+len(result.Withheld) == 0 {
+		result.Silence = turn.whySilent(ranked)
+	}
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}
