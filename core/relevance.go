@@ -40,10 +40,14 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 		candidates[i] = relevance.Candidate{
 			ID: c.record.ID, Text: c.record.Text, Before: c.record.Before, Path: c.record.Path, Line: c.record.StartLine,
 			Speaker: c.record.Speaker, Turn: c.record.Kind == source.KindConversation, Tokens: c.record.Tokens,
-			BM25: c.bm25, Document: c.document, Cosine: c.cosine,
+			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby,
 		}
 	}
-	return relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}, candidates
+	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}
+	for _, t := range g.terms {
+		q.Words = append(q.Words, relevance.Word{Text: t.Word, Records: t.Records, Compound: t.Compound})
+	}
+	return q, candidates
 }
 
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are
