@@ -40,7 +40,7 @@ type selection struct {
 	decides    bool    // whether to speak at all; else the threshold alone does
 	unshown    bool    // leave out what the static layer has given
 	threshold  float64 // negative is none
-	floor      float64 // least share of the best score; 0 is none
+	sparing    bool    // take no more than is worth its place; threshold is then that of the first hit only
 	candidates int
 	limit      int
 	budget     int // negative is none
@@ -57,19 +57,11 @@ const (
 	defaultHits        = 8
 	defaultTokenBudget = 600
 	defaultSearchLimit = 10
-
-	// relativeFloor is the share of the best score below which a hit is left out of a turn: beside
-	// something that much likelier to help it is noise. With 0.15, turns on LoCoMo get 0.013 less recall.
-	relativeFloor = 0.1
 )
 
 func (m *Manager) forTurn(o RetrieveOptions) selection {
-	floor := relativeFloor
-	if o.MinSimilarity != 0 {
-		floor = 0 // the caller says what is enough
-	}
 	return selection{
-		floor:      floor,
+		sparing:    o.MinSimilarity == 0, // else the caller says what is enough
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
 		decides:    o.MinSimilarity == 0,
@@ -185,7 +177,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 		s.asked = wordsOf(text)
 	}
 	m.screening(ctx, &s, result.Took)
-	result.Hits, result.Rejected, result.Withheld = choose(ranked, s)
+	result.Hits, result.Rejected, result.Withheld = choose(ranked, g.chunks, s)
 	if turn != nil && len(result.Hits)+len(result.Withheld) == 0 {
 		result.Silence = turn.whySilent(ranked)
 	}

@@ -211,7 +211,7 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *
 	ranked := m.rank(t.text, g)
 	if !t.question {
 		orderForTurn(ranked)
-		s.limit, s.floor = min(s.limit, mostTurnHits), 0
+		s.limit, s.sparing = min(s.limit, mostTurnHits), false
 		if s.budget > turnTokens {
 			s.budget = turnTokens
 		}

@@ -41,6 +41,25 @@ type Hit struct {
 	Score  float64
 	// Document is, from a KeywordIndex, the BM25 of the whole document that the record is part of.
 	Document float64
+	// Held is, from a KeywordIndex, which terms of the query the record holds.
+	Held Held
+}
+
+// A Term is a word that a query asks for.
+type Term struct {
+	Word    string // as the query has it
+	Records int    // how many records of the index hold it
+	// Compound is set if its parts are terms as well, as those of getCacheStats are.
+	Compound bool
+}
+
+// MostTerms is how many terms of a query a Held tells apart.
+const MostTerms = 64
+
+// Held says which terms of a query a record holds: bit i stands for Matches.Terms[i].
+type Held struct {
+	Itself uint64 // in its text, headings, path, speaker or date
+	Nearby uint64 // there, or in the turns around it
 }
 
 // A Filter narrows a search. The zero Filter lets every record pass; fields are joined by AND.
@@ -149,6 +168,7 @@ type KeywordIndex interface {
 type Score struct {
 	Record   float64
 	Document float64
+	Held     Held
 }
 
 // Matches is the answer of a KeywordIndex.
@@ -161,6 +181,8 @@ type Matches struct {
 	Ceiling float64
 	// BestDocument is the best Hit.Document of all records that match and pass the filter.
 	BestDocument float64
+	// Terms are those that were searched for.
+	Terms []Term
 }
 
 // An Engine opens the two indexes of a memory in folders it is given, creating them if need be.
