@@ -38,6 +38,7 @@ func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
 type selection struct {
 	filter     store.Filter
 	unshown    bool    // leave out what the static layer has given
+	unrecorded bool    // hits do not count as used
 	threshold  float64 // negative is none
 	floor      float64 // least share of the best score; 0 is none
 	candidates int
@@ -71,6 +72,7 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		floor:      floor,
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
+		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
 		candidates: or(o.TopK, defaultCandidates),
 		limit:      or(o.Limit, defaultHits),
@@ -85,6 +87,7 @@ func forSearch(o SearchOptions) selection {
 	limit := or(o.Limit, defaultSearchLimit)
 	return selection{
 		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/")},
+		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, -1),
 		candidates: max(defaultCandidates, 2*limit),
 		limit:      limit,
@@ -174,6 +177,8 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}
-	m.usage.note(result.Hits)
+	if !s.unrecorded {
+		m.usage.note(result.Hits)
+	}
 	return result, nil
 }

@@ -41,7 +41,22 @@ const (
 // A judgment of a chunk with the same first line and beginning decides. Where memory is cut otherwise
 // than when it was judged, the best grade of those whose text and lines the hit shares counts. What the
 // hit has in its heading alone, such as the request that an answer belongs to, does not count.
+//
+// A hit stands for what was folded into it, too, since that says nearly the same.
 func gradeOf(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
+	grade, judged = gradeAt(hit, judgments)
+	for _, citation := range hit.Also {
+		if path, lines, ok := parseCitation(citation); ok {
+			hit.Path, hit.StartLine, hit.EndLine = path, lines[0], lines[1]
+			again, known := gradeAt(hit, judgments)
+			grade, judged = max(grade, again), judged || known
+		}
+	}
+	return grade, judged
+}
+
+// gradeAt is gradeOf for the hit's own place.
+func gradeAt(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
 	text, headed := withoutRequest(hit)
 	said := normalised(text)
 	if !headed {

@@ -96,7 +96,7 @@ func exists(path string) bool {
 
 func (s *TurnSet) read() error {
 	seen := map[string]bool{}
-	err := eachLine(filepath.Join(s.Folder, turnsFile), func(line []byte) error {
+	err := eachLine(filepath.Join(s.Folder, turnsFile), func(_ int, line []byte) error {
 		turn, err := parseTurn(line)
 		if err != nil {
 			return err
