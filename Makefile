@@ -58,7 +58,7 @@ test: ## vet, and all tests with the race detector; kernels of other processors;
 	.ci/test-kernels
 	.ci/test-lancedb
 
-gate: build ## questions to testdata/workspace: fails if answers are worse than testdata/eval/baseline.json
+gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns: fails if answers are worse than the baselines in testdata/eval
 	.ci/gate bin/memcore
 
 test-servers: ## tests against a real Ollama server, made on first use

@@ -89,6 +89,8 @@ type RetrieveOptions struct {
 	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
 	// age does not matter.
 	HalfLife time.Duration
+	// Unrecorded leaves the hits out of the record of use, as is right for questions that only measure.
+	Unrecorded bool
 	// Diversity is the weight, in [0, 1), of being unlike the hits before (maximal marginal relevance); 0 means the
 	// order is that of scores.
 	Diversity float64
@@ -100,6 +102,7 @@ type RetrieveOptions struct {
 type SearchOptions struct {
 	Scope         string  // "" is both
 	Path          string  // a document, or a folder of documents; "" is all
+	Unrecorded    bool    // as in RetrieveOptions
 	Kind          string  // "markdown" or "conversation"; "" is both
 	MinSimilarity float64 // least Score in (0, 1]; 0 or less means none: who searches wants to see
 	Limit         int     // 0 means 10

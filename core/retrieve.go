@@ -39,6 +39,7 @@ type selection struct {
 	filter     store.Filter
 	decides    bool    // whether to speak at all; else the threshold alone does
 	unshown    bool    // leave out what the static layer has given
+	unrecorded bool    // hits do not count as used
 	threshold  float64 // negative is none
 	sparing    bool    // take no more than is worth its place; threshold is then that of the first hit only
 	candidates int
@@ -65,6 +66,7 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
 		unshown:    true,
 		decides:    o.MinSimilarity == 0,
+		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
 		candidates: or(o.TopK, defaultCandidates),
 		limit:      or(o.Limit, defaultHits),
@@ -79,6 +81,7 @@ func forSearch(o SearchOptions) selection {
 	limit := or(o.Limit, defaultSearchLimit)
 	return selection{
 		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/")},
+		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, -1),
 		candidates: max(defaultCandidates, 2*limit),
 		limit:      limit,
@@ -184,6 +187,8 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}
-	m.usage.note(result.Hits)
+	if !s.unrecorded {
+		m.usage.note(result.Hits)
+	}
 	return result, nil
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -107,9 +108,12 @@ func (e Expectation) String() string {
 	return "expected: " + strings.Join(parts, " ")
 }
 
-// met tells whether a hit is what is expected.
+// met reports whether a hit, or what says the same and was folded into it, is what is expected.
 func (e Expectation) met(hit core.MemoryHit) bool {
-	if e.Path != "" && hit.Path != e.Path && !strings.HasPrefix(hit.Path, strings.TrimSuffix(e.Path, "/")+"/") {
+	if !e.below(hit.Path) && !slices.ContainsFunc(hit.Also, func(citation string) bool {
+		path, _, ok := parseCitation(citation)
+		return ok && e.below(path)
+	}) {
 		return false
 	}
 	same := func(heading string) bool {
@@ -119,6 +123,11 @@ func (e Expectation) met(hit core.MemoryHit) bool {
 		return false
 	}
 	return e.Text == "" || strings.Contains(plain(hit.Text), plain(e.Text))
+}
+
+// below reports whether a document is the one expected, or below the folder.
+func (e Expectation) below(path string) bool {
+	return e.Path == "" || path == e.Path || strings.HasPrefix(path, strings.TrimSuffix(e.Path, "/")+"/")
 }
 
 func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
@@ -179,7 +188,8 @@ func (c Case) check() error {
 }
 
 // RunCases asks a memory, as it is indexed, the queries of cases. In the report, what a hit counts as is
-// the expectation it meets, or else itself. Name is that of the collection in the report.
+// the expectation it meets, or else itself. Name is that of the collection in the report. If it is cut off, the report has what was
+// asked until then, beside the error.
 func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Case, o Options) (Report, error) {
 	o.Level = LevelDocument
 	o, err := o.withDefaults()
@@ -195,16 +205,17 @@ func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Ca
 		result.Documents += n
 	}
 	for i, c := range cases {
-		a, err := c.ask(ctx, memory, o)
-		if err != nil {
-			return Report{}, fmt.Errorf("case %d, %q: %w", i+1, c.Query, err)
+		a, failed := c.ask(ctx, memory, o)
+		if failed != nil {
+			err = fmt.Errorf("case %d, %q: %w", i+1, c.Query, failed)
+			break
 		}
 		a.Collection, a.ID = name, fmt.Sprint(i+1)
 		result.asked = append(result.asked, a)
 	}
 	report := Report{K: o.K, Level: "expectation"}
 	report.collect(result)
-	return report, nil
+	return report, err
 }
 
 func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, error) {
@@ -212,7 +223,7 @@ func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, 
 	for _, e := range c.Expect {
 		a.Relevant[e.String()] = 1
 	}
-	return a, a.ask(ctx, memory, o, func(hit core.MemoryHit) ([]string, error) {
+	met := func(hit core.MemoryHit) ([]string, error) {
 		var met []string
 		for _, e := range c.Expect {
 			if e.met(hit) {
@@ -223,5 +234,6 @@ func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, 
 			return []string{hit.Source}, nil
 		}
 		return met, nil
-	})
+	}
+	return a, a.ask(ctx, memory, o, time.Time{}, met, met)
 }

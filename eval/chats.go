@@ -140,6 +140,7 @@ func locomo(raw json.RawMessage) (Collection, error) {
 				return c, fmt.Errorf("date of session %s: %w", session, err)
 			}
 		}
+		c.timeOf(date, fmt.Sprintf("%s, session %s", c.Name, session))
 		for _, t := range turns {
 			if err := fresh(ids, "turn", t.ID); err != nil {
 				return c, fmt.Errorf("session %s: %w", session, err)
@@ -208,6 +209,7 @@ func (c *Collection) judgeTurns(query string, turns []string, known map[string]b
 type longMemEvalQuestion struct {
 	ID         string   `json:"question_id"`
 	Question   string   `json:"question"`
+	Date       string   `json:"question_date"`
 	SessionIDs []string `json:"haystack_session_ids"`
 	Dates      []string `json:"haystack_dates"`
 	Sessions   [][]struct {
@@ -236,6 +238,7 @@ func longMemEval(raw json.RawMessage) (Collection, error) {
 	known := map[string]bool{}
 	for i, session := range q.Sessions {
 		var here, users []string
+		c.timeOf(q.Dates[i], fmt.Sprintf("%s, session %d", c.Name, i+1))
 		for j, turn := range session {
 			d := Document{ID: fmt.Sprintf("%d#%d", i+1, j), Text: turn.Role + ": " + turn.Content, Session: label(strconv.Itoa(i + 1)), Date: q.Dates[i]}
 			known[d.ID] = true
@@ -252,7 +255,8 @@ func longMemEval(raw json.RawMessage) (Collection, error) {
 		}
 		marked = append(marked, here...)
 	}
-	query := Query{ID: q.ID, Text: q.Question}
+	query := Query{ID: q.ID, Text: q.Question, Now: c.timeOf(q.Date, c.Name+", question_date")}
+	query.Meta.QuestionDate = q.Date
 	answerable := !strings.HasSuffix(q.ID, "_abs")
 	query.Meta.Answerable = &answerable
 	c.Queries = []Query{query}

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Names of the files of a collection.
@@ -35,6 +36,8 @@ type Collection struct {
 	Queries   []Query
 	// Judgments maps the ID of a query to the documents that answer it and how well, above 0.
 	Judgments map[string]map[string]int
+	// Undated says of each date that was not understood where it stands; what has it counts as having no time.
+	Undated []string
 }
 
 // A Document is one line of corpus.jsonl.
@@ -73,7 +76,11 @@ type Query struct {
 	Meta struct {
 		// Answerable is nil where the collection does not tell.
 		Answerable *bool `json:"answerable"`
+		// QuestionDate is when the question was asked, as the collection writes it.
+		QuestionDate string `json:"question_date"`
 	} `json:"meta"`
+	// Now is the time of Meta.QuestionDate; zero if it is not known.
+	Now time.Time `json:"-"`
 }
 
 // Unanswerable tells whether the collection says that no document answers the query.
@@ -135,27 +142,30 @@ func isCollection(folder string) bool {
 func ReadBEIR(folder string) (Collection, error) {
 	c := Collection{Name: name(folder), Judgments: map[string]map[string]int{}}
 	documents, queries := map[string]bool{}, map[string]bool{}
+	at := func(file string, number int) string { return fmt.Sprintf("%s:%d", filepath.Join(folder, file), number) }
 	err := errors.Join(
-		eachLine(filepath.Join(folder, corpusFile), func(line []byte) error {
+		eachLine(filepath.Join(folder, corpusFile), func(number int, line []byte) error {
 			var d Document
 			if err := json.Unmarshal(line, &d); err != nil {
 				return err
 			}
+			c.timeOf(d.Date, at(corpusFile, number))
 			c.Documents = append(c.Documents, d)
 			return fresh(documents, "document", d.ID)
 		}),
-		eachLine(filepath.Join(folder, queriesFile), func(line []byte) error {
+		eachLine(filepath.Join(folder, queriesFile), func(number int, line []byte) error {
 			var q Query
 			if err := json.Unmarshal(line, &q); err != nil {
 				return err
 			}
+			q.Now = c.timeOf(q.Meta.QuestionDate, at(queriesFile, number))
 			c.Queries = append(c.Queries, q)
 			return fresh(queries, "query", q.ID)
 		}))
 	if err != nil {
 		return Collection{}, err
 	}
-	err = eachLine(filepath.Join(folder, judgmentsFile), func(line []byte) error {
+	err = eachLine(filepath.Join(folder, judgmentsFile), func(_ int, line []byte) error {
 		return c.judge(string(line), documents, queries)
 	})
 	return c, err
@@ -206,8 +216,17 @@ func (c *Collection) judge(line string, documents, queries map[string]bool) erro
 	return nil
 }
 
-// eachLine calls do for every line of a file that is not blank.
-func eachLine(path string, do func(line []byte) error) error {
+// timeOf reads a date that stands somewhere in the collection. One that is not understood is no time, and is noted.
+func (c *Collection) timeOf(date, where string) time.Time {
+	t := timeOf(date)
+	if t.IsZero() && strings.TrimSpace(date) != "" {
+		c.Undated = append(c.Undated, fmt.Sprintf("%s: date %q", where, date))
+	}
+	return t
+}
+
+// eachLine calls do for every line of a file that is not blank, with its number from 1.
+func eachLine(path string, do func(number int, line []byte) error) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("read collection: %w", err)
@@ -220,7 +239,7 @@ func eachLine(path string, do func(line []byte) error) error {
 			return fmt.Errorf("read collection: %w", err)
 		}
 		if line := bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
-			if err := do(line); err != nil {
+			if err := do(number, line); err != nil {
 				return fmt.Errorf("%s:%d: %w", path, number, err)
 			}
 		}

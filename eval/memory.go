@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,6 +117,30 @@ func (c *corpus) document(path string, line int) (string, bool) {
 	}
 	id, ok := c.at[place{path, line}]
 	return id, ok
+}
+
+// cited returns the ID of what a citation names.
+func (c *corpus) cited(citation string) (string, bool) {
+	path, lines, ok := parseCitation(citation)
+	if !ok {
+		return "", false
+	}
+	return c.document(path, lines[0])
+}
+
+// parseCitation reads "notes/staging.md#L10-L20" or "notes/staging.md#L10".
+func parseCitation(citation string) (path string, lines [2]int, ok bool) {
+	at := strings.LastIndex(citation, "#L")
+	if at < 0 {
+		return "", lines, false
+	}
+	first, last, isRange := strings.Cut(citation[at+2:], "-L")
+	if !isRange {
+		last = first
+	}
+	from, err1 := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	return citation[:at], [2]int{from, to}, err1 == nil && err2 == nil
 }
 
 // Name returns the name of the source.

@@ -33,15 +33,22 @@ type Asked struct {
 	//	precision@k  share of the first k places that a relevant one holds
 	//	ndcg@k       discounted cumulative gain, the relevance itself being the gain, by the best possible
 	//	mrr          1 by the rank of the first relevant one, 0 if none was found
+	//
+	// all of them of Found, a search that goes deeper than a turn; and of the turn itself, if Candidates are known
+	//
+	//	recall@candidates  share of the relevant that a turn chooses from
+	//	recall@turn        share that a turn is given
 	Scores map[string]float64 `json:"scores,omitempty"`
 	// Best is the score of the first hit, BestTrue that of the first true one a turn could be given; 0
 	// without one.
 	Best     float64 `json:"best"`
 	BestTrue float64 `json:"bestTrue"`
 	// Injected are the documents or sessions that a turn would be given, in Tokens.
-	Injected []string      `json:"injected,omitempty"`
-	Tokens   int           `json:"tokens,omitempty"`
-	Took     time.Duration `json:"took"` // by RetrieveRelevant
+	Injected []string `json:"injected,omitempty"`
+	Tokens   int      `json:"tokens,omitempty"`
+	// Candidates are what a turn chooses from, those that it is given first; nil if that is not known.
+	Candidates []string      `json:"candidates,omitempty"`
+	Took       time.Duration `json:"took"` // by RetrieveRelevant
 }
 
 // A Top is one of the first hits, and why it is there.
@@ -87,7 +94,25 @@ func (a Asked) measure(ks []int) map[string]float64 {
 		scores[at("precision")] = found / float64(k)
 		scores[at("ndcg")] = a.ndcg(k)
 	}
+	if a.Candidates != nil {
+		scores[recallCandidates], scores[recallTurn] = a.share(a.Candidates), a.share(a.Injected)
+	}
 	return scores
+}
+
+// Names of the scores of a turn.
+const (
+	recallCandidates = "recall@candidates"
+	recallTurn       = "recall@turn"
+)
+
+// share is that of the relevant that are among units.
+func (a Asked) share(units []string) float64 {
+	found := 0.0
+	for _, unit := range units {
+		found += one(a.Relevant[unit] > 0)
+	}
+	return found / float64(len(a.Relevant))
 }
 
 func (a Asked) reciprocalRank() float64 {

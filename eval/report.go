@@ -26,7 +26,8 @@ type Result struct {
 	Name      string        `json:"name,omitempty"`
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
-	Index     time.Duration `json:"index"` // time it took to index
+	Undated   int           `json:"undated,omitempty"` // dates that were not understood
+	Index     time.Duration `json:"index"`             // time it took to index
 	// Queries counts those with an answer, Unanswerable those without.
 	Queries      int `json:"queries"`
 	Unanswerable int `json:"unanswerable"`
@@ -104,6 +105,7 @@ func (r *Report) collect(c Result) {
 	r.Collections = append(r.Collections, c)
 	r.All.Documents += c.Documents
 	r.All.Chunks += c.Chunks
+	r.All.Undated += c.Undated
 	r.All.Index += c.Index
 	r.All.asked = append(slices.Clip(r.All.asked), c.asked...)
 	r.All.compute(r.K)
@@ -182,14 +184,18 @@ func (r Report) Table() string {
 	for _, k := range r.K {
 		fmt.Fprintf(w, "R@%d\t", k)
 	}
-	fmt.Fprint(w, "MRR\tnDCG@10\tp50\tp95\t\n")
+	fmt.Fprint(w, "MRR\tnDCG@10\tcand.\tturn\tp50\tp95\t\n")
 	for _, c := range append(slices.Clip(r.Collections), r.All) {
 		if c.Name == "" {
 			c.Name = "all"
 		}
 		r.line(w, c)
 	}
-	fmt.Fprintf(w, "\n%s\n", r.All.Injection)
+	if len(r.K) > 0 {
+		fmt.Fprintf(w, "\nR@k, MRR and nDCG are of a search %d chunks deep; cand. is the recall of what a turn chooses from, turn that of what it is given\n",
+			chunksPerResult*r.K[len(r.K)-1])
+	}
+	fmt.Fprintf(w, "%s\n", r.All.Injection)
 	fmt.Fprint(w, "\nthreshold\tsilent\thelped\tempty\t\n")
 	for _, t := range r.All.Thresholds {
 		fmt.Fprintf(w, "%.2f\t%.3f\t%.3f\t%.3f\t\n", t.Score, t.Silent, t.Helped, t.Empty)
@@ -203,6 +209,14 @@ func (r Report) line(w *tabwriter.Writer, c Result) {
 	for _, k := range r.K {
 		fmt.Fprintf(w, "%.3f\t", c.Scores[fmt.Sprintf("recall@%d", k)])
 	}
-	fmt.Fprintf(w, "%.3f\t%.3f\t%s\t%s\t\n", c.Scores["mrr"], c.Scores["ndcg@10"],
+	fmt.Fprintf(w, "%.3f\t%.3f\t%s\t%s\t%s\t%s\t\n", c.Scores["mrr"], c.Scores["ndcg@10"], scoreOrDash(c, recallCandidates), scoreOrDash(c, recallTurn),
 		c.P50.Round(10*time.Microsecond), c.P95.Round(10*time.Microsecond))
+}
+
+// scoreOrDash is for scores that questions asked elsewhere do not have.
+func scoreOrDash(c Result, name string) string {
+	if score, ok := c.Scores[name]; ok {
+		return fmt.Sprintf("%.3f", score)
+	}
+	return "–"
 }

@@ -34,6 +34,8 @@ type Options struct {
 	Level string
 	// Progress, if set, is called after each collection.
 	Progress func(name string, done, total int)
+	// Asked, if set, is called after each question of a collection with how many of it were asked.
+	Asked func(done int)
 }
 
 // An Opener opens a memory of sources whose index is in folder. Its Freshness should be negative:
@@ -63,15 +65,18 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// RunAll runs each collection and returns them as one report, with means over all queries.
+// RunAll runs each collection and returns them as one report, with means over all queries. If it is cut off, the report has
+// what was asked until then, beside the error.
 func RunAll(ctx context.Context, open Opener, collections []Collection, o Options) (Report, error) {
 	var all Report
 	for i, c := range collections {
 		one, err := Run(ctx, open, c, o)
-		if err != nil {
-			return Report{}, err
+		if len(one.Queries) > 0 || err == nil {
+			all.add(one)
 		}
-		all.add(one)
+		if err != nil {
+			return all, err
+		}
 		if o.Progress != nil {
 			o.Progress(c.Name, i+1, len(collections))
 		}
@@ -80,7 +85,8 @@ func RunAll(ctx context.Context, open Opener, collections []Collection, o Option
 }
 
 // Run indexes a collection into a folder it removes afterwards and asks its queries, one after the
-// other. Queries that have no judgment and are not known to be unanswerable are left out.
+// other. Queries that have no judgment and are not known to be unanswerable are left out. If it is cut off, the report
+// has what was asked until then, beside the error.
 func Run(ctx context.Context, open Opener, c Collection, o Options) (report Report, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return Report{}, err
@@ -89,10 +95,7 @@ func Run(ctx context.Context, open Opener, c Collection, o Options) (report Repo
 		report, err = run{c: c, o: o, corpus: documents, memory: memory}.all(ctx)
 		return err
 	})
-	if err != nil {
-		return Report{}, err
-	}
-	return report, nil
+	return report, err
 }
 
 // withMemory opens a memory of a collection's documents, in a folder it removes afterwards, and does something with it.
@@ -130,21 +133,24 @@ func (r run) all(ctx context.Context) (Report, error) {
 	if indexed.Degraded != "" {
 		return Report{}, fmt.Errorf("index: %s", indexed.Degraded)
 	}
-	result := Result{Name: r.c.Name, Documents: len(r.c.Documents), Chunks: indexed.Chunks, Index: indexed.Took}
+	result := Result{Name: r.c.Name, Documents: len(r.c.Documents), Chunks: indexed.Chunks, Undated: len(r.c.Undated), Index: indexed.Took}
 	for _, q := range r.c.Queries {
 		judged := r.judged(q)
 		if len(judged) == 0 && !q.Unanswerable() {
 			continue
 		}
-		asked, err := r.ask(ctx, q, judged)
-		if err != nil {
-			return Report{}, fmt.Errorf("query %s: %w", q.ID, err)
+		asked, failed := r.ask(ctx, q, judged)
+		if failed != nil {
+			err = fmt.Errorf("query %s: %w", q.ID, failed)
+			break
 		}
-		result.asked = append(result.asked, asked)
+		if result.asked = append(result.asked, asked); r.o.Asked != nil {
+			r.o.Asked(len(result.asked))
+		}
 	}
 	report := Report{K: r.o.K, Level: r.o.Level}
 	report.collect(result)
-	return report, nil
+	return report, err
 }
 
 // judged are the documents or sessions that answer a query. What is marked unanswerable has none,
@@ -176,20 +182,31 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 		a.Relevant = map[string]int{}
 	}
 	found := map[string]bool{}
-	err := a.ask(ctx, r.memory, r.o, func(hit core.MemoryHit) ([]string, error) {
+	of := func(hit core.MemoryHit, isHit bool) ([]string, error) {
 		document, ok := r.corpus.document(hit.Path, hit.StartLine)
 		if !ok {
 			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
 		}
-		if r.o.Level != LevelChunk {
-			return []string{r.unit(document)}, nil
+		names := []string{r.unit(document)}
+		if r.o.Level == LevelChunk {
+			chunk := document + " " + hit.ID
+			if isHit && judged[document] > 0 {
+				a.Relevant[chunk], found[document] = judged[document], true
+			}
+			if isHit || a.Relevant[chunk] > 0 {
+				names[0] = chunk
+			}
 		}
-		chunk := document + " " + hit.ID
-		if judged[document] > 0 {
-			a.Relevant[chunk], found[document] = judged[document], true
+		for _, same := range hit.Also {
+			if document, ok := r.corpus.cited(same); ok {
+				names = append(names, r.unit(document))
+			}
 		}
-		return []string{chunk}, nil
-	})
+		return relevantOr(names, judged, a.Relevant), nil
+	}
+	err := a.ask(ctx, r.memory, r.o, q.Now,
+		func(hit core.MemoryHit) ([]string, error) { return of(hit, true) },
+		func(hit core.MemoryHit) ([]string, error) { return of(hit, false) })
 	for document, relevance := range judged {
 		if r.o.Level == LevelChunk && !found[document] {
 			a.Relevant[document] = relevance
@@ -198,10 +215,32 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 	return a, err
 }
 
-// ask asks as a turn does, then as one who searches; of tells what a hit counts as.
-func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of func(core.MemoryHit) ([]string, error)) error {
+// countsAs returns the names of what a hit counts as.
+type countsAs func(core.MemoryHit) ([]string, error)
+
+// relevantOr are those of a hit's names that are relevant by one of both, each once: a hit stands for all that was folded into it. If
+// none is, it is its own, the first.
+func relevantOr(names []string, documents, units map[string]int) []string {
+	var relevant []string
+	for _, name := range names {
+		if (documents[name] > 0 || units[name] > 0) && !slices.Contains(relevant, name) {
+			relevant = append(relevant, name)
+		}
+	}
+	if len(relevant) == 0 {
+		return names[:1]
+	}
+	return relevant
+}
+
+// ask asks as a turn does, then as one who searches, then for what a turn chooses from. Of returns what a hit counts as, candidate what one
+// does that may not have been a hit. Nothing of it counts as use of what is found. Now is when the question is asked.
+func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, now time.Time, of, candidate countsAs) error {
+	// now belongs into the Now of RetrieveOptions and SearchOptions, as soon as they have one.
+	turn := core.RetrieveOptions{Unrecorded: true}
+	search := core.SearchOptions{Unrecorded: true, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
 	started := time.Now()
-	given, err := memory.RetrieveRelevant(ctx, a.Text, core.RetrieveOptions{})
+	given, err := memory.RetrieveRelevant(ctx, a.Text, turn)
 	a.Took = time.Since(started)
 	if err != nil {
 		return err
@@ -212,7 +251,7 @@ func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of fun
 	for _, hit := range given.Hits {
 		a.Tokens += hit.TokenEstimate
 	}
-	result, err := memory.Search(ctx, a.Text, core.SearchOptions{Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true})
+	result, err := memory.Search(ctx, a.Text, search)
 	if err != nil {
 		return err
 	}
@@ -232,11 +271,16 @@ func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, of fun
 			a.BestTrue = max(a.BestTrue, hit.Score)
 		}
 	}
-	return nil
+	turn.Explain = true
+	if given, err = memory.RetrieveRelevant(ctx, a.Text, turn); err != nil {
+		return err
+	}
+	a.Candidates, _, err = units(append(given.Hits, given.Rejected...), candidate)
+	return err
 }
 
 // units are what hits count as, in order, each once, with the score of its best hit.
-func units(hits []core.MemoryHit, of func(core.MemoryHit) ([]string, error)) (all []string, scores []float64, err error) {
+func units(hits []core.MemoryHit, of countsAs) (all []string, scores []float64, err error) {
 	all = []string{}
 	seen := map[string]bool{}
 	for _, hit := range hits {

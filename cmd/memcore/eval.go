@@ -31,12 +31,14 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalCompareCommand(a), evalFitCommand(a), evalMixedCommand(a), evalInjectionCommand(a))
+	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalTurnsCommand(a), evalCompareCommand(a), evalFitCommand(a), evalMixedCommand(a), evalInjectionCommand(a))
 	return cmd
 }
 
 func evalRunCommand(a *app) *cobra.Command {
 	var data, format, level, gate, baseline, html string
+	var failing, limit int
+	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "run --data DIR|FILE",
 		Short: "Measure retrieval on a data set, or on your own memory",
@@ -57,17 +59,25 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 			if !slices.Contains([]string{"", eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval}, format) {
 				return usagef("--format is %q, want %s, %s or %s", format, eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval)
 			}
-			report, err := a.evaluate(cmd.Context(), data, format, level)
-			if err != nil {
-				return err
+			if limit < 0 || failing < 0 {
+				return usagef("--limit is %d and --failing is %d, want at least 0", limit, failing)
 			}
+			report, cutOff := a.evaluate(cmd.Context(), data, format, level, eval.Draw{Limit: limit, Seed: seed})
+			if cutOff != nil && len(report.Queries) == 0 {
+				return cutOff
+			}
+			var err error
 			if a.flags.json {
 				err = a.printJSON(report)
 			} else {
-				err = a.print(report.Table())
+				err = a.print(report.Table() + report.Failing(failing))
 			}
 			if err == nil && html != "" {
 				err = a.writePage(html, data, report)
+			}
+			if cutOff != nil {
+				a.note("the run was cut off after %d questions; the figures are of these", len(report.Queries))
+				return errors.Join(cutOff, err)
 			}
 			if err == nil && baseline != "" {
 				err = writeBaseline(baseline, report)
@@ -85,6 +95,9 @@ Vectors come from the cache where it has them. With --gate, a run that does wors
 	f.StringVar(&html, "html", "", "`FILE` for the report as one HTML page with charts and the questions that went worst")
 	f.StringVar(&baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&gate, "gate", "", "`FILE` that an earlier run with --baseline or --json has written: fail if recall, MRR or nDCG is lower, and not by chance")
+	f.IntVar(&limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
+	f.Uint64Var(&seed, "seed", 1, "`SEED` by which --limit draws them")
+	f.IntVar(&failing, "failing", 10, "`N` questions at most that are named because a turn answers them badly")
 	f.StringVar(&level, "level", eval.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
 	return cmd
 }
@@ -264,7 +277,7 @@ func (a *app) draft(ctx context.Context, name string, force bool) error {
 }
 
 // evaluateOwn asks the memory of this workspace the cases of a file.
-func (a *app) evaluateOwn(ctx context.Context, path string) (report eval.Report, err error) {
+func (a *app) evaluateOwn(ctx context.Context, path string, draw eval.Draw) (report eval.Report, err error) {
 	cases, err := eval.ReadCases(path)
 	if err != nil {
 		return report, err
@@ -277,15 +290,15 @@ func (a *app) evaluateOwn(ctx context.Context, path string) (report eval.Report,
 		if status.State == core.StateMissing {
 			return usagef("nothing is indexed here yet: memcore index")
 		}
-		report, err = eval.RunCases(ctx, m, filepath.Base(path), cases, eval.Options{})
+		report, err = eval.RunCases(ctx, m, filepath.Base(path), draw.Cases(cases), eval.Options{})
 		return err
 	})
 	return report, err
 }
 
-func (a *app) evaluate(ctx context.Context, data, format, level string) (eval.Report, error) {
+func (a *app) evaluate(ctx context.Context, data, format, level string, draw eval.Draw) (eval.Report, error) {
 	if ext := filepath.Ext(data); ext == ".yaml" || ext == ".yml" {
-		return a.evaluateOwn(ctx, data)
+		return a.evaluateOwn(ctx, data, draw)
 	}
 	open, _, err := a.collectionOpener()
 	if err != nil {
@@ -295,8 +308,26 @@ func (a *app) evaluate(ctx context.Context, data, format, level string) (eval.Re
 	if err != nil {
 		return eval.Report{}, err
 	}
-	return eval.RunAll(ctx, open, collections, eval.Options{
+	a.noteUndated(collections)
+	return eval.RunAll(ctx, open, draw.From(collections), eval.Options{
 		Level:    level,
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) },
 	})
+}
+
+// undatedNamed is how many dates that were not understood are named, before the rest is counted.
+const undatedNamed = 5
+
+// noteUndated says which dates were not understood: what has them is measured as if it had no time.
+func (a *app) noteUndated(collections []eval.Collection) {
+	var all []string
+	for _, c := range collections {
+		all = append(all, c.Undated...)
+	}
+	for _, one := range all[:min(undatedNamed, len(all))] {
+		a.note("%s is not understood, and left out; want one like 2026-03-02, 2026-03-02T15:04:05Z or 2026/03/02 (Mon) 15:04", one)
+	}
+	if len(all) > 0 {
+		a.note("%d dates are not understood; what has them counts as having no time", len(all))
+	}
 }

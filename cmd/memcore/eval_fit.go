@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -140,6 +141,9 @@ func (a *app) crossValidated(sample fit.Sample, rank fit.Ranker) error {
 	return a.print(b.String())
 }
 
+// measuredTimeout is how long a measured query waits for its embedding: figures must not depend on how busy the machine is.
+const measuredTimeout = 5 * time.Minute
+
 // collectionOpener opens memories of collections with the configured engine and embedder.
 func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
 	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
@@ -160,7 +164,8 @@ func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
 	}
 	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		options := core.Options{
-			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1, Logger: a.log}
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1,
+			EmbedTimeout: measuredTimeout, Logger: a.log}
 		if err := a.reranking(&options); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,258 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+)
+
+// collectionIn writes the files of a collection.
+func collectionIn(t *testing.T, corpus, queries, judgments string) string {
+	folder := filepath.Join(t.TempDir(), "set")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	for name, text := range map[string]string{corpusFile: corpus, queriesFile: queries, judgmentsFile: judgments} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	return folder
+}
+
+// Dates that are not understood are named, with their line, and counted.
+func TestUndated(t *testing.T) {
+	folder := collectionIn(t, `{"id":"a","text":"one","date":"2024-01-02"}
+
+{"id":"b","text":"two","date":"31.12.2023"}
+{"id":"c","text":"three"}
+`, `{"id":"q","text":"one","meta":{"question_date":"2024/03/05 (Tue) 16:40"}}
+{"id":"r","text":"two","meta":{"question_date":"soon"}}
+`, "q\ta\t1\nr\tb\t1\n")
+	c, err := ReadBEIR(folder)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		filepath.Join(folder, corpusFile) + `:3: date "31.12.2023"`,
+		filepath.Join(folder, queriesFile) + `:2: date "soon"`,
+	}, c.Undated)
+	require.Equal(t, time.Date(2024, 3, 5, 16, 40, 0, 0, time.UTC), c.Queries[0].Now, "question_date is when the question is asked")
+	require.Zero(t, c.Queries[1].Now)
+
+	report, err := RunAll(t.Context(), openWordy, []Collection{c, {Name: "dated", Documents: []Document{{ID: "a", Text: "one"}}}}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 2, report.All.Undated)
+	require.Equal(t, 2, report.Collections[0].Undated)
+
+	chats, err := readChats(strings.NewReader(strings.Replace(longMemEvalText, "2023/05/31 (Wed) 08:00", "last week", 1)), "")
+	require.NoError(t, err)
+	require.Equal(t, []string{`longmemeval/g1, session 3: date "last week"`}, chats[0].Undated)
+	require.Equal(t, time.Date(2023, 6, 1, 10, 0, 0, 0, time.UTC), chats[0].Queries[0].Now)
+	chats, err = readChats(strings.NewReader(strings.Replace(locomoText, "1:56 pm on 8 May, 2023", "31.12.2023", 1)), "")
+	require.NoError(t, err)
+	require.Equal(t, []string{`locomo/c1, session 2: date "31.12.2023"`}, chats[0].Undated)
+}
+
+// A turn has a recall of its own: the pool that R@k is of is deeper than what a turn is given.
+func TestRecallOfTurn(t *testing.T) {
+	a := Asked{Answerable: true, Relevant: map[string]int{"a": 1, "b": 1, "c": 1, "d": 1},
+		Found: []string{"a", "b", "c", "d"}, Candidates: []string{"a", "x", "b", "c"}, Injected: []string{"a", "x"}}
+	scores := a.measure([]int{10})
+	require.Equal(t, 1.0, scores["recall@10"])
+	require.Equal(t, 0.75, scores["recall@candidates"])
+	require.Equal(t, 0.25, scores["recall@turn"])
+	a.Candidates = nil
+	require.NotContains(t, a.measure([]int{10}), "recall@turn", "of questions that were asked elsewhere nothing is known")
+
+	collections, err := Collections("testdata/house", "")
+	require.NoError(t, err)
+	report, err := RunAll(t.Context(), openWordy, collections, Options{})
+	require.NoError(t, err)
+	for _, q := range report.Queries {
+		require.NotEmpty(t, q.Candidates, q.ID)
+		require.Subset(t, q.Candidates, q.Injected, q.ID)
+	}
+	require.Contains(t, report.All.Scores, "recall@turn")
+	require.Contains(t, report.Table(), "R@k, MRR and nDCG are of a search 150 chunks deep")
+	require.Regexp(t, `MRR +nDCG@10 +cand\. +turn +p50`, report.Table())
+}
+
+// Equal texts are folded into one hit, which is each of them.
+func TestFoldedCounts(t *testing.T) {
+	said := "The boiler is serviced every October by Nordheat and by nobody else."
+	c := Collection{
+		Name:      "house/twice",
+		Documents: []Document{{ID: "a", Text: said}, {ID: "b", Text: said}, {ID: "c", Text: "The spare key hangs behind the mirror."}},
+		Queries:   []Query{{ID: "both", Text: "when is the boiler serviced"}, {ID: "first", Text: "who serviced the boiler"}, {ID: "second", Text: "boiler October"}},
+		Judgments: map[string]map[string]int{"both": {"a": 1, "b": 1}, "first": {"a": 1}, "second": {"b": 1}},
+	}
+	for _, level := range []string{LevelDocument, LevelSession, LevelChunk} {
+		report, err := Run(t.Context(), openWordy, c, Options{Level: level})
+		require.NoError(t, err)
+		for _, q := range report.Queries {
+			require.Equal(t, 1.0, q.Scores["recall@5"], "level %s, query %s: %v", level, q.ID, q.Found)
+			require.Equal(t, 1.0, q.Scores["mrr"], "level %s, query %s: %v", level, q.ID, q.Found)
+		}
+	}
+	folded := core.MemoryHit{Path: "notes/new.md", Text: said, Also: []string{"notes/old.md#L3-L4"}}
+	require.True(t, Expectation{Path: "notes/old.md", Text: "October"}.met(folded))
+	require.False(t, Expectation{Path: "notes/older.md"}.met(folded))
+}
+
+func TestParseCitation(t *testing.T) {
+	for citation, want := range map[string]struct {
+		path  string
+		lines [2]int
+		ok    bool
+	}{
+		"notes/a.md#L10-L20": {"notes/a.md", [2]int{10, 20}, true},
+		"notes/a.md#L7":      {"notes/a.md", [2]int{7, 7}, true},
+		"a#L1.md#L2-L3":      {"a#L1.md", [2]int{2, 3}, true},
+		"notes/a.md":         {},
+	} {
+		path, lines, ok := parseCitation(citation)
+		require.Equal(t, want.ok, ok, citation)
+		if ok {
+			require.Equal(t, want.path, path)
+			require.Equal(t, want.lines, lines)
+		}
+	}
+	_, _, ok := parseCitation("notes/a.md#Lx-L3")
+	require.False(t, ok)
+}
+
+// Questions that measure are no use of what they find.
+func TestMeasuringIsNoUse(t *testing.T) {
+	folder := t.TempDir()
+	notes := source.NewFolder(source.FolderOptions{Path: "testdata/turns/garage/states/s02", Workspace: "testdata/turns/garage/states/s02"})
+	used := func() int {
+		memory, err := openWordy(t.Context(), []source.Source{notes}, folder)
+		require.NoError(t, err)
+		defer memory.Close()
+		statistics, err := memory.Statistics(t.Context(), time.Now())
+		require.NoError(t, err)
+		return len(statistics.Retrieved)
+	}
+	memory, err := openWordy(t.Context(), []source.Source{notes}, folder)
+	require.NoError(t, err)
+	_, err = memory.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	report, err := RunCases(t.Context(), memory, "own", []Case{{Query: "alarm of the garage", Expect: Expectations{{Path: "notes/alarm.md"}}}}, Options{})
+	require.NoError(t, err)
+	require.Equal(t, 1.0, report.All.Scores["mrr"])
+	require.NoError(t, memory.Close())
+	require.Zero(t, used())
+
+	memory, err = openWordy(t.Context(), []source.Source{notes}, folder)
+	require.NoError(t, err)
+	_, err = memory.Search(t.Context(), "alarm of the garage", core.SearchOptions{})
+	require.NoError(t, err)
+	require.NoError(t, memory.Close())
+	require.Equal(t, 1, used(), "others are")
+}
+
+// The questions that a turn answers badly are named, and not all of them if they are many.
+func TestFailing(t *testing.T) {
+	report := Report{Queries: []Asked{
+		{Collection: "c", ID: "good", Answerable: true, Relevant: map[string]int{"a": 1}, Injected: []string{"a"}},
+		{Collection: "c", ID: "1", Text: "where is it", Answerable: true, Relevant: map[string]int{"a": 1}, Found: []string{"b", "a"},
+			Top: []Top{{Name: "b", Score: 0.25, Text: "behind the mirror"}}},
+		{Collection: "c", ID: "2", Text: "thanks", Injected: []string{"a", "b", "c", "d"}, Top: []Top{{Name: "a", Score: 0.5, Text: "some text"}}},
+		{Collection: "c", ID: "3", Text: "who", Answerable: true, Relevant: map[string]int{"z": 1}, Injected: []string{"a"}},
+		{Collection: "c", ID: "quiet"},
+	}}
+	require.Equal(t, `failing: 3 of 5 questions
+  c 1: where is it
+    want   a
+    given  nothing
+    first  b, score 0.250: behind the mirror (what is wanted is at place 2)
+  c 2: thanks
+    want   nothing
+    given  a; b; c and 1 more
+    first  a, score 0.500: some text
+  and 1 more; --json has all
+`, report.Failing(2))
+	require.Contains(t, report.Failing(3), "c 3: who\n    want   z\n    given  a\n    first  no hit\n")
+	require.Empty(t, report.Failing(0))
+	require.Empty(t, Report{Queries: report.Queries[:1]}.Failing(5))
+}
+
+// What was asked before a run is cut off is not lost.
+func TestCutOff(t *testing.T) {
+	collections, err := Collections("testdata/house", "")
+	require.NoError(t, err)
+	c := collections[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	second := c
+	second.Name = "house/second"
+	report, err := RunAll(ctx, openWordy, []Collection{c, second}, Options{Progress: func(string, int, int) { cancel() }})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, report.Collections, 1)
+	require.Equal(t, 4, report.All.Queries)
+
+	broken := errors.New("broken")
+	opened := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
+		if folder == "" {
+			return nil, broken
+		}
+		return openWordy(ctx, sources, folder)
+	}
+	late, stop := context.WithCancel(t.Context())
+	defer stop()
+	report, err = Run(late, opened, c, Options{Asked: func(done int) {
+		if done == 2 {
+			stop()
+		}
+	}})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, report.Queries, 2, "those before the one that was cut off")
+	require.Len(t, report.Collections, 1)
+}
+
+func TestDraw(t *testing.T) {
+	yes := true
+	collections := []Collection{{Name: "a", Judgments: map[string]map[string]int{}}, {Name: "b", Judgments: map[string]map[string]int{}}, {Name: "c"}}
+	for i, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
+		c := &collections[i%2]
+		q := Query{ID: id}
+		q.Meta.Answerable = &yes
+		c.Queries = append(c.Queries, q, Query{ID: "not judged " + id})
+		c.Judgments[id] = map[string]int{"d": 1}
+	}
+	ids := func(d Draw) (all []string) {
+		for _, c := range d.From(collections) {
+			for _, q := range c.Queries {
+				all = append(all, c.Name+q.ID)
+			}
+		}
+		return all
+	}
+	require.Len(t, ids(Draw{}), 16, "none is left out")
+	four := ids(Draw{Limit: 4, Seed: 1})
+	require.Len(t, four, 4)
+	require.Equal(t, four, ids(Draw{Limit: 4, Seed: 1}))
+	require.Len(t, Draw{Limit: 1, Seed: 1}.From(collections), 1, "a collection without a question is not indexed")
+	others := false
+	for seed := range uint64(10) {
+		some := ids(Draw{Limit: 4, Seed: seed})
+		others = others || some[0] != four[0]
+		var ofA int
+		for _, id := range some {
+			require.NotContains(t, id, "not judged")
+			if strings.HasPrefix(id, "a") {
+				ofA++
+			}
+		}
+		require.Equal(t, 2, ofA, "an even sample: %v", some)
+	}
+	require.True(t, others, "seeds draw others")
+
+	cases := []Case{{Query: "1"}, {Query: "2"}, {Query: "3"}}
+	require.Equal(t, cases, Draw{Limit: 3}.Cases(cases))
+	require.Len(t, Draw{Limit: 2}.Cases(cases), 2)
+}

@@ -1,0 +1,315 @@
+package eval
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+)
+
+// Names in the folder of a set of turns.
+const (
+	turnsFile    = "cases.jsonl"
+	statesFolder = "states"
+	sessionsList = "sessions.txt" // in a state: the logs that were there, one a line
+	logsFolder   = "sessions"
+)
+
+// A Turn is one line of cases.jsonl: what a person wrote to an agent, and what memory is worth to it.
+type Turn struct {
+	ID      string `json:"id"`
+	State   string `json:"state"` // the folder below states that holds what could be known
+	Session string `json:"session"`
+	Turn    int    `json:"turn"`
+	Kind    string `json:"kind"` // "instruction", "follow-up", … or KindTeamQuestion
+	Prompt  string `json:"prompt"`
+	// Nothing says that memory has nothing of GradeWanted, so that silence is right.
+	Nothing bool       `json:"nothing"`
+	Gold    []Judgment `json:"gold"`
+	Judged  []Judgment `json:"judged"`
+}
+
+// KindTeamQuestion is the kind of a turn that asks memory as a teammate would; all others are prompts as they were written.
+const KindTeamQuestion = "team question"
+
+// A TurnSet is the turns of one workspace. Its folder has cases.jsonl, states/NAME with the documents and the list of
+// logs (sessions.txt) of each state, and sessions with the logs.
+type TurnSet struct {
+	Name   string
+	Folder string
+	Turns  []Turn
+}
+
+// ReadTurns reads the sets in a folder: the folder itself if it has cases.jsonl, else those right below it. With
+// names, only those. Errors name the file and the line.
+func ReadTurns(folder string, names ...string) ([]TurnSet, error) {
+	found, err := filepath.Glob(filepath.Join(folder, "*", turnsFile))
+	if err != nil {
+		return nil, fmt.Errorf("find turns in %s: %w", folder, err)
+	}
+	if own := filepath.Join(folder, turnsFile); exists(own) {
+		found = []string{own}
+	}
+	var all []TurnSet
+	var known []string
+	for _, file := range found {
+		root, err := filepath.Abs(filepath.Dir(file))
+		if err != nil {
+			return nil, fmt.Errorf("read turns: %w", err)
+		}
+		name := filepath.Base(root)
+		known = append(known, name)
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		set := TurnSet{Name: name, Folder: root}
+		if err := set.read(); err != nil {
+			return nil, err
+		}
+		all = append(all, set)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("no set %q in %s, want one of %s: %w", name, folder, strings.Join(known, ", "), fs.ErrNotExist)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("no turns in %s: want a folder with %s and %s, or a folder of such: %w", folder, turnsFile, statesFolder, fs.ErrNotExist)
+	}
+	return all, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func (s *TurnSet) read() error {
+	seen := map[string]bool{}
+	err := eachLine(filepath.Join(s.Folder, turnsFile), func(_ int, line []byte) error {
+		turn, err := parseTurn(line)
+		if err != nil {
+			return err
+		}
+		if info, err := os.Stat(filepath.Join(s.Folder, statesFolder, turn.State)); err != nil || !info.IsDir() {
+			return fmt.Errorf("turn %s: state %q is no folder below %s", turn.ID, turn.State, statesFolder)
+		}
+		s.Turns = append(s.Turns, turn)
+		return fresh(seen, "turn", turn.ID)
+	})
+	if err == nil && len(s.Turns) == 0 {
+		err = fmt.Errorf("%s: it has no turn", filepath.Join(s.Folder, turnsFile))
+	}
+	return err
+}
+
+func parseTurn(line []byte) (Turn, error) {
+	var t Turn
+	if err := json.Unmarshal(line, &t); err != nil {
+		return t, err
+	}
+	switch {
+	case t.ID == "":
+		return t, errors.New("turn has no id")
+	case strings.TrimSpace(t.Prompt) == "":
+		return t, fmt.Errorf("turn %s: prompt is empty", t.ID)
+	case t.State == "" || !filepath.IsLocal(t.State):
+		return t, fmt.Errorf("turn %s: state is %q, want the name of a folder below %s", t.ID, t.State, statesFolder)
+	}
+	wanted := false
+	for _, j := range t.judgments() {
+		switch {
+		case j.Path == "" || j.Lines[0] < 1 || j.Lines[1] < j.Lines[0]:
+			return t, fmt.Errorf("turn %s: judgment of %q, lines %v: want a path and two lines from 1 on, in order", t.ID, j.Path, j.Lines)
+		case j.Grade < GradeNoise || j.Grade > GradeWanted:
+			return t, fmt.Errorf("turn %s: grade of %s is %d, want %d to %d", t.ID, j.Path, j.Grade, GradeNoise, GradeWanted)
+		}
+		wanted = wanted || j.Grade == GradeWanted
+	}
+	if wanted == t.Nothing {
+		return t, fmt.Errorf("turn %s: nothing is %t, and grade %d is there: %t; want one of them", t.ID, t.Nothing, GradeWanted, wanted)
+	}
+	return t, nil
+}
+
+// judgments are all that are known of a turn. Gold repeats some of the others, with more of their text.
+func (t Turn) judgments() []Judgment { return slices.Concat(t.Gold, t.Judged) }
+
+// TurnsOptions say how turns are measured.
+type TurnsOptions struct {
+	// Folder keeps the indexes for the next run; "" is a temporary one.
+	Folder string
+	// MadeBy names the program that indexes. Indexes in Folder that another one has made are made anew, for it may have cut text otherwise.
+	MadeBy string
+	// Rebuild makes them anew whoever made them.
+	Rebuild bool
+	// Retrieve is how each turn asks.
+	Retrieve core.RetrieveOptions
+	// Progress, if set, is called after each state.
+	Progress func(name string, done, total int)
+}
+
+// RunTurns indexes each state of each set once and asks its prompts. If it is cut off, the report has what was asked
+// until then, beside the error.
+func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (report TurnsReport, err error) {
+	if o.Folder == "" {
+		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
+			return report, fmt.Errorf("measure turns: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	}
+	var asked []AskedTurn
+	total, done := 0, 0
+	for _, set := range sets {
+		total += len(set.states())
+	}
+	for _, set := range sets {
+		logs := source.NewFolder(source.FolderOptions{Path: filepath.Join(set.Folder, logsFolder), Workspace: set.Folder, Optional: true})
+		for _, state := range set.states() {
+			some, err := set.ask(ctx, open, logs, state, o)
+			asked = append(asked, some...)
+			if err != nil {
+				return tallyTurns(asked), fmt.Errorf("measure turns: %s/%s: %w", set.Name, state, err)
+			}
+			done++
+			if o.Progress != nil {
+				o.Progress(set.Name+"/"+state, done, total)
+			}
+		}
+	}
+	return tallyTurns(asked), nil
+}
+
+// states are those that turns ask of, in the order they first come.
+func (s TurnSet) states() []string {
+	var all []string
+	for _, t := range s.Turns {
+		if !slices.Contains(all, t.State) {
+			all = append(all, t.State)
+		}
+	}
+	return all
+}
+
+func (s TurnSet) ask(ctx context.Context, open Opener, logs *source.Folder, state string, o TurnsOptions) (asked []AskedTurn, err error) {
+	folder := filepath.Join(s.Folder, statesFolder, state)
+	began, err := s.logsOf(state)
+	if err != nil {
+		return nil, err
+	}
+	documents := source.NewFolder(source.FolderOptions{Path: folder, Workspace: folder})
+	index := filepath.Join(o.Folder, s.Name, state)
+	memory, err := open(ctx, []source.Source{documents, someLogs{logs, began}}, index)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, memory.Close()) }()
+	if err := o.index(ctx, memory, index); err != nil {
+		return nil, fmt.Errorf("index: %w", err)
+	}
+	for _, t := range s.Turns {
+		if t.State != state {
+			continue
+		}
+		one, err := t.ask(ctx, memory, o.Retrieve)
+		if err != nil {
+			return asked, fmt.Errorf("turn %s: %w", t.ID, err)
+		}
+		one.Set = s.Name
+		asked = append(asked, one)
+	}
+	return asked, nil
+}
+
+// index brings a memory up to date, or makes it anew if this program did not make all of it.
+func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder string) error {
+	stamp := folder + ".made-by"
+	before, err := os.ReadFile(stamp)
+	ours := err == nil && string(before) == o.MadeBy
+	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	report, err := memory.Index(ctx, core.IndexOptions{Rebuild: o.Rebuild || !ours})
+	switch {
+	case err != nil:
+		return err
+	case report.Degraded != "":
+		return errors.New(report.Degraded)
+	case report.Unreadable > 0:
+		return fmt.Errorf("%d documents cannot be read: %v", report.Unreadable, report.Skipped)
+	}
+	return os.WriteFile(stamp, []byte(o.MadeBy), 0o600)
+}
+
+// logsOf reads which logs there were in a state, as paths. One that is missing is an error, for then the set is not whole.
+func (s TurnSet) logsOf(state string) (map[string]bool, error) {
+	list := filepath.Join(s.Folder, statesFolder, state, sessionsList)
+	data, err := os.ReadFile(list)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	began := map[string]bool{}
+	for line := range bytes.Lines(data) {
+		name := strings.TrimSpace(string(line))
+		if name == "" {
+			continue
+		}
+		path := logsFolder + "/" + name
+		if _, err := os.Stat(filepath.Join(s.Folder, filepath.FromSlash(path))); err != nil {
+			return nil, fmt.Errorf("a log that %s names: %w", list, err)
+		}
+		began[path] = true
+	}
+	return began, nil
+}
+
+// someLogs are those logs of a folder that had begun.
+type someLogs struct {
+	*source.Folder
+	began map[string]bool
+}
+
+// List returns the documents of the logs.
+func (l someLogs) List(ctx context.Context) (source.Listing, error) {
+	listing, err := l.Folder.List(ctx)
+	listing.Documents = slices.DeleteFunc(slices.Clone(listing.Documents), func(d source.Document) bool { return !l.began[d.Path] })
+	return listing, err
+}
+
+func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOptions) (AskedTurn, error) {
+	a := AskedTurn{ID: t.ID, Kind: t.Kind, Prompt: t.Prompt, Nothing: t.Nothing, Given: []Given{}}
+	for _, j := range t.judgments() {
+		if cite := citation(j.Path, j.Lines); j.Grade == GradeWanted && !slices.Contains(a.Wanted, cite) {
+			a.Wanted = append(a.Wanted, cite)
+		}
+	}
+	started := time.Now()
+	result, err := memory.RetrieveRelevant(ctx, t.Prompt, o)
+	a.Took = time.Since(started)
+	if err != nil {
+		return a, err
+	}
+	if len(result.Degraded) > 0 {
+		return a, fmt.Errorf("answered in part: %s", strings.Join(result.Degraded, "; "))
+	}
+	for _, hit := range result.Hits {
+		grade, judged := gradeOf(hit, t.judgments())
+		a.Given = append(a.Given, Given{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,
+			Grade: grade, Judged: judged, Text: hit.Text})
+	}
+	return a, nil
+}
+
+func citation(path string, lines [2]int) string {
+	return fmt.Sprintf("%s#L%d-L%d", path, lines[0], lines[1])
+}

@@ -1,0 +1,242 @@
+package eval
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// An AskedTurn is what a turn was given.
+type AskedTurn struct {
+	ID      string        `json:"id"`
+	Set     string        `json:"set"`
+	Kind    string        `json:"kind"`
+	Prompt  string        `json:"prompt"`
+	Nothing bool          `json:"nothing"`
+	Wanted  []string      `json:"wanted,omitempty"` // citations of what is of GradeWanted
+	Given   []Given       `json:"given"`            // best first
+	Took    time.Duration `json:"took"`
+}
+
+// A Given is a hit that a turn was given, and what it is worth.
+type Given struct {
+	Path   string  `json:"path"`
+	Lines  [2]int  `json:"lines"`
+	Score  float64 `json:"score"`
+	Tokens int     `json:"tokens"`
+	Grade  int     `json:"grade"`
+	Judged bool    `json:"judged"` // false if no judgment is about it; Grade is GradeNoise then
+	Text   string  `json:"text"`
+}
+
+// hit reports whether the turn was given what it wants.
+func (a AskedTurn) hit() bool {
+	return slices.ContainsFunc(a.Given, func(g Given) bool { return g.Grade == GradeWanted })
+}
+
+// A TurnsReport is what was measured on turns.
+type TurnsReport struct {
+	// Rows are all turns, prompts and questions apart, then each set and each kind.
+	Rows  []TurnsRow  `json:"rows"`
+	Turns []AskedTurn `json:"turns"`
+}
+
+// Names of the first Rows.
+const (
+	RowAll       = "all"
+	RowPrompts   = "prompts"
+	RowQuestions = "questions of teammates"
+)
+
+// A TurnsRow counts some turns.
+type TurnsRow struct {
+	Name  string `json:"name"`
+	Turns int    `json:"turns"`
+	Gold  int    `json:"gold"` // turns with something wanted
+	// Hit is the share of turns with something wanted that were given some of it, Silent the share of the others that were given nothing.
+	Hit    float64 `json:"hit"`
+	Silent float64 `json:"silent"`
+	// Precision is the share of what was given that is wanted, Related that of what is at least related.
+	Precision float64 `json:"precision"`
+	Related   float64 `json:"related"`
+	// Hits and Tokens are means over turns.
+	Hits     float64       `json:"hits"`
+	Tokens   float64       `json:"tokens"`
+	Unjudged int           `json:"unjudged"` // hits that nobody has judged, which count as noise
+	P50      time.Duration `json:"p50"`      // of RetrieveRelevant
+	P95      time.Duration `json:"p95"`
+}
+
+func tallyTurns(asked []AskedTurn) TurnsReport {
+	report := TurnsReport{Turns: asked}
+	row := func(name string, of func(AskedTurn) bool) {
+		if r := rowOf(name, asked, of); r.Turns > 0 {
+			report.Rows = append(report.Rows, r)
+		}
+	}
+	isQuestion := func(a AskedTurn) bool { return a.Kind == KindTeamQuestion }
+	row(RowAll, func(AskedTurn) bool { return true })
+	row(RowPrompts, func(a AskedTurn) bool { return !isQuestion(a) })
+	row(RowQuestions, isQuestion)
+	var sets, kinds []string
+	for _, a := range asked {
+		sets = append(sets, a.Set)
+		if !isQuestion(a) {
+			kinds = append(kinds, a.Kind)
+		}
+	}
+	for _, set := range unique(sets) {
+		row(set, func(a AskedTurn) bool { return a.Set == set })
+	}
+	for _, kind := range unique(kinds) {
+		row(kind, func(a AskedTurn) bool { return a.Kind == kind })
+	}
+	return report
+}
+
+func unique(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
+	r := TurnsRow{Name: name}
+	var took []time.Duration
+	for _, a := range asked {
+		if !of(a) {
+			continue
+		}
+		r.Turns++
+		took = append(took, a.Took)
+		if a.Nothing {
+			r.Silent += one(len(a.Given) == 0)
+		} else {
+			r.Gold++
+			r.Hit += one(a.hit())
+		}
+		for _, g := range a.Given {
+			r.Hits++
+			r.Tokens += float64(g.Tokens)
+			r.Precision += one(g.Grade == GradeWanted)
+			r.Related += one(g.Grade >= GradeRelated)
+			if !g.Judged {
+				r.Unjudged++
+			}
+		}
+	}
+	r.Hit /= float64(max(r.Gold, 1))
+	r.Silent /= float64(max(r.Turns-r.Gold, 1))
+	r.Precision /= max(r.Hits, 1)
+	r.Related /= max(r.Hits, 1)
+	r.Hits /= float64(max(r.Turns, 1))
+	r.Tokens /= float64(max(r.Turns, 1))
+	slices.Sort(took)
+	r.P50, r.P95 = quantile(took, 0.5), quantile(took, 0.95)
+	return r
+}
+
+// Table returns the rows as text.
+func (r TurnsReport) Table() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tsilent@none\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tp50\t\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.1f\t%.0f\t%d\t%s\t\n", row.Name, row.Turns, row.Gold, row.Hit, row.Silent,
+			row.Precision, row.Related, row.Hits, row.Tokens, row.Unjudged, row.P50.Round(100*time.Microsecond))
+	}
+	w.Flush()
+	return b.String()
+}
+
+// quoted is how much of a text Details quotes, in characters.
+const quoted = 300
+
+// Details returns, for people who judge, the turns that went wrong: those that missed what they want, and those that
+// were given something for nothing; and all hits that nobody has judged.
+func (r TurnsReport) Details() string {
+	var b strings.Builder
+	for _, a := range r.Turns {
+		missed, noisy := !a.Nothing && !a.hit(), a.Nothing && len(a.Given) > 0
+		unjudged := slices.ContainsFunc(a.Given, func(g Given) bool { return !g.Judged })
+		if !missed && !noisy && !unjudged {
+			continue
+		}
+		what := "right"
+		if missed {
+			what = "missed " + strings.Join(a.Wanted, ", ")
+		} else if noisy {
+			what = "wants nothing"
+		}
+		fmt.Fprintf(&b, "\n%s/%s (%s): %s\n  > %s\n", a.Set, a.ID, a.Kind, what, quote(a.Prompt))
+		for _, g := range a.Given {
+			grade := fmt.Sprint(g.Grade)
+			if !g.Judged {
+				grade = "?"
+			}
+			fmt.Fprintf(&b, "  [%s] %.3f %s: %s\n", grade, g.Score, citation(g.Path, g.Lines), quote(g.Text))
+		}
+	}
+	return b.String()
+}
+
+func quote(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > quoted {
+		return string(runes[:quoted]) + "…"
+	}
+	return text
+}
+
+// A TurnsBaseline is what later runs must not fall below.
+type TurnsBaseline struct {
+	Rows []TurnsRow `json:"rows"`
+}
+
+// Baseline returns the rows of prompts and questions.
+func (r TurnsReport) Baseline() TurnsBaseline {
+	var b TurnsBaseline
+	for _, row := range r.Rows {
+		if row.Name == RowPrompts || row.Name == RowQuestions {
+			row.P50, row.P95 = 0, 0
+			b.Rows = append(b.Rows, row)
+		}
+	}
+	return b
+}
+
+// ReadTurnsBaseline reads a baseline that was written as JSON.
+func ReadTurnsBaseline(data []byte) (TurnsBaseline, error) {
+	var b TurnsBaseline
+	if err := json.Unmarshal(data, &b); err != nil {
+		return b, err
+	}
+	if len(b.Rows) == 0 {
+		return b, errors.New("it has no rows; want a file that 'eval turns --baseline' has written")
+	}
+	return b, nil
+}
+
+// rounding is what two runs may differ by without one being worse.
+const rounding = 1e-6
+
+// Fallen says in words which of hit, silence and precision are lower than in a baseline. A row of the baseline that the
+// report lacks, or has with other turns, cannot be compared, which is an error.
+func (r TurnsReport) Fallen(from TurnsBaseline) (fallen []string, err error) {
+	for _, was := range from.Rows {
+		i := slices.IndexFunc(r.Rows, func(row TurnsRow) bool { return row.Name == was.Name })
+		if i < 0 || r.Rows[i].Turns != was.Turns || r.Rows[i].Gold != was.Gold {
+			return nil, fmt.Errorf("%s: the baseline is of %d turns, %d of them with gold, this run is not; write it anew with --baseline", was.Name, was.Turns, was.Gold)
+		}
+		is := r.Rows[i]
+		for _, score := range []struct {
+			name    string
+			was, is float64
+		}{{"hit", was.Hit, is.Hit}, {"silent", was.Silent, is.Silent}, {"precision", was.Precision, is.Precision}, {"related", was.Related, is.Related}} {
+			if score.is < score.was-rounding {
+				fallen = append(fallen, fmt.Sprintf("%s: %s from %.3f to %.3f", was.Name, score.name, score.was, score.is))
+			}
+		}
+	}
+	return fallen, nil
+}
