@@ -27,8 +27,9 @@ type gathered struct {
 	candidates   []candidate
 	ceiling      float64 // of BM25 for this query
 	bestDocument float64 // best BM25 of a document
-	byVectors    bool    // vectors were asked
-	chunks       int     // in the index
+	times        askedTimes
+	byVectors    bool // vectors were asked
+	chunks       int  // in the index
 	unembedded   *Unembedded
 	degraded     []string
 	err          error // neither index answered
@@ -82,6 +83,13 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	g.ceiling, g.bestDocument = matches.Ceiling, matches.BestDocument
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
+	if g.times = timesAsked(text, s.now); len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
+		timely, err := m.gatherTimely(ctx, from, text, vector, g.times, s, g.candidates)
+		if err != nil {
+			g.degraded = append(g.degraded, fmt.Sprintf("no search by time: %v", err))
+		}
+		g.candidates = append(g.candidates, timely...)
+	}
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {
 		g.degraded = append(g.degraded, err.Error())
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Only reports whether a text asks what was, and for nothing but the time: "what did we decide last
@@ -47,19 +48,20 @@ func split(text string) (words []string) {
 	for _, run := range strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) && !isDigit(r) }) {
 		var b strings.Builder
 		for at := 0; at < len(run); {
-			r := []rune(run[at:])[0]
+			r, size := utf8.DecodeRuneInString(run[at:])
 			if !isCJK(r) {
 				fold(&b, r)
-				at += len(string(r))
+				at += size
 				continue
 			}
 			if b.Len() > 0 {
 				words = append(words, b.String())
 				b.Reset()
 			}
-			end := at + len(string(r))
+			end := at + size
 			for i, n := at, 0; i < len(run) && n < longestCJK; n++ {
-				i += len(string([]rune(run[i:])[0]))
+				_, size := utf8.DecodeRuneInString(run[i:])
+				i += size
 				if _, ok := asking[run[at:i]]; ok {
 					end = i
 				}
