@@ -39,21 +39,28 @@ func timesAsked(text string, now time.Time) askedTimes {
 // modified is how much the time of a file says: somebody has touched it then, which need not be when it was written.
 const modified = 0.5
 
+// timeOf returns when a record is of, and how sure that is, in [0, 1]. A file is as old as the date in its name, or in its
+// outermost heading that has one.
+func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
+	if r.Kind == source.KindConversation {
+		return r.Time, 1
+	}
+	for _, name := range append([]string{path.Base(r.Path)}, r.Headings...) {
+		if day, ok := dateIn(name, a.now.Location()); ok {
+			return day.Add(12 * time.Hour), 1
+		}
+	}
+	return r.Time, modified
+}
+
 // timely reports, in [0, 1], how well a record fits the spans asked for: 1 is inside. Without a span, or a time of
-// the record, it is 0. A file is as old as the date in its name or its innermost heading that has one.
+// the record, it is 0.
 func (a askedTimes) timely(r store.Record) float64 {
 	if len(a.spans) == 0 {
 		return 0
 	}
-	if r.Kind == source.KindConversation {
-		return a.fit(r.Time)
-	}
-	for _, name := range append([]string{path.Base(r.Path)}, r.Headings...) {
-		if day, ok := dateIn(name, a.now.Location()); ok {
-			return a.fit(day.Add(12 * time.Hour))
-		}
-	}
-	return modified * a.fit(r.Time)
+	at, sure := a.timeOf(r)
+	return sure * a.fit(at)
 }
 
 // fit is that of a moment: it falls off over about the span's own length, at least half a day.
@@ -155,8 +162,9 @@ func admitTimely(ranked []scored, a askedTimes) {
 		return
 	}
 	for i := range ranked {
-		if t := a.timely(ranked[i].record); t >= modified {
-			ranked[i].Score = max(ranked[i].Score, byTime*t)
+		at, sure := a.timeOf(ranked[i].record)
+		if !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
+			ranked[i].Score = max(ranked[i].Score, byTime*sure)
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(b.Score, a.Score) })
