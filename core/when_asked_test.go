@@ -76,7 +76,7 @@ func TestTimeIsSoftEvidence(t *testing.T) {
 	_, err := opened.Index(t.Context(), core.IndexOptions{})
 	require.NoError(t, err)
 	for question, first := range map[string]string{ // the thing of so many days ago
-		"which thing gets painted green before winter comes, as I said last Thursday": "keel",
+		"which thing gets painted green before winter comes, as I said last Thursday":  "keel",
 		"which thing gets painted green before winter comes, as I said eight days ago": "bowsprit",
 	} {
 		result, err := opened.RetrieveRelevant(t.Context(), question, core.RetrieveOptions{Now: wednesday, MinSimilarity: -1, Explain: true, Limit: 30, TokenBudget: -1})

@@ -41,7 +41,7 @@ func TestFiltersOfService(t *testing.T) {
 	_, err = s.Reindex(t.Context(), httpapi.IndexRequest{})
 	require.NoError(t, err)
 	server := httpapi.New(httpapi.Options{
-		Open:    func(context.Context, string) (httpapi.Workspace, error) { return shared{s}, nil },
+		Open:    func(context.Context, string) (httpapi.Workspace, error) { return kept{s}, nil },
 		Project: func(folder string) (string, error) { return folder, nil },
 		Logger:  s.log,
 	}, func() {})
@@ -107,7 +107,7 @@ func TestFiltersOfService(t *testing.T) {
 	}
 }
 
-// shared is a service that the server does not close.
-type shared struct{ *service }
+// A kept service is one that the server does not close.
+type kept struct{ *service }
 
-func (shared) Close() error { return nil }
+func (kept) Close() error { return nil }
