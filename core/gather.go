@@ -29,6 +29,7 @@ type gathered struct {
 	ceiling      float64 // of BM25 for this query
 	bestDocument float64 // best BM25 of a document
 	terms        []store.Term
+	times        askedTimes
 	byVectors    bool // vectors were asked
 	chunks       int  // in the index
 	unembedded   *Unembedded
@@ -84,6 +85,13 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	g.ceiling, g.bestDocument, g.terms = matches.Ceiling, matches.BestDocument, matches.Terms
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
+	if g.times = timesAsked(text, s.now); len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
+		timely, err := m.gatherTimely(ctx, from, text, vector, g.times, s, g.candidates)
+		if err != nil {
+			g.degraded = append(g.degraded, fmt.Sprintf("no search by time: %v", err))
+		}
+		g.candidates = append(g.candidates, timely...)
+	}
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {
 		g.degraded = append(g.degraded, err.Error())
 	}

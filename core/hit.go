@@ -84,6 +84,15 @@ type RetrieveOptions struct {
 	// TokenBudget is how many tokens all hits together may cost; 0 means 600, negative means no
 	// limit. A first hit that is larger than the budget is returned all the same.
 	TokenBudget int
+	// Kind is "markdown" or "conversation"; "" is both.
+	Kind string
+	// Path is a document, or a folder of documents; "" is all.
+	Path string
+	// Since and Until bound the time of a turn, or of a file's last modification; Until is excluded, zero is no
+	// bound. What has no time passes no bound.
+	Since, Until time.Time
+	// Now is what "last week" in the request counts from, in its location; zero is time.Now().
+	Now time.Time
 	// Not are paths of documents that are left out, such as those already in the system prompt.
 	Not []string
 	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
@@ -107,6 +116,9 @@ type SearchOptions struct {
 	MinSimilarity float64 // least Score in (0, 1]; 0 or less means none: who searches wants to see
 	Limit         int     // 0 means 10
 	Explain       bool
+
+	Since, Until time.Time // as in RetrieveOptions
+	Now          time.Time // as in RetrieveOptions
 }
 
 // A Result is the answer to a query, and how far it can be trusted.

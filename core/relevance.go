@@ -44,7 +44,7 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 		candidates[i] = relevance.Candidate{
 			ID: c.record.ID, Text: c.record.Text, Before: c.record.Before, Path: c.record.Path, Line: c.record.StartLine,
 			Speaker: c.record.Speaker, Turn: c.record.Kind == source.KindConversation && len(c.record.Headings) == 0, Tokens: c.record.Tokens, Request: requestOf(c.record),
-			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby,
+			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby, Timely: g.times.timely(c.record),
 		}
 	}
 	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}
@@ -57,12 +57,17 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are
 // fitted to. The candidates are those of RetrieveRelevant, in no order.
 func (m *Manager) Evidence(ctx context.Context, text string) (q relevance.Query, candidates []relevance.Candidate, err error) {
+	return m.EvidenceFor(ctx, text, RetrieveOptions{})
+}
+
+// EvidenceFor is Evidence with options, such as Now.
+func (m *Manager) EvidenceFor(ctx context.Context, text string, options RetrieveOptions) (q relevance.Query, candidates []relevance.Candidate, err error) {
 	current, err := m.acquire(ctx)
 	if err != nil {
 		return q, nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	g := m.gather(ctx, current, text, m.forTurn(RetrieveOptions{}), map[string]time.Duration{})
+	g := m.gather(ctx, current, text, m.forTurn(options), map[string]time.Duration{})
 	if g.err != nil {
 		return q, nil, g.err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
 
@@ -46,6 +47,7 @@ type selection struct {
 	limit      int
 	budget     int // negative is none
 	explain    bool
+	now        time.Time
 	halfLife   time.Duration // of scores; 0 is for ever
 	diversity  float64       // weight of likeness, in [0, 1)
 	judge      judge         // of texts that would be hits; nil is not to
@@ -62,8 +64,10 @@ const (
 
 func (m *Manager) forTurn(o RetrieveOptions) selection {
 	return selection{
-		sparing:    o.MinSimilarity == 0, // else the caller says what is enough
-		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
+		sparing: o.MinSimilarity == 0, // else the caller says what is enough
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
+			Not: slices.Clone(o.Not)},
+		now:        orNow(o.Now),
 		unshown:    true,
 		decides:    o.MinSimilarity == 0,
 		unrecorded: o.Unrecorded,
@@ -80,14 +84,22 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 func forSearch(o SearchOptions) selection {
 	limit := or(o.Limit, defaultSearchLimit)
 	return selection{
-		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/")},
+		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
+		now:        orNow(o.Now),
 		threshold:  or(o.MinSimilarity, -1),
 		candidates: max(defaultCandidates, 2*limit),
 		limit:      limit,
 		budget:     -1,
 		explain:    o.Explain,
 	}
+}
+
+func orNow(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Now()
+	}
+	return t
 }
 
 func or[T int | float64 | time.Duration](value, otherwise T) T {
@@ -104,6 +116,10 @@ func (s selection) check() error {
 	switch {
 	case s.filter.Scope != "" && s.filter.Scope != ScopeProject && s.filter.Scope != ScopeGlobal:
 		return fmt.Errorf("scope is %q, want %q, %q or nothing: %w", s.filter.Scope, ScopeProject, ScopeGlobal, ErrOption)
+	case s.filter.Kind != "" && s.filter.Kind != source.KindMarkdown && s.filter.Kind != source.KindConversation:
+		return fmt.Errorf("kind is %q, want %q, %q or nothing: %w", s.filter.Kind, source.KindMarkdown, source.KindConversation, ErrOption)
+	case !s.filter.Since.IsZero() && !s.filter.Until.IsZero() && !s.filter.Since.Before(s.filter.Until):
+		return fmt.Errorf("since is %s and until %s, want since before until: %w", s.filter.Since.Format(time.RFC3339), s.filter.Until.Format(time.RFC3339), ErrOption)
 	case s.threshold > 1:
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
@@ -174,7 +190,8 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 		}
 		result.Degraded = append(result.Degraded, note)
 	}
-	decay(ranked, s.halfLife, time.Now())
+	admitTimely(ranked, g.times)
+	decay(ranked, s.halfLife, s.now)
 	diversify(ranked, s.threshold, s.diversity)
 	if s.unshown {
 		s.asked = wordsOf(text)

@@ -68,6 +68,9 @@ type Filter struct {
 	Kind  string   // "" is any
 	Path  string   // a document's path, or the path of a folder above it; "" is any
 	Not   []string // paths of documents whose records are left out
+	// Since and Until bound Record.Time: Since is included, Until is not, zero is no bound. A record
+	// without a time passes no bound.
+	Since, Until time.Time
 }
 
 // Passes tells whether a record of this scope, kind and path passes the filter.
@@ -76,6 +79,17 @@ func (f Filter) Passes(scope, kind, path string) bool {
 		(f.Kind == "" || kind == f.Kind) &&
 		(f.Path == "" || path == f.Path || strings.HasPrefix(path, strings.TrimSuffix(f.Path, "/")+"/")) &&
 		!slices.Contains(f.Not, path)
+}
+
+// Timed reports whether the filter bounds the time of records.
+func (f Filter) Timed() bool { return !f.Since.IsZero() || !f.Until.IsZero() }
+
+// PassesAt reports whether a record of this time is within Since and Until.
+func (f Filter) PassesAt(t time.Time) bool {
+	if !f.Timed() {
+		return true
+	}
+	return !t.IsZero() && !t.Before(f.Since) && (f.Until.IsZero() || t.Before(f.Until))
 }
 
 // An Index is what both kinds of index share. All methods are safe for concurrent use. Readers in

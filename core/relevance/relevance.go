@@ -35,6 +35,7 @@ type Candidate struct {
 
 	BM25     float64  // of the chunk
 	Document float64  // BM25 of its whole document
+	Timely   float64  // how well its time fits the one that the question names, in [0, 1]; 0 if it names none
 	Cosine   *float64 // of question and chunk; nil if there is no vector to compare with
 
 	Holds, Near uint64 // which of Query.Words it holds itself, and it or the turns around it: bit i stands for Words[i]

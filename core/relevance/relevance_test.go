@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -172,6 +173,29 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
+// A better time never makes a score smaller, nor lets another overtake it.
+func TestMonotoneInTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 500 {
+		q, candidates := random(r)
+		for i := range candidates {
+			candidates[i].Timely = r.Float64()
+		}
+		m := For([]string{"", "minilm/all-MiniLM-L6-v2/", "x"}[r.IntN(3)])
+		at := r.IntN(len(candidates))
+		find := func() (int, float64) {
+			ranked := m.Rank(q, candidates)
+			i := slices.IndexFunc(ranked, func(c Ranked) bool { return c.ID == candidates[at].ID })
+			return i, ranked[i].Score
+		}
+		place, score := find()
+		candidates[at].Timely = 1
+		if after, now := find(); after > place || now < score-1e-9 {
+			t.Fatalf("place %d to %d, score %v to %v", place, after, score, now)
+		}
+	}
+}
+
 // What a memory does not have must not matter: without names nobody is another speaker, without sessions
 // all is Markdown.
 func TestMissingEvidenceIsNeutral(t *testing.T) {
@@ -221,6 +245,7 @@ func TestEvidence(t *testing.T) {
 		{"afterQuestion", "x", Candidate{Turn: true, Before: "Ada: why?"}, 1},
 		{"turnLength", "x", Candidate{Turn: true, Tokens: 20}, math.Log(20)},
 		{"chunkLength", "x", Candidate{Tokens: 0}, 0},
+		{"time", "x", Candidate{Timely: 0.4}, 0.4},
 	} {
 		if got := value(tt.question, tt.c, tt.name); got != tt.want {
 			t.Errorf("%s of %q for %q = %v, want %v", tt.name, tt.c.Text, tt.question, got, tt.want)
