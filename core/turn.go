@@ -22,6 +22,8 @@ type turn struct {
 	text string // what is searched for
 	// question means that the scores decide, as in a search: it asks something in words of its own.
 	question bool
+	// dated means that it asks about a time.
+	dated bool
 	// silence says why nothing is looked for; "" if something is.
 	silence string
 }
@@ -33,6 +35,9 @@ const (
 	turnTokens   = 300
 	// longestKeywords is how many words a prompt has at most to be taken for words to look up.
 	longestKeywords = 6
+	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
+	mostAnswers = 5
+	leastOfBest = 0.3
 	// leastNew is the least share of a candidate's words that the prompt does not have itself.
 	leastNew = 0.35
 )
@@ -58,6 +63,8 @@ func turnOf(request string) *turn {
 // whySilent says why a turn got nothing.
 func (t *turn) whySilent(ranked []scored) string {
 	switch {
+	case t.silence != "":
+		return t.silence
 	case len(ranked) == 0:
 		return "memory holds none of its words and nothing near it in meaning"
 	case t.question:
@@ -174,6 +181,13 @@ func (t *turn) namesDocument(document string) bool {
 // answers a question, are left to their scores.
 func (t *turn) decide(q relevance.Query, ranked []scored) {
 	telling := relevance.TellingWords(t.Prompt, q)
+	if slices.Max(append(telling, 0)) == 0 && !t.dated {
+		t.silence = "the prompt names nothing that memory could know"
+	}
+	best := 0.0
+	for _, c := range ranked {
+		best = max(best, c.Score)
+	}
 	model := relevance.ForTurns()
 	for i := range ranked {
 		c := &ranked[i]
@@ -182,9 +196,15 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 			continue
 		case c.Turn:
 			continue
+		case t.silence != "":
+			c.refused = verdictUnasked
+			continue
 		case t.question:
-			if t.Kind == prompt.Request && t.echoes(c.record.Text) && c.record.Kind == source.KindConversation {
+			switch {
+			case c.record.Kind == source.KindConversation && t.echoes(c.record.Text):
 				c.refused = verdictEcho
+			case c.Score < leastOfBest*best:
+				c.refused = verdictWeak
 			}
 			continue
 		}
@@ -208,8 +228,11 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 // answer gathers, ranks and decides what a turn is given.
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
 	q, _ := g.evidence(t.text)
+	t.dated = len(g.times.spans) > 0
 	ranked := m.rank(t.text, g)
-	if !t.question {
+	if t.question {
+		s.limit = min(s.limit, mostAnswers)
+	} else {
 		orderForTurn(ranked)
 		s.limit, s.sparing = min(s.limit, mostTurnHits), false
 		if s.budget > turnTokens {

@@ -224,6 +224,8 @@ var (
 		`^\s*\w*(Error|Exception|Warning)\b:?`,
 		`\S{80,}`, // no word is as long
 	}, "|"))
+	// flag is an option of a command line.
+	flag = regexp.MustCompile(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`)
 	// logged is where in a line a record of a log begins that a person has put behind their words.
 	logged = regexp.MustCompile(`\btime=\d{4}-\d\d-|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
 )
@@ -237,6 +239,8 @@ func looksPasted(line string) bool {
 		return true
 	case code.MatchString(line):
 		return !isSentence(strings.TrimLeft(line, " \t>|"))
+	case flag.MatchString(line) && !isSentence(line):
+		return true // a command line
 	case len(line) < 40:
 		return false
 	}
