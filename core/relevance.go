@@ -16,6 +16,7 @@ type scored struct {
 	normalised float64 // BM25 ÷ best BM25
 	hitShare   float64 // BM25 ÷ ceiling
 	reranked   *float64
+	byTime     bool // the score is that of the time asked for
 }
 
 // rank scores all candidates and sorts them, best first.
