@@ -105,7 +105,7 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
-			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Worth: c.worth, Why: c.why}
+			Document: c.document, Terms: c.Terms, Reranked: c.reranked, ByTime: c.byTime, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Worth: c.worth, Why: c.why}
 	}
 	return hit
 }

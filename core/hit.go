@@ -50,12 +50,14 @@ type Explanation struct {
 	Coverage       float64  `json:"coverage"`         // BM25 divided by the query's ceiling, in [0, 1]
 	Document       float64  `json:"document"`         // BM25 of the whole document
 	// Terms are what Fused is the sum of: value times weight. Those of 0 are left out.
-	Terms       []relevance.Term `json:"terms,omitempty"`
-	Reranked    *float64         `json:"reranked,omitempty"`    // what the Reranker says, in [0, 1]; nil if it was not asked
-	Fused       float64          `json:"fused"`                 // the weighted sum that ranks
-	Rank        int              `json:"rank"`                  // by Fused, from 1, before folding
-	KeywordRank int              `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
-	VectorRank  int              `json:"vectorRank,omitempty"`  // in the vector index's answer
+	Terms    []relevance.Term `json:"terms,omitempty"`
+	Reranked *float64         `json:"reranked,omitempty"` // what the Reranker says, in [0, 1]; nil if it was not asked
+	// ByTime reports that the question names nothing but a time, and Score is what the time of the record gives it.
+	ByTime      bool    `json:"byTime,omitempty"`
+	Fused       float64 `json:"fused"`                 // the weighted sum that ranks
+	Rank        int     `json:"rank"`                  // by Fused, from 1, before folding
+	KeywordRank int     `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
+	VectorRank  int     `json:"vectorRank,omitempty"`  // in the vector index's answer
 	// Suspicion is how much Text seems to be written for a model to obey, in [0, 1], 0.5 being where it is suspicious; nil if
 	// it was not judged, as what is not given is not.
 	Suspicion *float64 `json:"suspicion,omitempty"`

@@ -20,6 +20,7 @@ type scored struct {
 	worth      *float64 // in a turn that is no question, how likely it is wanted
 	why        string   // it is given whatever its score
 	refused    string   // the verdict of a turn that does not want it
+	byTime     bool     // the score is that of the time asked for
 }
 
 // rank scores all candidates and sorts them, best first.

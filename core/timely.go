@@ -164,7 +164,9 @@ func admitTimely(ranked []scored, a askedTimes) {
 	for i := range ranked {
 		at, sure := a.timeOf(ranked[i].record)
 		if !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
-			ranked[i].Score = max(ranked[i].Score, byTime*sure)
+			if ranked[i].Score < byTime*sure {
+				ranked[i].Score, ranked[i].byTime = byTime*sure, true
+			}
 		}
 	}
 	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(b.Score, a.Score) })

@@ -87,6 +87,8 @@ func TestAdmitTimely(t *testing.T) {
 	admitTimely(asked, timesAsked("what did I tell you on Tuesday", wednesday))
 	require.Equal(t, "a sure b old ", ids(asked), "what was said on Tuesday comes first, in its order")
 	require.Equal(t, byTime, asked[0].Score)
+	require.True(t, hitOf(asked[0], 1, true).Explain.ByTime)
+	require.False(t, hitOf(asked[3], 4, true).Explain.ByTime)
 	other := ranked()
 	admitTimely(other, timesAsked("what did I tell you about nginx on Tuesday", wednesday))
 	require.Equal(t, ranked(), other, "a question about something else is not changed")

@@ -75,6 +75,9 @@ func (a *app) explain(result core.Result) {
 	for i, hit := range result.Hits {
 		if hit.Explain != nil {
 			fmt.Fprintf(a.stderr, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
+			if hit.Explain.ByTime {
+				fmt.Fprintf(a.stderr, "hit %d: given for its time, since the query names nothing else\n", i+1)
+			}
 		}
 	}
 	if more := len(result.Rejected) - shown; more > 0 {

@@ -456,7 +456,7 @@ func (p parser) relatedUnit(t token, of measure) []Span {
 	switch {
 	case t.value == -1 && (of == minutes || of == hours):
 		return []Span{{From: p.ago(1, of), To: p.now.Add(time.Second)}}
-	case t.roll:
+	case t.roll && of != weekends:
 		return []Span{p.back(1, of)}
 	}
 	return []Span{p.whole(t.value, of)}

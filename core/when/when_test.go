@@ -104,6 +104,7 @@ func TestParse(t *testing.T) {
 		"the last two weeks":              "2026-11-04/2026-11-19",
 		"in the last hour":                "2026-11-18T14:30/2026-11-18T15:30",
 		"over the weekend":                "2026-11-14/2026-11-16",
+		"the past weekend":                "2026-11-14/2026-11-16",
 		"last weekend":                    "2026-11-14/2026-11-16",
 		"the day before yesterday":        "2026-11-16/2026-11-17",
 		"next Tuesday":                    "2026-11-24/2026-11-25",
