@@ -49,17 +49,22 @@ type Judge struct {
 // What a word of a hit is worth that the agent has written and had from nowhere else. It takes
 // enough of that to call a hit used.
 const (
+	run       = 3.0 // runWords words one after the other
 	ownFact   = 3.0 // a number, identifier or path of four characters or more that hardly any other chunk has
 	otherFact = 2.0
 	shortFact = 1.5 // one of two or three characters; a name
 	year      = 1.0
 	rareWord  = 1.0
-	fewWord   = 0.5 // a rare word where there are few chunks, in which any word is rare
+	fewWord   = 0.5 // a rare word where there are few chunks, in which any word is rare, unless half of the hit's come back
 	enough    = 2.5
 )
 
 const (
 	fewChunks = 100
+	// leastWords is how many rare words there have to be where half of them are enough.
+	leastWords = 3
+	// runWords is how many words one after the other make a quotation.
+	runWords = 5
 	// shareOfWords is how much of a hit's rare words has to come back before any of them counts: a
 	// long answer has some words of everything.
 	shareOfWords = 0.3
@@ -111,33 +116,53 @@ func (j Judge) Hits(ctx context.Context, t Turn, a Answer) ([]Hit, error) {
 // longestWhy is how long a reason may be, in bytes.
 const longestWhy = 200
 
-// A written is the words that an agent wrote.
+// A written is what an agent wrote.
 type written struct {
-	own   words // that it had from nowhere else
-	after words // that are not in the prompt or in the session before: the own ones, and those that a tool had returned
-	all   words
+	own   wording // that it had from nowhere else
+	after wording // that is not in the prompt or in the session before: the own one, and what a tool had returned
+}
+
+// A wording is the words of texts, and what stands one after the other in them.
+type wording struct {
+	words
+	runs map[string]bool
+}
+
+func newWording() wording { return wording{words: words{}, runs: map[string]bool{}} }
+
+func (w wording) add(text string) {
+	w.words.add(text)
+	for run := range runsOf(text) {
+		w.runs[run] = true
+	}
+}
+
+// addNew adds what of another wording is in none of some.
+func (w wording) addNew(other wording, known ...wording) {
+	for word, k := range other.words {
+		if !slices.ContainsFunc(known, func(n wording) bool { _, ok := n.words[word]; return ok }) {
+			w.one(word, k)
+		}
+	}
+	for run := range other.runs {
+		if !slices.ContainsFunc(known, func(n wording) bool { return n.runs[run] }) {
+			w.runs[run] = true
+		}
+	}
 }
 
 func (j Judge) writtenIn(a Answer) written {
-	w := written{own: words{}, after: words{}, all: words{}}
-	before, shown := words{}, words{}
+	w := written{own: newWording(), after: newWording()}
+	before, shown := newWording(), newWording()
 	for _, text := range a.Before {
 		before.add(j.within(text))
 	}
 	for _, s := range a.Steps {
-		said := words{}
+		said := newWording()
 		said.add(j.within(s.Said))
 		said.add(j.within(s.Call))
-		for word, k := range said {
-			w.all.one(word, k)
-			if _, known := before[word]; known {
-				continue
-			}
-			w.after.one(word, k)
-			if _, known := shown[word]; !known {
-				w.own.one(word, k)
-			}
-		}
+		w.after.addNew(said, before)
+		w.own.addNew(said, before, shown)
 		shown.add(j.within(s.Shown))
 	}
 	return w
@@ -210,9 +235,9 @@ func continues(text string, atEnd bool) bool {
 
 // words judges a hit by its words.
 func (j Judge) words(ctx context.Context, text string, w written) (Verdict, string, error) {
-	of := words{}
+	of := newWording()
 	of.add(j.within(text))
-	candidates := of.telling(w.all)
+	candidates := of.telling(w.after.words)
 	holders, chunks, err := j.Index.Frequencies(ctx, candidates)
 	if err != nil {
 		return "", "", err
@@ -257,45 +282,82 @@ type finding struct {
 	named []string
 }
 
-// found says what of the words of a hit is among others.
-func (w words) found(among words, rare map[string]int, chunks int) finding {
-	worth := map[string]float64{}
-	ordinaryWords, back := 0, 0
+// found says what of a hit's wording is in another one.
+func (w wording) found(in wording, rare map[string]int, chunks int) finding {
+	facts, others := map[string]float64{}, map[string]float64{}
+	telling := 0 // ordinary words
 	names := w.names()
-	for word, k := range w {
+	for word, k := range w.words {
 		if k == ordinary && tells(word) {
-			ordinaryWords++
+			telling++
 		}
-		written, ok := among[word]
+		written, ok := in.words[word]
 		n, isRare := rare[word]
-		if !ok || !isRare || w.partOf(word, among) {
+		if !ok || !isRare || w.partOf(word, in.words) {
 			continue
 		}
 		switch {
 		case k == fact && isYear(word):
-			worth[word] = year
+			facts[word] = year
 		case k == fact && utf8.RuneCountInString(word) < 4:
-			worth[word] = shortFact
+			facts[word] = shortFact
 		case k == fact && n <= 2:
-			worth[word] = ownFact
+			facts[word] = ownFact
 		case k == fact:
-			worth[word] = otherFact
+			facts[word] = otherFact
 		case k == name && written == name && names:
-			worth[word] = shortFact
+			facts[word] = shortFact
 		case tells(word):
-			back++
-			worth[word] = rareWord
-			if chunks < fewChunks {
-				worth[word] = fewWord
-			}
+			others[word] = rareWord
 		}
 	}
-	if float64(back) < shareOfWords*float64(ordinaryWords) {
-		maps.DeleteFunc(worth, func(word string, _ float64) bool {
-			return w[word] == ordinary || worth[word] <= rareWord && w[word] == name
-		})
+	share := float64(len(others)) / float64(max(telling, 1))
+	half := share >= 0.5 && len(others) >= leastWords
+	if chunks < fewChunks && !half {
+		for word := range others {
+			others[word] = fewWord
+		}
 	}
-	var f finding
+	if share >= shareOfWords {
+		maps.Copy(facts, others)
+	}
+	if quoted := w.quoted(in, rare); quoted != "" {
+		facts[quoted] = run
+	}
+	return sum(facts)
+}
+
+// quoted is a run of words that is in both, and says something that was not known; "" if there is none.
+func (w wording) quoted(in wording, rare map[string]int) string {
+	longest := ""
+	for run := range w.runs {
+		if !in.runs[run] {
+			continue
+		}
+		news, telling := 0, 0 // words of it that were not known before
+		for word := range strings.FieldsSeq(run) {
+			if _, ok := in.words[word]; ok {
+				news++
+				if rare[word] > 0 {
+					telling++
+				}
+			}
+		}
+		if news < 2 || telling == 0 {
+			continue
+		}
+		if len(run) > len(longest) || len(run) == len(longest) && run < longest {
+			longest = run
+		}
+	}
+	if longest == "" {
+		return ""
+	}
+	return "“" + longest + "”"
+}
+
+// sum adds up what is worth something, and names the most telling of it.
+func sum(worth map[string]float64) (f finding) {
 	for _, v := range worth {
 		f.worth += v
 	}

@@ -76,6 +76,10 @@ func TestJudge(t *testing.T) {
 		{"its path is named", "notes/deploy.md", "I changed the rules", said("They are in ops/nginx/harbourline.conf, so go on."), Yes, "ops/nginx/harbourline.conf"},
 		{"the end of its path is edited", "notes/deploy.md", "I changed the rules", []Step{{Call: "/etc/harbourline.conf"}}, Yes, "harbourline.conf"},
 		{"its advice comes back in its words", "notes/deploy.md", "I changed the rules", said("Restart nginx: a reload is not enough, since the upstream zones keep their size until the process ends."), Yes, "upstream"},
+		{"a part of it is quoted", "notes/deploy.md", "I changed the nginx rules. What do I have to do?", said("Note that the upstream zones keep their size."), Yes, "“upstream zones keep their size”"},
+		{"a part of it is quoted that the prompt has", "notes/deploy.md", "is it true that the upstream zones keep their size?", said("I cannot say whether the upstream zones keep their size."), No, ""},
+		{"half of its telling words", "notes/deploy.md", "I changed the nginx rules. What do I have to do?", said("Restart it. With a reload, zones of the upstream would be too small."), Yes, "names upstream, restart, reload, zones of it"},
+		{"what everybody says one after the other", "notes/sibling.md", "and now?", said("There is nothing in here but the end of it."), No, ""},
 		{"some of its words are in a long answer", "notes/deploy.md", "write me a story", said("He had to change the process after the rules were read, and nothing of this was enough; until the night ended he kept on."), No, ""},
 		{"a name", "notes/rota.md", "who keeps the pangolin rota?", said("It is with Ines Okafor, on the third shelf."), Yes, "okafor"},
 		{"not the name", "notes/rota.md", "who keeps the pangolin rota?", said("Nobody that I know of keeps the pangolin rota."), No, ""},
@@ -157,9 +161,10 @@ func FuzzWords(f *testing.F) {
 				t.Fatal("an empty word")
 			}
 		}
-		among := words{}
-		among.add(other)
-		w.found(among, map[string]int{}, 10)
+		of, in := newWording(), newWording()
+		of.add(text)
+		in.add(other)
+		of.found(in, map[string]int{}, 10)
 		Judge{Project: "/p"}.names(text, other)
 		arguments(text)
 	})

@@ -98,6 +98,19 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
+// runsOf are the words of a text that stand one after the other, runWords of them at a time.
+func runsOf(text string) map[string]bool {
+	if len(text) > longestText {
+		text = text[:longestText]
+	}
+	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !inWord(r) && r != '\'' && r != '’' })
+	runs := map[string]bool{}
+	for i := 0; i+runWords <= len(all); i++ {
+		runs[strings.Join(all[i:i+runWords], " ")] = true
+	}
+	return runs
+}
+
 // everywhere are names that projects have in common.
 var everywhere = []string{
 	"readme.md", "claude.md", "agents.md", "gemini.md", "changelog.md", "package.json", "go.mod", "go.sum", "cargo.toml", "pyproject.toml", "main.go", "main.py", "index.js",
