@@ -284,6 +284,7 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	defer background.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	background.Go(func() { s.judgeAll(ctx) }) // which waits for no embedding or reflection
 	background.Go(func() {
 		ticker := time.NewTicker(backgroundEvery)
 		defer ticker.Stop()
@@ -291,10 +292,6 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 			select {
 			case <-ctx.Done():
 				return
-			case e := <-s.judging:
-				if err := s.judge(ctx, e); err != nil && ctx.Err() == nil {
-					s.log.Warn("use of memory", "workspace", s.project, "error", err)
-				}
 			case <-ticker.C:
 				if err := s.inBackground(ctx); err != nil && ctx.Err() == nil {
 					s.log.Warn("work in the background", "workspace", s.project, "error", err)

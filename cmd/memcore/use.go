@@ -45,6 +45,20 @@ func (s *service) Used(ctx context.Context, e hook.Event) error {
 	return nil
 }
 
+// judgeAll judges what hooks have left, until ctx ends.
+func (s *service) judgeAll(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-s.judging:
+			if err := s.judge(ctx, e); err != nil && ctx.Err() == nil {
+				s.log.Warn("use of memory", "workspace", s.project, "error", err)
+			}
+		}
+	}
+}
+
 // judge decides what a session used of what it was given: of its last turn, and of earlier ones
 // whose end nobody has seen.
 func (s *service) judge(ctx context.Context, e hook.Event) error {

@@ -73,7 +73,8 @@ func NewTurn(at time.Time, agent, session, prompt string, keep bool, hits []Hit)
 	rand.Read(id) // never fails
 	t := Turn{ID: hex.EncodeToString(id), At: at.UTC().Truncate(time.Millisecond), Agent: agent, Session: session, Key: keyOf(prompt), Hits: hits}
 	if keep && len(hits) > 0 {
-		t.Prompt = clean(prompt, longestPrompt)
+		// Of a pasted file the beginning is enough, and a secret that the end of it cuts is not kept.
+		t.Prompt = clean(strings.ToValidUTF8(prompt[:min(len(prompt), 8*longestPrompt)], ""), longestPrompt)
 	}
 	return t
 }
