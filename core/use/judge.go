@@ -53,8 +53,8 @@ const (
 	ownFact   = 3.0 // a number, identifier or path of four characters or more that hardly any other chunk has
 	otherFact = 2.0
 	shortFact = 1.5 // one of two or three characters; a name
-	year      = 1.0
-	rareWord  = 1.0
+	weakFact  = 0.5 // a year, a number of one or two digits
+	rareWord  = 0.8
 	fewWord   = 0.5 // a rare word where there are few chunks, in which any word is rare, unless half of the hit's come back
 	enough    = 2.5
 )
@@ -62,7 +62,7 @@ const (
 const (
 	fewChunks = 100
 	// leastWords is how many rare words there have to be where half of them are enough.
-	leastWords = 3
+	leastWords = 4
 	// runWords is how many words one after the other make a quotation.
 	runWords = 5
 	// shareOfWords is how much of a hit's rare words has to come back before any of them counts: a
@@ -297,8 +297,8 @@ func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 			continue
 		}
 		switch {
-		case k == fact && isYear(word):
-			facts[word] = year
+		case k == fact && isCommonNumber(word):
+			facts[word] = weakFact
 		case k == fact && utf8.RuneCountInString(word) < 4:
 			facts[word] = shortFact
 		case k == fact && n <= 2:
@@ -343,7 +343,7 @@ func (w wording) quoted(in wording, rare map[string]int) string {
 				}
 			}
 		}
-		if news < 2 || telling == 0 {
+		if news < 2 || telling < 2 {
 			continue
 		}
 		if len(run) > len(longest) || len(run) == len(longest) && run < longest {

@@ -32,6 +32,7 @@ var workspace = map[string]string{
 	"notes/ja.md":      "本番のデータベースは毎晩三時に東京の倉庫へ複製される。",
 	"notes/de.md":      "Der Lieferschein wird vom Hafenmeister unterschrieben, bevor die Ladung gelöscht wird.",
 	"notes/year.md":    "In 2024 the office moved. The readme is README.md.",
+	"notes/numbers.md": "Lines 36 and 81 of section 1.2 are to be looked at again.",
 	"notes/sibling.md": "The test database has another pool and other connections.",
 	"b.md":             "Nothing in here but the word zirconium.",
 }
@@ -91,6 +92,7 @@ func TestJudge(t *testing.T) {
 		{"Japanese about something else", "notes/ja.md", "バックアップは？", said("分かりません。設定を確認してください。"), No, ""},
 		{"German nouns are not all names", "notes/de.md", "Was ist mit dem Lieferschein?", said("Der Lieferschein und die Ladung sind da."), No, ""},
 		{"a year and a name of everywhere", "notes/year.md", "summarise", said("See README.md, written in 2024."), No, ""},
+		{"small numbers and versions", "notes/numbers.md", "go on", said("Step 81 comes before 36, as 1.2 has it."), No, ""},
 		{"its file was opened", "notes/staging.md", "where does staging run?", []Step{{Call: "/src/harbour/notes/staging.md"}}, Yes, "file notes/staging.md of it was touched"},
 		{"its file was opened by a relative path", "notes/staging.md", "where does staging run?", []Step{{Call: "sed -i s/a/b/ notes/staging.md\n"}}, Yes, "touched"},
 		{"the prompt names its file", "notes/staging.md", "tidy notes/staging.md", []Step{{Call: "/src/harbour/notes/staging.md"}}, No, ""},
@@ -124,8 +126,8 @@ func TestJudgeInALargeMemory(t *testing.T) {
 	require.NoError(t, x.Commit(t.Context()))
 	judge := Judge{Index: x}
 	for answer, want := range map[string]Verdict{
-		"Bring lanterns and passengers to 5433.":                No,
-		"It leaves at eight, so bring blankets and sandwiches.": Yes,
+		"Bring lanterns and passengers to 5433.":                       No,
+		"The ferry leaves at eight, so bring blankets and sandwiches.": Yes,
 	} {
 		turn := NewTurn(testTime, "codex", "s", "trip", true, []Hit{{ID: keyOf("notes/ferry.md"), Path: "notes/ferry.md"}})
 		hits, err := judge.Hits(t.Context(), turn, Answer{Steps: []Step{{Said: answer}}})

@@ -182,7 +182,12 @@ func kindOf(word string, begins bool) kind {
 	return ordinary
 }
 
-// isYear reports whether a word is a year of our time, which says little.
-func isYear(word string) bool {
-	return len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20")) && strings.Trim(word, "0123456789") == ""
+// isCommonNumber reports whether a word is a number that many texts have: of two digits at most, also
+// with a point between them (1.2), or a year of our time.
+func isCommonNumber(word string) bool {
+	digits := strings.ReplaceAll(word, ".", "")
+	if strings.Trim(digits, "0123456789") != "" {
+		return false
+	}
+	return len(digits) <= 2 || len(word) == 4 && (strings.HasPrefix(word, "19") || strings.HasPrefix(word, "20"))
 }
