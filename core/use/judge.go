@@ -63,6 +63,8 @@ const (
 	fewChunks = 100
 	// leastWords is how many rare words there have to be where half of them are enough.
 	leastWords = 4
+	// shortAnswer is up to how many telling words of an answer half of them may be one.
+	shortAnswer = 2
 	// runWords is how many words one after the other make a quotation.
 	runWords = 5
 	// shareOfWords is how much of a hit's rare words has to come back before any of them counts: a
@@ -125,22 +127,36 @@ type written struct {
 // A wording is the words of texts, and what stands one after the other in them.
 type wording struct {
 	words
-	runs map[string]bool
+	runs  map[string]bool
+	stems map[string]bool // of its ordinary words, by stem
 }
 
-func newWording() wording { return wording{words: words{}, runs: map[string]bool{}} }
+func newWording() wording {
+	return wording{words: words{}, runs: map[string]bool{}, stems: map[string]bool{}}
+}
 
 func (w wording) add(text string) {
 	w.words.add(text)
+	for word, k := range w.words {
+		if k != fact {
+			w.stems[stem(word)] = true
+		}
+	}
 	for run := range runsOf(text) {
 		w.runs[run] = true
 	}
 }
 
+// has reports whether a word is in a wording; of one that is no fact another form will do.
+func (w wording) has(word string, k kind) bool {
+	_, ok := w.words[word]
+	return ok || k != fact && w.stems[stem(word)]
+}
+
 // addNew adds what of another wording is in none of some.
 func (w wording) addNew(other wording, known ...wording) {
 	for word, k := range other.words {
-		if !slices.ContainsFunc(known, func(n wording) bool { _, ok := n.words[word]; return ok }) {
+		if !slices.ContainsFunc(known, func(n wording) bool { return n.has(word, k) }) {
 			w.one(word, k)
 		}
 	}
@@ -273,7 +289,7 @@ func (w words) telling(among words) []string {
 func tells(word string) bool {
 	n := utf8.RuneCountInString(word)
 	r, _ := utf8.DecodeRuneInString(word)
-	return n >= shortestWord && !common[word] || n >= 3 && unspaced(r)
+	return n >= shortestWord && !common[word] && !everywhere[word] || n >= 3 && unspaced(r)
 }
 
 // A finding is what of a hit an agent has written.
@@ -313,7 +329,12 @@ func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 	}
 	share := float64(len(others)) / float64(max(telling, 1))
 	half := share >= 0.5 && len(others) >= leastWords
-	if chunks < fewChunks && !half {
+	if wrote := in.countTelling(); len(others) > 0 && 2*len(others) >= wrote && (len(others) > 1 || wrote <= shortAnswer) {
+		share = 1
+		for word := range others {
+			others[word] = enough / float64(min(len(others), 2))
+		}
+	} else if chunks < fewChunks && !half {
 		for word := range others {
 			others[word] = fewWord
 		}
@@ -325,6 +346,16 @@ func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 		facts[quoted] = run
 	}
 	return sum(facts)
+}
+
+// countTelling is how many words may tell something.
+func (w wording) countTelling() (n int) {
+	for word := range w.words {
+		if tells(word) {
+			n++
+		}
+	}
+	return n
 }
 
 // quoted is a run of words that is in both, and says something that was not known; "" if there is none.

@@ -1,7 +1,6 @@
 package use
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -112,11 +111,10 @@ func runsOf(text string) map[string]bool {
 }
 
 // everywhere are names that projects have in common.
-var everywhere = []string{
-	"readme.md", "claude.md", "agents.md", "gemini.md", "changelog.md", "package.json", "go.mod", "go.sum", "cargo.toml", "pyproject.toml", "main.go", "main.py", "index.js",
-	"index.ts", "index.html", ".gitignore", "localhost", "127.0.0.1", "0.0.0.0", "utf-8", "utf8", "github.com", "example.com", "node.js", "i.e", "e.g", "x86", "x64", "arm64", "amd64", "sha256", "http2",
-	"base64", "int64", "uint64", "int32", "float64", "2>&1", "javascript", "typescript",
-}
+var everywhere = setOf(`
+	readme.md claude.md agents.md gemini.md changelog.md package.json go.mod go.sum cargo.toml pyproject.toml main.go main.py index.js index.ts index.html .gitignore localhost 127.0.0.1
+	0.0.0.0 utf-8 utf8 github.com example.com node.js i.e e.g x86 x64 arm64 amd64 sha256 http2 base64 int64 uint64 int32 float64 javascript typescript
+`)
 
 // common are words of five letters or more that most answers have, whatever they are about. A
 // small memory does not show how common they are.
@@ -172,7 +170,7 @@ func kindOf(word string, begins bool) kind {
 	n := utf8.RuneCountInString(word)
 	first, _ := utf8.DecodeRuneInString(word)
 	switch {
-	case slices.Contains(everywhere, strings.ToLower(word)):
+	case everywhere[strings.ToLower(word)]:
 		return ordinary
 	case digits > 0 && n >= 2, inner > 0, underscore > 0, slashes > 1, dots > 0 && n >= 5:
 		return fact
@@ -181,6 +179,19 @@ func kindOf(word string, begins bool) kind {
 	}
 	return ordinary
 }
+
+// stem is a word without what European languages put behind it most: enough to know another form of
+// a word that was said before.
+func stem(word string) string {
+	for i := 0; i < len(endings); i++ {
+		if rest, ok := strings.CutSuffix(word, endings[i]); ok && utf8.RuneCountInString(rest) >= 4 {
+			word, i = rest, -1 // what is left may have another one
+		}
+	}
+	return word
+}
+
+var endings = []string{"ing", "ed", "es", "en", "er", "s", "e", "n"}
 
 // isCommonNumber reports whether a word is a number that many texts have: of two digits at most, also
 // with a point between them (1.2), or a year of our time.
