@@ -79,7 +79,9 @@ func (s *service) judge(ctx context.Context, e hook.Event) error {
 	// The event may have the answer all the same. Cursor and others name no log, or one in a form of their own.
 	answers := use.Answers(turns, said, e.Answer)
 	judge := use.Judge{Index: hitIndex{s.Manager}, Project: s.project, Home: s.home}
-	judged := 0
+	if unread != nil && e.Transcript != "" {
+		s.log.Debug("what was used is judged by the answer alone", "workspace", s.project, "error", unread)
+	}
 	for _, t := range open {
 		if !answers[t.ID].Known() {
 			continue // it may be later
@@ -91,10 +93,6 @@ func (s *service) judge(ctx context.Context, e hook.Event) error {
 		if err != nil {
 			return err
 		}
-		judged++
-	}
-	if judged == 0 && e.Transcript != "" && unread != nil {
-		return fmt.Errorf("what was used is not known: %w", unread)
 	}
 	return nil
 }
