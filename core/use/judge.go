@@ -136,8 +136,10 @@ func newWording() wording {
 }
 
 func (w wording) add(text string) {
-	w.words.add(text)
-	for word, k := range w.words {
+	fresh := words{}
+	fresh.add(text)
+	for word, k := range fresh {
+		w.one(word, k)
 		if k != fact {
 			w.stems[stem(word)] = true
 		}
