@@ -38,6 +38,9 @@ func (p place) embeddings() string { return filepath.Join(p.root, embeddingsFold
 // hooks is the folder of what sessions of agents were given.
 func (p place) hooks() string { return filepath.Join(p.root, hooksFolder) }
 
+// use is the file of what the workspace's memory has given to agents, and what of it they used.
+func (p place) use() string { return filepath.Join(filepath.Dir(p.index), "use.jsonl") }
+
 // last is the file that says what the last hook of the workspace has done.
 func (p place) last() string { return filepath.Join(filepath.Dir(p.index), "last.json") }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/core/trust"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/store"
 )
@@ -130,6 +131,10 @@ func TestDocOfJSON(t *testing.T) {
 		{"### results of recall: notes.Recalled", notes.Recalled{}},
 		{"## reflect: reflection.Report", reflection.Report{}},
 		{"## stats: core.Statistics", core.Statistics{}},
+		{"### What the command adds to stats", statistics{}},
+		{"### use of stats: use.Summary", use.Summary{}},
+		{"### Counts of use: use.Counts", use.Counts{}},
+		{"### used of explain --last: use.Hit", use.Hit{}},
 		{"## proxy", listening{}},
 		{"## tool: notes.Answer", notes.Answer{}},
 		{"## init and uninstall-hooks", setupReport{}},

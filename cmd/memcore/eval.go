@@ -229,35 +229,39 @@ func (a *app) passGate(path string, report eval.Report) error {
 const draftName = "memcore-eval.yaml"
 
 func evalInitCommand(a *app) *cobra.Command {
-	var force bool
+	var force, fromUse bool
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Draft questions to your own memory",
 		Long: `Write a file of cases for 'memcore eval run' (default ` + draftName + `): sentences from your documents with what they
-say taken out, for you to turn into questions, and small talk that has to get nothing.`,
+say taken out, for you to turn into questions, and small talk that has to get nothing.
+
+--from-use makes them of prompts that agents were given something for: those whose answer used it expect its documents,
+the others are comments for you to decide about.`,
 		Args: arguments(cobra.MaximumNArgs(1), "at most one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := draftName
 			if len(args) > 0 {
 				name = args[0]
 			}
-			return a.draft(cmd.Context(), name, force)
+			return a.draft(cmd.Context(), name, force, fromUse)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE")
+	cmd.Flags().BoolVar(&fromUse, "from-use", false, "make the cases of what agents were given here and used")
 	return cmd
 }
 
-func (a *app) draft(ctx context.Context, name string, force bool) error {
+func (a *app) draft(ctx context.Context, name string, force, fromUse bool) error {
 	at, err := a.place()
 	if err != nil {
 		return err
 	}
-	registered, err := workspace.Load(at.sources)
-	if err != nil {
-		return err
+	cases, next := a.draftCases, "make questions of its sentences, then run"
+	if fromUse {
+		cases, next = casesFromUse, "read them, then run"
 	}
-	text, err := eval.Draft(ctx, a.projectSources(registered))
+	text, err := cases(ctx, at)
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
@@ -273,7 +277,15 @@ func (a *app) draft(ctx context.Context, name string, force bool) error {
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
-	return a.print(fmt.Sprintf("%s drafted: make questions of its sentences, then run\n  memcore eval run --data %s\n", name, name))
+	return a.print(fmt.Sprintf("%s drafted: %s\n  memcore eval run --data %s\n", name, next, name))
+}
+
+func (a *app) draftCases(ctx context.Context, at place) ([]byte, error) {
+	registered, err := workspace.Load(at.sources)
+	if err != nil {
+		return nil, err
+	}
+	return eval.Draft(ctx, a.projectSources(registered))
 }
 
 // evaluateOwn asks the memory of this workspace the cases of a file.

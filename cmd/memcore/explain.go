@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/jsonfile"
@@ -23,13 +25,14 @@ func explainCommand(a *app) *cobra.Command {
 		Use:   "explain QUERY|--last",
 		Short: "Say why each thing was or was not recalled",
 		Long: `Ask as a turn would and say of each candidate why it would be given or not: its scores, the threshold, duplicates, the token budget, what the
-sanitiser changes, and how old the index is. --last does so of the last hook that an agent has run in this workspace.`,
+sanitiser changes, and how old the index is. --last does so of the last hook that an agent has run in this workspace, and says which of what was given
+the agent has used.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if last != (len(args) == 0) {
 				return &hintError{usagef("explain: name a query, or --last, not both"), "memcore explain 'which port does staging use'"}
 			}
 			if last {
-				return a.explainLast()
+				return a.explainLast(cmd.Context())
 			}
 			text, err := a.queryText(args)
 			if err != nil {
@@ -90,7 +93,14 @@ func findingsOf(result core.Result) []formatter.Finding {
 	return findings
 }
 
-func (a *app) explainLast() error {
+// lastHook is what explain --last prints as JSON.
+type lastHook struct {
+	hook.Trace
+	// Used says of each hit that was given whether it was used.
+	Used []use.Hit `json:"used,omitempty"`
+}
+
+func (a *app) explainLast(ctx context.Context) error {
 	at, err := a.place()
 	if err != nil {
 		return err
@@ -102,8 +112,12 @@ func (a *app) explainLast() error {
 	if trace.At.IsZero() {
 		return &hintError{errors.New("no agent has run a hook in this workspace yet"), "'memcore init' puts hooks into the agents' configuration"}
 	}
+	became, _, err := a.useOf(ctx, trace.Turn)
+	if err != nil {
+		return err
+	}
 	if a.flags.json {
-		return a.printJSON(trace)
+		return a.printJSON(lastHook{Trace: trace, Used: became.Hits})
 	}
 	var b strings.Builder
 	e := trace.Event
@@ -126,6 +140,7 @@ func (a *app) explainLast() error {
 	if trace.Repeated > 0 {
 		fmt.Fprintf(&b, "%s left out that the session has already\n", count(trace.Repeated, "hit"))
 	}
+	b.WriteString(used(became))
 	for _, p := range trace.Problems {
 		fmt.Fprintf(&b, "problem: %s\n", oneLine(p))
 	}

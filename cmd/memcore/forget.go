@@ -168,6 +168,9 @@ func (a *app) forgetIndexed(ctx context.Context, m *core.Manager, path string, c
 	if err != nil {
 		return notIndexed(err)
 	}
+	if err := a.forgetUse(ctx, path); err != nil {
+		return err
+	}
 	left, err := m.Chunks(ctx, path)
 	if err != nil && !errors.Is(err, core.ErrNotIndexed) {
 		return err
@@ -340,6 +343,11 @@ func (a *app) forget(ctx context.Context, p notes.Place, yes bool) error {
 	}
 	if len(change.Redacted) > 0 {
 		a.note("what was taken out held a secret, so it was not kept and cannot be taken back")
+	}
+	if written {
+		if err := a.forgetStatement(ctx, p, change); err != nil {
+			return err
+		}
 	}
 	if a.flags.json {
 		return a.printJSON(map[string]any{"path": change.Path, "line": change.Line, "diff": change.Diff, "written": written})

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -112,6 +113,14 @@ func (a *app) hook(ctx context.Context, agent string) {
 	}
 }
 
+// keepReceipt notes what a session was given, once it was. That it cannot be noted is nobody's problem.
+func keepReceipt(ctx context.Context, given, record string, r hook.Receipt) {
+	_ = hook.Given{Dir: given}.Note(ctx, r)
+	if record != "" && r.Turn != nil {
+		_ = use.NewLog(record).Note(ctx, *r.Turn)
+	}
+}
+
 // keepLate leaves a trace of a hook that had not enough time, if that takes none.
 func (a *app) keepLate(e hook.Event) {
 	kept := make(chan struct{})
@@ -158,7 +167,7 @@ func (a *app) answerHook(ctx context.Context, agent string, out *gate, late *ato
 	if err == nil {
 		out.pass(func() {
 			io.WriteString(a.stdout, answer.Reply)
-			_ = hook.Given{Dir: answer.Given}.Note(ctx, answer.Receipt)
+			keepReceipt(ctx, answer.Given, answer.Use, answer.Receipt)
 		})
 		_ = a.replaceDaemon(ctx, running)
 		return
@@ -175,7 +184,7 @@ func (a *app) answerHook(ctx context.Context, agent string, out *gate, late *ato
 		trace = did
 		out.pass(func() {
 			a.stdout.Write(reply)
-			_ = hook.Given{Dir: s.at.hooks()}.Note(ctx, receipt)
+			keepReceipt(ctx, s.at.hooks(), s.at.use(), receipt)
 		})
 		return nil
 	})

@@ -276,6 +276,9 @@ func (f shownFiles) forgetTool(ctx context.Context, journal *notes.Journal, p fo
 	}
 	place := found[0]
 	change, written, err := journal.Forget(ctx, place, nil)
+	if err == nil && written {
+		err = f.forgetStatement(ctx, place, change)
+	}
 	if err != nil {
 		return notes.Answer{}, err
 	}

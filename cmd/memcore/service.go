@@ -31,6 +31,7 @@ type service struct {
 	engine  string // that which it was opened with
 	indexed *core.EngineReader
 	tools   []notes.Tool
+	judging chan hook.Event // what Watch has to judge
 }
 
 // withService opens the memory of the workspace, does something and closes it.
@@ -122,7 +123,7 @@ func (s *service) sessionOf(e hook.Event) (*notes.Session, error) {
 
 // hookOptions are those that the configuration asks for.
 func (s *service) hookOptions(e hook.Event) hook.Options {
-	o := hook.Options{Retrieve: s.retrieveOptions(queryFlags{}), Given: hook.Given{Dir: s.at.hooks()}, NoLog: !s.settings.Hook.Log}
+	o := hook.Options{Retrieve: s.retrieveOptions(queryFlags{}), Given: hook.Given{Dir: s.at.hooks()}, NoLog: !s.settings.Hook.Log, NoUse: !s.settings.Use}
 	o.Retrieve.Not = append(o.Retrieve.Not, hook.OwnFiles(e.Agent)...)
 	return o
 }
@@ -153,7 +154,7 @@ func (a *app) openService(ctx context.Context, folder string) (*service, error) 
 	if err != nil {
 		return nil, err
 	}
-	s := &service{app: here, at: at, indexed: core.NewEngineReader(at.index)}
+	s := &service{app: here, at: at, indexed: core.NewEngineReader(at.index), judging: make(chan hook.Event, mostJudging)}
 	s.opened = s.stamp() // of before it is opened, so that no change goes by
 	s.engine = here.engineOf(at).inUse
 	m, err := here.open(ctx, at, engineNamed(s.engine))
@@ -269,7 +270,10 @@ func (s *service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 		return httpapi.HookReply{}, ctx.Err() // the hook has gone on without this
 	}
 	s.traceHook(trace)
-	return httpapi.HookReply{Reply: string(reply), Receipt: receipt, Given: s.at.hooks()}, nil
+	if e.Kind == hook.Prompt && trace.Turn != "" {
+		_ = s.Used(ctx, e) // the answer before may have been interrupted, of which agents say nothing
+	}
+	return httpapi.HookReply{Reply: string(reply), Receipt: receipt, Given: s.at.hooks(), Use: s.at.use()}, nil
 }
 
 // Tools implements httpapi.Workspace.
@@ -284,6 +288,7 @@ func (s *service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	defer background.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	background.Go(func() { s.judgeAll(ctx) }) // which waits for no embedding or reflection
 	background.Go(func() {
 		ticker := time.NewTicker(backgroundEvery)
 		defer ticker.Stop()

@@ -74,6 +74,7 @@ type settings struct {
 		Timeout   time.Duration `mapstructure:"timeout"`
 		Auto      bool          `mapstructure:"auto"`
 	} `mapstructure:"reflect"`
+	Use            bool `mapstructure:"use"`
 	staticSettings `mapstructure:",squash"`
 	Shared         struct {
 		URI       string `mapstructure:"uri"`
@@ -220,6 +221,7 @@ var knownSettings = []setting{
 	{"daemon.memory", "512", personal, whole(64, 1<<20), "megabytes of memory that the daemon tries to stay below"},
 	{"hook.budget", "300ms", personal, span(), "time that a hook of an agent may take from its start; what is late is not given"},
 	{"hook.log", "true", personal, yesOrNo(), "`false` keeps hooks from noting prompts and answers in working memory"},
+	{"use", "true", personal, yesOrNo(), "`false` keeps no record of what agents were given and whether they used it ([more](daemon.md#what-agents-use))"},
 	{"reflect.auto", "false", personal, yesOrNo(), "`true` lets hooks queue a session for reflection when it ends"},
 	{"reflect.by", reflectOpenAI, personal, oneOf(reflectOpenAI, reflectOllama), "protocol of the chat model that `memcore reflect` asks: `openai` (chat completions) or `ollama`"},
 	{"reflect.baseURL", "", personal, text(), "its address, for `openai` up to and including `/v1`; for `ollama` empty is `ollama.host`"},

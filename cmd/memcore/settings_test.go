@@ -35,7 +35,7 @@ func TestSettingsDefaults(t *testing.T) {
 	s, notes, err := configured(t, "", "")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	want := settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+	want := settings{Enabled: true, Redact: true, Use: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		TopK: 50, Limit: 8, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.Shared.Publish = "markdown"
 	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16

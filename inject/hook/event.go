@@ -60,6 +60,8 @@ type Event struct {
 	Source  string `json:"source,omitempty"`
 	Prompt  string `json:"prompt,omitempty"` // of the person
 	Answer  string `json:"answer,omitempty"` // of the model, at the end of a turn
+	// Transcript is the file that the agent keeps the session in; some name none.
+	Transcript string `json:"transcript,omitempty"`
 }
 
 // Errors of Parse.
@@ -84,6 +86,7 @@ func Parse(agent string, data []byte) (Event, error) {
 		Name           string   `json:"hook_event_name"`
 		Session        string   `json:"session_id"`
 		Conversation   string   `json:"conversation_id"`
+		Transcript     string   `json:"transcript_path"`
 		Dir            string   `json:"cwd"`
 		Roots          []string `json:"workspace_roots"`
 		Source         string   `json:"source"`
@@ -96,7 +99,7 @@ func Parse(agent string, data []byte) (Event, error) {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
 	e := Event{Agent: agent, Name: sent.Name, Kind: kinds[sent.Name], Session: cmp.Or(sent.Session, sent.Conversation), Dir: sent.Dir, Source: sent.Source,
-		Prompt: sent.Prompt, Answer: cmp.Or(sent.LastMessage, sent.PromptResponse, sent.Text)}
+		Prompt: sent.Prompt, Answer: cmp.Or(sent.LastMessage, sent.PromptResponse, sent.Text), Transcript: sent.Transcript}
 	if e.Dir == "" && len(sent.Roots) > 0 {
 		e.Dir = sent.Roots[0]
 	}

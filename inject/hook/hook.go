@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
 )
@@ -26,6 +27,8 @@ type Memory interface {
 	Note(ctx context.Context, e Event, role, text string) error
 	// Ended is told that a session has come to its end.
 	Ended(ctx context.Context, e Event) error
+	// Used judges whether what the session was given before was used, now or soon after.
+	Used(ctx context.Context, e Event) error
 }
 
 // ownFiles are the names of memory files that agents load themselves.
@@ -47,6 +50,8 @@ type Options struct {
 	Given Given
 	// NoLog notes nothing of what is said.
 	NoLog bool
+	// NoUse keeps no record of what was given and used.
+	NoUse bool
 }
 
 // A Trace says what a hook has done, for a person who asks why.
@@ -57,6 +62,7 @@ type Trace struct {
 	Reason   string      `json:"reason,omitempty"`   // why nothing was added
 	Added    string      `json:"added,omitempty"`    // what was
 	Repeated int         `json:"repeated,omitempty"` // hits that the session was given before
+	Turn     string      `json:"turn,omitempty"`     // its ID in the record of use
 	Problems []string    `json:"problems,omitempty"`
 	Took     string      `json:"took,omitempty"`
 }
@@ -69,10 +75,12 @@ type Receipt struct {
 	Begun   bool     `json:"begun,omitempty"` // curated memory was given
 	// Stamps are of the documents that curated memory was made of, by path.
 	Stamps map[string]string `json:"stamps,omitempty"`
+	// Turn is for the record of use; nil is none.
+	Turn *use.Turn `json:"turn,omitempty"`
 }
 
-// Handle does what an event asks for and returns what the agent is to read. Whoever writes it gives the receipt to Given.Note afterwards: what came too late was
-// not given. It fails in nothing: what goes wrong is in Trace.Problems.
+// Handle does what an event asks for and returns what the agent is to read. Whoever writes it gives the receipt to Given.Note, and its turn to the record of use,
+// afterwards: what came too late was not given. It fails in nothing: what goes wrong is in Trace.Problems.
 func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, receipt Receipt, trace Trace) {
 	trace = Trace{Event: e, At: time.Now()}
 	problem := func(err error) {
@@ -89,6 +97,11 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		text, stamps, err = m.Curated(ctx, ownFiles[e.Agent])
 		problem(err)
 		begun = true
+	}
+	judge := func() {
+		if !o.NoUse && e.Session != "" {
+			problem(m.Used(ctx, e))
+		}
 	}
 	switch e.Kind {
 	case SessionStart:
@@ -118,10 +131,12 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		if !o.NoLog && strings.TrimSpace(e.Answer) != "" {
 			problem(m.Note(ctx, e, "assistant", e.Answer))
 		}
+		judge()
 	case Compact:
 		problem(o.Given.Forget(ctx, e))
 	case SessionEnd:
 		problem(m.Ended(ctx, e))
+		judge() // the last turn may have been interrupted
 	}
 	if ctx.Err() != nil {
 		trace.Reason = turn.ReasonLate
@@ -138,8 +153,23 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 			receipt.Hits = append(receipt.Hits, hitKey(hit))
 		}
 	}
+	if e.Kind == Prompt && !o.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
+		t := use.NewTurn(trace.At, e.Agent, e.Session, e.Prompt, !o.NoLog, usable(given, reply))
+		receipt.Turn, trace.Turn = &t, t.ID
+	}
 	trace.Took = time.Since(trace.At).Round(time.Microsecond).String()
 	return reply, receipt, trace
+}
+
+// usable is what the record of use has of the hits that a reply gives.
+func usable(given []core.MemoryHit, reply []byte) (hits []use.Hit) {
+	if reply == nil {
+		return nil
+	}
+	for _, hit := range given {
+		hits = append(hits, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
+	}
+	return hits
 }
 
 // relevant is what is worth knowing for a prompt and was not given to the session before.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
 )
 
 // A fakeMemory knows some things, and can be slow or fail.
@@ -24,6 +25,7 @@ type fakeMemory struct {
 	not     []string
 	said    []string
 	ended   int
+	judged  []string // transcripts
 	asked   []string
 	left    []string // paths that were left out of the last question
 	err     error
@@ -63,6 +65,11 @@ func (m *fakeMemory) Note(_ context.Context, _ Event, role, text string) error {
 }
 
 func (m *fakeMemory) Ended(context.Context, Event) error { m.ended++; return m.err }
+
+func (m *fakeMemory) Used(_ context.Context, e Event) error {
+	m.judged = append(m.judged, e.Transcript)
+	return m.err
+}
 
 func hits(ids ...string) (all []core.MemoryHit) {
 	for _, id := range ids {
@@ -132,6 +139,7 @@ func TestEvents(t *testing.T) {
 			if sent.agent != Text {
 				require.Equal(t, "s", e.Session)
 				require.Equal(t, "/p", e.Dir)
+				require.Equal(t, name == "claude prompt", e.Transcript == "/t")
 			}
 			m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
 			reply, _, trace := Handle(t.Context(), e, m, Options{Given: Given{Dir: t.TempDir()}})
@@ -258,6 +266,44 @@ func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 	require.Empty(t, m.left, "what was saved since can be found")
 	send("gemini prompt", "g")
 	require.Equal(t, []string{"BEANS.md"}, m.left, "it is given with this very prompt")
+}
+
+// Of each prompt of a session it is noted what was given; the end of a turn is when it is judged.
+func TestUse(t *testing.T) {
+	m := &fakeMemory{hits: hits("ferry")}
+	o := Options{Given: Given{Dir: t.TempDir()}}
+	send := func(name string, o Options) (Receipt, Trace) {
+		e, err := Parse(events[name].agent, []byte(events[name].event))
+		require.NoError(t, err)
+		_, receipt, trace := Handle(t.Context(), e, m, o)
+		require.Empty(t, trace.Problems)
+		require.NoError(t, o.Given.Note(t.Context(), receipt))
+		return receipt, trace
+	}
+	receipt, trace := send("claude prompt", o)
+	require.Equal(t, trace.Turn, receipt.Turn.ID)
+	require.Equal(t, "what colour?", receipt.Turn.Prompt)
+	require.Equal(t, []use.Hit{{ID: "ferry", Source: "ferry.md#L1"}}, receipt.Turn.Hits)
+	require.Empty(t, m.judged)
+	receipt, _ = send("claude prompt", o)
+	require.Empty(t, receipt.Turn.Hits, "it has been given before")
+	require.Empty(t, receipt.Turn.Prompt)
+	send("claude stop", o)
+	send("claude end", o)
+	require.Len(t, m.judged, 2)
+
+	m.judged, o.NoLog = nil, true
+	receipt, _ = send("gemini prompt", o)
+	require.NotEmpty(t, receipt.Turn.Hits)
+	require.Empty(t, receipt.Turn.Prompt, "prompts are not to be kept")
+	o.NoUse = true
+	receipt, trace = send("codex prompt", o)
+	require.Nil(t, receipt.Turn)
+	require.Empty(t, trace.Turn)
+	send("codex stop", o)
+	require.Empty(t, m.judged)
+	receipt, _ = send("text prompt", Options{})
+	require.Nil(t, receipt.Turn, "a script has no session, so nobody would hear of its answer")
 }
 
 // Whatever fails, the agent reads what is left, and the trace says what is wrong.

@@ -107,6 +107,8 @@ type HookReply struct {
 	// Receipt is for the folder Given (package hook) once the agent has the reply.
 	Receipt hook.Receipt `json:"receipt"`
 	Given   string       `json:"given"`
+	// Use is the file of the record of use, for Receipt.Turn.
+	Use string `json:"use,omitempty"`
 }
 
 // A Workspace is the memory of one workspace. Its methods are safe for concurrent use, and return soon after ctx ends.

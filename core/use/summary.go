@@ -1,0 +1,77 @@
+package use
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// A Summary counts what was given and what of it was used.
+type Summary struct {
+	Since   time.Time `json:"since"`
+	Prompts int       `json:"prompts"` // of agents' sessions
+	Turns   int       `json:"turns"`   // of them, those that were given something
+	Counts
+	Tokens int `json:"tokens"` // of all that was given
+	// Documents are those that something was given of, the most given first.
+	Documents []Document `json:"documents"`
+}
+
+// Counts are numbers of hits.
+type Counts struct {
+	Given   int `json:"given"`
+	Used    int `json:"used"`
+	Unused  int `json:"unused"`
+	Unknown int `json:"unknown"`
+}
+
+// A Document is what of one document was given and used.
+type Document struct {
+	Path string `json:"path"`
+	Counts
+}
+
+// Summarise counts turns.
+func Summarise(turns []Turn, since time.Time) Summary {
+	s := Summary{Since: since, Documents: []Document{}}
+	of := map[string]int{} // places in Documents
+	for _, t := range turns {
+		s.Prompts++
+		if len(t.Hits) > 0 {
+			s.Turns++
+		}
+		for _, h := range t.Hits {
+			at, known := of[h.Path]
+			if !known {
+				at = len(s.Documents)
+				of[h.Path] = at
+				s.Documents = append(s.Documents, Document{Path: h.Path})
+			}
+			s.count(h.Used)
+			s.Documents[at].count(h.Used)
+			s.Tokens += h.Tokens
+		}
+	}
+	slices.SortFunc(s.Documents, func(a, b Document) int { return cmp.Or(b.Given-a.Given, cmp.Compare(a.Path, b.Path)) })
+	return s
+}
+
+func (c *Counts) count(v Verdict) {
+	c.Given++
+	switch v {
+	case Yes:
+		c.Used++
+	case No:
+		c.Unused++
+	default:
+		c.Unknown++
+	}
+}
+
+// Share is how much of what was judged was used, in [0, 1]; ok is false if nothing was judged.
+func (c Counts) Share() (share float64, ok bool) {
+	if c.Used+c.Unused == 0 {
+		return 0, false
+	}
+	return float64(c.Used) / float64(c.Used+c.Unused), true
+}
