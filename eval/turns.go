@@ -151,6 +151,8 @@ type TurnsOptions struct {
 	Folder string
 	// MadeBy names the program that indexes. Indexes in Folder that another one has made are made anew, for it may have cut text otherwise.
 	MadeBy string
+	// Keep uses those of another program as they are, for changes that leave the index alone.
+	Keep bool
 	// Rebuild makes them anew whoever made them.
 	Rebuild bool
 	// Retrieve is how each turn asks.
@@ -231,15 +233,21 @@ func (s TurnSet) ask(ctx context.Context, open Opener, logs *source.Folder, stat
 	return asked, nil
 }
 
-// index brings a memory up to date, or makes it anew if this program did not make all of it.
+// index brings a memory up to date, or makes it anew if it is not known which program made all of it, or was another one.
 func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder string) error {
 	stamp := folder + ".made-by"
 	before, err := os.ReadFile(stamp)
-	ours := err == nil && string(before) == o.MadeBy
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	madeBy, rebuild := o.MadeBy, o.Rebuild || string(before) != o.MadeBy
+	if o.Keep && !o.Rebuild && err == nil {
+		madeBy, rebuild = string(before), false
+	}
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	report, err := memory.Index(ctx, core.IndexOptions{Rebuild: o.Rebuild || !ours})
+	report, err := memory.Index(ctx, core.IndexOptions{Rebuild: rebuild})
 	switch {
 	case err != nil:
 		return err
@@ -248,7 +256,7 @@ func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder st
 	case report.Unreadable > 0:
 		return fmt.Errorf("%d documents cannot be read: %v", report.Unreadable, report.Skipped)
 	}
-	return os.WriteFile(stamp, []byte(o.MadeBy), 0o600)
+	return os.WriteFile(stamp, []byte(madeBy), 0o600)
 }
 
 // logsOf reads which logs there were in a state, as paths. One that is missing is an error, for then the set is not whole.

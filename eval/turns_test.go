@@ -110,6 +110,20 @@ func TestRunTurns(t *testing.T) {
 	again, err := RunTurns(t.Context(), openWordy, sets, o)
 	require.NoError(t, err)
 	require.Equal(t, report.Baseline(), again.Baseline())
+
+	// What another program has made is kept if that is asked for, and made anew if not.
+	for _, step := range []struct {
+		keep bool
+		want string
+	}{{true, "test"}, {false, "another"}} {
+		o.MadeBy, o.Keep = "another", step.keep
+		again, err = RunTurns(t.Context(), openWordy, sets, o)
+		require.NoError(t, err)
+		require.Equal(t, report.Baseline(), again.Baseline())
+		stamp, err = os.ReadFile(filepath.Join(folder, "garage", "s03.made-by"))
+		require.NoError(t, err)
+		require.Equal(t, step.want, string(stamp))
+	}
 }
 
 // What was asked before a run is cut off is not lost.
