@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 )
 
@@ -11,29 +12,35 @@ import (
 const (
 	verdictKept      = "kept"
 	verdictThreshold = "below threshold"
-	verdictWeak      = "far weaker than the best"
+	verdictWeak      = "adds too little to what is given"
 	verdictBudget    = "over budget"
 	verdictLimit     = "over limit"
 	verdictQuestion  = "the question itself"
 	verdictWithheld  = "withheld as suspicious"
+	verdictUnasked   = "too little of what the prompt is about"
+	verdictEcho      = "says little that the prompt does not"
+	verdictNamed     = "the prompt names the document"
 )
 
 // choose takes from ranked candidates what is returned. Candidates that repeat a better one are folded
 // into it. One that does not fit the budget is passed over for the sake of smaller ones behind it. Suspicious ones take no place
 // from others where they are withheld.
-func choose(ranked []scored, s selection) (hits, rejected, withheld []MemoryHit) {
+func choose(ranked []scored, chunks int, s selection) (hits, rejected, withheld []MemoryHit) {
 	hits = []MemoryHit{}
 	var kept []words
 	tokens := 0
+	nothing := 1.0 // probability that nothing of hits helps
 	for i, c := range ranked {
 		hit := hitOf(c, i+1, s.explain)
 		verdict := verdictKept
 		same := -1
 		var w words
 		switch {
-		case c.Score < s.threshold:
+		case c.refused != "":
+			verdict = c.refused
+		case c.why == "" && c.Score < s.threshold && (!s.sparing || len(hits) == 0):
 			verdict = verdictThreshold
-		case c.Score < s.floor*ranked[0].Score:
+		case c.why == "" && s.sparing && len(hits) > 0 && nothing*c.Score < relevance.Cost(chunks):
 			verdict = verdictWeak
 		case len(hits) >= s.limit:
 			verdict = verdictLimit
@@ -60,6 +67,7 @@ func choose(ranked []scored, s selection) (hits, rejected, withheld []MemoryHit)
 		case verdict == verdictKept:
 			hits, kept = append(hits, hit), append(kept, w)
 			tokens += hit.TokenEstimate
+			nothing *= 1 - c.Score
 			continue
 		case same >= 0 && hits[same].Source != hit.Source:
 			hits[same].Also = append(hits[same].Also, hit.Source)
@@ -97,7 +105,7 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,
-			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank}
+			Document: c.document, Terms: c.Terms, Reranked: c.reranked, Fused: c.Sum, Rank: rank, KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Worth: c.worth, Why: c.why}
 	}
 	return hit
 }

@@ -33,13 +33,13 @@ func TestChoose(t *testing.T) {
 		{"limit", selection{threshold: 0.5, limit: 1, budget: -1}, []string{"alpha beta gamma"}},
 		{"what does not fit the budget makes room for what does", selection{threshold: 0.5, limit: 10, budget: 200}, []string{"alpha beta gamma", "zeta eta"}},
 		{"the first hit may be over the budget", selection{threshold: 0.5, limit: 10, budget: 10}, []string{"alpha beta gamma"}},
-		{"what is far weaker than the best is noise beside it", selection{threshold: 0.1, floor: 0.7, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon"}},
+		{"beside a sure hit the next adds less than it costs", selection{threshold: 0.1, sparing: true, limit: 10, budget: -1}, []string{"alpha beta gamma"}},
 		{"no threshold", selection{threshold: -1, limit: 10, budget: -1}, []string{"alpha beta gamma", "delta epsilon", "zeta eta", "theta iota"}},
 		{"nothing reaches it", selection{threshold: 0.95, limit: 10, budget: -1}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.explain = true
-			hits, rejected, _ := choose(ranked, tt.s)
+			hits, rejected, _ := choose(ranked, 10, tt.s)
 			var got []string
 			for _, hit := range hits {
 				got = append(got, hit.Text)
@@ -52,9 +52,32 @@ func TestChoose(t *testing.T) {
 			}
 		})
 	}
-	hits, _, _ := choose(ranked, selection{threshold: 0.5, limit: 10, budget: -1})
+	hits, _, _ := choose(ranked, 10, selection{threshold: 0.5, limit: 10, budget: -1})
 	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
 		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
+	}
+}
+
+// Two sure hits beat six doubtful ones; where nothing is sure, more of them are given, also below the threshold that the first has to reach.
+func TestHowMuch(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		chunks int
+		scores []float64
+		want   int
+	}{
+		{"sure", 10, []float64{0.9, 0.3, 0.3, 0.3}, 1},
+		{"two sure ones", 10, []float64{0.9, 0.85, 0.3, 0.3}, 2},
+		{"none is sure", 10, []float64{0.4, 0.35, 0.3, 0.05}, 3},
+		{"none is sure in much", 5000, []float64{0.3, 0.2, 0.15, 0.1, 0.1, 0.05}, 6},
+		{"the first is below the threshold", 5000, []float64{0.19, 0.19}, 0},
+	} {
+		var ranked []scored
+		for i, score := range tt.scores {
+			ranked = append(ranked, scoredText(score, fmt.Sprintf("says %d thing%d", i, i), 10))
+		}
+		hits, _, _ := choose(ranked, tt.chunks, selection{threshold: 0.2, sparing: true, limit: 8, budget: 600})
+		require.Len(t, hits, tt.want, tt.name)
 	}
 }
 
@@ -88,10 +111,10 @@ func TestTheQuestionItself(t *testing.T) {
 		return scored{candidate: candidate{record: store.Record{ID: id, Kind: kind, Path: id, StartLine: 1, Text: text, Tokens: 5}}, Ranked: relevance.Ranked{Score: score}}
 	}
 	ranked := []scored{of("asked", "conversation", "Which port does the staging database use?", 0.9), of("same", "markdown", ask, 0.8), of("answer", "conversation", "The staging database uses port 5433.", 0.5)}
-	hits, rejected, _ := choose(ranked, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
+	hits, rejected, _ := choose(ranked, 10, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
 	require.Len(t, hits, 2)
 	require.Equal(t, "same", hits[0].ID, "a note may be headed by its question")
 	require.Equal(t, verdictQuestion, rejected[0].Explain.Verdict)
-	hits, _, _ = choose(ranked, selection{limit: 8, budget: -1})
+	hits, _, _ = choose(ranked, 10, selection{limit: 8, budget: -1})
 	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
 }

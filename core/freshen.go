@@ -30,9 +30,12 @@ func (m *Manager) freshen(ctx context.Context, took map[string]time.Duration) *S
 
 // foldIn does what freshen says. An index that is missing, damaged or made otherwise is left to Index.
 func (m *Manager) foldIn(ctx context.Context, deadline time.Time) (*Staleness, error) {
-	found, err := m.pendingChanges(ctx)
-	if err != nil || found.count() == 0 {
+	found, unembedded, err := m.pendingChanges(ctx)
+	if err != nil || found.count() == 0 && !unembedded {
 		return nil, err
+	}
+	if found.count() == 0 {
+		return nil, m.embedFew(ctx)
 	}
 	stale := &Staleness{Files: found.count()}
 	unlock, ok, err := m.writing.try()
@@ -69,21 +72,53 @@ func (m *Manager) foldIn(ctx context.Context, deadline time.Time) (*Staleness, e
 	return &Staleness{Files: left, Reason: fmt.Sprintf("time budget of %v used up", m.options.Freshness)}, nil
 }
 
-// pendingChanges are those since the last indexing; none if there is no usable index.
-func (m *Manager) pendingChanges(ctx context.Context) (changes, error) {
-	current, err := m.acquire(ctx)
+// few is how many chunks without a vector a query embeds that has found no change. More are left to the next Index.
+const few = 32
+
+// embedFew embeds what earlier queries had no time for, if that is little. It may take as long as folding in does by default, also
+// where the options give less: what was saved must not stay without vectors because every query is in a hurry.
+func (m *Manager) embedFew(ctx context.Context) error {
+	unlock, ok, err := m.writing.try()
+	if err != nil || !ok {
+		return err
+	}
+	defer unlock()
+	current, err := m.acquire(ctx) // again: it may have moved before we had the lock
 	if err != nil {
-		return changes{}, nil // the query itself meets the same error and reports it
+		return err
 	}
 	defer current.release()
-	found, err := scan(ctx, m.options.Sources, current.manifest, m.isForeign)
+	if current.manifest.Chunking != m.chunking() || current.noVectors != nil {
+		return nil
+	}
+	w, err := m.newWriter(current.folder, current.manifest, current.indexes, &IndexReport{}, nil)
 	if err != nil {
-		return changes{}, err
+		return err
+	}
+	err = w.catchUpVectors(ctx, time.Now().Add(max(m.options.Freshness, defaultFreshness)))
+	if err = errors.Join(err, w.close()); err != nil {
+		m.meet(current, err)
+	}
+	return err
+}
+
+// pendingChanges are those since the last indexing; none if there is no usable index. unembedded reports whether a few chunks
+// have no vector yet.
+func (m *Manager) pendingChanges(ctx context.Context) (found changes, unembedded bool, err error) {
+	current, err := m.acquire(ctx)
+	if err != nil {
+		return changes{}, false, nil // the query itself meets the same error and reports it
+	}
+	defer current.release()
+	found, err = scan(ctx, m.options.Sources, current.manifest, m.isForeign)
+	if err != nil {
+		return changes{}, false, err
 	}
 	if len(found.failed) > 0 {
 		m.log.Warn("memory cannot list a source", "sources", found.failed)
 	}
-	return found, nil
+	_, pending := current.manifest.chunks()
+	return found, m.options.Embedder != nil && current.noVectors == nil && 0 < pending && pending <= few, nil
 }
 
 // catchUp folds text in until the deadline, then vectors as far as time is left.
@@ -94,11 +129,17 @@ func (w *writer) catchUp(ctx context.Context, found changes, deadline time.Time)
 	if w.m.options.Embedder == nil || time.Now().After(deadline) {
 		return left, nil
 	}
+	return left, w.catchUpVectors(ctx, deadline)
+}
+
+// catchUpVectors embeds what is pending until the deadline. It is no error if the embedder does not answer in time: the answer says how
+// many chunks have no vector yet.
+func (w *writer) catchUpVectors(ctx context.Context, deadline time.Time) error {
 	inTime, stop := context.WithDeadline(ctx, deadline)
 	defer stop()
-	err = w.vectorise(inTime, deadline)
+	err := w.vectorise(inTime, deadline)
 	if errors.Is(err, embed.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
-		return left, nil // the answer says how many chunks have no vector yet
+		return nil
 	}
-	return left, err
+	return err
 }

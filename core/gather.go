@@ -16,7 +16,8 @@ import (
 type candidate struct {
 	record   store.Record
 	bm25     float64
-	document float64  // BM25 of its whole document
+	document float64 // BM25 of its whole document
+	held     store.Held
 	cosine   *float64 // nil if there is no vector to compare with
 
 	keywordRank, vectorRank int // from 1; 0 if not among that index's answers
@@ -27,8 +28,10 @@ type gathered struct {
 	candidates   []candidate
 	ceiling      float64 // of BM25 for this query
 	bestDocument float64 // best BM25 of a document
-	byVectors    bool    // vectors were asked
-	chunks       int     // in the index
+	terms        []store.Term
+	times        askedTimes
+	byVectors    bool // vectors were asked
+	chunks       int  // in the index
 	unembedded   *Unembedded
 	degraded     []string
 	err          error // neither index answered
@@ -79,9 +82,16 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
-	g.ceiling, g.bestDocument = matches.Ceiling, matches.BestDocument
+	g.ceiling, g.bestDocument, g.terms = matches.Ceiling, matches.BestDocument, matches.Terms
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
+	if g.times = timesAsked(text, s.now); len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
+		timely, err := m.gatherTimely(ctx, from, text, vector, g.times, s, g.candidates)
+		if err != nil {
+			g.degraded = append(g.degraded, fmt.Sprintf("no search by time: %v", err))
+		}
+		g.candidates = append(g.candidates, timely...)
+	}
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {
 		g.degraded = append(g.degraded, err.Error())
 	}
@@ -141,7 +151,7 @@ func merge(known *manifest, matches, near []store.Hit) []candidate {
 	}
 	for i, hit := range matches {
 		c := at(hit.Record)
-		c.bm25, c.document, c.keywordRank = hit.Score, hit.Document, i+1
+		c.bm25, c.document, c.held, c.keywordRank = hit.Score, hit.Document, hit.Held, i+1
 	}
 	for i, hit := range near {
 		c := at(hit.Record)
@@ -173,7 +183,7 @@ func (m *Manager) complete(ctx context.Context, from snapshot, text string, vect
 	for i := range g.candidates {
 		c := &g.candidates[i]
 		if score, ok := bm25[c.record.ID]; ok {
-			c.bm25, c.document = score.Record, score.Document
+			c.bm25, c.document, c.held = score.Record, score.Document, score.Held
 		}
 		if cosine, ok := cosines[c.record.ID]; ok {
 			c.cosine = &cosine

@@ -59,8 +59,14 @@ type Explanation struct {
 	// Suspicion is how much Text seems to be written for a model to obey, in [0, 1], 0.5 being where it is suspicious; nil if
 	// it was not judged, as what is not given is not.
 	Suspicion *float64 `json:"suspicion,omitempty"`
+	// Worth is how likely the candidate is wanted in a turn that is no question, in (0, 1); nil in one that is, and in
+	// a search. It decides there instead of Score.
+	Worth *float64 `json:"worth,omitempty"`
+	// Why says, in a turn, why the candidate is given whatever its Score; "" if the score decided.
+	Why string `json:"why,omitempty"`
 	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit",
-	// "the question itself" or "withheld as suspicious".
+	// "the question itself", "withheld as suspicious", "too little of what the prompt is about", "says little that
+	// the prompt does not" or "the prompt names the document".
 	Verdict string `json:"verdict"`
 }
 
@@ -78,6 +84,15 @@ type RetrieveOptions struct {
 	// TokenBudget is how many tokens all hits together may cost; 0 means 600, negative means no
 	// limit. A first hit that is larger than the budget is returned all the same.
 	TokenBudget int
+	// Kind is "markdown" or "conversation"; "" is both.
+	Kind string
+	// Path is a document, or a folder of documents; "" is all.
+	Path string
+	// Since and Until bound the time of a turn, or of a file's last modification; Until is excluded, zero is no
+	// bound. What has no time passes no bound.
+	Since, Until time.Time
+	// Now is what "last week" in the request counts from, in its location; zero is time.Now().
+	Now time.Time
 	// Not are paths of documents that are left out, such as those already in the system prompt.
 	Not []string
 	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
@@ -102,6 +117,9 @@ type SearchOptions struct {
 	MinSimilarity float64 // least Score in (0, 1]; 0 or less means none: who searches wants to see
 	Limit         int     // 0 means 10
 	Explain       bool
+
+	Since, Until time.Time // as in RetrieveOptions
+	Now          time.Time // as in RetrieveOptions
 }
 
 // A Result is the answer to a query, and how far it can be trusted.
@@ -117,6 +135,8 @@ type Result struct {
 	Unembedded *Unembedded `json:"unembedded,omitempty"`
 	// Stale says what has changed on disk and is not in this answer; nil if nothing.
 	Stale *Staleness `json:"stale,omitempty"`
+	// Silence says, in a turn without hits, why memory has nothing to say; "" for a search.
+	Silence string `json:"silence,omitempty"`
 	// Rejected are candidates that were not returned, best first, if Explain was asked for.
 	Rejected []MemoryHit `json:"rejected,omitempty"`
 	// Withheld would have been hits, were they not suspicious, and Options.Injection "withhold". Their Text is empty, and so are

@@ -148,7 +148,7 @@ func (m *Manager) chunking() string {
 	if m.options.Embedder != nil {
 		counter = m.options.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v1/%d/%d/%d/%s%s", o.Target, o.Max, o.Overlap, counter, m.options.leftOut())
+	return fmt.Sprintf("v2/%d/%d/%d/%s%s", o.Target, o.Max, o.Overlap, counter, m.options.leftOut())
 }
 
 // blank is the manifest of an empty index.

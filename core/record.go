@@ -13,9 +13,12 @@ import (
 // recordsOf cuts the content of a document into records without vectors.
 func recordsOf(doc source.Document, content source.Content, options chunker.Options) (records []store.Record, warnings []string) {
 	var chunks []chunker.Chunk
-	if doc.Kind == source.KindConversation {
+	switch {
+	case doc.Kind == source.KindConversation && content.Agent:
+		chunks, _ = chunker.Session(doc.Path, content.Turns, content.Request, options)
+	case doc.Kind == source.KindConversation:
 		chunks = chunker.Conversation(doc.Path, content.Turns, options)
-	} else {
+	default:
 		document := chunker.Markdown(doc.Path, content.Markdown, options)
 		chunks = document.Chunks
 		for _, w := range document.Warnings {
@@ -56,10 +59,11 @@ func recordOf(doc source.Document, c chunker.Chunk) store.Record {
 // embeddingText is what the record's vector is made of: the text its Hash was taken of.
 func embeddingText(r store.Record) string {
 	at := r.Time
-	if r.Kind == source.KindMarkdown {
-		at = time.Time{} // when a file was saved says nothing about what it means
+	speaker := r.Speaker
+	if r.Kind == source.KindMarkdown || len(r.Headings) > 0 {
+		at, speaker = time.Time{}, "" // when a file was saved, or an agent said something, is not what it means
 	}
-	return chunker.EmbeddingText(r.Headings, r.Speaker, at, r.Text)
+	return chunker.EmbeddingText(r.Headings, speaker, at, r.Text)
 }
 
 // sameRecord tells whether an indexed record says all that a new one with its ID would. The time of

@@ -7,6 +7,7 @@ import (
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
 )
 
 // A scored candidate is one with its relevance.
@@ -16,6 +17,9 @@ type scored struct {
 	normalised float64 // BM25 ÷ best BM25
 	hitShare   float64 // BM25 ÷ ceiling
 	reranked   *float64
+	worth      *float64 // in a turn that is no question, how likely it is wanted
+	why        string   // it is given whatever its score
+	refused    string   // the verdict of a turn that does not want it
 }
 
 // rank scores all candidates and sorts them, best first.
@@ -39,25 +43,42 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 	for i, c := range g.candidates {
 		candidates[i] = relevance.Candidate{
 			ID: c.record.ID, Text: c.record.Text, Before: c.record.Before, Path: c.record.Path, Line: c.record.StartLine,
-			Speaker: c.record.Speaker, Turn: c.record.Kind == source.KindConversation, Tokens: c.record.Tokens,
-			BM25: c.bm25, Document: c.document, Cosine: c.cosine,
+			Speaker: c.record.Speaker, Turn: c.record.Kind == source.KindConversation && len(c.record.Headings) == 0, Tokens: c.record.Tokens, Request: requestOf(c.record),
+			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby, Timely: g.times.timely(c.record),
 		}
 	}
-	return relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}, candidates
+	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}
+	for _, t := range g.terms {
+		q.Words = append(q.Words, relevance.Word{Text: t.Word, Records: t.Records, Compound: t.Compound})
+	}
+	return q, candidates
 }
 
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are
 // fitted to. The candidates are those of RetrieveRelevant, in no order.
 func (m *Manager) Evidence(ctx context.Context, text string) (q relevance.Query, candidates []relevance.Candidate, err error) {
+	return m.EvidenceFor(ctx, text, RetrieveOptions{})
+}
+
+// EvidenceFor is Evidence with options, such as Now.
+func (m *Manager) EvidenceFor(ctx context.Context, text string, options RetrieveOptions) (q relevance.Query, candidates []relevance.Candidate, err error) {
 	current, err := m.acquire(ctx)
 	if err != nil {
 		return q, nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	g := m.gather(ctx, current, text, m.forTurn(RetrieveOptions{}), map[string]time.Duration{})
+	g := m.gather(ctx, current, text, m.forTurn(options), map[string]time.Duration{})
 	if g.err != nil {
 		return q, nil, g.err
 	}
 	q, candidates = g.evidence(text)
 	return q, candidates, nil
+}
+
+// requestOf is the request that a chunk of an agent's log answers; "" for any other chunk.
+func requestOf(r store.Record) string {
+	if r.Kind != source.KindConversation || len(r.Headings) == 0 {
+		return ""
+	}
+	return r.Headings[0]
 }

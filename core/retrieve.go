@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
 
@@ -37,14 +38,16 @@ func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
 // A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
 type selection struct {
 	filter     store.Filter
+	decides    bool    // whether to speak at all; else the threshold alone does
 	unshown    bool    // leave out what the static layer has given
 	unrecorded bool    // hits do not count as used
 	threshold  float64 // negative is none
-	floor      float64 // least share of the best score; 0 is none
+	sparing    bool    // take no more than is worth its place; threshold is then that of the first hit only
 	candidates int
 	limit      int
 	budget     int // negative is none
 	explain    bool
+	now        time.Time
 	halfLife   time.Duration // of scores; 0 is for ever
 	diversity  float64       // weight of likeness, in [0, 1)
 	judge      judge         // of texts that would be hits; nil is not to
@@ -57,21 +60,16 @@ const (
 	defaultHits        = 8
 	defaultTokenBudget = 600
 	defaultSearchLimit = 10
-
-	// relativeFloor is the share of the best score below which a hit is left out of a turn: beside
-	// something that much likelier to help it is noise. With 0.15, turns on LoCoMo get 0.013 less recall.
-	relativeFloor = 0.1
 )
 
 func (m *Manager) forTurn(o RetrieveOptions) selection {
-	floor := relativeFloor
-	if o.MinSimilarity != 0 {
-		floor = 0 // the caller says what is enough
-	}
 	return selection{
-		floor:      floor,
-		filter:     store.Filter{Scope: o.Scope, Not: slices.Clone(o.Not)},
+		sparing: o.MinSimilarity == 0, // else the caller says what is enough
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
+			Not: slices.Clone(o.Not)},
+		now:        orNow(o.Now),
 		unshown:    true,
+		decides:    o.MinSimilarity == 0,
 		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
 		candidates: or(o.TopK, defaultCandidates),
@@ -86,14 +84,22 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 func forSearch(o SearchOptions) selection {
 	limit := or(o.Limit, defaultSearchLimit)
 	return selection{
-		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/")},
+		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
+		now:        orNow(o.Now),
 		threshold:  or(o.MinSimilarity, -1),
 		candidates: max(defaultCandidates, 2*limit),
 		limit:      limit,
 		budget:     -1,
 		explain:    o.Explain,
 	}
+}
+
+func orNow(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Now()
+	}
+	return t
 }
 
 func or[T int | float64 | time.Duration](value, otherwise T) T {
@@ -110,6 +116,10 @@ func (s selection) check() error {
 	switch {
 	case s.filter.Scope != "" && s.filter.Scope != ScopeProject && s.filter.Scope != ScopeGlobal:
 		return fmt.Errorf("scope is %q, want %q, %q or nothing: %w", s.filter.Scope, ScopeProject, ScopeGlobal, ErrOption)
+	case s.filter.Kind != "" && s.filter.Kind != source.KindMarkdown && s.filter.Kind != source.KindConversation:
+		return fmt.Errorf("kind is %q, want %q, %q or nothing: %w", s.filter.Kind, source.KindMarkdown, source.KindConversation, ErrOption)
+	case !s.filter.Since.IsZero() && !s.filter.Until.IsZero() && !s.filter.Since.Before(s.filter.Until):
+		return fmt.Errorf("since is %s and until %s, want since before until: %w", s.filter.Since.Format(time.RFC3339), s.filter.Until.Format(time.RFC3339), ErrOption)
 	case s.threshold > 1:
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
@@ -154,26 +164,43 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if s.unshown {
 		s.filter.Not = append(s.filter.Not, m.shownPaths(current.manifest)...)
 	}
+	var turn *turn
+	if s.decides {
+		if turn = turnOf(text); turn.silence != "" {
+			result.Silence = turn.silence
+			return result, nil
+		}
+		text = turn.text
+	}
 	g := m.gather(ctx, current, text, s, result.Took)
 	if g.err != nil {
 		return result, g.err
 	}
 	result.Degraded = g.degraded
 	result.Unembedded = g.unembedded
-	ranked := m.rank(text, g)
+	var ranked []scored
+	if turn != nil {
+		ranked = m.answerTurn(ctx, current, turn, &s, g, result.Took)
+	} else {
+		ranked = m.rank(text, g)
+	}
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {
 			return result, ctx.Err()
 		}
 		result.Degraded = append(result.Degraded, note)
 	}
-	decay(ranked, s.halfLife, time.Now())
+	admitTimely(ranked, g.times)
+	decay(ranked, s.halfLife, s.now)
 	diversify(ranked, s.threshold, s.diversity)
 	if s.unshown {
 		s.asked = wordsOf(text)
 	}
 	m.screening(ctx, &s, result.Took)
-	result.Hits, result.Rejected, result.Withheld = choose(ranked, s)
+	result.Hits, result.Rejected, result.Withheld = choose(ranked, g.chunks, s)
+	if turn != nil && len(result.Hits)+len(result.Withheld) == 0 {
+		result.Silence = turn.whySilent(ranked)
+	}
 	if err := ctx.Err(); err != nil {
 		return result, err
 	}

@@ -41,6 +41,25 @@ type Hit struct {
 	Score  float64
 	// Document is, from a KeywordIndex, the BM25 of the whole document that the record is part of.
 	Document float64
+	// Held is, from a KeywordIndex, which terms of the query the record holds.
+	Held Held
+}
+
+// A Term is a word that a query asks for.
+type Term struct {
+	Word    string // as the query has it
+	Records int    // how many records of the index hold it
+	// Compound is set if its parts are terms as well, as those of getCacheStats are.
+	Compound bool
+}
+
+// MostTerms is how many terms of a query a Held tells apart.
+const MostTerms = 64
+
+// Held says which terms of a query a record holds: bit i stands for Matches.Terms[i].
+type Held struct {
+	Itself uint64 // in its text, headings, path, speaker or date
+	Nearby uint64 // there, or in the turns around it
 }
 
 // A Filter narrows a search. The zero Filter lets every record pass; fields are joined by AND.
@@ -49,6 +68,9 @@ type Filter struct {
 	Kind  string   // "" is any
 	Path  string   // a document's path, or the path of a folder above it; "" is any
 	Not   []string // paths of documents whose records are left out
+	// Since and Until bound Record.Time: Since is included, Until is not, zero is no bound. A record
+	// without a time passes no bound.
+	Since, Until time.Time
 }
 
 // Passes tells whether a record of this scope, kind and path passes the filter.
@@ -57,6 +79,17 @@ func (f Filter) Passes(scope, kind, path string) bool {
 		(f.Kind == "" || kind == f.Kind) &&
 		(f.Path == "" || path == f.Path || strings.HasPrefix(path, strings.TrimSuffix(f.Path, "/")+"/")) &&
 		!slices.Contains(f.Not, path)
+}
+
+// Timed reports whether the filter bounds the time of records.
+func (f Filter) Timed() bool { return !f.Since.IsZero() || !f.Until.IsZero() }
+
+// PassesAt reports whether a record of this time is within Since and Until.
+func (f Filter) PassesAt(t time.Time) bool {
+	if !f.Timed() {
+		return true
+	}
+	return !t.IsZero() && !t.Before(f.Since) && (f.Until.IsZero() || t.Before(f.Until))
 }
 
 // An Index is what both kinds of index share. All methods are safe for concurrent use. Readers in
@@ -149,6 +182,7 @@ type KeywordIndex interface {
 type Score struct {
 	Record   float64
 	Document float64
+	Held     Held
 }
 
 // Matches is the answer of a KeywordIndex.
@@ -161,6 +195,8 @@ type Matches struct {
 	Ceiling float64
 	// BestDocument is the best Hit.Document of all records that match and pass the filter.
 	BestDocument float64
+	// Terms are those that were searched for.
+	Terms []Term
 }
 
 // An Engine opens the two indexes of a memory in folders it is given, creating them if need be.

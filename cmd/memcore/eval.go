@@ -31,7 +31,7 @@ func evalCommand(a *app) *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		RunE:  helpOrUnknown,
 	}
-	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalTurnsCommand(a), evalCompareCommand(a), evalFitCommand(a), evalInjectionCommand(a))
+	cmd.AddCommand(evalInitCommand(a), evalRunCommand(a), evalTurnsCommand(a), evalCompareCommand(a), evalFitCommand(a), evalMixedCommand(a), evalInjectionCommand(a))
 	return cmd
 }
 

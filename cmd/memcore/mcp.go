@@ -19,8 +19,10 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/beneath"
 	"github.com/memcore/memcore/internal/paths"
@@ -206,6 +208,10 @@ type searchParams struct {
 	Query string `json:"query" jsonschema:"what to look for, a question or words"`
 	Scope string `json:"scope,omitempty" jsonschema:"which memory: project (default) or global, the user's own in all projects"`
 	Limit int    `json:"limit,omitempty" jsonschema:"maximum results; default 8"`
+	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or words such as last week"`
+	Until string `json:"until,omitempty" jsonschema:"only what is not newer, in the same forms"`
+	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes) or conversation (past sessions)"`
+	Path  string `json:"path,omitempty" jsonschema:"only this document, or folder of documents, as sources name it"`
 }
 
 // mostResults bounds what a model can ask for at once.
@@ -231,7 +237,7 @@ func (s *service) modelTools(files shownFiles) ([]notes.Tool, error) {
 	tools := []notes.Tool{
 		notes.NewTool("search_memory", "Search long-term memory: notes, decisions and past conversations of this project and its user. Returns what is relevant with its sources, as reference.",
 			func(ctx context.Context, p searchParams) (notes.Answer, error) { return s.searchTool(ctx, files, p) },
-			notes.ReadOnly, notes.Choices("scope", core.ScopeProject, core.ScopeGlobal)),
+			notes.ReadOnly, notes.Choices("scope", core.ScopeProject, core.ScopeGlobal), notes.Choices("kind", source.KindMarkdown, source.KindConversation)),
 		notes.RecallTool(sessions.all, recall),
 	}
 	tools = append(tools, notes.Tools(notes.NewSaver(s.layer(), journal, notes.SaveOptions{Find: files.find, Shown: files.line}), nil)...)
@@ -251,7 +257,12 @@ func (s *service) searchTool(ctx context.Context, files shownFiles, p searchPara
 	}
 	scope := cmp.Or(p.Scope, core.ScopeProject)
 	// The model has asked, so less has to be sure than for what a turn is given unasked.
-	result, err := s.RetrieveRelevant(ctx, p.Query, core.RetrieveOptions{Scope: scope, Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Threshold() / 2})
+	b, err := boundsOf(httpapi.Times{Since: p.Since, Until: p.Until})
+	if err != nil {
+		return notes.Answer{}, fmt.Errorf("%w: %w", notes.ErrArguments, err)
+	}
+	result, err := s.RetrieveRelevant(ctx, p.Query, b.retrieve(core.RetrieveOptions{Scope: scope, Kind: p.Kind, Path: s.document(p.Path),
+		Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Threshold() / 2}))
 	return notes.Answer{Text: formatter.SearchAnswer(result), Data: files.result(ctx, result)}, err
 }
 

@@ -20,6 +20,7 @@ type queryFlags struct {
 	limit         int
 	minSimilarity float64
 	explain       bool
+	narrow        narrowFlags
 }
 
 func (q *queryFlags) add(cmd *cobra.Command) {
@@ -28,6 +29,7 @@ func (q *queryFlags) add(cmd *cobra.Command) {
 	f.IntVar(&q.limit, "limit", 0, "`N` hits at most (default: as configured)")
 	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
 	f.BoolVar(&q.explain, "explain", false, "show every part of every score, and what was left out and why")
+	q.narrow.add(f)
 }
 
 // check names the flag, its value and its range.
@@ -40,7 +42,7 @@ func (q *queryFlags) check(cmd *cobra.Command) error {
 	case q.scope != "" && q.scope != core.ScopeProject && q.scope != core.ScopeGlobal:
 		return usagef("--scope is %q, want project or global", q.scope)
 	}
-	return nil
+	return q.narrow.check()
 }
 
 // maxQuery is how much of standard input is taken as a query; what matters of more is not found
@@ -91,12 +93,15 @@ func searchCommand(a *app) *cobra.Command {
 				return err
 			}
 			var known core.Result
-			if a.askDaemon(cmd.Context(), "/v1/search", httpapi.SearchRequest{Target: a.target(), Query: text, Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}, &known) {
+			if a.askDaemon(cmd.Context(), "/v1/search", a.searchRequest(q, text), &known) {
 				return a.printSearch(known, q.explain)
 			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
-				result, err := m.Search(cmd.Context(), text, core.SearchOptions{
-					Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain})
+				o, err := searchOptions(a.searchRequest(q, text))
+				if err != nil {
+					return err
+				}
+				result, err := m.Search(cmd.Context(), text, o)
 				if err != nil {
 					return damaged(err)
 				}
@@ -130,11 +135,15 @@ that is missing, behind or degraded go to standard error.`,
 				return a.printBlock(core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}, false)
 			}
 			var known httpapi.Retrieved
-			if a.askDaemon(cmd.Context(), "/v1/retrieve", httpapi.RetrieveRequest{Target: a.target(), Query: text, Scope: q.scope, Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}, &known) {
+			if a.askDaemon(cmd.Context(), "/v1/retrieve", a.retrieveRequest(q, text), &known) {
 				return a.printBlock(known.Result, q.explain)
 			}
 			return a.withMemory(cmd.Context(), func(m *core.Manager) error {
-				result, err := m.RetrieveRelevant(cmd.Context(), text, a.retrieveOptions(q))
+				o, err := a.retrieveOptionsFor(a.retrieveRequest(q, text))
+				if err != nil {
+					return err
+				}
+				result, err := m.RetrieveRelevant(cmd.Context(), text, o)
 				if err != nil {
 					return damaged(err)
 				}
@@ -144,6 +153,32 @@ that is missing, behind or degraded go to standard error.`,
 	}
 	q.add(cmd)
 	return cmd
+}
+
+func (a *app) searchRequest(q queryFlags, text string) httpapi.SearchRequest {
+	return httpapi.SearchRequest{Target: a.target(), Query: text, Scope: q.scope, Path: a.document(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
+		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
+}
+
+func searchOptions(r httpapi.SearchRequest) (core.SearchOptions, error) {
+	b, err := boundsOf(r.Times)
+	return b.search(core.SearchOptions{Scope: r.Scope, Path: r.Path, Kind: r.Kind, Limit: r.Limit, MinSimilarity: r.MinSimilarity, Explain: r.Explain}), err
+}
+
+func (a *app) retrieveRequest(q queryFlags, text string) httpapi.RetrieveRequest {
+	return httpapi.RetrieveRequest{Target: a.target(), Query: text, Scope: q.scope, Path: a.document(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
+		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
+}
+
+// retrieveOptionsFor are the settings, overridden by a request.
+func (a *app) retrieveOptionsFor(r httpapi.RetrieveRequest) (core.RetrieveOptions, error) {
+	o := a.retrieveOptions(queryFlags{scope: r.Scope, limit: r.Limit, minSimilarity: r.MinSimilarity, explain: r.Explain})
+	o.Path, o.Kind = r.Path, r.Kind
+	if r.TokenBudget != 0 {
+		o.TokenBudget = r.TokenBudget
+	}
+	b, err := boundsOf(r.Times)
+	return b.retrieve(o), err
 }
 
 // retrieveOptions are the settings, overridden by flags.

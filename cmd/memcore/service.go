@@ -196,9 +196,9 @@ func (s *service) Outdated() bool {
 
 // Retrieve implements httpapi.Workspace.
 func (s *service) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
-	o := s.retrieveOptions(queryFlags{scope: r.Scope, limit: r.Limit, minSimilarity: r.MinSimilarity, explain: r.Explain})
-	if r.TokenBudget != 0 {
-		o.TokenBudget = r.TokenBudget
+	o, err := s.retrieveOptionsFor(r)
+	if err != nil {
+		return httpapi.Retrieved{}, &httpapi.Error{Status: 400, Message: err.Error()}
 	}
 	if !s.settings.Enabled {
 		return httpapi.Retrieved{Result: core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}}, nil
@@ -214,7 +214,11 @@ func (s *service) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (http
 
 // Find implements httpapi.Workspace.
 func (s *service) Find(ctx context.Context, r httpapi.SearchRequest) (core.Result, error) {
-	return s.Search(ctx, r.Query, core.SearchOptions{Scope: r.Scope, Path: r.Path, Kind: r.Kind, Limit: r.Limit, MinSimilarity: r.MinSimilarity, Explain: r.Explain})
+	o, err := searchOptions(r)
+	if err != nil {
+		return core.Result{}, &httpapi.Error{Status: 400, Message: err.Error()}
+	}
+	return s.Search(ctx, r.Query, o)
 }
 
 // Context implements httpapi.Workspace.

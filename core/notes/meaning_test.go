@@ -199,15 +199,17 @@ func TestScore(t *testing.T) {
 	require.NoError(t, err)
 	q := question{text: "deploy window"}
 	q.add(asked)
-	scores, ceiling := q.score(units)
-	require.Greater(t, scores[1], scores[2])
-	require.Zero(t, scores[0], "its neighbour says it, not itself")
-	require.Zero(t, scores[3])
-	require.Positive(t, ceiling)
-	require.False(t, math.IsNaN(ceiling))
-	none, ceiling := question{text: "x"}.score(nil)
-	require.Empty(t, none)
-	require.Zero(t, ceiling)
+	found := q.score(units)
+	require.Greater(t, found.bm25[1], found.bm25[2])
+	require.Zero(t, found.bm25[0], "its neighbour says it, not itself")
+	require.Zero(t, found.bm25[3])
+	require.Positive(t, found.ceiling)
+	require.False(t, math.IsNaN(found.ceiling))
+	require.Zero(t, found.holds[0])
+	require.Equal(t, uint64(0b11), found.holds[1], "both words")
+	none := question{text: "x"}.score(nil)
+	require.Empty(t, none.bm25)
+	require.Zero(t, none.ceiling)
 }
 
 func BenchmarkRecallByMeaning(b *testing.B) {

@@ -48,7 +48,7 @@ const (
 	phraseBonus  = 1.5
 	mostByWords  = 200
 	// nearEnough is the share of the threshold of a turn from which on a meaning without a word in common is shown: a recall was asked for, a turn was not.
-	nearEnough = 1.0 / 8
+	nearEnough = 1.0 / 3
 	mostNear   = 50
 )
 
@@ -62,15 +62,24 @@ type match struct {
 type scoredUnit struct {
 	*unit
 	bm25   float64
+	holds  uint64
 	cosine *float64
+}
+
+// scores are how well units match a question by its words.
+type scores struct {
+	bm25    []float64 // by unit
+	holds   []uint64  // by unit, which of words it holds
+	words   []relevance.Word
+	ceiling float64 // of BM25
 }
 
 // rank returns the units that share a word with the question or are near enough in meaning, best first, of equal ones the newer.
 func (q question) rank(units []*unit, embedder embed.Embedder) []match {
-	bm25, ceiling := q.score(units)
+	scores := q.score(units)
 	var byWords, byMeaning []scoredUnit
 	for i, u := range units {
-		s := scoredUnit{unit: u, bm25: bm25[i], cosine: u.cosine(q.vector)}
+		s := scoredUnit{unit: u, bm25: scores.bm25[i], holds: scores.holds[i], cosine: u.cosine(q.vector)}
 		if s.bm25 > 0 {
 			byWords = append(byWords, s)
 		} else if s.cosine != nil {
@@ -92,10 +101,12 @@ func (q question) rank(units []*unit, embedder embed.Embedder) []match {
 		places[id] = s
 		// Each counts as a document of its own, and not as somebody's turn: whether the user or the assistant has said it says little about a task, other than
 		// about people's chats, which the models were fitted to.
-		candidates = append(candidates, relevance.Candidate{ID: id, Text: s.text, Before: s.before, Path: id, Line: s.line, Document: s.bm25, Tokens: count(s.text), BM25: s.bm25, Cosine: s.cosine})
+		candidates = append(candidates, relevance.Candidate{ID: id, Text: s.text, Before: s.before, Path: id, Line: s.line, Document: s.bm25, Tokens: count(s.text), BM25: s.bm25, Cosine: s.cosine, Holds: s.holds})
 	}
+	asked := relevance.Query{Text: q.text, Ceiling: scores.ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(scores.bm25), 0)),
+		Chunks: len(units), Words: scores.words}
 	var found []match
-	for _, r := range model.Rank(relevance.Query{Text: q.text, Ceiling: ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(bm25), 0)), Chunks: len(units)}, candidates) {
+	for _, r := range model.Rank(asked, candidates) {
 		if r.BM25 > 0 || r.Score >= model.Threshold*nearEnough {
 			found = append(found, match{places[r.ID].unit, r})
 		}
@@ -111,9 +122,9 @@ func most(all []scoredUnit, n int, by func(scoredUnit) float64) []scoredUnit {
 	return all[:min(n, len(all))]
 }
 
-// score returns the BM25 of each unit, and the most it could be.
-func (q question) score(units []*unit) (scores []float64, ceiling float64) {
-	scores = make([]float64, len(units))
+// score says how well each unit matches by its words.
+func (q question) score(units []*unit) (s scores) {
+	s.bm25, s.holds = make([]float64, len(units)), make([]uint64, len(units))
 	total := 0
 	for _, u := range units {
 		total += u.length
@@ -121,7 +132,7 @@ func (q question) score(units []*unit) (scores []float64, ceiling float64) {
 	average := max(float64(total)/float64(max(len(units), 1)), 1)
 	q.terms = q.rarest(units)
 	occurrences, matches := make([]int, len(units)), make([]bool, len(units))
-	for _, term := range q.terms {
+	for at, term := range q.terms {
 		having := 0
 		for i, u := range units {
 			occurrences[i] = 0
@@ -131,16 +142,18 @@ func (q question) score(units []*unit) (scores []float64, ceiling float64) {
 			if occurrences[i] > 0 {
 				having++
 				matches[i] = true
+				s.holds[i] |= 1 << at
 			}
 		}
+		s.words = append(s.words, relevance.Word{Text: term.Word, Records: having, Compound: term.Whole})
 		n, of := float64(max(having, 1)), float64(max(len(units), 1))
 		best := math.Log(1+(of-n+0.5)/(n+0.5)) * (saturation + 1)
 		if having > 0 || !term.Whole {
-			ceiling += best
+			s.ceiling += best
 		}
 		for i, own := range occurrences {
 			if tf := float64(own) + aroundWeight*beside(units, occurrences, i); tf > 0 {
-				scores[i] += best * tf / (tf + saturation*(1-lengthWeight+lengthWeight*float64(units[i].length)/average))
+				s.bm25[i] += best * tf / (tf + saturation*(1-lengthWeight+lengthWeight*float64(units[i].length)/average))
 			}
 		}
 	}
@@ -148,17 +161,17 @@ func (q question) score(units []*unit) (scores []float64, ceiling float64) {
 		if !slices.ContainsFunc(q.terms, func(t keyword.Asked) bool {
 			return slices.ContainsFunc(t.Spellings, func(x string) bool { return u.words[x] > 0 })
 		}) {
-			scores[i] = 0
+			s.bm25[i] = 0
 		}
 	}
 	if phrase := strings.ToLower(strings.TrimSpace(q.text)); len(q.terms) > 1 {
 		for i, u := range units {
-			if scores[i] > 0 && strings.Contains(strings.ToLower(u.text), phrase) {
-				scores[i] *= phraseBonus
+			if s.bm25[i] > 0 && strings.Contains(strings.ToLower(u.text), phrase) {
+				s.bm25[i] *= phraseBonus
 			}
 		}
 	}
-	return scores, ceiling
+	return s
 }
 
 // mostTerms is how many terms of a question count, the rarest ones: a pasted text has thousands, of which the common ones say nothing.

@@ -22,11 +22,12 @@ var Names = []string{
 	"afterQuestion",  // 1 if the turn before asks something
 	"turnLength",     // ln of the tokens of a turn
 	"chunkLength",    // ln of the tokens of any other chunk
+	"time",           // Timely
 }
 
 // IsEvidence tells the terms whose weight is never below 0 from those that are properties of a chunk, for which the data decides.
 func IsEvidence(name string) bool {
-	return slices.Index(Names, name) < slices.Index(Names, "otherSpeaker")
+	return name == "time" || slices.Index(Names, name) < slices.Index(Names, "otherSpeaker")
 }
 
 // near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
@@ -56,7 +57,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		if known, ok := nearest[c.Path]; !ok || cosine > known {
 			nearest[c.Path] = cosine
 		}
-		e := []float64{Share(c.BM25, best), Share(c.Document, q.BestDocument), cosine, 0, yes(asked != 0 && tells(c.Text, asked)), 0, 0, 0, 0, 0, 0, 0}
+		e := []float64{Share(c.BM25, best), Share(c.Document, q.BestDocument), cosine, 0, yes(asked != 0 && tells(c.Text, asked)), 0, 0, 0, 0, 0, 0, 0, c.Timely}
 		length := math.Log(float64(max(c.Tokens, 1)))
 		if c.Turn {
 			e[5] = yes(ofOneself(c.Text))

@@ -33,15 +33,27 @@ type Model struct {
 	Threshold float64 `json:"threshold"`
 }
 
-// Logistic are the coefficients of the logistic function: of the distance of a sum behind the best, and
-// of a Certainty.
+// Logistic are the coefficients of the logistic function: of a Certainty, and of a Distance. None is below 0; those of what is unknown count against.
 type Logistic struct {
-	Bias     float64 `json:"bias"`
-	Behind   float64 `json:"behind"`
-	Cosine   float64 `json:"cosine,omitempty"`
-	Both     float64 `json:"both,omitempty"`
-	Coverage float64 `json:"coverage,omitempty"`
-	Matched  float64 `json:"matched,omitempty"`
+	Bias           float64 `json:"bias"`
+	Cosine         float64 `json:"cosine,omitempty"`
+	Clear          float64 `json:"clear,omitempty"`
+	Share          float64 `json:"share,omitempty"`
+	Mass           float64 `json:"mass,omitempty"`
+	MassClear      float64 `json:"massClear,omitempty"`
+	CosineShare    float64 `json:"cosineShare,omitempty"`
+	CosineMass     float64 `json:"cosineMass,omitempty"`
+	UnknownNames   float64 `json:"unknownNames,omitempty"`
+	UnknownNumbers float64 `json:"unknownNumbers,omitempty"`
+
+	Behind       float64 `json:"behind"`
+	CosineBehind float64 `json:"cosineBehind,omitempty"`
+	ShareBehind  float64 `json:"shareBehind,omitempty"`
+}
+
+// coefficients are those of a Certainty, in the order of its terms.
+func (l Logistic) coefficients() [9]float64 {
+	return [9]float64{l.Cosine, l.Clear, l.Share, l.Mass, l.MassClear, l.CosineShare, l.CosineMass, l.UnknownNames, l.UnknownNumbers}
 }
 
 //go:embed models/*.json
@@ -114,10 +126,12 @@ func (m *Model) check() error {
 		}
 	}
 	s := m.Score
-	if slices.Min([]float64{s.Behind, s.Cosine, s.Both, s.Coverage, s.Matched}) < 0 {
+	known := s.coefficients()
+	all := append(known[:], s.Behind, s.CosineBehind, s.ShareBehind)
+	if slices.Min(all) < 0 {
 		return errors.New("relevance model: a coefficient of score is below 0: more evidence must not make a score smaller")
 	}
-	for _, c := range []float64{s.Bias, s.Behind, s.Cosine, s.Both, s.Coverage, s.Matched} {
+	for _, c := range append(all, s.Bias) {
 		if !(math.Abs(c) <= mostWeight) {
 			return fmt.Errorf("relevance model: a coefficient of score is %g, want at most %g in size", c, mostWeight)
 		}

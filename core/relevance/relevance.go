@@ -31,10 +31,14 @@ type Candidate struct {
 	Speaker string // "user", "assistant", "tool" or a name; conversations only
 	Turn    bool   // it is a turn of a conversation
 	Tokens  int    // length of Text
+	Request string // that an agent answers with Text; agents' logs only
 
 	BM25     float64  // of the chunk
 	Document float64  // BM25 of its whole document
+	Timely   float64  // how well its time fits the one that the question names, in [0, 1]; 0 if it names none
 	Cosine   *float64 // of question and chunk; nil if there is no vector to compare with
+
+	Holds, Near uint64 // which of Query.Words it holds itself, and it or the turns around it: bit i stands for Words[i]
 }
 
 // A Query is what all candidates of a question have in common.
@@ -44,6 +48,14 @@ type Query struct {
 	BestDocument float64 // best BM25 of a document
 	Vectors      bool    // vectors were asked
 	Chunks       int     // in the whole index
+	Words        []Word  // those that were searched for
+}
+
+// A Word is one that a question asks for.
+type Word struct {
+	Text     string // as the question has it
+	Records  int    // how many chunks of the memory hold it
+	Compound bool   // its parts are words as well
 }
 
 // A Ranked candidate is one with its score.
@@ -74,15 +86,59 @@ func Describe(terms []Term) string {
 	return strings.Join(parts, ", ")
 }
 
-// Rank scores all candidates of a question and returns them best first, equal ones by ID.
+// Rank scores all candidates of a question and returns them best first, equal ones by ID. Where the question has a vector, a candidate that has none yet
+// gets at least the score that its words alone would get.
 func (m *Model) Rank(q Query, candidates []Candidate) []Ranked {
-	m = m.serving(&q)
-	ranked := m.Order(q, candidates)
-	best := CertaintyOf(q, ranked)
-	for i := range ranked {
-		ranked[i].Score = m.Calibrated(ranked[i].Sum-ranked[0].Sum, best)
+	serving := m.serving(&q)
+	ranked := serving.scored(q, candidates)
+	if serving != m {
+		m.adopt(ranked, serving)
+	}
+	if q.Vectors && slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Cosine == nil }) {
+		m.byWords(q, candidates, ranked)
 	}
 	return ranked
+}
+
+// scored orders and scores candidates by this very model. One that is better than those before it in what its score is made of does not overtake them.
+func (m *Model) scored(q Query, candidates []Candidate) []Ranked {
+	ranked := m.Order(q, candidates)
+	best := CertaintyOf(q, ranked)
+	for i, d := range Distances(q, ranked) {
+		ranked[i].Score = m.Calibrated(best, d)
+		if i > 0 {
+			ranked[i].Score = min(ranked[i].Score, ranked[i-1].Score)
+		}
+	}
+	return ranked
+}
+
+// byWords gives the candidates without a vector the scores of the model for keywords, and sorts all again.
+func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked) {
+	q.Vectors = false
+	words := Keywords().scored(q, candidates)
+	m.adopt(words, Keywords())
+	scores := make(map[string]float64, len(words))
+	for _, r := range words {
+		scores[r.ID] = r.Score
+	}
+	for i, r := range ranked {
+		if r.Cosine == nil {
+			ranked[i].Score = max(r.Score, scores[r.ID])
+		}
+	}
+	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
+}
+
+// adopt brings scores of another model to the scale of this one, so that what is at its threshold is at this one's.
+func (m *Model) adopt(ranked []Ranked, other *Model) {
+	for i, r := range ranked {
+		if r.Score < other.Threshold {
+			ranked[i].Score = m.Threshold * r.Score / other.Threshold
+		} else {
+			ranked[i].Score = m.Threshold + (1-m.Threshold)*(r.Score-other.Threshold)/(1-other.Threshold)
+		}
+	}
 }
 
 // Order sorts candidates by the sums of this very model, best first, equal ones by ID, and leaves their scores 0.
@@ -114,46 +170,10 @@ func (m *Model) serving(q *Query) *Model {
 	return Keywords()
 }
 
-// A Certainty is the best absolute evidence among the candidates of a question. It is taken from all of them, not from
-// the first ones: else a chunk that gains evidence, and a place, could lower its own score.
-type Certainty struct {
-	Cosine   float64
-	Both     float64 // best of Cosine · Matched of one candidate
-	Coverage float64 // best of BM25 ÷ Ceiling
-	Matched  float64 // best of ln(1+BM25), BM25 being as it would be in a memory of common size
-}
-
-// CertaintyOf returns that of a question, given its candidates.
-func CertaintyOf(q Query, ranked []Ranked) Certainty {
-	var best Certainty
-	scale := rarest(common) / rarest(max(q.Chunks, small))
-	for _, r := range ranked {
-		matched := math.Log1p(r.BM25 * scale)
-		if q.Vectors && r.Cosine != nil {
-			best.Cosine = max(best.Cosine, *r.Cosine)
-			best.Both = max(best.Both, *r.Cosine*matched)
-		}
-		best.Coverage = max(best.Coverage, Share(r.BM25, q.Ceiling))
-		best.Matched = max(best.Matched, matched)
-	}
-	return best
-}
-
-const (
-	// common is the number of chunks to which BM25 is scaled: in a small memory every word is rare, yet none
-	// can be very rare, so that its BM25 are smaller for evidence as good.
-	common = 10_000
-	// small is the number of chunks below which memories are not told apart.
-	small = 10
-)
-
-// rarest is the idf of a word that one of n chunks holds.
-func rarest(n int) float64 { return math.Log(1 + (float64(n)-0.5)/1.5) }
-
-// Calibrated returns the score of a candidate that is behind (0 or less) the best one.
-func (m *Model) Calibrated(behind float64, best Certainty) float64 {
+// Calibrated returns the score of a candidate at a distance from the first one.
+func (m *Model) Calibrated(best Certainty, d Distance) float64 {
 	s := m.Score
-	x := s.Bias + s.Behind*behind + s.Cosine*best.Cosine + s.Both*best.Both + s.Coverage*best.Coverage + s.Matched*best.Matched
+	x := s.Knows(best) + s.Behind*d.Sum + s.CosineBehind*d.Cosine + s.ShareBehind*d.Share
 	return m.honest(1 / (1 + math.Exp(-x)))
 }
 

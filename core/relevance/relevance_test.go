@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,12 +63,16 @@ func cosine(x float64) *float64 { return &x }
 // random makes candidates of a question, as different as memories are.
 func random(r *rand.Rand) (Query, []Candidate) {
 	q := Query{Text: "When did Ada move the port of the staging server?", Ceiling: 5 + 30*r.Float64(), Vectors: true, Chunks: 1 + r.IntN(100_000)}
+	for _, word := range []string{"Ada", "move", "port", "staging", "server"} {
+		q.Words = append(q.Words, Word{Text: word, Records: r.IntN(1 + q.Chunks/4)})
+	}
 	speakers := []string{"", "user", "assistant", "Ada", "Grace Hopper"}
 	texts := []string{"We moved it yesterday.", "Why?", "The port is 5433 since 2024.", "完全に別の話", ""}
 	all := make([]Candidate, 2+r.IntN(70))
 	for i := range all {
 		c := Candidate{ID: string(rune('a' + i)), Text: texts[r.IntN(len(texts))], Before: texts[r.IntN(len(texts))], Path: string(rune('A' + r.IntN(9))),
-			Speaker: speakers[r.IntN(len(speakers))], Turn: r.IntN(2) == 0, Tokens: r.IntN(300), BM25: max(0, r.Float64()*1.3-0.3) * q.Ceiling * 0.8}
+			Speaker: speakers[r.IntN(len(speakers))], Turn: r.IntN(2) == 0, Tokens: r.IntN(300), BM25: max(0, r.Float64()*1.3-0.3) * q.Ceiling * 0.8,
+			Holds: r.Uint64N(1<<len(q.Words)) & r.Uint64N(1<<len(q.Words))}
 		c.Document = c.BM25 * (1 + r.Float64())
 		if r.IntN(10) > 0 {
 			c.Cosine = cosine(r.Float64()*1.4 - 0.5)
@@ -102,7 +107,9 @@ func TestOrderOfScores(t *testing.T) {
 	}
 }
 
-// More evidence for a chunk never makes its score smaller, nor lets another overtake it.
+// More evidence for a chunk never makes its score smaller, nor lets another overtake it. What is so far behind that it stands for chance is left out: as it
+// comes nearer, the first stands out less. So is what puts another candidate first: distances are from there. A score may fall a little all the same: terms are
+// relative to the best, so more for one is less for those before it, and no score is above theirs.
 func TestMonotone(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -119,8 +126,14 @@ func TestMonotone(t *testing.T) {
 		}
 		at := r.IntN(len(candidates))
 		id := candidates[at].ID
+		firsts := func() string { // by all evidence, and by words
+			words := q
+			words.Vectors = false
+			return m.Order(q, candidates)[0].ID + Keywords().Order(words, candidates)[0].ID
+		}
+		first := firsts()
 		place, before := find(m.Rank(q, candidates), id)
-		what := r.IntN(3)
+		what := r.IntN(4)
 		switch what {
 		case 0:
 			candidates[at].BM25 = min(candidates[at].BM25*1.2+0.1, q.Ceiling)
@@ -128,13 +141,57 @@ func TestMonotone(t *testing.T) {
 			if candidates[at].Cosine == nil {
 				continue
 			}
+			nearer, with := 0, 0
+			for _, c := range candidates {
+				with += int(yes(c.Cosine != nil))
+				nearer += int(yes(c.Cosine != nil && *c.Cosine > *candidates[at].Cosine))
+			}
+			if with > 1 && nearer >= min(clearPlace, with)-1 {
+				continue
+			}
 			candidates[at].Cosine = cosine(*candidates[at].Cosine + 0.05)
 		case 2:
 			candidates[at].Document = min(candidates[at].Document*1.2, q.BestDocument)
+		case 3:
+			own := holdings(q, []Ranked{{Candidate: candidates[at]}})[0].mass
+			more := 0
+			for _, c := range candidates {
+				more += int(yes(holdings(q, []Ranked{{Candidate: c}})[0].mass > own))
+			}
+			if more >= min(massPlace, len(candidates))-1 {
+				continue
+			}
+			candidates[at].Holds |= 1 << r.IntN(len(q.Words))
+		}
+		if firsts() != first {
+			continue
 		}
 		placeAfter, after := find(m.Rank(q, candidates), id)
-		if placeAfter > place || after.Score < before.Score-1e-9 {
+		if placeAfter > place || after.Score < before.Score-0.05 {
 			t.Fatalf("more of evidence %d: place %d to %d, score %v to %v", what, place, placeAfter, before.Score, after.Score)
+		}
+	}
+}
+
+// A better time never makes a score smaller, nor lets another overtake it.
+func TestMonotoneInTime(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 500 {
+		q, candidates := random(r)
+		for i := range candidates {
+			candidates[i].Timely = r.Float64()
+		}
+		m := For([]string{"", "minilm/all-MiniLM-L6-v2/", "x"}[r.IntN(3)])
+		at := r.IntN(len(candidates))
+		find := func() (int, float64) {
+			ranked := m.Rank(q, candidates)
+			i := slices.IndexFunc(ranked, func(c Ranked) bool { return c.ID == candidates[at].ID })
+			return i, ranked[i].Score
+		}
+		place, score := find()
+		candidates[at].Timely = 1
+		if after, now := find(); after > place || now < score-1e-9 {
+			t.Fatalf("place %d to %d, score %v to %v", place, after, score, now)
 		}
 	}
 }
@@ -188,6 +245,7 @@ func TestEvidence(t *testing.T) {
 		{"afterQuestion", "x", Candidate{Turn: true, Before: "Ada: why?"}, 1},
 		{"turnLength", "x", Candidate{Turn: true, Tokens: 20}, math.Log(20)},
 		{"chunkLength", "x", Candidate{Tokens: 0}, 0},
+		{"time", "x", Candidate{Timely: 0.4}, 0.4},
 	} {
 		if got := value(tt.question, tt.c, tt.name); got != tt.want {
 			t.Errorf("%s of %q for %q = %v, want %v", tt.name, tt.c.Text, tt.question, got, tt.want)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/prompt"
 )
 
 // A format is one kind of conversation log. Formats keep nothing between records: what a later
@@ -86,6 +87,8 @@ type progress struct {
 	session string
 	known   bool      // session is the log's word, not the file's name
 	time    time.Time // of the session, for records that tell none
+	agent   bool      // a tool was used
+	request string    // title of the last request
 	open    []openCall
 }
 
@@ -146,6 +149,27 @@ func (c *conversation) add(r record, m message) {
 		c.begin(r, m, tools)
 	}
 	c.wait(m.calls)
+	c.note(m)
+}
+
+// longestAsked is how much of a turn that is told in many pieces is looked at for what it asks.
+const longestAsked = 4096
+
+// note keeps what later readings have to know of a message.
+func (c *conversation) note(m message) {
+	c.agent = c.agent || len(m.calls)+len(m.results) > 0
+	if last := len(c.turns) - 1; m.role == "user" && m.text != "" && c.turns[last].Role == "user" {
+		text := c.turns[last].Text
+		if len(c.grown) > 0 {
+			text = string(c.grown[:min(len(c.grown), longestAsked)])
+		}
+		if len(text) >= longestAsked && len(c.grown) > longestAsked+len(m.text) {
+			return // of a turn told in many pieces the first ones are enough
+		}
+		if title := prompt.Title(text); title != "" {
+			c.request = title
+		}
+	}
 }
 
 // settle gives results to the calls of the last turn and returns those that belong nowhere.
@@ -278,6 +302,12 @@ func (m mark) state() map[string]string {
 	if m.known {
 		state["known"] = "yes"
 	}
+	if m.agent {
+		state["agent"] = "yes"
+	}
+	if m.request != "" {
+		state["request"] = m.request
+	}
 	if !m.time.IsZero() {
 		state["time"] = m.time.Format(time.RFC3339Nano)
 	}
@@ -301,7 +331,7 @@ func (m mark) state() map[string]string {
 
 // restore is the reverse of state. What it does not understand it leaves out.
 func restore(state map[string]string) progress {
-	p := progress{session: state["session"], known: state["known"] != ""}
+	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != "", request: state["request"]}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])
 	var open [][3]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {

@@ -23,7 +23,7 @@ func readJSONLog(ctx context.Context, file *os.File, f format, session string) (
 		}
 		c.skip("document is cut off or not JSON")
 	}
-	return Content{Turns: c.told(), From: 1, Skipped: c.skipped}, nil
+	return Content{Turns: c.told(), Agent: c.agent || isAgents(f), From: 1, Skipped: c.skipped}, nil
 }
 
 // A jsonLog walks a document and knows on which lines its parts stand.

@@ -52,10 +52,16 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if err := c.readLines(ctx, file, f); err != nil {
 		return Content{}, err
 	}
-	content := Content{Turns: c.told(), From: from.Line + 1, Skipped: c.skipped}
+	if c.agent && !c.start.agent && from.Offset > 0 && !isAgents(f) {
+		return readConversation(ctx, file, size, doc, Position{}) // what was read before is an agent's, too
+	}
+	content := Content{Turns: c.told(), Agent: c.agent || isAgents(f), Request: c.start.request, From: from.Line + 1, Skipped: c.skipped}
 	content.Resume = position(file, c.resume())
 	return content, nil
 }
+
+// isAgents reports whether all logs of a format are of agents at work. Others are if a tool was used.
+func isAgents(f format) bool { return f.name() != openAI{}.name() }
 
 // sessionOf names a session after its file, for logs that do not.
 func sessionOf(doc Document) string {

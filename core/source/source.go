@@ -90,6 +90,11 @@ type Position struct {
 type Content struct {
 	Markdown []byte
 	Turns    []chunker.Turn
+	// Agent means that the log is of an agent at work, which says much that nobody needs to know.
+	Agent bool
+	// Request is the title (prompt.Title) of the last request before the first of Turns, if the reading
+	// went on from a Position.
+	Request string
 	// From is the first line this content covers: 1, or later if the reading went on from a Position.
 	// Chunks on earlier lines are still valid.
 	From int

@@ -12,22 +12,20 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 )
 
-// looked is how many of the best candidates of a question the score is fitted to: what a turn could be given, and
-// as many again.
+// looked is how many of the best candidates of a question the score is fitted to: a turn looks no further.
 const looked = 16
 
-// importance says how much the questions of a kind count beside the answerable ones: a memory that is asked about
-// something else altogether must be silent, while a question that has no answer only because somebody else is
-// meant cannot be told from others by any of the evidence.
-var importance = map[Kind]float64{Answerable: 1, Unanswerable: 0.3, SmallTalk: 1, Foreign: 2}
+// importance is what the questions of a kind weigh in a set, all together. What has no answer though it looks as if is told apart by nothing that a score is
+// made of; it only makes the score smaller where it is.
+var importance = map[Kind]float64{Answerable: 1, Unanswerable: 0.1, SmallTalk: 0.5, Foreign: 1.2, Sister: 1.2}
 
-// Silence is the share of small talk that has to get nothing: what the threshold is chosen for.
-const Silence = 0.95
+// Empty is the share of answerable questions that may get nothing at the threshold.
+const Empty = 0.045
 
-// Model fits everything: weights, score, calibration, threshold.
+// Model fits all there is to a model: weights, score and threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {
 	questions := s.served(o)
-	weights, err := Weights(questions, o)
+	weights, err := Weights(whole(questions), o)
 	if err != nil {
 		return nil, err
 	}
@@ -35,14 +33,13 @@ func Model(s Sample, o Options) (*relevance.Model, error) {
 	for name, w := range m.Weights {
 		m.Weights[name] = round(w, 3)
 	}
-	points := pointsOf(questions, m, o)
-	if m.Score, err = logistic(points, o); err != nil {
-		return nil, err
-	}
-	m.Calibration = calibration(points, m.Score)
-	m.Threshold = threshold(questions, m, o)
 	m.Fitted = fmt.Sprintf("%d questions to %s, by memcore eval fit, %s", len(questions), setsOf(questions), time.Now().Format(time.DateOnly))
-	return m, nil
+	return m, score(m, judge(questions, m, o), o)
+}
+
+// whole are the questions to whole collections. Those to parts of them say nothing more about which chunk is better.
+func whole(questions []Question) []Question {
+	return slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return q.Mixed })
 }
 
 func setsOf(questions []Question) (names string) {
@@ -56,7 +53,7 @@ func setsOf(questions []Question) (names string) {
 	return fmt.Sprint(all)
 }
 
-// served are the questions that a model answers: with vectors only those in a script the embedder knows.
+// served are the questions whose vectors mean something.
 func (s Sample) served(o Options) []Question {
 	if !o.Vectors {
 		return s.Questions
@@ -65,43 +62,49 @@ func (s Sample) served(o Options) []Question {
 	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !m.Knows(q.Query.Text) })
 }
 
-// A point is a candidate as the score sees it.
-type point struct {
-	behind float64
-	best   relevance.Certainty
-	right  float64 // 1 if it answers
-	weight float64
+// A judged question is what a score is made of, and which candidates are right.
+type judged struct {
+	set       string
+	kind      Kind
+	chunks    int
+	best      relevance.Certainty
+	distances []relevance.Distance // of the first candidates
+	right     []bool
+	weight    float64
 }
 
-func pointsOf(questions []Question, m *relevance.Model, o Options) []point {
-	counts := map[string]float64{}
-	group := func(q Question) string { return fmt.Sprintf("%s %d", q.Set, q.Kind) }
-	for _, q := range questions {
-		counts[group(q)]++
-	}
-	var points []point
+// found reports whether an answer is among the candidates looked at.
+func (j judged) found() bool { return slices.Contains(j.right, true) }
+
+func judge(questions []Question, m *relevance.Model, o Options) []judged {
+	var all []judged
 	for _, q := range questions {
 		ranked := m.Order(q.query(o), q.Candidates)
-		best := relevance.CertaintyOf(q.query(o), ranked)
-		if !o.Absolute {
-			best.Cosine, best.Both = 0, 0
+		j := judged{set: q.Set, kind: q.Kind, best: relevance.CertaintyOf(q.query(o), ranked)}
+		ranked = ranked[:min(looked, len(ranked))]
+		j.distances = relevance.Distances(q.query(o), ranked)
+		for _, r := range ranked {
+			j.right = append(j.right, q.Relevant[q.unit(r.ID)] > 0)
 		}
-		for _, r := range ranked[:min(looked, len(ranked))] {
-			p := point{behind: r.Sum - ranked[0].Sum, best: best, weight: importance[q.Kind] / counts[group(q)]}
-			if q.Relevant[q.unit(r.ID)] > 0 {
-				p.right = 1
-			}
-			points = append(points, p)
-		}
+		all = append(all, j)
 	}
-	total := 0.0
-	for _, p := range points {
-		total += p.weight
+	return weighed(all)
+}
+
+// weighed gives each kind of question to each set its importance.
+func weighed(all []judged) []judged {
+	type group struct {
+		set  string
+		kind Kind
 	}
-	for i := range points {
-		points[i].weight /= total
+	counts := map[group]float64{}
+	for _, j := range all {
+		counts[group{j.set, j.kind}]++
 	}
-	return points
+	for i, j := range all {
+		all[i].weight = importance[j.kind] / counts[group{j.set, j.kind}]
+	}
+	return all
 }
 
 func (q Question) unit(id string) string {
@@ -113,107 +116,181 @@ func (q Question) unit(id string) string {
 	return ""
 }
 
-// logistic fits the coefficients of the score, none but the bias below 0.
-func logistic(points []point, o Options) (relevance.Logistic, error) {
-	terms := func(p point) [5]float64 {
-		return [5]float64{p.behind, p.best.Cosine, p.best.Both, p.best.Coverage, p.best.Matched}
+// score fits what makes a score of evidence: whether memory knows, how much it counts to be behind, what is found of what the two say, and the threshold.
+func score(m *relevance.Model, questions []judged, o Options) error {
+	var err error
+	if m.Score, err = knowing(questions, o); err != nil {
+		return err
 	}
-	result := func(x []float64) relevance.Logistic {
-		square := func(i int) float64 { return round(x[i]*x[i], 3) }
-		return relevance.Logistic{Bias: round(x[0], 3), Behind: square(1), Cosine: square(2), Both: square(3), Coverage: square(4), Matched: square(5)}
+	if err = distance(&m.Score, questions, o); err != nil {
+		return err
 	}
-	// Beside Both, Matched alone would let questions about something else through: they share words as well.
-	use := [5]bool{true, o.Absolute, o.Absolute, !o.Absolute, !o.Absolute}
-	loss := func(x, grad []float64) float64 {
-		total := 0.0
-		if grad != nil {
-			clear(grad)
+	m.Calibration = calibration(questions, m.Score)
+	m.Threshold = threshold(questions, m)
+	return nil
+}
+
+// knowing fits how sure it is that memory knows: answerable questions of which an answer was found beside all others.
+func knowing(questions []judged, o Options) (relevance.Logistic, error) {
+	var p problem
+	for _, q := range questions {
+		if q.kind == Answerable && !q.found() {
+			continue
 		}
-		for _, p := range points {
+		b := q.best
+		p.add(q.weight, q.kind == Answerable, b.Clear*yes(o.Vectors), b.Share, b.Mass, b.MassClear, -b.UnknownNames, -b.UnknownNumbers,
+			b.Cosine*yes(o.Absolute), b.CosineShare*yes(o.Absolute), b.CosineMass*yes(o.Absolute))
+	}
+	bias, c, err := p.solve(3e-3)
+	if err != nil {
+		return relevance.Logistic{}, fmt.Errorf("fit score: %w", err)
+	}
+	return relevance.Logistic{Bias: bias, Clear: c[0], Share: c[1], Mass: c[2], MassClear: c[3], UnknownNames: c[4], UnknownNumbers: c[5],
+		Cosine: c[6], CosineShare: c[7], CosineMass: c[8]}, nil
+}
+
+// distance fits how much it counts to be behind the first candidate, on the scale of knowing.
+func distance(l *relevance.Logistic, questions []judged, o Options) error {
+	var p problem
+	for _, q := range questions {
+		knows := l.Knows(q.best)
+		for i, d := range q.distances {
+			p.add(q.weight, q.right[i], knows, d.Sum, d.Share, d.Cosine*yes(o.Absolute))
+		}
+	}
+	_, c, err := p.solve(2e-5)
+	if err != nil {
+		return fmt.Errorf("fit distance: %w", err)
+	}
+	if c[0] < 1e-3 {
+		return fmt.Errorf("fit distance: that memory knows says nothing about its candidates")
+	}
+	l.Behind, l.ShareBehind, l.CosineBehind = round(c[1]/c[0], 3), round(c[2]/c[0], 3), round(c[3]/c[0], 3)
+	return nil
+}
+
+func yes(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// A problem is a logistic regression whose coefficients are at least 0.
+type problem struct {
+	rows   [][]float64
+	right  []float64
+	weight []float64
+}
+
+func (p *problem) add(weight float64, right bool, terms ...float64) {
+	p.rows, p.right, p.weight = append(p.rows, terms), append(p.right, yes(right)), append(p.weight, weight)
+}
+
+// solve returns the coefficients with the least loss, shrunk by ridge times their squares in units of deviation.
+func (p *problem) solve(ridge float64) (bias float64, coefficients []float64, err error) {
+	if len(p.rows) == 0 {
+		return 0, nil, fmt.Errorf("no question to learn from")
+	}
+	deviation, total := deviations(p.rows), 0.0
+	for _, w := range p.weight {
+		total += w
+	}
+	loss := func(x, grad []float64) (sum float64) {
+		clear(grad)
+		for n, row := range p.rows {
 			z := x[0]
-			t := terms(p)
-			for i, v := range t {
-				if use[i] {
-					z += x[i+1] * x[i+1] * v
-				}
+			for i, v := range row {
+				z += x[i+1] * x[i+1] * v / deviation[i]
 			}
-			said := 1 / (1 + math.Exp(-z))
-			total -= p.weight * (p.right*math.Log(said+1e-12) + (1-p.right)*math.Log(1-said+1e-12))
-			if grad != nil {
-				d := p.weight * (said - p.right)
-				grad[0] += d
-				for i, v := range t {
-					if use[i] {
-						grad[i+1] += d * v * 2 * x[i+1]
-					}
-				}
+			said, w := 1/(1+math.Exp(-z)), p.weight[n]/total
+			sum -= w * (p.right[n]*math.Log(said+1e-12) + (1-p.right[n])*math.Log(1-said+1e-12))
+			if grad == nil {
+				continue
+			}
+			d := w * (said - p.right[n])
+			grad[0] += d
+			for i, v := range row {
+				grad[i+1] += d * 2 * x[i+1] * v / deviation[i]
 			}
 		}
 		for i := 1; i < len(x); i++ {
-			total += 1e-6 * x[i] * x[i] * x[i] * x[i]
+			sum += ridge * x[i] * x[i] * x[i] * x[i]
 			if grad != nil {
-				grad[i] += 4e-6 * x[i] * x[i] * x[i]
+				grad[i] += 4 * ridge * x[i] * x[i] * x[i]
 			}
 		}
-		return total
+		return sum
 	}
-	x := []float64{-3, 1, 0.7, 0.7, 0.7, 0.7}
-	for i, used := range use {
-		if !used {
-			x[i+1] = 0
-		}
+	x := make([]float64, 1+len(deviation))
+	x[0] = -1
+	for i := range deviation {
+		x[i+1] = start
 	}
 	found, err := optimize.Minimize(optimize.Problem{
 		Func: func(x []float64) float64 { return loss(x, nil) },
 		Grad: func(grad, x []float64) { loss(x, grad) },
-	}, x, &optimize.Settings{GradientThreshold: 1e-7, MajorIterations: 1000}, &optimize.LBFGS{})
+	}, x, &optimize.Settings{GradientThreshold: 1e-6, MajorIterations: 500}, &optimize.LBFGS{})
 	if found == nil {
-		return relevance.Logistic{}, fmt.Errorf("fit score: %w", err)
+		return 0, nil, err
 	}
-	return result(found.X), nil
+	for i, x := range found.X[1:] {
+		coefficients = append(coefficients, round(x*x/deviation[i], 3))
+	}
+	return round(found.X[0], 3), coefficients, nil
 }
 
-// calibration makes probabilities honest on the questions that a memory is for: those with an answer, and
-// the others as often as there are such in a data set.
-func calibration(points []point, s relevance.Logistic) [][2]float64 {
-	bare := &relevance.Model{Score: s}
+// deviations are those of each column. That of one which is the same everywhere is infinite: it gets no weight.
+func deviations(rows [][]float64) []float64 {
+	all := make([]float64, len(rows[0]))
+	for i := range all {
+		var sum, squares float64
+		for _, row := range rows {
+			sum, squares = sum+row[i], squares+row[i]*row[i]
+		}
+		n := float64(len(rows))
+		if all[i] = math.Sqrt(max(squares/n-sum/n*sum/n, 0)); all[i] < 1e-6 {
+			all[i] = math.Inf(1)
+		}
+	}
+	return all
+}
+
+// calibration returns what is found of what the logistic function says.
+func calibration(questions []judged, l relevance.Logistic) [][2]float64 {
+	bare := &relevance.Model{Score: l}
 	var said, found, weight []float64
-	for _, p := range points {
-		said = append(said, bare.Calibrated(p.behind, p.best))
-		found = append(found, p.right)
-		weight = append(weight, p.weight)
+	total := 0.0
+	for _, q := range questions {
+		least := 1.0
+		for i, d := range q.distances {
+			least = min(least, bare.Calibrated(q.best, d))
+			said, found, weight = append(said, least), append(found, yes(q.right[i])), append(weight, q.weight)
+			total += q.weight
+		}
+	}
+	for i := range weight {
+		weight[i] /= total
 	}
 	return polygon(said, found, weight, 0.01)
 }
 
-// threshold is the least score at which small talk is silent often enough, all data sets counting the same.
-func threshold(questions []Question, m *relevance.Model, o Options) float64 {
+// threshold is the greatest score at which no more than Empty of the answerable questions get nothing, sets counting alike.
+func threshold(questions []judged, m *relevance.Model) float64 {
 	type asked struct{ best, weight float64 }
-	counts := map[string]float64{}
-	for _, q := range questions {
-		if q.Kind == SmallTalk {
-			counts[q.Set]++
-		}
-	}
 	var all []asked
 	total := 0.0
 	for _, q := range questions {
-		if q.Kind != SmallTalk {
-			continue
+		if q.kind == Answerable && len(q.distances) > 0 {
+			all = append(all, asked{m.Calibrated(q.best, q.distances[0]), q.weight})
+			total += q.weight
 		}
-		a := asked{weight: 1 / counts[q.Set]}
-		if ranked := m.Order(q.query(o), q.Candidates); len(ranked) > 0 {
-			best := relevance.CertaintyOf(q.query(o), ranked)
-			a.best = m.Calibrated(0, best)
-		}
-		all = append(all, a)
-		total += a.weight
 	}
 	slices.SortFunc(all, func(a, b asked) int { return cmp.Compare(a.best, b.best) })
 	below := 0.0
 	for _, a := range all {
-		if below += a.weight; below >= Silence*total {
-			return min(max(math.Ceil(a.best*1000+0.5)/1000, 0.001), 0.9)
+		if below += a.weight; below > Empty*total {
+			return min(max(math.Floor(a.best*1000)/1000, 0.001), 0.9)
 		}
 	}
 	return 0.5

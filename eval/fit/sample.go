@@ -25,6 +25,7 @@ type Question struct {
 	Collection string
 	ID         string
 	Kind       Kind
+	Mixed      bool // asked of a memory that eval.Mixed has made
 
 	Query      relevance.Query
 	Candidates []relevance.Candidate
@@ -42,14 +43,19 @@ const (
 	Unanswerable      // asked of what has no answer, though it looks as if
 	SmallTalk         // nothing that memory could help with
 	Foreign           // asked of another collection's memory
+	Sister            // the same, of a collection of the same set, such as another chat
 )
 
 // Collect asks all questions of collections, all lines of small talk, and some questions of other
 // data sets. The data set of a collection is the first part of its name.
 func Collect(ctx context.Context, open eval.Opener, collections []eval.Collection, smallTalk []string, progress func(done, total int)) (Sample, error) {
+	return collect(ctx, open, collections, collections, smallTalk, progress)
+}
+
+func collect(ctx context.Context, open eval.Opener, collections, others []eval.Collection, smallTalk []string, progress func(done, total int)) (Sample, error) {
 	var all Sample
 	for i, c := range collections {
-		questions := questionsOf(c, collections, smallTalk)
+		questions := questionsOf(c, others, smallTalk)
 		queries := make([]eval.Query, len(questions))
 		for j, q := range questions {
 			queries[j] = q.Query
@@ -59,7 +65,7 @@ func Collect(ctx context.Context, open eval.Opener, collections []eval.Collectio
 			return Sample{}, err
 		}
 		for j, f := range found {
-			q := Question{Set: SetOf(c.Name), Collection: c.Name, ID: questions[j].ID, Kind: questions[j].kind,
+			q := Question{Set: SetOf(c.Name), Collection: c.Name, ID: questions[j].ID, Kind: questions[j].kind, Mixed: eval.IsMixed(c),
 				Query: f.Query, Candidates: f.Candidates, Units: f.Units, Sessions: f.Sessions}
 			if q.Kind == Answerable {
 				q.Relevant, q.Session = f.Relevant, f.RelevantSessions
@@ -84,6 +90,10 @@ const (
 	mostEach = 400
 	// foreignEach is how many questions of each other data set are asked of a collection.
 	foreignEach = 20
+	// sisterEach is how many of the collection's own set.
+	sisterEach = 60
+	// smallTalkMixed is of how many lines of small talk one is said to each small memory: there are many of these.
+	smallTalkMixed = 8
 )
 
 // An asked question is one to a collection, its own or not.
@@ -93,6 +103,9 @@ type asked struct {
 }
 
 func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string) []asked {
+	if eval.IsMixed(c) {
+		return mixedQuestions(c, smallTalk)
+	}
 	var all []asked
 	for _, q := range c.Queries {
 		switch {
@@ -108,15 +121,40 @@ func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string
 	left := map[string]int{}
 	for _, other := range others {
 		set := SetOf(other.Name)
-		if set == SetOf(c.Name) {
+		kind, most := Foreign, foreignEach
+		if other.Name == c.Name {
 			continue
 		}
-		// Spread over the collection: neighbours ask about the same document.
-		for i := 0; i < len(other.Queries) && left[set] < foreignEach; i += max(len(other.Queries)/foreignEach, 1) {
-			q := other.Queries[i]
-			all = append(all, asked{eval.Query{ID: other.Name + "/" + q.ID, Text: q.Text}, Foreign})
-			left[set]++
+		if set == SetOf(c.Name) {
+			kind, most = Sister, sisterEach
+			if eval.SameQuestions(c, other) {
+				continue
+			}
 		}
+		// Spread over the collection: neighbours ask about the same document.
+		for i := 0; i < len(other.Queries) && left[set] < most; i += max(len(other.Queries)/foreignEach, 1) {
+			if q := other.Queries[i]; !q.Unanswerable() || kind == Foreign {
+				all = append(all, asked{eval.Query{ID: other.Name + "/" + q.ID, Text: q.Text}, kind})
+				left[set]++
+			}
+		}
+	}
+	return all
+}
+
+func CollectOne(ctx context.Context, open eval.Opener, c eval.Collection, others []eval.Collection, smallTalk []string) (Sample, error) {
+	return collect(ctx, open, []eval.Collection{c}, others, smallTalk, nil)
+}
+
+// mixedQuestions are those of a memory that eval.Mixed has made: there, other collections' questions are among its own.
+func mixedQuestions(c eval.Collection, smallTalk []string) []asked {
+	kinds := map[string]Kind{eval.MixedOwn: Unanswerable, eval.MixedForeign: Foreign, eval.MixedSister: Sister}
+	var all []asked
+	for _, q := range c.Queries {
+		all = append(all, asked{q, kinds[eval.MixedKind(q)]})
+	}
+	for i := 0; i < len(smallTalk); i += smallTalkMixed {
+		all = append(all, asked{eval.Query{ID: fmt.Sprintf("small-talk-%d", i+1), Text: smallTalk[i]}, SmallTalk})
 	}
 	return all
 }

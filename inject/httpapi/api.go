@@ -24,15 +24,25 @@ type Target struct {
 
 func (t Target) workspace() string { return t.Workspace }
 
+// Times bound the time of what is found. Each is RFC 3339, a date such as 2026-11-17, "7d" or words such as "last week".
+type Times struct {
+	Since string `json:"since,omitempty" jsonschema:"only what is not older: RFC 3339, a date, 7d, or words such as last week; the time of a turn, or of a file's last modification"`
+	Until string `json:"until,omitempty" jsonschema:"only what is not newer, in the same forms; a day is included"`
+	Now   string `json:"now,omitempty" jsonschema:"what words such as last week count from, RFC 3339; the present if it is empty"`
+}
+
 // A RetrieveRequest asks what is worth knowing for a turn.
 type RetrieveRequest struct {
 	Target
 	Query         string  `json:"query" jsonschema:"the text of the user's turn"`
 	Scope         string  `json:"scope,omitempty" jsonschema:"project or global; both if it is empty"`
+	Path          string  `json:"path,omitempty" jsonschema:"a document, or a folder of documents"`
+	Kind          string  `json:"kind,omitempty" jsonschema:"markdown or conversation; both if it is empty"`
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is as configured"`
 	TokenBudget   int     `json:"tokenBudget,omitempty" jsonschema:"tokens of all hits at most; 0 is as configured"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1; 0 is as configured"`
 	Explain       bool    `json:"explain,omitempty" jsonschema:"true to be told why each candidate is given or not"`
+	Times
 }
 
 // Retrieved is what is worth knowing, and the block that a model may read.
@@ -52,6 +62,7 @@ type SearchRequest struct {
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is 10"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1"`
 	Explain       bool    `json:"explain,omitempty" jsonschema:"true to be told where scores come from"`
+	Times
 }
 
 // A ContextRequest asks for curated memory: that of the start of a session, or what applies to a request and paths in addition.

@@ -86,7 +86,10 @@ func (s *snapshot) checkRow(row int, live map[key]bool) error {
 	if !bytes.Equal(s.codes.between(row, row+1), newCode(s.vector(row))) {
 		return corrupt("code of %s is not that of its vector", e.key())
 	}
-	_, err := s.record(row)
+	rec, err := s.record(row)
+	if err == nil && e.day() != dayOf(rec.Time) {
+		return corrupt("entry of %s is of day %d, its time is %v", e.key(), e.day(), rec.Time)
+	}
 	return err
 }
 

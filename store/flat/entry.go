@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"strings"
+	"time"
 )
 
 const entrySize = 64
 
 // An entry is one line of the table: little-endian, by kind
 //
-//	rowEntry:    place 4:8, offset 8:16, length 16:20, checksum of the record 20:24, key 24:57,
+//	rowEntry:    day of the record's time 1:4, place 4:8, offset 8:16, length 16:20, checksum of the record 20:24, key 24:57,
 //	             checksum of the code 57:60, of the vector 60:64
 //	deadEntry:   row 4:8
 //	placeEntry:  length 16:20, followed by that many bytes, filled up with zeros to whole entries
@@ -26,6 +27,7 @@ const (
 )
 
 func (e entry) kind() byte           { return e[0] }
+func (e entry) day() day             { return day(uint32(e[1]) | uint32(e[2])<<8 | uint32(e[3])<<16) }
 func (e entry) number() uint32       { return binary.LittleEndian.Uint32(e[4:]) } // place or row
 func (e entry) offset() int64        { return int64(binary.LittleEndian.Uint64(e[8:])) }
 func (e entry) length() int          { return int(binary.LittleEndian.Uint32(e[16:])) }
@@ -43,6 +45,8 @@ func newRowEntry(k key, record []byte, vectorSum uint32) entry {
 	e[0] = rowEntry
 	e.setLength(len(record))
 	binary.LittleEndian.PutUint32(e[20:], checksum(record))
+	d := dayOf(recordTime(record))
+	e[1], e[2], e[3] = byte(d), byte(d>>8), byte(d>>16)
 	copy(e[24:], k[:])
 	binary.LittleEndian.PutUint32(e[60:], vectorSum)
 	return e
@@ -55,6 +59,22 @@ func codeSumOf(c code) uint32 {
 }
 
 func (e entry) setCodeSum(sum uint32) { e[57], e[58], e[59] = byte(sum), byte(sum>>8), byte(sum>>16) }
+
+// A day is what an entry keeps of a time, in UTC. Days are in the order of times; what three bytes have
+// no room for, the years before 1970 and after 47000, is of the first or the last day.
+type day uint32
+
+const (
+	noDay  day = 0 // the time is unknown
+	maxDay     = 1<<24 - 1
+)
+
+func dayOf(t time.Time) day {
+	if t.IsZero() {
+		return noDay
+	}
+	return day(max(1, min(t.Unix()/(24*60*60)+1, maxDay)))
+}
 
 func newDeadEntry(row uint32) entry {
 	e := make(entry, entrySize)

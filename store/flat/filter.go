@@ -6,22 +6,57 @@ import "github.com/memcore/memcore/store"
 type selection struct {
 	*snapshot
 	places []bool // by number of the place; nil if all pass
+	timed  []bool // by row; nil if all pass
 }
 
 // selectRows looks at each place once, however many rows it has.
-func (s *snapshot) selectRows(f store.Filter) selection {
-	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 {
-		return selection{s, nil}
+func (s *snapshot) selectRows(f store.Filter) (selection, error) {
+	rows := selection{snapshot: s}
+	if f.Scope != "" || f.Kind != "" || f.Path != "" || len(f.Not) > 0 {
+		rows.places = make([]bool, len(s.places))
+		for i, p := range s.places {
+			rows.places[i] = f.Passes(p.scope, p.kind, p.path)
+		}
 	}
-	passing := make([]bool, len(s.places))
-	for i, p := range s.places {
-		passing[i] = f.Passes(p.scope, p.kind, p.path)
+	if !f.Timed() {
+		return rows, nil
 	}
-	return selection{s, passing}
+	timed, err := rows.within(f)
+	rows.timed = timed
+	return rows, err
+}
+
+// within reports by row which selected rows pass Since and Until. The day in a row's entry decides; only
+// records of the first and the last day are read.
+func (s selection) within(f store.Filter) ([]bool, error) {
+	first, last := day(1), day(maxDay)
+	if !f.Since.IsZero() {
+		first = dayOf(f.Since)
+	}
+	if !f.Until.IsZero() {
+		last = dayOf(f.Until)
+	}
+	timed := make([]bool, s.Rows)
+	for row := range timed {
+		d := s.row(row).day()
+		if !s.has(row) || d < first || d > last || d == noDay {
+			continue
+		}
+		timed[row] = d > first && d < last
+		if timed[row] {
+			continue
+		}
+		rec, err := s.record(row)
+		if err != nil {
+			return nil, err
+		}
+		timed[row] = f.PassesAt(rec.Time)
+	}
+	return timed, nil
 }
 
 func (s selection) has(row int) bool {
-	return !s.dead.has(row) && (s.places == nil || s.places[s.place[row]])
+	return !s.dead.has(row) && (s.places == nil || s.places[s.place[row]]) && (s.timed == nil || s.timed[row])
 }
 
 // run returns the first run of selected rows from lo up to hi: all from from up to to; from is hi if

@@ -144,7 +144,7 @@ func TestCodesChangeNothing(t *testing.T) {
 				if i%2 == 0 { // in a cluster
 					query, _ = unit(s.vector(i * 50))
 				}
-				got, err := s.scan(t.Context(), query, k, s.selectRows(store.Filter{}))
+				got, err := s.scan(t.Context(), query, k, selection{snapshot: s})
 				require.NoError(t, err)
 				require.Equal(t, bruteForce(s, query, k), got)
 			}
@@ -175,7 +175,7 @@ func filledWithClusters(t *testing.T, n, dimension int) *Index {
 
 func bruteForce(s *snapshot, query []float32, k int) []found {
 	all := best{snapshot: s, k: k}
-	x := &scanner{best: all, rows: s.selectRows(store.Filter{}), query: query, seen: s.verifier.seen.Load()}
+	x := &scanner{best: all, rows: selection{snapshot: s}, query: query, seen: s.verifier.seen.Load()}
 	for row := range s.Rows {
 		if !s.dead.has(row) {
 			if err := x.score(row, row+1); err != nil {

@@ -27,7 +27,8 @@ const (
 //
 //	1: first.
 //	2: entries have a checksum of the code, meta the number of its generation.
-const format = 2
+//	3: entries have the day of the record's time.
+const format = 3
 
 // castagnoli is the checksum that processors compute by themselves.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

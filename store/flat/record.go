@@ -43,6 +43,24 @@ func decodeRecord(k key, p place, b []byte) (store.Record, error) {
 	return rec, d.end()
 }
 
+// recordTime reads the time out of an encoded record; zero if it does not decode, which reading the
+// record reports.
+func recordTime(b []byte) time.Time {
+	d := decoder{rest: b}
+	d.number() // lines
+	d.number()
+	for n := d.varint(); n > 0 && !d.bad; n-- {
+		d.skip() // headings
+	}
+	d.skip() // session
+	d.skip() // speaker
+	seconds := d.varint()
+	if d.bad {
+		return time.Time{}
+	}
+	return time.Unix(seconds, 0).UTC()
+}
+
 // An encoder appends to b.
 type encoder struct{ b []byte }
 
@@ -77,15 +95,20 @@ func (d *decoder) number() int {
 	return int(n)
 }
 
-func (d *decoder) string() string {
+func (d *decoder) string() string { return string(d.bytes()) }
+
+func (d *decoder) skip() { d.bytes() }
+
+// bytes returns those of a string, which are still d's.
+func (d *decoder) bytes() []byte {
 	n := d.varint()
 	if n < 0 || n > int64(len(d.rest)) {
 		d.rest, d.bad = nil, true
-		return ""
+		return nil
 	}
-	s := string(d.rest[:n])
+	b := d.rest[:n]
 	d.rest = d.rest[n:]
-	return s
+	return b
 }
 
 func (d *decoder) strings() []string {

@@ -60,7 +60,11 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.
 	if k = min(k, s.Live); k <= 0 {
 		return nil, nil
 	}
-	rows, err := s.scan(ctx, query, k, s.selectRows(f))
+	selected, err := s.selectRows(f)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.scan(ctx, query, k, selected)
 	if err != nil {
 		return nil, err
 	}

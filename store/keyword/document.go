@@ -1,7 +1,9 @@
 package keyword
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	index "github.com/blevesearch/bleve_index_api"
@@ -100,6 +102,7 @@ func scopeFacet(scope string) string   { return "scope " + scope }
 func kindFacet(kind string) string     { return "kind " + kind }
 func documentFacet(name string) string { return "document " + name }
 func folderFacet(folder string) string { return "folder " + folder }
+func dayFacet(day int64) string        { return fmt.Sprintf("day %08d", day) }
 func languageFacet(name string) string { return "language " + name }
 
 func facets(rec store.Record) []string {
@@ -107,8 +110,17 @@ func facets(rec store.Record) []string {
 	for at := strings.LastIndexByte(rec.Path, '/'); at >= 0; at = strings.LastIndexByte(rec.Path[:at], '/') {
 		all = append(all, folderFacet(rec.Path[:at]))
 	}
+	if !rec.Time.IsZero() {
+		all = append(all, dayFacet(dayOf(rec.Time)))
+	}
 	return all
 }
+
+// lastDay is the largest that dayFacet keeps in order.
+const lastDay = 99_999_999
+
+// dayOf numbers the days of UTC from 1 in 1970. All before are of the first day, those far ahead of the last.
+func dayOf(t time.Time) int64 { return max(1, min(t.Unix()/(24*60*60)+1, lastDay)) }
 
 // A document is what Bleve's segments are built from. All its fields are analysed beforehand.
 type document struct {

@@ -11,7 +11,7 @@ import (
 // allowed tells by number which records pass the filter; nil means all. Dead records may pass: they
 // match nothing.
 func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
-	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 {
+	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 && !f.Timed() {
 		return nil, nil
 	}
 	allowed := make([]bool, s.rows)
@@ -52,7 +52,76 @@ func (p *part) allowed(f store.Filter) (*roaring.Bitmap, error) {
 		}
 		rows.AndNot(out)
 	}
+	if f.Timed() {
+		return rows, p.intersectTime(rows, f)
+	}
 	return rows, nil
+}
+
+// intersectTime keeps in rows what passes Since and Until. Facets have days only, so records of the first
+// and the last day are read.
+func (p *part) intersectTime(rows *roaring.Bitmap, f store.Filter) error {
+	first, last := int64(1), int64(lastDay)
+	if !f.Since.IsZero() {
+		first = dayOf(f.Since)
+	}
+	if !f.Until.IsZero() {
+		last = dayOf(f.Until)
+	}
+	if first > last {
+		rows.Clear()
+		return nil
+	}
+	days, err := p.facetsBetween(dayFacet(first), dayFacet(last+1))
+	if err != nil {
+		return err
+	}
+	some := roaring.New()
+	for _, facet := range days {
+		with, err := p.rows(facet)
+		if err != nil {
+			return err
+		}
+		if with = roaring.And(with, rows); facet == dayFacet(first) || facet == dayFacet(last) {
+			if err := p.keepWithin(with, f); err != nil {
+				return err
+			}
+		}
+		some.Or(with)
+	}
+	rows.And(some)
+	return nil
+}
+
+// keepWithin keeps in rows those whose record passes Since and Until.
+func (p *part) keepWithin(rows *roaring.Bitmap, f store.Filter) error {
+	for _, row := range rows.ToArray() {
+		rec, _, err := p.record(uint64(row))
+		if err != nil {
+			return err
+		}
+		if !f.PassesAt(rec.Time) {
+			rows.Remove(row)
+		}
+	}
+	return nil
+}
+
+// facetsBetween returns the facets of the part from one up to another, which is excluded.
+func (p *part) facetsBetween(from, to string) ([]string, error) {
+	dictionary, err := p.Dictionary(facetField)
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	facets := dictionary.AutomatonIterator(nil, []byte(from), []byte(to))
+	for {
+		entry, err := facets.Next()
+		if err != nil || entry == nil {
+			return all, err
+		}
+		all = append(all, entry.Term)
+	}
 }
 
 // intersect keeps in rows what has one of the facets.

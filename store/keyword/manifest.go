@@ -22,7 +22,8 @@ const manifestName = "keywords"
 // analysis, another field, another encoding. An index of another version has to be rebuilt.
 //
 //	3: the checksum is of the version, too; the number of the generation.
-const mappingVersion = 3
+//	4: the day of a record is a facet.
+const mappingVersion = 4
 
 // unsummedMapping is the last version whose checksum was of the body alone.
 const unsummedMapping = 2

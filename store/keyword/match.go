@@ -39,7 +39,7 @@ func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filte
 	if allowed != nil {
 		matched = slices.DeleteFunc(matched, func(number int) bool { return !allowed[number] })
 	}
-	matches := store.Matches{Ceiling: result.ceiling}
+	matches := store.Matches{Ceiling: result.ceiling, Terms: result.terms}
 	for _, number := range matched {
 		matches.BestDocument = max(matches.BestDocument, s.documentScore(result, number))
 	}
@@ -84,7 +84,7 @@ func (s *snapshot) scoresByID(ctx context.Context, query string, ids []string, o
 			if err != nil {
 				return nil, damaged(err)
 			}
-			score := store.Score{Record: result.of[number], Document: s.documentScore(result, number)}
+			score := store.Score{Record: result.of[number], Document: s.documentScore(result, number), Held: result.held[number]}
 			if score != (store.Score{}) {
 				found[id] = score
 			}
@@ -177,7 +177,7 @@ func (s *snapshot) hits(ctx context.Context, result *scores, numbers []int) ([]s
 		if err != nil {
 			return nil, err
 		}
-		hits[i] = store.Hit{Record: rec, Score: result.of[number], Document: s.documentScore(result, number)}
+		hits[i] = store.Hit{Record: rec, Score: result.of[number], Document: s.documentScore(result, number), Held: result.held[number]}
 	}
 	return hits, nil
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
@@ -18,6 +20,7 @@ type term struct {
 	// whole is set if the term stands for a compound whose parts are terms as well. It is a further
 	// chance to match, not a further demand: if no record holds it, the parts say all there is.
 	whole bool
+	word  string // as the query has it
 }
 
 // parse returns the terms of a query, each once, in the order of the query. Spoken are the languages
@@ -39,12 +42,22 @@ func parse(query string, spoken []*language) []term {
 		i, known := at[key]
 		if !known {
 			at[key] = len(terms)
-			terms = append(terms, term{spellings: spellings, whole: token.KeyWord})
+			terms = append(terms, term{spellings: spellings, whole: token.KeyWord, word: wordAt(query, token)})
 		} else if !token.KeyWord {
 			terms[i].whole = false
 		}
 	}
 	return terms
+}
+
+// wordAt is a token as the query writes it, in capitals or not. Where folding has moved it, it is the token.
+func wordAt(query string, token *analysis.Token) string {
+	if 0 <= token.Start && token.Start < token.End && token.End <= len(query) {
+		if word := query[token.Start:token.End]; strings.EqualFold(word, string(token.Term)) {
+			return word
+		}
+	}
+	return string(token.Term)
 }
 
 // spell returns the stems of a word in each language, each stem once, that of the first language first.

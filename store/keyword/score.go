@@ -3,6 +3,8 @@ package keyword
 import (
 	"context"
 	"math"
+
+	"github.com/memcore/memcore/store"
 )
 
 // scores are the BM25 scores of a query. They are not changed once made.
@@ -11,6 +13,8 @@ type scores struct {
 	matched    []int     // numbers of the records that match
 	ceiling    float64
 	ofDocument []float64 // by number of the document; 0 if it does not match
+	terms      []store.Term
+	held       []store.Held // by number of the record
 }
 
 // score computes BM25F: the occurrences of a term in all fields of a record are first added up,
@@ -25,7 +29,7 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 	if err != nil {
 		return nil, err
 	}
-	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes))}
+	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes)), held: make([]store.Held, x.rows)}
 	records, documents := newOccurrences(x.rows), newOccurrences(len(layout.sizes))
 	for _, t := range terms {
 		n, err := x.collect(ctx, t, records)
@@ -36,6 +40,7 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
+		result.note(t, n, records.in)
 		for _, number := range records.in {
 			if result.of[number] == 0 {
 				result.matched = append(result.matched, number)
@@ -50,6 +55,21 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 		documents.clear()
 	}
 	return result, nil
+}
+
+// note keeps which records hold a term: the first n of in themselves, the others in their neighbours.
+func (s *scores) note(t term, n int, in []int) {
+	at := len(s.terms)
+	s.terms = append(s.terms, store.Term{Word: t.word, Records: n, Compound: t.whole})
+	if at >= store.MostTerms {
+		return
+	}
+	for i, number := range in {
+		if i < n {
+			s.held[number].Itself |= 1 << at
+		}
+		s.held[number].Nearby |= 1 << at
+	}
 }
 
 // fine is in how many parts occurrences are counted for documents: whole numbers have the same sum in

@@ -28,6 +28,7 @@ func (t *Terms) Of(text string) []string {
 
 // An Asked term is one that a query asks for.
 type Asked struct {
+	Word      string   // as the query has it
 	Spellings []string // a text that has one of them has the term
 	// Whole is set if it stands for a compound, such as getCacheStats, whose parts are asked for as well: a further chance to match, not a further demand.
 	Whole bool
@@ -43,7 +44,7 @@ func (t *Terms) Asked(query string) []Asked {
 	}
 	var all []Asked
 	for _, term := range parse(query, spoken) {
-		asked := Asked{Whole: term.whole}
+		asked := Asked{Word: term.word, Whole: term.whole}
 		for _, spelling := range term.spellings {
 			asked.Spellings = append(asked.Spellings, string(spelling))
 		}

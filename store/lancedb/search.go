@@ -89,7 +89,7 @@ func (s *snapshot) approximately(ctx context.Context, query []float32, k int, f 
 	}
 	hits, err := best(ctx, t, query, widening*k, "")
 	hits = slices.DeleteFunc(hits, func(hit store.Hit) bool {
-		return !f.Passes(hit.Record.Scope, hit.Record.Kind, hit.Record.Path)
+		return !f.Passes(hit.Record.Scope, hit.Record.Kind, hit.Record.Path) || !f.PassesAt(hit.Record.Time)
 	})
 	return hits[:min(k, len(hits))], err
 }

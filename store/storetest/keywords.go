@@ -173,15 +173,27 @@ func testScores(x *fixture) {
 	require.NoError(x, err)
 	want := map[string]store.Score{}
 	for _, hit := range matches.Hits {
-		want[hit.Record.ID] = store.Score{Record: hit.Score, Document: hit.Document}
+		want[hit.Record.ID] = store.Score{Record: hit.Score, Document: hit.Document, Held: hit.Held}
 	}
 	for _, beside := range []string{id(2), id(4)} {
 		want[beside] = store.Score{Document: matches.Hits[0].Document}
 	}
 	require.Equal(x, want, got)
+	require.Equal(x, []string{"alpha", "beta", "unknownword"}, words(matches.Terms))
+	require.Zero(x, matches.Terms[2].Records)
+	for _, hit := range matches.Hits {
+		require.Equal(x, store.Held{Itself: 0b011, Nearby: 0b011}, hit.Held, "both words that there are")
+	}
 	none, err := ix.words.Scores(x.Context(), query, nil)
 	require.NoError(x, err)
 	require.Empty(x, none)
+}
+
+func words(terms []store.Term) (all []string) {
+	for _, t := range terms {
+		all = append(all, t.Word)
+	}
+	return all
 }
 
 // A document is scored as if it were one text, whichever of its records has the words.

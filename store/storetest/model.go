@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -74,6 +75,7 @@ func (w *walk) putSome() {
 		n := w.random.IntN(60)
 		rec := w.kind.dress(store.Record{
 			ID: id(n), Scope: []string{"project", "global"}[n%2], Kind: []string{"markdown", "conversation"}[n/2%2],
+			Time: []time.Time{{}, someDay.Add(time.Duration(w.random.IntN(72)) * time.Hour)}[min(n%5, 1)],
 			Path: fmt.Sprintf("dir%d/doc%d.md", w.random.IntN(3), w.random.IntN(2)), StartLine: w.random.IntN(5) + 1,
 			Text: strings.Repeat("word ", w.random.IntN(50)) + fmt.Sprint(w.step), Tokens: w.step,
 		})
@@ -98,6 +100,8 @@ func (w *walk) compare(ix *index) {
 	require.Equal(w, len(w.model.committed), w.count(ix), "step %d: Count", w.step)
 	for _, f := range []store.Filter{
 		{}, {Scope: "global"}, {Kind: "markdown"}, {Path: "dir1"}, {Path: "dir2/doc0.md"}, {Scope: "project", Not: []string{"dir0/doc0.md", "dir1/doc1.md"}},
+		{Since: someDay.Add(20 * time.Hour)}, {Until: someDay.Add(50 * time.Hour)},
+		{Kind: "markdown", Since: someDay.Add(10 * time.Hour), Until: someDay.Add(60 * time.Hour)},
 	} {
 		w.compareSearch(ix, f)
 	}
@@ -154,5 +158,10 @@ func passes(rec store.Record, f store.Filter) bool {
 	return (f.Scope == "" || f.Scope == rec.Scope) &&
 		(f.Kind == "" || f.Kind == rec.Kind) &&
 		(f.Path == "" || f.Path == rec.Path || strings.HasPrefix(rec.Path, f.Path+"/")) &&
-		!slices.Contains(f.Not, rec.Path)
+		!slices.Contains(f.Not, rec.Path) &&
+		(f.Since.IsZero() || !rec.Time.IsZero() && !rec.Time.Before(f.Since)) &&
+		(f.Until.IsZero() || !rec.Time.IsZero() && rec.Time.Before(f.Until))
 }
+
+// someDay begins the days of the records that have a time.
+var someDay = time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -146,6 +147,58 @@ func testFilter(x *fixture) {
 		if got := len(x.search(ix, 1, tt.f)); got != min(1, len(want)) {
 			x.Errorf("the best hit with %+v is %d, want %d", tt.f, got, min(1, len(want)))
 		}
+	}
+}
+
+func testTimes(x *fixture) {
+	ix := x.open()
+	at := func(text string) time.Time {
+		t, err := time.Parse(time.RFC3339, text)
+		require.NoError(x, err)
+		return t
+	}
+	for n, said := range []time.Time{
+		{}, at("1970-01-01T00:00:01Z"), at("2026-11-16T23:59:59Z"), at("2026-11-17T00:00:00Z"), at("2026-11-17T12:30:15Z"),
+		at("2026-11-17T23:59:59Z"), at("2026-11-18T00:00:00Z"), at("2027-06-01T08:00:00Z"), at("9999-12-31T23:59:59Z"),
+	} {
+		rec := x.record(n, fmt.Sprintf("notes/%d.md", n%2))
+		rec.Time = said
+		x.add(ix, rec)
+	}
+	for _, tt := range []struct {
+		f    store.Filter
+		want []int
+	}{
+		{store.Filter{Since: at("2026-11-17T00:00:00Z")}, numbers(3, 9)},
+		{store.Filter{Since: at("2026-11-17T01:00:00+01:00")}, numbers(3, 9)},
+		{store.Filter{Since: at("2026-11-17T00:00:00.5Z")}, numbers(4, 9)},
+		{store.Filter{Until: at("2026-11-17T00:00:00Z")}, []int{1, 2}},
+		{store.Filter{Until: at("2026-11-17T00:00:00.5Z")}, []int{1, 2, 3}},
+		{store.Filter{Since: at("2026-11-17T00:00:00Z"), Until: at("2026-11-18T00:00:00Z")}, []int{3, 4, 5}},
+		{store.Filter{Since: at("2026-11-17T12:30:15Z"), Until: at("2026-11-17T12:30:16Z")}, []int{4}},
+		{store.Filter{Since: at("2026-11-17T12:30:15Z"), Until: at("2026-11-17T12:30:15Z")}, nil},
+		{store.Filter{Since: at("2026-11-18T00:00:00Z"), Until: at("2026-11-17T00:00:00Z")}, nil},
+		{store.Filter{Since: at("2026-11-10T00:00:00Z"), Until: at("2027-12-01T00:00:00Z"), Path: "notes/1.md"}, []int{3, 5, 7}},
+		{store.Filter{Since: at("2026-11-10T00:00:00Z"), Not: []string{"notes/1.md"}, Until: at("2027-12-01T00:00:00Z")}, []int{2, 4, 6}},
+		{store.Filter{Since: at("1960-01-01T00:00:00Z")}, numbers(1, 9)},
+		{store.Filter{Since: at("2050-01-01T00:00:00Z"), Until: at("2060-01-01T00:00:00Z")}, nil},
+	} {
+		var want []string
+		for _, n := range tt.want {
+			want = append(want, id(n))
+		}
+		if got := x.found(ix, tt.f); !slices.Equal(got, want) {
+			x.Errorf("a search from %v to %v finds %q, want %q", tt.f.Since, tt.f.Until, got, want)
+		}
+		if got := len(x.search(ix, 1, tt.f)); got != min(1, len(want)) {
+			x.Errorf("the best hit from %v to %v is %d, want %d", tt.f.Since, tt.f.Until, got, min(1, len(want)))
+		}
+	}
+	moved := x.record(4, "notes/0.md")
+	moved.Time = at("2026-11-18T00:00:00Z")
+	x.add(ix, moved)
+	if got := x.found(ix, store.Filter{Since: at("2026-11-17T00:00:00Z"), Until: at("2026-11-18T00:00:00Z")}); !slices.Equal(got, []string{id(3), id(5)}) {
+		x.Errorf("after a record has got a later time, its day has %q", got)
 	}
 }
 

@@ -39,6 +39,7 @@ var shared = []check{
 	{"hits are ordered by score, then ID", testHitOrder},
 	{"at most k hits, the best ones", testLimit},
 	{"filters narrow a search", testFilter},
+	{"Since and Until bound the time", testTimes},
 	{"paths in filters are plain text", testOddPaths},
 	{"Count and Stats agree with the content", testCounts},
 	{"what was committed survives closing", testReopen},

@@ -201,6 +201,12 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 		{"filters narrow a search", func() *vectorFault {
 			return filters(func(f store.Filter) store.Filter { f.Kind = ""; return f })
 		}},
+		{"Since and Until bound the time", func() *vectorFault {
+			return filters(func(f store.Filter) store.Filter { f.Since = f.Since.Truncate(24 * time.Hour); return f })
+		}},
+		{"Since and Until bound the time", func() *vectorFault {
+			return filters(func(f store.Filter) store.Filter { f.Until = f.Until.Add(time.Second); return f })
+		}},
 		{"paths in filters are plain text", func() *vectorFault {
 			return filters(func(f store.Filter) store.Filter { f.Path = strings.ReplaceAll(f.Path, "'", "''"); return f })
 		}},

@@ -69,8 +69,8 @@ func TestNewerRelease(t *testing.T) {
 	n := 0
 	for name, newer := range map[string]struct{ file, text string }{
 		"manifest": {"manifest.json", fmt.Sprintf(`{"format":3,"checksum":%d,"content":{"new":[]}}`, crc32.Checksum([]byte(`3{"new":[]}`), castagnoli))},
-		"vectors":  {"vectors/1/meta", fmt.Sprintf("memcore vectors, format 3, checksum %08x\n{}", crc32.Checksum([]byte("3{}"), castagnoli))},
-		"keywords": {"keywords/1/keywords", fmt.Sprintf("memcore keywords, mapping 4, segments 17, checksum %08x\n{}", crc32.ChecksumIEEE([]byte("4 17{}")))},
+		"vectors":  {"vectors/1/meta", fmt.Sprintf("memcore vectors, format 4, checksum %08x\n{}", crc32.Checksum([]byte("4{}"), castagnoli))},
+		"keywords": {"keywords/1/keywords", fmt.Sprintf("memcore keywords, mapping 5, segments 17, checksum %08x\n{}", crc32.ChecksumIEEE([]byte("5 17{}")))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := withNotes(t)

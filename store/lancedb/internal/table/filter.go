@@ -1,8 +1,10 @@
 package table
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/store"
 )
@@ -52,5 +54,22 @@ func Where(f store.Filter) string {
 	if len(f.Not) > 0 {
 		parts = append(parts, "NOT "+In("path", f.Not))
 	}
+	if f.Timed() {
+		parts = append(parts, "time > 0") // 0 is unknown
+	}
+	if !f.Since.IsZero() {
+		parts = append(parts, fmt.Sprintf("time >= %d", secondsFrom(f.Since)))
+	}
+	if !f.Until.IsZero() {
+		parts = append(parts, fmt.Sprintf("time < %d", secondsFrom(f.Until)))
+	}
 	return And(parts...)
+}
+
+// secondsFrom is the first whole second that is not before t.
+func secondsFrom(t time.Time) int64 {
+	if t.Nanosecond() > 0 {
+		return t.Unix() + 1
+	}
+	return t.Unix()
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/store"
@@ -37,6 +38,9 @@ func TestWhere(t *testing.T) {
 		{store.Filter{Not: []string{"a", "b'c"}}, "NOT path IN ('a', 'b''c')"},
 		{store.Filter{Kind: "k", Path: "p", Not: []string{"n"}},
 			"(kind = 'k') AND (path = 'p' OR (path >= 'p/' AND path < 'p0')) AND (NOT path IN ('n'))"},
+		{store.Filter{Since: time.Unix(100, 0)}, "(time > 0) AND (time >= 100)"},
+		{store.Filter{Until: time.Unix(100, 1)}, "(time > 0) AND (time < 101)"},
+		{store.Filter{Kind: "k", Since: time.Unix(100, 1), Until: time.Unix(200, 0)}, "(kind = 'k') AND (time > 0) AND (time >= 101) AND (time < 200)"},
 	} {
 		if got := Where(test.filter); got != test.want {
 			t.Errorf("Where(%+v) = %s, want %s", test.filter, got, test.want)

@@ -1,0 +1,354 @@
+package chunker
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/fence"
+	"github.com/memcore/memcore/internal/prompt"
+)
+
+// Why a turn of an agent's log makes no chunk; see Session.
+const (
+	LeftOutRequest      = "request"      // asks, and states nothing: the answers carry it as their heading
+	LeftOutAnnouncement = "announcement" // says what will be done next
+	LeftOutShort        = "short"        // too short to be worth knowing
+	LeftOutCode         = "code"         // code or output without prose
+	LeftOutPasted       = "pasted"       // what a person pasted
+	LeftOutSummary      = "summary"      // what an agent writes to make room; the log has it in full
+	LeftOutTools        = "tool calls"   // calls of tools and their results
+)
+
+// requestSize is the size, in tokens, to which a request is cut where it heads an answer.
+const requestSize = 40
+
+// unheaded heads a statement of the user that follows no request.
+const unheaded = "…"
+
+// Session cuts the log of an agent at work into what is worth knowing of it: the parts of answers
+// that find, decide, explain or sum up, each under the request that it answers, and what the user
+// states, under the request before it. Headings holds that request. Everything else makes no chunk;
+// leftOut counts such turns by reason.
+//
+// Request is the title (prompt.Title) of the request that was made before the first turn, "" if there
+// is none. name and the size of chunks are as for Conversation. It is safe for concurrent use.
+func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut map[string]int) {
+	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
+	leftOut = map[string]int{}
+	heading := c.shorten(request, requestSize)
+	for i, t := range turns {
+		text := strings.TrimSpace(cleanString(t.Text))
+		switch {
+		case text == "":
+			leftOut[LeftOutTools]++
+		case t.Role == "user":
+			reason := ""
+			if text, reason = statement(text); reason == "" {
+				c.under(t, text, heading)
+			} else {
+				leftOut[reason]++
+			}
+			if asked := prompt.Title(cleanString(t.Text)); asked != "" {
+				heading = c.shorten(asked, requestSize)
+			}
+		case t.Role == "system":
+			leftOut[LeftOutSummary]++
+		case t.Role == "assistant":
+			text, reason := answer(text, isLastAnswer(turns, i))
+			if reason == "" {
+				c.under(t, text, heading)
+			} else {
+				leftOut[reason]++
+			}
+		default:
+			leftOut[LeftOutTools]++
+		}
+	}
+	return c.chunks, leftOut
+}
+
+// under makes the chunks of a turn's text under a heading.
+func (c *conversation) under(t Turn, text, heading string) {
+	if heading == "" {
+		heading = unheaded
+	}
+	about := newSection(c.limits, []string{heading}, "", time.Time{}) // when it was said is not what it means
+	number := 0
+	p := newPacker(c.limits, text, func(p piece) {
+		if !hasProse(p.of(text)) {
+			return
+		}
+		number++
+		c.part(t, p, p.of(text), number)
+	})
+	s := splitter{c.limits, text, about, p.add}
+	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
+		p.emit(whole)
+		return
+	}
+	eachBlock(text, 0, s.block)
+	p.finish()
+}
+
+// part makes a chunk of a piece of a turn.
+func (c *conversation) part(t Turn, p piece, text string, number int) {
+	chunk := Chunk{
+		Text: text, StartLine: t.Line, EndLine: t.EndLine, Headings: p.section.headings,
+		Speaker: c.speaker(t), Session: t.Session, Time: t.Time,
+		Tokens: c.count(text),
+	}
+	embedded := p.section.embed("", text)
+	place := strconv.Itoa(t.Line) + "." + strconv.Itoa(number)
+	if n := c.seen.next(place, embedded); n > 1 {
+		place += "." + strconv.Itoa(n)
+	}
+	chunk.identify(c.name, place, embedded)
+	c.chunks = append(c.chunks, chunk)
+}
+
+// isLastAnswer reports whether no later turn answers the same request.
+func isLastAnswer(turns []Turn, i int) bool {
+	for _, t := range turns[i+1:] {
+		switch {
+		case strings.TrimSpace(t.Text) == "":
+		case t.Role == "user":
+			return true
+		case t.Role == "assistant" && t.Session == turns[i].Session:
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	leastAnswer     = 160 // bytes of an answer in the middle of the work
+	leastLastAnswer = 60  // of the last one
+	leastFinding    = 70  // of one that says what it found
+)
+
+var (
+	announces = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(\W*(now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also),?\W+)*` +
+			`(let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|we need to|i should|we should|time to|checking|looking|reading|running|updating|adding|creating|continuing)\b`)
+	})
+	finds = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|` +
+			`won't work|doesn't (work|match|support|exist)|does not (work|match|support|exist)|already (exists|handles|has|does)|none of|only works|must be|should be|has to be|not supported|is missing|was missing|fixed|found it|works now|` +
+			`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
+	})
+)
+
+// answer returns what is worth keeping of an answer, or why nothing is.
+func answer(text string, last bool) (kept, leftOut string) {
+	kept = withoutAsides(withoutLongCode(text))
+	prose := proseOf(kept)
+	least := leastAnswer
+	switch {
+	case last:
+		least = leastLastAnswer
+	case finds().MatchString(prose):
+		least = leastFinding
+	}
+	switch {
+	case len(prose) < 20 && len(text) > 2*leastAnswer:
+		return "", LeftOutCode
+	case weight(prose) < least && announces().MatchString(prose):
+		return "", LeftOutAnnouncement
+	case weight(prose) < least:
+		return "", LeftOutShort
+	}
+	return kept, ""
+}
+
+// weight is the length of a text in bytes of English: other scripts say more in a character.
+func weight(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case r < 0x2E80:
+			n++
+		default:
+			n += 3
+		}
+	}
+	return n
+}
+
+var (
+	states = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(always|never|don't|dont|do not|must|mustn't|should(n't)?|ought|instead|rather|prefer(red)?|avoid|stop|wrong|no,|not like|decided|decision|because|convention|standard(i[sz]e)?|` +
+			`rule|make sure|ensure|remember|note that|from now on|only|keep|use|we (use|have|want|need|are|do|don't|can't)|i (want|need|like|prefer|use|have|don't|changed|moved|decided|set)|` +
+			`is (a|the|an|in|at|on|not|now|called)|are (not|now|in)|has to|have to|api key|the (password|key|port|url|branch|name)|` +
+			`immer|nie|niemals|nicht|statt|sondern|muss|müssen|sollte|wir (nutzen|verwenden|haben|wollen)|bitte keine?|` +
+			`siempre|nunca|debe|usa(r|mos)?|en vez de|toujours|jamais|il faut|ne pas|plutôt|nous (utilisons|avons))\b|` +
+			`不要|不能|必须|必須|应该|應該|改用|使用|总是|總是|不是|别|しないで|ください|べき|使って|ではなく|常に|必ず|하지 마|사용`)
+	})
+	question = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(what|why|how|where|when|which|who|is|are|does|do|did|can|could|would|should|was|were|has|have|any|wie|was|warum|wo|qué|cómo|pourquoi|comment)\b`)
+	})
+	structured = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(#{1,4} \S|\s*([-*]|\d+\.) \S)`) })
+)
+
+const (
+	leastStatement    = 12   // bytes
+	longestStatement  = 1200 // of plain text; more is a specification, which has a structure
+	leastStructured   = 3    // headings and items
+	mostStatementCuts = 24 << 10
+)
+
+// statement returns what the user states in a turn, or why that is nothing worth keeping.
+func statement(text string) (stated, leftOut string) {
+	said := prompt.Parse(head(text, mostStatementCuts))
+	own := said.Own
+	if said.Kind != prompt.Request {
+		if said.Kind == prompt.Pasted {
+			return "", LeftOutPasted
+		}
+		return "", LeftOutRequest
+	}
+	weighs := weight(own)
+	switch {
+	case weighs < leastStatement:
+		return "", LeftOutShort
+	case len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured && weighs > 400:
+		return own, "" // a specification, a plan, a list of rules
+	case weighs > longestStatement:
+		return "", LeftOutPasted
+	case !states().MatchString(own):
+		return "", LeftOutRequest
+	}
+	for _, sentence := range sentences(own) {
+		if states().MatchString(sentence) && !isQuestion(sentence) {
+			return own, ""
+		}
+	}
+	return "", LeftOutRequest
+}
+
+func isQuestion(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	return strings.ContainsAny(lastRune(sentence), "?？؟") || question().MatchString(sentence)
+}
+
+func lastRune(text string) string {
+	_, n := utf8.DecodeLastRuneInString(text)
+	return text[len(text)-n:]
+}
+
+// sentences are those of a text, lines apart.
+func sentences(text string) []string {
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		for from := 0; from < len(line); {
+			end := sentenceEnd(line, from)
+			if end <= from {
+				break
+			}
+			all = append(all, line[from:end])
+			from = end
+		}
+	}
+	return all
+}
+
+// longestCode is how many lines of a fence are kept whole: a command that worked, not a file. Of a
+// longer one the first keptCode are.
+const (
+	longestCode = 8
+	keptCode    = 3
+)
+
+// withoutLongCode cuts long fences to their first lines.
+func withoutLongCode(text string) string {
+	var kept, code []string
+	var open fence.Fence
+	endCode := func() {
+		if len(code) > longestCode {
+			code = append(code[:keptCode:keptCode], "…")
+		}
+		kept, code = append(kept, code...), nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		was := open.Open()
+		open, _ = open.Next(line)
+		if was && open.Open() {
+			code = append(code, line)
+			continue
+		}
+		endCode()
+		kept = append(kept, line)
+	}
+	endCode()
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+var (
+	asides = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)<(details|think|thinking|summary|analysis)>.*?(</(details|think|thinking|summary|analysis)>|$)`)
+	})
+	// emptyLine is a line that says nothing: a mark of an exporter, a numbered line of a file, a row of
+	// paths.
+	emptyLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^\\s*(_\\**_|\\d+\\s*[→│|]\\+?.*|\\|\\s*[^\\w|]*`?[\\w/.:~-]+`?[^\\w|]*\\|(\\s*[^\\w|]*(L?\\d+(-\\d+)?)?\\s*\\|)?|\\|.*(file://|\\bL\\d+\\b).*\\|?|Line \\d+: .*, severity: \\d+)\\s*$")
+	})
+	blankLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n{3,}`) })
+)
+
+// withoutAsides leaves out of an answer what its program adds, and paragraphs that only say what will
+// be done next.
+func withoutAsides(text string) string {
+	if strings.Contains(text, "<") {
+		text = asides().ReplaceAllString(text, "")
+	}
+	var kept []string
+	var open fence.Fence
+	for line := range strings.SplitSeq(text, "\n") {
+		var isCode bool
+		if open, isCode = open.Next(line); isCode {
+			kept = append(kept, line)
+		} else if !emptyLine().MatchString(line) {
+			kept = append(kept, withoutAnnouncements(line))
+		}
+	}
+	return strings.TrimSpace(blankLines().ReplaceAllString(strings.Join(kept, "\n"), "\n\n"))
+}
+
+// withoutAnnouncements leaves out the sentences of a line that say no more than what will be done next.
+func withoutAnnouncements(line string) string {
+	if !announces().MatchString(line) && !strings.Contains(line, ". ") && !strings.Contains(line, "! ") {
+		return line
+	}
+	all := sentences(line)
+	kept := all[:0:0]
+	for _, sentence := range all {
+		if !announces().MatchString(strings.TrimSpace(sentence)) || finds().MatchString(sentence) {
+			kept = append(kept, sentence)
+		}
+	}
+	if len(kept) == len(all) {
+		return line
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// proseOf is a text without its fences, on one line.
+func proseOf(text string) string {
+	var prose []string
+	var open fence.Fence
+	for line := range strings.SplitSeq(text, "\n") {
+		var isCode bool
+		if open, isCode = open.Next(line); !isCode {
+			prose = append(prose, line)
+		}
+	}
+	return strings.Trim(oneLine(strings.Join(prose, "\n")), "_* ")
+}
+
+// hasProse reports whether a piece says something beside code.
+func hasProse(text string) bool {
+	return len(proseOf(text)) >= 20 || utf8.RuneCountInString(proseOf(text)) >= 8
+}

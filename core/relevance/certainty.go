@@ -1,0 +1,119 @@
+package relevance
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Certainty is the evidence that memory knows what a question asks for, whichever chunk says it. It is taken from all candidates, so that a chunk that
+// gains evidence, and a place, does not lower its own score. All of it means the same in memories of any size.
+type Certainty struct {
+	Cosine      float64 // the best
+	Clear       float64 // the best cosine less the tenth: how far what is near stands out
+	Share       float64 // of the weight of the question's words, the best that one chunk holds
+	Mass        float64 // ln(1 + the weight of words that one chunk holds), the best
+	MassClear   float64 // the best weight less the fifth
+	CosineShare float64 // the best of cosine · share of one chunk
+	CosineMass  float64 // the best of cosine · mass of one chunk
+
+	UnknownNames   float64 // share of the names in the question that memory holds nowhere
+	UnknownNumbers float64 // how many numbers of it, at most 2
+}
+
+const (
+	clearPlace  = 10 // whose cosine stands for what is near by chance
+	mostClear   = 0.3
+	alone       = 0.2 // Clear of the only candidate
+	massPlace   = 5
+	mostUnknown = 2
+)
+
+// CertaintyOf returns that of a question, given its candidates.
+func CertaintyOf(q Query, ranked []Ranked) Certainty {
+	var best Certainty
+	held := holdings(q, ranked)
+	var cosines, masses []float64
+	for i, r := range ranked {
+		mass := math.Log1p(held[i].mass)
+		masses = append(masses, held[i].mass)
+		best.Share = max(best.Share, held[i].share)
+		best.Mass = max(best.Mass, mass)
+		if cosine, ok := cosineOf(q, r.Candidate); ok {
+			cosines = append(cosines, cosine)
+			best.CosineShare = max(best.CosineShare, cosine*held[i].share)
+			best.CosineMass = max(best.CosineMass, cosine*mass)
+		}
+	}
+	descending(cosines)
+	descending(masses)
+	switch n := len(cosines); {
+	case n == 1:
+		best.Cosine, best.Clear = max(cosines[0], 0), alone
+	case n > 1:
+		best.Cosine, best.Clear = max(cosines[0], 0), min(cosines[0]-cosines[min(clearPlace, n)-1], mostClear)
+	}
+	if n := len(masses); n > 0 {
+		best.MassClear = masses[0] - masses[min(massPlace, n)-1]
+	}
+	best.UnknownNames, best.UnknownNumbers = unknown(q)
+	return best
+}
+
+func descending(all []float64) {
+	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
+}
+
+func cosineOf(q Query, c Candidate) (float64, bool) {
+	if !q.Vectors || c.Cosine == nil {
+		return 0, false
+	}
+	return *c.Cosine, true
+}
+
+// A Distance is how far a candidate is behind the first one: 0 or less.
+type Distance struct {
+	Sum    float64
+	Cosine float64
+	Share  float64 // of the weight of the question's words
+}
+
+// Distances returns those of ranked candidates. What is nearer or holds more than the first is not behind in that.
+func Distances(q Query, ranked []Ranked) []Distance {
+	all := make([]Distance, len(ranked))
+	held := holdings(q, ranked)
+	for i, r := range ranked {
+		all[i] = Distance{Sum: r.Sum - ranked[0].Sum, Share: min(held[i].share-held[0].share, 0)}
+		first, ok := cosineOf(q, ranked[0].Candidate)
+		if cosine, also := cosineOf(q, r.Candidate); ok && also {
+			all[i].Cosine = min(cosine-first, 0)
+		}
+	}
+	return all
+}
+
+// Knows is the log-odds that memory knows what is asked for.
+func (l Logistic) Knows(best Certainty) float64 {
+	x := l.Bias
+	for i, coefficient := range l.coefficients() {
+		x += coefficient * best.terms()[i]
+	}
+	return x
+}
+
+// terms are what counts for knowing, and against it, in the order of Logistic.coefficients.
+func (c Certainty) terms() [9]float64 {
+	return [9]float64{c.Cosine, c.Clear, c.Share, c.Mass, c.MassClear, c.CosineShare, c.CosineMass, -c.UnknownNames, -c.UnknownNumbers}
+}
+
+// Cost is what a further hit has to add: the least product of its score and of the probability that nothing given before it helps. Where there is much, the
+// first is less often the right one, and more of them are worth their place.
+func Cost(chunks int) float64 {
+	return min(max(costOfOne/math.Sqrt(float64(max(chunks, 1))), leastCost), mostCost)
+}
+
+const (
+	costOfOne = 0.4
+	leastCost = 0.01
+	mostCost  = 0.08
+)

@@ -1,0 +1,273 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/prompt"
+)
+
+// A turn is the request of an agent's turn, and how it is answered. Whether to speak is decided apart
+// from what is best: most requests tell an agent what to do next and want nothing of memory.
+type turn struct {
+	prompt.Prompt
+	text string // what is searched for
+	// question means that the scores decide, as in a search: it asks something in words of its own.
+	question bool
+	// silence says why nothing is looked for; "" if something is.
+	silence string
+}
+
+const (
+	// mostTurnHits and turnTokens bound what a prompt that is no question gets: two sure hits beat six
+	// doubtful ones.
+	mostTurnHits = 2
+	turnTokens   = 300
+	// longestKeywords is how many words a prompt has at most to be taken for words to look up.
+	longestKeywords = 6
+	// leastNew is the least share of a candidate's words that the prompt does not have itself.
+	leastNew = 0.35
+)
+
+// turnOf takes a request apart.
+func turnOf(request string) *turn {
+	t := &turn{Prompt: prompt.Parse(request)}
+	words := len(strings.Fields(t.Own))
+	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
+	switch t.Kind {
+	case prompt.Acknowledgement:
+		t.silence = "the prompt only lets the agent go on"
+	case prompt.Selection:
+		t.silence = "the prompt picks from what the agent has just listed"
+	}
+	t.text = t.Own
+	if strings.TrimSpace(t.text) == "" {
+		t.text = cmp.Or(strings.Join(t.Errors, "\n"), request)
+	}
+	return t
+}
+
+// whySilent says why a turn got nothing.
+func (t *turn) whySilent(ranked []scored) string {
+	switch {
+	case len(ranked) == 0:
+		return "memory holds none of its words and nothing near it in meaning"
+	case t.question:
+		return "nothing in memory is sure enough to answer it"
+	}
+	return "memory holds too little of what the prompt is about"
+}
+
+// alsoAsked are further searches that a turn makes beside that for its text.
+func (t *turn) alsoAsked(known *manifest) []asked {
+	var all []asked
+	for _, line := range t.Errors[:min(len(t.Errors), 2)] {
+		if line != t.text {
+			all = append(all, asked{text: line, wanted: t.explainsError(line), why: "is about the error " + shortened(line)})
+		}
+	}
+	for _, n := range t.Numbered {
+		if n.Noun == "" && t.Kind != prompt.Command || t.Follows {
+			continue
+		}
+		if name := strings.TrimSpace(n.Noun + " " + n.Number); (t.Asks || !staged[n.Noun]) && !t.goesOn() {
+			all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
+		}
+	}
+	for _, file := range t.Files {
+		if !rulesFiles[strings.ToLower(path.Base(file))] {
+			continue
+		}
+		for document := range known.Documents {
+			if path.Base(document) == path.Base(file) {
+				all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
+			}
+		}
+	}
+	return all[:min(len(all), mostAsked)]
+}
+
+// mostAsked is how many further searches a turn makes.
+const mostAsked = 3
+
+// An asked is a further search of a turn.
+type asked struct {
+	text   string
+	path   string // only there; "" is everywhere
+	wanted func(relevance.Query, scored) bool
+	why    string
+}
+
+// staged are parts of the work that goes on, which prompts name to go on with it.
+var staged = map[string]bool{"phase": true, "step": true, "item": true, "observation": true, "finding": true, "todo": true, "version": true, "section": true,
+	"chapter": true, "milestone": true, "sprint": true, "case": true}
+
+// rulesFiles are names of files that hold rules of a project.
+var rulesFiles = map[string]bool{"claude.md": true, "agents.md": true, "gemini.md": true, "beans.md": true, "agent.md": true, "contributing.md": true,
+	"conventions.md": true, ".cursorrules": true, "copilot-instructions.md": true}
+
+func (t *turn) goesOn() bool { return goesOn.MatchString(t.Own) }
+
+var goesOn = regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+
+// isNumbered reports whether the title, the path or the beginning of a candidate has the thing.
+func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
+	noun := `#`
+	if n.Noun != "" {
+		noun = `\b` + regexp.QuoteMeta(n.Noun) + `s?\b[\s:_/-]*#?0*`
+	}
+	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(strings.TrimLeft(n.Number, "0")) + `\b`)
+	return func(_ relevance.Query, c scored) bool {
+		title, _, _ := strings.Cut(strings.TrimSpace(c.record.Text), "\n")
+		if c.record.Kind == source.KindMarkdown {
+			title += "\n" + path.Base(c.record.Path)
+			if len(c.record.Headings) > 0 {
+				title += "\n" + c.record.Headings[len(c.record.Headings)-1]
+			}
+		}
+		return named.MatchString(title)
+	}
+}
+
+// isRule reports whether a candidate of a file of rules says more than its title.
+func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
+
+const leastRule = 30
+
+// explainsError returns whether a candidate is about an error: it holds most of the words of its line.
+func (t *turn) explainsError(line string) func(relevance.Query, scored) bool {
+	p := prompt.Parse(line)
+	return func(q relevance.Query, c scored) bool {
+		return relevance.HoldsMost(relevance.TellingWords(p, q), q, c.Candidate) && !t.echoes(c.record.Text)
+	}
+}
+
+// echoes reports whether a text says little that the prompt does not say itself.
+func (t *turn) echoes(text string) bool {
+	own, said := wordsOf(text), wordsOf(t.Own)
+	fresh := 0
+	for word := range own {
+		if _, ok := said[word]; !ok {
+			fresh++
+		}
+	}
+	return float64(fresh) < leastNew*float64(len(own))
+}
+
+// namesDocument reports whether the prompt names the document, which the agent then reads itself.
+func (t *turn) namesDocument(document string) bool {
+	return slices.ContainsFunc(t.Files, func(file string) bool {
+		return strings.EqualFold(path.Base(document), path.Base(file))
+	})
+}
+
+// decide marks what a turn is not given, and why the rest is. A prompt that is no question gets what
+// is likely wanted in the middle of work (relevance.Turn); turns of people's chats, and all that
+// answers a question, are left to their scores.
+func (t *turn) decide(q relevance.Query, ranked []scored) {
+	telling := relevance.TellingWords(t.Prompt, q)
+	model := relevance.ForTurns()
+	for i := range ranked {
+		c := &ranked[i]
+		switch {
+		case c.why != "":
+			continue
+		case c.Turn:
+			continue
+		case t.question:
+			if t.Kind == prompt.Request && t.echoes(c.record.Text) && c.record.Kind == source.KindConversation {
+				c.refused = verdictEcho
+			}
+			continue
+		}
+		worth := model.Worth(relevance.TurnEvidence(t.Prompt, q, telling, c.Candidate))
+		c.worth = &worth
+		switch {
+		case t.namesDocument(c.record.Path):
+			c.refused = verdictNamed
+		case t.echoes(c.record.Text):
+			c.refused = verdictEcho
+		case worth >= model.Least:
+			c.why = "holds enough of what the prompt is about"
+		case relevance.HoldsMost(telling, q, c.Candidate):
+			c.why = "holds most of what the prompt is about"
+		default:
+			c.refused = verdictUnasked
+		}
+	}
+}
+
+// answer gathers, ranks and decides what a turn is given.
+func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+	q, _ := g.evidence(t.text)
+	ranked := m.rank(t.text, g)
+	if !t.question {
+		orderForTurn(ranked)
+		s.limit, s.sparing = min(s.limit, mostTurnHits), false
+		if s.budget > turnTokens {
+			s.budget = turnTokens
+		}
+	}
+	var sure []scored
+	for _, a := range t.alsoAsked(current.manifest) {
+		sure = append(sure, m.alsoFound(ctx, current, a, *s, took)...)
+	}
+	ranked = slices.DeleteFunc(ranked, func(c scored) bool {
+		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
+	})
+	t.decide(q, ranked)
+	return append(sure, ranked...)
+}
+
+// orderForTurn is relevance.OrderForTurn for scored candidates.
+func orderForTurn(ranked []scored) {
+	order := make([]relevance.Ranked, len(ranked))
+	byID := make(map[string]scored, len(ranked))
+	for i, c := range ranked {
+		order[i], byID[c.record.ID] = c.Ranked, c
+	}
+	relevance.OrderForTurn(order)
+	for i, r := range order {
+		ranked[i] = byID[r.ID]
+	}
+}
+
+// alsoFound returns the best of a further search, if it is wanted. An error costs the search, not the turn.
+func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s selection, took map[string]time.Duration) []scored {
+	if a.path != "" {
+		s.filter.Path = a.path
+	}
+	g := m.gather(ctx, current, a.text, s, map[string]time.Duration{})
+	if g.err != nil {
+		return nil
+	}
+	q, _ := g.evidence(a.text)
+	ranked := m.rank(a.text, g)
+	orderForTurn(ranked)
+	for _, c := range ranked[:min(len(ranked), looksThrough)] {
+		if a.wanted(q, c) {
+			c.why = a.why
+			return []scored{c}
+		}
+	}
+	return nil
+}
+
+// looksThrough is how many candidates of a further search are looked at.
+const looksThrough = 10
+
+func shortened(line string) string {
+	const most = 60
+	if len(line) <= most {
+		return fmt.Sprintf("%q", line)
+	}
+	return fmt.Sprintf("%q", strings.ToValidUTF8(line[:most], "")+"…")
+}
