@@ -237,9 +237,8 @@ func relevantOr(names []string, documents, units map[string]int) []string {
 // what a hit counts as, candidate what one does that may not have been a hit. Nothing of it counts
 // as use of what is found. Now is when the question is asked.
 func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, now time.Time, of, candidate countsAs) error {
-	// now belongs into the Now of RetrieveOptions and SearchOptions, as soon as they have one.
-	turn := core.RetrieveOptions{Unrecorded: true}
-	search := core.SearchOptions{Unrecorded: true, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
+	turn := core.RetrieveOptions{Unrecorded: true, Now: now}
+	search := core.SearchOptions{Unrecorded: true, Now: now, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
 	started := time.Now()
 	given, err := memory.RetrieveRelevant(ctx, a.Text, turn)
 	a.Took = time.Since(started)
