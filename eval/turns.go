@@ -315,6 +315,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	if len(result.Degraded) > 0 {
 		return a, fmt.Errorf("answered in part: %s", strings.Join(result.Degraded, "; "))
 	}
+	a.Silence = result.Silence
 	for _, hit := range result.Hits {
 		grade, judged := gradeOf(hit, t.judgments())
 		a.Given = append(a.Given, Given{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,

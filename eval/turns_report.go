@@ -17,8 +17,9 @@ type AskedTurn struct {
 	Kind    string        `json:"kind"`
 	Prompt  string        `json:"prompt"`
 	Nothing bool          `json:"nothing"`
-	Wanted  []string      `json:"wanted,omitempty"` // citations of what is of GradeWanted
-	Given   []Given       `json:"given"`            // best first
+	Wanted  []string      `json:"wanted,omitempty"`  // citations of what is of GradeWanted
+	Given   []Given       `json:"given"`             // best first
+	Silence string        `json:"silence,omitempty"` // why nothing was given, if memory says so
 	Took    time.Duration `json:"took"`
 }
 
@@ -167,6 +168,9 @@ func (r TurnsReport) Details() string {
 		what := "right"
 		if missed {
 			what = "missed " + strings.Join(a.Wanted, ", ")
+			if a.Silence != "" {
+				what += " (silent: " + a.Silence + ")"
+			}
 		} else if noisy {
 			what = "wants nothing"
 		}
