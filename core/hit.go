@@ -100,7 +100,8 @@ type RetrieveOptions struct {
 	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
 	// age does not matter.
 	HalfLife time.Duration
-	// Unrecorded leaves the hits out of the record of use, as is right for questions that only measure.
+	// Unrecorded leaves the hits out of the record of use, as is right for questions that only
+	// measure.
 	Unrecorded bool
 	// Diversity is the weight, in [0, 1), of being unlike the hits before (maximal marginal relevance); 0 means the
 	// order is that of scores.

@@ -187,9 +187,9 @@ func (c Case) check() error {
 	return nil
 }
 
-// RunCases asks a memory, as it is indexed, the queries of cases. In the report, what a hit counts as is
-// the expectation it meets, or else itself. Name is that of the collection in the report. If it is cut off, the report has what was
-// asked until then, beside the error.
+// RunCases asks a memory, as it is indexed, the queries of cases. In the report, what a hit counts
+// as is the expectation it meets, or else itself. Name is that of the collection in the report. If
+// it is cut off, the report has what was asked until then, beside the error.
 func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Case, o Options) (Report, error) {
 	o.Level = LevelDocument
 	o, err := o.withDefaults()

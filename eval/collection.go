@@ -36,7 +36,8 @@ type Collection struct {
 	Queries   []Query
 	// Judgments maps the ID of a query to the documents that answer it and how well, above 0.
 	Judgments map[string]map[string]int
-	// Undated says of each date that was not understood where it stands; what has it counts as having no time.
+	// Undated says of each date that was not understood where it stands; what has it counts as
+	// having no time.
 	Undated []string
 }
 
@@ -216,7 +217,8 @@ func (c *Collection) judge(line string, documents, queries map[string]bool) erro
 	return nil
 }
 
-// timeOf reads a date that stands somewhere in the collection. One that is not understood is no time, and is noted.
+// timeOf reads a date that stands somewhere in the collection. One that is not understood is no
+// time, and is noted.
 func (c *Collection) timeOf(date, where string) time.Time {
 	t := timeOf(date)
 	if t.IsZero() && strings.TrimSpace(date) != "" {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Failing returns text that names the questions that a turn answers badly, most of them at most: those with an answer
-// that are given none of it, and those without one that are given something. "" if there is none.
+// Failing returns text that names the questions that a turn answers badly, most of them at most:
+// those with an answer that are given none of it, and those without one that are given something.
+// "" if there is none.
 func (r Report) Failing(most int) string {
 	var failing []Asked
 	for _, a := range r.Queries {

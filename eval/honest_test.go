@@ -256,3 +256,20 @@ func TestDraw(t *testing.T) {
 	require.Equal(t, cases, Draw{Limit: 3}.Cases(cases))
 	require.Len(t, Draw{Limit: 2}.Cases(cases), 2)
 }
+
+// Words such as "yesterday" count from when the question was asked.
+func TestNowOfQuestion(t *testing.T) {
+	c := Collection{Name: "house/days", Judgments: map[string]map[string]int{"q": {"b": 1}}}
+	for id, day := range map[string]string{"a": "2024-03-03", "b": "2024-03-04", "c": "2024-03-05", "d": "2023-11-20"} {
+		c.Documents = append(c.Documents, Document{ID: id, Speaker: "Ann", Session: label(id), Date: day, Text: "Ann: We painted the hall and fixed the lamp, part " + id + "."})
+	}
+	c.Queries = []Query{{ID: "q", Text: "what did we do yesterday", Now: time.Date(2024, 3, 5, 18, 0, 0, 0, time.UTC)}}
+	report, err := Run(t.Context(), openWordy, c, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "b", report.Queries[0].Found[0])
+	require.Contains(t, report.Queries[0].Injected, "b")
+	c.Queries[0].Now = time.Date(2024, 3, 4, 18, 0, 0, 0, time.UTC)
+	report, err = Run(t.Context(), openWordy, c, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "a", report.Queries[0].Found[0])
+}

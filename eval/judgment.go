@@ -25,7 +25,8 @@ type Judgment struct {
 }
 
 const (
-	// headRunes are how many characters of two normalised texts are compared to find that they begin alike.
+	// headRunes are how many characters of two normalised texts are compared to find that they
+	// begin alike.
 	headRunes = 60
 	// leastShared is the least length, in characters, of a text that counts as found inside another
 	// one: shorter ones ("yes, go on") occur anywhere.
@@ -36,11 +37,13 @@ const (
 	sameWords     = 0.6
 )
 
-// gradeOf returns what a hit is worth by judgments on the same prompt; judged is false if none is about it.
+// gradeOf returns what a hit is worth by judgments on the same prompt; judged is false if none is
+// about it.
 //
-// A judgment of a chunk with the same first line and beginning decides. Where memory is cut otherwise
-// than when it was judged, the best grade of those whose text and lines the hit shares counts. What the
-// hit has in its heading alone, such as the request that an answer belongs to, does not count.
+// A judgment of a chunk with the same first line and beginning decides. Where memory is cut
+// otherwise than when it was judged, the best grade of those whose text and lines the hit shares
+// counts. What the hit has in its heading alone, such as the request that an answer belongs to,
+// does not count.
 //
 // A hit stands for what was folded into it, too, since that says nearly the same.
 func gradeOf(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
@@ -78,7 +81,8 @@ func gradeAt(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) 
 	return grade, judged
 }
 
-// withoutRequest returns a hit's text without the request that it has as its heading, and whether there was one.
+// withoutRequest returns a hit's text without the request that it has as its heading, and whether
+// there was one.
 func withoutRequest(hit core.MemoryHit) (text string, found bool) {
 	if hit.Kind != source.KindConversation {
 		return hit.Text, false

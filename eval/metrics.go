@@ -34,7 +34,8 @@ type Asked struct {
 	//	ndcg@k       discounted cumulative gain, the relevance itself being the gain, by the best possible
 	//	mrr          1 by the rank of the first relevant one, 0 if none was found
 	//
-	// all of them of Found, a search that goes deeper than a turn; and of the turn itself, if Candidates are known
+	// all of them of Found, a search that goes deeper than a turn; and of the turn itself, if
+	// Candidates are known
 	//
 	//	recall@candidates  share of the relevant that a turn chooses from
 	//	recall@turn        share that a turn is given
@@ -46,7 +47,8 @@ type Asked struct {
 	// Injected are the documents or sessions that a turn would be given, in Tokens.
 	Injected []string `json:"injected,omitempty"`
 	Tokens   int      `json:"tokens,omitempty"`
-	// Candidates are what a turn chooses from, those that it is given first; nil if that is not known.
+	// Candidates are what a turn chooses from, those that it is given first; nil if that is not
+	// known.
 	Candidates []string      `json:"candidates,omitempty"`
 	Took       time.Duration `json:"took"` // by RetrieveRelevant
 }

@@ -65,8 +65,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// RunAll runs each collection and returns them as one report, with means over all queries. If it is cut off, the report has
-// what was asked until then, beside the error.
+// RunAll runs each collection and returns them as one report, with means over all queries. If it is
+// cut off, the report has what was asked until then, beside the error.
 func RunAll(ctx context.Context, open Opener, collections []Collection, o Options) (Report, error) {
 	var all Report
 	for i, c := range collections {
@@ -85,8 +85,8 @@ func RunAll(ctx context.Context, open Opener, collections []Collection, o Option
 }
 
 // Run indexes a collection into a folder it removes afterwards and asks its queries, one after the
-// other. Queries that have no judgment and are not known to be unanswerable are left out. If it is cut off, the report
-// has what was asked until then, beside the error.
+// other. Queries that have no judgment and are not known to be unanswerable are left out. If it is
+// cut off, the report has what was asked until then, beside the error.
 func Run(ctx context.Context, open Opener, c Collection, o Options) (report Report, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return Report{}, err
@@ -218,8 +218,8 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 // countsAs returns the names of what a hit counts as.
 type countsAs func(core.MemoryHit) ([]string, error)
 
-// relevantOr are those of a hit's names that are relevant by one of both, each once: a hit stands for all that was folded into it. If
-// none is, it is its own, the first.
+// relevantOr are those of a hit's names that are relevant by one of both, each once: a hit stands
+// for all that was folded into it. If none is, it is its own, the first.
 func relevantOr(names []string, documents, units map[string]int) []string {
 	var relevant []string
 	for _, name := range names {
@@ -233,12 +233,12 @@ func relevantOr(names []string, documents, units map[string]int) []string {
 	return relevant
 }
 
-// ask asks as a turn does, then as one who searches, then for what a turn chooses from. Of returns what a hit counts as, candidate what one
-// does that may not have been a hit. Nothing of it counts as use of what is found. Now is when the question is asked.
+// ask asks as a turn does, then as one who searches, then for what a turn chooses from. Of returns
+// what a hit counts as, candidate what one does that may not have been a hit. Nothing of it counts
+// as use of what is found. Now is when the question is asked.
 func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, now time.Time, of, candidate countsAs) error {
-	// now belongs into the Now of RetrieveOptions and SearchOptions, as soon as they have one.
-	turn := core.RetrieveOptions{Unrecorded: true}
-	search := core.SearchOptions{Unrecorded: true, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
+	turn := core.RetrieveOptions{Unrecorded: true, Now: now}
+	search := core.SearchOptions{Unrecorded: true, Now: now, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
 	started := time.Now()
 	given, err := memory.RetrieveRelevant(ctx, a.Text, turn)
 	a.Took = time.Since(started)

@@ -8,8 +8,8 @@ type Draw struct {
 	Seed  uint64 // the same one draws the same questions
 }
 
-// From returns collections with the questions that are drawn, spread evenly over all of them in their order. Those left without
-// one are left out. Questions that Run passes over do not count.
+// From returns collections with the questions that are drawn, spread evenly over all of them in
+// their order. Those left without one are left out. Questions that Run passes over do not count.
 func (d Draw) From(collections []Collection) []Collection {
 	total := 0
 	for _, c := range collections {
@@ -63,7 +63,8 @@ func (c Collection) asked() []Query {
 	return all
 }
 
-// of draws one of each of Limit equal parts of total numbers; some is false if all of them are wanted.
+// of draws one of each of Limit equal parts of total numbers; some is false if all of them are
+// wanted.
 func (d Draw) of(total int) (drawn map[int]bool, some bool) {
 	if d.Limit <= 0 || d.Limit >= total {
 		return nil, false

@@ -39,19 +39,20 @@ type Turn struct {
 	Judged  []Judgment `json:"judged"`
 }
 
-// KindTeamQuestion is the kind of a turn that asks memory as a teammate would; all others are prompts as they were written.
+// KindTeamQuestion is the kind of a turn that asks memory as a teammate would; all others are
+// prompts as they were written.
 const KindTeamQuestion = "team question"
 
-// A TurnSet is the turns of one workspace. Its folder has cases.jsonl, states/NAME with the documents and the list of
-// logs (sessions.txt) of each state, and sessions with the logs.
+// A TurnSet is the turns of one workspace. Its folder has cases.jsonl, states/NAME with the
+// documents and the list of logs (sessions.txt) of each state, and sessions with the logs.
 type TurnSet struct {
 	Name   string
 	Folder string
 	Turns  []Turn
 }
 
-// ReadTurns reads the sets in a folder: the folder itself if it has cases.jsonl, else those right below it. With
-// names, only those. Errors name the file and the line.
+// ReadTurns reads the sets in a folder: the folder itself if it has cases.jsonl, else those right
+// below it. With names, only those. Errors name the file and the line.
 func ReadTurns(folder string, names ...string) ([]TurnSet, error) {
 	found, err := filepath.Glob(filepath.Join(folder, "*", turnsFile))
 	if err != nil {
@@ -142,15 +143,19 @@ func parseTurn(line []byte) (Turn, error) {
 	return t, nil
 }
 
-// judgments are all that are known of a turn. Gold repeats some of the others, with more of their text.
+// judgments are all that are known of a turn. Gold repeats some of the others, with more of their
+// text.
 func (t Turn) judgments() []Judgment { return slices.Concat(t.Gold, t.Judged) }
 
 // TurnsOptions say how turns are measured.
 type TurnsOptions struct {
 	// Folder keeps the indexes for the next run; "" is a temporary one.
 	Folder string
-	// MadeBy names the program that indexes. Indexes in Folder that another one has made are made anew, for it may have cut text otherwise.
+	// MadeBy names the program that indexes. Indexes in Folder that another one has made are made
+	// anew, for it may have cut text otherwise.
 	MadeBy string
+	// Keep uses those of another program as they are, for changes that leave the index alone.
+	Keep bool
 	// Rebuild makes them anew whoever made them.
 	Rebuild bool
 	// Retrieve is how each turn asks.
@@ -159,8 +164,8 @@ type TurnsOptions struct {
 	Progress func(name string, done, total int)
 }
 
-// RunTurns indexes each state of each set once and asks its prompts. If it is cut off, the report has what was asked
-// until then, beside the error.
+// RunTurns indexes each state of each set once and asks its prompts. If it is cut off, the report
+// has what was asked until then, beside the error.
 func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (report TurnsReport, err error) {
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
@@ -231,15 +236,22 @@ func (s TurnSet) ask(ctx context.Context, open Opener, logs *source.Folder, stat
 	return asked, nil
 }
 
-// index brings a memory up to date, or makes it anew if this program did not make all of it.
+// index brings a memory up to date, or makes it anew if it is not known which program made all of
+// it, or was another one.
 func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder string) error {
 	stamp := folder + ".made-by"
 	before, err := os.ReadFile(stamp)
-	ours := err == nil && string(before) == o.MadeBy
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	madeBy, rebuild := o.MadeBy, o.Rebuild || string(before) != o.MadeBy
+	if o.Keep && !o.Rebuild && err == nil {
+		madeBy, rebuild = string(before), false
+	}
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	report, err := memory.Index(ctx, core.IndexOptions{Rebuild: o.Rebuild || !ours})
+	report, err := memory.Index(ctx, core.IndexOptions{Rebuild: rebuild})
 	switch {
 	case err != nil:
 		return err
@@ -248,10 +260,11 @@ func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder st
 	case report.Unreadable > 0:
 		return fmt.Errorf("%d documents cannot be read: %v", report.Unreadable, report.Skipped)
 	}
-	return os.WriteFile(stamp, []byte(o.MadeBy), 0o600)
+	return os.WriteFile(stamp, []byte(madeBy), 0o600)
 }
 
-// logsOf reads which logs there were in a state, as paths. One that is missing is an error, for then the set is not whole.
+// logsOf reads which logs there were in a state, as paths. One that is missing is an error, for
+// then the set is not whole.
 func (s TurnSet) logsOf(state string) (map[string]bool, error) {
 	list := filepath.Join(s.Folder, statesFolder, state, sessionsList)
 	data, err := os.ReadFile(list)
@@ -302,6 +315,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	if len(result.Degraded) > 0 {
 		return a, fmt.Errorf("answered in part: %s", strings.Join(result.Degraded, "; "))
 	}
+	a.Silence = result.Silence
 	for _, hit := range result.Hits {
 		grade, judged := gradeOf(hit, t.judgments())
 		a.Given = append(a.Given, Given{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,

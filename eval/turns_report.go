@@ -17,8 +17,9 @@ type AskedTurn struct {
 	Kind    string        `json:"kind"`
 	Prompt  string        `json:"prompt"`
 	Nothing bool          `json:"nothing"`
-	Wanted  []string      `json:"wanted,omitempty"` // citations of what is of GradeWanted
-	Given   []Given       `json:"given"`            // best first
+	Wanted  []string      `json:"wanted,omitempty"`  // citations of what is of GradeWanted
+	Given   []Given       `json:"given"`             // best first
+	Silence string        `json:"silence,omitempty"` // why nothing was given, if memory says so
 	Took    time.Duration `json:"took"`
 }
 
@@ -57,10 +58,12 @@ type TurnsRow struct {
 	Name  string `json:"name"`
 	Turns int    `json:"turns"`
 	Gold  int    `json:"gold"` // turns with something wanted
-	// Hit is the share of turns with something wanted that were given some of it, Silent the share of the others that were given nothing.
+	// Hit is the share of turns with something wanted that were given some of it, Silent the share
+	// of the others that were given nothing.
 	Hit    float64 `json:"hit"`
 	Silent float64 `json:"silent"`
-	// Precision is the share of what was given that is wanted, Related that of what is at least related.
+	// Precision is the share of what was given that is wanted, Related that of what is at least
+	// related.
 	Precision float64 `json:"precision"`
 	Related   float64 `json:"related"`
 	// Hits and Tokens are means over turns.
@@ -152,8 +155,8 @@ func (r TurnsReport) Table() string {
 // quoted is how much of a text Details quotes, in characters.
 const quoted = 300
 
-// Details returns, for people who judge, the turns that went wrong: those that missed what they want, and those that
-// were given something for nothing; and all hits that nobody has judged.
+// Details returns, for people who judge, the turns that went wrong: those that missed what they
+// want, and those that were given something for nothing; and all hits that nobody has judged.
 func (r TurnsReport) Details() string {
 	var b strings.Builder
 	for _, a := range r.Turns {
@@ -165,6 +168,9 @@ func (r TurnsReport) Details() string {
 		what := "right"
 		if missed {
 			what = "missed " + strings.Join(a.Wanted, ", ")
+			if a.Silence != "" {
+				what += " (silent: " + a.Silence + ")"
+			}
 		} else if noisy {
 			what = "wants nothing"
 		}
@@ -220,8 +226,9 @@ func ReadTurnsBaseline(data []byte) (TurnsBaseline, error) {
 // rounding is what two runs may differ by without one being worse.
 const rounding = 1e-6
 
-// Fallen says in words which of hit, silence and precision are lower than in a baseline. A row of the baseline that the
-// report lacks, or has with other turns, cannot be compared, which is an error.
+// Fallen says in words which of hit, silence and precision are lower than in a baseline. A row of
+// the baseline that the report lacks, or has with other turns, cannot be compared, which is an
+// error.
 func (r TurnsReport) Fallen(from TurnsBaseline) (fallen []string, err error) {
 	for _, was := range from.Rows {
 		i := slices.IndexFunc(r.Rows, func(row TurnsRow) bool { return row.Name == was.Name })

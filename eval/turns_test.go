@@ -110,6 +110,20 @@ func TestRunTurns(t *testing.T) {
 	again, err := RunTurns(t.Context(), openWordy, sets, o)
 	require.NoError(t, err)
 	require.Equal(t, report.Baseline(), again.Baseline())
+
+	// What another program has made is kept if that is asked for, and made anew if not.
+	for _, step := range []struct {
+		keep bool
+		want string
+	}{{true, "test"}, {false, "another"}} {
+		o.MadeBy, o.Keep = "another", step.keep
+		again, err = RunTurns(t.Context(), openWordy, sets, o)
+		require.NoError(t, err)
+		require.Equal(t, report.Baseline(), again.Baseline())
+		stamp, err = os.ReadFile(filepath.Join(folder, "garage", "s03.made-by"))
+		require.NoError(t, err)
+		require.Equal(t, step.want, string(stamp))
+	}
 }
 
 // What was asked before a run is cut off is not lost.
@@ -176,11 +190,11 @@ func TestTurnsFallen(t *testing.T) {
 func TestTurnsDetails(t *testing.T) {
 	report := tallyTurns([]AskedTurn{
 		{ID: "right", Given: []Given{{Grade: 2, Judged: true}}},
-		{ID: "missed", Wanted: []string{"a.md#L1-L2"}, Prompt: "where is it"},
+		{ID: "missed", Wanted: []string{"a.md#L1-L2"}, Prompt: "where is it", Silence: "no words"},
 		{ID: "noisy", Nothing: true, Given: []Given{{Path: "b.md", Lines: [2]int{3, 4}, Score: .5, Text: "some\ntext"}}},
 	})
 	details := report.Details()
 	require.NotContains(t, details, "right")
-	require.Contains(t, details, "missed a.md#L1-L2\n  > where is it")
+	require.Contains(t, details, "missed a.md#L1-L2 (silent: no words)\n  > where is it")
 	require.Contains(t, details, "[?] 0.500 b.md#L3-L4: some text")
 }

@@ -141,7 +141,8 @@ func (a *app) crossValidated(sample fit.Sample, rank fit.Ranker) error {
 	return a.print(b.String())
 }
 
-// measuredTimeout is how long a measured query waits for its embedding: figures must not depend on how busy the machine is.
+// measuredTimeout is how long a measured query waits for its embedding: figures must not depend on
+// how busy the machine is.
 const measuredTimeout = 5 * time.Minute
 
 // collectionOpener opens memories of collections with the configured engine and embedder.

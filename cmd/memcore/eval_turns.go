@@ -33,6 +33,9 @@ counts as noise; --verbose lists them, and the turns that went wrong.`,
 			if t.data == "" {
 				return usagef("--data is empty, want a folder of sets of turns")
 			}
+			if (t.keep || t.fresh) && t.work == "" || t.keep && t.fresh {
+				return usagef("--keep and --fresh are for the indexes in --work, and one of them at a time")
+			}
 			if err := t.query.check(cmd); err != nil {
 				return err
 			}
@@ -45,6 +48,7 @@ counts as noise; --verbose lists them, and the turns that went wrong.`,
 	f.StringVar(&t.work, "work", "", "`DIR` that keeps indexes for the next run of the same program (default: a temporary one)")
 	f.StringVar(&t.baseline, "baseline", "", "`FILE` to write for the --gate of later runs")
 	f.StringVar(&t.gate, "gate", "", "`FILE` of an earlier --baseline: fail if hit, silence or precision is lower")
+	f.BoolVar(&t.keep, "keep", false, "use the indexes in --work though another program made them, for changes that leave the index alone")
 	f.BoolVar(&t.fresh, "fresh", false, "make the indexes in --work anew")
 	f.IntVar(&t.query.limit, "limit", 0, "`N` hits at most a turn (default: as configured)")
 	f.Float64Var(&t.query.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
@@ -54,7 +58,7 @@ counts as noise; --verbose lists them, and the turns that went wrong.`,
 
 type turnsFlags struct {
 	data, out, work, baseline, gate string
-	fresh                           bool
+	fresh, keep                     bool
 	query                           queryFlags
 }
 
@@ -69,6 +73,7 @@ func (a *app) evaluateTurns(ctx context.Context, t turnsFlags, names []string) e
 	}
 	o := eval.TurnsOptions{
 		Rebuild:  t.fresh,
+		Keep:     t.keep,
 		Retrieve: a.retrieveOptions(t.query),
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) },
 	}
