@@ -22,7 +22,7 @@ var mayImport = []struct {
 	who  string
 	what []string
 }{
-	{"chunker", []string{"internal/fence"}},
+	{"chunker", []string{"internal/fence", "internal/prompt"}},
 	{"embed", nil},
 	{"embed/embedtest", []string{"embed"}},
 	{"embed/internal/remote/...", []string{"embed", "embed/internal/remote"}},
@@ -35,8 +35,8 @@ var mayImport = []struct {
 	{"store/flat/...", []string{"store", "store/flat/...", "internal/filetime", "internal/generation"}},
 	{"store/lancedb/...", []string{"store", "store/lancedb/...", "internal/generation"}},
 	{"store/keyword", []string{"store", "internal/filetime", "internal/generation"}},
-	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/filetime", "internal/paths", "internal/gitignore"}},
-	{"core/relevance", nil},
+	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/filetime", "internal/paths", "internal/gitignore", "internal/prompt"}},
+	{"core/relevance", []string{"internal/prompt"}},
 	{"core/when", nil},
 	{"core/rerank", []string{"internal/baseurl", "internal/told"}},
 	{"core/static", []string{"chunker", "internal/beneath", "internal/deny", "internal/fence", "internal/gitignore", "internal/gitindex", "internal/paths", "internal/private", "internal/sanitize", "internal/statement", "internal/watch"}},
@@ -44,7 +44,7 @@ var mayImport = []struct {
 	{"core/reflection", []string{"core/notes", "internal/baseurl", "internal/sanitize", "internal/secret", "internal/statement", "internal/told"}},
 	{"core/use", []string{"chunker", "internal/beneath", "internal/jsonfile", "internal/secret"}},
 	{"core/trust", []string{"internal/jsonfile", "internal/paths"}},
-	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "core/when", "internal/beneath", "internal/filetime", "internal/generation", "internal/jsonfile", "internal/paths", "internal/secret", "internal/statement", "internal/suspicion", "internal/watch"}},
+	{"core", []string{"chunker", "embed", "store", "core/source", "core/relevance", "core/static", "core/when", "internal/beneath", "internal/filetime", "internal/generation", "internal/jsonfile", "internal/paths", "internal/prompt", "internal/secret", "internal/statement", "internal/suspicion", "internal/watch"}},
 	{"formatter", []string{"core", "core/static", "internal/fence", "internal/sanitize", "internal/suspicion"}},
 	{"inject/hook", []string{"core", "core/use", "formatter", "inject/turn", "internal/jsonfile"}},
 	{"inject/httpapi", []string{"core", "core/notes", "formatter", "inject/hook", "internal/overload", "internal/webguard"}},
@@ -70,6 +70,7 @@ var mayImport = []struct {
 	{"internal/private", nil},
 	{"internal/sanitize", nil},
 	{"internal/secret", []string{"internal/sanitize"}},
+	{"internal/prompt", []string{"internal/fence"}},
 	{"internal/section", []string{"chunker", "internal/fence", "internal/sanitize", "internal/statement"}},
 	{"internal/statement", []string{"chunker"}},
 	{"internal/overload", nil},
