@@ -27,6 +27,7 @@ type gathered struct {
 	candidates   []candidate
 	ceiling      float64 // of BM25 for this query
 	bestDocument float64 // best BM25 of a document
+	language     string  // of the query, as store.Matches has it
 	byVectors    bool    // vectors were asked
 	chunks       int     // in the index
 	unembedded   *Unembedded
@@ -79,7 +80,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
-	g.ceiling, g.bestDocument = matches.Ceiling, matches.BestDocument
+	g.ceiling, g.bestDocument, g.language = matches.Ceiling, matches.BestDocument, matches.Language
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
 	if err := m.complete(ctx, from, text, vector, &g); err != nil {

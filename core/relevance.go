@@ -43,7 +43,7 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 			BM25: c.bm25, Document: c.document, Cosine: c.cosine,
 		}
 	}
-	return relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}, candidates
+	return relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks, Language: g.language}, candidates
 }
 
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are

@@ -161,6 +161,9 @@ type Matches struct {
 	Ceiling float64
 	// BestDocument is the best Hit.Document of all records that match and pass the filter.
 	BestDocument float64
+	// Language is that of the query, ISO 639-1, if its words tell that it is not English; "und" if they
+	// tell no more than that.
+	Language string
 }
 
 // An Engine opens the two indexes of a memory in folders it is given, creating them if need be.

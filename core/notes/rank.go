@@ -95,7 +95,7 @@ func (q question) rank(units []*unit, embedder embed.Embedder) []match {
 		candidates = append(candidates, relevance.Candidate{ID: id, Text: s.text, Before: s.before, Path: id, Line: s.line, Document: s.bm25, Tokens: count(s.text), BM25: s.bm25, Cosine: s.cosine})
 	}
 	var found []match
-	for _, r := range model.Rank(relevance.Query{Text: q.text, Ceiling: ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(bm25), 0)), Chunks: len(units)}, candidates) {
+	for _, r := range model.Rank(relevance.Query{Text: q.text, Ceiling: ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(bm25), 0)), Chunks: len(units), Language: keyword.LanguageOf(q.text)}, candidates) {
 		if r.BM25 > 0 || r.Score >= model.Threshold*nearEnough {
 			found = append(found, match{places[r.ID].unit, r})
 		}

@@ -12,7 +12,7 @@ import (
 var Names = []string{
 	"keywords",        // BM25 ÷ best BM25
 	"document",        // BM25 of the whole document ÷ that of the best document
-	"cosine",          // 0 for the nearth nearest, no less than -1; 1 is the nearest, or as far above as Model.Spread
+	"cosine",          // 0 for the nearest but 49, no less than -1; 1 is the nearest, or as far above as Model.Spread
 	"documentCosine",  // the best cosine term in the same document
 	"beforeKeywords",  // keywords of the turn before, if that asks something and is a candidate
 	"beforeCosine",    // cosine of the turn before, if that is a candidate
@@ -32,9 +32,9 @@ func IsEvidence(name string) bool {
 	return slices.Index(Names, name) < slices.Index(Names, "otherSpeaker")
 }
 
-// near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
+// Near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
 // term does not depend on the scale of an embedder's cosines.
-const near = 50
+const Near = 50
 
 // longTurn is the number of tokens from which on a turn is no longer short.
 const longTurn = 128
@@ -114,12 +114,12 @@ const (
 )
 
 // relativeCosine returns the cosine term as a function of the cosine, given all cosines, best first. A spread of 0 stands for
-// the distance between the first and the nearth of them.
+// the distance between the first and the fiftieth of them.
 func relativeCosine(cosines []float64, spread float64) func(float64) float64 {
 	if len(cosines) == 0 {
 		return func(float64) float64 { return 0 }
 	}
-	top, chance := cosines[0], cosines[min(near, len(cosines))-1]
+	top, chance := cosines[0], cosines[min(Near, len(cosines))-1]
 	if spread == 0 {
 		if top-chance < 1e-6 {
 			chance = top - 1

@@ -25,7 +25,7 @@ type Model struct {
 	Scripts []string `json:"scripts,omitempty"`
 	// Languages are those the embedder knows, ISO 639-1; none means all. A question in another one is left to keywords.
 	Languages []string `json:"languages,omitempty"`
-	// Spread is how far the nearest cosine of a question commonly is from the nearth nearest; 0 if nothing is known of the
+	// Spread is how far the nearest cosine of a question commonly is from the nearest but 49; 0 if nothing is known of the
 	// embedder's cosines, and each question's own distance counts.
 	Spread float64 `json:"spread,omitempty"`
 	// Weights are the weights of the terms, by Names, for candidates of a kind that Kinds does not have.

@@ -142,7 +142,7 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// aboveChance reports whether a candidate is among the nearest of more than near.
+// aboveChance reports whether a candidate is among the nearest of more than Near.
 func aboveChance(candidates []Candidate, at int) bool {
 	nearer, all := 0, 0
 	for _, c := range candidates {
@@ -154,7 +154,7 @@ func aboveChance(candidates []Candidate, at int) bool {
 			nearer++
 		}
 	}
-	return all > near && nearer < near-1
+	return all > Near && nearer < Near-1
 }
 
 // What a memory does not have must not matter: without names nobody is another speaker, without sessions

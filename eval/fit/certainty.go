@@ -27,13 +27,9 @@ const Silence = 0.95
 // Model fits everything: weights, score, calibration, threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {
 	questions := s.served(o)
-	weights, err := Weights(questions, o)
+	m, err := Order(questions, o)
 	if err != nil {
 		return nil, err
-	}
-	m := &relevance.Model{Scripts: o.Scripts, Weights: weights, Threshold: 0.5}
-	for name, w := range m.Weights {
-		m.Weights[name] = round(w, 3)
 	}
 	points := pointsOf(questions, m, o)
 	if m.Score, err = logistic(points, o); err != nil {
@@ -56,13 +52,15 @@ func setsOf(questions []Question) (names string) {
 	return fmt.Sprint(all)
 }
 
-// served are the questions that a model answers: with vectors only those in a script the embedder knows.
+// served are the questions that a model answers: with vectors only those in a script and a language the embedder knows.
 func (s Sample) served(o Options) []Question {
 	if !o.Vectors {
 		return s.Questions
 	}
-	m := &relevance.Model{Scripts: o.Scripts}
-	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !m.Knows(q.Query.Text) })
+	m := &relevance.Model{Scripts: o.Scripts, Languages: o.Languages}
+	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool {
+		return !m.Knows(q.Query.Text) || !m.KnowsLanguage(q.Query.Language)
+	})
 }
 
 // A point is a candidate as the score sees it.
