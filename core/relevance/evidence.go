@@ -11,6 +11,7 @@ import (
 // Names are the terms of a sum, in the order of Evidence.
 var Names = []string{
 	"keywords",        // BM25 ÷ best BM25
+	"coverage",        // BM25 ÷ the most that it could be: less than keywords if no chunk has all words
 	"document",        // BM25 of the whole document ÷ that of the best document
 	"cosine",          // 0 for the nearest but 49, no less than -1; 1 is the nearest, or as far above as Model.Spread
 	"documentCosine",  // the best cosine term in the same document
@@ -58,6 +59,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		e := make([]float64, len(Names))
 		all[i] = e
 		e[atKeywords] = Share(c.BM25, best)
+		e[atCoverage] = Share(c.BM25, q.Ceiling)
 		e[atDocument] = Share(c.Document, q.BestDocument)
 		if q.Vectors && c.Cosine != nil {
 			e[atCosine] = relative(*c.Cosine)
@@ -97,6 +99,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 // Places of the terms in Names.
 const (
 	atKeywords = iota
+	atCoverage
 	atDocument
 	atCosine
 	atDocumentCosine

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,7 +164,7 @@ func TestMissingEvidenceIsNeutral(t *testing.T) {
 	q := Query{Text: "where is it?", Ceiling: 10, BestDocument: 5}
 	for i, e := range Evidence(q, []Candidate{{ID: "1", BM25: 5, Document: 5, Tokens: 1}, {ID: "2", Path: "b"}}) {
 		for n, name := range Names {
-			if want := name == "keywords" && i == 0 || name == "document" && i == 0; want != (e[n] != 0) {
+			if want := slices.Contains([]string{"keywords", "coverage", "document"}, name) && i == 0; want != (e[n] != 0) {
 				t.Errorf("candidate %d: %s is %v", i, name, e[n])
 			}
 		}
@@ -284,6 +285,31 @@ func TestKinds(t *testing.T) {
 	require.InDelta(t, alike.Order(q, []Candidate{turn})[0].Sum, m.Order(q, []Candidate{turn})[0].Sum, 1e-9, "alone, a kind has its weights and no handicap")
 	agent := Candidate{ID: "agent", Path: "session", Turn: true, Speaker: "user", BM25: 5}
 	require.InDelta(t, 0.5, m.Order(q, []Candidate{agent, {ID: "x", Turn: true, BM25: 10}})[1].Sum, 1e-9, "a kind without weights of its own has those of all")
+}
+
+// In a memory of documents the order is nearly that of a plain sum: evidence that only chats have costs them nothing.
+func TestDocumentsAsByPlainSum(t *testing.T) {
+	m := For("minilm/all-MiniLM-L6-v2/")
+	q := Query{Text: "which port does staging use", Ceiling: 20, BestDocument: 10, Vectors: true, Chunks: 1000}
+	candidates := []Candidate{
+		{ID: "near", Path: "near.md", BM25: 6, Document: 6, Cosine: cosine(0.6), Tokens: 100},
+		{ID: "words", Path: "words.md", BM25: 10, Document: 10, Cosine: cosine(0.35), Tokens: 100},
+	}
+	for i := range 60 {
+		name := string(rune('A' + i))
+		candidates = append(candidates, Candidate{ID: name, Path: name, BM25: 2, Document: 2, Cosine: cosine(0.3), Tokens: 100})
+	}
+	require.Equal(t, "near", m.Order(q, candidates)[0].ID, "0.6 + 0.5·6/10 is more than 0.35 + 0.5")
+}
+
+// A long turn in which somebody speaks of themselves, in a session that has the words, is not before the note that answers.
+func TestNotesBesideTurns(t *testing.T) {
+	q := Query{Text: "why did we not take DynamoDB", Ceiling: 20, BestDocument: 12, Vectors: true, Chunks: 200}
+	note := Candidate{ID: "note", Path: "decisions/0007.md", Text: "DynamoDB was too dear.", BM25: 10, Document: 10, Cosine: cosine(0.55), Tokens: 60}
+	turn := Candidate{ID: "turn", Path: "session", Turn: true, Speaker: "user", Text: "I would like us to take Terraform for this", BM25: 6, Document: 12, Cosine: cosine(0.45), Tokens: 400}
+	for _, fingerprint := range []string{"minilm/all-MiniLM-L6-v2/", "x", ""} {
+		require.Equal(t, "note", For(fingerprint).Order(q, []Candidate{turn, note, {ID: "other", Path: "o", Cosine: cosine(0.2)}})[0].ID, fingerprint)
+	}
 }
 
 // A spread that is known makes differences of cosines mean the same for all questions.

@@ -54,7 +54,11 @@ func Order(questions []Question, o Options) (*relevance.Model, error) {
 		if m.Kinds == nil {
 			m.Kinds = map[string]map[string]float64{}
 		}
-		if m.Kinds[kind], err = Weights(some, o); err != nil {
+		fit := Weights
+		if kind == relevance.KindDocuments {
+			fit = PlainSum
+		}
+		if m.Kinds[kind], err = fit(some, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
 		}
 	}
@@ -117,6 +121,66 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 	if len(p.questions) == 0 {
 		return nil, fmt.Errorf("fit: none of %d questions has an answer among its candidates", len(questions))
 	}
+	found, err := p.minimise()
+	if err != nil {
+		return nil, err
+	}
+	weights := map[string]float64{}
+	for i, n := range p.columns {
+		weights[relevance.Names[n]] = found[i] / p.deviation[i]
+	}
+	return weights, nil
+}
+
+// plain are the weights of documents but for their scale: cosine + 0.5 BM25 ÷ best BM25, where a part of the latter goes by
+// the whole document and by how many of the question's words there are at all. Weights that were fitted freely to some sets of documents
+// were behind this sum on others.
+var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": commonSpread}
+
+// commonSpread is the spread of cosines of an embedder of which nothing is known.
+const commonSpread = 0.28
+
+// PlainSum fits the scale of plain, as Weights does.
+func PlainSum(questions []Question, o Options) (map[string]float64, error) {
+	sum := maps.Clone(plain)
+	if o.spread != 0 {
+		sum["cosine"] = o.spread
+	}
+	for _, name := range o.Without {
+		delete(sum, name)
+	}
+	if !o.Vectors {
+		delete(sum, "cosine")
+	}
+	p := newListwise(questions, o)
+	if len(p.questions) == 0 {
+		return nil, fmt.Errorf("fit: none of %d questions has an answer among its candidates", len(questions))
+	}
+	for _, q := range p.questions {
+		for c, row := range q.terms {
+			total := 0.0
+			for i, n := range p.columns {
+				if w := sum[relevance.Names[n]]; w != 0 && row[i] != 0 {
+					total += w * row[i] * p.deviation[i]
+				}
+			}
+			q.terms[c] = []float64{total}
+		}
+	}
+	p.columns, p.positive = p.columns[:1], []bool{true}
+	p.standardise()
+	scale, err := p.minimise()
+	if err != nil {
+		return nil, err
+	}
+	for name := range sum {
+		sum[name] *= scale[0] / p.deviation[0]
+	}
+	return sum, nil
+}
+
+// minimise returns the coefficients with the least loss.
+func (p *listwise) minimise() ([]float64, error) {
 	x := make([]float64, len(p.columns))
 	for i := range x {
 		x[i] = start
@@ -128,12 +192,11 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 	if err != nil && result == nil {
 		return nil, fmt.Errorf("fit weights: %w", err)
 	}
-	weights := map[string]float64{}
-	for i, n := range p.columns {
-		value, _ := p.value(i, result.X[i])
-		weights[relevance.Names[n]] = value / p.deviation[i]
+	found := make([]float64, len(x))
+	for i := range found {
+		found[i], _ = p.value(i, result.X[i])
 	}
-	return weights, nil
+	return found, nil
 }
 
 // start is where the search for a coefficient begins. Those that are never below 0 are searched for as the square of it, those
