@@ -48,7 +48,7 @@ const (
 	phraseBonus  = 1.5
 	mostByWords  = 200
 	// nearEnough is the share of the threshold of a turn from which on a meaning without a word in common is shown: a recall was asked for, a turn was not.
-	nearEnough = 1.0 / 8
+	nearEnough = 1.0 / 12
 	mostNear   = 50
 )
 
