@@ -30,8 +30,9 @@ type gathered struct {
 	bestDocument float64 // best BM25 of a document
 	terms        []store.Term
 	times        askedTimes
-	byVectors    bool // vectors were asked
-	chunks       int  // in the index
+	language     string // of the query, as store.Matches has it
+	byVectors    bool   // vectors were asked
+	chunks       int    // in the index
 	unembedded   *Unembedded
 	degraded     []string
 	err          error // neither index answered
@@ -82,7 +83,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 	if note != "" {
 		g.degraded = append(g.degraded, note)
 	}
-	g.ceiling, g.bestDocument, g.terms = matches.Ceiling, matches.BestDocument, matches.Terms
+	g.ceiling, g.bestDocument, g.terms, g.language = matches.Ceiling, matches.BestDocument, matches.Terms, matches.Language
 	g.byVectors = vector != nil && vectorErr == nil
 	g.candidates = merge(from.manifest, matches.Hits, near)
 	if g.times = timesAsked(text, s.now); len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {

@@ -48,7 +48,7 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby, Timely: g.times.timely(c.record),
 		}
 	}
-	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}
+	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks, Language: g.language}
 	for _, t := range g.terms {
 		q.Words = append(q.Words, relevance.Word{Text: t.Word, Records: t.Records, Compound: t.Compound})
 	}

@@ -197,6 +197,9 @@ type Matches struct {
 	BestDocument float64
 	// Terms are those that were searched for.
 	Terms []Term
+	// Language is that of the query, ISO 639-1, if its words tell that it is not English; "und" if they
+	// tell no more than that.
+	Language string
 }
 
 // An Engine opens the two indexes of a memory in folders it is given, creating them if need be.

@@ -29,7 +29,7 @@ const (
 )
 
 func evalFitCommand(a *app) *cobra.Command {
-	var data, scripts, embedders []string
+	var data, scripts, languages, embedders []string
 	var smallTalk, out, serves string
 	cmd := &cobra.Command{
 		Use:   "fit --data DIR --small-talk FILE",
@@ -51,7 +51,7 @@ distances, as fits any embedder; keywords, none. Point memory.relevance at FILE 
 			case !slices.Contains([]string{forEmbedder, forOthers, forKeywords}, serves):
 				return usagef("--for is %q, want %s, %s or %s", serves, forEmbedder, forOthers, forKeywords)
 			}
-			o := fit.Options{Vectors: serves != forKeywords, Absolute: serves == forEmbedder, Scripts: scripts}
+			o := fit.Options{Vectors: serves != forKeywords, Absolute: serves == forEmbedder, Scripts: scripts, Languages: languages}
 			return a.fit(cmd.Context(), data, smallTalk, out, embedders, o)
 		},
 	}
@@ -61,6 +61,7 @@ distances, as fits any embedder; keywords, none. Point memory.relevance at FILE 
 	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: print it)")
 	f.StringVar(&serves, "for", forEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
 	f.StringSliceVar(&scripts, "scripts", nil, "`SCRIPTS` that the embedder knows, by their names in Unicode, such as Latin (default: all)")
+	f.StringSliceVar(&languages, "languages", nil, "`LANGUAGES` that the embedder knows, such as en (default: all)")
 	f.StringSliceVar(&embedders, "embedders", nil, "`FINGERPRINTS`, or their beginnings, of the embedders the model is for (default: the configured one)")
 	a.engineFlag(f)
 	return cmd
@@ -106,7 +107,7 @@ func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, emb
 	}
 	switch {
 	case !o.Absolute:
-		model.Scripts = nil // that they were left out here says nothing about other embedders
+		model.Scripts, model.Languages = nil, nil // that they were left out here says nothing about other embedders
 	case len(embedders) > 0:
 		model.Embedders = embedders
 	case embedder != nil:

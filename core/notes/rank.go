@@ -48,7 +48,7 @@ const (
 	phraseBonus  = 1.5
 	mostByWords  = 200
 	// nearEnough is the share of the threshold of a turn from which on a meaning without a word in common is shown: a recall was asked for, a turn was not.
-	nearEnough = 1.0 / 3
+	nearEnough = 1.0 / 12
 	mostNear   = 50
 )
 
@@ -104,7 +104,7 @@ func (q question) rank(units []*unit, embedder embed.Embedder) []match {
 		candidates = append(candidates, relevance.Candidate{ID: id, Text: s.text, Before: s.before, Path: id, Line: s.line, Document: s.bm25, Tokens: count(s.text), BM25: s.bm25, Cosine: s.cosine, Holds: s.holds})
 	}
 	asked := relevance.Query{Text: q.text, Ceiling: scores.ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(scores.bm25), 0)),
-		Chunks: len(units), Words: scores.words}
+		Chunks: len(units), Words: scores.words, Language: keyword.LanguageOf(q.text)}
 	var found []match
 	for _, r := range model.Rank(asked, candidates) {
 		if r.BM25 > 0 || r.Score >= model.Threshold*nearEnough {

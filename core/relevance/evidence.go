@@ -10,29 +10,36 @@ import (
 
 // Names are the terms of a sum, in the order of Evidence.
 var Names = []string{
-	"keywords",       // BM25 ÷ best BM25
-	"document",       // BM25 of the whole document ÷ that of the best document
-	"cosine",         // 1 for the nearest, 0 for the nearth nearest, no less than -1
-	"documentCosine", // the best cosine term in the same document
-	"answerKind",     // 1 if the question asks when or how many, and the text says a time or a number
-	"firstPerson",    // 1 if a turn speaks of the one who says it
-	"otherSpeaker",   // 1 if the question names a speaker, and somebody else says it
-	"assistant",      // 1 if an assistant or a tool says it
-	"question",       // 1 if a turn asks something itself
-	"afterQuestion",  // 1 if the turn before asks something
-	"turnLength",     // ln of the tokens of a turn
-	"chunkLength",    // ln of the tokens of any other chunk
-	"time",           // Timely
+	"keywords",        // BM25 ÷ best BM25
+	"coverage",        // BM25 ÷ the most that it could be: less than keywords if no chunk has all words
+	"document",        // BM25 of the whole document ÷ that of the best document
+	"cosine",          // 0 for the nearest but 49, no less than -1; 1 is the nearest, or as far above as Model.Spread
+	"documentCosine",  // the best cosine term in the same document
+	"beforeKeywords",  // keywords of the turn before, if that asks something and is a candidate
+	"beforeCosine",    // cosine of the turn before, if that is a candidate
+	"answerKind",      // 1 if the question asks when or how many, and the text says a time or a number
+	"firstPerson",     // -1 if a turn does not speak of the one who says it
+	"toldByAssistant", // 1 if the question asks what an assistant has said, and an assistant says it
+	"otherSpeaker",    // 1 if the question names a speaker, and somebody else says it
+	"assistant",       // 1 if an assistant or a tool says it
+	"question",        // 1 if a turn asks something itself
+	"afterQuestion",   // 1 if the turn before asks something
+	"turnLength",      // ln of the tokens of a turn, below 0; 0 from longTurn on
+	"chunkLength",     // ln of the tokens of any other chunk
+	"time",            // Timely
 }
 
-// IsEvidence tells the terms whose weight is never below 0 from those that are properties of a chunk, for which the data decides.
+// IsEvidence reports whether the weight of a term is never below 0. The others are properties of a chunk, for which the data decides.
 func IsEvidence(name string) bool {
 	return name == "time" || slices.Index(Names, name) < slices.Index(Names, "otherSpeaker")
 }
 
-// near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
+// Near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
 // term does not depend on the scale of an embedder's cosines.
-const near = 50
+const Near = 50
+
+// longTurn is the number of tokens from which on a turn is no longer short.
+const longTurn = 128
 
 // Evidence returns the terms of each candidate, in the order of Names.
 func Evidence(q Query, candidates []Candidate) [][]float64 {
@@ -45,48 +52,87 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		}
 	}
 	slices.SortFunc(cosines, func(a, b float64) int { return cmp.Compare(b, a) })
-	relative := relativeCosine(cosines)
-	asked, speaking := askedKind(q.Text), namedIn(q.Text, candidates)
+	relative := relativeCosine(cosines, q.Spread)
+	asked, ofAssistant, speaking := askedKind(q.Text), asksAssistant(q.Text), namedIn(q.Text, candidates)
 	all := make([][]float64, len(candidates))
 	nearest := map[string]float64{}
 	for i, c := range candidates {
-		cosine := 0.0
-		if q.Vectors && c.Cosine != nil {
-			cosine = relative(*c.Cosine)
-		}
-		if known, ok := nearest[c.Path]; !ok || cosine > known {
-			nearest[c.Path] = cosine
-		}
-		e := []float64{Share(c.BM25, best), Share(c.Document, q.BestDocument), cosine, 0, yes(asked != 0 && tells(c.Text, asked)), 0, 0, 0, 0, 0, 0, 0, c.Timely}
-		length := math.Log(float64(max(c.Tokens, 1)))
-		if c.Turn {
-			e[5] = yes(ofOneself(c.Text))
-			e[6] = yes(len(speaking) > 0 && isName(c.Speaker) && !speaking[c.Speaker])
-			e[7] = yes(c.Speaker == "assistant" || c.Speaker == "tool")
-			e[8] = yes(asks(c.Text))
-			e[9] = yes(asks(c.Before))
-			e[10] = length
-		} else {
-			e[11] = length
-		}
+		e := make([]float64, len(Names))
+		e[atTime] = c.Timely
 		all[i] = e
+		e[atKeywords] = Share(c.BM25, best)
+		e[atCoverage] = Share(c.BM25, q.Ceiling)
+		e[atDocument] = Share(c.Document, q.BestDocument)
+		if q.Vectors && c.Cosine != nil {
+			e[atCosine] = relative(*c.Cosine)
+		}
+		if known, ok := nearest[c.Path]; !ok || e[atCosine] > known {
+			nearest[c.Path] = e[atCosine]
+		}
+		e[atAnswerKind] = yes(asked != 0 && tells(c.Text, asked))
+		length := float64(max(c.Tokens, 1))
+		if !c.Turn {
+			e[atChunkLength] = math.Log(length)
+			continue
+		}
+		byAssistant := c.Speaker == "assistant" || c.Speaker == "tool"
+		e[atFirstPerson] = yes(ofOneself(c.Text)) - 1
+		e[atToldByAssistant] = yes(ofAssistant && byAssistant)
+		e[atOtherSpeaker] = yes(len(speaking) > 0 && isName(c.Speaker) && !speaking[c.Speaker])
+		e[atAssistant] = yes(byAssistant)
+		e[atQuestion] = yes(asks(c.Text))
+		e[atAfterQuestion] = yes(asks(c.Before))
+		e[atTurnLength] = min(math.Log(length/longTurn), 0)
 	}
 	for i, c := range candidates {
-		all[i][3] = nearest[c.Path]
+		all[i][atDocumentCosine] = nearest[c.Path]
+	}
+	for i, before := range turnsBefore(candidates) {
+		for _, k := range before {
+			if asks(candidates[i].Before) {
+				all[i][atBeforeKeywords] = max(all[i][atBeforeKeywords], all[k][atKeywords])
+			}
+			all[i][atBeforeCosine] = max(all[i][atBeforeCosine], all[k][atCosine])
+		}
 	}
 	return all
 }
 
-// relativeCosine returns the cosine term as a function of the cosine, given all cosines, best first.
-func relativeCosine(cosines []float64) func(float64) float64 {
+// Places of the terms in Names.
+const (
+	atKeywords = iota
+	atCoverage
+	atDocument
+	atCosine
+	atDocumentCosine
+	atBeforeKeywords
+	atBeforeCosine
+	atAnswerKind
+	atFirstPerson
+	atToldByAssistant
+	atOtherSpeaker
+	atAssistant
+	atQuestion
+	atAfterQuestion
+	atTurnLength
+	atChunkLength
+	atTime
+)
+
+// relativeCosine returns the cosine term as a function of the cosine, given all cosines, best first. A spread of 0 stands for
+// the distance between the first and the fiftieth of them.
+func relativeCosine(cosines []float64, spread float64) func(float64) float64 {
 	if len(cosines) == 0 {
 		return func(float64) float64 { return 0 }
 	}
-	top, chance := cosines[0], cosines[min(near, len(cosines))-1]
-	if top-chance < 1e-6 {
-		chance = top - 1
+	top, chance := cosines[0], cosines[min(Near, len(cosines))-1]
+	if spread == 0 {
+		if top-chance < 1e-6 {
+			chance = top - 1
+		}
+		spread = top - chance
 	}
-	return func(cosine float64) float64 { return max((cosine-chance)/(top-chance), -1) }
+	return func(cosine float64) float64 { return max((cosine-chance)/spread, -1) }
 }
 
 func yes(is bool) float64 {
@@ -98,9 +144,57 @@ func yes(is bool) float64 {
 
 func asks(text string) bool { return strings.ContainsAny(text, "?？؟") }
 
-// isName tells names from the roles that every conversation with an agent has.
+// isName tells names from the roles that conversations with an agent have.
 func isName(speaker string) bool {
-	return speaker != "" && speaker != "user" && speaker != "assistant" && speaker != "tool"
+	switch speaker {
+	case "", "user", "assistant", "tool", "system", "summary":
+		return false
+	}
+	return true
+}
+
+// turnsBefore returns, for each turn, the candidates that are the turn before it or parts of it: the nearest of the same document
+// above it, if it ends with what the turn knows of the one before (Candidate.Before).
+func turnsBefore(candidates []Candidate) [][]int {
+	var turns []int
+	for i, c := range candidates {
+		if c.Turn {
+			turns = append(turns, i)
+		}
+	}
+	slices.SortStableFunc(turns, func(a, b int) int {
+		return cmp.Or(cmp.Compare(candidates[a].Path, candidates[b].Path), cmp.Compare(candidates[a].Line, candidates[b].Line))
+	})
+	all := make([][]int, len(candidates))
+	var above, here []int // parts of one turn each
+	for _, i := range turns {
+		c := candidates[i]
+		switch {
+		case len(here) > 0 && candidates[here[0]].Path != c.Path:
+			above, here = nil, nil
+		case len(here) > 0 && candidates[here[0]].Line != c.Line:
+			above, here = here, nil
+		}
+		here = append(here, i)
+		if slices.ContainsFunc(above, func(k int) bool { return endsAs(candidates[k], c.Before) }) {
+			all[i] = above
+		}
+	}
+	return all
+}
+
+// endsAs reports whether a turn is the one that another has as its Before: the speaker, and the end of the text on one line.
+func endsAs(turn Candidate, before string) bool {
+	end, ok := strings.CutPrefix(before, turn.Speaker+": ")
+	end = strings.TrimPrefix(end, "…")
+	if !ok || end == "" {
+		return false
+	}
+	text := turn.Text
+	if at := len(text) - 4*len(end); at > 0 {
+		text = text[at:]
+	}
+	return strings.HasSuffix(strings.Join(strings.Fields(text), " "), end)
 }
 
 // namedIn returns the speakers whom a question names, by any word of their name.
@@ -169,6 +263,18 @@ func askedKind(question string) (asked kind) {
 	return asked
 }
 
+// asksAssistant reports whether an English question asks for what was said in a conversation: "what did you recommend", "remind me".
+func asksAssistant(question string) (does bool) {
+	who, before := false, ""
+	eachWord(question, func(word string) bool {
+		does = who && told[word] || before == "remind" && word == "me" || earlier[before] && conversation[word]
+		who = who || word == "you" || word == "we"
+		before = word
+		return !does
+	})
+	return does
+}
+
 // tells whether a text says something of the kind.
 func tells(text string, asked kind) (does bool) {
 	eachWord(text, func(word string) bool {
@@ -197,6 +303,10 @@ var (
 		monday tuesday wednesday thursday friday saturday sunday`)
 	numbers = setOf("one two three four five six seven eight nine ten dozen hundred couple several few")
 	oneself = setOf("i my mine me we our ours")
+	told    = setOf(`told tell said say mention mentioned recommend recommended suggest suggested provide provided gave give
+		advise advised list listed explain explained discuss discussed talk talked`)
+	earlier      = setOf("previous last earlier our")
+	conversation = setOf("chat conversation discussion")
 )
 
 func setOf(words string) map[string]bool {

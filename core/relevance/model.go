@@ -23,9 +23,16 @@ type Model struct {
 	Embedders []string `json:"embedders,omitempty"`
 	// Scripts are those the embedder knows, by their names in Unicode; none means all.
 	Scripts []string `json:"scripts,omitempty"`
-	// Weights are the weights of the terms, by Names.
+	// Languages are those the embedder knows, ISO 639-1; none means all. A question in another one is left to keywords.
+	Languages []string `json:"languages,omitempty"`
+	// Spread is how far the nearest cosine of a question commonly is from the nearest but 49; 0 if nothing is known of the
+	// embedder's cosines, and each question's own distance counts.
+	Spread float64 `json:"spread,omitempty"`
+	// Weights are the weights of the terms, by Names, for candidates of a kind that Kinds does not have.
 	Weights map[string]float64 `json:"rank"`
-	Score   Logistic           `json:"score"`
+	// Kinds are the weights of the terms by the kind of a candidate (KindOf).
+	Kinds map[string]map[string]float64 `json:"kinds,omitempty"`
+	Score Logistic                      `json:"score"`
 	// Calibration are points [said, found] of a rising polygon, without [0, 0] and [1, 1].
 	Calibration [][2]float64 `json:"calibration,omitempty"`
 	// Threshold is the score from which on a chunk is worth a place in the prompt of a turn, unless the
@@ -115,15 +122,19 @@ func Parse(data []byte) (*Model, error) {
 const mostWeight = 1e6
 
 func (m *Model) check() error {
-	for name, weight := range m.Weights {
-		switch {
-		case !slices.Contains(Names, name):
-			return fmt.Errorf("relevance model: rank has %q, want one of %s", name, strings.Join(Names, ", "))
-		case !(math.Abs(weight) <= mostWeight):
-			return fmt.Errorf("relevance model: weight of %s is %g, want at most %g in size", name, weight, mostWeight)
-		case IsEvidence(name) && weight < 0:
-			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
+	if err := checkWeights(m.Weights); err != nil {
+		return err
+	}
+	for kind, weights := range m.Kinds {
+		if !slices.Contains(Kinds, kind) {
+			return fmt.Errorf("relevance model: kinds has %q, want one of %s", kind, strings.Join(Kinds, ", "))
 		}
+		if err := checkWeights(weights); err != nil {
+			return err
+		}
+	}
+	if m.Spread != 0 && !(m.Spread >= leastSpread && m.Spread <= 2) {
+		return fmt.Errorf("relevance model: spread is %g, want %g to 2, or 0 for none", m.Spread, leastSpread)
 	}
 	s := m.Score
 	known := s.coefficients()
@@ -152,6 +163,28 @@ func (m *Model) check() error {
 		return fmt.Errorf("relevance model: threshold is %g, want it between 0 and 1", m.Threshold)
 	}
 	return nil
+}
+
+// leastSpread keeps a term from becoming huge.
+const leastSpread = 1e-3
+
+func checkWeights(weights map[string]float64) error {
+	for name, weight := range weights {
+		switch {
+		case !slices.Contains(Names, name):
+			return fmt.Errorf("relevance model: rank has %q, want one of %s", name, strings.Join(Names, ", "))
+		case !(math.Abs(weight) <= mostWeight):
+			return fmt.Errorf("relevance model: weight of %s is %g, want at most %g in size", name, weight, mostWeight)
+		case IsEvidence(name) && weight < 0:
+			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
+		}
+	}
+	return nil
+}
+
+// KnowsLanguage reports whether the embedder knows a language; "" is English, or not known.
+func (m *Model) KnowsLanguage(language string) bool {
+	return language == "" || len(m.Languages) == 0 || slices.Contains(m.Languages, language)
 }
 
 // Knows tells whether at least half of the letters of a text are in a script the embedder knows.

@@ -49,6 +49,8 @@ type Query struct {
 	Vectors      bool    // vectors were asked
 	Chunks       int     // in the whole index
 	Words        []Word  // those that were searched for
+	Language     string  // of Text, ISO 639-1; "" if it is English or not known
+	Spread       float64 // Model.Spread; what Rank and Order set
 }
 
 // A Word is one that a question asks for.
@@ -143,16 +145,24 @@ func (m *Model) adopt(ranked []Ranked, other *Model) {
 
 // Order sorts candidates by the sums of this very model, best first, equal ones by ID, and leaves their scores 0.
 func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
+	q.Spread = m.Spread
 	evidence := Evidence(q, candidates)
+	handicap := m.handicaps(q, candidates)
 	ranked := make([]Ranked, len(candidates))
 	for i, c := range candidates {
 		r := Ranked{Candidate: c, Terms: make([]Term, 0, len(Names))}
+		kind := KindOf(c)
+		weights := m.weightsOf(kind)
 		for n, name := range Names {
-			weight := m.Weights[name]
+			weight := weights[name]
 			r.Sum += weight * evidence[i][n]
 			if evidence[i][n] != 0 && weight != 0 {
 				r.Terms = append(r.Terms, Term{name, evidence[i][n], weight})
 			}
+		}
+		if by := handicap[kind]; by != 0 {
+			r.Sum -= by
+			r.Terms = append(r.Terms, Term{kindTerm, -1, by})
 		}
 		ranked[i] = r
 	}
@@ -163,7 +173,7 @@ func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
 // serving returns the model that fits a question: this one, or the one for keywords alone if there are no
 // vectors, or none that mean something: the question is in a script the embedder does not know.
 func (m *Model) serving(q *Query) *Model {
-	if q.Vectors && m.Knows(q.Text) {
+	if q.Vectors && m.Knows(q.Text) && m.KnowsLanguage(q.Language) {
 		return m
 	}
 	q.Vectors = false

@@ -47,6 +47,9 @@ func TestParseRefuses(t *testing.T) {
 		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.1,0.4]]}`: "does not rise from [0.2 0.3] to [0.1 0.4]",
 		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.4,0.2]]}`: "does not rise",
 		`{"threshold":0.1,"scripts":["Elvish"]}`:                `"Elvish" is no script`,
+		`{"threshold":0.1,"kinds":{"poems":{}}}`:                `kinds has "poems", want one of people, assistant, documents`,
+		`{"threshold":0.1,"kinds":{"people":{"document":-1}}}`:  "weight of document is -1, want at least 0",
+		`{"threshold":0.1,"spread":-1}`:                         "spread is -1, want 0.001 to 2",
 		`{}`:                                                    "threshold is 0",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -138,8 +141,8 @@ func TestMonotone(t *testing.T) {
 		case 0:
 			candidates[at].BM25 = min(candidates[at].BM25*1.2+0.1, q.Ceiling)
 		case 1:
-			if candidates[at].Cosine == nil {
-				continue
+			if !aboveChance(candidates, at) {
+				continue // it would move what all cosines are compared with
 			}
 			nearer, with := 0, 0
 			for _, c := range candidates {
@@ -196,13 +199,28 @@ func TestMonotoneInTime(t *testing.T) {
 	}
 }
 
+// aboveChance reports whether a candidate is among the nearest of more than Near.
+func aboveChance(candidates []Candidate, at int) bool {
+	nearer, all := 0, 0
+	for _, c := range candidates {
+		if c.Cosine == nil || candidates[at].Cosine == nil {
+			continue
+		}
+		all++
+		if *c.Cosine > *candidates[at].Cosine {
+			nearer++
+		}
+	}
+	return all > Near && nearer < Near-1
+}
+
 // What a memory does not have must not matter: without names nobody is another speaker, without sessions
 // all is Markdown.
 func TestMissingEvidenceIsNeutral(t *testing.T) {
 	q := Query{Text: "where is it?", Ceiling: 10, BestDocument: 5}
 	for i, e := range Evidence(q, []Candidate{{ID: "1", BM25: 5, Document: 5, Tokens: 1}, {ID: "2", Path: "b"}}) {
 		for n, name := range Names {
-			if want := name == "keywords" && i == 0 || name == "document" && i == 0; want != (e[n] != 0) {
+			if want := slices.Contains([]string{"keywords", "coverage", "document"}, name) && i == 0; want != (e[n] != 0) {
 				t.Errorf("candidate %d: %s is %v", i, name, e[n])
 			}
 		}
@@ -233,17 +251,23 @@ func TestEvidence(t *testing.T) {
 		{"answerKind", "How many dogs?", Candidate{Text: "three of them"}, 1},
 		{"answerKind", "How many dogs?", Candidate{Text: "some of them"}, 0},
 		{"answerKind", "Why?", Candidate{Text: "three, yesterday"}, 0},
-		{"firstPerson", "x", Candidate{Turn: true, Text: "That is what I said"}, 1},
-		{"firstPerson", "x", Candidate{Turn: true, Text: "It is in there"}, 0},
+		{"firstPerson", "x", Candidate{Turn: true, Text: "That is what I said"}, 0},
+		{"firstPerson", "x", Candidate{Turn: true, Text: "It is in there"}, -1},
 		{"firstPerson", "x", Candidate{Text: "That is what I said"}, 0},
 		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "Grace"}, 1},
 		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "Ada"}, 0},
 		{"otherSpeaker", "what does she like", Candidate{Turn: true, Speaker: "Grace"}, 0},
 		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "user"}, 0},
+		{"otherSpeaker", "what does Ada like", Candidate{Turn: true, Speaker: "summary"}, 0},
 		{"assistant", "x", Candidate{Turn: true, Speaker: "tool"}, 1},
+		{"toldByAssistant", "Which hotel did you recommend?", Candidate{Turn: true, Speaker: "assistant"}, 1},
+		{"toldByAssistant", "Can you remind me of the hotel?", Candidate{Turn: true, Speaker: "assistant"}, 1},
+		{"toldByAssistant", "In our chat about Rome, which hotel was it?", Candidate{Turn: true, Speaker: "assistant"}, 1},
+		{"toldByAssistant", "Which hotel did you recommend?", Candidate{Turn: true, Speaker: "user"}, 0},
+		{"toldByAssistant", "Which hotel did I book?", Candidate{Turn: true, Speaker: "assistant"}, 0},
 		{"question", "x", Candidate{Turn: true, Text: "何ですか？"}, 1},
 		{"afterQuestion", "x", Candidate{Turn: true, Before: "Ada: why?"}, 1},
-		{"turnLength", "x", Candidate{Turn: true, Tokens: 20}, math.Log(20)},
+		{"turnLength", "x", Candidate{Turn: true, Tokens: 16}, -math.Log(8)},
 		{"chunkLength", "x", Candidate{Tokens: 0}, 0},
 		{"time", "x", Candidate{Timely: 0.4}, 0.4},
 	} {
@@ -267,6 +291,108 @@ func TestScripts(t *testing.T) {
 	}
 	all := &Model{Weights: m.Weights, Threshold: 0.1}
 	require.Equal(t, "vectors", all.Rank(Query{Text: "哪个端口", Ceiling: 10, BestDocument: 9, Vectors: true}, candidates)[0].ID)
+}
+
+// What the turn before says of the question counts for the turn that answers it, if it is known to be the one before.
+func TestBefore(t *testing.T) {
+	asking := Candidate{ID: "asking", Path: "log", Line: 7, Turn: true, Speaker: "Ada", Text: "So good to see you!\nWhere did you find that lamp?", BM25: 8, Cosine: cosine(0.9)}
+	answer := Candidate{ID: "answer", Path: "log", Line: 9, Turn: true, Speaker: "Grace", Text: "On the market.", Before: "Ada: …you! Where did you find that lamp?", Cosine: cosine(0.2)}
+	far := Candidate{ID: "far", Path: "far", Turn: true, Speaker: "Grace", Text: "It rains.", BM25: 4, Cosine: cosine(0.1)}
+	of := func(candidates ...Candidate) (keywords, cosine float64) {
+		e := Evidence(Query{Text: "where is the lamp from", Vectors: true}, candidates)[0]
+		return e[atBeforeKeywords], e[atBeforeCosine]
+	}
+	change := func(c Candidate, how func(*Candidate)) Candidate { how(&c); return c }
+	for _, tt := range []struct {
+		name             string
+		candidates       []Candidate
+		keywords, cosine float64
+	}{
+		{"after a question", []Candidate{answer, asking, far}, 1, 1},
+		{"another part of the turn before", []Candidate{answer, far, asking, change(asking, func(c *Candidate) { c.ID, c.Text = "part", "Hello" })}, 1, 1},
+		{"after a statement", []Candidate{change(answer, func(c *Candidate) { c.Before = "Ada: It is here." }), change(asking, func(c *Candidate) { c.Text = "It is here." }), far}, 0, 1},
+		{"another turn was between", []Candidate{answer, asking, change(far, func(c *Candidate) { c.Path, c.Line = "log", 8 })}, 0, 0},
+		{"another document", []Candidate{answer, change(asking, func(c *Candidate) { c.Path = "other" }), far}, 0, 0},
+		{"it comes later", []Candidate{answer, change(asking, func(c *Candidate) { c.Line = 10 }), far}, 0, 0},
+		{"it is no candidate", []Candidate{answer, far}, 0, 0},
+	} {
+		keywords, cosine := of(tt.candidates...)
+		require.Equal(t, [2]float64{tt.keywords, tt.cosine}, [2]float64{keywords, cosine}, tt.name)
+	}
+}
+
+// Each kind of memory has weights of its own; where kinds compete, the one with more evidence to have is not ahead for that.
+func TestKinds(t *testing.T) {
+	m := &Model{Threshold: 0.1, Weights: map[string]float64{"keywords": 1}, Kinds: map[string]map[string]float64{
+		KindDocuments: {"keywords": 2, "cosine": 2},
+		KindPeople:    {"keywords": 3, "document": 3, "cosine": 2, "documentCosine": 2},
+	}}
+	q := Query{Text: "which lamp", BestDocument: 10, Vectors: true}
+	note := Candidate{ID: "note", Path: "note.md", BM25: 10, Document: 10, Cosine: cosine(0.8)}
+	turn := Candidate{ID: "turn", Path: "log", Turn: true, Speaker: "Ada", BM25: 7, Document: 8, Cosine: cosine(0.5)}
+	least := Candidate{ID: "least", Path: "least.md", Cosine: cosine(0.2)}
+	order := func(m *Model, all ...Candidate) (ids []string) {
+		for _, r := range m.Order(q, all) {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	require.Equal(t, []string{"note", "turn", "least"}, order(m, turn, least, note))
+	alike := &Model{Weights: m.Kinds[KindPeople]}
+	require.InDelta(t, alike.Order(q, []Candidate{turn})[0].Sum, m.Order(q, []Candidate{turn})[0].Sum, 1e-9, "alone, a kind has its weights and no handicap")
+	agent := Candidate{ID: "agent", Path: "session", Turn: true, Speaker: "user", BM25: 5}
+	require.InDelta(t, 0.5, m.Order(q, []Candidate{agent, {ID: "x", Turn: true, BM25: 10}})[1].Sum, 1e-9, "a kind without weights of its own has those of all")
+}
+
+// In a memory of documents the order is nearly that of a plain sum: evidence that only chats have costs them nothing.
+func TestDocumentsAsByPlainSum(t *testing.T) {
+	m := For("minilm/all-MiniLM-L6-v2/")
+	q := Query{Text: "which port does staging use", Ceiling: 20, BestDocument: 10, Vectors: true, Chunks: 1000}
+	candidates := []Candidate{
+		{ID: "near", Path: "near.md", BM25: 6, Document: 6, Cosine: cosine(0.6), Tokens: 100},
+		{ID: "words", Path: "words.md", BM25: 10, Document: 10, Cosine: cosine(0.35), Tokens: 100},
+	}
+	for i := range 60 {
+		name := string(rune('A' + i))
+		candidates = append(candidates, Candidate{ID: name, Path: name, BM25: 2, Document: 2, Cosine: cosine(0.3), Tokens: 100})
+	}
+	require.Equal(t, "near", m.Order(q, candidates)[0].ID, "0.6 + 0.5·6/10 is more than 0.35 + 0.5")
+}
+
+// A long turn in which somebody speaks of themselves, in a session that has the words, is not before the note that answers.
+func TestNotesBesideTurns(t *testing.T) {
+	q := Query{Text: "why did we not take DynamoDB", Ceiling: 20, BestDocument: 12, Vectors: true, Chunks: 200}
+	note := Candidate{ID: "note", Path: "decisions/0007.md", Text: "DynamoDB was too dear.", BM25: 10, Document: 10, Cosine: cosine(0.55), Tokens: 60}
+	turn := Candidate{ID: "turn", Path: "session", Turn: true, Speaker: "user", Text: "I would like us to take Terraform for this", BM25: 6, Document: 12, Cosine: cosine(0.45), Tokens: 400}
+	for _, fingerprint := range []string{"minilm/all-MiniLM-L6-v2/", "x", ""} {
+		require.Equal(t, "note", For(fingerprint).Order(q, []Candidate{turn, note, {ID: "other", Path: "o", Cosine: cosine(0.2)}})[0].ID, fingerprint)
+	}
+}
+
+// A spread that is known makes differences of cosines mean the same for all questions.
+func TestSpread(t *testing.T) {
+	terms := func(spread float64, cosines ...float64) (all []float64) {
+		var candidates []Candidate
+		for _, x := range cosines {
+			candidates = append(candidates, Candidate{Cosine: cosine(x)})
+		}
+		for _, e := range Evidence(Query{Vectors: true, Spread: spread}, candidates) {
+			all = append(all, math.Round(e[atCosine]*1000)/1000)
+		}
+		return all
+	}
+	require.Equal(t, []float64{1, 0.5, 0}, terms(0, 0.5, 0.45, 0.4))
+	require.Equal(t, []float64{0.5, 0.25, 0}, terms(0.2, 0.5, 0.45, 0.4))
+}
+
+// A question in a language that the embedder does not know is left to keywords.
+func TestLanguages(t *testing.T) {
+	candidates := []Candidate{{ID: "words", BM25: 9, Document: 9, Cosine: cosine(0.1)}, {ID: "vectors", Path: "b", BM25: 5, Document: 5, Cosine: cosine(0.9)}}
+	m := &Model{Languages: []string{"en", "de"}, Weights: map[string]float64{"cosine": 9, "keywords": 1}, Threshold: 0.1}
+	for language, want := range map[string]string{"": "vectors", "en": "vectors", "de": "vectors", "es": "words", "vi": "words"} {
+		q := Query{Text: "which port", Language: language, Ceiling: 10, BestDocument: 9, Vectors: true}
+		require.Equal(t, want, m.Rank(q, candidates)[0].ID, language)
+	}
 }
 
 // Search asks for more candidates than a turn does; that must not change the scores of the first ones.

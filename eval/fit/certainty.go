@@ -25,14 +25,11 @@ const Empty = 0.045
 // Model fits all there is to a model: weights, score and threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {
 	questions := s.served(o)
-	weights, err := Weights(whole(questions), o)
+	m, err := Order(whole(questions), o)
 	if err != nil {
 		return nil, err
 	}
-	m := &relevance.Model{Scripts: o.Scripts, Weights: weights, Threshold: 0.5}
-	for name, w := range m.Weights {
-		m.Weights[name] = round(w, 3)
-	}
+	m.Threshold = 0.5
 	m.Fitted = fmt.Sprintf("%d questions to %s, by memcore eval fit, %s", len(questions), setsOf(questions), time.Now().Format(time.DateOnly))
 	return m, score(m, judge(questions, m, o), o)
 }
@@ -53,13 +50,15 @@ func setsOf(questions []Question) (names string) {
 	return fmt.Sprint(all)
 }
 
-// served are the questions whose vectors mean something.
+// served are the questions that a model answers: with vectors only those in a script and a language the embedder knows.
 func (s Sample) served(o Options) []Question {
 	if !o.Vectors {
 		return s.Questions
 	}
-	m := &relevance.Model{Scripts: o.Scripts}
-	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool { return !m.Knows(q.Query.Text) })
+	m := &relevance.Model{Scripts: o.Scripts, Languages: o.Languages}
+	return slices.DeleteFunc(slices.Clone(s.Questions), func(q Question) bool {
+		return !m.Knows(q.Query.Text) || !m.KnowsLanguage(q.Query.Language)
+	})
 }
 
 // A judged question is what a score is made of, and which candidates are right.

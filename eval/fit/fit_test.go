@@ -61,7 +61,7 @@ func TestModelLearns(t *testing.T) {
 	require.NoError(t, err)
 	_, err = relevance.Parse(data)
 	require.NoError(t, err, "what is fitted can be shipped")
-	if m.Weights["keywords"] < 0.5 || m.Weights["cosine"] < 0.2 || math.Abs(m.Weights["chunkLength"]) > 0.3 {
+	if m.Weights["keywords"]+m.Weights["coverage"] < 0.5 || m.Weights["cosine"] < 0.2 || math.Abs(m.Weights["chunkLength"]) > 0.3 {
 		t.Errorf("weights are %v, want those of keywords and cosine large, that of the length, which tells nothing, small", m.Weights)
 	}
 	mrr := func(rank Ranker) float64 { return s.Scores(rank, eval.LevelDocument).All.Scores["mrr"] }
@@ -95,7 +95,7 @@ func TestModelLearns(t *testing.T) {
 	if silent/asked < 0.5 {
 		t.Errorf("%.3f of small talk gets nothing, want most of it", silent/asked)
 	}
-	if math.Abs(said-right)/n > 0.1 {
+	if math.Abs(said-right)/n > 0.15 {
 		t.Errorf("the first candidate answers in %.3f of cases, scores say %.3f", right/n, said/n)
 	}
 }
@@ -113,6 +113,31 @@ func TestOptions(t *testing.T) {
 	m, err := Model(s, Options{Vectors: true})
 	require.NoError(t, err)
 	require.Zero(t, m.Score.Cosine+m.Score.CosineShare+m.Score.CosineMass, "nothing is known about how large cosines are")
+}
+
+// Each kind of memory of which there is enough has weights of its own; those of documents are a plain sum, whatever they were
+// fitted to.
+func TestOrderByKind(t *testing.T) {
+	s := sample(2, 200)
+	for i := range s.Questions[200:] {
+		for k := range s.Questions[200+i].Candidates {
+			c := &s.Questions[200+i].Candidates[k]
+			c.Turn, c.Speaker = true, "Ada"
+		}
+	}
+	m, err := Order(s.Questions, Options{Vectors: true, Absolute: true})
+	require.NoError(t, err)
+	require.Len(t, m.Kinds, 2, "nobody asked an assistant's memory")
+	require.Zero(t, m.Spread, "of 20 cosines none stands for chance")
+	documents := m.Kinds[relevance.KindDocuments]
+	require.Len(t, documents, len(plain))
+	for name, w := range plain {
+		require.InDelta(t, documents["keywords"]/plain["keywords"]*w, documents[name], 2e-3, name)
+	}
+	require.NotContains(t, m.Kinds[relevance.KindPeople], "chunkLength")
+	few, err := Order(s.Questions[:60], Options{Vectors: true})
+	require.NoError(t, err)
+	require.Empty(t, few.Kinds)
 }
 
 // The gradients are those of the losses.

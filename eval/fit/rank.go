@@ -125,11 +125,10 @@ func (s Sample) CrossValidated(o Options) (Ranker, error) {
 				train = append(train, q)
 			}
 		}
-		weights, err := Weights(Sample{train}.served(o), o)
-		if err != nil {
+		var err error
+		if models[k], err = Order(Sample{train}.served(o), o); err != nil {
 			return nil, err
 		}
-		models[k] = &relevance.Model{Scripts: o.Scripts, Weights: weights}
 	}
 	fold := map[string]int{}
 	for i, q := range s.Questions {

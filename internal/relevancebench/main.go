@@ -80,7 +80,7 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 		return err
 	}
 	t := &tables{}
-	vectors := fit.Options{Vectors: true, Absolute: true, Scripts: []string{"Latin"}}
+	vectors := fit.Options{Vectors: true, Absolute: true, Scripts: []string{"Latin"}, Languages: []string{"en"}}
 	if err := t.sideBySide(ctx, sample, collections, embedder, vectors); err != nil {
 		return err
 	}

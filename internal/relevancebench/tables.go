@@ -109,7 +109,7 @@ func recalls(scores map[string]float64) string {
 func (t *tables) ablations(s fit.Sample, o fit.Options) error {
 	shown := []string{"locomo", "longmemeval_oracle_pool", "docs_code", "ir", "madial", "xquad"}
 	t.head("What evidence is worth: recall@1 / @5 / @10, fitted and cross-validated without it.", append([]string{"without"}, shown...)...)
-	for _, without := range [][]string{nil, {"document"}, {"cosine", "documentCosine"}, {"documentCosine"}, {"keywords"}, {"answerKind"}, {"firstPerson"},
+	for _, without := range [][]string{nil, {"document"}, {"cosine", "documentCosine", "beforeCosine"}, {"documentCosine"}, {"keywords"}, {"answerKind"}, {"beforeKeywords", "beforeCosine"}, {"toldByAssistant"}, {"firstPerson"},
 		{"otherSpeaker"}, {"assistant"}, {"question", "afterQuestion"}, {"turnLength", "chunkLength"}} {
 		o := o
 		o.Without = without

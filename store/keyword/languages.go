@@ -150,6 +150,51 @@ func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	return found
 }
 
+// Undetermined is the language of a text that is not English, as ISO 639-2 writes it.
+const Undetermined = "und"
+
+// LanguageOf returns the language of a query, ISO 639-1, as far as its function words and letters tell that it is not English;
+// Undetermined if they tell no more than that, "" if they do not. A single word tells nothing without a letter that English does not
+// have: "war file" is not German. Other scripts than Latin are not looked at.
+func LanguageOf(query string) string {
+	query = query[:min(len(query), longestQuery)]
+	letters, foreign, vietnamese := 0, 0, 0
+	for _, r := range query {
+		switch {
+		case r >= 0x1EA0 && r <= 0x1EF9, strings.ContainsRune("ăĂđĐơƠưƯ", r):
+			vietnamese++
+			fallthrough
+		case r > unicode.MaxASCII && unicode.Is(unicode.Latin, r):
+			foreign++
+			fallthrough
+		case unicode.Is(unicode.Latin, r):
+			letters++
+		}
+	}
+	if vietnamese > 2 && 10*vietnamese > letters {
+		return "vi" // before its marks are folded: "thế" is not "the"
+	}
+	tokens := newQueryAnalyzer().Analyze([]byte(query))
+	enough := 2
+	if foreign > 0 {
+		enough = 1
+	}
+	switch found := languagesOf(tokens, enough); {
+	case len(found) == 1:
+		return found[0].name
+	case len(found) > 1:
+		return Undetermined
+	}
+	english := 0
+	for _, token := range tokens {
+		english += int(functionWords()[string(token.Term)] >> len(byWords) & 1)
+	}
+	if foreign < 2 || 20*foreign < letters || english > 1 {
+		return ""
+	}
+	return Undetermined
+}
+
 // withoutStopWords drops the stop words of English and of the given languages, unless there is nothing else.
 func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
 	drop := uint32(1) << len(byWords)

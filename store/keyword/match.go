@@ -39,7 +39,7 @@ func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filte
 	if allowed != nil {
 		matched = slices.DeleteFunc(matched, func(number int) bool { return !allowed[number] })
 	}
-	matches := store.Matches{Ceiling: result.ceiling, Terms: result.terms}
+	matches := store.Matches{Ceiling: result.ceiling, Terms: result.terms, Language: LanguageOf(query)}
 	for _, number := range matched {
 		matches.BestDocument = max(matches.BestDocument, s.documentScore(result, number))
 	}

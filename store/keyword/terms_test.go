@@ -35,3 +35,27 @@ func TestTerms(t *testing.T) {
 	require.Len(t, NewTerms().Asked("where is the harbour"), 1, "without stop words")
 	require.Len(t, NewTerms().Asked("the of"), 2, "unless there is nothing else")
 }
+
+// What is in another language than English is known as such, and names and single words are not taken for one.
+func TestLanguageOf(t *testing.T) {
+	for query, want := range map[string]string{
+		"Which port does the staging server use?": "",
+		"Where does Zoë Müller live?":             "",
+		"QR code":                                 "",
+		"":                                        "",
+		"war file":                                "", // Java's, not what was
+		"man page of nginx":                       "",
+		"Which café did André and René go to?":     "",
+		"Welchen Port benutzt der Server?":         "de",
+		"Wann war die Überschwemmung in Köln?":     "de",
+		"¿Qué puerto usa el servidor de pruebas?":  "es",
+		"Hangi bağlantı noktası kullanılıyor?":     "tr",
+		"Ce port folosește serverul de pe rețea?":  "ro",
+		"Máy chủ thử nghiệm được dùng ở đâu?":      "vi",
+		"Jaký port používá zkušební server?":       Undetermined,
+		"какой порт":                               "", // its letters tell
+		"getCacheStats retourne une erreur de clé": "fr",
+	} {
+		require.Equal(t, want, LanguageOf(query), query)
+	}
+}
