@@ -59,7 +59,7 @@ type Explanation struct {
 	// Suspicion is how much Text seems to be written for a model to obey, in [0, 1], 0.5 being where it is suspicious; nil if
 	// it was not judged, as what is not given is not.
 	Suspicion *float64 `json:"suspicion,omitempty"`
-	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit",
+	// Verdict is "kept", "below threshold", "adds too little to what is given", "duplicate of …", "over budget", "over limit",
 	// "the question itself" or "withheld as suspicious".
 	Verdict string `json:"verdict"`
 }
@@ -68,8 +68,8 @@ type Explanation struct {
 type RetrieveOptions struct {
 	// Scope is ScopeProject or ScopeGlobal; "" is both.
 	Scope string
-	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default, which also leaves
-	// out what is far weaker than the best hit; negative means no threshold.
+	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default for the first hit, and as many
+	// more as are worth their place; negative means no threshold.
 	MinSimilarity float64
 	// TopK is how many candidates each index is asked for; 0 means 50.
 	TopK int
@@ -113,6 +113,8 @@ type Result struct {
 	Unembedded *Unembedded `json:"unembedded,omitempty"`
 	// Stale says what has changed on disk and is not in this answer; nil if nothing.
 	Stale *Staleness `json:"stale,omitempty"`
+	// Why says in words what memory knows the question by, or misses, if Explain was asked for.
+	Why string `json:"why,omitempty"`
 	// Rejected are candidates that were not returned, best first, if Explain was asked for.
 	Rejected []MemoryHit `json:"rejected,omitempty"`
 	// Withheld would have been hits, were they not suspicious, and Options.Injection "withhold". Their Text is empty, and so are

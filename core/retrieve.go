@@ -150,6 +150,9 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	result.Degraded = g.degraded
 	result.Unembedded = g.unembedded
 	ranked := m.rank(text, g)
+	if s.explain {
+		result.Why = m.why(text, g)
+	}
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {
 			return result, ctx.Err()

@@ -23,6 +23,8 @@ type Model struct {
 	Embedders []string `json:"embedders,omitempty"`
 	// Scripts are those the embedder knows, by their names in Unicode; none means all.
 	Scripts []string `json:"scripts,omitempty"`
+	// Cosines is the scale of the cosines that the model was fitted to, if it is for embedders with other ones; none if cosines are taken as they are.
+	Cosines Scale `json:"cosines,omitempty"`
 	// Weights are the weights of the terms, by Names.
 	Weights map[string]float64 `json:"rank"`
 	Score   Logistic           `json:"score"`
@@ -124,6 +126,9 @@ func (m *Model) check() error {
 		case IsEvidence(name) && weight < 0:
 			return fmt.Errorf("relevance model: weight of %s is %g, want at least 0: more evidence must not make a score smaller", name, weight)
 		}
+	}
+	if len(m.Cosines) > 0 && !m.Cosines.usable() {
+		return fmt.Errorf("relevance model: cosines are %v, want %d that rise within [-1, 1]", m.Cosines, len(quantiles))
 	}
 	s := m.Score
 	known := s.coefficients()

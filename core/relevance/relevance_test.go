@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,13 +68,13 @@ func random(r *rand.Rand) (Query, []Candidate) {
 	}
 	speakers := []string{"", "user", "assistant", "Ada", "Grace Hopper"}
 	texts := []string{"We moved it yesterday.", "Why?", "The port is 5433 since 2024.", "完全に別の話", ""}
-	all := make([]Candidate, 2+r.IntN(70))
+	all, whole := make([]Candidate, 2+r.IntN(70)), r.IntN(2) == 0
 	for i := range all {
 		c := Candidate{ID: string(rune('a' + i)), Text: texts[r.IntN(len(texts))], Before: texts[r.IntN(len(texts))], Path: string(rune('A' + r.IntN(9))),
 			Speaker: speakers[r.IntN(len(speakers))], Turn: r.IntN(2) == 0, Tokens: r.IntN(300), BM25: max(0, r.Float64()*1.3-0.3) * q.Ceiling * 0.8,
 			Holds: r.Uint64N(1<<len(q.Words)) & r.Uint64N(1<<len(q.Words))}
 		c.Document = c.BM25 * (1 + r.Float64())
-		if r.IntN(10) > 0 {
+		if whole || r.IntN(10) > 0 {
 			c.Cosine = cosine(r.Float64()*1.4 - 0.5)
 		}
 		q.BestDocument = max(q.BestDocument, c.Document)
@@ -166,7 +167,9 @@ func TestMonotone(t *testing.T) {
 			continue
 		}
 		placeAfter, after := find(m.Rank(q, candidates), id)
-		if placeAfter > place || after.Score < before.Score-0.05 {
+		// Where some have no vector yet, two models put them in order.
+		both := slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Cosine == nil })
+		if placeAfter > place && !both || after.Score < before.Score-0.05 {
 			t.Fatalf("more of evidence %d: place %d to %d, score %v to %v", what, place, placeAfter, before.Score, after.Score)
 		}
 	}
