@@ -75,6 +75,18 @@ func TestCandidateWithoutVector(t *testing.T) {
 	require.Less(t, ranked[1].Score, m.Threshold, "what is beside it gains nothing")
 }
 
+// A rare word by itself is enough, though its vector is near to nothing; a common one is not.
+func TestRareWordAlone(t *testing.T) {
+	score := func(word string) float64 {
+		q := Query{Text: word, Chunks: 20, Ceiling: 6, BestDocument: 3, Vectors: true, Words: []Word{{Text: word, Records: 1}}}
+		return For("minilm/all-MiniLM-L6-v2/").Rank(q, []Candidate{
+			{ID: "it", BM25: 3, Document: 3, Cosine: cosine(0.1), Holds: 1}, {ID: "near", Path: "b", Cosine: cosine(0.12)}})[0].Score
+	}
+	threshold := For("minilm/all-MiniLM-L6-v2/").Threshold
+	require.Greater(t, score("Unleash"), threshold)
+	require.Less(t, score("time"), threshold)
+}
+
 // A scale tells what cosines mean, whatever an embedder makes of them.
 func TestScale(t *testing.T) {
 	reference := For("x").Cosines
