@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -35,4 +36,35 @@ func TestNewNoteWithoutVector(t *testing.T) {
 	result = ask()
 	require.Nil(t, result.Unembedded, "nothing has changed, yet the query embeds what is pending")
 	require.Equal(t, "notes/zeppelin.md#L1-L3", first(result))
+}
+
+// The scale of an embedder that no model was fitted to is measured by the first Index, once, and vectors count from then on.
+func TestScaleIsMeasuredOnce(t *testing.T) {
+	mem := newMemory(t)
+	noting := &notingEmbedder{hashEmbedder: mem.embedder}
+	measured := 0
+	mem.options.Embedder = counting{noting, &measured}
+	m := mem.open()
+	index(t, m)
+	require.Equal(t, 1, measured)
+	mem.write("zeppelin.md", "# Zeppelin\n\nThe zeppelin lands at noon.\n")
+	index(t, m)
+	require.Equal(t, 1, measured)
+	result, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on", core.RetrieveOptions{Explain: true})
+	require.NoError(t, err)
+	require.Contains(t, result.Why, "the nearest has cosine")
+	require.Equal(t, "notes/staging.md#L1-L5", first(result))
+}
+
+// counting counts how often the texts of a Scale are embedded.
+type counting struct {
+	embed.Embedder
+	measured *int
+}
+
+func (c counting) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if kind == embed.Document && measures(texts) {
+		*c.measured++
+	}
+	return c.Embedder.Embed(ctx, kind, texts)
 }
