@@ -46,6 +46,8 @@ func TestParseRefuses(t *testing.T) {
 		`{"threshold":0.1,"score":{"bias":-1e7}}`:               "a coefficient of score is -1e+07, want at most 1e+06 in size",
 		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.1,0.4]]}`: "does not rise from [0.2 0.3] to [0.1 0.4]",
 		`{"threshold":0.1,"calibration":[[0.2,0.3],[0.4,0.2]]}`: "does not rise",
+		`{"threshold":0.1,"cosines":[0.1,0.2]}`:                 "cosines are [0.1 0.2], want 10 that rise",
+		`{"threshold":0.1,"score":{"unknownNames":-1}}`:         "coefficient of score is below 0",
 		`{"threshold":0.1,"scripts":["Elvish"]}`:                `"Elvish" is no script`,
 		`{}`:                                                    "threshold is 0",
 	} {
