@@ -26,7 +26,7 @@ type notingEmbedder struct {
 }
 
 func (n *notingEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
-	if kind == embed.Document {
+	if kind == embed.Document && !measures(texts) {
 		n.mu.Lock()
 		n.texts = append(n.texts, texts...)
 		n.mu.Unlock()

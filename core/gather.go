@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
 )
@@ -30,9 +31,10 @@ type gathered struct {
 	bestDocument float64 // best BM25 of a document
 	terms        []store.Term
 	times        askedTimes
-	language     string // of the query, as store.Matches has it
-	byVectors    bool   // vectors were asked
-	chunks       int    // in the index
+	language     string          // of the query, as store.Matches has it
+	byVectors    bool            // vectors were asked
+	scale        relevance.Scale // of cosines, where it had to be measured
+	chunks       int             // in the index
 	unembedded   *Unembedded
 	degraded     []string
 	err          error // neither index answered
@@ -76,7 +78,7 @@ func (m *Manager) gather(ctx context.Context, from snapshot, text string, s sele
 		return g
 	}
 	all, pending := from.manifest.chunks()
-	g.chunks, g.unembedded = all, m.unembedded(all, pending)
+	g.chunks, g.unembedded, g.scale = all, m.unembedded(all, pending), from.manifest.Scale
 	if u := g.unembedded; u != nil {
 		g.degraded = append(g.degraded, fmt.Sprintf("%d of %d chunks have no vector yet and are found by keywords only", u.Pending, u.Chunks))
 	}

@@ -66,7 +66,7 @@ type Explanation struct {
 	Worth *float64 `json:"worth,omitempty"`
 	// Why says, in a turn, why the candidate is given whatever its Score; "" if the score decided.
 	Why string `json:"why,omitempty"`
-	// Verdict is "kept", "below threshold", "far weaker than the best", "duplicate of …", "over budget", "over limit",
+	// Verdict is "kept", "below threshold", "adds too little to what is given", "duplicate of …", "over budget", "over limit",
 	// "the question itself", "withheld as suspicious", "too little of what the prompt is about", "says little that
 	// the prompt does not" or "the prompt names the document".
 	Verdict string `json:"verdict"`
@@ -76,8 +76,8 @@ type Explanation struct {
 type RetrieveOptions struct {
 	// Scope is ScopeProject or ScopeGlobal; "" is both.
 	Scope string
-	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default, which also leaves
-	// out what is far weaker than the best hit; negative means no threshold.
+	// MinSimilarity is the least Score, in (0, 1]; 0 means the calibrated default for the first hit, and as many
+	// more as are worth their place; negative means no threshold.
 	MinSimilarity float64
 	// TopK is how many candidates each index is asked for; 0 means 50.
 	TopK int
@@ -139,6 +139,8 @@ type Result struct {
 	Stale *Staleness `json:"stale,omitempty"`
 	// Silence says, in a turn without hits, why memory has nothing to say; "" for a search.
 	Silence string `json:"silence,omitempty"`
+	// Why says in words what memory knows the question by, or misses, if Explain was asked for.
+	Why string `json:"why,omitempty"`
 	// Rejected are candidates that were not returned, best first, if Explain was asked for.
 	Rejected []MemoryHit `json:"rejected,omitempty"`
 	// Withheld would have been hits, were they not suspicious, and Options.Injection "withhold". Their Text is empty, and so are

@@ -242,7 +242,10 @@ func (w *writer) vectoriseOrDegrade(ctx context.Context) error {
 	if w.m.options.Embedder == nil {
 		return nil
 	}
-	err := w.vectorise(ctx, time.Time{})
+	err := w.measure(ctx)
+	if err == nil {
+		err = w.vectorise(ctx, time.Time{})
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

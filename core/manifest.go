@@ -36,7 +36,8 @@ type manifest struct {
 	Embedder   string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
 	Dimension  int       `json:"dimension,omitempty"` // 0 until the first vector
 	Chunking   string    `json:"chunking"`
-	Complete   bool      `json:"complete"` // every document was read at least once
+	Scale      []float64 `json:"scale,omitempty"` // of the embedder's cosines, where it had to be measured
+	Complete   bool      `json:"complete"`        // every document was read at least once
 	Updated    time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path

@@ -32,10 +32,17 @@ func (m *Manager) rank(text string, g gathered) []scored {
 		byID[c.record.ID] = c
 	}
 	all := make([]scored, 0, len(g.candidates))
-	for _, r := range m.relevance.Rank(g.evidence(text)) {
+	q, candidates := g.evidence(text)
+	for _, r := range m.relevance.Rank(m.relevance.Rescaled(q, candidates, g.scale)) {
 		all = append(all, scored{candidate: byID[r.ID], Ranked: r, normalised: relevance.Share(r.BM25, best), hitShare: relevance.Share(r.BM25, g.ceiling)})
 	}
 	return all
+}
+
+// why says in words what memory knows a question by.
+func (m *Manager) why(text string, g gathered) string {
+	q, candidates := g.evidence(text)
+	return m.relevance.Why(m.relevance.Rescaled(q, candidates, g.scale))
 }
 
 // evidence is what was gathered in the terms of package relevance.
@@ -56,7 +63,7 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 }
 
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are
-// fitted to. The candidates are those of RetrieveRelevant, in no order.
+// fitted to, with cosines as the embedder has them. The candidates are those of RetrieveRelevant, in no order.
 func (m *Manager) Evidence(ctx context.Context, text string) (q relevance.Query, candidates []relevance.Candidate, err error) {
 	return m.EvidenceFor(ctx, text, RetrieveOptions{})
 }

@@ -184,6 +184,9 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	} else {
 		ranked = m.rank(text, g)
 	}
+	if s.explain {
+		result.Why = m.why(text, g)
+	}
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {
 			return result, ctx.Err()

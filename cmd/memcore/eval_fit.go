@@ -31,16 +31,17 @@ const (
 func evalFitCommand(a *app) *cobra.Command {
 	var data, scripts, languages, embedders []string
 	var smallTalk, out, serves string
+	var mixed []int
 	cmd := &cobra.Command{
 		Use:   "fit --data DIR --small-talk FILE",
 		Short: "Fit how evidence becomes a score to labelled data",
 		Long: `Fit a relevance model: the weights of evidence, the coefficients of the score, its calibration, and the default
-threshold, which is the least score at which 95 % of small talk gets nothing. Before that, cross-validated
-figures are printed. A data set (the first folder of a collection's name) counts
+threshold, at which 4.5 % of answerable questions get nothing. Before that, cross-validated
+figures are printed. The score is fitted to small memories of parts of the collections, too. A data set (the first folder of a collection's name) counts
 by the root of the number of its questions.
 
---for embedder uses the cosines of the configured embedder as they are; others, only their order and
-distances, as fits any embedder; keywords, none. Point memory.relevance at FILE to use it.`,
+--for embedder uses the cosines of the configured embedder as they are; others, on a scale that is
+measured with each embedder; keywords, none. Point memory.relevance at FILE to use it.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -51,12 +52,13 @@ distances, as fits any embedder; keywords, none. Point memory.relevance at FILE 
 			case !slices.Contains([]string{forEmbedder, forOthers, forKeywords}, serves):
 				return usagef("--for is %q, want %s, %s or %s", serves, forEmbedder, forOthers, forKeywords)
 			}
-			o := fit.Options{Vectors: serves != forKeywords, Absolute: serves == forEmbedder, Scripts: scripts, Languages: languages}
-			return a.fit(cmd.Context(), data, smallTalk, out, embedders, o)
+			o := fit.Options{Vectors: serves != forKeywords, Absolute: serves != forKeywords, Scripts: scripts, Languages: languages}
+			return a.fit(cmd.Context(), data, mixed, smallTalk, out, embedders, serves, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&data, "data", nil, "`DIR`s of the collections, or globs of such folders, separated by commas")
+	f.IntSliceVar(&mixed, "mixed", []int{5, 10, 20, 50, 100, 200, 500}, "`CHUNKS` of small memories of parts of the collections that the score is fitted to as well; empty for none")
 	f.StringVar(&smallTalk, "small-talk", "", "`FILE` of lines that memory has nothing to say to")
 	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: print it)")
 	f.StringVar(&serves, "for", forEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
@@ -67,12 +69,18 @@ distances, as fits any embedder; keywords, none. Point memory.relevance at FILE 
 	return cmd
 }
 
+// Small memories that models are fitted to: not those that 'eval mixed' makes by default.
+const (
+	mixedEach = 14
+	mixedSeed = 7
+)
+
 // pairs are points of a calibration, which belong on one line.
 var pairs = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\[\s+([0-9.]+),\s+([0-9.]+)\s+\]`)
 })
 
-func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, embedders []string, o fit.Options) error {
+func (a *app) fit(ctx context.Context, data []string, mixed []int, smallTalk, out string, embedders []string, serves string, o fit.Options) error {
 	text, err := os.ReadFile(smallTalk)
 	if err != nil {
 		return fmt.Errorf("fit: %w", err)
@@ -85,6 +93,13 @@ func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, emb
 			return err
 		}
 		collections = append(collections, some...)
+	}
+	if len(mixed) > 0 && len(collections) > 1 {
+		small, err := eval.Mixed(collections, eval.MixedOptions{Sizes: mixed, Each: mixedEach, Seed: mixedSeed})
+		if err != nil {
+			return err
+		}
+		collections = append(collections, small...)
 	}
 	open, embedder, err := a.collectionOpener()
 	if err != nil {
@@ -106,8 +121,11 @@ func (a *app) fit(ctx context.Context, data []string, smallTalk, out string, emb
 		return err
 	}
 	switch {
-	case !o.Absolute:
+	case serves == forOthers && embedder != nil:
 		model.Scripts, model.Languages = nil, nil // that they were left out here says nothing about other embedders
+		if model.Cosines, err = core.MeasureScale(ctx, embedder); err != nil {
+			return err
+		}
 	case len(embedders) > 0:
 		model.Embedders = embedders
 	case embedder != nil:

@@ -62,6 +62,9 @@ func (a *app) painter() func(color.Attribute, string) string {
 
 // explain shows on standard error how each score came about.
 func (a *app) explain(result core.Result) {
+	if result.Why != "" {
+		a.note("%s", result.Why)
+	}
 	w := tabwriter.NewWriter(a.stderr, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "score\tcosine\tBM25\tof best\tof query\tranked\tkeyword rank\tvector rank\tverdict\tsource\n")
 	for _, hit := range append(slices.Clone(result.Hits), result.Withheld...) {

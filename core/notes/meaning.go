@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/secret"
 )
@@ -56,18 +57,27 @@ func (u *unit) cosine(question []float32) *float64 {
 	return &best
 }
 
-// embed returns the vector of the query, or why there is none.
-func (o RecallOptions) embed(ctx context.Context, query string) (vector []float32, degraded string) {
+// embed returns the vector of the query, or why there is none, and the scale of cosines, where no relevance model was fitted to the embedder. All of a
+// scale is embedded as documents, which are kept: each recall asks for it.
+func (o RecallOptions) embed(ctx context.Context, query string) (vector []float32, scale relevance.Scale, degraded string) {
 	if o.Embedder == nil {
-		return nil, ""
+		return nil, nil, ""
 	}
 	ctx, stop := context.WithTimeout(ctx, cmp.Or(o.EmbedTimeout, defaultEmbedTimeout))
 	defer stop()
 	vectors, err := o.Embedder.Embed(ctx, embed.Query, []string{query})
 	if err != nil {
-		return nil, fmt.Sprintf("no search by meaning: %v", err)
+		return nil, nil, fmt.Sprintf("no search by meaning: %v", err)
 	}
-	return vectors[0], ""
+	if len(relevance.For(o.Embedder.Fingerprint()).Cosines) > 0 {
+		documents := func(ctx context.Context, texts []string) ([][]float32, error) {
+			return o.Embedder.Embed(ctx, embed.Document, texts)
+		}
+		if scale, err = relevance.Measure(ctx, documents, documents); err != nil {
+			return nil, nil, fmt.Sprintf("no search by meaning: %v", err)
+		}
+	}
+	return vectors[0], scale, ""
 }
 
 // fill gives units their vectors: those that are kept, and in the time there is those that can be made. It returns how many units have none.

@@ -18,6 +18,7 @@ type question struct {
 	terms   []keyword.Asked
 	spelled map[string]bool // all spellings
 	vector  []float32       // nil if it is looked for by words alone
+	scale   relevance.Scale // of cosines, where it had to be measured
 }
 
 // add takes over the terms of the question as a session spells them.
@@ -28,7 +29,7 @@ func (q *question) add(terms []keyword.Asked) {
 	for _, term := range terms {
 		i := slices.IndexFunc(q.terms, func(known keyword.Asked) bool { return known.Spellings[0] == term.Spellings[0] })
 		if i < 0 {
-			i, q.terms = len(q.terms), append(q.terms, keyword.Asked{Whole: term.Whole})
+			i, q.terms = len(q.terms), append(q.terms, keyword.Asked{Word: term.Word, Whole: term.Whole})
 		}
 		for _, spelling := range term.Spellings {
 			q.spelled[spelling] = true
@@ -106,7 +107,7 @@ func (q question) rank(units []*unit, embedder embed.Embedder) []match {
 	asked := relevance.Query{Text: q.text, Ceiling: scores.ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(scores.bm25), 0)),
 		Chunks: len(units), Words: scores.words, Language: keyword.LanguageOf(q.text)}
 	var found []match
-	for _, r := range model.Rank(asked, candidates) {
+	for _, r := range model.Rank(model.Rescaled(asked, candidates, q.scale)) {
 		if r.BM25 > 0 || r.Score >= model.Threshold*nearEnough {
 			found = append(found, match{places[r.ID].unit, r})
 		}

@@ -106,7 +106,7 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 	if strings.TrimSpace(r.Query) == "" {
 		return found, ctx.Err()
 	}
-	asked.vector, found.Degraded = o.embed(ctx, r.Query)
+	asked.vector, asked.scale, found.Degraded = o.embed(ctx, r.Query)
 	if asked.vector != nil {
 		var failed error
 		if found.Unembedded, failed = o.fill(ctx, all); failed != nil {

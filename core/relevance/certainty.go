@@ -2,8 +2,10 @@ package relevance
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // A Certainty is the evidence that memory knows what a question asks for, whichever chunk says it. It is taken from all candidates, so that a chunk that
@@ -71,6 +73,33 @@ func cosineOf(q Query, c Candidate) (float64, bool) {
 	return *c.Cosine, true
 }
 
+// Why says in words what it is that a model knows a question by, or misses.
+func (m *Model) Why(q Query, candidates []Candidate) string {
+	serving := m.serving(&q)
+	best := CertaintyOf(q, serving.Order(q, candidates))
+	var parts []string
+	if q.Vectors {
+		parts = append(parts, fmt.Sprintf("the nearest has cosine %.2f, %.2f more than what is near by chance", best.Cosine, best.Clear))
+	}
+	parts = append(parts, fmt.Sprintf("one chunk holds %.0f %% of what the question's words say", 100*best.Share))
+	var missing []string
+	for _, w := range q.Words {
+		if w.Records == 0 && !w.Compound {
+			missing = append(missing, w.Text)
+		}
+	}
+	if len(missing) > mostMissing {
+		missing = append(missing[:mostMissing], "…")
+	}
+	if len(missing) > 0 {
+		parts = append(parts, "no chunk holds "+strings.Join(missing, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// mostMissing is how many words Why names.
+const mostMissing = 6
+
 // A Distance is how far a candidate is behind the first one: 0 or less.
 type Distance struct {
 	Sum    float64
@@ -109,11 +138,11 @@ func (c Certainty) terms() [9]float64 {
 // Cost is what a further hit has to add: the least product of its score and of the probability that nothing given before it helps. Where there is much, the
 // first is less often the right one, and more of them are worth their place.
 func Cost(chunks int) float64 {
-	return min(max(costOfOne/math.Sqrt(float64(max(chunks, 1))), leastCost), mostCost)
+	return min(max(costOfAll/float64(max(chunks, 1)), leastCost), mostCost)
 }
 
 const (
-	costOfOne = 0.4
-	leastCost = 0.01
+	costOfAll = 5.0
+	leastCost = 0.005
 	mostCost  = 0.08
 )

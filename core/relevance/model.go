@@ -23,6 +23,8 @@ type Model struct {
 	Embedders []string `json:"embedders,omitempty"`
 	// Scripts are those the embedder knows, by their names in Unicode; none means all.
 	Scripts []string `json:"scripts,omitempty"`
+	// Cosines is the scale of the cosines that the model was fitted to, if it is for embedders with other ones; none if cosines are taken as they are.
+	Cosines Scale `json:"cosines,omitempty"`
 	// Languages are those the embedder knows, ISO 639-1; none means all. A question in another one is left to keywords.
 	Languages []string `json:"languages,omitempty"`
 	// Spread is how far the nearest cosine of a question commonly is from the nearest but 49; 0 if nothing is known of the
@@ -135,6 +137,9 @@ func (m *Model) check() error {
 	}
 	if m.Spread != 0 && !(m.Spread >= leastSpread && m.Spread <= 2) {
 		return fmt.Errorf("relevance model: spread is %g, want %g to 2, or 0 for none", m.Spread, leastSpread)
+	}
+	if len(m.Cosines) > 0 && !m.Cosines.usable() {
+		return fmt.Errorf("relevance model: cosines are %v, want %d that rise within [-1, 1]", m.Cosines, len(quantiles))
 	}
 	s := m.Score
 	known := s.coefficients()

@@ -88,16 +88,16 @@ func Describe(terms []Term) string {
 	return strings.Join(parts, ", ")
 }
 
-// Rank scores all candidates of a question and returns them best first, equal ones by ID. Where the question has a vector, a candidate that has none yet
-// gets at least the score that its words alone would get.
+// Rank scores all candidates of a question and returns them best first, equal ones by ID. Where the question has a vector, a candidate that
+// has none yet gets at least the score that its words alone would get.
 func (m *Model) Rank(q Query, candidates []Candidate) []Ranked {
 	serving := m.serving(&q)
 	ranked := serving.scored(q, candidates)
 	if serving != m {
 		m.adopt(ranked, serving)
 	}
-	if q.Vectors && slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Cosine == nil }) {
-		m.byWords(q, candidates, ranked)
+	if left := leftToWords(q); q.Vectors && slices.ContainsFunc(candidates, left) {
+		m.byWords(q, candidates, ranked, left)
 	}
 	return ranked
 }
@@ -115,8 +115,29 @@ func (m *Model) scored(q Query, candidates []Candidate) []Ranked {
 	return ranked
 }
 
-// byWords gives the candidates without a vector the scores of the model for keywords, and sorts all again.
-func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked) {
+// leftToWords reports whether words judge a candidate: it has no vector yet, or the question is a rare word or two, of which a vector says little, and
+// it holds them.
+func leftToWords(q Query) func(Candidate) bool {
+	weights, total := weigh(q)
+	var asked uint64
+	words := 0
+	for i, weight := range weights {
+		if weight > 0 && i < 64 {
+			asked |= 1 << i
+			words++
+		}
+	}
+	bare := 0 < words && words <= fewWords && total >= rare*float64(words)
+	return func(c Candidate) bool { return c.Cosine == nil || bare && c.Holds&asked == asked }
+}
+
+const (
+	fewWords = 2
+	rare     = 5 // weight of a word that one chunk holds and that is none of the commonest
+)
+
+// byWords gives the candidates that are left to words at least the scores of the model for keywords, and sorts all again.
+func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked, left func(Candidate) bool) {
 	q.Vectors = false
 	words := Keywords().scored(q, candidates)
 	m.adopt(words, Keywords())
@@ -125,7 +146,7 @@ func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked) {
 		scores[r.ID] = r.Score
 	}
 	for i, r := range ranked {
-		if r.Cosine == nil {
+		if left(r.Candidate) {
 			ranked[i].Score = max(r.Score, scores[r.ID])
 		}
 	}

@@ -30,6 +30,8 @@ var commonness = sync.OnceValue(func() map[string]float64 {
 const (
 	ofTheFirst = 8.0               // how much commoner words are than one chunk each, by Zipf's law
 	uncommon   = ofTheFirst / 40e3 // of a word that is not in the list
+	// ofPair is what a pair of characters says of what a word would: pairs overlap, and which of them are common is not known.
+	ofPair = 0.4
 	// atLarge is how many chunks of memories at large count beside those of this one. In a memory of ten chunks no word is rare; how rare it is elsewhere
 	// says whether it means something that a chunk holds it.
 	atLarge = 200
@@ -44,6 +46,9 @@ func weigh(q Query) (weights []float64, total float64) {
 		}
 		holders := float64(w.Records) + atLarge*shareOf(w.Text)
 		weights[i] = math.Log(max(float64(max(q.Chunks, w.Records))+atLarge, holders) / holders)
+		if r, _ := utf8.DecodeRuneInString(w.Text); unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			weights[i] *= ofPair
+		}
 		total += weights[i]
 	}
 	return weights, total

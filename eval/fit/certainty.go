@@ -20,7 +20,7 @@ const looked = 16
 var importance = map[Kind]float64{Answerable: 1, Unanswerable: 0.1, SmallTalk: 0.5, Foreign: 1.2, Sister: 1.2}
 
 // Empty is the share of answerable questions that may get nothing at the threshold.
-const Empty = 0.045
+const Empty = 0.06
 
 // Model fits all there is to a model: weights, score and threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {

@@ -49,13 +49,9 @@ const (
 // Collect asks all questions of collections, all lines of small talk, and some questions of other
 // data sets. The data set of a collection is the first part of its name.
 func Collect(ctx context.Context, open eval.Opener, collections []eval.Collection, smallTalk []string, progress func(done, total int)) (Sample, error) {
-	return collect(ctx, open, collections, collections, smallTalk, progress)
-}
-
-func collect(ctx context.Context, open eval.Opener, collections, others []eval.Collection, smallTalk []string, progress func(done, total int)) (Sample, error) {
 	var all Sample
 	for i, c := range collections {
-		questions := questionsOf(c, others, smallTalk)
+		questions := questionsOf(c, collections, smallTalk)
 		queries := make([]eval.Query, len(questions))
 		for j, q := range questions {
 			queries[j] = q.Query
@@ -122,7 +118,7 @@ func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string
 	for _, other := range others {
 		set := SetOf(other.Name)
 		kind, most := Foreign, foreignEach
-		if other.Name == c.Name {
+		if other.Name == c.Name || eval.IsMixed(other) {
 			continue
 		}
 		if set == SetOf(c.Name) {
@@ -140,10 +136,6 @@ func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string
 		}
 	}
 	return all
-}
-
-func CollectOne(ctx context.Context, open eval.Opener, c eval.Collection, others []eval.Collection, smallTalk []string) (Sample, error) {
-	return collect(ctx, open, []eval.Collection{c}, others, smallTalk, nil)
 }
 
 // mixedQuestions are those of a memory that eval.Mixed has made: there, other collections' questions are among its own.

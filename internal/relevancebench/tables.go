@@ -166,11 +166,11 @@ func (t *tables) silence(s fit.Sample, m *relevance.Model) {
 		return fmt.Sprintf("%.2f", float64(n)/float64(of))
 	}
 	t.head(fmt.Sprintf("At the default threshold, %.3f, per set: questions with an answer that get one among eight, or nothing; others that get nothing.", m.Threshold),
-		"set", "answered", "empty", "silent on small talk", "silent on questions to other sets", "silent on its unanswerable")
+		"set", "answered", "empty", "silent on small talk", "silent on questions to other sets", "to other collections of the set", "silent on its unanswerable")
 	for _, set := range append(sets, "") {
 		below := func(a asked) bool { return a.best < m.Threshold }
 		t.row(cmp.Or(set, "all"), share(set, fit.Answerable, func(a asked) bool { return a.bestTrue >= m.Threshold }), share(set, fit.Answerable, below),
-			share(set, fit.SmallTalk, below), share(set, fit.Foreign, below), share(set, fit.Unanswerable, below))
+			share(set, fit.SmallTalk, below), share(set, fit.Foreign, below), share(set, fit.Sister, below), share(set, fit.Unanswerable, below))
 	}
 	t.head("Other thresholds, all sets.", "least score", "answered", "empty", "small talk", "other sets", "unanswerable")
 	for _, least := range []float64{0.02, 0.03, 0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75} {
