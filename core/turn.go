@@ -82,21 +82,15 @@ func (t *turn) alsoAsked(known *manifest) []asked {
 		}
 	}
 	for _, n := range t.Numbered {
-		if n.Noun == "" && t.Kind != prompt.Command || t.Follows {
+		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn.MatchString(t.Own)) {
 			continue
 		}
-		if name := strings.TrimSpace(n.Noun + " " + n.Number); (t.Asks || !staged[n.Noun]) && !t.goesOn() {
-			all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
-		}
+		name := strings.TrimSpace(n.Noun + " " + n.Number)
+		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
-	for _, file := range t.Files {
-		if !rulesFiles[strings.ToLower(path.Base(file))] {
-			continue
-		}
-		for document := range known.Documents {
-			if path.Base(document) == path.Base(file) {
-				all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
-			}
+	for document := range known.Documents {
+		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules.MatchString(t.Own)) {
+			all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}
 	return all[:min(len(all), mostAsked)]
@@ -121,8 +115,6 @@ var staged = map[string]bool{"phase": true, "step": true, "item": true, "observa
 var rulesFiles = map[string]bool{"claude.md": true, "agents.md": true, "gemini.md": true, "beans.md": true, "agent.md": true, "contributing.md": true,
 	"conventions.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-func (t *turn) goesOn() bool { return goesOn.MatchString(t.Own) }
-
 var goesOn = regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
 
 // isNumbered reports whether the title, the path or the beginning of a candidate has the thing.
@@ -135,7 +127,7 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 	return func(_ relevance.Query, c scored) bool {
 		title, _, _ := strings.Cut(strings.TrimSpace(c.record.Text), "\n")
 		if c.record.Kind == source.KindMarkdown {
-			title += "\n" + path.Base(c.record.Path)
+			title += "\n" + c.record.Path
 			if len(c.record.Headings) > 0 {
 				title += "\n" + c.record.Headings[len(c.record.Headings)-1]
 			}
@@ -143,6 +135,9 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 		return named.MatchString(title)
 	}
 }
+
+// namesRules finds that a prompt is about what a project demands.
+var namesRules = regexp.MustCompile(`(?i)\b(rules?|conventions?|guidelines?|code style|style guide|regeln|reglas|règles)\b|规则|规范|規約`)
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
@@ -153,7 +148,13 @@ const leastRule = 30
 func (t *turn) explainsError(line string) func(relevance.Query, scored) bool {
 	p := prompt.Parse(line)
 	return func(q relevance.Query, c scored) bool {
-		return relevance.HoldsMost(relevance.TellingWords(p, q), q, c.Candidate) && !t.echoes(c.record.Text)
+		telling := relevance.TellingWords(p, q)
+		for i, w := range q.Words {
+			if w.Records == 0 {
+				telling[i] = 0 // paths, numbers and values of this very time
+			}
+		}
+		return relevance.HoldsMost(telling, q, c.Candidate) && !t.echoes(c.record.Text)
 	}
 }
 

@@ -130,7 +130,7 @@ func HoldsMost(telling []float64, q Query, c Candidate) bool {
 
 const (
 	mostShare = 0.6 // of the idf of all telling words
-	leastNear = 0.5 // cosine
+	leastNear = 0.4 // cosine
 )
 
 // Worth returns how likely a candidate is wanted, in (0, 1), given its TurnEvidence.

@@ -95,7 +95,7 @@ var (
 // IsTelling reports whether a word says what a prompt is about: it does not if most prompts to agents
 // could have it, whatever the project.
 func IsTelling(word string) bool {
-	word = strings.ToLower(word)
+	word, _, _ = strings.Cut(strings.ReplaceAll(strings.ToLower(word), "’", "'"), "'")
 	return utf8.RuneCountInString(word) > 1 && !isNumber(word) && !everyday[word]
 }
 
@@ -417,7 +417,7 @@ const mostAcknowledged = 12
 
 // goesOn are the words of acknowledgements, picks those of selections beside them.
 var (
-	goesOn = setOf(`a ahead alright all and again also awesome better but can carry changes commit complete continue cool correct course do doing done else everything
+	goesOn = setOf(`a ahead später later mañana alright all and again also awesome better but can carry changes commit complete continue cool correct course do doing done else everything
 		exactly excellent execute fine finish first fix for from get go going good got great hello hey hi i implement in is it it's its just keep k let let's lets like looks
 		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please plan proceed push ready really resume right run same sgtm should so
 		sounds start step stop sure take test tests thank thanks that that's the them then there these they this those to too try u up very was way we well what
