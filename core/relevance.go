@@ -47,8 +47,8 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 	return relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks}, candidates
 }
 
-// Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are
-// fitted to. The candidates are those of RetrieveRelevant, in no order.
+// Evidence returns what the indexes say of a question, before it becomes scores: what relevance
+// models are fitted to. The candidates are those of RetrieveRelevant, in no order.
 func (m *Manager) Evidence(ctx context.Context, text string) (q relevance.Query, candidates []relevance.Candidate, err error) {
 	return m.EvidenceFor(ctx, text, RetrieveOptions{})
 }
