@@ -23,7 +23,8 @@ type askedTimes struct {
 	now   time.Time
 }
 
-// mostSpans is how many spans a question names at most. A text with more is not a question about a time, but a log.
+// mostSpans is how many spans a question names at most. A text with more is not a question about a
+// time, but a log.
 const mostSpans = 4
 
 func timesAsked(text string, now time.Time) askedTimes {
@@ -36,11 +37,12 @@ func timesAsked(text string, now time.Time) askedTimes {
 	return askedTimes{spans: begun, only: only, now: now}
 }
 
-// modified is how much the time of a file says: somebody has touched it then, which need not be when it was written.
+// modified is how much the time of a file says: somebody has touched it then, which need not be
+// when it was written.
 const modified = 0.5
 
-// timeOf returns when a record is of, and how sure that is, in [0, 1]. A file is as old as the date in its name, or in its
-// outermost heading that has one.
+// timeOf returns when a record is of, and how sure that is, in [0, 1]. A file is as old as the date
+// in its name, or in its outermost heading that has one.
 func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
 	if r.Kind == source.KindConversation {
 		return r.Time, 1
@@ -53,8 +55,8 @@ func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
 	return r.Time, modified
 }
 
-// timely reports, in [0, 1], how well a record fits the spans asked for: 1 is inside. Without a span, or a time of
-// the record, it is 0.
+// timely reports, in [0, 1], how well a record fits the spans asked for: 1 is inside. Without a
+// span, or a time of the record, it is 0.
 func (a askedTimes) timely(r store.Record) float64 {
 	if len(a.spans) == 0 {
 		return 0
@@ -94,8 +96,8 @@ func dateIn(name string, in *time.Location) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// gatherTimely returns records of the spans asked for that known does not hold: what a question about a time is after need not
-// be among the best of all times.
+// gatherTimely returns records of the spans asked for that known does not hold: what a question
+// about a time is after need not be among the best of all times.
 func (m *Manager) gatherTimely(ctx context.Context, from snapshot, text string, vector []float32, a askedTimes, s selection, known []candidate) ([]candidate, error) {
 	seen := map[string]bool{}
 	for _, c := range known {
@@ -152,11 +154,12 @@ func yearsOf(span when.Span) string {
 	return strings.Join(years, " ")
 }
 
-// byTime is the score of what is of the time asked for, if the question names nothing else: neither words nor vectors can
-// tell how good it is, and asking is reason enough.
+// byTime is the score of what is of the time asked for, if the question names nothing else: neither
+// words nor vectors can tell how good it is, and asking is reason enough.
 const byTime = 0.5
 
-// admitTimely lets what is of the time asked for pass, if that is all the question asks for. Among it, the order stays.
+// admitTimely lets what is of the time asked for pass, if that is all the question asks for. Among
+// it, the order stays.
 func admitTimely(ranked []scored, a askedTimes) {
 	if !a.only {
 		return

@@ -11,15 +11,15 @@ import (
 // ErrForm means that a text names no time.
 var ErrForm = errors.New("names no time")
 
-// Since reads the first moment of what text names: a moment in RFC 3339, a date, "7d" (until now), or the
-// words that Parse reads.
+// Since reads the first moment of what text names: a moment in RFC 3339, a date, "7d" (until now),
+// or the words that Parse reads.
 func Since(text string, now time.Time) (time.Time, error) {
 	s, err := bound(text, now)
 	return s.From, err
 }
 
-// Until reads the first moment after what text names, so that "until 2026-11-17" includes that day. A
-// moment is its own end.
+// Until reads the first moment after what text names, so that "until 2026-11-17" includes that day.
+// A moment is its own end.
 func Until(text string, now time.Time) (time.Time, error) {
 	s, err := bound(text, now)
 	return s.To, err

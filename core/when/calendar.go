@@ -73,8 +73,8 @@ func (c calendar) year(year int) Span {
 	return Span{From: c.date(year, 1, 1), To: c.date(year+1, 1, 1)}
 }
 
-// season returns a season of the northern half of the earth, by whole months. People mean either by the
-// winter of a year, so both are returned.
+// season returns a season of the northern half of the earth, by whole months. People mean either by
+// the winter of a year, so both are returned.
 func (c calendar) season(year int, season int) []Span {
 	month := time.Month(3*season + 3)
 	span := func(year int) Span {

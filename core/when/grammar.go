@@ -136,8 +136,8 @@ func (p parser) span(at int) (spans []Span, end int) {
 	return nil, at
 }
 
-// in reports whether a preposition, or since and the like, stands before a token, and whether an article
-// is between.
+// in reports whether a preposition, or since and the like, stands before a token, and whether an
+// article is between.
 func (p parser) in(at int) (preceded, article bool) {
 	for at--; at >= 0 && !p.tokens[at+1].apart; at-- {
 		switch k := p.tokens[at].kind; k {
@@ -348,7 +348,8 @@ func (p parser) relatedWeekday(n, day int) Span {
 	return p.weekdayOf(n, time.Weekday(day))
 }
 
-// seasonOf reads spring of 2023, last summer, im Herbst. A word such as spring has to have "the" before it.
+// seasonOf reads spring of 2023, last summer, im Herbst. A word such as spring has to have "the"
+// before it.
 func (p parser) seasonOf(at int) ([]Span, int) {
 	if p.is(at, relative, season) {
 		return []Span{p.relatedSeason(p.tokens[at].value, p.tokens[at+1].value)}, at + 2

@@ -285,8 +285,9 @@ var ordinals = map[string]bool{"st": true, "nd": true, "rd": true, "th": true, "
 // A ymd is a date as written, each part as a number.
 type ymd struct{ year, month, day int }
 
-// digitDates returns what a date in digits can mean; nil if it is none. 2023-05-07, 2023/5/7 and 2023.05.07 begin with the
-// year; 7.5.2023 is a day and a month; 05/07/2023 and 05-07-2023 can be either way round.
+// digitDates returns what a date in digits can mean; nil if it is none. 2023-05-07, 2023/5/7 and
+// 2023.05.07 begin with the year; 7.5.2023 is a day and a month; 05/07/2023 and 05-07-2023 can be
+// either way round.
 func digitDates(run string) []ymd {
 	separator := strings.IndexAny(run, "-./")
 	parts := strings.Split(run, run[separator:separator+1])

@@ -33,7 +33,8 @@ func Only(text string, spans []Span, now time.Time) bool {
 	return asks && looksBack
 }
 
-// rest returns the words outside the spans, folded; of text without spaces, the longest entries of asking.
+// rest returns the words outside the spans, folded; of text without spaces, the longest entries of
+// asking.
 func rest(text string, spans []Span) []string {
 	var words []string
 	from := 0
@@ -76,7 +77,8 @@ func split(text string) (words []string) {
 	return words
 }
 
-// isKana reports whether a word is a Japanese particle or ending: all that is not in Han characters.
+// isKana reports whether a word is a Japanese particle or ending: all that is not in Han
+// characters.
 func isKana(word string) bool {
 	for _, r := range word {
 		if !unicode.Is(unicode.Hiragana, r) {

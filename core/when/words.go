@@ -78,12 +78,12 @@ func table() map[string][]piece {
 			add(list, piece{kind: k, value: value})
 		}
 	}
-	add(`the|of|de|del|des|du|d|der|die|das|dem|den|la|le|les|l|el|los|las|von|vom|a la|の|的|に|は|ein|`, piece{kind: filler})
-	add(`in|on|at|over|during|am|im|an dem|waehrend|wahrend|en|em|durante|au|aux|pendant|au mois|im monat|in the month|en el mes|across|around|ab`, piece{kind: preposition})
+	add(`the|of|de|del|des|du|d|der|die|das|dem|den|la|le|les|l|el|los|las|von|vom|a la|の|的|に|は|ein`, piece{kind: filler})
+	add(`in|on|at|over|during|am|im|waehrend|wahrend|en|em|durante|au|aux|pendant|au mois|im monat|in the month|en el mes|across|around|ab`, piece{kind: preposition})
 	add(`between|from|zwischen|entre`, piece{kind: rangeFrom})
 	add(`and|to|und|y|et`, piece{kind: rangeTo})
 	add(`every|each|on each|jeden|jede|jedes|cada|todos|todas|tous|toutes|chaque|每|每个|每個|毎|per|pro`, piece{kind: every})
-	add(`ago|前|之前|earlier than now`, piece{kind: agoAfter})
+	add(`ago|前|之前`, piece{kind: agoAfter})
 	add(`hace|il y a|y a`, piece{kind: agoBefore})
 	add(`vor`, piece{kind: agoBefore, value: 1})
 	add(`since|seit|seit dem|desde|depuis|自|从|從|自从|自從|starting|as of`, piece{kind: since})
