@@ -137,6 +137,9 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 // were behind this sum on others.
 var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": commonSpread}
 
+// aloneDocument is the weight in plain of the whole document without cosines, which have some of it too.
+const aloneDocument = 0.3
+
 // commonSpread is the spread of cosines of an embedder of which nothing is known.
 const commonSpread = 0.28
 
@@ -151,6 +154,7 @@ func PlainSum(questions []Question, o Options) (map[string]float64, error) {
 	}
 	if !o.Vectors {
 		delete(sum, "cosine")
+		sum["document"] = aloneDocument
 	}
 	p := newListwise(questions, o)
 	if len(p.questions) == 0 {

@@ -135,6 +135,9 @@ func TestOrderByKind(t *testing.T) {
 		require.InDelta(t, documents["keywords"]/plain["keywords"]*w, documents[name], 2e-3, name)
 	}
 	require.NotContains(t, m.Kinds[relevance.KindPeople], "chunkLength")
+	alone, err := Order(s.Questions, Options{})
+	require.NoError(t, err)
+	require.NotContains(t, alone.Kinds[relevance.KindDocuments], "cosine")
 	few, err := Order(s.Questions[:60], Options{Vectors: true})
 	require.NoError(t, err)
 	require.Empty(t, few.Kinds)
