@@ -14,6 +14,9 @@ const (
 	maxQueryBytes = 1 << 17
 )
 
+// QueryCut begins the reason in Result.Degraded that is the query's own: it is too long to be embedded whole.
+const QueryCut = "query is long"
+
 // A longQuery is cut into texts that the model reads whole: its first and its last paragraph, and what
 // is between them, at the borders of sentences and lines where that can be.
 type longQuery struct {
@@ -55,7 +58,7 @@ func (m *Manager) cutQuery(text string) longQuery {
 		cut = true
 	}
 	if cut {
-		q.note = fmt.Sprintf("query is long: of its meaning, only %d passages at its beginning and end were searched for", len(q.texts()))
+		q.note = fmt.Sprintf(QueryCut+": of its meaning, only %d passages at its beginning and end were searched for", len(q.texts()))
 	}
 	if len(q.texts()) == 0 {
 		q.middle = []string{""} // white space, or nothing a chunk is made of

@@ -312,8 +312,9 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	if err != nil {
 		return a, err
 	}
-	if len(result.Degraded) > 0 {
-		return a, fmt.Errorf("answered in part: %s", strings.Join(result.Degraded, "; "))
+	degraded := slices.DeleteFunc(result.Degraded, func(reason string) bool { return strings.HasPrefix(reason, core.QueryCut) })
+	if len(degraded) > 0 {
+		return a, fmt.Errorf("answered in part: %s", strings.Join(degraded, "; "))
 	}
 	a.Silence = result.Silence
 	for _, hit := range result.Hits {
