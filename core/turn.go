@@ -36,7 +36,7 @@ const (
 	// longestKeywords is how many words a prompt has at most to be taken for words to look up.
 	longestKeywords = 6
 	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
-	mostAnswers = 5
+	mostAnswers = 4
 	leastOfBest = 0.3
 	// leastNew is the least share of a candidate's words that the prompt does not have itself.
 	leastNew = 0.35
