@@ -155,6 +155,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
+	if r.entry.Resume = content.Resume; w.forgets(doc.Path) {
+		r.entry.Resume = source.Position{} // it is read from the start, and what was asked may be forgotten
+	}
 	return r, w.compare(ctx, &r, content)
 }
 
@@ -166,9 +169,7 @@ func entryOf(doc located) entry {
 // compare fills in what the new content changes.
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
 	known := w.manifest.Documents[r.doc.Path]
-	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
-	w.redactRecords(r.doc.Kind, records)
-	records = w.withoutForgotten(r.doc.Path, records)
+	records, warnings := w.recordsOf(r.doc, content)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -196,6 +197,19 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
+}
+
+// recordsOf cuts a document into the records that may be found.
+func (w *writer) recordsOf(doc located, content source.Content) (records []store.Record, warnings []string) {
+	records, warnings = recordsOf(doc.Document, content, w.m.options.Chunking)
+	w.redactRecords(doc.Kind, records)
+	kept := w.withoutForgotten(doc.Path, records)
+	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
+		return kept, warnings
+	}
+	records, _ = recordsOf(doc.Document, content, w.m.options.Chunking) // without the headings that repeat it
+	w.redactRecords(doc.Kind, records)
+	return w.withoutForgotten(doc.Path, records), warnings
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.

@@ -305,9 +305,6 @@ func (m mark) state() map[string]string {
 	if m.agent {
 		state["agent"] = "yes"
 	}
-	if m.request != "" {
-		state["request"] = m.request
-	}
 	if !m.time.IsZero() {
 		state["time"] = m.time.Format(time.RFC3339Nano)
 	}
@@ -331,7 +328,7 @@ func (m mark) state() map[string]string {
 
 // restore is the reverse of state. What it does not understand it leaves out.
 func restore(state map[string]string) progress {
-	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != "", request: state["request"]}
+	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != ""}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])
 	var open [][3]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {

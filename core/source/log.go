@@ -44,6 +44,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	c := &conversation{}
 	if from.Offset > 0 {
 		c.progress = restore(from.State)
+		c.request = from.Request
 	}
 	if c.session == "" {
 		c.session = sessionOf(doc)
@@ -161,7 +162,7 @@ func position(file *os.File, at mark) Position {
 	if err != nil {
 		return Position{}
 	}
-	return Position{Offset: at.offset, Line: at.line, Prefix: prefix, State: at.state()}
+	return Position{Offset: at.offset, Line: at.line, Prefix: prefix, Request: at.request, State: at.state()}
 }
 
 // fits tells whether a file still has the bytes that were before a Position.

@@ -82,6 +82,9 @@ type Position struct {
 	// Prefix is a hash of the bytes just before Offset: if it no longer fits, the file was rewritten
 	// and is read from the start.
 	Prefix string `json:"prefix,omitempty"`
+	// Request is the title (prompt.Title) of the last request before Offset; agents' logs only. It is the
+	// reader's to take secrets out of.
+	Request string `json:"request,omitempty"`
 	// State carries what a reader must know from earlier lines, such as the session's ID.
 	State map[string]string `json:"state,omitempty"`
 }
