@@ -32,10 +32,6 @@ func (w *writer) redactContent(content *source.Content) {
 	for i := range content.Turns {
 		content.Turns[i].Text = w.redact(content.Turns[i].Text)
 	}
-	if !w.m.options.KeepSecrets { // counted in its turn
-		content.Request, _ = secret.Redact(content.Request)
-		content.Resume.Request, _ = secret.Redact(content.Resume.Request)
-	}
 }
 
 // redactRecords takes secrets out of what is left of the tools in a conversation, whose whole output is too much to look at. The turns around

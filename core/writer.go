@@ -10,6 +10,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
@@ -155,9 +156,6 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
-	if r.entry.Resume = content.Resume; w.forgets(doc.Path) {
-		r.entry.Resume = source.Position{} // it is read from the start, and what was asked may be forgotten
-	}
 	return r, w.compare(ctx, &r, content)
 }
 
@@ -169,7 +167,12 @@ func entryOf(doc located) entry {
 // compare fills in what the new content changes.
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
 	known := w.manifest.Documents[r.doc.Path]
-	records, warnings := w.recordsOf(r.doc, content)
+	request := ""
+	if content.From > 1 {
+		request = known.Request
+	}
+	records, warnings := w.recordsOf(r.doc, content, request)
+	r.entry.Request = requestBefore(content, request) // of turns that say nothing forgotten any more
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -200,16 +203,30 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 }
 
 // recordsOf cuts a document into the records that may be found.
-func (w *writer) recordsOf(doc located, content source.Content) (records []store.Record, warnings []string) {
-	records, warnings = recordsOf(doc.Document, content, w.m.options.Chunking)
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, warnings []string) {
+	records, warnings = recordsOf(doc.Document, content, request, w.m.options.Chunking)
 	w.redactRecords(doc.Kind, records)
 	kept := w.withoutForgotten(doc.Path, records)
 	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
 		return kept, warnings
 	}
-	records, _ = recordsOf(doc.Document, content, w.m.options.Chunking) // without the headings that repeat it
+	records, _ = recordsOf(doc.Document, content, request, w.m.options.Chunking) // without the headings that repeat it
 	w.redactRecords(doc.Kind, records)
 	return w.withoutForgotten(doc.Path, records), warnings
+}
+
+// requestBefore returns the title of the last request of an agent's log before the place where it will
+// be read on. earlier is that of the one before the content.
+func requestBefore(content source.Content, earlier string) string {
+	if !content.Agent || content.Resume.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > content.Resume.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
+}
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.

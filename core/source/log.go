@@ -44,7 +44,6 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	c := &conversation{}
 	if from.Offset > 0 {
 		c.progress = restore(from.State)
-		c.request = from.Request
 	}
 	if c.session == "" {
 		c.session = sessionOf(doc)
@@ -56,7 +55,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if c.agent && !c.start.agent && from.Offset > 0 && !isAgents(f) {
 		return readConversation(ctx, file, size, doc, Position{}) // what was read before is an agent's, too
 	}
-	content := Content{Turns: c.told(), Agent: c.agent || isAgents(f), Request: c.start.request, From: from.Line + 1, Skipped: c.skipped}
+	content := Content{Turns: c.told(), Agent: c.agent || isAgents(f), From: from.Line + 1, Skipped: c.skipped}
 	content.Resume = position(file, c.resume())
 	return content, nil
 }
@@ -162,7 +161,7 @@ func position(file *os.File, at mark) Position {
 	if err != nil {
 		return Position{}
 	}
-	return Position{Offset: at.offset, Line: at.line, Prefix: prefix, Request: at.request, State: at.state()}
+	return Position{Offset: at.offset, Line: at.line, Prefix: prefix, State: at.state()}
 }
 
 // fits tells whether a file still has the bytes that were before a Position.

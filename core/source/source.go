@@ -82,9 +82,6 @@ type Position struct {
 	// Prefix is a hash of the bytes just before Offset: if it no longer fits, the file was rewritten
 	// and is read from the start.
 	Prefix string `json:"prefix,omitempty"`
-	// Request is the title (prompt.Title) of the last request before Offset; agents' logs only. It is the
-	// reader's to take secrets out of.
-	Request string `json:"request,omitempty"`
 	// State carries what a reader must know from earlier lines, such as the session's ID.
 	State map[string]string `json:"state,omitempty"`
 }
@@ -95,14 +92,12 @@ type Content struct {
 	Turns    []chunker.Turn
 	// Agent means that the log is of an agent at work, which says much that nobody needs to know.
 	Agent bool
-	// Request is the title (prompt.Title) of the last request before the first of Turns, if the reading
-	// went on from a Position.
-	Request string
 	// From is the first line this content covers: 1, or later if the reading went on from a Position.
 	// Chunks on earlier lines are still valid.
 	From int
 	// Resume is where to go on when the log has grown; zero if it must be read whole again. It lies
-	// before the last two turns of this content, so that their neighbours can be told again.
+	// before the last two turns of this content, so that their neighbours can be told again, and
+	// before its last answer, which later ones may complete.
 	Resume Position
 	// Skipped counts lines that were not understood, by reason ("not JSON", "unknown type \"x\"").
 	Skipped map[string]int
