@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,7 +35,7 @@ const unheaded = "…"
 // states, under the request before it. Headings holds that request. Everything else makes no chunk;
 // leftOut counts such turns by reason.
 //
-// Request is the title (prompt.Title) of the request that was made before the first turn, "" if there
+// request is the title (see Request) of the request that was made before the first turn, "" if there
 // is none. name and the size of chunks are as for Conversation. It is safe for concurrent use.
 func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut map[string]int) {
 	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
@@ -52,7 +53,7 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 			} else {
 				leftOut[reason]++
 			}
-			if asked := prompt.Title(cleanString(t.Text)); asked != "" {
+			if asked := askedIn(t); asked != "" {
 				heading = c.shorten(asked, requestSize)
 			}
 		case t.Role == "system":
@@ -70,6 +71,21 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 	}
 	return c.chunks, leftOut
 }
+
+// Request returns the title (prompt.Title) of the last request among turns, earlier if they make none.
+func Request(turns []Turn, earlier string) string {
+	for _, t := range slices.Backward(turns) {
+		if t.Role != "user" {
+			continue
+		}
+		if asked := askedIn(t); asked != "" {
+			return asked
+		}
+	}
+	return earlier
+}
+
+func askedIn(t Turn) string { return prompt.Title(cleanString(t.Text)) }
 
 // under makes the chunks of a turn's text under a heading.
 func (c *conversation) under(t Turn, text, heading string) {
@@ -117,7 +133,7 @@ func isLastAnswer(turns []Turn, i int) bool {
 		case strings.TrimSpace(t.Text) == "":
 		case t.Role == "user":
 			return true
-		case t.Role == "assistant" && t.Session == turns[i].Session:
+		case t.Role == "assistant":
 			return false
 		}
 	}

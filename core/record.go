@@ -10,12 +10,13 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// recordsOf cuts the content of a document into records without vectors.
-func recordsOf(doc source.Document, content source.Content, options chunker.Options) (records []store.Record, warnings []string) {
+// recordsOf cuts the content of a document into records without vectors. request is the title of the
+// request before the content, of a log that is read on.
+func recordsOf(doc source.Document, content source.Content, request string, options chunker.Options) (records []store.Record, warnings []string) {
 	var chunks []chunker.Chunk
 	switch {
 	case doc.Kind == source.KindConversation && content.Agent:
-		chunks, _ = chunker.Session(doc.Path, content.Turns, content.Request, options)
+		chunks, _ = chunker.Session(doc.Path, content.Turns, request, options)
 	case doc.Kind == source.KindConversation:
 		chunks = chunker.Conversation(doc.Path, content.Turns, options)
 	default:

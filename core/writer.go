@@ -10,6 +10,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
@@ -166,7 +167,12 @@ func entryOf(doc located) entry {
 // compare fills in what the new content changes.
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
 	known := w.manifest.Documents[r.doc.Path]
-	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
+	request := ""
+	if content.From > 1 {
+		request = known.Request
+	}
+	r.entry.Request = requestBefore(content, request)
+	records, warnings := recordsOf(r.doc.Document, content, request, w.m.options.Chunking)
 	w.redactRecords(r.doc.Kind, records)
 	records = w.withoutForgotten(r.doc.Path, records)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
@@ -196,6 +202,19 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
+}
+
+// requestBefore returns the title of the last request of an agent's log before the place where it will
+// be read on. earlier is that of the one before the content.
+func requestBefore(content source.Content, earlier string) string {
+	if !content.Agent || content.Resume.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > content.Resume.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
