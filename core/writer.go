@@ -227,7 +227,6 @@ func requestBefore(content source.Content, earlier string) string {
 	}
 	return chunker.Request(turns, earlier)
 }
-}
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
 func keepBefore(old, now []store.Record) {
