@@ -27,8 +27,8 @@ const (
 // requestSize is the size, in tokens, to which a request is cut where it heads an answer.
 const requestSize = 40
 
-// unheaded heads a statement of the user that follows no request.
-const unheaded = "…"
+// Unheaded heads what follows no request.
+const Unheaded = "…"
 
 // Session cuts the log of an agent at work into what is worth knowing of it: the parts of answers
 // that find, decide, explain or sum up, each under the request that it answers, and what the user
@@ -90,7 +90,7 @@ func askedIn(t Turn) string { return prompt.Title(cleanString(t.Text)) }
 // under makes the chunks of a turn's text under a heading.
 func (c *conversation) under(t Turn, text, heading string) {
 	if heading == "" {
-		heading = unheaded
+		heading = Unheaded
 	}
 	about := newSection(c.limits, []string{heading}, "", time.Time{}) // when it was said is not what it means
 	number := 0
@@ -172,7 +172,7 @@ func answer(text string, last bool) (kept, leftOut string) {
 	switch {
 	case len(prose) < 20 && len(text) > 2*leastAnswer:
 		return "", LeftOutCode
-	case weight(prose) < least && announces().MatchString(prose):
+	case weight(prose) < least && announces().MatchString(proseOf(text)):
 		return "", LeftOutAnnouncement
 	case weight(prose) < least:
 		return "", LeftOutShort
@@ -229,7 +229,7 @@ func statement(text string) (stated, leftOut string) {
 	weighs := weight(own)
 	switch {
 	case weighs < leastStatement:
-		return "", LeftOutShort
+		return "", LeftOutRequest
 	case len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured && weighs > 400:
 		return own, "" // a specification, a plan, a list of rules
 	case weighs > longestStatement:

@@ -156,6 +156,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
+	if r.entry.Resume = content.Resume; w.forgets(doc.Path) {
+		r.entry.Resume = source.Position{} // it is read from the start, and what was asked may be forgotten
+	}
 	return r, w.compare(ctx, &r, content)
 }
 
@@ -171,10 +174,8 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	if content.From > 1 {
 		request = known.Request
 	}
-	r.entry.Request = requestBefore(content, request)
-	records, warnings := recordsOf(r.doc.Document, content, request, w.m.options.Chunking)
-	w.redactRecords(r.doc.Kind, records)
-	records = w.withoutForgotten(r.doc.Path, records)
+	records, warnings := w.recordsOf(r.doc, content, request)
+	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -206,15 +207,29 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 
 // requestBefore returns the title of the last request of an agent's log before the place where it will
 // be read on. earlier is that of the one before the content.
-func requestBefore(content source.Content, earlier string) string {
-	if !content.Agent || content.Resume.Offset == 0 {
+func requestBefore(place source.Position, content source.Content, earlier string) string {
+	if !content.Agent || place.Offset == 0 {
 		return ""
 	}
 	turns := content.Turns
-	for len(turns) > 0 && turns[len(turns)-1].Line > content.Resume.Line {
+	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
 		turns = turns[:len(turns)-1]
 	}
 	return chunker.Request(turns, earlier)
+}
+
+// recordsOf cuts a document into the records that may be found. request is the title of the request
+// before the content, of an agent's log that is read on.
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, warnings []string) {
+	records, warnings = recordsOf(doc.Document, content, request, w.m.options.Chunking)
+	w.redactRecords(doc.Kind, records)
+	kept := w.withoutForgotten(doc.Path, records)
+	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
+		return kept, warnings
+	}
+	records, _ = recordsOf(doc.Document, content, request, w.m.options.Chunking) // without the headings that repeat it
+	w.redactRecords(doc.Kind, records)
+	return w.withoutForgotten(doc.Path, records), warnings
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
