@@ -137,7 +137,7 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 }
 
 // namesRules finds that a prompt is about what a project demands.
-var namesRules = regexp.MustCompile(`(?i)\b(rules?|conventions?|guidelines?|code style|style guide|regeln|reglas|règles)\b|规则|规范|規約`)
+var namesRules = regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }

@@ -156,9 +156,6 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
-	if r.entry.Resume = content.Resume; w.forgets(doc.Path) {
-		r.entry.Resume = source.Position{} // it is read from the start, and what was asked may be forgotten
-	}
 	return r, w.compare(ctx, &r, content)
 }
 

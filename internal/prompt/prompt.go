@@ -68,6 +68,17 @@ const longest = 64 << 10
 
 // Parse takes a prompt apart.
 func Parse(text string) Prompt {
+	p := Form(text)
+	p.Files = filesIn(p.Own)
+	p.Numbered = numberedIn(p.Own)
+	p.Asks = strings.ContainsAny(p.Own, "?？؟") || asks.MatchString(p.Own)
+	p.Orders = orders.MatchString(p.Own)
+	p.Follows = follows.MatchString(p.Own)
+	return p
+}
+
+// Form is Parse for a caller that needs Own, Pasted, Errors and Kind alone.
+func Form(text string) Prompt {
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest/2], "") + "\n" + strings.ToValidUTF8(text[len(text)-longest/2:], "")
 	}
@@ -77,12 +88,7 @@ func Parse(text string) Prompt {
 		p.Pasted += len(line) + 1
 	}
 	p.Errors = errorsIn(pasted)
-	p.Files = filesIn(own)
-	p.Numbered = numberedIn(own)
 	p.Kind = kindOf(own, len(pasted) > 0)
-	p.Asks = strings.ContainsAny(own, "?？؟") || asks.MatchString(own)
-	p.Orders = orders.MatchString(own)
-	p.Follows = follows.MatchString(own)
 	return p
 }
 
@@ -114,8 +120,10 @@ const longestTitle = 1000
 
 // Title is a prompt as the heading of what answers it: the person's own words on one line, or the
 // first error of what they pasted; "" for a prompt that asks for nothing in words.
-func Title(text string) string {
-	p := Parse(text)
+func Title(text string) string { return Form(text).Title() }
+
+// Title is that of the text that was parsed.
+func (p Prompt) Title() string {
 	title := p.Own
 	switch {
 	case p.Kind == Acknowledgement || p.Kind == Selection:
@@ -205,7 +213,7 @@ func isPlain(word string) bool {
 
 // output are the forms of lines that nobody types, code those that a sentence may have, too.
 var (
-	output = regexp.MustCompile(strings.Join([]string{
+	output = form{regexp.MustCompile(strings.Join([]string{
 		`^\W{0,3}\d{4}[-/]\d\d[-/]\d\d[T ,]+\d\d:\d\d`,                              // 2026-02-12 17:38:00
 		`^\W{0,3}\d\d[-/]\d\d[-/]\d\d(\d\d)?[ ,]+\d\d:\d\d`,                         // [02/26/25 22:15:19]
 		`^\W{0,3}\d\d:\d\d:\d\d[.,\s\]]`,                                            // 17:38:00.123
@@ -219,18 +227,18 @@ var (
 		`^\s{12,}\S|\S\s{8,}\S`,                              // columns
 		`[─━│┃┌┐└┘├┤╭╮╰╯═║█▏]{2,}|\x1b\[`,                    // frames, colours
 		`^(diff --git|index [0-9a-f]{7}|@@ |\+\+\+ |--- \S)`, // a patch
-	}, "|"))
-	code = regexp.MustCompile(strings.Join([]string{
+	}, "|")), mayBeOutput}
+	code = form{regexp.MustCompile(strings.Join([]string{
 		`^\s*([\w.@~/:-]+\s?)?[$%❯➜]\s`, // a shell
 		`^\s*[{}\[\]<>|│]`,              // JSON, XML, tables
 		`^\s*["'][\w.-]+["']\s*:`,       // a field of JSON
 		`^\s{8,}\S`,                     // far indented
 		`\S{80,}`,                       // no word is as long
-	}, "|"))
+	}, "|")), mayBeCode}
 	// flag is an option of a command line.
-	flag = regexp.MustCompile(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`)
+	flag = form{regexp.MustCompile(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`), mayHaveFlag}
 	// logged is where in a line a record of a log begins that a person has put behind their words.
-	logged = regexp.MustCompile(`\btime=\d{4}-\d\d-|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`)
+	logged = form{regexp.MustCompile(`\btime=\d{4}-\d\d-|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`), mayBeLogged}
 )
 
 // looksPasted reports whether a line looks like output or code rather than like something typed.
