@@ -22,8 +22,8 @@ type turn struct {
 	text string // what is searched for
 	// question means that the scores decide, as in a search: it asks something in words of its own.
 	question bool
-	// dated means that it asks about a time.
-	dated bool
+	// dated means that it asks about a time, onlyTime that it asks for all that was then.
+	dated, onlyTime bool
 	// silence says why nothing is looked for; "" if something is.
 	silence string
 }
@@ -208,7 +208,7 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 			switch {
 			case c.record.Kind == source.KindConversation && t.echoes(c.record.Text):
 				c.refused = verdictEcho
-			case c.Score < leastOfBest*best:
+			case !t.onlyTime && c.Score < leastOfBest*best:
 				c.refused = verdictWeak
 			}
 			continue
@@ -237,11 +237,14 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
 	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
-	t.dated = len(g.times.spans) > 0
+	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
 	ranked := m.rank(t.text, g)
-	if t.question {
+	switch t.question = t.question || t.onlyTime; {
+	case t.onlyTime:
+		s.sparing = false // there is no one answer
+	case t.question:
 		s.limit = min(s.limit, mostAnswers)
-	} else {
+	default:
 		orderForTurn(ranked)
 		s.limit, s.sparing = min(s.limit, mostTurnHits), false
 		if s.budget > turnTokens {

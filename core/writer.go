@@ -172,7 +172,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		request = known.Request
 	}
 	records, warnings := w.recordsOf(r.doc, content, request)
-	r.entry.Request = requestBefore(content, request) // of turns that say nothing forgotten any more
+	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -202,7 +202,21 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	return nil
 }
 
-// recordsOf cuts a document into the records that may be found.
+// requestBefore returns the title of the last request of an agent's log before the place where it will
+// be read on. earlier is that of the one before the content.
+func requestBefore(place source.Position, content source.Content, earlier string) string {
+	if !content.Agent || place.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
+}
+
+// recordsOf cuts a document into the records that may be found. request is the title of the request
+// before the content, of an agent's log that is read on.
 func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, warnings []string) {
 	records, warnings = recordsOf(doc.Document, content, request, w.m.options.Chunking)
 	w.redactRecords(doc.Kind, records)
@@ -213,19 +227,6 @@ func (w *writer) recordsOf(doc located, content source.Content, request string) 
 	records, _ = recordsOf(doc.Document, content, request, w.m.options.Chunking) // without the headings that repeat it
 	w.redactRecords(doc.Kind, records)
 	return w.withoutForgotten(doc.Path, records), warnings
-}
-
-// requestBefore returns the title of the last request of an agent's log before the place where it will
-// be read on. earlier is that of the one before the content.
-func requestBefore(content source.Content, earlier string) string {
-	if !content.Agent || content.Resume.Offset == 0 {
-		return ""
-	}
-	turns := content.Turns
-	for len(turns) > 0 && turns[len(turns)-1].Line > content.Resume.Line {
-		turns = turns[:len(turns)-1]
-	}
-	return chunker.Request(turns, earlier)
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
