@@ -172,8 +172,13 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		request = known.Request
 	}
 	r.entry.Request = requestBefore(content, request)
-	records, warnings := recordsOf(r.doc.Document, content, request, w.m.options.Chunking)
-	w.redactRecords(r.doc.Kind, records)
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	records, leftOut, warnings := recordsOf(r.doc.Document, content, request, chunking)
+	r.entry.countTurns(content, leftOut, known)
+	if !content.Agent {
+		w.redactRecords(r.doc.Kind, records)
+	}
 	records = w.withoutForgotten(r.doc.Path, records)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
