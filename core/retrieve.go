@@ -180,7 +180,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	result.Unembedded = g.unembedded
 	var ranked []scored
 	if turn != nil {
-		ranked = m.answerTurn(ctx, current, turn, &s, g, result.Took)
+		ranked = m.answerTurn(ctx, current, m.turns, turn, &s, g, result.Took)
 	} else {
 		ranked = m.rank(text, g)
 	}

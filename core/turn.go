@@ -50,7 +50,7 @@ const (
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	words := len(strings.Fields(t.Own))
-	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
+	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && !asksForWork(t.Own) && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
 	switch t.Kind {
 	case prompt.Acknowledgement:
 		t.silence = "the prompt only lets the agent go on"
@@ -63,6 +63,18 @@ func turnOf(request string) *turn {
 	}
 	return t
 }
+
+// asksForWork reports whether a prompt asks the agent to do something, in the form of a question or
+// not ("can you add a test?"). "Can you tell me …" asks to be told.
+func asksForWork(own string) bool {
+	return helps.MatchString(own) && !tellsMe.MatchString(own)
+}
+
+var (
+	helps = regexp.MustCompile(`(?i)(^|[.!?,;:\n-]|\b(and|but|so|also|then|now|please|ok|okay))\s*(can|could|would|will)\s+(you|we)\b|\blet'?s\b|\bhelp me\b|\bi need\b|\bwould it be\b|(^|\s)@agent\b|` +
+		`\b(kannst|könntest|könnten|können) (du|wir|sie)\b|\b(puedes|podrías|podemos) |\b(peux-tu|pouvez-vous|peut-on|pourrais-tu)|帮我|帮忙|帮修|してください|してくれ|してもらえ`)
+	tellsMe = regexp.MustCompile(`(?i)\b(can|could|would|will)\s+(you|we)\s+(please\s+)?(tell|remind|explain|show|give|remember|recall|say)\b`)
+)
 
 // whySilent says why a turn got nothing.
 func (t *turn) whySilent(ranked []scored) string {
@@ -184,7 +196,7 @@ func (t *turn) namesDocument(document string) bool {
 // decide marks what a turn is not given, and why the rest is. A prompt that is no question gets what
 // is likely wanted in the middle of work (relevance.Turn); turns of people's chats, and all that
 // answers a question, are left to their scores.
-func (t *turn) decide(q relevance.Query, ranked []scored) {
+func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored) {
 	telling := relevance.TellingWords(t.Prompt, q)
 	if slices.Max(append(telling, 0)) == 0 && !t.dated {
 		t.silence = "the prompt names nothing that memory could know"
@@ -193,7 +205,6 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 	for _, c := range ranked {
 		best = max(best, c.Score)
 	}
-	model := relevance.ForTurns()
 	for i := range ranked {
 		c := &ranked[i]
 		switch {
@@ -234,7 +245,7 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 
 // answerTurn ranks what was gathered for a turn, makes its further searches, and decides what it is
 // given. It narrows the selection of a prompt that is no question.
-func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
 	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
@@ -258,7 +269,7 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *
 	ranked = slices.DeleteFunc(ranked, func(c scored) bool {
 		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
 	})
-	t.decide(q, ranked)
+	t.decide(model, q, ranked)
 	return slices.Concat(sure, ranked, repeats)
 }
 
