@@ -39,6 +39,10 @@ const (
 	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
 	mostAnswers = 4
 	leastOfBest = 0.3
+	// smallMemory is the number of chunks up to which a score of sureEnough tells, also for an order:
+	// there, nothing is near by chance, and no word is rare.
+	smallMemory = 200
+	sureEnough  = 0.5
 	// leastNew is the least share of a candidate's words that the prompt does not have itself.
 	leastNew = 0.35
 )
@@ -225,6 +229,8 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 			c.why = "holds enough of what the prompt is about"
 		case relevance.HoldsMost(telling, q, c.Candidate):
 			c.why = "holds most of what the prompt is about"
+		case q.Chunks <= smallMemory && c.Score >= sureEnough:
+			c.why = "is likely about it, and memory is small"
 		default:
 			c.refused = verdictUnasked
 		}

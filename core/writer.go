@@ -171,7 +171,8 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	if content.From > 1 {
 		request = known.Request
 	}
-	records, warnings := w.recordsOf(r.doc, content, request)
+	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
+	r.entry.countTurns(content, leftOut, known)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
@@ -217,16 +218,25 @@ func requestBefore(place source.Position, content source.Content, earlier string
 
 // recordsOf cuts a document into the records that may be found. request is the title of the request
 // before the content, of an agent's log that is read on.
-func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, warnings []string) {
-	records, warnings = recordsOf(doc.Document, content, request, w.m.options.Chunking)
-	w.redactRecords(doc.Kind, records)
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+	records, leftOut, warnings = w.cut(doc, content, request)
 	kept := w.withoutForgotten(doc.Path, records)
 	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
-		return kept, warnings
+		return kept, leftOut, warnings
 	}
-	records, _ = recordsOf(doc.Document, content, request, w.m.options.Chunking) // without the headings that repeat it
-	w.redactRecords(doc.Kind, records)
-	return w.withoutForgotten(doc.Path, records), warnings
+	records, _, _ = w.cut(doc, content, request) // without the headings that repeat it
+	return w.withoutForgotten(doc.Path, records), leftOut, warnings
+}
+
+// cut cuts a document into records without secrets.
+func (w *writer) cut(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+	if !content.Agent {
+		w.redactRecords(doc.Kind, records)
+	}
+	return records, leftOut, warnings
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
