@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -98,14 +99,14 @@ func (t *turn) alsoAsked(known *manifest) []asked {
 		}
 	}
 	for _, n := range t.Numbered {
-		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn.MatchString(t.Own)) {
+		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
 			continue
 		}
 		name := strings.TrimSpace(n.Noun + " " + n.Number)
 		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
 	for document := range known.Documents {
-		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules.MatchString(t.Own)) {
+		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules().MatchString(t.Own)) {
 			all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}
@@ -131,7 +132,9 @@ var staged = map[string]bool{"phase": true, "step": true, "item": true, "observa
 var rulesFiles = map[string]bool{"claude.md": true, "agents.md": true, "gemini.md": true, "beans.md": true, "agent.md": true, "contributing.md": true,
 	"conventions.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-var goesOn = regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+var goesOn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+})
 
 // isNumbered reports whether the title, the path or the beginning of a candidate has the thing.
 func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
@@ -153,7 +156,9 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 }
 
 // namesRules finds that a prompt is about what a project demands.
-var namesRules = regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+var namesRules = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+})
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
