@@ -27,8 +27,8 @@ const (
 // requestSize is the size, in tokens, to which a request is cut where it heads an answer.
 const requestSize = 40
 
-// unheaded heads a statement of the user that follows no request.
-const unheaded = "…"
+// Unheaded heads what follows no request.
+const Unheaded = "…"
 
 // Session cuts the log of an agent at work into what is worth knowing of it: the parts of answers
 // that find, decide, explain or sum up, each under the request that it answers, and what the user
@@ -91,7 +91,7 @@ func askedIn(t Turn) string { return prompt.Title(cleanString(t.Text)) }
 // under makes the chunks of a turn's text under a heading, and reports whether there are any.
 func (c *conversation) under(t Turn, text, heading string) bool {
 	if heading == "" {
-		heading = unheaded
+		heading = Unheaded
 	}
 	about := newSection(c.limits, []string{heading}, "", time.Time{}) // when it was said is not what it means
 	number := 0
@@ -170,7 +170,7 @@ func answer(text string, last bool) (kept, leftOut string) {
 		return "", LeftOutCode
 	case weighs >= leastAnswer, last && weighs >= leastLastAnswer, !last && weighs >= leastFinding && finds().MatchString(prose):
 		return kept, ""
-	case announces().MatchString(prose):
+	case announces().MatchString(proseOf(text)):
 		return "", LeftOutAnnouncement
 	}
 	return "", LeftOutShort
@@ -237,7 +237,7 @@ func statement(said prompt.Prompt) (stated, leftOut string) {
 	weighs := weight(own)
 	switch {
 	case weighs < leastStatement:
-		return "", LeftOutShort
+		return "", LeftOutRequest
 	case weighs > 400 && len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured:
 		return own, "" // a specification, a plan, a list of rules
 	case weighs > longestStatement:

@@ -226,8 +226,10 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 	}
 }
 
-// answer gathers, ranks and decides what a turn is given.
+// answerTurn ranks what was gathered for a turn, makes its further searches, and decides what it is
+// given. It narrows the selection of a prompt that is no question.
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
 	t.dated = len(g.times.spans) > 0
 	ranked := m.rank(t.text, g)
@@ -248,7 +250,22 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *
 		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
 	})
 	t.decide(q, ranked)
-	return append(sure, ranked...)
+	return slices.Concat(sure, ranked, repeats)
+}
+
+// takeRepeats takes out of the candidates turns that repeat the question: it was asked before, and
+// what is known of it is elsewhere. They must not be what other candidates are compared with, else
+// the answer falls behind each time that its question is asked.
+func (g *gathered) takeRepeats(text string) (repeats []scored) {
+	asked := wordsOf(text)
+	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool {
+		if c.record.Kind != source.KindConversation || wordsOf(c.record.Text).overlap(asked) < nearDuplicate {
+			return false
+		}
+		repeats = append(repeats, scored{candidate: c, Ranked: relevance.Ranked{Candidate: relevance.Candidate{ID: c.record.ID}}, refused: verdictQuestion})
+		return true
+	})
+	return repeats
 }
 
 // orderForTurn is relevance.OrderForTurn for scored candidates.

@@ -171,15 +171,9 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	if content.From > 1 {
 		request = known.Request
 	}
-	r.entry.Request = requestBefore(content, request)
-	chunking := w.m.options.Chunking
-	chunking.Redact = w.redact
-	records, leftOut, warnings := recordsOf(r.doc.Document, content, request, chunking)
+	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
 	r.entry.countTurns(content, leftOut, known)
-	if !content.Agent {
-		w.redactRecords(r.doc.Kind, records)
-	}
-	records = w.withoutForgotten(r.doc.Path, records)
+	r.entry.Request = requestBefore(content, request) // of turns that say nothing forgotten any more
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -207,6 +201,28 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
+}
+
+// recordsOf cuts a document into the records that may be found.
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	cut := func() (records []store.Record, leftOut, warnings []string) {
+		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+		if !content.Agent {
+			w.redactRecords(doc.Kind, records)
+		}
+		return records, leftOut, warnings
+	}
+	records, leftOut, warnings = cut()
+	kept := w.withoutForgotten(doc.Path, records)
+	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
+		return kept, leftOut, warnings
+	}
+	counted := maps.Clone(w.report.Redacted)
+	records, _, _ = cut() // without the headings that repeat it
+	w.report.Redacted = counted
+	return w.withoutForgotten(doc.Path, records), leftOut, warnings
 }
 
 // requestBefore returns the title of the last request of an agent's log before the place where it will

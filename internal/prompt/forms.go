@@ -36,7 +36,7 @@ func mayBeOutput(line string) bool {
 		return false
 	case len(start) < len(line) && strings.HasPrefix(start, "at "):
 		return true
-	case strings.IndexByte(`^~`, start[0]) >= 0 || hasLevel(start):
+	case strings.IndexByte(`^~`, start[0]) >= 0 || hasLevel(start), hasAny(line, "Error: ", "Exception: ", "Warning: "):
 		return true
 	}
 	for _, prefix := range [...]string{"time=", "level=", `File "`, "Traceback ", "goroutine ", "panic: ", "diff --git", "index ", "@@ ", "+++ ", "--- "} {
@@ -47,8 +47,7 @@ func mayBeOutput(line string) bool {
 	return false
 }
 
-// mayBeCode reports whether a line has a mark of code: a prompt, a bracket, a quote, a name of an
-// error, a word of 80 letters.
+// mayBeCode reports whether a line has a mark of code: a prompt, a bracket, a quote, a word of 80 letters.
 func mayBeCode(line string) bool {
 	start := strings.TrimLeft(line, asciiSpace)
 	if start == "" {
@@ -57,12 +56,7 @@ func mayBeCode(line string) bool {
 	if strings.IndexByte(`{}[]<>|"'`, start[0]) >= 0 || len(line)-len(start) >= 8 || hasRun(line, 80, isNoSpace) {
 		return true
 	}
-	for _, mark := range [...]string{"$", "%", "❯", "➜", "│", "Error", "Exception", "Warning"} {
-		if strings.Contains(line, mark) {
-			return true
-		}
-	}
-	return false
+	return hasAny(line, "$", "%", "❯", "➜", "│")
 }
 
 // mayHaveFlag reports whether a word of a line begins with "-".
@@ -125,6 +119,16 @@ func digitWithin(line string, n int) bool {
 func digitAfter(line string, mark byte) bool {
 	for i := 1; i < len(line); i++ {
 		if line[i-1] == mark && isDigit(line[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasAny reports whether a line has one of the marks.
+func hasAny(line string, marks ...string) bool {
+	for _, mark := range marks {
+		if strings.Contains(line, mark) {
 			return true
 		}
 	}

@@ -196,6 +196,9 @@ func isSentence(line string) bool {
 
 // isPlain reports whether a word is made of letters, with punctuation around it at most.
 func isPlain(word string) bool {
+	if len(word) > 1 && word[0] == '-' {
+		return false // an option
+	}
 	word = strings.Trim(word, ".,;:!?\"'()`*_’“”…-")
 	if word == "" {
 		return false
@@ -218,6 +221,7 @@ var (
 		`^\s*\W?(DEBUG|INFO|WARN|WARNING|ERROR|TRACE|FATAL|CRITICAL)\W?(\s{2,}|: )`, // a level
 		`^\s+at .+[:(]\d+`,                                                          // a frame of a stack
 		`^\s*File ".*", line \d+`,
+		`^\s*[\w.]*(Error|Exception|Warning): `,
 		`^Traceback |^goroutine \d+ |^panic: |^\s*\^+\s*$|^\s*~*\^[~^]*\s*$`,
 		`^\s*[\w./\\~-]+\.\w{1,5}:\d+(:\d+)?[:\s]`,           // a compiler's message
 		`^\s{12,}\S|\S\s{8,}\S`,                              // columns
@@ -229,8 +233,7 @@ var (
 		`^\s*[{}\[\]<>|│]`,              // JSON, XML, tables
 		`^\s*["'][\w.-]+["']\s*:`,       // a field of JSON
 		`^\s{8,}\S`,                     // far indented
-		`^\s*\w*(Error|Exception|Warning)\b:?`,
-		`\S{80,}`, // no word is as long
+		`\S{80,}`,                       // no word is as long
 	}, "|")), mayBeCode}
 	// flag is an option of a command line.
 	flag = form{regexp.MustCompile(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`), mayHaveFlag}
