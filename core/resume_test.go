@@ -25,6 +25,13 @@ func TestALogReadOnIsAsReadAtOnce(t *testing.T) {
 	logs["chat that turns out to be an agent's"] = append(slices.Clone(logs["chat"]),
 		`{"role":"assistant","content":"","tool_calls":[{"id":"c1","function":{"name":"bash","arguments":"{}"}}]}`, `{"role":"tool","tool_call_id":"c1","content":"done"}`,
 		`{"role":"user","content":"Always talk in turns of at most ten words, please."}`)
+	for i := range 10 { // one answer in three, the others call tools
+		content := `{"type":"text","text":"The hinges of the mill were set too low, so I have raised them by a finger."}`
+		if i%3 > 0 {
+			content = `{"type":"tool_use","id":"c1","name":"Bash","input":{"command":"measure door"}}`
+		}
+		logs["answers between calls"] = append(logs["answers between calls"], fmt.Sprintf(`{"type":"assistant","sessionId":"s","message":{"id":"m%d","role":"assistant","content":[%s]}}`, i, content))
+	}
 	for seed := range uint64(4) {
 		logs[fmt.Sprintf("agent %d", seed)] = sessionLog(rand.New(rand.NewPCG(seed, 1)), 40)
 	}
@@ -34,7 +41,7 @@ func TestALogReadOnIsAsReadAtOnce(t *testing.T) {
 			mem := newMemory(t)
 			m := mem.open()
 			for i := range lines {
-				if i == len(lines)-1 || chance.IntN(3) == 0 {
+				if i == len(lines)-1 || chance.IntN(2) == 0 {
 					mem.write("chat.jsonl", strings.Join(lines[:i+1], "\n")+"\n")
 					index(t, m)
 				}

@@ -126,6 +126,9 @@ func TestSilence(t *testing.T) {
 		require.Equal(t, path, result.Hits[0].Path, prompt)
 		require.Empty(t, result.Silence)
 	}
+	for _, hit := range given(t, m, "I changed the nginx rules. What now?").Hits {
+		require.NotEqual(t, "CLAUDE.md", hit.Path, "these are other rules")
+	}
 	answer := given(t, m, "why does the worker stop?").Hits[0]
 	require.Equal(t, "why does the worker stop?", answer.Request)
 	require.Empty(t, answer.Headings)

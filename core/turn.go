@@ -22,8 +22,8 @@ type turn struct {
 	text string // what is searched for
 	// question means that the scores decide, as in a search: it asks something in words of its own.
 	question bool
-	// dated means that it asks about a time.
-	dated bool
+	// dated means that it asks about a time, onlyTime that it asks for all that was then.
+	dated, onlyTime bool
 	// silence says why nothing is looked for; "" if something is.
 	silence string
 }
@@ -38,6 +38,10 @@ const (
 	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
 	mostAnswers = 4
 	leastOfBest = 0.3
+	// smallMemory is the number of chunks up to which a score of sureEnough tells, also for an order:
+	// there, nothing is near by chance, and no word is rare.
+	smallMemory = 200
+	sureEnough  = 0.5
 	// leastNew is the least share of a candidate's words that the prompt does not have itself.
 	leastNew = 0.35
 )
@@ -137,7 +141,7 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 }
 
 // namesRules finds that a prompt is about what a project demands.
-var namesRules = regexp.MustCompile(`(?i)\b(rules?|conventions?|guidelines?|code style|style guide|regeln|reglas|règles)\b|规则|规范|規約`)
+var namesRules = regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
@@ -204,7 +208,7 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 			switch {
 			case c.record.Kind == source.KindConversation && t.echoes(c.record.Text):
 				c.refused = verdictEcho
-			case c.Score < leastOfBest*best:
+			case !t.onlyTime && c.Score < leastOfBest*best:
 				c.refused = verdictWeak
 			}
 			continue
@@ -220,6 +224,8 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 			c.why = "holds enough of what the prompt is about"
 		case relevance.HoldsMost(telling, q, c.Candidate):
 			c.why = "holds most of what the prompt is about"
+		case q.Chunks <= smallMemory && c.Score >= sureEnough:
+			c.why = "is likely about it, and memory is small"
 		default:
 			c.refused = verdictUnasked
 		}
@@ -231,11 +237,14 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
 	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
-	t.dated = len(g.times.spans) > 0
+	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
 	ranked := m.rank(t.text, g)
-	if t.question {
+	switch t.question = t.question || t.onlyTime; {
+	case t.onlyTime:
+		s.sparing = false // there is no one answer
+	case t.question:
 		s.limit = min(s.limit, mostAnswers)
-	} else {
+	default:
 		orderForTurn(ranked)
 		s.limit, s.sparing = min(s.limit, mostTurnHits), false
 		if s.budget > turnTokens {

@@ -173,7 +173,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	}
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
 	r.entry.countTurns(content, leftOut, known)
-	r.entry.Request = requestBefore(content, request) // of turns that say nothing forgotten any more
+	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -203,13 +203,27 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	return nil
 }
 
-// recordsOf cuts a document into the records that may be found.
+// requestBefore returns the title of the last request of an agent's log before the place where it will
+// be read on. earlier is that of the one before the content.
+func requestBefore(place source.Position, content source.Content, earlier string) string {
+	if !content.Agent || place.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
+}
+
+// recordsOf cuts a document into the records that may be found. request is the title of the request
+// before the content, of an agent's log that is read on. leftOut is as for the function recordsOf.
 func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
 	chunking := w.m.options.Chunking
 	chunking.Redact = w.redact
 	cut := func() (records []store.Record, leftOut, warnings []string) {
 		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
-		if !content.Agent {
+		if !content.Agent { // Session has done it
 			w.redactRecords(doc.Kind, records)
 		}
 		return records, leftOut, warnings
@@ -223,19 +237,6 @@ func (w *writer) recordsOf(doc located, content source.Content, request string) 
 	records, _, _ = cut() // without the headings that repeat it
 	w.report.Redacted = counted
 	return w.withoutForgotten(doc.Path, records), leftOut, warnings
-}
-
-// requestBefore returns the title of the last request of an agent's log before the place where it will
-// be read on. earlier is that of the one before the content.
-func requestBefore(content source.Content, earlier string) string {
-	if !content.Agent || content.Resume.Offset == 0 {
-		return ""
-	}
-	turns := content.Turns
-	for len(turns) > 0 && turns[len(turns)-1].Line > content.Resume.Line {
-		turns = turns[:len(turns)-1]
-	}
-	return chunker.Request(turns, earlier)
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.

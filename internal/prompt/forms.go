@@ -30,13 +30,13 @@ func (f form) FindStringIndex(line string) []int {
 func mayBeOutput(line string) bool {
 	start := strings.TrimLeft(line, asciiSpace)
 	switch {
-	case digitWithin(line, 4), digitAfter(line, ':'), hasRun(line, 8, isSpace), hasFrame(line):
+	case namesError(line), digitWithin(line, 4), digitAfter(line, ':'), hasRun(line, 8, isSpace), hasFrame(line):
 		return true
 	case start == "":
 		return false
 	case len(start) < len(line) && strings.HasPrefix(start, "at "):
 		return true
-	case strings.IndexByte(`^~`, start[0]) >= 0 || hasLevel(start), hasAny(line, "Error: ", "Exception: ", "Warning: "):
+	case strings.IndexByte(`^~`, start[0]) >= 0 || hasLevel(start):
 		return true
 	}
 	for _, prefix := range [...]string{"time=", "level=", `File "`, "Traceback ", "goroutine ", "panic: ", "diff --git", "index ", "@@ ", "+++ ", "--- "} {
@@ -47,7 +47,13 @@ func mayBeOutput(line string) bool {
 	return false
 }
 
-// mayBeCode reports whether a line has a mark of code: a prompt, a bracket, a quote, a word of 80 letters.
+// namesError reports whether a line has the name of a kind of error.
+func namesError(line string) bool {
+	return strings.Contains(line, "Error: ") || strings.Contains(line, "Exception: ") || strings.Contains(line, "Warning: ")
+}
+
+// mayBeCode reports whether a line has a mark of code: a prompt, a bracket, a quote, a word of 80
+// letters.
 func mayBeCode(line string) bool {
 	start := strings.TrimLeft(line, asciiSpace)
 	if start == "" {
@@ -56,7 +62,12 @@ func mayBeCode(line string) bool {
 	if strings.IndexByte(`{}[]<>|"'`, start[0]) >= 0 || len(line)-len(start) >= 8 || hasRun(line, 80, isNoSpace) {
 		return true
 	}
-	return hasAny(line, "$", "%", "❯", "➜", "│")
+	for _, mark := range [...]string{"$", "%", "❯", "➜", "│"} {
+		if strings.Contains(line, mark) {
+			return true
+		}
+	}
+	return false
 }
 
 // mayHaveFlag reports whether a word of a line begins with "-".
@@ -119,16 +130,6 @@ func digitWithin(line string, n int) bool {
 func digitAfter(line string, mark byte) bool {
 	for i := 1; i < len(line); i++ {
 		if line[i-1] == mark && isDigit(line[i]) {
-			return true
-		}
-	}
-	return false
-}
-
-// hasAny reports whether a line has one of the marks.
-func hasAny(line string, marks ...string) bool {
-	for _, mark := range marks {
-		if strings.Contains(line, mark) {
 			return true
 		}
 	}
