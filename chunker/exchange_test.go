@@ -55,15 +55,32 @@ func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
 				got = append(got, c.Speaker+" | "+c.Headings[0]+" | "+c.Text)
 			}
 			require.Equal(t, tt.want, got)
-			reasons := map[string]int{}
+			require.Len(t, left, len(tt.turns))
+			counts := map[string]int{}
 			for _, reason := range left {
 				if reason != "" {
-					reasons[reason]++
+					counts[reason]++
 				}
 			}
-			require.Equal(t, tt.left, reasons)
+			require.Equal(t, tt.left, counts)
 		})
 	}
+}
+
+func TestSessionRedactsWhatItKeeps(t *testing.T) {
+	seen := 0
+	redact := func(text string) string {
+		seen++
+		return strings.ReplaceAll(text, "hunter22", "[redacted]")
+	}
+	const short = "The password is hunter22, now let me look at the queue."
+	turns := log("user: why?", "assistant: "+short, "assistant: "+cause+" The password is hun<think>x</think>ter22.", "assistant: "+cause+" Use hunter22.")
+	chunks, left := chunker.Session("log.jsonl", turns, "", chunker.Options{Redact: redact})
+	require.Equal(t, []string{chunker.LeftOutRequest, chunker.LeftOutShort, "", ""}, left)
+	require.Len(t, chunks, 2)
+	require.Contains(t, chunks[0].Text, "The password is [redacted].", "parts that come together are seen")
+	require.Contains(t, chunks[1].Text, "Use [redacted].")
+	require.Equal(t, 3, seen, "what is left out is not looked at, and what was is not looked at again")
 }
 
 func TestSessionOfText(t *testing.T) {

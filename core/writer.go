@@ -217,26 +217,26 @@ func requestBefore(place source.Position, content source.Content, earlier string
 }
 
 // recordsOf cuts a document into the records that may be found. request is the title of the request
-// before the content, of an agent's log that is read on.
+// before the content, of an agent's log that is read on. leftOut is as for the function recordsOf.
 func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
-	records, leftOut, warnings = w.cut(doc, content, request)
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	cut := func() (records []store.Record, leftOut, warnings []string) {
+		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+		if !content.Agent { // Session has done it
+			w.redactRecords(doc.Kind, records)
+		}
+		return records, leftOut, warnings
+	}
+	records, leftOut, warnings = cut()
 	kept := w.withoutForgotten(doc.Path, records)
 	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
 		return kept, leftOut, warnings
 	}
-	records, _, _ = w.cut(doc, content, request) // without the headings that repeat it
+	counted := maps.Clone(w.report.Redacted)
+	records, _, _ = cut() // without the headings that repeat it
+	w.report.Redacted = counted
 	return w.withoutForgotten(doc.Path, records), leftOut, warnings
-}
-
-// cut cuts a document into records without secrets.
-func (w *writer) cut(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
-	chunking := w.m.options.Chunking
-	chunking.Redact = w.redact
-	records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
-	if !content.Agent {
-		w.redactRecords(doc.Kind, records)
-	}
-	return records, leftOut, warnings
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.
