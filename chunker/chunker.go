@@ -24,6 +24,9 @@ type Options struct {
 	// Count tells how many tokens a text has for the embedding model, special tokens left out.
 	// It must be safe for concurrent use. nil means an estimate of one token per four bytes.
 	Count func(text string) int
+	// Redact takes out of an answer that Session keeps what nobody may keep, before it is cut, and again
+	// out of what is left if parts of it have come together. nil means that nothing is taken out.
+	Redact func(text string) string
 }
 
 // A Chunk is a piece of a document.

@@ -2,6 +2,7 @@ package chunker
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,55 +27,71 @@ const (
 // requestSize is the size, in tokens, to which a request is cut where it heads an answer.
 const requestSize = 40
 
-// unheaded heads a statement of the user that follows no request.
-const unheaded = "…"
+// Unheaded heads what follows no request.
+const Unheaded = "…"
 
 // Session cuts the log of an agent at work into what is worth knowing of it: the parts of answers
 // that find, decide, explain or sum up, each under the request that it answers, and what the user
 // states, under the request before it. Headings holds that request. Everything else makes no chunk;
-// leftOut counts such turns by reason.
+// leftOut says of each turn why it made none, "" if it made some.
 //
-// Request is the title (prompt.Title) of the request that was made before the first turn, "" if there
+// request is the title (see Request) of the request that was made before the first turn, "" if there
 // is none. name and the size of chunks are as for Conversation. It is safe for concurrent use.
-func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut map[string]int) {
+func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut []string) {
 	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
-	leftOut = map[string]int{}
+	leftOut = make([]string, len(turns))
 	heading := c.shorten(request, requestSize)
 	for i, t := range turns {
 		text := strings.TrimSpace(cleanString(t.Text))
+		kept, asked, reason := "", "", LeftOutTools
 		switch {
 		case text == "":
-			leftOut[LeftOutTools]++
 		case t.Role == "user":
-			reason := ""
-			if text, reason = statement(text); reason == "" {
-				c.under(t, text, heading)
-			} else {
-				leftOut[reason]++
-			}
-			if asked := prompt.Title(cleanString(t.Text)); asked != "" {
-				heading = c.shorten(asked, requestSize)
-			}
+			kept, asked, reason = said(text)
 		case t.Role == "system":
-			leftOut[LeftOutSummary]++
+			reason = LeftOutSummary
 		case t.Role == "assistant":
-			text, reason := answer(text, isLastAnswer(turns, i))
-			if reason == "" {
-				c.under(t, text, heading)
-			} else {
-				leftOut[reason]++
+			last := isLastAnswer(turns, i)
+			if kept, reason = answer(text, last); reason == "" && o.Redact != nil {
+				if clean := o.Redact(text); clean != text {
+					text = clean
+					kept, reason = answer(text, last)
+				}
 			}
-		default:
-			leftOut[LeftOutTools]++
+		}
+		if reason == "" && o.Redact != nil && !strings.Contains(text, kept) {
+			kept = o.Redact(kept) // parts of a secret may have come together
+		}
+		if reason == "" && !c.under(t, kept, heading) {
+			reason = LeftOutCode
+		}
+		leftOut[i] = reason
+		if asked != "" {
+			heading = c.shorten(asked, requestSize)
 		}
 	}
 	return c.chunks, leftOut
 }
 
-// under makes the chunks of a turn's text under a heading.
-func (c *conversation) under(t Turn, text, heading string) {
+// Request returns the title (prompt.Title) of the last request among turns, earlier if they make none.
+func Request(turns []Turn, earlier string) string {
+	for _, t := range slices.Backward(turns) {
+		if t.Role != "user" {
+			continue
+		}
+		if asked := askedIn(t); asked != "" {
+			return asked
+		}
+	}
+	return earlier
+}
+
+func askedIn(t Turn) string { return prompt.Title(cleanString(t.Text)) }
+
+// under makes the chunks of a turn's text under a heading, and reports whether there are any.
+func (c *conversation) under(t Turn, text, heading string) bool {
 	if heading == "" {
-		heading = unheaded
+		heading = Unheaded
 	}
 	about := newSection(c.limits, []string{heading}, "", time.Time{}) // when it was said is not what it means
 	number := 0
@@ -88,10 +105,11 @@ func (c *conversation) under(t Turn, text, heading string) {
 	s := splitter{c.limits, text, about, p.add}
 	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
 		p.emit(whole)
-		return
+		return number > 0
 	}
 	eachBlock(text, 0, s.block)
 	p.finish()
+	return number > 0
 }
 
 // part makes a chunk of a piece of a turn.
@@ -117,7 +135,7 @@ func isLastAnswer(turns []Turn, i int) bool {
 		case strings.TrimSpace(t.Text) == "":
 		case t.Role == "user":
 			return true
-		case t.Role == "assistant" && t.Session == turns[i].Session:
+		case t.Role == "assistant":
 			return false
 		}
 	}
@@ -146,22 +164,16 @@ var (
 func answer(text string, last bool) (kept, leftOut string) {
 	kept = withoutAsides(withoutLongCode(text))
 	prose := proseOf(kept)
-	least := leastAnswer
-	switch {
-	case last:
-		least = leastLastAnswer
-	case finds().MatchString(prose):
-		least = leastFinding
-	}
+	weighs := weight(prose)
 	switch {
 	case len(prose) < 20 && len(text) > 2*leastAnswer:
 		return "", LeftOutCode
-	case weight(prose) < least && announces().MatchString(prose):
+	case weighs >= leastAnswer, last && weighs >= leastLastAnswer, !last && weighs >= leastFinding && finds().MatchString(prose):
+		return kept, ""
+	case announces().MatchString(proseOf(text)):
 		return "", LeftOutAnnouncement
-	case weight(prose) < least:
-		return "", LeftOutShort
 	}
-	return kept, ""
+	return "", LeftOutShort
 }
 
 // weight is the length of a text in bytes of English: other scripts say more in a character.
@@ -200,9 +212,21 @@ const (
 	mostStatementCuts = 24 << 10
 )
 
-// statement returns what the user states in a turn, or why that is nothing worth keeping.
-func statement(text string) (stated, leftOut string) {
-	said := prompt.Parse(head(text, mostStatementCuts))
+// said returns what the user states in a turn, or why that is nothing worth keeping, and the title of
+// what they ask.
+func said(text string) (stated, asked, leftOut string) {
+	form := prompt.Form(head(text, mostStatementCuts))
+	if len(text) > mostStatementCuts {
+		asked = prompt.Title(text)
+	} else {
+		asked = form.Title()
+	}
+	stated, leftOut = statement(form)
+	return stated, asked, leftOut
+}
+
+// statement returns what the user states in a prompt, or why that is nothing worth keeping.
+func statement(said prompt.Prompt) (stated, leftOut string) {
 	own := said.Own
 	if said.Kind != prompt.Request {
 		if said.Kind == prompt.Pasted {
@@ -213,8 +237,8 @@ func statement(text string) (stated, leftOut string) {
 	weighs := weight(own)
 	switch {
 	case weighs < leastStatement:
-		return "", LeftOutShort
-	case len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured && weighs > 400:
+		return "", LeftOutRequest
+	case weighs > 400 && len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured:
 		return own, "" // a specification, a plan, a list of rules
 	case weighs > longestStatement:
 		return "", LeftOutPasted
@@ -310,11 +334,21 @@ func withoutAsides(text string) string {
 		var isCode bool
 		if open, isCode = open.Next(line); isCode {
 			kept = append(kept, line)
-		} else if !emptyLine().MatchString(line) {
+		} else if !mayBeEmpty(line) || !emptyLine().MatchString(line) {
 			kept = append(kept, withoutAnnouncements(line))
 		}
 	}
-	return strings.TrimSpace(blankLines().ReplaceAllString(strings.Join(kept, "\n"), "\n\n"))
+	text = strings.Join(kept, "\n")
+	if strings.Contains(text, "\n\n\n") {
+		text = blankLines().ReplaceAllString(text, "\n\n")
+	}
+	return strings.TrimSpace(text)
+}
+
+// mayBeEmpty reports whether a line begins as those that emptyLine matches do.
+func mayBeEmpty(line string) bool {
+	line = strings.TrimLeft(line, " \t\n\f\r")
+	return line != "" && (strings.IndexByte("_|0123456789", line[0]) >= 0 || strings.HasPrefix(line, "Line "))
 }
 
 // withoutAnnouncements leaves out the sentences of a line that say no more than what will be done next.

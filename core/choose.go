@@ -101,7 +101,10 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	hit := MemoryHit{
 		ID: r.ID, Text: r.Text, Score: c.Score, Source: Citation(r.Path, r.StartLine, r.EndLine), TokenEstimate: r.Tokens,
 		Scope: r.Scope, Kind: r.Kind, Path: r.Path, StartLine: r.StartLine, EndLine: r.EndLine,
-		Headings: r.Headings, Session: r.Session, Speaker: r.Speaker, Time: r.Time,
+		Headings: r.Headings, Request: requestOf(r), Session: r.Session, Speaker: r.Speaker, Time: r.Time,
+	}
+	if r.Kind == source.KindConversation {
+		hit.Headings = nil
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,

@@ -18,7 +18,7 @@ func TestSameSizeAndTimeOtherContent(t *testing.T) {
 	mem := newMemory(t)
 	m := mem.open()
 	log := func(port string) string {
-		line := `{"type":"user","sessionId":"s","timestamp":"2026-01-01T10:00:00Z","message":{"role":"user","content":"the zeppelin lands at port ` + port + `"}}` + "\n"
+		line := `{"type":"user","sessionId":"s","timestamp":"2026-01-01T10:00:00Z","message":{"role":"user","content":"remember that the zeppelin lands at port ` + port + `"}}` + "\n"
 		return line + strings.Repeat(`{"type":"user","sessionId":"s","timestamp":"2026-01-01T10:00:01Z","message":{"role":"user","content":"and so on and on"}}`+"\n", 20)
 	}
 	mem.write("chat.jsonl", log("1111"))

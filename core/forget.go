@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/store"
@@ -277,6 +278,28 @@ func (w *writer) withoutForgotten(path string, records []store.Record) []store.R
 		}
 	}
 	return kept
+}
+
+// gone returns the records that are not among those kept.
+func gone(records, kept []store.Record) []store.Record {
+	known := make(map[string]bool, len(kept))
+	for _, r := range kept {
+		known[r.ID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(records), func(r store.Record) bool { return known[r.ID] })
+}
+
+// silence empties the turns that say forgotten records, so that no answer is headed by them. It reports
+// whether there are any.
+func (w *writer) silence(turns []chunker.Turn, forgotten []store.Record) (any bool) {
+	for i, t := range turns {
+		if t.Text != "" && slices.ContainsFunc(forgotten, func(r store.Record) bool {
+			return t.Line == r.StartLine && t.EndLine == r.EndLine && path.Ext(r.Path) != ".json" || strings.Contains(t.Text, r.Text)
+		}) {
+			turns[i].Text, turns[i].Tools, any = "", nil, true
+		}
+	}
+	return any
 }
 
 // repeatsText tells whether what stands beside a turn is of a text: all of it, or a part that was cut at either end.

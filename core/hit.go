@@ -25,15 +25,17 @@ type MemoryHit struct {
 	// TokenEstimate is about how many tokens Text costs in a prompt.
 	TokenEstimate int `json:"tokenEstimate"`
 
-	Scope     string    `json:"scope"`              // ScopeProject or ScopeGlobal
-	Kind      string    `json:"kind"`               // "markdown" or "conversation"
-	Path      string    `json:"path"`               // the document
-	StartLine int       `json:"startLine"`          // from 1
-	EndLine   int       `json:"endLine"`            // included
-	Headings  []string  `json:"headings,omitempty"` // outermost first
-	Session   string    `json:"session,omitempty"`
-	Speaker   string    `json:"speaker,omitempty"`
-	Time      time.Time `json:"time,omitzero"`
+	Scope     string   `json:"scope"`              // ScopeProject or ScopeGlobal
+	Kind      string   `json:"kind"`               // "markdown" or "conversation"
+	Path      string   `json:"path"`               // the document
+	StartLine int      `json:"startLine"`          // from 1
+	EndLine   int      `json:"endLine"`            // included
+	Headings  []string `json:"headings,omitempty"` // outermost first
+	// Request is, in the log of an agent, the request that Text answers or, if the user says Text, follows; one line.
+	Request string    `json:"request,omitempty"`
+	Session string    `json:"session,omitempty"`
+	Speaker string    `json:"speaker,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
 	// Also cites what says nearly the same and was folded into this hit.
 	Also []string `json:"also,omitempty"`
 	// Suspicion says why Text seems to be written for a model to obey; nil if it does not.

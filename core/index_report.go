@@ -63,10 +63,11 @@ type IndexReport struct {
 // A Status says what a memory holds and how it is.
 type Status struct {
 	State     State          `json:"state"`
-	Folder    string         `json:"folder"`    // of the index
-	Engine    string         `json:"engine"`    // of the vectors
-	Sources   []string       `json:"sources"`   // what is indexed
-	Documents map[string]int `json:"documents"` // by kind
+	Folder    string         `json:"folder"`         // of the index
+	Engine    string         `json:"engine"`         // of the vectors
+	Sources   []string       `json:"sources"`        // what is indexed
+	Documents map[string]int `json:"documents"`      // by kind
+	Logs      *LogsStatus    `json:"logs,omitempty"` // of agents; nil if there are none
 	Chunks    int            `json:"chunks"`
 	Embedded  int            `json:"embedded"` // chunks that have a vector
 	Embedder  string         `json:"embedder"` // fingerprint the index was made with

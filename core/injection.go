@@ -88,8 +88,11 @@ func (s *selection) suspect(hit *MemoryHit) bool {
 		return false
 	}
 	v := s.judge(hit.Text)
-	if name := sentence(hit.Source); name != "" && !v.Suspicious {
-		if of := s.judge(name); of.Suspicious {
+	for _, beside := range []string{sentence(hit.Source), hit.Request} { // what is shown beside the text
+		if beside == "" || v.Suspicious {
+			continue
+		}
+		if of := s.judge(beside); of.Suspicious {
 			v = of
 		}
 	}
@@ -117,7 +120,7 @@ func sentence(source string) string {
 
 // withhold takes out of a hit what a model must not see.
 func withhold(hit MemoryHit, explain bool) MemoryHit {
-	hit.Text = ""
+	hit.Text, hit.Request = "", ""
 	if !explain {
 		v := hit.Suspicion.WithoutExcerpts()
 		hit.Suspicion = &v

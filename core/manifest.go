@@ -80,6 +80,12 @@ type entry struct {
 	// Partly is how many chunks of a Pending document have a vector all the same, about.
 	Partly int             `json:"partly,omitempty"`
 	Resume source.Position `json:"resume,omitzero"`
+	// Request is the title of the request before Resume, of an agent's log: without secrets.
+	Request string `json:"request,omitempty"`
+	// Turns counts those of an agent's log by why they have no record, "" for those that have;
+	// TurnsBefore are those of them before Resume.
+	Turns       map[string]int `json:"turns,omitempty"`
+	TurnsBefore map[string]int `json:"turnsBefore,omitempty"`
 }
 
 func (e entry) unchanged(doc source.Document) bool {

@@ -10,12 +10,14 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// recordsOf cuts the content of a document into records without vectors.
-func recordsOf(doc source.Document, content source.Content, options chunker.Options) (records []store.Record, warnings []string) {
+// recordsOf cuts the content of a document into records without vectors. request is the title of the
+// request before the content, of a log that is read on. leftOut says of each turn of an agent's log why
+// it has no record, "" if it has.
+func recordsOf(doc source.Document, content source.Content, request string, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
 	var chunks []chunker.Chunk
 	switch {
 	case doc.Kind == source.KindConversation && content.Agent:
-		chunks, _ = chunker.Session(doc.Path, content.Turns, content.Request, options)
+		chunks, leftOut = chunker.Session(doc.Path, content.Turns, request, options)
 	case doc.Kind == source.KindConversation:
 		chunks = chunker.Conversation(doc.Path, content.Turns, options)
 	default:
@@ -29,7 +31,7 @@ func recordsOf(doc source.Document, content source.Content, options chunker.Opti
 	for i, c := range chunks {
 		records[i] = recordOf(doc, c)
 	}
-	return records, warnings
+	return records, leftOut, warnings
 }
 
 func recordOf(doc source.Document, c chunker.Chunk) store.Record {

@@ -20,7 +20,7 @@ func (o Options) leftOut() string {
 }
 
 // redactContent takes out of what people and files say what is secret and, of Markdown, what holds no longer. It does so before that is cut, so that a
-// key of many lines is seen as one.
+// key of many lines is seen as one. Answers in an agent's log are left to Session, which keeps few of them.
 func (w *writer) redactContent(content *source.Content) {
 	if content.Markdown != nil {
 		text := w.redact(string(content.Markdown))
@@ -29,8 +29,10 @@ func (w *writer) redactContent(content *source.Content) {
 		}
 		content.Markdown = []byte(text)
 	}
-	for i := range content.Turns {
-		content.Turns[i].Text = w.redact(content.Turns[i].Text)
+	for i, turn := range content.Turns {
+		if !content.Agent || turn.Role == "user" {
+			content.Turns[i].Text = w.redact(turn.Text)
+		}
 	}
 }
 

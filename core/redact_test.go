@@ -1,14 +1,14 @@
 package core_test
 
 import (
-	"context"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/store"
 )
 
 func TestSecretsAreNotIndexed(t *testing.T) {
@@ -44,32 +44,34 @@ func TestSecretsAreNotIndexed(t *testing.T) {
 	require.Contains(t, said(m, "zebra"), key)
 }
 
+// Nothing of a tool's output is kept, and no answer is headed by a secret, also when a log is read on.
 func TestSecretsOfToolsAreNotKeptBesideOtherTurns(t *testing.T) {
 	mem := newMemory(t)
-	mem.write("chat.jsonl", `{"role":"user","content":"Which zebra password do we use?"}`+"\n"+
-		`{"role":"assistant","content":"","tool_calls":[{"id":"c1","function":{"name":"bash","arguments":"{\"command\":\"cat zebra.env\"}"}}]}`+"\n"+
-		`{"role":"tool","tool_call_id":"c1","content":"ZEBRA_PASSWORD=c0rrect-horse"}`+"\n"+
-		`{"role":"assistant","content":"It is the one in the environment file."}`+"\n")
-	var keywords store.KeywordIndex
-	open := mem.options.Engine.Keywords
-	mem.options.Engine.Keywords = func(ctx context.Context, dir string) (index store.KeywordIndex, err error) {
-		keywords, err = open(ctx, dir)
-		return keywords, err
+	lines := []string{
+		`{"role":"user","content":"Which zebra password do we use? The old zebra password was st4ple-battery."}`,
+		`{"role":"assistant","content":"","tool_calls":[{"id":"c1","function":{"name":"bash","arguments":"{\"command\":\"cat zebra.env\"}"}}]}`,
+		`{"role":"tool","tool_call_id":"c1","content":"ZEBRA_PASSWORD=c0rrect-horse"}`,
+		`{"role":"assistant","content":"It is the one in the environment file, because the vault of the zebras has not been opened since spring."}`,
+		`{"role":"tool","tool_call_id":"c2","content":"ZEBRA_PASSWORD=c0rrect-horse"}`,
+		`{"role":"assistant","content":"The environment file is read by the keeper at start, so a new zebra password needs a restart of the keeper."}`,
 	}
 	m := mem.open()
-	report := index(t, m)
-	require.Equal(t, map[string]int{"password": 1}, report.Redacted, "counted where it was said")
-	hits := search(t, m, "environment file").Hits
-	require.NotEmpty(t, hits)
-	path, _, _ := strings.Cut(hits[0].Source, "#")
-	records, err := keywords.Document(t.Context(), path)
-	require.NoError(t, err)
-	var texts, around strings.Builder
-	for _, r := range records {
-		texts.WriteString(r.Text)
-		around.WriteString(r.Before + "|" + r.After + "\n")
+	redacted := 0
+	for i := range lines {
+		mem.write("chat.jsonl", strings.Join(lines[:i+1], "\n")+"\n")
+		redacted += index(t, m).Redacted["password"]
 	}
-	require.Contains(t, texts.String(), "[redacted: password]")
-	require.Contains(t, around.String(), "[redacted: password]", "the tool's turn stands beside others")
-	require.NotContains(t, texts.String()+around.String(), "c0rrect-horse")
+	require.Positive(t, redacted, "counted where it was said")
+	require.NotEmpty(t, search(t, m, "environment file").Hits)
+	all := ""
+	for _, r := range recordsIn(t, filepath.Join(mem.options.Folder, "1", "keywords"), "notes/chat.jsonl") {
+		all += strings.Join(append(r.Headings, r.Text, r.Before, r.After), "\n") + "\n"
+	}
+	require.Contains(t, all, "Which zebra password do we use? The old zebra password was [redacted: password]")
+	manifest, err := os.ReadFile(filepath.Join(mem.options.Folder, "1", "manifest.json"))
+	require.NoError(t, err)
+	for _, secret := range []string{"c0rrect-horse", "st4ple-battery"} {
+		require.NotContains(t, all, secret)
+		require.NotContains(t, string(manifest), secret)
+	}
 }

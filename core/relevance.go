@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
@@ -85,7 +86,7 @@ func (m *Manager) EvidenceFor(ctx context.Context, text string, options Retrieve
 
 // requestOf is the request that a chunk of an agent's log answers; "" for any other chunk.
 func requestOf(r store.Record) string {
-	if r.Kind != source.KindConversation || len(r.Headings) == 0 {
+	if r.Kind != source.KindConversation || len(r.Headings) == 0 || r.Headings[0] == chunker.Unheaded {
 		return ""
 	}
 	return r.Headings[0]

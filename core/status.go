@@ -47,6 +47,7 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 	for _, e := range known.Documents {
 		status.Documents[e.Kind]++
 	}
+	status.Logs = known.logs()
 	all, pending := known.chunks()
 	status.Chunks, status.Embedded = all, all-pending
 	problem := func(err error) {

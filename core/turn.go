@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -22,8 +23,8 @@ type turn struct {
 	text string // what is searched for
 	// question means that the scores decide, as in a search: it asks something in words of its own.
 	question bool
-	// dated means that it asks about a time.
-	dated bool
+	// dated means that it asks about a time, onlyTime that it asks for all that was then.
+	dated, onlyTime bool
 	// silence says why nothing is looked for; "" if something is.
 	silence string
 }
@@ -38,6 +39,10 @@ const (
 	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
 	mostAnswers = 4
 	leastOfBest = 0.3
+	// smallMemory is the number of chunks up to which a score of sureEnough tells, also for an order:
+	// there, nothing is near by chance, and no word is rare.
+	smallMemory = 200
+	sureEnough  = 0.5
 	// leastNew is the least share of a candidate's words that the prompt does not have itself.
 	leastNew = 0.35
 )
@@ -94,14 +99,14 @@ func (t *turn) alsoAsked(known *manifest) []asked {
 		}
 	}
 	for _, n := range t.Numbered {
-		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn.MatchString(t.Own)) {
+		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
 			continue
 		}
 		name := strings.TrimSpace(n.Noun + " " + n.Number)
 		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
 	for document := range known.Documents {
-		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules.MatchString(t.Own)) {
+		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules().MatchString(t.Own)) {
 			all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}
@@ -127,7 +132,9 @@ var staged = map[string]bool{"phase": true, "step": true, "item": true, "observa
 var rulesFiles = map[string]bool{"claude.md": true, "agents.md": true, "gemini.md": true, "beans.md": true, "agent.md": true, "contributing.md": true,
 	"conventions.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-var goesOn = regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+var goesOn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+})
 
 // isNumbered reports whether the title, the path or the beginning of a candidate has the thing.
 func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
@@ -149,7 +156,9 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 }
 
 // namesRules finds that a prompt is about what a project demands.
-var namesRules = regexp.MustCompile(`(?i)\b(rules?|conventions?|guidelines?|code style|style guide|regeln|reglas|règles)\b|规则|规范|規約`)
+var namesRules = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+})
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
@@ -215,7 +224,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 			switch {
 			case c.record.Kind == source.KindConversation && t.echoes(c.record.Text):
 				c.refused = verdictEcho
-			case c.Score < leastOfBest*best:
+			case !t.onlyTime && c.Score < leastOfBest*best:
 				c.refused = verdictWeak
 			}
 			continue
@@ -231,20 +240,27 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 			c.why = "holds enough of what the prompt is about"
 		case relevance.HoldsMost(telling, q, c.Candidate):
 			c.why = "holds most of what the prompt is about"
+		case q.Chunks <= smallMemory && c.Score >= sureEnough:
+			c.why = "is likely about it, and memory is small"
 		default:
 			c.refused = verdictUnasked
 		}
 	}
 }
 
-// answerTurn ranks what was gathered and decides what of it a turn is given.
+// answerTurn ranks what was gathered for a turn, makes its further searches, and decides what it is
+// given. It narrows the selection of a prompt that is no question.
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
-	t.dated = len(g.times.spans) > 0
+	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
 	ranked := m.rank(t.text, g)
-	if t.question {
+	switch t.question = t.question || t.onlyTime; {
+	case t.onlyTime:
+		s.sparing = false // there is no one answer
+	case t.question:
 		s.limit = min(s.limit, mostAnswers)
-	} else {
+	default:
 		orderForTurn(ranked)
 		s.limit, s.sparing = min(s.limit, mostTurnHits), false
 		if s.budget > turnTokens {
@@ -259,7 +275,22 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relev
 		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
 	})
 	t.decide(model, q, ranked)
-	return append(sure, ranked...)
+	return slices.Concat(sure, ranked, repeats)
+}
+
+// takeRepeats takes out of the candidates turns that repeat the question: it was asked before, and
+// what is known of it is elsewhere. They must not be what other candidates are compared with, else
+// the answer falls behind each time that its question is asked.
+func (g *gathered) takeRepeats(text string) (repeats []scored) {
+	asked := wordsOf(text)
+	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool {
+		if c.record.Kind != source.KindConversation || wordsOf(c.record.Text).overlap(asked) < nearDuplicate {
+			return false
+		}
+		repeats = append(repeats, scored{candidate: c, Ranked: relevance.Ranked{Candidate: relevance.Candidate{ID: c.record.ID}}, refused: verdictQuestion})
+		return true
+	})
+	return repeats
 }
 
 // orderForTurn is relevance.OrderForTurn for scored candidates.

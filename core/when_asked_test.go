@@ -69,6 +69,27 @@ func TestTimeIsAllThatIsAsked(t *testing.T) {
 	}
 }
 
+// What agents did then is given as well, though no word of the question is in it.
+func TestTimeIsAllThatIsAskedOfAgents(t *testing.T) {
+	m := newDatedMemory(t)
+	var log strings.Builder
+	for i, answer := range []string{"The rope of the bell was worn, so I have spliced a new one in and tested it with the full weight.",
+		"The lamp went out because its wick was cut too short; I have put in a longer one and trimmed it."} {
+		at := wednesday.AddDate(0, 0, -2-i).Format(time.RFC3339)
+		fmt.Fprintf(&log, `{"type":"user","sessionId":"s","timestamp":%q,"message":{"role":"user","content":"Mend what is broken"}}`+"\n", at)
+		fmt.Fprintf(&log, `{"type":"assistant","sessionId":"s","timestamp":%q,"message":{"id":"m%d","role":"assistant","content":%q}}`+"\n", at, i, answer)
+	}
+	m.write("agent.jsonl", log.String())
+	opened := m.open()
+	_, err := opened.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	for question, want := range map[string]string{"what did you do on Monday": "rope", "tell me what we did last Sunday": "lamp"} {
+		result, err := opened.RetrieveRelevant(t.Context(), question, core.RetrieveOptions{Now: wednesday})
+		require.NoError(t, err)
+		require.Contains(t, textsOf(result.Hits), want, question)
+	}
+}
+
 // Of two turns that say the same, that of the time asked for comes first; the other one is not hidden.
 func TestTimeIsSoftEvidence(t *testing.T) {
 	m := newDatedMemory(t)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
@@ -166,9 +167,13 @@ func entryOf(doc located) entry {
 // compare fills in what the new content changes.
 func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
 	known := w.manifest.Documents[r.doc.Path]
-	records, warnings := recordsOf(r.doc.Document, content, w.m.options.Chunking)
-	w.redactRecords(r.doc.Kind, records)
-	records = w.withoutForgotten(r.doc.Path, records)
+	request := ""
+	if content.From > 1 {
+		request = known.Request
+	}
+	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
+	r.entry.countTurns(content, leftOut, known)
+	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
@@ -196,6 +201,42 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 		r.entry.Pending, r.entry.Partly = true, max(same, 0)
 	}
 	return nil
+}
+
+// requestBefore returns the title of the last request of an agent's log before the place where it will
+// be read on. earlier is that of the one before the content.
+func requestBefore(place source.Position, content source.Content, earlier string) string {
+	if !content.Agent || place.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
+}
+
+// recordsOf cuts a document into the records that may be found. request is the title of the request
+// before the content, of an agent's log that is read on. leftOut is as for the function recordsOf.
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	cut := func() (records []store.Record, leftOut, warnings []string) {
+		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+		if !content.Agent { // Session has done it
+			w.redactRecords(doc.Kind, records)
+		}
+		return records, leftOut, warnings
+	}
+	records, leftOut, warnings = cut()
+	kept := w.withoutForgotten(doc.Path, records)
+	if !content.Agent || len(kept) == len(records) || !w.silence(content.Turns, gone(records, kept)) {
+		return kept, leftOut, warnings
+	}
+	counted := maps.Clone(w.report.Redacted)
+	records, _, _ = cut() // without the headings that repeat it
+	w.report.Redacted = counted
+	return w.withoutForgotten(doc.Path, records), leftOut, warnings
 }
 
 // keepBefore gives back to the first turns of a log that is read on what was said before them, which is not read again.

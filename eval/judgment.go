@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 
@@ -96,7 +95,7 @@ func withoutRequest(hit core.MemoryHit) (text string, found bool) {
 		return line != "" && (strings.HasPrefix(whole, line) || whole != "" && strings.HasPrefix(line, whole))
 	}
 	marked := strings.HasPrefix(first, "#") && hit.EndLine > hit.StartLine
-	if marked || slices.ContainsFunc(hit.Headings, begins) {
+	if marked || begins(hit.Request) {
 		return rest, true
 	}
 	return hit.Text, false

@@ -140,10 +140,25 @@ func said(hit core.MemoryHit) string {
 	if hit.Kind == "conversation" && !hit.Time.IsZero() {
 		parts = append(parts, hit.Time.Format("2 January 2006"))
 	}
+	if request := requestOf(hit); request != "" {
+		parts = append(parts, request)
+	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return "(" + strings.Join(parts, ", ") + ") "
+}
+
+// requestOf is the request that a passage of an agent's log answers, or follows.
+func requestOf(hit core.MemoryHit) string {
+	request := oneLine(hit.Request)
+	switch {
+	case request == "":
+		return ""
+	case hit.Speaker == "user":
+		return "after “" + request + "”"
+	}
+	return "in answer to “" + request + "”"
 }
 
 func sourceLine(source string) string {

@@ -113,6 +113,7 @@ func TestDocOfJSON(t *testing.T) {
 		{"### What the command adds to index", indexed{}},
 		{"### shared of index: core.SharedReport", core.SharedReport{}},
 		{"## status: core.Status", core.Status{}},
+		{"### logs of status: core.LogsStatus", core.LogsStatus{}},
 		{"### shared of status: core.SharedStatus", core.SharedStatus{}},
 		{"### vectors and keywords: store.Stats", store.Stats{}},
 		{"### What the command adds to status", status{}},

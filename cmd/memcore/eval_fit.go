@@ -142,6 +142,7 @@ func (a *app) fit(ctx context.Context, data []string, mixed []int, smallTalk, ou
 		if model.Cosines, err = core.MeasureScale(ctx, embedder); err != nil {
 			return err
 		}
+	case serves == forKeywords: // no embedder's: for all where there are no vectors
 	case len(embedders) > 0:
 		model.Embedders = embedders
 	case embedder != nil:

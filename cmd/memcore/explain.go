@@ -177,6 +177,9 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 	for _, why := range result.Degraded {
 		fmt.Fprintf(&b, "degraded: %s\n", why)
 	}
+	if result.Silence != "" {
+		fmt.Fprintf(&b, "silent: %s\n", result.Silence)
+	}
 	fmt.Fprintf(&b, "threshold: %.3f\n", result.Threshold)
 	if budget > 0 {
 		fmt.Fprintf(&b, "budget: %d tokens\n", budget)
@@ -192,7 +195,11 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 			if rows++; rows == 1 {
 				fmt.Fprint(w, "\nscore\tmeaning\twords\ttokens\tverdict\tsource\n")
 			}
-			fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, hit.TokenEstimate, e.Verdict, oneLine(hit.Source))
+			verdict := e.Verdict
+			if e.Why != "" {
+				verdict += ": " + oneLine(e.Why)
+			}
+			fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosine, e.BM25, hit.TokenEstimate, verdict, oneLine(hit.Source))
 		}
 	}
 	for _, hit := range result.Hits {
@@ -206,7 +213,7 @@ func explanation(result core.Result, updated time.Time, budget int) string {
 		row(hit)
 	}
 	w.Flush()
-	if rows == 0 {
+	if rows == 0 && result.Silence == "" {
 		b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
 	}
 	if more := len(result.Rejected) - shown; more > 0 {

@@ -35,7 +35,7 @@ var mayImport = []struct {
 	{"store/flat/...", []string{"store", "store/flat/...", "internal/filetime", "internal/generation"}},
 	{"store/lancedb/...", []string{"store", "store/lancedb/...", "internal/generation"}},
 	{"store/keyword", []string{"store", "internal/filetime", "internal/generation"}},
-	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/filetime", "internal/paths", "internal/gitignore", "internal/prompt"}},
+	{"core/source", []string{"chunker", "internal/beneath", "internal/deny", "internal/filetime", "internal/paths", "internal/gitignore"}},
 	{"core/relevance", []string{"internal/prompt"}},
 	{"core/when", nil},
 	{"core/rerank", []string{"internal/baseurl", "internal/told"}},

@@ -64,7 +64,7 @@ func (f shownFiles) result(ctx context.Context, r core.Result) core.Result {
 	for i, hit := range r.Hits {
 		hit.Text = formatter.Text(hit)
 		hit.Source, hit.Path, hit.Session, hit.Speaker = name(hit.Source), name(hit.Path), name(hit.Session), name(hit.Speaker)
-		hit.Headings, hit.Also = each(hit.Headings, name), each(hit.Also, name)
+		hit.Headings, hit.Also, hit.Request = each(hit.Headings, name), each(hit.Also, name), safeLine(hit.Request)
 		if v := hit.Suspicion; v != nil {
 			shown := v.WithoutExcerpts()
 			hit.Suspicion = &shown

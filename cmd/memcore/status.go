@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/store"
 )
@@ -77,6 +80,9 @@ func (a *app) printStatus(s status) error {
 	}
 	if s.State == core.StateReady || s.State == core.StateBuilding {
 		row("documents", "%s, %s", count(s.Documents["markdown"], "Markdown file"), count(s.Documents["conversation"], "conversation"))
+		if s.Logs != nil {
+			row("logs", "%s", logsText(*s.Logs))
+		}
 		row("chunks", "%s", chunksText(s.Status))
 		row("embedder", "%s", or(s.Embedder, "none"))
 		row("vectors", "%s", statsText(s.Vectors))
@@ -114,6 +120,38 @@ func statsText(s store.Stats) string {
 		parts = append(parts, "compacted "+s.Compacted.Local().Format(time.DateTime))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// leftOutNames are the reasons why a turn of a log is left out, as things that can be counted: one, and several.
+var leftOutNames = map[string][2]string{
+	chunker.LeftOutRequest:      {"request", "requests"},
+	chunker.LeftOutAnnouncement: {"announcement", "announcements"},
+	chunker.LeftOutShort:        {"short answer", "short answers"},
+	chunker.LeftOutCode:         {"answer of code alone", "answers of code alone"},
+	chunker.LeftOutPasted:       {"pasted text", "pasted texts"},
+	chunker.LeftOutSummary:      {"summary", "summaries"},
+	chunker.LeftOutTools:        {"tool call", "tool calls"},
+}
+
+// logsText says how many turns of agents' logs are kept, and what the others are, the most frequent first.
+func logsText(s core.LogsStatus) string {
+	text := fmt.Sprintf("%d of %s kept", s.Kept, count(s.Turns, "turn"))
+	reasons := slices.SortedFunc(maps.Keys(s.LeftOut), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.LeftOut[b], s.LeftOut[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range reasons {
+		n, names := s.LeftOut[reason], leftOutNames[reason]
+		name := names[1]
+		if n == 1 {
+			name = names[0]
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(name, reason)))
+	}
+	if len(parts) == 0 {
+		return text
+	}
+	return text + "; left out: " + strings.Join(parts, ", ")
 }
 
 // chunksText says how many chunks there are, and how far embedding has come if it is not done.

@@ -22,6 +22,7 @@ func TestShippedModels(t *testing.T) {
 		m, err := Parse(data)
 		require.NoError(t, err, name)
 		require.NotEmpty(t, m.Fitted, name)
+		require.Equal(t, strings.HasSuffix(name, "minilm.json"), len(m.Embedders) > 0, "%s: of two models for an embedder either may be taken", name)
 	}
 	for fingerprint, want := range map[string]*Model{
 		"minilm/all-MiniLM-L6-v2/384/mean/int8/v2": shipped()["minilm.json"],

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
-	"github.com/memcore/memcore/internal/prompt"
 )
 
 // A format is one kind of conversation log. Formats keep nothing between records: what a later
@@ -88,7 +87,6 @@ type progress struct {
 	known   bool      // session is the log's word, not the file's name
 	time    time.Time // of the session, for records that tell none
 	agent   bool      // a tool was used
-	request string    // title of the last request
 	open    []openCall
 }
 
@@ -113,6 +111,9 @@ type conversation struct {
 	start mark    // of this reading
 	here  mark    // the record that is being parsed
 	marks [2]mark // where the last two turns begin
+	// answered is where the last turn begins that answers, if nobody has said anything since: whether
+	// it was the last word on what was asked is known only then.
+	answered *mark
 }
 
 func (c *conversation) skip(reason string) {
@@ -149,26 +150,14 @@ func (c *conversation) add(r record, m message) {
 		c.begin(r, m, tools)
 	}
 	c.wait(m.calls)
-	c.note(m)
-}
-
-// longestAsked is how much of a turn that is told in many pieces is looked at for what it asks.
-const longestAsked = 4096
-
-// note keeps what later readings have to know of a message.
-func (c *conversation) note(m message) {
 	c.agent = c.agent || len(m.calls)+len(m.results) > 0
-	if last := len(c.turns) - 1; m.role == "user" && m.text != "" && c.turns[last].Role == "user" {
-		text := c.turns[last].Text
-		if len(c.grown) > 0 {
-			text = string(c.grown[:min(len(c.grown), longestAsked)])
-		}
-		if len(text) >= longestAsked && len(c.grown) > longestAsked+len(m.text) {
-			return // of a turn told in many pieces the first ones are enough
-		}
-		if title := prompt.Title(text); title != "" {
-			c.request = title
-		}
+	switch role := c.turns[len(c.turns)-1].Role; {
+	case m.text == "":
+	case role == "user":
+		c.answered = nil
+	case role == "assistant":
+		at := c.marks[1]
+		c.answered = &at
 	}
 }
 
@@ -270,11 +259,14 @@ func (c *conversation) wait(calls []call) {
 	}
 }
 
-// resume is the place to go on from: before the last two turns, or where this reading started if it
-// brought fewer.
+// resume is the place to go on from: before the last two turns and the last answer, or where this
+// reading started if it brought fewer.
 func (c *conversation) resume() mark {
-	if len(c.turns) < 2 {
+	switch {
+	case len(c.turns) < 2:
 		return c.start
+	case c.answered != nil && c.answered.offset < c.marks[0].offset:
+		return *c.answered
 	}
 	return c.marks[0]
 }
@@ -305,9 +297,6 @@ func (m mark) state() map[string]string {
 	if m.agent {
 		state["agent"] = "yes"
 	}
-	if m.request != "" {
-		state["request"] = m.request
-	}
 	if !m.time.IsZero() {
 		state["time"] = m.time.Format(time.RFC3339Nano)
 	}
@@ -331,7 +320,7 @@ func (m mark) state() map[string]string {
 
 // restore is the reverse of state. What it does not understand it leaves out.
 func restore(state map[string]string) progress {
-	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != "", request: state["request"]}
+	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != ""}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])
 	var open [][3]string
 	if json.Unmarshal([]byte(state["open"]), &open) != nil {

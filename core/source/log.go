@@ -55,7 +55,7 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	if c.agent && !c.start.agent && from.Offset > 0 && !isAgents(f) {
 		return readConversation(ctx, file, size, doc, Position{}) // what was read before is an agent's, too
 	}
-	content := Content{Turns: c.told(), Agent: c.agent || isAgents(f), Request: c.start.request, From: from.Line + 1, Skipped: c.skipped}
+	content := Content{Turns: c.told(), Agent: c.agent || isAgents(f), From: from.Line + 1, Skipped: c.skipped}
 	content.Resume = position(file, c.resume())
 	return content, nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,15 +111,32 @@ func before(turns []chunker.Turn, line int) []chunker.Turn {
 	return kept
 }
 
-// checkResume: reading goes on before the last two turns, and never before where it went on last time.
+// checkResume: reading goes on before the last two turns and the last answer, and never before where
+// it went on last time.
 func checkResume(t *testing.T, content Content, from Position) {
 	t.Helper()
-	if n := len(content.Turns); n >= 2 && content.Resume.Line != content.Turns[n-2].Line-1 && content.Resume.Offset > 0 {
-		t.Errorf("Resume.Line = %d, want the line before turn %d on line %d", content.Resume.Line, n-2, content.Turns[n-2].Line)
+	if n := len(content.Turns); n >= 2 && content.Resume.Offset > 0 {
+		want := min(n-2, lastAnswer(content.Turns))
+		if content.Resume.Line != content.Turns[want].Line-1 {
+			t.Errorf("Resume.Line = %d, want the line before turn %d on line %d", content.Resume.Line, want, content.Turns[want].Line)
+		}
 	}
 	if content.Resume.Offset < from.Offset && content.From > 1 {
 		t.Errorf("Resume.Offset = %d, want at least %d, where this reading began", content.Resume.Offset, from.Offset)
 	}
+}
+
+// lastAnswer is the last turn in which an agent says something, if nobody has said anything since.
+func lastAnswer(turns []chunker.Turn) int {
+	for i, turn := range slices.Backward(turns) {
+		if turn.Text != "" && (turn.Role == "user" || turn.Role == "assistant") {
+			if turn.Role == "assistant" {
+				return i
+			}
+			break
+		}
+	}
+	return len(turns)
 }
 
 func show(turns []chunker.Turn) string {

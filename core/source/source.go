@@ -92,14 +92,12 @@ type Content struct {
 	Turns    []chunker.Turn
 	// Agent means that the log is of an agent at work, which says much that nobody needs to know.
 	Agent bool
-	// Request is the title (prompt.Title) of the last request before the first of Turns, if the reading
-	// went on from a Position.
-	Request string
 	// From is the first line this content covers: 1, or later if the reading went on from a Position.
 	// Chunks on earlier lines are still valid.
 	From int
 	// Resume is where to go on when the log has grown; zero if it must be read whole again. It lies
-	// before the last two turns of this content, so that their neighbours can be told again.
+	// before the last two turns of this content, so that their neighbours can be told again, and
+	// before its last answer, which later ones may complete.
 	Resume Position
 	// Skipped counts lines that were not understood, by reason ("not JSON", "unknown type \"x\"").
 	Skipped map[string]int

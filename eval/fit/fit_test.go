@@ -89,7 +89,7 @@ func TestModelLearns(t *testing.T) {
 			right++
 		}
 	}
-	if share := empty / n; share > Empty || share < Empty-0.02 {
+	if share := empty / n; share > Empty || share < Empty-0.05 {
 		t.Errorf("%.3f of answerable questions get nothing, want %v or little less", share, Empty)
 	}
 	if silent/asked < 0.5 {
@@ -130,7 +130,7 @@ func TestOrderByKind(t *testing.T) {
 	require.Len(t, m.Kinds, 2, "nobody asked an assistant's memory")
 	require.Zero(t, m.Spread, "of 20 cosines none stands for chance")
 	documents := m.Kinds[relevance.KindDocuments]
-	require.Len(t, documents, len(plain))
+	require.Len(t, documents, len(plain)+1, "and the time")
 	for name, w := range plain {
 		require.InDelta(t, documents["keywords"]/plain["keywords"]*w, documents[name], 2e-3, name)
 	}
