@@ -18,6 +18,7 @@ const (
 	verdictQuestion  = "the question itself"
 	verdictWithheld  = "withheld as suspicious"
 	verdictUnasked   = "too little of what the prompt is about"
+	verdictBehind    = "much weaker than the best"
 	verdictEcho      = "says little that the prompt does not"
 	verdictNamed     = "the prompt names the document"
 )

@@ -69,7 +69,7 @@ type Explanation struct {
 	// Why says, in a turn, why the candidate is given whatever its Score; "" if the score decided.
 	Why string `json:"why,omitempty"`
 	// Verdict is "kept", "below threshold", "adds too little to what is given", "duplicate of …", "over budget", "over limit",
-	// "the question itself", "withheld as suspicious", "too little of what the prompt is about", "says little that
+	// "the question itself", "withheld as suspicious", "much weaker than the best", "too little of what the prompt is about", "says little that
 	// the prompt does not" or "the prompt names the document".
 	Verdict string `json:"verdict"`
 }
@@ -99,6 +99,10 @@ type RetrieveOptions struct {
 	Now time.Time
 	// Not are paths of documents that are left out, such as those already in the system prompt.
 	Not []string
+	// Session names the conversation that the request is part of, as its log does. What was said in it since
+	// SessionFrom is left out: its model has that in its context.
+	Session     string
+	SessionFrom time.Time
 	// HalfLife is the age at which a score counts half, by the time of the turn or of the file; 0 means that
 	// age does not matter.
 	HalfLife time.Duration

@@ -38,22 +38,24 @@ func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
 
 // A selection is what RetrieveOptions and SearchOptions have in common, defaults filled in.
 type selection struct {
-	filter     store.Filter
-	decides    bool    // whether to speak at all; else the threshold alone does
-	unshown    bool    // leave out what the static layer has given
-	unrecorded bool    // hits do not count as used
-	threshold  float64 // negative is none
-	sparing    bool    // take no more than is worth its place; threshold is then that of the first hit only
-	candidates int
-	limit      int
-	budget     int // negative is none
-	explain    bool
-	now        time.Time
-	halfLife   time.Duration // of scores; 0 is for ever
-	diversity  float64       // weight of likeness, in [0, 1)
-	judge      judge         // of texts that would be hits; nil is not to
-	withhold   bool          // what is suspicious
-	asked      words         // of the question, whose repetition in a conversation says nothing; nil is not to look
+	filter      store.Filter
+	session     string // what is said in it since sessionFrom is left out; "" is none
+	sessionFrom time.Time
+	decides     bool    // whether to speak at all; else the threshold alone does
+	unshown     bool    // leave out what the static layer has given
+	unrecorded  bool    // hits do not count as used
+	threshold   float64 // negative is none
+	sparing     bool    // take no more than is worth its place; threshold is then that of the first hit only
+	candidates  int
+	limit       int
+	budget      int // negative is none
+	explain     bool
+	now         time.Time
+	halfLife    time.Duration // of scores; 0 is for ever
+	diversity   float64       // weight of likeness, in [0, 1)
+	judge       judge         // of texts that would be hits; nil is not to
+	withhold    bool          // what is suspicious
+	asked       words         // of the question, whose repetition in a conversation says nothing; nil is not to look
 }
 
 const (
@@ -68,8 +70,9 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		sparing: o.MinSimilarity == 0, // else the caller says what is enough
 		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
 			Not: slices.Clone(o.Not)},
-		now:        orNow(o.Now),
-		unshown:    true,
+		now:     orNow(o.Now),
+		unshown: true,
+		session: o.Session, sessionFrom: o.SessionFrom,
 		decides:    o.MinSimilarity == 0,
 		unrecorded: o.Unrecorded,
 		threshold:  or(o.MinSimilarity, m.relevance.Threshold),
@@ -121,7 +124,7 @@ func (s selection) check() error {
 		return fmt.Errorf("kind is %q, want %q, %q or nothing: %w", s.filter.Kind, source.KindMarkdown, source.KindConversation, ErrOption)
 	case !s.filter.Since.IsZero() && !s.filter.Until.IsZero() && !s.filter.Since.Before(s.filter.Until):
 		return fmt.Errorf("since is %s and until %s, want since before until: %w", s.filter.Since.Format(time.RFC3339), s.filter.Until.Format(time.RFC3339), ErrOption)
-	case s.threshold > 1:
+	case !(s.threshold <= 1):
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
 		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
@@ -133,6 +136,11 @@ func (s selection) check() error {
 		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
 	}
 	return nil
+}
+
+// isOwn reports whether a record is of the conversation that asks, and still in its context.
+func (s selection) isOwn(r store.Record) bool {
+	return s.session != "" && r.Session == s.session && !r.Time.Before(s.sessionFrom)
 }
 
 // query is the road from a text to hits: fold in, gather, fuse, select.
@@ -177,6 +185,7 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	if g.err != nil {
 		return result, g.err
 	}
+	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool { return s.isOwn(c.record) })
 	result.Degraded = g.degraded
 	result.Unembedded = g.unembedded
 	var ranked []scored

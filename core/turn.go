@@ -105,13 +105,13 @@ func (t *turn) alsoAsked(known *manifest, within store.Filter) []asked {
 		}
 	}
 	for _, n := range t.Numbered {
-		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
+		if n.Noun == "" && t.Kind != prompt.Command && len(t.Numbered) > 1 || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
 			continue
 		}
 		if len(all) == mostAsked {
 			break
 		}
-		name := strings.TrimSpace(n.Noun + " " + n.Number)
+		name := cmp.Or(n.Noun, "#") + " " + n.Number
 		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
 	for _, document := range rulesOf(known) {
@@ -172,6 +172,9 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(number) + `\b`)
 	return func(_ relevance.Query, c scored) bool {
 		title, _, _ := strings.Cut(strings.TrimSpace(c.record.Text), "\n")
+		if n.Noun == "" { // an item of a list has it somewhere
+			title = c.record.Text
+		}
 		if c.record.Kind == source.KindMarkdown {
 			title += "\n" + c.record.Path
 			if len(c.record.Headings) > 0 {
@@ -250,7 +253,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 			case c.record.Kind == source.KindConversation && t.echoes(c.record.Text):
 				c.refused = verdictEcho
 			case !t.onlyTime && c.Score < leastOfBest*best:
-				c.refused = verdictWeak
+				c.refused = verdictBehind
 			}
 			continue
 		}
@@ -353,6 +356,7 @@ func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s se
 	if g.err != nil {
 		return nil
 	}
+	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool { return s.isOwn(c.record) })
 	q, _ := g.evidence(a.text)
 	ranked := m.rank(a.text, g)
 	orderForTurn(ranked)

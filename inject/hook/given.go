@@ -23,6 +23,8 @@ type Given struct{ Dir string }
 type session struct {
 	Begun bool            `json:"begun,omitempty"` // curated memory was given
 	Hits  map[string]bool `json:"hits,omitempty"`  // by ID and text
+	// Dropped is when the agent dropped its history, to make room.
+	Dropped time.Time `json:"dropped,omitzero"`
 	// Stamps are of the documents that it was made of.
 	Stamps map[string]string `json:"stamps,omitempty"`
 }
@@ -112,10 +114,23 @@ func (g Given) Forget(ctx context.Context, e Event) error {
 		return nil
 	}
 	g.tidy()
-	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) && e.Kind != Compact {
 		return nil
 	}
-	return g.change(ctx, e, func(s *session) { *s = session{} })
+	return g.change(ctx, e, func(s *session) { *s = session{Dropped: time.Now().UTC()} })
+}
+
+// Dropped returns when the agent dropped the history of a session; zero if it did not.
+func (g Given) Dropped(e Event) time.Time {
+	file := g.file(e)
+	if file == "" {
+		return time.Time{}
+	}
+	s, err := jsonfile.LoadDerived[session](file)
+	if err != nil {
+		return time.Time{}
+	}
+	return s.Dropped
 }
 
 func (g Given) change(ctx context.Context, e Event, change func(*session)) error {

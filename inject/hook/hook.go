@@ -121,6 +121,7 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		}
 		// What the session has of it already, as it is now, is not retrieved again.
 		o.Retrieve.Not = append(slices.Clone(o.Retrieve.Not), m.Unchanged(stamps)...)
+		o.Retrieve.Session, o.Retrieve.SessionFrom = e.Session, o.Given.Dropped(e)
 		given = relevant(ctx, e, m, o, &trace, problem)
 		block, _ := formatter.BlockBeside(given, trace.Result.Withheld)
 		text = fit(text, block)

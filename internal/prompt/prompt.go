@@ -413,6 +413,8 @@ func kindOf(own string, pasted bool) Kind {
 		}
 	}
 	switch {
+	case others == 0 && numbers == 1 && strings.Contains(own, "#"):
+		return Request // it names a thing
 	case others == 0 && numbers > 0:
 		return Selection
 	case others == 0 && !slices.ContainsFunc(words, func(w string) bool { return !goesOn()[w] }):
