@@ -7,6 +7,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,8 @@ type Options struct {
 	RerankCandidates int
 	// Relevance says how evidence becomes a score; nil means the model that was fitted for the Embedder.
 	Relevance *relevance.Model
+	// Turns says what of memory the prompts of agents at work want; nil means relevance.ForTurns.
+	Turns *relevance.Turn
 	// Injection says what becomes of hits that seem to be written for a model to obey: InjectionFrame (or ""), InjectionWithhold or
 	// InjectionOff.
 	Injection string
@@ -89,6 +92,7 @@ var ErrClosed = errors.New("memory is closed")
 // A Manager is one memory. Its methods are safe for concurrent use.
 type Manager struct {
 	relevance *relevance.Model
+	turns     *relevance.Turn
 
 	options Options
 	log     *slog.Logger
@@ -144,6 +148,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		screen:    screen,
 		options:   options,
 		relevance: relevanceOf(options),
+		turns:     cmp.Or(options.Turns, relevance.ForTurns()),
 		log:       log,
 		folder:    generation.New(options.Folder),
 		writing:   newWriterLock(options.Folder),

@@ -8,11 +8,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/prompt"
+	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/store"
 )
 
 // A turn is the request of an agent's turn, and how it is answered. Whether to speak is decided apart
@@ -50,7 +53,7 @@ const (
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	words := len(strings.Fields(t.Own))
-	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
+	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && !asksForWork(t.Own) && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
 	switch t.Kind {
 	case prompt.Acknowledgement:
 		t.silence = "the prompt only lets the agent go on"
@@ -63,6 +66,22 @@ func turnOf(request string) *turn {
 	}
 	return t
 }
+
+// asksForWork reports whether a prompt asks the agent to do something, in the form of a question or
+// not ("can you add a test?"). "Can you tell me …" asks to be told.
+func asksForWork(own string) bool {
+	return helps().MatchString(own) && !tellsMe().MatchString(own)
+}
+
+var (
+	helps = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(^|[.!?,;:\n-]|\b(and|but|so|also|then|now|please|ok|okay))\s*(can|could|would|will)\s+(you|we)\b|\blet'?s\b|\bhelp me\b|\bi need\b|\bwould it be\b|(^|\s)@agent\b|` +
+			`\b(kannst|könntest|könnten|können) (du|wir|sie)\b|\b(puedes|podrías|podemos) |\b(peux-tu|pouvez-vous|peut-on|pourrais-tu)|帮我|帮忙|帮修|してください|してくれ|してもらえ`)
+	})
+	tellsMe = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(can|could|would|will)\s+(you|we)\s+(please\s+)?(tell|remind|explain|show|give|remember|recall|say)\b`)
+	})
+)
 
 // whySilent says why a turn got nothing.
 func (t *turn) whySilent(ranked []scored) string {
@@ -78,7 +97,7 @@ func (t *turn) whySilent(ranked []scored) string {
 }
 
 // alsoAsked are further searches that a turn makes beside that for its text.
-func (t *turn) alsoAsked(known *manifest) []asked {
+func (t *turn) alsoAsked(known *manifest, within store.Filter) []asked {
 	var all []asked
 	for _, line := range t.Errors[:min(len(t.Errors), 2)] {
 		if line != t.text {
@@ -86,18 +105,38 @@ func (t *turn) alsoAsked(known *manifest) []asked {
 		}
 	}
 	for _, n := range t.Numbered {
-		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn.MatchString(t.Own)) {
+		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
 			continue
+		}
+		if len(all) == mostAsked {
+			break
 		}
 		name := strings.TrimSpace(n.Noun + " " + n.Number)
 		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
-	for document := range known.Documents {
-		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules.MatchString(t.Own)) {
+	for _, document := range rulesOf(known) {
+		if !(store.Filter{Path: within.Path}).Passes("", "", document) {
+			continue
+		}
+		if t.namesDocument(document) || namesRules().MatchString(t.Own) {
 			all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}
 	return all[:min(len(all), mostAsked)]
+}
+
+// rulesOf returns the documents that hold rules of the project, those of the outermost folders first.
+func rulesOf(known *manifest) []string {
+	var all []string
+	for document := range known.Documents {
+		if rulesFiles[strings.ToLower(path.Base(document))] {
+			all = append(all, document)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
+	})
+	return all
 }
 
 // mostAsked is how many further searches a turn makes.
@@ -119,7 +158,9 @@ var staged = map[string]bool{"phase": true, "step": true, "item": true, "observa
 var rulesFiles = map[string]bool{"claude.md": true, "agents.md": true, "gemini.md": true, "beans.md": true, "agent.md": true, "contributing.md": true,
 	"conventions.md": true, ".cursorrules": true, "copilot-instructions.md": true}
 
-var goesOn = regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+var goesOn = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+})
 
 // isNumbered reports whether the title, the path or the beginning of a candidate has the thing.
 func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
@@ -127,7 +168,8 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 	if n.Noun != "" {
 		noun = `\b` + regexp.QuoteMeta(n.Noun) + `s?\b[\s:_/-]*#?0*`
 	}
-	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(strings.TrimLeft(n.Number, "0")) + `\b`)
+	number := cmp.Or(strings.TrimLeft(n.Number, "0"), "0")
+	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(number) + `\b`)
 	return func(_ relevance.Query, c scored) bool {
 		title, _, _ := strings.Cut(strings.TrimSpace(c.record.Text), "\n")
 		if c.record.Kind == source.KindMarkdown {
@@ -141,7 +183,9 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 }
 
 // namesRules finds that a prompt is about what a project demands.
-var namesRules = regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+var namesRules = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+})
 
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
@@ -184,21 +228,18 @@ func (t *turn) namesDocument(document string) bool {
 // decide marks what a turn is not given, and why the rest is. A prompt that is no question gets what
 // is likely wanted in the middle of work (relevance.Turn); turns of people's chats, and all that
 // answers a question, are left to their scores.
-func (t *turn) decide(q relevance.Query, ranked []scored) {
+func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored) {
 	telling := relevance.TellingWords(t.Prompt, q)
-	if slices.Max(append(telling, 0)) == 0 && !t.dated {
+	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
 	}
 	best := 0.0
 	for _, c := range ranked {
 		best = max(best, c.Score)
 	}
-	model := relevance.ForTurns()
 	for i := range ranked {
 		c := &ranked[i]
 		switch {
-		case c.why != "":
-			continue
 		case c.Turn:
 			continue
 		case t.silence != "":
@@ -234,7 +275,7 @@ func (t *turn) decide(q relevance.Query, ranked []scored) {
 
 // answerTurn ranks what was gathered for a turn, makes its further searches, and decides what it is
 // given. It narrows the selection of a prompt that is no question.
-func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered) []scored {
 	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
@@ -252,14 +293,27 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *
 		}
 	}
 	var sure []scored
-	for _, a := range t.alsoAsked(current.manifest) {
-		sure = append(sure, m.alsoFound(ctx, current, a, *s, took)...)
+	for _, a := range t.alsoAsked(current.manifest, s.filter) {
+		sure = append(sure, m.alsoFound(ctx, current, a, *s)...)
 	}
 	ranked = slices.DeleteFunc(ranked, func(c scored) bool {
 		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
 	})
-	t.decide(q, ranked)
+	t.decide(model, q, ranked)
 	return slices.Concat(sure, ranked, repeats)
+}
+
+// chosenFirst puts what a turn is given whatever its score before what the score decides, after scores
+// have changed.
+func chosenFirst(ranked []scored) {
+	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(given(b), given(a)) })
+}
+
+func given(c scored) int {
+	if c.why != "" {
+		return 1
+	}
+	return 0
 }
 
 // takeRepeats takes out of the candidates turns that repeat the question: it was asked before, and
@@ -267,7 +321,7 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, t *turn, s *
 // the answer falls behind each time that its question is asked.
 func (g *gathered) takeRepeats(text string) (repeats []scored) {
 	asked := wordsOf(text)
-	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool {
+	g.candidates = slices.DeleteFunc(slices.Clone(g.candidates), func(c candidate) bool {
 		if c.record.Kind != source.KindConversation || wordsOf(c.record.Text).overlap(asked) < nearDuplicate {
 			return false
 		}
@@ -291,7 +345,7 @@ func orderForTurn(ranked []scored) {
 }
 
 // alsoFound returns the best of a further search, if it is wanted. An error costs the search, not the turn.
-func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s selection, took map[string]time.Duration) []scored {
+func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s selection) []scored {
 	if a.path != "" {
 		s.filter.Path = a.path
 	}
@@ -314,8 +368,10 @@ func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s se
 // looksThrough is how many candidates of a further search are looked at.
 const looksThrough = 10
 
+// shortened is the beginning of a line without secrets, in quotes.
 func shortened(line string) string {
 	const most = 60
+	line, _ = secret.Redact(line)
 	if len(line) <= most {
 		return fmt.Sprintf("%q", line)
 	}

@@ -51,7 +51,11 @@ func (wordy) MaxTokens() int           { return 200 }
 func (wordy) CountTokens(s string) int { return len(strings.Fields(s)) }
 
 func openWordy(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-	return core.Open(ctx, core.Options{
+	return core.Open(ctx, wordyOptions(sources, folder))
+}
+
+func wordyOptions(sources []source.Source, folder string) core.Options {
+	return core.Options{
 		Folder: folder, Sources: sources, Embedder: wordy{}, Freshness: -1,
 		Engine: store.Engine{
 			Name: "flat",
@@ -60,7 +64,7 @@ func openWordy(ctx context.Context, sources []source.Source, folder string) (*co
 			},
 			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
 		},
-	})
+	}
 }
 
 func TestRun(t *testing.T) {

@@ -166,14 +166,27 @@ type TurnsOptions struct {
 
 // RunTurns indexes each state of each set once and asks its prompts. If it is cut off, the report
 // has what was asked until then, beside the error.
-func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (report TurnsReport, err error) {
+func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (TurnsReport, error) {
+	var asked []AskedTurn
+	err := visitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
+		one, err := t.ask(ctx, memory, o.Retrieve)
+		if err == nil {
+			one.Set = set
+			asked = append(asked, one)
+		}
+		return err
+	})
+	return tallyTurns(asked), err
+}
+
+// visitTurns indexes each state of each set once and calls do with each of its turns.
+func visitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions, do func(set string, t Turn, memory *core.Manager) error) (err error) {
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
-			return report, fmt.Errorf("measure turns: %w", err)
+			return fmt.Errorf("measure turns: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
 	}
-	var asked []AskedTurn
 	total, done := 0, 0
 	for _, set := range sets {
 		total += len(set.states())
@@ -181,10 +194,9 @@ func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) 
 	for _, set := range sets {
 		logs := source.NewFolder(source.FolderOptions{Path: filepath.Join(set.Folder, logsFolder), Workspace: set.Folder, Optional: true})
 		for _, state := range set.states() {
-			some, err := set.ask(ctx, open, logs, state, o)
-			asked = append(asked, some...)
+			err := set.visit(ctx, open, logs, state, o, func(t Turn, memory *core.Manager) error { return do(set.Name, t, memory) })
 			if err != nil {
-				return tallyTurns(asked), fmt.Errorf("measure turns: %s/%s: %w", set.Name, state, err)
+				return fmt.Errorf("measure turns: %s/%s: %w", set.Name, state, err)
 			}
 			done++
 			if o.Progress != nil {
@@ -192,7 +204,7 @@ func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) 
 			}
 		}
 	}
-	return tallyTurns(asked), nil
+	return nil
 }
 
 // states are those that turns ask of, in the order they first come.
@@ -206,34 +218,32 @@ func (s TurnSet) states() []string {
 	return all
 }
 
-func (s TurnSet) ask(ctx context.Context, open Opener, logs *source.Folder, state string, o TurnsOptions) (asked []AskedTurn, err error) {
+// visit indexes a state and calls do with each of its turns.
+func (s TurnSet) visit(ctx context.Context, open Opener, logs *source.Folder, state string, o TurnsOptions, do func(Turn, *core.Manager) error) (err error) {
 	folder := filepath.Join(s.Folder, statesFolder, state)
 	began, err := s.logsOf(state)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	documents := source.NewFolder(source.FolderOptions{Path: folder, Workspace: folder})
 	index := filepath.Join(o.Folder, s.Name, state)
 	memory, err := open(ctx, []source.Source{documents, someLogs{logs, began}}, index)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
 	if err := o.index(ctx, memory, index); err != nil {
-		return nil, fmt.Errorf("index: %w", err)
+		return fmt.Errorf("index: %w", err)
 	}
 	for _, t := range s.Turns {
 		if t.State != state {
 			continue
 		}
-		one, err := t.ask(ctx, memory, o.Retrieve)
-		if err != nil {
-			return asked, fmt.Errorf("turn %s: %w", t.ID, err)
+		if err := do(t, memory); err != nil {
+			return fmt.Errorf("turn %s: %w", t.ID, err)
 		}
-		one.Set = s.Name
-		asked = append(asked, one)
 	}
-	return asked, nil
+	return nil
 }
 
 // index brings a memory up to date, or makes it anew if it is not known which program made all of

@@ -74,6 +74,15 @@ type TurnsRow struct {
 	P95      time.Duration `json:"p95"`
 }
 
+// MergeTurns returns the report of all turns of several.
+func MergeTurns(reports ...TurnsReport) TurnsReport {
+	var asked []AskedTurn
+	for _, r := range reports {
+		asked = append(asked, r.Turns...)
+	}
+	return tallyTurns(asked)
+}
+
 func tallyTurns(asked []AskedTurn) TurnsReport {
 	report := TurnsReport{Turns: asked}
 	row := func(name string, of func(AskedTurn) bool) {

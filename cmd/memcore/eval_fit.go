@@ -32,8 +32,9 @@ func evalFitCommand(a *app) *cobra.Command {
 	var data, scripts, languages, embedders []string
 	var smallTalk, out, serves string
 	var mixed []int
+	var turns turnsFit
 	cmd := &cobra.Command{
-		Use:   "fit --data DIR --small-talk FILE",
+		Use:   "fit {--data DIR --small-talk FILE | --turns DIR}",
 		Short: "Fit how evidence becomes a score to labelled data",
 		Long: `Fit a relevance model: the weights of evidence, the coefficients of the score, its calibration, and the default
 threshold, at which 4.5 % of answerable questions get nothing. Before that, cross-validated
@@ -41,10 +42,22 @@ figures are printed. The score is fitted to small memories of parts of the colle
 by the root of the number of its questions.
 
 --for embedder uses the cosines of the configured embedder as they are; others, on a scale that is
-measured with each embedder; keywords, none. Point memory.relevance at FILE to use it.`,
+measured with each embedder; keywords, none. Point memory.relevance at FILE to use it.
+
+--turns fits another model instead: what the prompts of agents at work want (core/relevance/turn.json). DIR has
+sets as 'eval turns' reads them, at least two. Before, each set is measured with a model that was fitted to the others.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
+			case len(turns.data) > 0 && (len(data) > 0 || smallTalk != ""):
+				return usagef("--turns fits another model than --data and --small-talk, want one of them")
+			case len(turns.data) > 0 && !(turns.silence > 0 && turns.silence < 1):
+				return usagef("--silence is %g, want it between 0 and 1", turns.silence)
+			case len(turns.data) > 0:
+				turns.out = out
+				return a.fitTurns(cmd.Context(), turns)
+			case turns.work != "":
+				return usagef("--work is for --turns only")
 			case len(data) == 0:
 				return usagef("--data is empty, want folders of collections")
 			case smallTalk == "":
@@ -62,6 +75,9 @@ measured with each embedder; keywords, none. Point memory.relevance at FILE to u
 	f.StringVar(&smallTalk, "small-talk", "", "`FILE` of lines that memory has nothing to say to")
 	f.StringVar(&out, "out", "", "`FILE` to write the model to (default: print it)")
 	f.StringVar(&serves, "for", forEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
+	f.StringSliceVar(&turns.data, "turns", nil, "`DIR`s of sets of prompts, separated by commas, to fit the model of turns to")
+	f.Float64Var(&turns.silence, "silence", 0.7, "share `X` of the prompts that want nothing that get nothing, for --turns")
+	f.StringVar(&turns.work, "work", "", "`DIR` that keeps the indexes of --turns for the next run of the same program (default: a temporary one)")
 	f.StringSliceVar(&scripts, "scripts", nil, "`SCRIPTS` that the embedder knows, by their names in Unicode, such as Latin (default: all)")
 	f.StringSliceVar(&languages, "languages", nil, "`LANGUAGES` that the embedder knows, such as en (default: all)")
 	f.StringSliceVar(&embedders, "embedders", nil, "`FINGERPRINTS`, or their beginnings, of the embedders the model is for (default: the configured one)")
@@ -165,8 +181,9 @@ func (a *app) crossValidated(sample fit.Sample, rank fit.Ranker) error {
 // how busy the machine is.
 const measuredTimeout = 5 * time.Minute
 
-// collectionOpener opens memories of collections with the configured engine and embedder.
-func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
+// collectionOpener opens memories of collections with the configured engine and embedder, and with
+// what adjust makes of the options.
+func (a *app) collectionOpener(adjust ...func(*core.Options)) (eval.Opener, embed.Embedder, error) {
 	engine, err := chooseEngine(a.settings.Engine, a.config.origin["engine"], "", engineNames()).writable()
 	if err != nil {
 		return nil, nil, err
@@ -189,6 +206,9 @@ func (a *app) collectionOpener() (eval.Opener, embed.Embedder, error) {
 			EmbedTimeout: measuredTimeout, Logger: a.log}
 		if err := a.reranking(&options); err != nil {
 			return nil, err
+		}
+		for _, f := range adjust {
+			f(&options)
 		}
 		return core.Open(ctx, options)
 	}, embedder, nil

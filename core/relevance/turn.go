@@ -58,8 +58,10 @@ const (
 	pairOfCharacters = 0.4
 )
 
-var finding = regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|won't work|doesn't|does not|already|` +
-	`none of|only|must be|should|fixed|found|works now|summary|changes made|key)\b|原因|解决|修复|因为|ため|修正|解決`)
+var finding = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|won't work|doesn't|does not|already|` +
+		`none of|only|must be|should|fixed|found|works now|summary|changes made|key)\b|原因|解决|修复|因为|ため|修正|解決`)
+})
 
 // TellingWords returns what each of q.Words counts for a prompt: 1 for one that says what it is about,
 // 0 for words of every prompt, names of files, and what every tenth chunk holds.
@@ -106,7 +108,7 @@ func TurnEvidence(p prompt.Prompt, q Query, telling []float64, c Candidate) []fl
 	}
 	return []float64{
 		min(held, mostHeld), min(known, mostTelling), yes(p.Follows), yes(p.Asks), yes(p.Orders),
-		yes(finding.MatchString(c.Text)), yes(c.Speaker == "user"),
+		yes(finding().MatchString(c.Text)), yes(c.Speaker == "user"),
 	}
 }
 
@@ -152,7 +154,7 @@ func OrderForTurn(ranked []Ranked) {
 	}
 	value := make(map[string]float64, len(ranked))
 	for _, r := range ranked {
-		v := 0.5*Share(r.BM25, best) - 0.15*yes(r.Speaker == "user") + 0.05*math.Log(float64(max(r.Tokens, 1))) + 0.1*yes(finding.MatchString(r.Text))
+		v := 0.5*Share(r.BM25, best) - 0.15*yes(r.Speaker == "user") + 0.05*math.Log(float64(max(r.Tokens, 1))) + 0.1*yes(finding().MatchString(r.Text))
 		if r.Cosine != nil {
 			v += *r.Cosine
 		}

@@ -197,7 +197,7 @@ func (j Judge) within(text string) string {
 // touched says how a tool was used on a document; "" if none was, or if the prompt or the session
 // before named the document.
 func (j Judge) touched(path string, a Answer) string {
-	if path == "" || slices.ContainsFunc(a.Before, func(text string) bool { return j.names(text, path) }) {
+	if slices.ContainsFunc(a.Before, func(text string) bool { return j.names(text, path) }) {
 		return ""
 	}
 	for _, s := range a.Steps {
@@ -211,8 +211,11 @@ func (j Judge) touched(path string, a Answer) string {
 	return ""
 }
 
-// names reports whether a text has the path of a document, relative or absolute.
+// names reports whether a text has the path of a document, relative or absolute. Nothing has "".
 func (j Judge) names(text, path string) bool {
+	if path == "" {
+		return false
+	}
 	text = strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
 	full := path
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && j.Home != "" {

@@ -202,8 +202,8 @@ func FuzzLog(f *testing.F) {
 	f.Add(string(line))
 	f.Add(`{"turn":"t","hits":[{"id":"a"}]}` + "\n" + `{"of":"t","hits":[{"id":"a","used":"yes"}]}`)
 	f.Add("{\"of\":\"t\"}\n\n\x00\n{\"turn\":")
+	l := NewLog(filepath.Join(f.TempDir(), "use.jsonl"))
 	f.Fuzz(func(t *testing.T, text string) {
-		l := NewLog(filepath.Join(t.TempDir(), "use.jsonl"))
 		if err := os.WriteFile(l.file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

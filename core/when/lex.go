@@ -118,8 +118,8 @@ func (l *lexer) lookUp() {
 	last := l.apart
 	for at := 0; at < len(l.words); {
 		end, pieces := at+1, []piece{{}}
-		for n := min(longest[l.words[at].text], len(l.words)-at); n >= 1; n-- {
-			if found, ok := words[phrase(l.words[at:at+n])]; ok {
+		for n := min(longest()[l.words[at].text], len(l.words)-at); n >= 1; n-- {
+			if found, ok := words()[phrase(l.words[at:at+n])]; ok {
 				end, pieces = at+n, found
 				break
 			}
@@ -171,7 +171,7 @@ func (l *lexer) cjk() {
 	}
 	start := l.at
 	for i := len(ends) - 1; i >= 0; i-- {
-		if pieces, ok := words[l.text[start:ends[i]]]; ok {
+		if pieces, ok := words()[l.text[start:ends[i]]]; ok {
 			l.at = ends[i]
 			l.add(start, l.at, pieces...)
 			return

@@ -2,6 +2,7 @@ package when
 
 import (
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -23,7 +24,7 @@ func Only(text string, spans []Span, now time.Time) bool {
 	}
 	asks, looksBack := false, past
 	for _, word := range rest(text, spans) {
-		use, ok := asking[word]
+		use, ok := asking()[word]
 		if !ok && !isKana(word) {
 			return false
 		}
@@ -63,7 +64,7 @@ func split(text string) (words []string) {
 			for i, n := at, 0; i < len(run) && n < longestCJK; n++ {
 				_, size := utf8.DecodeRuneInString(run[i:])
 				i += size
-				if _, ok := asking[run[at:i]]; ok {
+				if _, ok := asking()[run[at:i]]; ok {
 					end = i
 				}
 			}
@@ -95,7 +96,7 @@ const (
 )
 
 // asking are words that say nothing of what an answer is about.
-var asking = func() map[string]int {
+var asking = sync.OnceValue(func() map[string]int {
 	all := map[string]int{}
 	add := func(use int, list string) {
 		for _, word := range strings.Fields(list) {
@@ -136,4 +137,4 @@ var asking = func() map[string]int {
 	add(asksFor, `何 なに なん どんな どの`)
 	add(asksFor|ofPast, `要約 思い出`)
 	return all
-}()
+})

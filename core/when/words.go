@@ -3,6 +3,7 @@ package when
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -51,17 +52,17 @@ type piece struct {
 }
 
 // words are the words and phrases of all languages, small and without accents.
-var words = table()
+var words = sync.OnceValue(table)
 
 // longest is how many words the longest entry of the table has that begins with a word.
-var longest = func() map[string]int {
+var longest = sync.OnceValue(func() map[string]int {
 	all := map[string]int{}
-	for entry := range words {
+	for entry := range words() {
 		first, _, _ := strings.Cut(entry, " ")
 		all[first] = max(all[first], strings.Count(entry, " ")+1)
 	}
 	return all
-}()
+})
 
 func table() map[string][]piece {
 	all := map[string][]piece{}

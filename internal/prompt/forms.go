@@ -3,8 +3,19 @@ package prompt
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
+
+// An expression is compiled when it is first asked: every process has this package, few ask it.
+type expression func() *regexp.Regexp
+
+func lazily(text string) expression {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+func (e expression) MatchString(text string) bool      { return e().MatchString(text) }
+func (e expression) FindStringIndex(text string) []int { return e().FindStringIndex(text) }
 
 // Most lines are plain words, and an expression of many forms costs more than all else that is done
 // with them. So each expression is asked only about lines that have a mark without which it cannot
@@ -12,17 +23,17 @@ import (
 
 // A form is an expression and what a line has to have for it to match.
 type form struct {
-	*regexp.Regexp
+	expression
 	may func(line string) bool
 }
 
-func (f form) MatchString(line string) bool { return f.may(line) && f.Regexp.MatchString(line) }
+func (f form) MatchString(line string) bool { return f.may(line) && f.expression.MatchString(line) }
 
 func (f form) FindStringIndex(line string) []int {
 	if !f.may(line) {
 		return nil
 	}
-	return f.Regexp.FindStringIndex(line)
+	return f.expression.FindStringIndex(line)
 }
 
 // mayBeOutput reports whether a line has a mark of output: a number at its beginning, a level, a

@@ -21,7 +21,7 @@ func TestMarks(t *testing.T) {
 	for name, f := range map[string]form{"output": output, "code": code, "flag": flag, "logged": logged} {
 		matched, passed := 0, 0
 		for _, line := range lines {
-			if f.Regexp.MatchString(line) {
+			if f.expression.MatchString(line) {
 				matched++
 				require.True(t, f.may(line), "%s matches %q, which is said to have no mark of it", name, line)
 			} else if !f.may(line) {
@@ -40,7 +40,7 @@ func FuzzMarks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for line := range strings.SplitSeq(text, "\n") {
 			for name, f := range map[string]form{"output": output, "code": code, "flag": flag, "logged": logged} {
-				require.Equal(t, f.Regexp.FindStringIndex(line), f.FindStringIndex(line), "%s: %q", name, line)
+				require.Equal(t, f.expression.FindStringIndex(line), f.FindStringIndex(line), "%s: %q", name, line)
 			}
 		}
 	})

@@ -6,9 +6,9 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -93,20 +93,20 @@ func Form(text string) Prompt {
 }
 
 var (
-	asks    = regexp.MustCompile(`(?i)^\W*(what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
-	orders  = regexp.MustCompile(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
-	follows = regexp.MustCompile(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
+	asks    = lazily(`(?i)^\W*(what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
+	orders  = lazily(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
+	follows = lazily(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
 )
 
 // IsTelling reports whether a word says what a prompt is about: it does not if most prompts to agents
 // could have it, whatever the project.
 func IsTelling(word string) bool {
 	word, _, _ = strings.Cut(strings.ReplaceAll(strings.ToLower(word), "’", "'"), "'")
-	return utf8.RuneCountInString(word) > 1 && !isNumber(word) && !everyday[word]
+	return utf8.RuneCountInString(word) > 1 && !isNumber(word) && !everyday()[word]
 }
 
 // everyday are words of talk with agents, beside the stop words of a language.
-var everyday = setOf(`a about above actually add again all also an and any app are as ask at be because been before best better bit both build but by can cause change changelog check class clean
+var everyday = lazySet(`a about above actually add again all also an and any app are as ask at be because been before best better bit both build but by can cause change changelog check class clean
 	code codebase command complete continue corresponding could create critical current data detailed did different directory do doc docs document documentation does done down each ensure error errors
 	explain feature file files find first fix fixed following folder for from function get give go good got great had has have help here his how i if implement implementation improve in input into is issue issues it item
 	items its just keep kind know last let lets like line lines list look lot made make many mark may maybe me method might more most move much must my name names need new next nice no not now number of ok okay old on
@@ -131,7 +131,7 @@ func (p Prompt) Title() string {
 	case p.Kind == Pasted && len(p.Errors) > 0:
 		title = p.Errors[0]
 	}
-	return cut(spaces.ReplaceAllString(title, " "), longestTitle)
+	return cut(spaces().ReplaceAllString(title, " "), longestTitle)
 }
 
 // separate returns the lines that a person typed, as one text, and those they pasted.
@@ -213,7 +213,7 @@ func isPlain(word string) bool {
 
 // output are the forms of lines that nobody types, code those that a sentence may have, too.
 var (
-	output = form{regexp.MustCompile(strings.Join([]string{
+	output = form{lazily(strings.Join([]string{
 		`^\W{0,3}\d{4}[-/]\d\d[-/]\d\d[T ,]+\d\d:\d\d`,                              // 2026-02-12 17:38:00
 		`^\W{0,3}\d\d[-/]\d\d[-/]\d\d(\d\d)?[ ,]+\d\d:\d\d`,                         // [02/26/25 22:15:19]
 		`^\W{0,3}\d\d:\d\d:\d\d[.,\s\]]`,                                            // 17:38:00.123
@@ -228,7 +228,7 @@ var (
 		`[─━│┃┌┐└┘├┤╭╮╰╯═║█▏]{2,}|\x1b\[`,                    // frames, colours
 		`^(diff --git|index [0-9a-f]{7}|@@ |\+\+\+ |--- \S)`, // a patch
 	}, "|")), mayBeOutput}
-	code = form{regexp.MustCompile(strings.Join([]string{
+	code = form{lazily(strings.Join([]string{
 		`^\s*([\w.@~/:-]+\s?)?[$%❯➜]\s`, // a shell
 		`^\s*[{}\[\]<>|│]`,              // JSON, XML, tables
 		`^\s*["'][\w.-]+["']\s*:`,       // a field of JSON
@@ -236,9 +236,9 @@ var (
 		`\S{80,}`,                       // no word is as long
 	}, "|")), mayBeCode}
 	// flag is an option of a command line.
-	flag = form{regexp.MustCompile(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`), mayHaveFlag}
+	flag = form{lazily(`\s(--?[A-Za-z][\w-]*)(\s|=|$)`), mayHaveFlag}
 	// logged is where in a line a record of a log begins that a person has put behind their words.
-	logged = form{regexp.MustCompile(`\btime=\d{4}-\d\d-|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`), mayBeLogged}
+	logged = form{lazily(`\btime=\d{4}-\d\d-|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d`), mayBeLogged}
 )
 
 // looksPasted reports whether a line looks like output or code rather than like something typed.
@@ -266,10 +266,10 @@ func looksPasted(line string) bool {
 }
 
 var (
-	failure = regexp.MustCompile(`(?i)\b(error|exception|panic|fatal|fail(ed|ure|s)?|denied|refused|not found|no such|cannot|can't|undefined|unable|timed? ?out|exceeded|missing|invalid|unexpected|warning)\b|[a-z](Error|Exception|Warning)\b`)
-	named   = regexp.MustCompile(`\w(Error|Exception|Warning)\b|(?i)\b(error|panic|fatal):|error="`)
-	prelude = regexp.MustCompile(`^\W*(\d{4}[-/]\d\d[-/]\d\d\S*|\d\d[-/]\d\d[-/]\d\d(\d\d)?|\d\d:\d\d:\d\d\S*|time=\S+|level=\S+|DEBUG|INFO|WARNING|WARN|ERROR|[\w./\\~-]+\.\w{1,5}:\d+(:\d+)?:?|\s)+\W*`)
-	spaces  = regexp.MustCompile(`\s+`)
+	failure = lazily(`(?i)\b(error|exception|panic|fatal|fail(ed|ure|s)?|denied|refused|not found|no such|cannot|can't|undefined|unable|timed? ?out|exceeded|missing|invalid|unexpected|warning)\b|[a-z](Error|Exception|Warning)\b`)
+	named   = lazily(`\w(Error|Exception|Warning)\b|(?i)\b(error|panic|fatal):|error="`)
+	prelude = lazily(`^\W*(\d{4}[-/]\d\d[-/]\d\d\S*|\d\d[-/]\d\d[-/]\d\d(\d\d)?|\d\d:\d\d:\d\d\S*|time=\S+|level=\S+|DEBUG|INFO|WARNING|WARN|ERROR|[\w./\\~-]+\.\w{1,5}:\d+(:\d+)?:?|\s)+\W*`)
+	spaces  = lazily(`\s+`)
 )
 
 const (
@@ -284,7 +284,7 @@ func errorsIn(lines []string) []string {
 		if !failure.MatchString(line) {
 			continue
 		}
-		text := spaces.ReplaceAllString(strings.TrimSpace(prelude.ReplaceAllString(line, "")), " ")
+		text := spaces().ReplaceAllString(strings.TrimSpace(prelude().ReplaceAllString(line, "")), " ")
 		if utf8.RuneCountInString(text) < 8 {
 			continue
 		}
@@ -315,19 +315,19 @@ func cut(text string, n int) string {
 }
 
 var (
-	at       = regexp.MustCompile(`(?:^|[\s("'` + "`" + `:,])@([\w./~+-]*\w)`)
-	fileName = regexp.MustCompile(`[\w~./\\+-]*[\w~+-]\.[A-Za-z][A-Za-z0-9]{0,5}\b`)
-	address  = regexp.MustCompile(`\w+://\S+|\S+@\S+\.\w+`)
+	at       = lazily(`(?:^|[\s("'` + "`" + `:,])@([\w./~+-]*\w)`)
+	fileName = lazily(`[\w~./\\+-]*[\w~+-]\.[A-Za-z][A-Za-z0-9]{0,5}\b`)
+	address  = lazily(`\w+://\S+|\S+@\S+\.\w+`)
 )
 
 // extensions are those by which a word with a dot is taken as a file's name.
-var extensions = setOf(`md mdx mdc markdown txt rst adoc go py js mjs cjs ts tsx jsx rs java kt kts swift c h cc cpp hpp cs rb php
+var extensions = lazySet(`md mdx mdc markdown txt rst adoc go py js mjs cjs ts tsx jsx rs java kt kts swift c h cc cpp hpp cs rb php
 	sh bash zsh fish ps1 sql json jsonl yaml yml toml ini cfg conf env xml html htm css scss less vue svelte proto graphql tf lua r jl ex exs
 	erl hs ml scala clj dart zig nim lock mod sum log csv tsv ipynb pdf dockerfile gradle`)
 
 // filesIn returns the files a text names, each once.
 func filesIn(text string) []string {
-	text = address.ReplaceAllStringFunc(text, func(found string) string {
+	text = address().ReplaceAllStringFunc(text, func(found string) string {
 		if strings.Contains(found, "://") {
 			return " "
 		}
@@ -344,30 +344,30 @@ func filesIn(text string) []string {
 			files = append(files, name)
 		}
 	}
-	for _, m := range at.FindAllStringSubmatch(text, 16) {
+	for _, m := range at().FindAllStringSubmatch(text, 16) {
 		add(m[1])
 	}
-	for _, name := range fileName.FindAllString(text, 32) {
-		if extension := name[strings.LastIndexByte(name, '.')+1:]; extensions[strings.ToLower(extension)] {
+	for _, name := range fileName().FindAllString(text, 32) {
+		if extension := name[strings.LastIndexByte(name, '.')+1:]; extensions()[strings.ToLower(extension)] {
 			add(name)
 		}
 	}
 	return files
 }
 
-var numbered = regexp.MustCompile(`(?i)(?:\b(task|issue|pr|pull request|merge request|mr|ticket|bug|adr|rfc|spec|story|step|phase|milestone|sprint|chapter|section|version|case|item|observation|finding|todo)s?\b[\s:]*#?\s*-?|#)(\d{1,6}(?:\.\d+)*)\b`)
+var numbered = lazily(`(?i)(?:\b(task|issue|pr|pull request|merge request|mr|ticket|bug|adr|rfc|spec|story|step|phase|milestone|sprint|chapter|section|version|case|item|observation|finding|todo)s?\b[\s:]*#?\s*-?|#)(\d{1,6}(?:\.\d+)*)\b`)
 
 // numberedIn returns the things a text names by number, each once.
 func numberedIn(text string) []Numbered {
 	var all []Numbered
-	for _, m := range numbered.FindAllStringSubmatch(text, 16) {
+	for _, m := range numbered().FindAllStringSubmatch(text, 16) {
 		if n := (Numbered{Noun: strings.ToLower(m[1]), Number: m[2]}); !slices.Contains(all, n) {
 			all = append(all, n)
 		}
 	}
 	if command, rest, ok := strings.Cut(strings.TrimSpace(text), " "); ok && strings.HasPrefix(command, "/") {
 		noun := strings.ToLower(strings.TrimPrefix(command, "/"))
-		for _, word := range strings.Fields(rest) {
+		for _, word := range strings.Fields(rest)[:min(len(strings.Fields(rest)), 16)] {
 			word = strings.TrimPrefix(strings.Trim(word, ",.;"), "#")
 			if n := (Numbered{Noun: nounOf(noun), Number: word}); isNumber(word) && !slices.Contains(all, n) {
 				all = append(all, n)
@@ -400,7 +400,7 @@ func kindOf(own string, pasted bool) Kind {
 	case strings.HasPrefix(own, "/") && len(words) > 0 && !strings.Contains(strings.Fields(own)[0][1:], "/"):
 		return Command
 	}
-	if len(words) > mostAcknowledged {
+	if len(words) > mostAcknowledged || asks.MatchString(own) && len(words) > 1 {
 		return Request
 	}
 	numbers, others := 0, 0
@@ -408,14 +408,14 @@ func kindOf(own string, pasted bool) Kind {
 		switch {
 		case isNumber(word) || utf8.RuneCountInString(word) == 1 && word[0] < utf8.RuneSelf && word != "i" && word != "a":
 			numbers++
-		case !goesOn[word] && !picks[word]:
+		case !goesOn()[word] && !picks()[word]:
 			others++
 		}
 	}
 	switch {
 	case others == 0 && numbers > 0:
 		return Selection
-	case others == 0 && !slices.ContainsFunc(words, func(w string) bool { return !goesOn[w] }):
+	case others == 0 && !slices.ContainsFunc(words, func(w string) bool { return !goesOn()[w] }):
 		return Acknowledgement
 	case unspacedAcknowledgement(own):
 		return Acknowledgement
@@ -428,16 +428,16 @@ const mostAcknowledged = 12
 
 // goesOn are the words of acknowledgements, picks those of selections beside them.
 var (
-	goesOn = setOf(`a ahead später later mañana alright all and again also awesome better but can carry changes commit complete continue cool correct course do doing done else everything
+	goesOn = lazySet(`a ahead später later mañana alright all and again also awesome better but can carry complete continue cool correct course do doing done else everything
 		exactly excellent execute fine finish first fix for from get go going good got great hello hey hi i implement in is it it's its just keep k let let's lets like looks
-		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please plan proceed push ready really resume right run same sgtm should so
-		sounds start step stop sure take test tests thank thanks that that's the them then there these they this those to too try u up very was way we well what
+		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please proceed ready really resume right run same sgtm should so
+		sounds start step stop sure take thank thanks that that's the them then there these they this those to too try u up very was way we well what
 		work working works yeah yep yes yet you your
 		ja nein weiter mach mache bitte danke gut genau fertig passt alles das sie ok einfach los jetzt und
 		sí si vale sigue continúa continua gracias perfecto bien adelante todo hazlo
 		oui non continue merci parfait vas-y d'accord très bien tout
 		sim não obrigado continue prossiga да нет продолжай спасибо хорошо давай`)
-	picks = setOf(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
+	picks = lazySet(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
 		second select skip third todo use with nimm nur punkt punkte opción opciones`)
 	unspacedGoesOn = []string{"好", "好的", "继续", "可以", "是", "是的", "对", "对的", "谢谢", "行", "没问题", "开始", "请继续", "繼續", "はい", "お願いします", "続けて", "続けてください", "ありがとう",
 		"了解", "進めて", "進めてください", "いいです", "いいね", "네", "계속", "계속해", "좋아", "고마워"}
@@ -454,10 +454,12 @@ func wordsOf(text string) []string {
 	})
 }
 
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for _, word := range strings.Fields(words) {
-		set[word] = true
-	}
-	return set
+func lazySet(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		set := map[string]bool{}
+		for word := range strings.FieldsSeq(words) {
+			set[word] = true
+		}
+		return set
+	})
 }
