@@ -23,7 +23,7 @@ func TestNewNoteWithoutVector(t *testing.T) {
 	mem.write("zeppelin.md", "# Zeppelin\n\nThe zeppelin is moored by Ines at the third mast.\n")
 	time.Sleep(200 * time.Millisecond)
 	ask := func() core.Result {
-		result, err := m.RetrieveRelevant(t.Context(), "who moors the zeppelin at the mast", core.RetrieveOptions{})
+		result, err := m.RetrieveRelevant(t.Context(), "who moors a zeppelin to its mast", core.RetrieveOptions{})
 		require.NoError(t, err)
 		return result
 	}
