@@ -14,18 +14,20 @@ import (
 type TurnEvidence struct {
 	// Given reports whether the prompt is given something whatever the model says.
 	Given bool
-	// Open are the candidates that the model decides about, in the order in which they are given.
-	Open []TurnCandidate
+	// Candidates are those that the model decides about, and those that are Sure, in the order in
+	// which they are given.
+	Candidates []TurnCandidate
 }
 
 // A TurnCandidate is a candidate with the terms of its worth.
 type TurnCandidate struct {
 	Hit   MemoryHit
 	Terms []float64 // in the order of relevance.TurnNames
+	Sure  bool      // given whatever the model says
 }
 
-// TurnEvidence returns what memory has for a prompt. Nothing is open if the prompt is a question,
-// for which scores decide, or if nothing is looked for.
+// TurnEvidence returns what memory has for a prompt. There are no candidates if the prompt is a
+// question, for which scores decide, or if nothing is looked for.
 func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options RetrieveOptions) (e TurnEvidence, err error) {
 	t := turnOf(prompt)
 	if t.silence != "" || strings.TrimSpace(prompt) == "" {
@@ -41,12 +43,13 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 	if g.err != nil {
 		return e, g.err
 	}
-	ranked := m.answerTurn(ctx, current, &relevance.Turn{Least: 2}, t, &s, g, took) // no worth is 2
+	ranked := m.answerTurn(ctx, current, &relevance.Turn{Least: 2}, t, &s, g) // no worth is 2
 	q, _ := g.evidence(t.text)
 	telling := relevance.TellingWords(t.Prompt, q)
 	for i, c := range ranked {
-		if c.worth != nil && c.refused == verdictUnasked {
-			e.Open = append(e.Open, TurnCandidate{hitOf(c, i+1, false), relevance.TurnEvidence(t.Prompt, q, telling, c.Candidate)})
+		if sure := c.why != ""; c.worth != nil && (sure || c.refused == verdictUnasked) {
+			terms := relevance.TurnEvidence(t.Prompt, q, telling, c.Candidate)
+			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: terms, Sure: sure})
 		}
 	}
 	s.asked = wordsOf(t.text)

@@ -13,13 +13,14 @@ type FoundTurn struct {
 	Kind    string
 	Nothing bool // nothing in memory is wanted
 	Given   bool // something is given whatever a relevance.Turn model says
-	// Open are the candidates that the model decides about, best first.
-	Open []FoundCandidate
+	// Candidates are those that the model decides about, and those that are Sure, best first.
+	Candidates []FoundCandidate
 }
 
 // A FoundCandidate is a candidate for a turn, and what it is worth.
 type FoundCandidate struct {
 	Terms []float64 // in the order of relevance.TurnNames
+	Sure  bool      // given whatever the model says
 	Grade int       // GradeNoise if no judgment is about it
 }
 
@@ -32,9 +33,9 @@ func TurnsEvidence(ctx context.Context, open Opener, sets []TurnSet, o TurnsOpti
 			return err
 		}
 		f := FoundTurn{Set: set, ID: t.ID, Kind: t.Kind, Nothing: t.Nothing, Given: e.Given}
-		for _, c := range e.Open {
+		for _, c := range e.Candidates {
 			grade, _ := gradeOf(c.Hit, t.judgments())
-			f.Open = append(f.Open, FoundCandidate{c.Terms, grade})
+			f.Candidates = append(f.Candidates, FoundCandidate{c.Terms, c.Sure, grade})
 		}
 		all = append(all, f)
 		return nil

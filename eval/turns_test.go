@@ -210,7 +210,7 @@ func TestTurnsEvidence(t *testing.T) {
 	wanted := 0
 	for _, f := range found {
 		require.Equal(t, "parcels", f.Set)
-		for _, c := range f.Open {
+		for _, c := range f.Candidates {
 			require.Len(t, c.Terms, len(relevance.TurnNames))
 			if c.Grade == GradeWanted {
 				wanted++
@@ -219,12 +219,12 @@ func TestTurnsEvidence(t *testing.T) {
 	}
 	require.Positive(t, wanted)
 
-	// A model decides about what is open, and about nothing else.
+	// A model decides about candidates that are not sure, and about nothing else.
 	for _, step := range []struct {
 		model *relevance.Turn
 		given func(FoundTurn) bool
 	}{
-		{&relevance.Turn{Least: 0.01}, func(f FoundTurn) bool { return f.Given || len(f.Open) > 0 }},
+		{&relevance.Turn{Least: 0.01}, func(f FoundTurn) bool { return f.Given || len(f.Candidates) > 0 }},
 		{&relevance.Turn{Least: 0.99}, func(f FoundTurn) bool { return f.Given }},
 	} {
 		open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {

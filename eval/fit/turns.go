@@ -34,7 +34,7 @@ func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	found = slices.DeleteFunc(slices.Clone(found), func(f eval.FoundTurn) bool { return f.Kind == eval.KindTeamQuestion })
 	var l logistic
 	for _, f := range found {
-		for _, c := range f.Open[:min(len(f.Open), turnCandidates)] {
+		for _, c := range f.Candidates[:min(len(f.Candidates), turnCandidates)] {
 			l.rows, l.right = append(l.rows, c.Terms), append(l.right, yes(c.Grade == eval.GradeWanted))
 		}
 	}
@@ -69,8 +69,10 @@ func least(m *relevance.Turn, found []eval.FoundTurn, silence float64) (float64,
 			continue
 		}
 		most := 0.0
-		for _, c := range f.Open {
-			most = max(most, m.Worth(c.Terms))
+		for _, c := range f.Candidates {
+			if !c.Sure {
+				most = max(most, m.Worth(c.Terms))
+			}
 		}
 		best = append(best, most)
 	}

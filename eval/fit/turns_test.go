@@ -30,7 +30,7 @@ func foundTurns(n int) []eval.FoundTurn {
 				c.Terms[at("user")] = yes(r.IntN(2) == 0)
 				c.Terms[at("finding")] = 0
 			}
-			f.Open = append(f.Open, c)
+			f.Candidates = append(f.Candidates, c)
 		}
 		all = append(all, f)
 	}
@@ -51,10 +51,10 @@ func TestTurns(t *testing.T) {
 
 		quiet, hit, wanting := 0.0, 0.0, 0.0
 		for _, f := range found {
-			given := slices.ContainsFunc(f.Open, func(c eval.FoundCandidate) bool { return m.Worth(c.Terms) >= m.Least })
+			given := slices.ContainsFunc(f.Candidates, func(c eval.FoundCandidate) bool { return m.Worth(c.Terms) >= m.Least })
 			wanting += yes(!f.Nothing)
 			quiet += yes(f.Nothing && !given)
-			hit += yes(slices.ContainsFunc(f.Open, func(c eval.FoundCandidate) bool { return c.Grade == eval.GradeWanted && m.Worth(c.Terms) >= m.Least }))
+			hit += yes(slices.ContainsFunc(f.Candidates, func(c eval.FoundCandidate) bool { return c.Grade == eval.GradeWanted && m.Worth(c.Terms) >= m.Least }))
 		}
 		quiet /= float64(len(found)) - wanting
 		require.GreaterOrEqual(t, quiet, silence)
