@@ -145,9 +145,9 @@ func TestSearchWhileEmbedding(t *testing.T) {
 		if p.Stage != "embed" {
 			return
 		}
-		result, err := other.Search(t.Context(), "topic7", core.SearchOptions{})
+		result, err := other.Search(t.Context(), "topic8", core.SearchOptions{})
 		require.NoError(t, err)
-		require.Equal(t, "notes/many/007.md#L1-L3", first(result))
+		require.Equal(t, "notes/many/008.md#L1-L3", first(result))
 		require.NotNil(t, result.Unembedded)
 		require.Contains(t, strings.Join(result.Degraded, " "), "have no vector yet")
 		pending = append(pending, result.Unembedded.Pending)
@@ -156,7 +156,7 @@ func TestSearchWhileEmbedding(t *testing.T) {
 	if len(pending) < 3 || pending[0] < pending[1] || pending[len(pending)-1] >= pending[0] {
 		t.Errorf("chunks without a vector as a search saw them: %d, want fewer and fewer, from the first hundred on", pending)
 	}
-	if result := search(t, other, "topic7"); result.Unembedded != nil {
+	if result := search(t, other, "topic8"); result.Unembedded != nil {
 		t.Errorf("Unembedded after indexing = %+v, want nil", result.Unembedded)
 	}
 }
@@ -204,6 +204,6 @@ func TestUsageIsBoundedAndHarmless(t *testing.T) {
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, os.Mkdir(file, 0o700)) // cannot be written
 	again := mem.open()
-	require.Equal(t, "notes/many/0007.md#L1-L3", first(search(t, again, "topic7")))
+	require.Equal(t, "notes/many/0008.md#L1-L3", first(search(t, again, "topic8")))
 	require.NoError(t, again.Close())
 }

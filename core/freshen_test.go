@@ -11,7 +11,8 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// A note that was folded in without time for its vector is found by its words as if there were no vectors, and has a vector after the next query.
+// A note that was folded in without time for its vector is found by its words as if there were no
+// vectors, and has a vector after the next query.
 func TestNewNoteWithoutVector(t *testing.T) {
 	mem := newMemory(t)
 	mem.options.Freshness = time.Nanosecond
@@ -22,7 +23,7 @@ func TestNewNoteWithoutVector(t *testing.T) {
 	mem.write("zeppelin.md", "# Zeppelin\n\nThe zeppelin is moored by Ines at the third mast.\n")
 	time.Sleep(200 * time.Millisecond)
 	ask := func() core.Result {
-		result, err := m.RetrieveRelevant(t.Context(), "who moors the zeppelin at the mast", core.RetrieveOptions{})
+		result, err := m.RetrieveRelevant(t.Context(), "who moors a zeppelin to its mast", core.RetrieveOptions{})
 		require.NoError(t, err)
 		return result
 	}
@@ -38,7 +39,8 @@ func TestNewNoteWithoutVector(t *testing.T) {
 	require.Equal(t, "notes/zeppelin.md#L1-L3", first(result))
 }
 
-// The scale of an embedder that no model was fitted to is measured by the first Index, once, and vectors count from then on.
+// The scale of an embedder that no model was fitted to is measured by the first Index, once, and
+// vectors count from then on.
 func TestScaleIsMeasuredOnce(t *testing.T) {
 	mem := newMemory(t)
 	noting := &notingEmbedder{hashEmbedder: mem.embedder}

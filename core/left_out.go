@@ -10,12 +10,13 @@ import (
 type LogsStatus struct {
 	Turns int `json:"turns"`
 	Kept  int `json:"kept"` // turns that can be found
-	// LeftOut counts the others by reason: "request", "announcement", "short", "code", "pasted", "summary"
-	// or "tool calls".
+	// LeftOut counts the others by reason: "request", "announcement", "short", "code", "pasted",
+	// "summary" or "tool calls".
 	LeftOut map[string]int `json:"leftOut"`
 }
 
-// countTurns counts what was read of an agent's log, and keeps what known counted before the content.
+// countTurns counts what was read of an agent's log, and keeps what known counted before the
+// content.
 func (e *entry) countTurns(content source.Content, leftOut []string, known entry) {
 	e.Turns, e.TurnsBefore = map[string]int{}, map[string]int{}
 	if content.From > 1 {

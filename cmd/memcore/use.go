@@ -76,7 +76,8 @@ func (s *service) judge(ctx context.Context, e hook.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	// The event may have the answer all the same. Cursor and others name no log, or one in a form of their own.
+	// The event may have the answer all the same. Cursor and others name no log, or one in a form
+	// of their own.
 	answers := use.Answers(turns, said, e.Answer)
 	judge := use.Judge{Index: hitIndex{s.Manager}, Project: s.project, Home: s.home}
 	if unread != nil && e.Transcript != "" {

@@ -19,8 +19,8 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// A service that is kept open judges apart from the hooks: at the end of a turn, and, if an agent has
-// not said that it ended, at the next prompt.
+// A service that is kept open judges apart from the hooks: at the end of a turn, and, if an agent
+// has not said that it ended, at the next prompt.
 func TestServiceJudges(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// A Certainty is the evidence that memory knows what a question asks for, whichever chunk says it. It is taken from all candidates, so that a chunk that
-// gains evidence, and a place, does not lower its own score. All of it means the same in memories of any size.
+// A Certainty is the evidence that memory knows what a question asks for, whichever chunk says it.
+// It is taken from all candidates, so that a chunk that gains evidence, and a place, does not lower
+// its own score. All of it means the same in memories of any size.
 type Certainty struct {
 	Cosine      float64 // the best
 	Clear       float64 // the best cosine less the tenth: how far what is near stands out
@@ -107,7 +108,8 @@ type Distance struct {
 	Share  float64 // of the weight of the question's words
 }
 
-// Distances returns those of ranked candidates. What is nearer or holds more than the first is not behind in that.
+// Distances returns those of ranked candidates. What is nearer or holds more than the first is not
+// behind in that.
 func Distances(q Query, ranked []Ranked) []Distance {
 	all := make([]Distance, len(ranked))
 	held := holdings(q, ranked)
@@ -135,8 +137,9 @@ func (c Certainty) terms() [9]float64 {
 	return [9]float64{c.Cosine, c.Clear, c.Share, c.Mass, c.MassClear, c.CosineShare, c.CosineMass, -c.UnknownNames, -c.UnknownNumbers}
 }
 
-// Cost is what a further hit has to add: the least product of its score and of the probability that nothing given before it helps. Where there is much, the
-// first is less often the right one, and more of them are worth their place.
+// Cost is what a further hit has to add: the least product of its score and of the probability that
+// nothing given before it helps. Where there is much, the first is less often the right one, and
+// more of them are worth their place.
 func Cost(chunks int) float64 {
 	return min(max(costOfAll/float64(max(chunks, 1)), leastCost), mostCost)
 }

@@ -62,7 +62,8 @@ func TestUnknownNameCounts(t *testing.T) {
 	}
 }
 
-// Where a question has a vector, a chunk that has none yet is not behind what has: its words decide, as they would without any vectors.
+// Where a question has a vector, a chunk that has none yet is not behind what has: its words
+// decide, as they would without any vectors.
 func TestCandidateWithoutVector(t *testing.T) {
 	q := Query{Text: "who keeps the pangolin rota", Chunks: 20, Ceiling: 10, BestDocument: 9, Vectors: true,
 		Words: []Word{{Text: "keeps", Records: 1}, {Text: "pangolin", Records: 1}, {Text: "rota", Records: 1}}}

@@ -1,7 +1,7 @@
 package relevance
 
-// Kinds are the kinds of candidates that have weights of their own: evidence that one kind of memory has, such as sessions or
-// speakers, must not cost the others the weight of theirs.
+// Kinds are the kinds of candidates that have weights of their own: evidence that one kind of
+// memory has, such as sessions or speakers, must not cost the others the weight of theirs.
 var Kinds = []string{KindPeople, KindAssistant, KindDocuments}
 
 const (
@@ -31,9 +31,10 @@ func (m *Model) weightsOf(kind string) map[string]float64 {
 	return m.Weights
 }
 
-// handicaps returns what is taken off the sums of each kind where candidates of several kinds compete, nil where they are of
-// one: as much as the sum of a candidate that is best by all evidence would be more than in the other kinds. So what counts
-// is how much a candidate lacks of the best of its kind, and a kind with more terms has no advantage.
+// handicaps returns what is taken off the sums of each kind where candidates of several kinds
+// compete, nil where they are of one: as much as the sum of a candidate that is best by all
+// evidence would be more than in the other kinds. So what counts is how much a candidate lacks of
+// the best of its kind, and a kind with more terms has no advantage.
 func (m *Model) handicaps(q Query, candidates []Candidate) map[string]float64 {
 	if len(m.Kinds) == 0 {
 		return nil

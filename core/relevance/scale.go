@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// A Scale is what cosines of questions and texts are with an embedder: quantiles of those of the anchors, of each question with each text. What one embedder
-// calls near is chance with another; quantiles say which of their cosines mean the same. It does not depend on a memory, so that it holds for one of
-// five chunks as well.
+// A Scale is what cosines of questions and texts are with an embedder: quantiles of those of the
+// anchors, of each question with each text. What one embedder calls near is chance with another;
+// quantiles say which of their cosines mean the same. It does not depend on a memory, so that it
+// holds for one of five chunks as well.
 type Scale []float64
 
 // quantiles are which ones a Scale has. Of the pairs of anchors, one in twenty belongs together.
@@ -32,7 +33,8 @@ func Anchors() (questions, texts []string) {
 	return questions, texts
 }
 
-// Measure returns the Scale of an embedder. The functions embed questions and texts; they may be the same.
+// Measure returns the Scale of an embedder. The functions embed questions and texts; they may be
+// the same.
 func Measure(ctx context.Context, embedQuestions, embedTexts func(context.Context, []string) ([][]float32, error)) (Scale, error) {
 	questions, texts := Anchors()
 	asked, err := embedQuestions(ctx, questions)
@@ -93,7 +95,8 @@ func (s Scale) usable() bool {
 	return last-first > 1e-3 && first >= -1.001 && last <= 1.001
 }
 
-// On returns the cosine that means on another scale what a cosine means on this one: by straight lines between the quantiles; outside of them, by the slope of all.
+// On returns the cosine that means on another scale what a cosine means on this one: by straight
+// lines between the quantiles; outside of them, by the slope of all.
 func (s Scale) On(other Scale, cosine float64) float64 {
 	last := len(s) - 1
 	slope := (other[last] - other[0]) / (s[last] - s[0])
@@ -111,8 +114,9 @@ func (s Scale) On(other Scale, cosine float64) float64 {
 	return min(max(is, -1), 1)
 }
 
-// Rescaled returns a question and its candidates with cosines on the scale that the model knows, given the embedder's; "" of which nothing is known, it leaves
-// the question to keywords. A model for one embedder knows its scale.
+// Rescaled returns a question and its candidates with cosines on the scale that the model knows,
+// given the embedder's; "" of which nothing is known, it leaves the question to keywords. A model
+// for one embedder knows its scale.
 func (m *Model) Rescaled(q Query, candidates []Candidate, embedders Scale) (Query, []Candidate) {
 	if len(m.Cosines) == 0 || !q.Vectors {
 		return q, candidates

@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// commonWords are the 6,000 commonest English words, from the vocabulary of BERT (uncased, Apache-2.0), the commonest first; "-" stands
-// for one that is no word.
+// commonWords are the 6,000 commonest English words, from the vocabulary of BERT (uncased,
+// Apache-2.0), the commonest first; "-" stands for one that is no word.
 //
 //go:embed words.txt
 var commonWords string
@@ -30,14 +30,17 @@ var commonness = sync.OnceValue(func() map[string]float64 {
 const (
 	ofTheFirst = 8.0               // how much commoner words are than one chunk each, by Zipf's law
 	uncommon   = ofTheFirst / 40e3 // of a word that is not in the list
-	// ofPair is what a pair of characters says of what a word would: pairs overlap, and which of them are common is not known.
+	// ofPair is what a pair of characters says of what a word would: pairs overlap, and which of
+	// them are common is not known.
 	ofPair = 0.4
-	// atLarge is how many chunks of memories at large count beside those of this one. In a memory of ten chunks no word is rare; how rare it is elsewhere
-	// says whether it means something that a chunk holds it.
+	// atLarge is how many chunks of memories at large count beside those of this one. In a memory
+	// of ten chunks no word is rare; how rare it is elsewhere says whether it means something that
+	// a chunk holds it.
 	atLarge = 200
 )
 
-// weigh returns how much each word of a question says, and all together. A compound that memory does not hold says nothing beside its parts.
+// weigh returns how much each word of a question says, and all together. A compound that memory
+// does not hold says nothing beside its parts.
 func weigh(q Query) (weights []float64, total float64) {
 	weights = make([]float64, len(q.Words))
 	for i, w := range q.Words {
@@ -96,8 +99,8 @@ func massOf(weights []float64, held uint64) (mass float64) {
 	return mass
 }
 
-// unknown returns the share of a question's names that memory holds nowhere, and how many of its numbers. A name is a word with a capital that does
-// not begin a sentence.
+// unknown returns the share of a question's names that memory holds nowhere, and how many of its
+// numbers. A name is a word with a capital that does not begin a sentence.
 func unknown(q Query) (names, numbers float64) {
 	var all float64
 	rest, before := q.Text, ""

@@ -212,7 +212,7 @@ func (l *lexer) number() {
 	end := start
 	for end < len(l.text) {
 		r, size := utf8.DecodeRuneInString(l.text[end:])
-		if !isDigit(r) && strings.IndexRune("-./", r) < 0 {
+		if !isDigit(r) && !strings.ContainsRune("-./", r) {
 			break
 		}
 		end += size

@@ -65,7 +65,6 @@ func (s Sample) served(o Options) []Question {
 type judged struct {
 	set       string
 	kind      Kind
-	chunks    int
 	best      relevance.Certainty
 	distances []relevance.Distance // of the first candidates
 	right     []bool

@@ -105,9 +105,6 @@ func mayBeLogged(line string) bool {
 	}
 }
 
-// hasDigit reports whether a text has a digit.
-func hasDigit(text string) bool { return strings.ContainsAny(text, "0123456789") }
-
 const asciiSpace = " \t\n\f\r" // what \s is
 
 func isSpace(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' && b != '\v' }
