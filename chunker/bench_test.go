@@ -42,3 +42,23 @@ func BenchmarkConversation(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(turns))*float64(b.N)/b.Elapsed().Seconds(), "turns/s")
 }
+
+// BenchmarkSession cuts 10,000 turns of an agent at work.
+func BenchmarkSession(b *testing.B) {
+	var turns []chunker.Turn
+	size := 0
+	for len(turns) < 10_000 {
+		turns = append(turns, log("user: the worker stops, why?\n\n2026-05-01 09:00:00 ERROR worker failed to start", "assistant: Let me look at the queue.",
+			"tool: grep -r close", "assistant: "+cause, "user: no, never use sleep in tests, pass a fake clock instead",
+			"assistant: Done.\n\n- the clock is passed to the worker, which has no other\n- `make test` is green\n\n```go\n"+strings.Repeat("x := 1\n", 40)+"```")...)
+	}
+	for _, t := range turns {
+		size += len(t.Text)
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		chunker.Session("log.jsonl", turns, "", chunker.Options{})
+	}
+	b.ReportMetric(float64(len(turns))*float64(b.N)/b.Elapsed().Seconds(), "turns/s")
+}

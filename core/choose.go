@@ -28,8 +28,8 @@ const (
 func choose(ranked []scored, chunks int, s selection) (hits, rejected, withheld []MemoryHit) {
 	hits = []MemoryHit{}
 	var kept []words
-	tokens := 0
-	nothing := 1.0 // probability that nothing of hits helps
+	tokens, byScore := 0, 0 // byScore are the hits that are given for their score
+	nothing := 1.0          // probability that nothing of hits helps
 	for i, c := range ranked {
 		hit := hitOf(c, i+1, s.explain)
 		verdict := verdictKept
@@ -38,7 +38,7 @@ func choose(ranked []scored, chunks int, s selection) (hits, rejected, withheld 
 		switch {
 		case c.refused != "":
 			verdict = c.refused
-		case c.why == "" && c.Score < s.threshold && (!s.sparing || len(hits) == 0):
+		case c.why == "" && c.Score < s.threshold && (!s.sparing || byScore == 0):
 			verdict = verdictThreshold
 		case c.why == "" && s.sparing && len(hits) > 0 && nothing*c.Score < relevance.Cost(chunks):
 			verdict = verdictWeak
@@ -67,6 +67,9 @@ func choose(ranked []scored, chunks int, s selection) (hits, rejected, withheld 
 		case verdict == verdictKept:
 			hits, kept = append(hits, hit), append(kept, w)
 			tokens += hit.TokenEstimate
+			if c.why == "" {
+				byScore++
+			}
 			nothing *= 1 - c.Score
 			continue
 		case same >= 0 && hits[same].Source != hit.Source:
@@ -96,6 +99,9 @@ func newer(hits []MemoryHit, same int, hit MemoryHit) MemoryHit {
 	return old
 }
 
+// bytesPerToken is about how long a token of a request is.
+const bytesPerToken = 4
+
 func hitOf(c scored, rank int, explain bool) MemoryHit {
 	r := c.record
 	hit := MemoryHit{
@@ -105,6 +111,7 @@ func hitOf(c scored, rank int, explain bool) MemoryHit {
 	}
 	if r.Kind == source.KindConversation {
 		hit.Headings = nil
+		hit.TokenEstimate += (len(hit.Request) + bytesPerToken - 1) / bytesPerToken // it is shown, too
 	}
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.bm25, BM25Normalised: c.normalised, Coverage: c.hitShare,

@@ -294,7 +294,7 @@ func gone(records, kept []store.Record) []store.Record {
 func (w *writer) silence(turns []chunker.Turn, forgotten []store.Record) (any bool) {
 	for i, t := range turns {
 		if t.Text != "" && slices.ContainsFunc(forgotten, func(r store.Record) bool {
-			return t.Line == r.StartLine && t.EndLine == r.EndLine && path.Ext(r.Path) != ".json" || strings.Contains(t.Text, r.Text)
+			return t.Line == r.StartLine && t.EndLine == r.EndLine && !strings.EqualFold(path.Ext(r.Path), ".json") || strings.Contains(t.Text, r.Text)
 		}) {
 			turns[i].Text, turns[i].Tools, any = "", nil, true
 		}

@@ -103,6 +103,7 @@ func (s *selection) suspect(hit *MemoryHit) bool {
 		return false
 	}
 	hit.Suspicion = &v
+	hit.Request = "" // it stands outside of what is marked
 	return s.withhold
 }
 

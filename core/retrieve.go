@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/secret"
 	"github.com/memcore/memcore/store"
 )
 
@@ -180,12 +181,17 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	result.Unembedded = g.unembedded
 	var ranked []scored
 	if turn != nil {
-		ranked = m.answerTurn(ctx, current, m.turns, turn, &s, g, result.Took)
+		ranked = m.answerTurn(ctx, current, m.turns, turn, &s, g)
 	} else {
 		ranked = m.rank(text, g)
 	}
 	if s.explain {
 		result.Why = m.why(text, g)
+		if !m.options.KeepSecrets {
+			if clean, found := secret.Redact(text); len(found) > 0 && clean != text {
+				result.Why = "" // it would name words of what is secret
+			}
+		}
 	}
 	if note := m.rerank(ctx, text, ranked, result.Took); note != "" {
 		if ctx.Err() != nil {
@@ -196,6 +202,9 @@ func (m *Manager) query(ctx context.Context, text string, s selection) (Result, 
 	admitTimely(ranked, g.times)
 	decay(ranked, s.halfLife, s.now)
 	diversify(ranked, s.threshold, s.diversity)
+	if turn != nil && (s.halfLife > 0 || m.options.Reranker != nil) {
+		chosenFirst(ranked)
+	}
 	if s.unshown {
 		s.asked = wordsOf(text)
 	}

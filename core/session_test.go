@@ -134,6 +134,38 @@ func TestSilence(t *testing.T) {
 	require.Empty(t, answer.Headings)
 }
 
+// Small things that are easily got wrong.
+func TestTurnsInDetail(t *testing.T) {
+	key := "ghp_" + "x7Kd92LmQp4Rt8Wv3Zy6Bn1Cf5Hg0Js2Ua9E"
+	m, _ := openLogs(t, map[string]string{
+		"AGENTS.md":       "# Rules\n\n## Errors\n\nErrors are wrapped with what was tried, on what, and why it failed; nothing is logged twice.\n",
+		"web/AGENTS.md":   "# Rules of the web\n\n## Errors\n\nErrors are shown in a banner with one button; nothing is shown twice on the same page.\n",
+		"docs/tests.md":   "# Running the tests\n\n`make test` runs all tests; `make quick` those of the packages that changed.\n",
+		"docs/tasks.md":   "# Tasks\n\nEverything that is open stands on the board of the team, one card each, and nothing in this file.\n",
+		"docs/network.md": "# Network\n\nThe firewall gateway of the office has three zones, and the guests are in the third one.\n",
+	}, nil)
+	retrieve := func(prompt string, o core.RetrieveOptions) core.Result {
+		o.Explain = true
+		result, err := m.RetrieveRelevant(context.Background(), prompt, o)
+		require.NoError(t, err)
+		return result
+	}
+	require.Equal(t, "docs/tests.md", retrieve("how do I run the tests?", core.RetrieveOptions{}).Hits[0].Path, "everyday words, and a question")
+	for range 8 {
+		require.Equal(t, "AGENTS.md", retrieve("do the rules say anything of errors?", core.RetrieveOptions{}).Hits[0].Path, "the outermost first, always")
+	}
+	for _, hit := range retrieve("what are the conventions of errors?", core.RetrieveOptions{Path: "docs"}).Hits {
+		require.Contains(t, hit.Path, "docs/")
+	}
+	for _, hit := range retrieve("implement task 0", core.RetrieveOptions{}).Hits {
+		require.NotContains(t, hit.Explain.Why, "task 0")
+	}
+	result := retrieve("it fails:\n2026-05-02 10:00:00 ERROR firewall gateway of the office refused token "+key, core.RetrieveOptions{})
+	said, err := json.Marshal(result)
+	require.NoError(t, err)
+	require.NotContains(t, string(said), key)
+}
+
 // What a request holds back, its heading must hold back, too: in the index and in the manifest.
 func TestRequestsKeepNoSecrets(t *testing.T) {
 	key := "ghp_" + "x7Kd92LmQp4Rt8Wv3Zy6Bn1Cf5Hg0Js2Ua9E"

@@ -14,6 +14,8 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/prompt"
+	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/store"
 )
 
 // A turn is the request of an agent's turn, and how it is answered. Whether to speak is decided apart
@@ -95,7 +97,7 @@ func (t *turn) whySilent(ranked []scored) string {
 }
 
 // alsoAsked are further searches that a turn makes beside that for its text.
-func (t *turn) alsoAsked(known *manifest) []asked {
+func (t *turn) alsoAsked(known *manifest, within store.Filter) []asked {
 	var all []asked
 	for _, line := range t.Errors[:min(len(t.Errors), 2)] {
 		if line != t.text {
@@ -106,15 +108,35 @@ func (t *turn) alsoAsked(known *manifest) []asked {
 		if n.Noun == "" && t.Kind != prompt.Command || t.Follows || staged[n.Noun] && (!t.Asks || goesOn().MatchString(t.Own)) {
 			continue
 		}
+		if len(all) == mostAsked {
+			break
+		}
 		name := strings.TrimSpace(n.Noun + " " + n.Number)
 		all = append(all, asked{text: name, wanted: isNumbered(n), why: "is " + name})
 	}
-	for document := range known.Documents {
-		if rulesFiles[strings.ToLower(path.Base(document))] && (t.namesDocument(document) || namesRules().MatchString(t.Own)) {
+	for _, document := range rulesOf(known) {
+		if !(store.Filter{Path: within.Path}).Passes("", "", document) {
+			continue
+		}
+		if t.namesDocument(document) || namesRules().MatchString(t.Own) {
 			all = append(all, asked{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}
 	}
 	return all[:min(len(all), mostAsked)]
+}
+
+// rulesOf returns the documents that hold rules of the project, those of the outermost folders first.
+func rulesOf(known *manifest) []string {
+	var all []string
+	for document := range known.Documents {
+		if rulesFiles[strings.ToLower(path.Base(document))] {
+			all = append(all, document)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(a, "/"), strings.Count(b, "/")), cmp.Compare(a, b))
+	})
+	return all
 }
 
 // mostAsked is how many further searches a turn makes.
@@ -146,7 +168,8 @@ func isNumbered(n prompt.Numbered) func(relevance.Query, scored) bool {
 	if n.Noun != "" {
 		noun = `\b` + regexp.QuoteMeta(n.Noun) + `s?\b[\s:_/-]*#?0*`
 	}
-	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(strings.TrimLeft(n.Number, "0")) + `\b`)
+	number := cmp.Or(strings.TrimLeft(n.Number, "0"), "0")
+	named := regexp.MustCompile(`(?i)` + noun + regexp.QuoteMeta(number) + `\b`)
 	return func(_ relevance.Query, c scored) bool {
 		title, _, _ := strings.Cut(strings.TrimSpace(c.record.Text), "\n")
 		if c.record.Kind == source.KindMarkdown {
@@ -207,7 +230,7 @@ func (t *turn) namesDocument(document string) bool {
 // answers a question, are left to their scores.
 func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored) {
 	telling := relevance.TellingWords(t.Prompt, q)
-	if slices.Max(append(telling, 0)) == 0 && !t.dated {
+	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
 	}
 	best := 0.0
@@ -217,8 +240,6 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 	for i := range ranked {
 		c := &ranked[i]
 		switch {
-		case c.why != "":
-			continue
 		case c.Turn:
 			continue
 		case t.silence != "":
@@ -254,7 +275,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 
 // answerTurn ranks what was gathered for a turn, makes its further searches, and decides what it is
 // given. It narrows the selection of a prompt that is no question.
-func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered, took map[string]time.Duration) []scored {
+func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered) []scored {
 	repeats := g.takeRepeats(t.text)
 	q, _ := g.evidence(t.text)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
@@ -272,8 +293,8 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relev
 		}
 	}
 	var sure []scored
-	for _, a := range t.alsoAsked(current.manifest) {
-		sure = append(sure, m.alsoFound(ctx, current, a, *s, took)...)
+	for _, a := range t.alsoAsked(current.manifest, s.filter) {
+		sure = append(sure, m.alsoFound(ctx, current, a, *s)...)
 	}
 	ranked = slices.DeleteFunc(ranked, func(c scored) bool {
 		return slices.ContainsFunc(sure, func(d scored) bool { return d.record.ID == c.record.ID })
@@ -282,12 +303,25 @@ func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relev
 	return slices.Concat(sure, ranked, repeats)
 }
 
+// chosenFirst puts what a turn is given whatever its score before what the score decides, after scores
+// have changed.
+func chosenFirst(ranked []scored) {
+	slices.SortStableFunc(ranked, func(a, b scored) int { return cmp.Compare(given(b), given(a)) })
+}
+
+func given(c scored) int {
+	if c.why != "" {
+		return 1
+	}
+	return 0
+}
+
 // takeRepeats takes out of the candidates turns that repeat the question: it was asked before, and
 // what is known of it is elsewhere. They must not be what other candidates are compared with, else
 // the answer falls behind each time that its question is asked.
 func (g *gathered) takeRepeats(text string) (repeats []scored) {
 	asked := wordsOf(text)
-	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool {
+	g.candidates = slices.DeleteFunc(slices.Clone(g.candidates), func(c candidate) bool {
 		if c.record.Kind != source.KindConversation || wordsOf(c.record.Text).overlap(asked) < nearDuplicate {
 			return false
 		}
@@ -311,7 +345,7 @@ func orderForTurn(ranked []scored) {
 }
 
 // alsoFound returns the best of a further search, if it is wanted. An error costs the search, not the turn.
-func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s selection, took map[string]time.Duration) []scored {
+func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s selection) []scored {
 	if a.path != "" {
 		s.filter.Path = a.path
 	}
@@ -334,8 +368,10 @@ func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s se
 // looksThrough is how many candidates of a further search are looked at.
 const looksThrough = 10
 
+// shortened is the beginning of a line without secrets, in quotes.
 func shortened(line string) string {
 	const most = 60
+	line, _ = secret.Redact(line)
 	if len(line) <= most {
 		return fmt.Sprintf("%q", line)
 	}

@@ -43,7 +43,7 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 	if g.err != nil {
 		return e, g.err
 	}
-	ranked := m.answerTurn(ctx, current, &relevance.Turn{Least: 2}, t, &s, g, took) // no worth is 2
+	ranked := m.answerTurn(ctx, current, &relevance.Turn{Least: 2}, t, &s, g) // no worth is 2
 	q, _ := g.evidence(t.text)
 	telling := relevance.TellingWords(t.Prompt, q)
 	for i, c := range ranked {

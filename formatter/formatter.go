@@ -149,9 +149,15 @@ func said(hit core.MemoryHit) string {
 	return "(" + strings.Join(parts, ", ") + ") "
 }
 
+// unquoted takes out of a request what could end its quotation, or pass for a citation or another hit.
+var unquoted = strings.NewReplacer("“", "'", "”", "'", "\"", "'", "•", otherBullet, "(source:", "(", ")", " ", "(", " ")
+
 // requestOf is the request that a passage of an agent's log answers, or follows.
 func requestOf(hit core.MemoryHit) string {
-	request := oneLine(hit.Request)
+	if IsSuspicious(hit) {
+		return ""
+	}
+	request := unquoted.Replace(oneLine(hit.Request))
 	switch {
 	case request == "":
 		return ""

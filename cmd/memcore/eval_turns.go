@@ -77,6 +77,7 @@ func (a *app) evaluateTurns(ctx context.Context, t turnsFlags, names []string) e
 		Retrieve: a.retrieveOptions(t.query),
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) },
 	}
+	o.Retrieve.Unrecorded = true
 	if t.work != "" {
 		if o.Folder, err = filepath.Abs(t.work); err == nil {
 			o.MadeBy, err = programHash()

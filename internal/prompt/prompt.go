@@ -367,7 +367,7 @@ func numberedIn(text string) []Numbered {
 	}
 	if command, rest, ok := strings.Cut(strings.TrimSpace(text), " "); ok && strings.HasPrefix(command, "/") {
 		noun := strings.ToLower(strings.TrimPrefix(command, "/"))
-		for _, word := range strings.Fields(rest) {
+		for _, word := range strings.Fields(rest)[:min(len(strings.Fields(rest)), 16)] {
 			word = strings.TrimPrefix(strings.Trim(word, ",.;"), "#")
 			if n := (Numbered{Noun: nounOf(noun), Number: word}); isNumber(word) && !slices.Contains(all, n) {
 				all = append(all, n)
@@ -400,7 +400,7 @@ func kindOf(own string, pasted bool) Kind {
 	case strings.HasPrefix(own, "/") && len(words) > 0 && !strings.Contains(strings.Fields(own)[0][1:], "/"):
 		return Command
 	}
-	if len(words) > mostAcknowledged {
+	if len(words) > mostAcknowledged || asks.MatchString(own) && len(words) > 1 {
 		return Request
 	}
 	numbers, others := 0, 0
@@ -428,10 +428,10 @@ const mostAcknowledged = 12
 
 // goesOn are the words of acknowledgements, picks those of selections beside them.
 var (
-	goesOn = lazySet(`a ahead später later mañana alright all and again also awesome better but can carry changes commit complete continue cool correct course do doing done else everything
+	goesOn = lazySet(`a ahead später later mañana alright all and again also awesome better but can carry complete continue cool correct course do doing done else everything
 		exactly excellent execute fine finish first fix for from get go going good got great hello hey hi i implement in is it it's its just keep k let let's lets like looks
-		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please plan proceed push ready really resume right run same sgtm should so
-		sounds start step stop sure take test tests thank thanks that that's the them then there these they this those to too try u up very was way we well what
+		lgtm make me move much my next nice no nope now of off ok okay on one onto perfect please proceed ready really resume right run same sgtm should so
+		sounds start step stop sure take thank thanks that that's the them then there these they this those to too try u up very was way we well what
 		work working works yeah yep yes yet you your
 		ja nein weiter mach mache bitte danke gut genau fertig passt alles das sie ok einfach los jetzt und
 		sí si vale sigue continúa continua gracias perfecto bien adelante todo hazlo
