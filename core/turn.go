@@ -35,7 +35,7 @@ const (
 	// mostTurnHits and turnTokens bound what a prompt that is no question gets: two sure hits beat six
 	// doubtful ones.
 	mostTurnHits = 2
-	turnTokens   = 300
+	turnTokens   = 400
 	// longestKeywords is how many words a prompt has at most to be taken for words to look up.
 	longestKeywords = 6
 	// mostAnswers bounds what a question gets, and leastOfBest the share of the best score of each.
