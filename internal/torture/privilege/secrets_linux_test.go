@@ -166,7 +166,8 @@ func TestNoSecretGetsOut(t *testing.T) {
 	}
 	w.write("project/notes/access.md", "# Access\n\nThe pelican server is reached like this. "+planted()+"\n")
 	slug := strings.NewReplacer("/", "-", ".", "-").Replace(w.project)
-	w.write("home/.claude/projects/"+slug+"/5f0e.jsonl", `{"type":"user","sessionId":"5f0e","cwd":"`+w.project+`","uuid":"1","timestamp":"2026-11-01T10:00:00Z","message":{"role":"user","content":"The flamingo server wants this. `+planted()+`"}}`+"\n")
+	w.write("home/.claude/projects/"+slug+"/5f0e.jsonl", `{"type":"user","sessionId":"5f0e","cwd":"`+w.project+`","uuid":"1","timestamp":"2026-11-01T10:00:00Z","message":{"role":"user","content":"What does the server want? `+planted()+`"}}`+"\n"+
+		`{"type":"assistant","sessionId":"5f0e","cwd":"`+w.project+`","uuid":"2","timestamp":"2026-11-01T10:00:05Z","message":{"role":"assistant","id":"m1","content":[{"type":"text","text":"The flamingo server wants a token because it is in front of all others; it was moved behind the proxy in spring, and since then each call has to bring one. `+planted()+`"}]}}`+"\n")
 	before := w.there()
 
 	all := maps.Clone(keys)

@@ -72,6 +72,10 @@ func newWorld(t *testing.T) *world {
 {"text":"The ferry leaves at nine.","label":0,"source":"b","lang":"en"}
 `)
 	w.write("project/data/injection/embedded.jsonl", "")
+	w.write("project/turns/own/states/s1/staging.md", "# Staging\n\nThe staging database listens on port 5433, behind the proxy.\n")
+	w.write("project/turns/own/states/s1/sessions.txt", "")
+	w.write("project/turns/own/cases.jsonl", `{"id":"1","state":"s1","session":"s2","turn":0,"kind":"question","prompt":"which port does the staging database use?","nothing":false,`+
+		`"judged":[{"path":"staging.md","lines":[1,3],"text":"The staging database listens on port 5433, behind the proxy.","grade":2}]}`+"\n")
 	w.write("project/small-talk.txt", "Thanks!\nOK\nHello there\n")
 	t.Cleanup(func() { w.command(context.Background(), "serve", "--stop").Run() })
 	return w
@@ -254,6 +258,8 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("", "eval", "run", "--data", "data", "--html", "report.html", "--baseline", "baseline.json")
 	w.write("project/run.json", w.doJSON("--json", "eval", "run", "--data", "data"))
 	do("", "eval", "compare", "run.json", "run.json", "--html", "compared.html")
+	do("", "eval", "turns", "--data", "turns", "--out", "turns.json")
+	w.loosely(func() { do("", "eval", "mixed", "--data", "data", "--sizes", "5") }) // of so few questions no memory may be made
 	do("", "eval", "injection", "--check", "--words", "--data", "data")
 	do("", "eval", "fit", "--data", "data", "--small-talk", "small-talk.txt", "--out", "model.json")
 	do(strings.Join([]string{

@@ -54,6 +54,9 @@ func Where(f store.Filter) string {
 	if len(f.Not) > 0 {
 		parts = append(parts, "NOT "+In("path", f.Not))
 	}
+	if !f.Since.IsZero() && !f.Until.IsZero() && secondsFrom(f.Since) >= secondsFrom(f.Until) {
+		return "false" // DataFusion fails on a range that is empty
+	}
 	if f.Timed() {
 		parts = append(parts, "time > 0") // 0 is unknown
 	}

@@ -40,6 +40,7 @@ func TestWhere(t *testing.T) {
 			"(kind = 'k') AND (path = 'p' OR (path >= 'p/' AND path < 'p0')) AND (NOT path IN ('n'))"},
 		{store.Filter{Since: time.Unix(100, 0)}, "(time > 0) AND (time >= 100)"},
 		{store.Filter{Until: time.Unix(100, 1)}, "(time > 0) AND (time < 101)"},
+		{store.Filter{Kind: "k", Since: time.Unix(200, 0), Until: time.Unix(200, 0)}, "false"},
 		{store.Filter{Kind: "k", Since: time.Unix(100, 1), Until: time.Unix(200, 0)}, "(kind = 'k') AND (time > 0) AND (time >= 101) AND (time < 200)"},
 	} {
 		if got := Where(test.filter); got != test.want {
