@@ -193,7 +193,7 @@ var namesRules = sync.OnceValue(func() *regexp.Regexp {
 // isRule reports whether a candidate of a file of rules says more than its title.
 func isRule(_ relevance.Query, c scored) bool { return c.record.Tokens >= leastRule }
 
-const leastRule = 30
+const leastRule = 20
 
 // explainsError returns whether a candidate is about an error: it holds most of the words of its line.
 func (t *turn) explainsError(line string) func(relevance.Query, scored) bool {
