@@ -107,7 +107,7 @@ func (c *conversation) turn(t Turn, said saying) {
 	number := 0
 	p := newPacker(c.limits, text, func(p piece) {
 		number++
-		c.chunk(t, p, p.of(text), number)
+		c.chunk(t, about.speaker, p, p.of(text), number)
 	})
 	s := splitter{c.limits, text, about, p.add}
 	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
@@ -121,10 +121,11 @@ func (c *conversation) turn(t Turn, said saying) {
 	p.finish()
 }
 
-func (c *conversation) chunk(t Turn, p piece, text string, number int) {
+// chunk makes a chunk of a piece of a turn.
+func (c *conversation) chunk(t Turn, speaker string, p piece, text string, number int) {
 	chunk := Chunk{
-		Text: text, StartLine: t.Line, EndLine: t.EndLine,
-		Speaker: p.section.speaker, Session: t.Session, Time: t.Time,
+		Text: text, StartLine: t.Line, EndLine: t.EndLine, Headings: p.section.headings,
+		Speaker: speaker, Session: t.Session, Time: t.Time,
 		Tokens: c.count(text),
 	}
 	embedded := p.section.embed("", text)

@@ -3,7 +3,6 @@ package chunker
 import (
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -100,7 +99,7 @@ func (c *conversation) under(t Turn, text, heading string) bool {
 			return
 		}
 		number++
-		c.part(t, p, p.of(text), number)
+		c.chunk(t, c.speaker(t), p, p.of(text), number)
 	})
 	s := splitter{c.limits, text, about, p.add}
 	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
@@ -110,22 +109,6 @@ func (c *conversation) under(t Turn, text, heading string) bool {
 	eachBlock(text, 0, s.block)
 	p.finish()
 	return number > 0
-}
-
-// part makes a chunk of a piece of a turn.
-func (c *conversation) part(t Turn, p piece, text string, number int) {
-	chunk := Chunk{
-		Text: text, StartLine: t.Line, EndLine: t.EndLine, Headings: p.section.headings,
-		Speaker: c.speaker(t), Session: t.Session, Time: t.Time,
-		Tokens: c.count(text),
-	}
-	embedded := p.section.embed("", text)
-	place := strconv.Itoa(t.Line) + "." + strconv.Itoa(number)
-	if n := c.seen.next(place, embedded); n > 1 {
-		place += "." + strconv.Itoa(n)
-	}
-	chunk.identify(c.name, place, embedded)
-	c.chunks = append(c.chunks, chunk)
 }
 
 // isLastAnswer reports whether no later turn answers the same request.
