@@ -40,36 +40,34 @@ func (g Given) file(e Event) string {
 	return filepath.Join(g.Dir, hex.EncodeToString(sum[:12])+".json")
 }
 
-// Begun tells whether a session was given curated memory.
-func (g Given) Begun(e Event) bool {
+// load returns what is noted of a session; the zero session if nothing is, or with an error.
+func (g Given) load(e Event) (session, error) {
 	file := g.file(e)
 	if file == "" {
-		return false
+		return session{}, nil
 	}
 	s, err := jsonfile.LoadDerived[session](file)
-	return err == nil && s.Begun
+	if err != nil {
+		return session{}, err
+	}
+	return s, nil
+}
+
+// Begun tells whether a session was given curated memory.
+func (g Given) Begun(e Event) bool {
+	s, _ := g.load(e)
+	return s.Begun
 }
 
 // Stamps are of the documents that the curated memory of a session was made of.
 func (g Given) Stamps(e Event) map[string]string {
-	file := g.file(e)
-	if file == "" {
-		return nil
-	}
-	s, err := jsonfile.LoadDerived[session](file)
-	if err != nil {
-		return nil
-	}
+	s, _ := g.load(e)
 	return s.Stamps
 }
 
 // Fresh returns the hits that a session was not given before, and how many others there are.
 func (g Given) Fresh(e Event, hits []core.MemoryHit) (fresh []core.MemoryHit, repeated int, err error) {
-	file := g.file(e)
-	if file == "" {
-		return hits, 0, nil
-	}
-	s, err := jsonfile.LoadDerived[session](file)
+	s, err := g.load(e)
 	if err != nil {
 		return hits, 0, fmt.Errorf("what the session was given: %w", err) // said twice is better than not at all
 	}
@@ -122,14 +120,7 @@ func (g Given) Forget(ctx context.Context, e Event) error {
 
 // Dropped returns when the agent dropped the history of a session; zero if it did not.
 func (g Given) Dropped(e Event) time.Time {
-	file := g.file(e)
-	if file == "" {
-		return time.Time{}
-	}
-	s, err := jsonfile.LoadDerived[session](file)
-	if err != nil {
-		return time.Time{}
-	}
+	s, _ := g.load(e)
 	return s.Dropped
 }
 
