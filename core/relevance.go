@@ -56,11 +56,16 @@ func (g gathered) evidence(text string) (relevance.Query, []relevance.Candidate)
 			BM25: c.bm25, Document: c.document, Cosine: c.cosine, Holds: c.held.Itself, Near: c.held.Nearby, Timely: g.times.timely(c.record),
 		}
 	}
+	return g.query(text), candidates
+}
+
+// query is what all candidates of a text have in common, in the terms of package relevance.
+func (g gathered) query(text string) relevance.Query {
 	q := relevance.Query{Text: text, Ceiling: g.ceiling, BestDocument: g.bestDocument, Vectors: g.byVectors, Chunks: g.chunks, Language: g.language}
 	for _, t := range g.terms {
 		q.Words = append(q.Words, relevance.Word{Text: t.Word, Records: t.Records, Compound: t.Compound})
 	}
-	return q, candidates
+	return q
 }
 
 // Evidence returns what the indexes say of a question, before it becomes scores: what relevance models are

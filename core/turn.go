@@ -280,7 +280,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []scored)
 // given. It narrows the selection of a prompt that is no question.
 func (m *Manager) answerTurn(ctx context.Context, current snapshot, model *relevance.Turn, t *turn, s *selection, g gathered) []scored {
 	repeats := g.takeRepeats(t.text)
-	q, _ := g.evidence(t.text)
+	q := g.query(t.text)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
 	ranked := m.rank(t.text, g)
 	switch t.question = t.question || t.onlyTime; {
@@ -357,7 +357,7 @@ func (m *Manager) alsoFound(ctx context.Context, current snapshot, a asked, s se
 		return nil
 	}
 	g.candidates = slices.DeleteFunc(g.candidates, func(c candidate) bool { return s.isOwn(c.record) })
-	q, _ := g.evidence(a.text)
+	q := g.query(a.text)
 	ranked := m.rank(a.text, g)
 	orderForTurn(ranked)
 	for _, c := range ranked[:min(len(ranked), looksThrough)] {

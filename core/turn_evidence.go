@@ -44,7 +44,7 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 		return e, g.err
 	}
 	ranked := m.answerTurn(ctx, current, &relevance.Turn{Least: 2}, t, &s, g) // no worth is 2
-	q, _ := g.evidence(t.text)
+	q := g.query(t.text)
 	telling := relevance.TellingWords(t.Prompt, q)
 	for i, c := range ranked {
 		if sure := c.why != ""; c.worth != nil && (sure || c.refused == verdictUnasked) {

@@ -96,18 +96,14 @@ func unspacedWord(word string) bool {
 // TurnEvidence returns the terms of a candidate's Worth, in the order of TurnNames. Telling is what
 // TellingWords returns.
 func TurnEvidence(p prompt.Prompt, q Query, telling []float64, c Candidate) []float64 {
-	known, held := 0.0, 0.0
+	known := 0.0
 	for i, count := range telling {
-		if q.Words[i].Records == 0 {
-			continue
-		}
-		known += count
-		if i < 64 && c.Holds>>i&1 == 1 {
-			held += count
+		if q.Words[i].Records > 0 {
+			known += count
 		}
 	}
 	return []float64{
-		min(held, mostHeld), min(known, mostTelling), yes(p.Follows), yes(p.Asks), yes(p.Orders),
+		min(massOf(telling, c.Holds), mostHeld), min(known, mostTelling), yes(p.Follows), yes(p.Asks), yes(p.Orders),
 		yes(finding().MatchString(c.Text)), yes(c.Speaker == "user"),
 	}
 }
@@ -115,19 +111,17 @@ func TurnEvidence(p prompt.Prompt, q Query, telling []float64, c Candidate) []fl
 // HoldsMost reports whether a candidate holds most of what a prompt is about and is near it in
 // meaning: wanted even where a prompt is too short for its Worth to be much.
 func HoldsMost(telling []float64, q Query, c Candidate) bool {
-	all, held := 0.0, 0.0
+	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && *c.Cosine < leastNear {
+		return false
+	}
+	weights, all := make([]float64, len(telling)), 0.0
 	for i, count := range telling {
-		if count == 0 || q.Words[i].Compound && q.Words[i].Records == 0 {
-			continue
-		}
-		weight := count * idf(q.Words[i].Records, q.Chunks)
-		all += weight
-		if i < 64 && c.Holds>>i&1 == 1 {
-			held += weight
+		if w := q.Words[i]; count > 0 && (w.Records > 0 || !w.Compound) {
+			weights[i] = count * idf(w.Records, q.Chunks)
+			all += weights[i]
 		}
 	}
-	near := c.Cosine == nil || *c.Cosine >= leastNear
-	return TurnEvidence(prompt.Prompt{}, q, telling, c)[0] >= 2 && held >= mostShare*all && near
+	return massOf(weights, c.Holds) >= mostShare*all
 }
 
 const (
