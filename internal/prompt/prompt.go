@@ -367,7 +367,8 @@ func numberedIn(text string) []Numbered {
 	}
 	if command, rest, ok := strings.Cut(strings.TrimSpace(text), " "); ok && strings.HasPrefix(command, "/") {
 		noun := strings.ToLower(strings.TrimPrefix(command, "/"))
-		for _, word := range strings.Fields(rest)[:min(len(strings.Fields(rest)), 16)] {
+		words := strings.Fields(rest)
+		for _, word := range words[:min(len(words), 16)] {
 			word = strings.TrimPrefix(strings.Trim(word, ",.;"), "#")
 			if n := (Numbered{Noun: nounOf(noun), Number: word}); isNumber(word) && !slices.Contains(all, n) {
 				all = append(all, n)
