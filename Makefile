@@ -18,7 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist release reproducible sbom notices demo test gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files fuzz torture lint clean
+.PHONY: help build lancedb dist release packages reproducible sbom notices demo test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -33,21 +33,23 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere
 	store/lancedb/native/dist.sh
 
-release: ## memcore without LanceDB for five systems in dist/release, with checksums, notices and bills of materials
+release: ## memcore without LanceDB for six systems in dist/release: archives, deb, rpm, checksums; signed with MEMCORE_SIGNING_KEY
 	rm -rf dist/release
 	.ci/release dist/release
-	cd internal/supply; go build -o ../../bin/supply .; \
-	for program in "$(abspath dist/release)"/memcore-*; do \
-	  ../../bin/supply sbom "$$program" >"$$program.cdx.json"; ../../bin/supply notices "$$program" >"$$program.THIRD_PARTY_NOTICES"; done
+	.ci/pack dist/release
+
+packages: ## of the archives in dist/release: npm, MCP bundles, plugins, Homebrew, Scoop, OCI image, in dist/packages
+	rm -rf dist/packages
+	cd internal/dev/plugins; go run . -release ../../../dist/release -out ../../../dist/packages
 
 reproducible: ## build the commit twice, as differently as one machine can, and compare all bytes
 	.ci/reproducible
 
 sbom: build ## bill of materials of bin/memcore, CycloneDX as JSON: bin/memcore.cdx.json
-	cd internal/supply; go run . sbom "$(abspath bin/memcore)" >"$(abspath bin/memcore.cdx.json)"
+	cd internal/dev/release; go run . sbom "$(abspath bin/memcore)" >"$(abspath bin/memcore.cdx.json)"
 
 notices: build ## licences of all that is linked into bin/memcore: bin/THIRD_PARTY_NOTICES
-	cd internal/supply; go run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
+	cd internal/dev/release; go run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
@@ -57,6 +59,9 @@ test: ## vet, and all tests with the race detector; kernels of other processors;
 	go test -race -timeout 30m ./...
 	.ci/test-kernels
 	.ci/test-lancedb
+
+coverage: ## share of the statements that tests run, by package and of the whole (PROFILE=file keeps the profile)
+	PROFILE=$(PROFILE) .ci/coverage
 
 gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns: fails if answers are worse than the baselines in testdata/eval
 	.ci/gate bin/memcore
@@ -68,15 +73,15 @@ bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m $(PACKAGES)
 
 bench-embed: ## the built-in embedder beside ONNX Runtime, hugot and Ollama; then indexing (ROUNDS=7)
-	internal/embedbench/run.sh speed -rounds $(ROUNDS)
-	internal/embedbench/run.sh index
+	internal/dev/bench/embed/run.sh speed -rounds $(ROUNDS)
+	internal/dev/bench/embed/run.sh index
 
 bench-embed-quality: ## its vectors beside those of the published weights in f32; DATA=folder with locomo/, or none
-	internal/embedbench/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
+	internal/dev/bench/embed/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
 
 eval: ## retrieval on labelled data beside other ways, what evidence is worth, thresholds: bin/relevance; DATA=folder of the sets
-	@test -n "$(DATA)" || { echo 'eval: DATA is empty, want the folder of the data sets that docs/relevance.md names: make eval DATA=…' >&2; exit 2; }
-	cd internal/relevancebench; go build -o ../../bin/relevancebench .
+	@test -n "$(DATA)" || { echo 'eval: DATA is empty, want the folder of the data sets that docs/dev/relevance.md names: make eval DATA=…' >&2; exit 2; }
+	cd internal/dev/bench/relevance; go build -o ../../../../bin/relevancebench .
 	bin/relevancebench -data "$(abspath $(DATA))" -small-talk testdata/eval/smalltalk.txt -out bin/relevance
 
 fit: build ## fit the relevance models that memcore ships anew; DATA=folder of the sets
@@ -85,20 +90,24 @@ fit: build ## fit the relevance models that memcore ships anew; DATA=folder of t
 
 static-files: ## what is in real memory files, read as curated memory; DATA=folder of .md and .mdc files
 	@test -n "$(DATA)" || { echo 'static-files: DATA is empty, want a folder of memory files: make static-files DATA=…' >&2; exit 2; }
-	MEMCORE_MEMORY_FILES="$(abspath $(DATA))" go test -count=1 -run TestRealFiles -v ./core/static
+	MEMCORE_MEMORY_FILES="$(abspath $(DATA))" go test -count=1 -run TestRealFiles -v ./core/curated
+
+view-shots: build ## screenshots of memcore view in bin/shots, and the pictures of docs; needs Chromium
+	mkdir -p bin/shots; cd internal/dev/browser; CI=true MEMCORE="$(abspath bin/memcore)" MEMCORE_SHOTS="$(abspath bin/shots)" \
+	  MEMCORE_PICTURES="$(abspath docs)" go test -count=1 -skip "HostileText|OtherSites|ManyChunks" ./...
 
 bench-daemon: build ## hooks and the daemon as processes (LOAD=5m CHUNKS=10000)
-	go run ./internal/daemonbench -memcore "$(abspath bin/memcore)" -for $(LOAD) -chunks $(CHUNKS) -out docs
+	go run ./internal/dev/bench/daemon -memcore "$(abspath bin/memcore)" -for $(LOAD) -chunks $(CHUNKS) -out docs
 
 bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
-	flags=$$(store/lancedb/native/library.sh --flags); cd internal/enginebench; \
-	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o ../../bin/enginebench .; \
-	../../bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
+	flags=$$(store/lancedb/native/library.sh --flags); cd internal/dev/bench/engine; \
+	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o ../../../../bin/enginebench .; \
+	../../../../bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
 
 fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
 
-torture: ## all attacks in their long form: hours; the table of docs/reliability.md (FUZZTIME=5m DATA=folder of the sets, or none)
+torture: ## all attacks in their long form: hours; the table of docs/dev/reliability.md (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
 lint: ## gofmt, vet for three systems, staticcheck, govulncheck
@@ -108,9 +117,11 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
-	cd internal/embedbench && go vet ./...
-	cd internal/relevancebench && go vet ./...
-	cd internal/supply && go vet ./...
+	cd internal/dev/bench/embed && go vet ./...
+	cd internal/dev/bench/relevance && go vet ./...
+	cd internal/dev/release && go vet ./...
+	cd internal/dev/browser && go vet ./...
+	cd internal/dev/plugins && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \
@@ -119,7 +130,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	  { echo "=================================================================="; \
 	    echo "lint: govulncheck SKIPPED: its database at vuln.go.dev does not answer."; \
 	    echo "Vulnerabilities of dependencies were NOT looked up. What was known of them"; \
-	    echo "when somebody last looked is in docs/dependencies.md; TestAdvisories holds it."; \
+	    echo "when somebody last looked is in docs/dev/dependencies.md; TestAdvisories holds it."; \
 	    echo "=================================================================="; } >&2; \
 	fi
 

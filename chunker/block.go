@@ -2,12 +2,11 @@ package chunker
 
 import "strings"
 
-// A span is a part of a text, from byte start to before byte end.
 type span struct{ start, end int }
 
 func (s span) of(text string) string { return text[s.start:s.end] }
 
-// A kind says how a block may be taken apart.
+// A kind says where a block may be split.
 type kind int
 
 const (
@@ -15,28 +14,27 @@ const (
 	lines               // at lines: code, HTML, tool output
 	table               // at rows
 	nest                // at the blocks inside: lists, their items, quotes
-	heading             // not
-	rule                // not: a thematic break
+	heading             // nowhere
+	rule                // nowhere: a thematic break
 	comment             // at lines: an HTML comment
 )
 
-// A block is a whole number of lines that belong together. Its span starts with its first line and
-// ends with its last, without the \n. Blank lines between two blocks belong to neither.
+// A block is lines that belong together, no outer blank ones.
 type block struct {
 	span
 	kind   kind
-	inner  []block // of a nest, covering its span; nil if it is small
+	inner  []block // of a nest; nil if it is small
 	level  int     // of a heading, 1 to 6
 	title  string  // of a heading, without markup
 	header string  // of a table: its header row
 }
 
-// hollow blocks say nothing by themselves.
+// hollow reports whether a block means nothing alone.
 func (b block) hollow() bool { return b.kind == heading || b.kind == rule || b.kind == comment }
 
-// binds is true of a block that should not be the last of a chunk: headings, what stands for one
-// ("**Note**"), and what announces something ("as follows:").
-func (b block) binds(text string) bool {
+// keepWithNext blocks should not end a chunk: headings, paragraphs used as such ("**Note**"),
+// announcements ("as follows:").
+func (b block) keepWithNext(text string) bool {
 	if b.kind == heading {
 		return true
 	}

@@ -1,66 +1,59 @@
-// Package chunker cuts documents into the pieces that are embedded, indexed and shown.
+// Package chunker cuts documents into chunks, which are embedded, indexed and shown.
 //
-// Markdown is cut along its structure, conversations along their turns. The package reads no files
-// and knows no model: text comes in as bytes or turns, tokens are counted by a function the caller
-// gives. Its one rule: the same input gives the same chunks with the same IDs, every line range
-// lies inside the input, and no text is lost between the first chunk and the last.
+// It cuts Markdown along its structure and conversations along their turns. It reads no files; the
+// caller counts tokens. The same input gives the same chunks with the same IDs, every line range
+// lies inside the input, and Markdown loses no text.
+//
+// Of Markdown, parse.go makes blocks, split.go cuts these into atoms, and pack.go joins atoms to
+// chunks. conversation.go does the same for turns, and session.go for the turns worth keeping of
+// agents at work.
 package chunker
 
 import "time"
 
-// Options says how large a chunk may grow. The zero value suits a model that reads 256 tokens.
+// Options bound the size of chunks. The zero value suits a model that reads 256 tokens.
 type Options struct {
-	// Target is the size, in tokens, at which a chunk that has to be cut is considered full, its
-	// EmbeddingText counted; 0 means 160, or two thirds of Max if that is less. At most Max.
+	// Target is the size of EmbeddingText, in tokens, at which a chunk is full. It is at most Max;
+	// 0 means 160, or less: two thirds of Max.
 	Target int
-	// Max is the size that no EmbeddingText of a chunk exceeds, in tokens; 0 means 240, or Target if
-	// that is more. Below 32 it is taken as 32, above 1<<20 as that. Sixteen bytes count as a token at least, so that a
-	// text that is long but has few tokens is cut as well.
+	// Max is the largest EmbeddingText, in tokens, from 32 to 1<<20; 0 means 240, or Target if that
+	// is more. Sixteen bytes count as at least one token.
 	Max int
-	// Overlap is how many tokens of the end of a piece are repeated, at most, at the start of the next
-	// one where a long run of prose has to be split; 0 means 24, negative means none. At most a
-	// quarter of Target. Nothing else ever overlaps.
+	// Overlap is how many tokens the next chunk repeats at most, where prose is split. It is at
+	// most a quarter of Target; 0 means 24, a negative number none.
 	Overlap int
-	// Count tells how many tokens a text has for the embedding model, special tokens left out.
-	// It must be safe for concurrent use. nil means an estimate of one token per four bytes.
+	// Count counts tokens as the embedding model does, without special ones, concurrently. nil
+	// estimates one token for four bytes.
 	Count func(text string) int
-	// Redact takes out of an answer that Session keeps what nobody may keep, before it is cut, and again
-	// out of what is left if parts of it have come together. nil means that nothing is taken out.
+	// Redact removes secrets from the answers that Session keeps; may be nil.
 	Redact func(text string) string
 }
 
 // A Chunk is a piece of a document.
 type Chunk struct {
-	// ID is 32 lower-case hex digits: a hash of the document's name, the chunk's text and context
-	// and its place. The place is the position among equal chunks of a Markdown document (so that
-	// a line inserted above moves no ID), and the first line of a turn in a conversation (logs only
-	// grow).
+	// ID is 32 lower-case hex digits, a hash of the document's name and the chunk's text, context
+	// and place. The place is the turn's first line in a conversation. In Markdown it is the number
+	// among equal chunks, so that a line inserted above changes no ID.
 	ID string
-	// Text is what the chunk says: for Markdown the bytes of the lines from StartLine to EndLine as
-	// they stand (invalid UTF-8 replaced by U+FFFD, \r\n by \n), or a part of them where long lines
-	// had to be split; for a conversation the turn, its tool calls reduced to what one would search
-	// for.
+	// Text is the lines from StartLine to EndLine, or a part of long ones, valid UTF-8 without
+	// carriage returns before line breaks. Of a conversation it is the turn with its reduced tool
+	// calls.
 	Text string
-	// Context helps to understand and to find Text but is not part of it: the heading path of a
-	// Markdown chunk joined by " > ", empty for a conversation.
+	// Context is the heading path in Markdown, joined by " > ". It is embedded with Text.
 	Context string
-	// Before and After are the neighbouring turns, cut to about 60 tokens each, each as
-	// "speaker: text". Markdown chunks have none.
+	// Before and After are the neighbouring turns as "speaker: text", cut to about 60 tokens.
 	Before, After string
-	// StartLine and EndLine are the first and last line of the chunk in its document, from 1, both
-	// included.
+	// StartLine and EndLine are the first and last line in the document, from 1.
 	StartLine, EndLine int
-	// Headings is the path of headings above the chunk, outermost first, without markup; those that
-	// Text begins with are among them. It begins with the title of the frontmatter, unless a heading
-	// says the same, and ends, in the later chunks of a table that had to be split, with its header row.
+	// Headings are those above the chunk and at the beginning of Text, outermost first, without
+	// markup. The title of the frontmatter comes first, unless a heading repeats it. Later chunks
+	// of a split table end with its header row.
 	Headings []string
-	// Speaker, Session and Time say who spoke, in which session and when; empty and zero for
-	// Markdown or where the log does not tell.
+	// Speaker, Session and Time are those of a turn, if known.
 	Speaker string
 	Session string
 	Time    time.Time
-	// Hash is the SHA-256 of everything that is embedded (Text, Context, Speaker and Time as they
-	// enter EmbeddingText), 64 lower-case hex digits: chunks with equal hashes have equal vectors.
+	// Hash is the SHA-256 of EmbeddingText in hex: equal hashes mean equal vectors.
 	Hash string
 	// Tokens is the size of Text by Options.Count.
 	Tokens int
@@ -68,38 +61,37 @@ type Chunk struct {
 
 // A Document is what Markdown returns.
 type Document struct {
-	// Title is the "title" or "name" of the frontmatter, else the first level-1 heading, else "".
+	// Title is "title" or "name" of the frontmatter, else the first level-1 heading, or "".
 	Title string
-	// Meta is the YAML frontmatter, nil if there is none. It is not part of any chunk.
+	// Meta is the frontmatter, or nil. It is not part of a chunk.
 	Meta map[string]any
 	// Chunks are in the order of the document.
 	Chunks []Chunk
-	// Warnings tell what was odd but survived, with line numbers, such as a broken frontmatter
-	// (its lines are then treated as text).
+	// Warnings name problems such as broken frontmatter, which is treated as text.
 	Warnings []Warning
 }
 
-// A Warning is something odd in a document that did not stop the chunking.
+// A Warning is a problem on a line of a document.
 type Warning struct {
 	Line int // from 1
 	Text string
 }
 
-// A Turn is one message of a conversation as a log holds it.
+// A Turn is one message of a conversation.
 type Turn struct {
-	// Line and EndLine are the lines of the log the turn stands on, from 1, both included.
+	// Line and EndLine are its first and last line in the log, from 1.
 	Line, EndLine int
 	// Role is "user", "assistant", "system" or "tool".
 	Role string
 	// Speaker is the name to show; empty means Role.
 	Speaker string
-	// Session identifies the conversation; turns of one call may belong to several.
+	// Session identifies the conversation. A log may hold several.
 	Session string
-	// Time is when it was said; zero if the log does not tell.
+	// Time is zero if the log has none.
 	Time time.Time
-	// Text is what was said, without tool traffic; may be empty.
+	// Text is the message without tool calls; may be empty.
 	Text string
-	// Tools are the tool calls of this turn and what came back, unreduced.
+	// Tools are the tool calls of this turn with their results.
 	Tools []ToolUse
 }
 

@@ -61,7 +61,7 @@ func TestTitleAndMeta(t *testing.T) {
 		{"not closed", "---\na: 1\n", "", "map[]", "---\na: 1", ""},
 		{"a thematic break", "---\n\ntext\n\n***\n", "", "map[]", "---\n\ntext\n\n***", ""},
 		{"broken", "---\na: 1\nb: [\n---\ntext", "", "map[]", "---\na: 1\nb: [\n---\n\ntext", "3: did not find"},
-		{"a list", "---\n- a\n---\ntext", "", "map[]", "---\n- a\n---\n\ntext", "2: it is no mapping"},
+		{"a list", "---\n- a\n---\ntext", "", "map[]", "---\n- a\n---\n\ntext", "2: it is not a mapping"},
 		{"the same key twice", "---\na: 1\na: 2\n---\ntext", "", "map[]", "---\na: 1\na: 2\n---\n\ntext", "3: mapping key"},
 		{"an alias of itself", "---\na: &x [*x]\n---\ntext", "", "map[]", "---\na: &x [*x]\n---\n\ntext", "2: "},
 		{"invalid UTF-8", "a\nb\xffc", "", "map[]", "a\nb\ufffdc", "2: invalid UTF-8"},
@@ -127,7 +127,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A note changed in one section keeps the IDs and hashes of the others.
+// A change in one section keeps others' IDs and hashes.
 func TestIDsStay(t *testing.T) {
 	section := func(n int) string {
 		return fmt.Sprintf("## Part %d\n\nIt holds %d things.\n\n- [ ] one\n- [ ] two\n\n", n, n)
@@ -228,7 +228,7 @@ func TestSplitting(t *testing.T) {
 	}
 }
 
-// What is counted is linear in the input, whatever its form.
+// The counted bytes are linear in the input.
 func TestCountingIsLinear(t *testing.T) {
 	const size = 200_000
 	for name, unit := range map[string]string{
@@ -268,7 +268,7 @@ func TestCountingIsLinear(t *testing.T) {
 	}
 }
 
-// Blocks inside blocks cost no more than others: one line can open thousands.
+// Nested blocks cost no more, even thousands in a line.
 func TestDeepNesting(t *testing.T) {
 	var growing strings.Builder
 	for i := range 600 {
@@ -289,7 +289,7 @@ func TestDeepNesting(t *testing.T) {
 	}
 }
 
-// A document is parsed in windows; where they end must not show.
+// A document is parsed in windows; their borders do not show.
 func TestWindows(t *testing.T) {
 	var src strings.Builder
 	for i := range 4000 {
@@ -328,7 +328,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The largest numbers there are mean "as large as may be".
+// The largest numbers mean "as large as possible".
 func TestHugeOptions(t *testing.T) {
 	src := []byte(strings.Repeat("Some sentence of a few words. ", 2000))
 	for _, o := range []chunker.Options{

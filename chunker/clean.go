@@ -1,7 +1,6 @@
 package chunker
 
 import (
-	"bytes"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,36 +8,27 @@ import (
 
 const byteOrderMark = "\ufeff"
 
-// clean returns src as text to cut: without byte order mark, lines ended by \n alone, invalid UTF-8
-// replaced. It has as many lines as src. badLine is the first line with invalid UTF-8, 0 if none.
+// badLine is the first with invalid UTF-8, or 0.
 func clean(src []byte) (text string, badLine int) {
-	src = bytes.TrimPrefix(src, []byte(byteOrderMark))
-	if bytes.Contains(src, []byte("\r\n")) {
-		src = bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n"))
+	text = string(src)
+	if !utf8.ValidString(text) {
+		badLine = 1 + strings.Count(text[:firstInvalid(text)], "\n")
 	}
-	if utf8.Valid(src) {
-		return string(src), 0
-	}
-	return strings.ToValidUTF8(string(src), "\ufffd"), 1 + bytes.Count(src[:firstInvalid(src)], []byte("\n"))
+	return cleanString(text), badLine
 }
 
-func firstInvalid(src []byte) int {
-	at := 0
-	for at < len(src) {
-		r, n := utf8.DecodeRune(src[at:])
-		if r == utf8.RuneError && n == 1 {
-			break
+func firstInvalid(text string) int {
+	for at, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[at:], "\ufffd") {
+			return at
 		}
-		at += n
 	}
-	return at
+	return len(text)
 }
 
+// cleanString drops byte order mark and carriage returns, mends UTF-8.
 func cleanString(s string) string {
-	s = strings.TrimPrefix(s, byteOrderMark)
-	if strings.Contains(s, "\r\n") {
-		s = strings.ReplaceAll(s, "\r\n", "\n")
-	}
+	s = strings.ReplaceAll(strings.TrimPrefix(s, byteOrderMark), "\r\n", "\n")
 	return strings.ToValidUTF8(s, "\ufffd")
 }
 
@@ -46,7 +36,7 @@ func trimEnd(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace)
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
 
-// lineEnd is the end of the line that text[at] is on, its \n left out.
+// lineEnd is before the line break.
 func lineEnd(text string, at int) int {
 	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n

@@ -5,33 +5,30 @@ import (
 	"strings"
 )
 
-// neighbourSize is the size to which the turns before and after a chunk are cut.
+// neighbourSize is in tokens, of Before and of After.
 const neighbourSize = 60
 
-// Conversation cuts a log into its turns. name is how the log is known; it enters the IDs.
+// Conversation cuts a log into its turns. name identifies the log and enters the IDs.
 //
-// A turn is one chunk if it fits Max; a longer one is cut like Markdown, each piece with the lines
-// of the whole turn. What tools were asked and what they answered is reduced to what one would
-// search for. A turn without text and tools has no chunk. Before and After are the nearest turns of
-// the same session that have text: of the one before its end, of the one after its start.
-//
-// Its result is the caller's. It is safe for concurrent use.
+// A turn is one chunk if it fits Max, else it is cut like Markdown, each piece with the turn's
+// lines. Tool calls are reduced to what one would search for. Before and After are the nearest
+// turns with text. It is safe for concurrent use.
 func Conversation(name string, turns []Turn, o Options) []Chunk {
 	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
-	said := make([]saying, len(turns))
+	reduced := make([]turnText, len(turns))
 	for i, t := range turns {
-		said[i] = c.reduce(t)
+		reduced[i] = c.reduce(t)
 	}
-	before, after := neighbours(turns, said)
+	before, after := neighbours(turns, reduced)
 	for i, t := range turns {
 		from := len(c.chunks)
-		c.turn(t, said[i])
+		c.turn(t, reduced[i])
 		var first, last string
 		if k := before[i]; k >= 0 {
-			first = c.endOf(c.speaker(turns[k]), said[k])
+			first = c.endOf(c.speaker(turns[k]), reduced[k])
 		}
 		if k := after[i]; k >= 0 {
-			last = c.startOf(c.speaker(turns[k]), said[k])
+			last = c.startOf(c.speaker(turns[k]), reduced[k])
 		}
 		for j := from; j < len(c.chunks); j++ {
 			c.chunks[j].Before, c.chunks[j].After = first, last
@@ -40,7 +37,6 @@ func Conversation(name string, turns []Turn, o Options) []Chunk {
 	return c.chunks
 }
 
-// conversation is one call of Conversation.
 type conversation struct {
 	limits
 	name   string
@@ -48,16 +44,16 @@ type conversation struct {
 	seen   ordinals
 }
 
-// A saying is what a turn says: its text, and each use of a tool in a few words.
-type saying struct {
+// A turnText is a turn's text, and tools in brief.
+type turnText struct {
 	text  string
 	tools []string
 }
 
-func (s saying) empty() bool { return s.text == "" && len(s.tools) == 0 }
+func (s turnText) empty() bool { return s.text == "" && len(s.tools) == 0 }
 
-// whole is all of it, and where in it the uses of tools are.
-func (s saying) whole() (text string, tools []block) {
+// whole returns all text, and the blocks of tools.
+func (s turnText) whole() (text string, tools []block) {
 	var b strings.Builder
 	b.WriteString(s.text)
 	for i, tool := range s.tools {
@@ -73,20 +69,20 @@ func (s saying) whole() (text string, tools []block) {
 	return b.String(), tools
 }
 
-func (c *conversation) reduce(t Turn) saying {
+func (c *conversation) reduce(t Turn) turnText {
 	text := strings.TrimSpace(cleanString(t.Text))
 	tools := t.Tools
 	if t.Role == "tool" && len(tools) == 0 && text != "" {
 		text, tools = "", []ToolUse{{Output: text}}
 	}
-	s := saying{text: text}
+	s := turnText{text: text}
 	for _, use := range tools {
 		s.tools = append(s.tools, c.toolUse(use))
 	}
 	return s
 }
 
-// longestSpeaker is how many bytes of a name are looked at.
+// longestSpeaker is how many bytes of a name are read.
 const longestSpeaker = 400
 
 func (c *conversation) speaker(t Turn) string {
@@ -97,31 +93,35 @@ func (c *conversation) speaker(t Turn) string {
 	return c.shorten(oneLine(cleanString(head(speaker, longestSpeaker))), c.max/6)
 }
 
-// turn makes the chunks of a turn.
-func (c *conversation) turn(t Turn, said saying) {
-	if said.empty() {
+func (c *conversation) turn(t Turn, reduced turnText) {
+	if reduced.empty() {
 		return
 	}
-	text, tools := said.whole()
+	text, tools := reduced.whole()
 	about := newSection(c.limits, nil, c.speaker(t), t.Time)
 	number := 0
-	p := newPacker(c.limits, text, func(p piece) {
+	c.cut(text, len(reduced.text), tools, about, func(p piece) {
 		number++
 		c.chunk(t, about.speaker, p, p.of(text), number)
 	})
-	s := splitter{c.limits, text, about, p.add}
+}
+
+// cut emits a text that does not fit along the Markdown of its first bytes and the blocks that
+// follow.
+func (c *conversation) cut(text string, markdown int, follow []block, about *section, emit func(piece)) {
+	p := newPacker(c.limits, text, emit)
 	if whole := (piece{span: span{0, len(text)}, section: about}); p.fits(whole) {
-		p.emit(whole)
+		emit(whole)
 		return
 	}
-	eachBlock(said.text, 0, s.block)
-	for _, b := range tools {
+	s := splitter{c.limits, text, about, p.add}
+	eachBlock(text[:markdown], 0, s.block)
+	for _, b := range follow {
 		s.block(b)
 	}
 	p.finish()
 }
 
-// chunk makes a chunk of a piece of a turn.
 func (c *conversation) chunk(t Turn, speaker string, p piece, text string, number int) {
 	chunk := Chunk{
 		Text: text, StartLine: t.Line, EndLine: t.EndLine, Headings: p.section.headings,
@@ -137,14 +137,13 @@ func (c *conversation) chunk(t Turn, speaker string, p piece, text string, numbe
 	c.chunks = append(c.chunks, chunk)
 }
 
-// neighbours returns, for each turn, the nearest ones before and after it in its session that say
-// something, -1 where there is none.
-func neighbours(turns []Turn, said []saying) (before, after []int) {
+// neighbours are the nearest turns with text, or -1.
+func neighbours(turns []Turn, reduced []turnText) (before, after []int) {
 	before, after = make([]int, len(turns)), make([]int, len(turns))
 	last := map[string]int{}
 	for i, t := range turns {
 		before[i], after[i] = -1, -1
-		if said[i].empty() {
+		if reduced[i].empty() {
 			continue
 		}
 		if k, ok := last[t.Session]; ok {
@@ -155,27 +154,26 @@ func neighbours(turns []Turn, said []saying) (before, after []int) {
 	return before, after
 }
 
-// look is how many bytes of a neighbour are looked at.
-const look = 2 * neighbourSize * bytesPerToken
+// neighbourBytes is how many bytes of a neighbour are read.
+const neighbourBytes = 2 * neighbourSize * bytesPerToken
 
-func (s saying) neighbour() string {
+func (s turnText) neighbour() string {
 	if s.text != "" {
 		return s.text
 	}
 	return strings.Join(s.tools, "; ")
 }
 
-// startOf is the beginning of what a neighbour says, on one line.
-func (c *conversation) startOf(speaker string, s saying) string {
-	text := head(s.neighbour(), look)
+func (c *conversation) startOf(speaker string, s turnText) string {
+	text := head(s.neighbour(), neighbourBytes)
 	return c.shorten(speaker+": "+oneLine(text), neighbourSize)
 }
 
-// endOf is the end of what a neighbour says, on one line: what the next turn answers stands there.
-func (c *conversation) endOf(speaker string, s saying) string {
+// endOf is the part that the next turn answers.
+func (c *conversation) endOf(speaker string, s turnText) string {
 	text := s.neighbour()
-	if len(text) > look {
-		text = text[characterBorder(text, len(text)-look):]
+	if len(text) > neighbourBytes {
+		text = text[characterBorder(text, len(text)-neighbourBytes):]
 	}
 	line := oneLine(text)
 	if whole := speaker + ": " + line; c.size(whole) <= neighbourSize && len(text) == len(s.neighbour()) {

@@ -21,7 +21,7 @@ func TestToolUse(t *testing.T) {
 		{"name only", chunker.ToolUse{Name: "ls"}, "ls"},
 		{"output only", chunker.ToolUse{Output: "done\n"}, "→ done"},
 		{"free text", chunker.ToolUse{Name: "Bash", Input: "go vet ./...\nls"}, "Bash: go vet ./..."},
-		{"telling arguments first", chunker.ToolUse{Name: "Grep", Input: `{"head_limit":5,"include":"*.go","path":"store","pattern":"func Open"}`}, "Grep: store · func Open · include=*.go"},
+		{"keyArguments arguments first", chunker.ToolUse{Name: "Grep", Input: `{"head_limit":5,"include":"*.go","path":"store","pattern":"func Open"}`}, "Grep: store · func Open · include=*.go"},
 		{"file content is left out", chunker.ToolUse{Name: "Write", Input: `{"content":"package a","file_path":"a.go"}`}, "Write: a.go"},
 		{"unless there is nothing else", chunker.ToolUse{Name: "note", Input: `{"content":"the port is 5433\nmore"}`}, "note: content=the port is 5433"},
 		{"cut JSON", chunker.ToolUse{Name: "Write", Input: `{"file_path":"a \"b\".go","content":"xxx` + "\n[…]\n" + `yyy"}`}, `Write: a "b".go`},
@@ -107,7 +107,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// What is counted of a log is linear in its size, also where names are as long as what is said.
+// Counted bytes are linear in the log, even with long names.
 func TestCountingOfTurnsIsLinear(t *testing.T) {
 	for name, unit := range map[string]string{"words": "One two three. ", "one word": "x", "lines": "a b\n", "Chinese": "漢字。"} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestCountingOfTurnsIsLinear(t *testing.T) {
 	}
 }
 
-// Turns that are told again when a log has grown keep their IDs.
+// Turns of a grown log keep their IDs.
 func TestConversationIDs(t *testing.T) {
 	turns := conversation()
 	whole := chunker.Conversation("chat.jsonl", turns, small)
@@ -148,7 +148,7 @@ func TestConversationIDs(t *testing.T) {
 	}
 }
 
-// Everything a long turn says is in its pieces.
+// The pieces of a long turn hold all of its text.
 func FuzzConversation(f *testing.F) {
 	f.Add("Hello there.", "Bash", `{"command":"ls"}`, "a\nb\n", "user", uint8(10))
 	f.Add(strings.Repeat("One sentence. Another one! ", 40)+"\n\n# H\n\n```\ncode\n```", "", "", "", "", uint8(0))

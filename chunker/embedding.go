@@ -10,18 +10,14 @@ import (
 	"time"
 )
 
-// EmbeddingText is the text a chunk's vector is made of, and its Hash: for Markdown the heading path,
-// then the text; for a turn a sentence that says when (the day, in UTC) and who:
+// EmbeddingText is what is embedded for a chunk: in Markdown heading path and text; for a turn a
+// sentence with day and speaker:
 //
 //	On 8 May 2023, Caroline said: "I went to a support group yesterday."
 //
-// What is empty or zero is left out. Headings that text itself begins with, as "#" lines, are not
-// said twice.
-//
-// The sentence matters. Recall at 10 of all-MiniLM-L6-v2 alone, turn level, 2026-11: six chats of
-// LoCoMo, 867 questions, on which the wording was also chosen (of fourteen): 0.60 with it, 0.48 with
-// "Caroline: …", 0.48 with "8 May 2023, Caroline: …". On 24 questions of LongMemEval-S, user turns,
-// on which nothing was chosen: 0.80, 0.76, 0.79.
+// Recall at 10 of all-MiniLM-L6-v2 (turn level, 2026-11) on 867 questions of LoCoMo, which also
+// chose the wording: 0.60, but 0.48 with "Caroline: …" or "8 May 2023, Caroline: …". On 24 others,
+// of LongMemEval-S: 0.80, 0.76, 0.79.
 func EmbeddingText(headings []string, speaker string, at time.Time, text string) string {
 	if path := joinPath(withoutRepeated(headings, text)); path != "" {
 		text = path + "\n" + text
@@ -38,7 +34,7 @@ func EmbeddingText(headings []string, speaker string, at time.Time, text string)
 	return "On " + day + ", " + speaker + " said: \"" + text + "\""
 }
 
-// withoutRepeated leaves out the last headings if text begins with them.
+// withoutRepeated removes the last headings if text begins with them.
 func withoutRepeated(headings []string, text string) []string {
 	var own []string
 	for strings.HasPrefix(text, "#") {
@@ -52,7 +48,6 @@ func withoutRepeated(headings []string, text string) []string {
 	return headings
 }
 
-// identify fills in ID and Hash, of which place is a part.
 func (c *Chunk) identify(name, place string, embedded string) {
 	sum := sha256.Sum256([]byte(embedded))
 	c.Hash = hex.EncodeToString(sum[:])
@@ -63,14 +58,14 @@ func (c *Chunk) identify(name, place string, embedded string) {
 	c.ID = hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// writePart writes a part so that no two lists of parts are written alike.
+// writePart writes the length, so that different lists differ.
 func writePart(h hash.Hash, part string) {
 	io.WriteString(h, strconv.Itoa(len(part)))
 	io.WriteString(h, ":")
 	io.WriteString(h, part)
 }
 
-// ordinals tell equal things apart by how many there were before.
+// ordinals number equal things.
 type ordinals map[[16]byte]int
 
 func (o ordinals) next(parts ...string) int {

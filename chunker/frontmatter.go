@@ -14,10 +14,10 @@ import (
 
 const (
 	largestFrontmatter = 64 << 10 // bytes
-	largestMeta        = 10_000   // values, aliases followed
+	largestMeta        = 10_000   // values, with those of aliases
 )
 
-// A FrontmatterError says in which line of a file, from 1, its frontmatter is broken.
+// A FrontmatterError names the line of broken frontmatter, from 1.
 type FrontmatterError struct {
 	Line int
 	Err  error
@@ -26,17 +26,17 @@ type FrontmatterError struct {
 func (e *FrontmatterError) Error() string { return e.Err.Error() }
 func (e *FrontmatterError) Unwrap() error { return e.Err }
 
-// SplitFrontmatter returns what the frontmatter of a Markdown file says, YAML between lines of "---" or TOML between lines of
-// "+++", the text behind it, and how many lines of the file stand before that text. The text has no byte order mark, ends its
-// lines with \n alone and is valid UTF-8. Without frontmatter meta is nil and all is text. Of one that is broken the error tells
-// (*FrontmatterError), and the text is what stands behind it all the same. Its size and number of values are bounded.
+// SplitFrontmatter splits a Markdown file and counts the lines before the text. Frontmatter is YAML
+// between lines of "---" or TOML between "+++"; without it meta is nil. The text is valid UTF-8
+// without carriage returns. After a *FrontmatterError (broken, too large) it still begins behind
+// the frontmatter.
 func SplitFrontmatter(src []byte) (meta map[string]any, text string, lines int, err error) {
 	text, _ = clean(src)
 	meta, after, err := splitFrontmatter(text)
 	return meta, text[after:], strings.Count(text[:after], "\n"), err
 }
 
-// splitFrontmatter is SplitFrontmatter for clean text; the Markdown begins at after.
+// splitFrontmatter takes clean text; the Markdown begins at after.
 func splitFrontmatter(text string) (meta map[string]any, after int, err error) {
 	mark, _, _ := strings.Cut(text[:min(len(text), 16)], "\n")
 	mark = strings.TrimRight(mark, " \t")
@@ -46,7 +46,7 @@ func splitFrontmatter(text string) (meta map[string]any, after int, err error) {
 	from := windowEnd(text, 0)
 	end, after := frontmatterEnd(text, from, mark)
 	if end < 0 {
-		return nil, 0, nil // a thematic break, or a list that says "+++"
+		return nil, 0, nil // a thematic break or a list
 	}
 	meta, line, err := parseMeta(mark, text[from:end])
 	if err != nil {
@@ -55,9 +55,8 @@ func splitFrontmatter(text string) (meta map[string]any, after int, err error) {
 	return meta, after, nil
 }
 
-// frontmatter reads the frontmatter of text into d. It returns where what is no metadata begins, and
-// where the Markdown: a broken frontmatter is text, but no Markdown, to which its end would be the
-// rule under a heading.
+// frontmatter returns where text and Markdown begin. If broken, it is text only: its last line
+// would underline a heading.
 func (d *Document) frontmatter(text string) (body, markdown int) {
 	meta, after, err := splitFrontmatter(text)
 	var broken *FrontmatterError
@@ -71,8 +70,7 @@ func (d *Document) frontmatter(text string) (body, markdown int) {
 	return after, after
 }
 
-// frontmatterEnd returns where the frontmatter ends and what comes after it begins; -1 if no line
-// ends it.
+// frontmatterEnd returns where frontmatter ends and text begins, or -1.
 func frontmatterEnd(text string, from int, mark string) (end, after int) {
 	for at := from; at < len(text); {
 		next := windowEnd(text, at)
@@ -94,7 +92,7 @@ func titleOf(meta map[string]any) string {
 	return ""
 }
 
-// parseMeta returns what the frontmatter says, or the line (from 1, in it) where it is broken.
+// parseMeta returns an error's line, from 1.
 func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 	if len(text) > largestFrontmatter {
 		return nil, 0, fmt.Errorf("it has %d bytes, want at most %d", len(text), largestFrontmatter)
@@ -105,8 +103,8 @@ func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 	return parseYAML(text)
 }
 
-// Values that people write without the quotes that YAML wants, and that editors which read such
-// files accept ("globs: *.ts"): globs, mentions, and sentences with a colon.
+// unquoted matches values that lack quotes required by YAML, as editors write them: globs,
+// mentions, sentences with a colon.
 var unquoted = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
 })
@@ -148,7 +146,7 @@ func parseYAML(text string) (map[string]any, int, error) {
 	}
 	content := root.Content[0]
 	if content.Kind != yaml.MappingNode {
-		return nil, content.Line, errors.New("it is no mapping of keys to values")
+		return nil, content.Line, errors.New("it is not a mapping of keys to values")
 	}
 	if valuesIn(content, map[*yaml.Node]int{}) > largestMeta {
 		return nil, content.Line, fmt.Errorf("it has more than %d values, aliases followed", largestMeta)
@@ -168,13 +166,13 @@ func lineOf(err error) int {
 	return 0
 }
 
-// withoutLine is err without the line number, which counts from another start than ours.
+// withoutLine removes the line number, which is the frontmatter's own.
 func withoutLine(err error) error {
 	return errors.New(strings.TrimPrefix(yamlLine().ReplaceAllString(err.Error(), ""), "yaml: "))
 }
 
-// valuesIn counts the values that decoding a node would make, up to a little over largestMeta. done
-// holds the counts of anchors; one that is being counted, and so holds itself, counts as too many.
+// valuesIn counts values, to a little over largestMeta. done has the counts of anchors; recursive
+// ones count as too many.
 func valuesIn(n *yaml.Node, done map[*yaml.Node]int) int {
 	if n.Kind == yaml.AliasNode {
 		count, ok := done[n.Alias]
@@ -202,7 +200,7 @@ func valuesIn(n *yaml.Node, done map[*yaml.Node]int) int {
 	return count
 }
 
-// plain makes every key a string, as JSON wants it.
+// plain makes every key a string, as in JSON.
 func plain(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

@@ -65,7 +65,7 @@ func listing(chunks []chunker.Chunk) string {
 	return b.String()
 }
 
-// conversation is a piece of work as an agent's log tells it.
+// conversation is a piece of work in an agent's log.
 func conversation() []chunker.Turn {
 	at := time.Date(2024, 3, 14, 9, 26, 53, 0, time.UTC)
 	return []chunker.Turn{

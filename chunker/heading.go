@@ -13,25 +13,25 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// longestHeading is how many bytes of a heading enter paths; its line is text in any case.
+// longestHeading is how many bytes of a heading enter paths.
 const longestHeading = 400
 
 var (
 	inlineParser = sync.OnceValue(func() parser.Parser {
 		return parser.NewParser(
 			parser.WithBlockParsers(parser.DefaultBlockParsers()...),
-			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(struck{}, 500))...),
+			parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikethrough{}, 500))...),
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
 			parser.WithAttribute(),
 		)
 	})
-	// Where a link's target is defined does not matter here, so nobody looks for it.
+	// The target of a link does not matter here.
 	linkByReference = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
 	})
 )
 
-// headingText is a heading without its markup, on one line.
+// headingText returns a heading without markup, on one line.
 func headingText(raw []byte) string {
 	if len(raw) > longestHeading {
 		raw = raw[:longestHeading]
@@ -47,7 +47,7 @@ func headingText(raw []byte) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// writeInline writes what a reader sees of the nodes inside parent.
+// writeInline writes the visible text of the nodes inside parent.
 func writeInline(out *strings.Builder, parent ast.Node, src []byte) {
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -71,13 +71,13 @@ func writeInline(out *strings.Builder, parent ast.Node, src []byte) {
 	}
 }
 
-// An outline is the headings above a place, outermost first.
+// An outline is the headings above a line, outermost first.
 type outline struct {
 	levels []int
 	titles []string
 }
 
-// enter goes to a heading: those of its level and below are left.
+// enter also removes headings of its level and below.
 func (o *outline) enter(level int, title string) {
 	n := len(o.levels)
 	for n > 0 && o.levels[n-1] >= level {
@@ -87,8 +87,8 @@ func (o *outline) enter(level int, title string) {
 	o.titles = append(o.titles[:n], title)
 }
 
-// path returns the headings, after the title of the document where no heading repeats it, cut so
-// that the whole has at most the given size: what is nearest to the text stays.
+// path returns the title, unless a heading repeats it, and headings, without outer ones beyond the
+// limit.
 func (o *outline) path(title string, l limits, limit int) []string {
 	path := slices.DeleteFunc(slices.Clone(o.titles), func(t string) bool { return t == "" })
 	if title != "" && !slices.ContainsFunc(path, func(t string) bool { return strings.EqualFold(t, title) }) {

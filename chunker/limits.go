@@ -9,15 +9,13 @@ const (
 	defaultTarget  = 160
 	defaultMax     = 240
 	defaultOverlap = 24
-	leastMax       = 32      // below it, speaker, date and heading leave no room for text
-	greatestMax    = 1 << 20 // no model reads more, and no product of it overflows
+	leastMax       = 32 // speaker, date and heading need room
+	greatestMax    = 1 << 20
 
-	// bytesPerToken bounds a text that has many bytes but few tokens, such as a word of a megabyte
-	// that a tokeniser does not know, or a line of blanks: such a text is not small.
+	// bytesPerToken bounds long texts of few tokens.
 	bytesPerToken = 16
 )
 
-// limits are Options with every default in its place.
 type limits struct {
 	target, max, overlap int
 	count                func(string) int
@@ -45,13 +43,13 @@ func newLimits(o Options) limits {
 
 func estimate(text string) int { return (len(text) + 3) / 4 }
 
-// size is what a text costs: its tokens, or more if they stand for very many bytes.
+// size returns tokens, or more for very many bytes.
 func (l limits) size(text string) int {
 	return max(l.count(text), (len(text)+bytesPerToken-1)/bytesPerToken)
 }
 
-// fit returns the length of a beginning of text that has at most the given size, not much shorter
-// than need be and at least one character. It looks at no more of text than could fit.
+// fit returns about the longest beginning within limit, at least one character, reading no more
+// than could fit.
 func (l limits) fit(text string, limit int) int {
 	n := min(len(text), max(limit, 1)*bytesPerToken)
 	for {
@@ -68,7 +66,7 @@ func (l limits) fit(text string, limit int) int {
 	}
 }
 
-// shorten cuts text to the given size and marks the cut. It counts no more of text than could fit.
+// shorten cuts text to a size and marks the cut.
 func (l limits) shorten(text string, limit int) string {
 	if len(text) <= limit*bytesPerToken && l.size(text) <= limit {
 		return text
@@ -77,7 +75,7 @@ func (l limits) shorten(text string, limit int) string {
 	return trimEnd(text[:l.fit(text, limit-1)]) + mark
 }
 
-// head is the beginning of text, of about n bytes at most.
+// head returns about the first n bytes of text.
 func head(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -85,10 +83,9 @@ func head(text string, n int) string {
 	return text[:characterBorder(text, n)]
 }
 
-// characterBorder returns the last place at or before n where text may be cut without taking a
-// character apart, or else the first one after its first character.
+// characterBorder is the last up to n, but not 0.
 func characterBorder(text string, n int) int {
-	const longest = 64 // bytes of a character with its marks; beyond, marks are no character
+	const longest = 64 // bytes of a character with its marks
 	for i := min(n, len(text)); i > 0 && i > n-longest; i-- {
 		if isCharacterBorder(text, i) {
 			return i

@@ -7,21 +7,14 @@ import (
 	"time"
 )
 
-// Markdown cuts a document along its structure. name is how the document is known; it enters the
-// IDs. Nothing in src is refused: what is odd is told in Document.Warnings.
+// Markdown cuts any document along its structure. name identifies it and enters the IDs.
 //
-// A section (a heading with what follows it up to the next one) is one chunk if it fits Max. Else it
-// is filled up to Target block by block; code, tables and list items stay whole where they fit, and
-// are cut at lines where they do not, long prose at the ends of sentences. A heading with nothing
-// under it, or with comments only, goes with the next section.
+// A section, from one heading to the next, is one chunk if it fits Max. Otherwise blocks fill
+// chunks up to Target. Code, tables and list items stay whole if they fit, else are cut at lines,
+// long prose at sentences. An empty section joins the next one. Outer headings that exceed a chunk
+// are left out.
 //
-// Lines are counted as \n counts them; \r\n is read as \n, and Text has no \r before a \n. A split
-// table's later chunks have its header row as the last of their Headings. Of headings too long for
-// a chunk the outer ones are left out of the path. The title of the frontmatter is the first of
-// Headings unless a heading says the same. Time is linear in the size of src, and what is kept
-// beside src and the chunks is bounded.
-//
-// Its result is the caller's. It is safe for concurrent use.
+// It takes linear time and bounded memory, and is safe for concurrent use.
 func Markdown(name string, src []byte, o Options) Document {
 	var doc Document
 	text, badLine := clean(src)
@@ -56,7 +49,6 @@ func (d *Document) warn(line int, format string, args ...any) {
 	d.Warnings = append(d.Warnings, Warning{Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// markdown is one call of Markdown.
 type markdown struct {
 	limits
 	doc      *Document
@@ -66,7 +58,7 @@ type markdown struct {
 	splitter splitter
 	packer   *packer
 	seen     ordinals
-	at, line int // a place in text, and the line it is on
+	at, line int // a byte of text, and its line
 }
 
 // enter begins a section below the headings of the outline.

@@ -52,7 +52,7 @@ func checkChunks(t *testing.T, chunks []chunker.Chunk, lines int, o chunker.Opti
 	}
 }
 
-// checkLines fails if a chunk's text is not that of its lines, or a line with text is in no chunk.
+// checkLines compares chunks with their lines, and demands all lines with text.
 func checkLines(t *testing.T, doc chunker.Document, lines []string) {
 	t.Helper()
 	covered := make([]strings.Builder, len(lines)+1)
@@ -78,10 +78,10 @@ func checkLines(t *testing.T, doc chunker.Document, lines []string) {
 	}
 }
 
-// letters is the number of characters that are no white space.
+// letters counts the characters that are not white space.
 func letters(s string) int { return len([]rune(strings.Join(strings.Fields(s), ""))) }
 
-// words counts tokens for tests: a word each, and one more for every six bytes.
+// words counts a word each, and one per six bytes.
 func words(s string) int {
 	n, inside := 0, false
 	for _, r := range s {

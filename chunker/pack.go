@@ -2,18 +2,16 @@ package chunker
 
 import "slices"
 
-// A packer joins atoms, in the order of the text, to chunks.
-//
-// What fits a chunk stays together. What does not is cut when the target is reached; so the last
-// chunk of a section is never a small rest.
+// A packer joins atoms, in order, to chunks. Too many are cut at the target, so that no small chunk
+// is last.
 type packer struct {
 	limits
-	text  string
-	emit  func(piece)
-	atoms []atom
-	sum   int    // size of atoms, and of the overlap before them
-	lead  int    // where the overlap before atoms begins, -1 if there is none
-	held  *piece // made but not given away: something may yet join it
+	text      string
+	emit      func(piece)
+	atoms     []atom
+	sum       int    // size of atoms, and of the overlap before them
+	overlapAt int    // where the overlap before atoms begins, -1 if there is none
+	pending   *piece // the last chunk: atoms may still join it
 }
 
 // A piece is a chunk to be.
@@ -24,7 +22,7 @@ type piece struct {
 }
 
 func newPacker(l limits, text string, emit func(piece)) *packer {
-	return &packer{limits: l, text: text, emit: emit, lead: -1}
+	return &packer{limits: l, text: text, emit: emit, overlapAt: -1}
 }
 
 func (p *packer) add(a atom) {
@@ -35,17 +33,17 @@ func (p *packer) add(a atom) {
 	}
 }
 
-// endSection makes chunks of what there is. What says nothing by itself waits for what comes next.
+// endSection leaves hollow atoms to the next section.
 func (p *packer) endSection() {
 	for len(p.atoms) > 0 && !p.allHollow(len(p.atoms)) {
 		p.cut(len(p.atoms))
 	}
 }
 
-// finish makes chunks of all that is left.
+// finish makes chunks of the last atoms.
 func (p *packer) finish() {
 	p.endSection()
-	if p.held != nil && len(p.atoms) > 0 {
+	if p.pending != nil && len(p.atoms) > 0 {
 		p.join()
 	}
 	for len(p.atoms) > 0 {
@@ -54,29 +52,29 @@ func (p *packer) finish() {
 	p.release()
 }
 
-// join adds the atoms to the chunk before them if they fit there.
+// join adds the atoms to the pending chunk, if possible.
 func (p *packer) join() {
-	longer := *p.held
+	longer := *p.pending
 	longer.end = p.atoms[len(p.atoms)-1].end
 	if p.fits(longer) {
-		*p.held = longer
+		*p.pending = longer
 		p.drop(len(p.atoms))
 	}
 }
 
 func (p *packer) release() {
-	if p.held != nil {
-		p.emit(*p.held)
-		p.held = nil
+	if p.pending != nil {
+		p.emit(*p.pending)
+		p.pending = nil
 	}
 }
 
-// allHollow tells whether the first n atoms say nothing by themselves.
+// allHollow reports whether the first n atoms mean nothing alone.
 func (p *packer) allHollow(n int) bool {
 	return !slices.ContainsFunc(p.atoms[:n], func(a atom) bool { return !a.hollow })
 }
 
-// leader is the atom that says where a chunk of the first n atoms belongs.
+// leader decides the section of the first n atoms.
 func (p *packer) leader(n int) *atom {
 	for i := range p.atoms[:n] {
 		if !p.atoms[i].hollow {
@@ -91,7 +89,7 @@ func (p *packer) context() int {
 	return a.section.size + p.atoms[0].headerLen
 }
 
-// prefix is how many of the atoms make the next chunk.
+// prefix returns how many atoms make the next chunk.
 func (p *packer) prefix() int {
 	target := max(p.target-p.context(), p.target/2)
 	n, sum := 1, p.sum
@@ -102,29 +100,28 @@ func (p *packer) prefix() int {
 		sum += p.atoms[n].size
 		n++
 	}
-	n = p.unbound(n, sum)
+	n = p.keepTogether(n, sum)
 	for n < len(p.atoms) && p.allHollow(n) {
-		n++ // cut takes back what is too much
+		n++ // cut takes fewer if they do not fit
 	}
 	return n
 }
 
-// unbound moves a cut after the first n atoms, of size sum, to a place where no atom binds to the
-// next one: back, if that leaves half of the target and what is put off fits a chunk together with
-// what it binds to; else on, as far as fits; else not at all.
-func (p *packer) unbound(n, sum int) int {
-	if n == len(p.atoms) || !p.atoms[n-1].binds {
+// keepTogether moves a cut after n atoms, of size sum, off one that keeps with the next: back if
+// half of the target stays, else forward, if that fits.
+func (p *packer) keepTogether(n, sum int) int {
+	if n == len(p.atoms) || !p.atoms[n-1].keepWithNext {
 		return n
 	}
 	room := p.max - p.context()
 	left, bound := sum, p.atoms[n].size
-	for i := n; i > 1 && p.atoms[i-1].binds; i-- {
+	for i := n; i > 1 && p.atoms[i-1].keepWithNext; i-- {
 		left -= p.atoms[i-1].size
 		bound += p.atoms[i-1].size
 		if left < p.target/2 || bound > room {
 			break
 		}
-		if !p.atoms[i-2].binds {
+		if !p.atoms[i-2].keepWithNext {
 			return i - 1
 		}
 	}
@@ -132,31 +129,31 @@ func (p *packer) unbound(n, sum int) int {
 		if sum += p.atoms[i].size; sum > room {
 			break
 		}
-		if !p.atoms[i].binds {
+		if !p.atoms[i].keepWithNext {
 			return i + 1
 		}
 	}
 	return n
 }
 
-// cut makes a chunk of the first n atoms, or of fewer if they do not fit.
+// cut makes a chunk of at most n atoms.
 func (p *packer) cut(n int) {
 	for {
 		next := p.piece(n)
 		if p.fits(next) {
 			p.release()
-			p.held = &next
+			p.pending = &next
 			p.drop(n)
 			return
 		}
 		switch {
-		case p.lead >= 0:
-			p.forgetLead()
+		case p.overlapAt >= 0:
+			p.dropOverlap()
 		case n > 1:
 			n = min(n-(n+15)/16, p.prefix())
 		case !p.splitFirst():
 			p.release()
-			p.held = &next
+			p.pending = &next
 			p.drop(1)
 			return
 		}
@@ -166,8 +163,8 @@ func (p *packer) cut(n int) {
 func (p *packer) piece(n int) piece {
 	first, leader := p.atoms[0], p.leader(n)
 	s := span{first.start, p.atoms[n-1].end}
-	if p.lead >= 0 {
-		s.start = p.lead
+	if p.overlapAt >= 0 {
+		s.start = p.overlapAt
 	}
 	return piece{span: s, section: leader.section, header: first.header}
 }
@@ -179,7 +176,7 @@ func (p *packer) fits(c piece) bool {
 	return p.size(c.section.embed(c.header, c.of(p.text))) <= p.max
 }
 
-// splitFirst cuts the first atom in two, if that can be done.
+// splitFirst splits the first atom in two, if possible.
 func (p *packer) splitFirst() bool {
 	a := p.atoms[0]
 	n := p.fit(a.of(p.text), max(a.size*3/4, 1))
@@ -203,15 +200,15 @@ func (p *packer) splitFirst() bool {
 	return true
 }
 
-func (p *packer) forgetLead() {
-	p.sum -= p.size(p.text[p.lead:p.atoms[0].start])
-	p.lead = -1
+func (p *packer) dropOverlap() {
+	p.sum -= p.size(p.text[p.overlapAt:p.atoms[0].start])
+	p.overlapAt = -1
 }
 
-// drop removes the first n atoms, and remembers the overlap if prose goes on after them.
+// drop removes n atoms and overlaps continued prose.
 func (p *packer) drop(n int) {
-	if p.lead >= 0 {
-		p.forgetLead()
+	if p.overlapAt >= 0 {
+		p.dropOverlap()
 	}
 	for _, a := range p.atoms[:n] {
 		p.sum -= a.size
@@ -227,7 +224,7 @@ func (p *packer) drop(n int) {
 	}
 	from := max(next.paragraph, before.start+1)
 	if lead := p.overlapFrom(p.text, from, next.start); lead < next.start {
-		p.lead = lead
+		p.overlapAt = lead
 		p.sum += p.size(p.text[lead:next.start])
 	}
 }

@@ -12,24 +12,21 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
-	"github.com/memcore/memcore/internal/fence"
+	"github.com/memcore/memcore/internal/markdown/fence"
 )
 
-// Markdown is parsed a window at a time, so that the syntax tree of a huge document is never whole
-// in memory. A window grows while a single block fills it, up to the largest.
+// Windows bound memory. One grows while a block fills it.
 const (
 	firstWindow   = 128 << 10 // bytes
 	largestWindow = 1 << 20   // bytes
-	manyLines     = 50_000    // a window of so many does not grow: each may be several nodes
+	manyLines     = 50_000    // a window of so many does not grow
 )
 
-// blockParser knows blocks and no inline markup: lines are cut, not rendered. It leaves out link
-// reference definitions (they are text to us) and the cells of tables: a header of thousands of
-// cells makes goldmark pad every row to it.
+// blockParser knows no inline markup, link definitions and tables: goldmark would pad every row
+// with thousands of columns.
 var blockParser = parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...))
 
-// eachBlock calls yield with the blocks at the top level of text[from:], in order. Together they
-// hold all lines that are not blank.
+// eachBlock yields text[from:] in blocks that hold all nonblank lines.
 func eachBlock(text string, from int, yield func(block)) {
 	size := firstWindow
 	for from < len(text) {
@@ -40,7 +37,7 @@ func eachBlock(text string, from int, yield func(block)) {
 		case end == len(text) || last < 0:
 			from = end
 		case last > 0:
-			from, blocks = blocks[last].start, blocks[:last] // the last one may go on
+			from, blocks = blocks[last].start, blocks[:last] // the last one may continue
 			size = firstWindow
 		case size < largestWindow && strings.Count(text[from:end], "\n") < manyLines:
 			size *= 2
@@ -55,7 +52,7 @@ func eachBlock(text string, from int, yield func(block)) {
 	}
 }
 
-// windowEnd is the end of the line that byte at is on, its \n included.
+// windowEnd includes the line break.
 func windowEnd(text string, at int) int {
 	if at >= len(text) {
 		return len(text)
@@ -63,8 +60,8 @@ func windowEnd(text string, at int) int {
 	return min(lineEnd(text, at)+1, len(text))
 }
 
-// fenceEnd returns where the code fence that starts at start, too large for any window, ends; 0 if
-// there is no fence. The search begins at from.
+// fenceEnd returns the end of a fence that exceeds a window, or 0 without one. It searches from
+// from.
 func fenceEnd(text string, start, from int) int {
 	open := fence.Opens(text[start:lineEnd(text, start)])
 	if !open.Open() {
@@ -78,12 +75,12 @@ func fenceEnd(text string, start, from int) int {
 	return len(text)
 }
 
-// A window is a part of a document while it is parsed. Places are line numbers from 0.
+// A window is parsed at once. Lines count from 0.
 type window struct {
-	text   string // of the document
+	text   string // the document
 	starts []int  // of each line in text, and the end of the last
-	copied []byte // what goldmark reads: as many lines, but bounded
-	copies []int  // start of each line in copied
+	copied []byte // for goldmark: the same lines, shortened
+	copies []int  // of each line in copied
 }
 
 func parseWindow(doc string, from, end int) []block {
@@ -105,7 +102,7 @@ func newWindow(doc string, from, end int) *window {
 	return w
 }
 
-// line is the line of a place in what goldmark has read.
+// line returns the line of a byte of copied.
 func (w *window) line(pos int) int {
 	return sort.Search(len(w.copies), func(i int) bool { return w.copies[i] > pos }) - 1
 }
@@ -114,7 +111,7 @@ func (w *window) blank(line int) bool {
 	return isBlank(w.text[w.starts[line]:w.starts[line+1]])
 }
 
-// span is the lines from first to before end, without blank ones at either side.
+// span drops blank lines at both ends.
 func (w *window) span(first, end int) span {
 	for first < end && w.blank(first) {
 		first++
@@ -130,8 +127,7 @@ func (w *window) span(first, end int) span {
 
 func trimNewline(s string) string { return strings.TrimSuffix(s, "\n") }
 
-// children are the blocks inside a node that has the lines from first to before end. A block reaches
-// to the start of the next one, so that no line is lost, whatever goldmark makes of it.
+// children reach to the next block: no line is lost.
 func (w *window) children(parent ast.Node, first, end int) []block {
 	var blocks []block
 	add := func(b block) {
@@ -158,7 +154,6 @@ func (w *window) children(parent ast.Node, first, end int) []block {
 	return blocks
 }
 
-// convert makes a block, or two, of a node that has the lines from first to before end.
 func (w *window) convert(n ast.Node, first, end int, add func(block)) {
 	b := block{span: w.span(first, end)}
 	switch n := n.(type) {
@@ -190,10 +185,10 @@ func (w *window) convert(n ast.Node, first, end int, add func(block)) {
 	add(b)
 }
 
-// smallNest is the size in bytes under which nothing needs to know what is inside a list.
+// smallNest is the largest whole list, in bytes.
 const smallNest = 64
 
-// headingEnd is the line after a heading: after its first, or after the underline.
+// headingEnd returns the line after a heading or its underline.
 func (w *window) headingEnd(n *ast.Heading, first, end int) int {
 	for first < end && w.blank(first) {
 		first++
@@ -208,7 +203,7 @@ var tableRule = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
 })
 
-// tableHeader returns the header row if a paragraph is a table as GitHub knows it, else "".
+// tableHeader returns a table's header row, as on GitHub.
 func (w *window) tableHeader(n ast.Node) string {
 	rows := n.Lines()
 	for i := 1; i < rows.Len(); i++ {
@@ -236,15 +231,14 @@ func tableCells(row string) []string {
 	return cells
 }
 
-// What goldmark reads of a line is bounded in length, in indentation and in nesting, since its work
-// on a line grows with the blocks that are open, and one line can open thousands.
+// Limits of a line: goldmark's work grows with open blocks.
 const (
 	longestLine   = 4096 // bytes
 	deepestIndent = 64   // columns
 	deepestNest   = 16   // markers of quotes and list items in a line
 )
 
-// appendBounded appends a line to what goldmark reads.
+// appendBounded appends a line within these limits.
 func appendBounded(to []byte, line string) []byte {
 	line = strings.TrimSuffix(line, "\n")
 	indent := len(line) - len(strings.TrimLeft(line, " \t"))
@@ -262,7 +256,7 @@ func appendBounded(to []byte, line string) []byte {
 	return append(to, '\n')
 }
 
-// deepNest is where in a line the markers begin that nest too deep; the end of line if none do.
+// deepNest returns where markers nest too deep, or the end.
 func deepNest(line string) int {
 	for i, markers := 0, 0; i < len(line); markers++ {
 		i += len(line[i:]) - len(strings.TrimLeft(line[i:], " \t"))
@@ -282,7 +276,7 @@ var marker = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
 })
 
-// markerLength is the length of the marker of a quote or list item that line starts with, or 0.
+// markerLength is of a quote's or item's marker, or 0.
 func markerLength(line string) int {
 	if line == "" || !strings.ContainsRune(">-+*0123456789", rune(line[0])) {
 		return 0
@@ -290,7 +284,7 @@ func markerLength(line string) int {
 	return len(marker().FindString(line))
 }
 
-// flatten makes the markers at the start of line ordinary letters.
+// flatten replaces the markers at a line's start by letters.
 func flatten(line []byte) {
 	for i, c := range line {
 		if bytes.IndexByte([]byte(">-+*0123456789.) \t"), c) < 0 {

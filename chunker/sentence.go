@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -20,8 +21,7 @@ var abbreviations = map[string]bool{
 	"jr": true, "sr": true, "inc": true, "ltd": true, "dept": true, "vol": true, "pp": true,
 }
 
-// sentenceEnd returns where the sentence that begins at text[from] ends, the white space after it
-// left out; the end of text if it does not end before.
+// sentenceEnd excludes white space.
 func sentenceEnd(text string, from int) int {
 	for i := from; i < len(text); {
 		r, n := utf8.DecodeRuneInString(text[i:])
@@ -46,12 +46,28 @@ func sentenceEnd(text string, from int) int {
 	return len(text)
 }
 
-// hardBreak tells whether a line ends so that Markdown shows a line break.
+// Sentences yields the bytes of each sentence of a paragraph.
+func Sentences(text string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for at := afterBlank(text, 0); at < len(text); {
+			end := sentenceEnd(text, at)
+			if end <= at {
+				end = len(text)
+			}
+			if !yield(at, len(trimEnd(text[:end]))) {
+				return
+			}
+			at = afterBlank(text, end)
+		}
+	}
+}
+
+// hardBreak reports whether a line ends with Markdown's break.
 func hardBreak(line string) bool {
 	return strings.HasSuffix(line, "  ") || strings.HasSuffix(line, `\`)
 }
 
-// endsHere tells whether the mark r at text[at:end] ends a sentence.
+// endsHere reports whether the mark r ends a sentence.
 func endsHere(text string, at, end int, r rune) bool {
 	if end == len(text) {
 		return true
@@ -69,8 +85,7 @@ func endsHere(text string, at, end int, r rune) bool {
 
 func window64(s string) string { return s[:min(len(s), 64)] }
 
-// abbreviated tells whether before, the text up to a full stop, ends in an abbreviation, an initial
-// or the number of a list item.
+// abbreviated finds an abbreviation, initial or number at the end.
 func abbreviated(before string) bool {
 	word := before[strings.LastIndexAny(before, " \t\n([\"'")+1:]
 	if utf8.RuneCountInString(word) == 1 {
@@ -80,7 +95,7 @@ func abbreviated(before string) bool {
 	return abbreviations[strings.ToLower(word)]
 }
 
-// afterAny returns the first place at or after at whose character is none of set.
+// afterAny skips characters in set.
 func afterAny(text string, at int, set string) int {
 	for at < len(text) {
 		r, n := utf8.DecodeRuneInString(text[at:])
@@ -92,13 +107,11 @@ func afterAny(text string, at int, set string) int {
 	return at
 }
 
-// afterBlank returns the first place at or after at that is not white space.
 func afterBlank(text string, at int) int {
 	return len(text) - len(strings.TrimLeftFunc(text[at:], unicode.IsSpace))
 }
 
-// softBorder returns the best place to end a piece of a sentence no later than the end of text: after
-// a line, else a clause, else a word, in its second half; its end if there is none.
+// softBorder cuts the second half after a line, a clause or a word, if it can.
 func softBorder(text string) int {
 	half := text[len(text)/2:]
 	for _, set := range [...]string{"\n", clauses, " \t\v\f\u3000"} {

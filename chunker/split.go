@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A section is what chunks made of the same part of a document share.
+// A section is what one part's chunks share.
 type section struct {
 	headings []string
 	speaker  string
 	at       time.Time
-	size     int // of what EmbeddingText puts before the text
+	size     int // of EmbeddingText without the text
 }
 
 func newSection(l limits, headings []string, speaker string, at time.Time) *section {
@@ -22,7 +22,7 @@ func newSection(l limits, headings []string, speaker string, at time.Time) *sect
 	return s
 }
 
-// embed is the EmbeddingText of a chunk of the section; header, if not empty, is that of its table.
+// header is that of the chunk's table, or "".
 func (s *section) embed(header, text string) string {
 	return EmbeddingText(s.path(header), s.speaker, s.at, text)
 }
@@ -34,17 +34,17 @@ func (s *section) path(header string) []string {
 	return append(s.headings[:len(s.headings):len(s.headings)], header)
 }
 
-// An atom is what packing does not take apart.
+// An atom is the smallest part of a chunk.
 type atom struct {
 	span
-	size      int // at least 1
-	section   *section
-	header    string // of the table that this is a later row of
-	headerLen int    // size of header
-	paragraph int    // start of the prose that this is of
-	continued bool   // prose of the same paragraph comes before
-	hollow    bool   // says nothing by itself
-	binds     bool   // should not be the last of a chunk
+	size         int // at least 1
+	section      *section
+	header       string // of its table, if this is a later row
+	headerLen    int    // size of header
+	paragraph    int    // start of its paragraph
+	continued    bool   // continues a paragraph
+	hollow       bool   // means nothing alone
+	keepWithNext bool   // should not be the last of a chunk
 }
 
 // A splitter cuts blocks into atoms that fit a chunk.
@@ -55,7 +55,7 @@ type splitter struct {
 	add     func(atom)
 }
 
-// room is the largest an atom may be.
+// room returns the largest size of an atom.
 func (s *splitter) room() int { return max(s.max-s.section.size-4, 8) }
 
 func (s *splitter) block(b block) {
@@ -68,11 +68,11 @@ func (s *splitter) block(b block) {
 		whole = min(whole, s.target) // smaller parts fill a chunk better
 	}
 	if b.kind == heading {
-		size -= min(s.size(b.title), size-1) // its words are paid for by the path
+		size -= min(s.size(b.title), size-1) // the path counts its words
 	}
 	switch {
 	case size <= whole:
-		s.put(atom{span: b.span, size: size, hollow: b.hollow(), binds: b.binds(s.text)})
+		s.put(atom{span: b.span, size: size, hollow: b.hollow(), keepWithNext: b.keepWithNext(s.text)})
 	case b.kind == nest && b.inner != nil:
 		for _, inner := range b.inner {
 			s.block(inner)
@@ -93,7 +93,7 @@ func (s *splitter) put(a atom) {
 	s.add(a)
 }
 
-// lines cuts a block at its lines, and too long lines anywhere.
+// lines cuts at lines, and long lines anywhere.
 func (s *splitter) lines(b block) {
 	header := s.shorten(b.header, s.max/6)
 	headerLen := 0
@@ -106,28 +106,28 @@ func (s *splitter) lines(b block) {
 		if isBlank(line.of(s.text)) {
 			continue
 		}
-		a := atom{span: line, size: s.size(line.of(s.text)), hollow: b.kind == comment, binds: s.goesOn(line.end, b.end)}
+		a := atom{span: line, size: s.size(line.of(s.text)), hollow: b.kind == comment, keepWithNext: s.goesOn(line.end, b.end)}
 		if b.kind == table && at > b.start {
 			a.header, a.headerLen = header, headerLen
-			a.binds = a.binds && tableRule().MatchString(line.of(s.text))
+			a.keepWithNext = a.keepWithNext && tableRule().MatchString(line.of(s.text))
 		}
 		if a.size <= room {
 			s.put(a)
 			continue
 		}
 		s.pieces(line, room, func(piece span, size int) {
-			a.span, a.size, a.binds = piece, size, false
+			a.span, a.size, a.keepWithNext = piece, size, false
 			s.put(a)
 		})
 	}
 }
 
-// goesOn tells whether another line follows that is not blank: code is better cut at blank lines.
+// goesOn is false before blank lines: cut code there.
 func (s *splitter) goesOn(at, end int) bool {
 	return at+1 < end && !isBlank(s.text[at+1:lineEnd(s.text, at+1)])
 }
 
-// prose cuts at the ends of sentences, and sentences that are too long where it hurts least.
+// prose cuts at sentences, long ones at clauses or words.
 func (s *splitter) prose(b block) {
 	text := s.text[:b.end]
 	room := max(min(s.room()-s.overlap, s.target), 8)
@@ -148,7 +148,7 @@ func (s *splitter) prose(b block) {
 	}
 }
 
-// pieces cuts a text without ends of sentences into parts of at most the given size.
+// pieces cuts into parts of at most room.
 func (s *splitter) pieces(of span, room int, yield func(span, int)) {
 	for at := of.start; at < of.end; {
 		rest := s.text[at:of.end]
@@ -164,8 +164,8 @@ func (s *splitter) pieces(of span, room int, yield func(span, int)) {
 	}
 }
 
-// overlapFrom returns where a piece that goes on at to has to begin to repeat what was said before
-// it, no earlier than from: at the start of a sentence if possible, else of a word.
+// overlapFrom returns where the overlap before byte to begins: at a sentence if possible, else a
+// word.
 func (l limits) overlapFrom(text string, from, to int) int {
 	if l.overlap == 0 {
 		return to
@@ -188,8 +188,8 @@ func (l limits) overlapFrom(text string, from, to int) int {
 	return best
 }
 
-// wordBefore returns the start of the last word of text[from:to], -1 if there is none. In scripts
-// without spaces each character is a word.
+// wordBefore returns the start of the last word, or -1. In scripts without spaces, a character is a
+// word.
 func wordBefore(text string, from, to int) int {
 	t := trimEnd(text[from:to])
 	for at := len(t); at > 0; {
@@ -203,5 +203,5 @@ func wordBefore(text string, from, to int) int {
 	return -1
 }
 
-// isWide is true of characters of scripts that put no spaces between words.
+// isWide reports whether a script has no spaces.
 func isWide(r rune) bool { return r >= 0x2e80 && r <= 0xfaff || r >= 0x20000 && r <= 0x3ffff }

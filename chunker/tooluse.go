@@ -16,8 +16,8 @@ const (
 	argumentSize   = 24 // of one argument
 )
 
-// toolUse says in one or two lines what a tool was asked and what it answered: name, telling
-// arguments; status, first error, first and last line.
+// toolUse sums up a call: name and main arguments; status, first error, first and last line of the
+// output.
 func (l limits) toolUse(use ToolUse) string {
 	asked := oneLine(cleanString(use.Name))
 	if args := l.arguments(use.Input); args != "" {
@@ -34,18 +34,17 @@ func (l limits) toolUse(use ToolUse) string {
 	return strings.Trim(asked+"\n"+answer, "\n")
 }
 
-// telling are the arguments one would search for, the most telling first.
-var telling = []string{
+// keyArguments are worth searching for, the most important first.
+var keyArguments = []string{
 	"command", "cmd", "script", "file_path", "filepath", "path", "file", "filename", "notebook_path", "absolute_path", "dir_path",
 	"directory", "cwd", "query", "q", "pattern", "regex", "glob", "url", "uri", "symbol", "name", "title", "description", "prompt",
 	"question", "task", "fact", "message", "subject",
 }
 
-// wordy are the arguments that hold whole files: they say nothing in a few words.
-var wordy = []string{"content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits", "data", "patch", "input", "code", "text", "body"}
+// fileArguments hold whole files.
+var fileArguments = []string{"content", "contents", "new_string", "old_string", "new_str", "old_str", "file_text", "edits", "data", "patch", "input", "code", "text", "body"}
 
-// arguments are the telling ones of a tool's input; of those that hold files only if there are no
-// others.
+// arguments prefers others to whole files.
 func (l limits) arguments(input string) string {
 	input = strings.TrimSpace(cleanString(input))
 	args, ok := parseArguments(input)
@@ -53,12 +52,12 @@ func (l limits) arguments(input string) string {
 		return l.inBrief(input)
 	}
 	var parts []string
-	for _, key := range slices.SortedFunc(maps.Keys(args), byTelling) {
-		if len(parts) > 0 && slices.Contains(wordy, key) {
+	for _, key := range slices.SortedFunc(maps.Keys(args), byImportance) {
+		if len(parts) > 0 && slices.Contains(fileArguments, key) {
 			break
 		}
 		if value := l.inBrief(argument(args[key])); value != "" {
-			if !slices.Contains(telling, key) {
+			if !slices.Contains(keyArguments, key) {
 				value = key + "=" + value
 			}
 			parts = append(parts, value)
@@ -71,8 +70,7 @@ var quotedArgument = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
 })
 
-// parseArguments reads a JSON object; of one that is broken, as when its middle was cut out, the
-// short strings.
+// parseArguments reads short strings of broken JSON, too.
 func parseArguments(input string) (args map[string]any, ok bool) {
 	if !strings.HasPrefix(input, "{") {
 		return nil, false
@@ -90,25 +88,25 @@ func parseArguments(input string) (args map[string]any, ok bool) {
 	return args, len(args) > 0
 }
 
-// byTelling sorts arguments: telling ones, others, those that hold whole files.
-func byTelling(a, b string) int {
-	if d := tellingRank(a) - tellingRank(b); d != 0 {
+// byImportance sorts keyArguments first and fileArguments last.
+func byImportance(a, b string) int {
+	if d := argumentRank(a) - argumentRank(b); d != 0 {
 		return d
 	}
 	return strings.Compare(a, b)
 }
 
-func tellingRank(key string) int {
-	if i := slices.Index(telling, key); i >= 0 {
+func argumentRank(key string) int {
+	if i := slices.Index(keyArguments, key); i >= 0 {
 		return i
 	}
-	if slices.Contains(wordy, key) {
-		return len(telling) + 1
+	if slices.Contains(fileArguments, key) {
+		return len(keyArguments) + 1
 	}
-	return len(telling)
+	return len(keyArguments)
 }
 
-// argument is the text of a JSON value; numbers and flags have none.
+// argument is "" for numbers and flags.
 func argument(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -125,7 +123,7 @@ func argument(value any) string {
 	return ""
 }
 
-// withoutShell is a command line as one would type it: ["bash", "-lc", "go test"] is "go test".
+// withoutShell makes ["bash", "-lc", "go test"] "go test".
 func withoutShell(words []string) string {
 	if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
 		return words[2]
@@ -137,7 +135,7 @@ var patched = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
 })
 
-// inBrief is the first line of a text that says something; of a patch, the files it changes.
+// inBrief returns the first readable line, or a patch's files.
 func (l limits) inBrief(text string) string {
 	if files := patched().FindAllStringSubmatch(text, 8); files != nil {
 		var names []string
@@ -161,7 +159,6 @@ var (
 	})
 )
 
-// answer is what is worth finding again of a tool's output.
 func (l limits) answer(output string, failed bool) string {
 	output, status := unwrapOutput(strings.TrimSpace(cleanString(output)))
 	output = ends(output)
@@ -187,7 +184,7 @@ func (l limits) answer(output string, failed bool) string {
 	return strings.Join(distinct(parts), " … ")
 }
 
-// ends is text without its middle, if it is long: what matters stands at the ends.
+// ends removes the middle of a long text.
 func ends(text string) string {
 	const most = 8 << 10 // bytes at each end
 	if len(text) <= 2*most {
@@ -196,7 +193,7 @@ func ends(text string) string {
 	return head(text, most) + "\n" + text[characterBorder(text, len(text)-most):]
 }
 
-// distinct leaves out what is the beginning of something before it, cut or not.
+// distinct removes parts that an earlier part begins with.
 func distinct(parts []string) []string {
 	var out []string
 	for _, p := range parts {
@@ -207,7 +204,7 @@ func distinct(parts []string) []string {
 	return out
 }
 
-// unwrapOutput takes the text and the exit status out of an output that is JSON.
+// unwrapOutput returns text and exit status of JSON.
 func unwrapOutput(output string) (text, status string) {
 	var fields map[string]any
 	if !strings.HasPrefix(output, "{") || json.Unmarshal([]byte(output), &fields) != nil {
@@ -245,9 +242,9 @@ var (
 	})
 )
 
-const longestReadable = 400 // bytes of a line; a longer one that starts like data is data
+const longestReadable = 400 // bytes of a line that starts like data
 
-// readable returns the lines of text that a person would read, the first n of them, all if n is 0.
+// readable returns the first n readable lines; 0 is all.
 func readable(text string, n int) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -28,7 +28,7 @@ func prose(seed int) string {
 	return strings.Join(words, " ") + "."
 }
 
-// writeBig writes files notes of some sections each, which become a chunk each.
+// writeBig writes files notes with some sections, one chunk each.
 func writeBig(b *testing.B, dir string, files, sections int) {
 	for f := range files {
 		var text strings.Builder
@@ -54,15 +54,15 @@ func openBig(b *testing.B, files, sections int) *core.Manager {
 	return m
 }
 
-// memoryMB is what the runtime has taken from the system and not given back.
+// memoryMB is the runtime's memory that it has not given back.
 func memoryMB() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)
 	return (samples[0].Value.Uint64() - samples[1].Value.Uint64()) >> 20
 }
 
-// BenchmarkRetrieve measures a whole retrieval of a warm memory of 10,000 chunks, embedding left out;
-// p50 and p95 of it and of its two searches are reported in microseconds.
+// BenchmarkRetrieve measures a warm memory of 10,000 chunks, without embedding: p50 and p95 of all
+// and of both searches, in µs.
 func BenchmarkRetrieve(b *testing.B) {
 	m := openBig(b, 1000, 10)
 	took := map[string][]time.Duration{}
@@ -84,7 +84,7 @@ func BenchmarkRetrieve(b *testing.B) {
 	}
 }
 
-// BenchmarkReindexUnchanged is Index over 1,000 files none of which has changed.
+// BenchmarkReindexUnchanged is Index over 1,000 unchanged files.
 func BenchmarkReindexUnchanged(b *testing.B) {
 	m := openBig(b, 1000, 2)
 	for b.Loop() {

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/internal/filetime"
 )
 
-// A file that is written again with the size and the time it had is read again: restored, synchronised, or with the clock put back.
+// New text with the old size and time is read: a file was restored, or the clock set back.
 func TestSameSizeAndTimeOtherContent(t *testing.T) {
 	mem := newMemory(t)
 	m := mem.open()
@@ -45,7 +45,7 @@ func TestSameSizeAndTimeOtherContent(t *testing.T) {
 	}
 }
 
-// Times of files from 1677 to 20000 stop nothing, are no reason to read a file again, and count as no more than what they are.
+// Times from 1677 to 20000 are kept, without a second reading.
 func TestFilesFromAnyTime(t *testing.T) {
 	for _, year := range []int{1677, 1970, 2026, 2262, 2263, 20000} {
 		mem := newMemory(t)

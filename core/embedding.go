@@ -2,22 +2,46 @@ package core
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
 
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
 )
 
-// embedDocuments returns the vectors of texts. Chunks of our own are never longer than the model reads;
-// those of another memory, which counted for another model or did not count at all, may be. Such a text
-// is embedded piece by piece, and its vector is the mean.
-func (m *Manager) embedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	var parts []string
-	ends := make([]int, len(texts)) // in parts
-	for i, text := range texts {
-		parts = append(parts, m.readable(text)...)
-		ends[i] = len(parts)
+// An embedder embeds texts of any length.
+type embedder struct{ embed.Embedder }
+
+func (e embedder) embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	vectors, err := e.Embed(ctx, kind, texts)
+	if err != nil {
+		return nil, err
 	}
-	made, err := m.embed(ctx, embed.Document, parts)
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("embedder %s answered %d texts with %d vectors: %w", e.Fingerprint(), len(texts), len(vectors), embed.ErrUnavailable)
+	}
+	for _, v := range vectors {
+		if len(v) == 0 || len(v) != len(vectors[0]) {
+			return nil, fmt.Errorf("embedder %s answered with vectors of length %d and %d: %w", e.Fingerprint(), len(vectors[0]), len(v), embed.ErrDimension)
+		}
+	}
+	return vectors, nil
+}
+
+// documents averages the pieces of overlong chunks.
+func (e embedder) documents(ctx context.Context, texts []string) ([][]float32, error) {
+	var pieces []string
+	ends := make([]int, len(texts)) // in pieces
+	for i, text := range texts {
+		pieces = append(pieces, e.pieces(text)...)
+		ends[i] = len(pieces)
+	}
+	made, err := e.embed(ctx, embed.Document, pieces)
 	if err != nil {
 		return nil, err
 	}
@@ -28,32 +52,168 @@ func (m *Manager) embedDocuments(ctx context.Context, texts []string) ([][]float
 	return vectors, nil
 }
 
-// embedQuery returns the vector of a query. One that is longer than the model reads is embedded piece
-// by piece; note says what of it was left out, if anything was.
-func (m *Manager) embedQuery(ctx context.Context, text string) (vector []float32, note string, err error) {
-	query := m.cutQuery(text)
-	vectors, err := m.embed(ctx, embed.Query, query.texts())
+// query notes what was left out of a long query.
+func (e embedder) query(ctx context.Context, text string) (vector []float32, note string, err error) {
+	long := e.cut(text)
+	vectors, err := e.embed(ctx, embed.Query, long.texts())
 	if err != nil {
 		return nil, "", err
 	}
-	return query.mean(vectors), query.note, nil
+	return long.mean(vectors), long.note, nil
 }
 
-// embed trusts no embedder further than its answer can be checked.
-func (m *Manager) embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
-	vectors, err := m.options.Embedder.Embed(ctx, kind, texts)
-	if err != nil {
-		return nil, err
+func (e embedder) readsWhole(text string) bool { return e.CountTokens(text) <= e.MaxTokens() }
+
+// pieces cuts a text that the model cannot read whole.
+func (e embedder) pieces(text string) []string {
+	if e.readsWhole(text) {
+		return []string{text}
 	}
-	if len(vectors) != len(texts) {
-		return nil, fmt.Errorf("embedder %s answered %d texts with %d vectors: %w",
-			m.options.Embedder.Fingerprint(), len(texts), len(vectors), embed.ErrUnavailable)
+	return orEmpty(e.windows(text))
+}
+
+func orEmpty(texts []string) []string {
+	if len(texts) == 0 {
+		return []string{""}
 	}
-	for _, v := range vectors {
-		if len(v) == 0 || len(v) != len(vectors[0]) {
-			return nil, fmt.Errorf("embedder %s answered with vectors of length %d and %d: %w",
-				m.options.Embedder.Fingerprint(), len(vectors[0]), len(v), embed.ErrDimension)
+	return texts
+}
+
+// windows cuts a text preferably between sentences.
+func (e embedder) windows(text string) (all []string) {
+	options := chunker.Options{Target: e.MaxTokens(), Max: e.MaxTokens(), Overlap: -1, Count: e.CountTokens}
+	for _, c := range chunker.Markdown("", []byte("\n"+text), options).Chunks { // the newline: no frontmatter
+		all = append(all, chunker.EmbeddingText(c.Headings, "", time.Time{}, c.Text))
+	}
+	return all
+}
+
+// meanOf returns the normalised mean.
+func meanOf(vectors [][]float32) []float32 {
+	if len(vectors) == 1 {
+		return vectors[0]
+	}
+	sum := slices.Clone(vectors[0])
+	for _, v := range vectors[1:] {
+		for i, x := range v {
+			sum[i] += x
 		}
 	}
-	return vectors, nil
+	square := 0.0
+	for _, x := range sum {
+		square += float64(x) * float64(x)
+	}
+	if square == 0 {
+		return vectors[0] // opposites: no direction is better than another
+	}
+	for i := range sum {
+		sum[i] /= float32(math.Sqrt(square))
+	}
+	return sum
+}
+
+const (
+	// Windows at both ends are embedded: people paste logs between.
+	mostQueryWindows = 8
+	// mostQueryBytes of a query are cut, half at either end.
+	mostQueryBytes = 1 << 17
+)
+
+// QueryCut begins Result.Degraded for an overlong query.
+const QueryCut = "query is long"
+
+// A longQuery is cut into first paragraph, last, and middle.
+type longQuery struct {
+	first, middle, last []string
+	note                string // what was left out
+}
+
+func (q longQuery) texts() []string { return slices.Concat(q.first, q.middle, q.last) }
+
+// mean weighs the parts alike: pasted logs must not prevail.
+func (q longQuery) mean(vectors [][]float32) []float32 {
+	a, b := len(q.first), len(q.first)+len(q.middle)
+	var parts [][]float32
+	for _, part := range [][][]float32{vectors[:a], vectors[a:b], vectors[b:]} {
+		if len(part) > 0 {
+			parts = append(parts, meanOf(part))
+		}
+	}
+	return meanOf(parts)
+}
+
+func (e embedder) cut(text string) longQuery {
+	tooLong := len(text) > mostQueryBytes
+	if !tooLong && e.readsWhole(text) {
+		return longQuery{middle: []string{text}}
+	}
+	if tooLong {
+		const half = mostQueryBytes / 2
+		text = strings.ToValidUTF8(text[:half], "") + "\n\n" + strings.ToValidUTF8(text[len(text)-half:], "")
+	}
+	first, middle, last := paragraphs(strings.TrimSpace(text))
+	q := longQuery{first: e.windows(first), middle: e.windows(middle), last: e.windows(last)}
+	if len(q.texts()) > mostQueryWindows {
+		q.first, q.last = ends(q.first, 2), ends(q.last, 2)
+		q.middle = ends(q.middle, mostQueryWindows-len(q.first)-len(q.last))
+		tooLong = true
+	}
+	if tooLong {
+		q.note = fmt.Sprintf(QueryCut+": of its meaning, only %d passages at its beginning and end were searched for", len(q.texts()))
+	}
+	if len(q.texts()) == 0 {
+		q.middle = orEmpty(nil)
+	}
+	return q
+}
+
+// paragraphs splits off the first and last paragraph.
+func paragraphs(text string) (first, middle, last string) {
+	middle = text
+	if i := strings.LastIndex(middle, "\n\n"); i >= 0 {
+		middle, last = middle[:i], middle[i:]
+	}
+	if i := strings.Index(middle, "\n\n"); i >= 0 {
+		first, middle = middle[:i], middle[i:]
+	}
+	return first, middle, last
+}
+
+// ends returns n texts, half from either end.
+func ends(texts []string, n int) []string {
+	if len(texts) <= n {
+		return texts
+	}
+	half := n / 2
+	return slices.Concat(texts[:n-half], texts[len(texts)-half:])
+}
+
+func (e embedder) scale(ctx context.Context) (relevance.Scale, error) {
+	of := func(kind embed.Kind) func(context.Context, []string) ([][]float32, error) {
+		return func(ctx context.Context, texts []string) ([][]float32, error) { return e.embed(ctx, kind, texts) }
+	}
+	return relevance.Measure(ctx, of(embed.Query), of(embed.Document))
+}
+
+// MeasureScale returns the embedder's scale of cosines.
+func MeasureScale(ctx context.Context, e embed.Embedder) (relevance.Scale, error) {
+	return embedder{e}.scale(ctx)
+}
+
+// measure stores the scale if the relevance model was fitted to another embedder. Without it
+// keywords answer alone.
+func (w *writer) measure(ctx context.Context) error {
+	if len(w.m.relevance.Cosines) == 0 || len(w.manifest.Scale) > 0 {
+		return nil
+	}
+	scale, err := w.m.embedder.scale(ctx)
+	if errors.Is(err, relevance.ErrScale) {
+		w.m.log.Warn("keywords alone answer questions: all vectors are alike", "embedder", w.m.options.Embedder.Fingerprint(), "error", err)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	w.manifest.Scale = scale
+	return w.manifest.save(w.folder)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// compacting counts what is asked of it, and fails if it is told to.
+// compacting counts its calls, and fails on request.
 type compacting struct {
 	calls int
 	err   error
@@ -87,7 +87,7 @@ func TestIndexCompactsAtItsEnd(t *testing.T) {
 
 func TestFoldInDoesNotCompact(t *testing.T) {
 	mem := newMemory(t)
-	mem.options.Freshness = 10 * time.Second
+	mem.options.Freshness = time.Minute
 	vectors, keywords := withCompaction(&mem.options)
 	m := mem.open()
 	index(t, m)
@@ -165,7 +165,7 @@ func TestEngineOf(t *testing.T) {
 	}
 }
 
-// Who asks again and again is answered without the manifest being read, until it has changed.
+// EngineReader does not read an unchanged manifest again.
 func TestEngineReaderReadsOnce(t *testing.T) {
 	mem := newMemory(t)
 	m := mem.open()
@@ -197,7 +197,7 @@ func TestEngineOfDamage(t *testing.T) {
 	for _, tt := range []struct {
 		manifest string
 		want     error
-	}{{"{", store.ErrCorrupt}, {`{"format":1,"engine":"flat"}`, store.ErrFormat}, {`{"format":2,"engine":"flat"}`, store.ErrCorrupt}, {`{"format":99,"engine":"flat"}`, store.ErrNewer},
+	}{{"{", store.ErrCorrupt}, {`{"format":1,"engine":"flat"}`, store.ErrFormat}, {`{"format":3,"engine":"flat"}`, store.ErrCorrupt}, {newer("memory", "1"), store.ErrNewer},
 		{`{"format":99,"checksum":7,"content":{}}`, store.ErrCorrupt}} {
 		mem := newMemory(t)
 		m := mem.open()

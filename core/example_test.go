@@ -12,8 +12,8 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
@@ -54,7 +54,7 @@ func exampleFolder() (notes, index string, remove func()) {
 	return notes, filepath.Join(dir, "index"), func() { os.RemoveAll(dir) }
 }
 
-// A chat loop whose requests get memory for the turn at hand, while its history stays as it is.
+// Requests of a chat loop get memory for one turn; the history stays.
 func Example_chatLoop() {
 	ctx := context.Background()
 	notes, index, remove := exampleFolder()
@@ -89,15 +89,16 @@ func Example_chatLoop() {
 	// Output:
 	// injected: 1
 	// the model is shown: <memory>
-	// • # Staging
-	//
-	//   The staging database listens on port 5433. (source: staging.md#L1-L3)
+	// • (source: staging.md#L1-L3)
+	// > # Staging
+	// >
+	// > The staging database listens on port 5433.
 	// </memory>
 	// injected: 0
 	// messages in the history: 4
 }
 
-// A tool search_memory, for a model that decides itself when to look.
+// A tool search_memory, for a model that decides itself when to search.
 func Example_searchTool() {
 	ctx := context.Background()
 	folder, index, remove := exampleFolder()
@@ -114,10 +115,10 @@ func Example_searchTool() {
 	type params struct {
 		Query string `json:"query" jsonschema:"what to look for"`
 	}
-	search := notes.NewTool("search_memory", "Search long-term memory.", func(ctx context.Context, p params) (notes.Answer, error) {
+	search := tools.New("search_memory", "Search long-term memory.", func(ctx context.Context, p params) (tools.Answer, error) {
 		result, err := memory.Search(ctx, p.Query, core.SearchOptions{Limit: 8})
-		return notes.Answer{Text: formatter.SearchAnswer(result), Data: result}, err
-	}, notes.ReadOnly)
+		return tools.Answer{Text: formatter.SearchAnswer(result), Data: result}, err
+	}, tools.ReadOnly)
 
 	definition, err := json.Marshal(search.Definition()) // goes into the request's "tools"
 	if err != nil {
@@ -133,7 +134,8 @@ func Example_searchTool() {
 	// {"function":{"description":"Search long-term memory.","nam
 	// Found 1 relevant memories:
 	//
-	// • # Staging
-	//
-	//   The staging database listens on port 5433. (source: staging.md#L1-L3)
+	// • (source: staging.md#L1-L3)
+	// > # Staging
+	// >
+	// > The staging database listens on port 5433.
 }

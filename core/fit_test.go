@@ -19,8 +19,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// checkFit makes chunks of text as a note, as what is said by one who is called so, and as what tools are
-// asked and answer, and fails if one has more than the model reads.
+// checkFit makes chunks of a note, of speech, and of tools' texts. None may exceed the model's
+// input.
 func checkFit(t *testing.T, text string, options chunker.Options) {
 	t.Helper()
 	m := minilm.New()
@@ -44,7 +44,7 @@ func checkFit(t *testing.T, text string, options chunker.Options) {
 	}
 }
 
-// Chunks of any size that may be asked for fit the model, whatever they are made of.
+// Chunks of any size and content fit the model.
 func TestChunksFitTheModel(t *testing.T) {
 	for name, text := range hostile {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func FuzzChunksFitTheModel(f *testing.F) {
 	})
 }
 
-// limited is an embedder of a model that reads so many tokens.
+// limited is an embedder that reads so many tokens.
 type limited struct {
 	*strictEmbedder
 	limit int
@@ -77,7 +77,7 @@ type limited struct {
 
 func (l limited) MaxTokens() int { return l.limit }
 
-// A chunk size that the model does not read is made smaller, which is told; one that fits is taken.
+// Open lowers and logs a chunk size beyond the model's.
 func TestChunkSizeIsFitted(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -131,7 +131,7 @@ func TestModelThatReadsAlmostNothingIsRefused(t *testing.T) {
 	}
 }
 
-// oneShared is a storage in which another memory has published some records.
+// oneShared is a storage with some records of another memory.
 type oneShared struct {
 	awayShared
 	records []store.Record
@@ -155,7 +155,7 @@ func (s oneShared) Changes(_ context.Context, _ string, since store.Cursor) ([]s
 	return changes, now, nil
 }
 
-// What another memory cut for a model that reads more is embedded whole all the same.
+// Another memory's chunks that exceed the model's input are embedded whole.
 func TestForeignTextsAreNotCut(t *testing.T) {
 	record := func(id, path, text string, headings ...string) store.Record {
 		return store.Record{ID: strings.Repeat(id, 32), Scope: "project", Kind: "markdown", Path: path, StartLine: 1, EndLine: 9, Headings: headings, Text: text}

@@ -7,28 +7,27 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// IndexOptions say how to index.
+// IndexOptions configure Index.
 type IndexOptions struct {
-	// Rebuild makes all indexes anew, beside the current ones, and swaps them in when complete.
-	// Embeddings come from the cache where it has them.
+	// Rebuild makes new indexes beside the current ones and replaces them when complete. It uses
+	// cached embeddings.
 	Rebuild bool
-	// KeepEngine is for a caller that wants the engine which the index has, whichever that is: if
-	// another process has moved the vectors to another engine since the caller looked (EngineOf),
-	// Index changes nothing and fails with ErrEngine.
+	// KeepEngine makes Index fail with ErrEngine rather than move the vectors to another engine:
+	// another process may have moved them since the caller looked.
 	KeepEngine bool
-	// Progress, if set, is called from one goroutine at a time as work goes on.
+	// Progress, if set, is called from one goroutine at a time.
 	Progress func(Progress)
 }
 
-// A Progress is a moment of indexing.
+// A Progress is how far a run of indexing is.
 type Progress struct {
 	Stage string // "scan", "read" (documents into the keyword index), "share" (with other memories), "embed" (chunks into vectors), "compact"
 	Done  int    // documents or chunks so far
 	Total int    // of how many; 0 while unknown
-	Path  string // the document at hand, if one
+	Path  string // the current document, if any
 }
 
-// An IndexReport says what indexing did.
+// An IndexReport is the result of a run of indexing.
 type IndexReport struct {
 	Documents int `json:"documents"` // there are now
 	Unchanged int `json:"unchanged"` // cost a stat
@@ -42,25 +41,25 @@ type IndexReport struct {
 	Embedded int `json:"embedded"` // chunks whose vectors were stored by this run
 	Pending  int `json:"pending"`  // chunks still without a vector
 
-	// Unreadable counts documents that the system did not let us read; Skipped says why.
+	// Unreadable counts documents without read permission.
 	Unreadable int `json:"unreadable,omitempty"`
-	// Skipped are files that were passed over, SkippedLines lines of logs by reason, Warnings what
-	// was odd; none of it stopped the work.
+	// Skipped are files; SkippedLines counts lines of logs by reason. The run continued despite
+	// them and the Warnings.
 	Skipped      []source.Skip  `json:"skipped,omitempty"`
 	SkippedLines map[string]int `json:"skippedLines,omitempty"`
 	Warnings     []string       `json:"warnings,omitempty"`
-	// Redacted counts secrets that were taken out of what was read, by kind, such as "github-pat".
+	// Redacted counts removed secrets by kind, such as "github-pat".
 	Redacted map[string]int `json:"redacted,omitempty"`
-	// Degraded says why there are pending chunks, such as an embedding model that is away.
+	// Degraded says why chunks are pending, such as an embedding model that does not answer.
 	Degraded string `json:"degraded,omitempty"`
-	// Shared says what was given to other memories and got from them; nil if the memory is not shared.
+	// Shared is nil if the memory is not shared.
 	Shared *SharedReport `json:"shared,omitempty"`
-	// Rebuilt says why everything was indexed anew; empty if it was not.
+	// Rebuilt says why the index was rebuilt; "" if it was not.
 	Rebuilt string        `json:"rebuilt,omitempty"`
 	Took    time.Duration `json:"took"`
 }
 
-// A Status says what a memory holds and how it is.
+// A Status is what a memory holds and what is wrong with it.
 type Status struct {
 	State     State          `json:"state"`
 	Folder    string         `json:"folder"`         // of the index
@@ -78,4 +77,6 @@ type Status struct {
 	Shared    *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
 	Stale     *Staleness     `json:"stale,omitempty"`
 	Problems  []string       `json:"problems,omitempty"` // what is wrong, and what to do
+	// Uncompared means that time was up before the files were compared, so that Stale is unknown.
+	Uncompared bool `json:"uncompared,omitempty"`
 }

@@ -1,9 +1,8 @@
 // Package core finds what is worth knowing.
 //
-// A Manager keeps the indexes of one memory in step with its documents and answers queries from
-// them. It knows embedders, stores and sources only by their interfaces; which ones they are is
-// chosen by whoever opens it. One rule for its users: what it returns is data from outside and goes
-// through package formatter before a model reads it.
+// A Manager indexes the documents of one memory and answers queries. It knows embedders, stores and
+// sources only by their interfaces. Its answers are data from outside: pass them through package
+// formatter before a model reads them.
 package core
 
 import (
@@ -18,19 +17,18 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
-	"github.com/memcore/memcore/internal/suspicion"
+	"github.com/memcore/memcore/internal/text/injection"
 	"github.com/memcore/memcore/store"
 )
 
-// Options are what a Manager is made of. Folder, Sources and Engine are needed.
+// Options are the parts of a Manager. Folder, Sources and Engine are required.
 type Options struct {
-	// Folder is where the index lives. Everything in it is derived and may be deleted while no
-	// process uses it.
+	// Folder holds the index. Everything in it is derived; delete it only while no process uses it.
 	Folder string
 	// Sources are what is indexed.
 	Sources []source.Source
@@ -38,80 +36,100 @@ type Options struct {
 	Engine store.Engine
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
-	// Chunking says how large chunks are. Its Count is the Embedder's; a Max, or a Target without Max, that
-	// is more than the model reads is taken as what it reads, and the Logger is told.
+	// Chunking is the size of chunks. Open sets its Count, and lowers a Max that exceeds the
+	// model's input.
 	Chunking chunker.Options
-	// Shared, if set, is where this memory and others give each other their records: at the end of
-	// Index, never during a query. Owner is the name of this memory there: of letters, digits, '.', '_'
-	// and '-', the same each time, and no other memory's. With an Owner but without Shared, what was
-	// taken over from others stays; without both it is removed.
+	// Shared, if set, is where memories exchange records, at the end of Index. Owner is this
+	// memory's unique and lasting name there, of letters, digits, '.', '_' and '-'. With Owner but
+	// without Shared, others' records stay; without both they are removed.
 	Shared store.Shared
 	Owner  string
-	// Publish says what the others get: PublishMarkdown (or ""), PublishAll or PublishNothing. Global
-	// documents, which are the person's own, are never published.
+	// Publish is what the others get: PublishMarkdown (or ""), PublishAll or PublishNothing. Global
+	// documents are never published.
 	Publish string
-	// Static is the curated memory for the system prompt; nil is none.
-	Static *static.Layer
-	// KeepSecrets indexes text as it is. By default what looks like a key, a token or a password is taken out first.
+	// Curated is the curated memory for the system prompt; may be nil.
+	Curated *curated.Layer
+	// KeepSecrets keeps keys, tokens and passwords in indexed text. By default they are removed.
 	KeepSecrets bool
-	// KeepSuperseded also indexes statements of Markdown files that are struck through as a whole (~~…~~). By default what holds no longer is not found.
+	// KeepSuperseded also indexes struck-through statements of Markdown (~~…~~).
 	KeepSuperseded bool
-	// Forgotten is the file that Forget keeps its list in: hashes of texts and names of documents that are not indexed. It is not derived from
-	// anything, so it stands outside of Folder. "" is none; Forget then fails.
+	// Forgotten is the file with Forget's list: hashes of texts and names of documents. It is not
+	// derived, so keep it outside Folder. Without it Forget fails.
 	Forgotten string
-	// Freshness is how long a query may spend on folding in what has changed on disk before it
-	// answers; 0 means 150 ms, negative means not to look.
+	// Usage is the file that counts retrievals of documents. It is not derived, either; "" keeps it
+	// in Folder.
+	Usage string
+	// Freshness limits how long a query indexes changes on disk before it answers; 0 is 150 ms,
+	// negative skips that.
 	Freshness time.Duration
-	// EmbedTimeout is how long a query waits for its embedding before keywords answer alone; 0
-	// means 2 s.
+	// EmbedTimeout limits how long a query waits for its embedding before keywords answer alone; 0
+	// is 2 s for a turn and 10 s for a search.
 	EmbedTimeout time.Duration
-	// Reranker has a second look at the best RerankCandidates (0 means 16) of each question, for RerankBudget (0 means
-	// 500 ms) at most: if it is late or fails, the answer is as without it, and Degraded says so. nil means none.
+	// Reranker scores the best RerankCandidates (0 is 16) of each question again, within
+	// RerankBudget (0 is 500 ms). If it is late or fails, Result.Degraded says so. It may be nil.
 	Reranker         Reranker
 	RerankBudget     time.Duration
 	RerankCandidates int
-	// Relevance says how evidence becomes a score; nil means the model that was fitted for the Embedder.
+	// Relevance makes scores; nil is the model fitted to the Embedder.
 	Relevance *relevance.Model
-	// Turns says what of memory the prompts of agents at work want; nil means relevance.ForTurns.
+	// Turns decides about prompts that are no questions; nil is relevance.ForTurns.
 	Turns *relevance.Turn
-	// Injection says what becomes of hits that seem to be written for a model to obey: InjectionFrame (or ""), InjectionWithhold or
+	// Saved is the folder of text that models save, as paths of its documents begin; "" means none.
+	// Such text, like that of MCP servers and tools, becomes suspicious sooner.
+	Saved string
+	// Injection says what happens to suspicious hits: InjectionFrame (or ""), InjectionWithhold or
 	// InjectionOff.
 	Injection string
-	// Logger gets what goes wrong; nil means slog.Default().
+	// Logger gets warnings; nil means slog.Default().
 	Logger *slog.Logger
 }
 
 const (
-	defaultFreshness    = 150 * time.Millisecond
-	defaultEmbedTimeout = 2 * time.Second
+	defaultFreshness   = 150 * time.Millisecond
+	turnEmbedTimeout   = 2 * time.Second
+	searchEmbedTimeout = 10 * time.Second
 )
+
+func (o *Options) embedTimeout(inTurn bool) time.Duration {
+	switch {
+	case o.EmbedTimeout > 0:
+		return o.EmbedTimeout
+	case inTurn:
+		return turnEmbedTimeout
+	}
+	return searchEmbedTimeout
+}
 
 // ErrClosed is returned by every method after Close.
 var ErrClosed = errors.New("memory is closed")
 
-// A Manager is one memory. Its methods are safe for concurrent use.
+// A Manager is one memory for any number of sessions; it keeps no state of them. It is safe for
+// concurrent use.
 type Manager struct {
-	relevance *relevance.Model
-	turns     *relevance.Turn
+	*indexer
+	catalogue
+	turnModel  *relevance.Turn
+	injections *injection.Filter
 
-	options Options
-	log     *slog.Logger
-	folder  *generation.Dir
-	writing writerLock
-	usage   *usage
-	screen  *suspicion.Screen
-	watched atomic.Bool // a Watch is running, and nothing was heard since it has looked
-	tooSoon atomic.Bool // a document was read so soon after it was written that it is Unsure
-
-	mu      sync.Mutex
-	current snapshot        // without indexes until first needed, and after Close
-	shown   map[string]bool // files whose whole text the static layer has given
-	closed  bool
+	closing sync.Once
 }
 
-// Open opens the memory in options.Folder, which need not exist yet. An index that is damaged or was
-// made by another release or embedder does not fail Open: Status and Result.State tell, and Index
-// mends it.
+// An indexer opens the indexes of a memory and updates them from its documents.
+type indexer struct {
+	options     Options
+	log         *slog.Logger
+	folder      *generation.Dir
+	writing     writerLock
+	generations *generation.Follower[*view]
+	embedder    embedder
+	relevance   *relevance.Model
+	usage       *usage
+	watched     atomic.Bool // a Watch is running and has reported no change since it looked
+	tooSoon     atomic.Bool // a document was read right after it was written, so that it is Unsure
+}
+
+// Open opens the memory in options.Folder, which may not exist yet. It also opens a damaged or
+// outdated index; Status and Result.State report that, and Index rebuilds it.
 func Open(ctx context.Context, options Options) (*Manager, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -127,54 +145,38 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	if info, err := os.Stat(options.Folder); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open memory: index folder %s is a file", options.Folder)
 	}
-	if options.Freshness == 0 {
-		options.Freshness = defaultFreshness
-	}
-	if options.EmbedTimeout <= 0 {
-		options.EmbedTimeout = defaultEmbedTimeout
-	}
-	log := options.Logger
-	if log == nil {
-		log = slog.Default()
-	}
+	options.Freshness = cmp.Or(options.Freshness, defaultFreshness)
+	options.Publish = cmp.Or(options.Publish, PublishMarkdown)
+	log := cmp.Or(options.Logger, slog.Default())
 	if err := fitChunks(&options, log); err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	screen, err := suspicion.NewScreen(suspicion.Policy(options.Injection), fingerprintOf(options.Embedder), screenEmbedder(options))
+	injections, err := injection.NewFilter(injection.Policy(options.Injection), fingerprintOf(options.Embedder), injectionEmbedder(options))
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	return &Manager{
-		screen:    screen,
+	x := &indexer{
 		options:   options,
-		relevance: relevanceOf(options),
-		turns:     cmp.Or(options.Turns, relevance.ForTurns()),
 		log:       log,
 		folder:    generation.New(options.Folder),
 		writing:   newWriterLock(options.Folder),
-		usage:     newUsage(options.Folder),
-	}, nil
+		embedder:  embedder{options.Embedder},
+		relevance: cmp.Or(options.Relevance, relevance.For(fingerprintOf(options.Embedder))),
+		usage:     newUsage(options),
+	}
+	x.generations = generation.Follow(x.folder, store.ManifestFile, x.openView)
+	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections}, nil
 }
 
 const (
-	// defaultMaxTokens is the largest chunk where neither the caller nor the model sets a smaller one.
-	// Models that read more are not given more: a vector of a long text is about nothing in particular.
+	// defaultMaxTokens is the default for the largest chunk. A longer text's vector is too vague,
+	// even if the model reads more.
 	defaultMaxTokens = 240
-	// leastMaxTokens is the smallest Max that package chunker takes as it is.
+	// leastMaxTokens is the smallest Max that package chunker accepts.
 	leastMaxTokens = 32
 )
 
-func relevanceOf(options Options) *relevance.Model {
-	switch {
-	case options.Relevance != nil:
-		return options.Relevance
-	case options.Embedder == nil:
-		return relevance.Keywords()
-	}
-	return relevance.For(options.Embedder.Fingerprint())
-}
-
-// fitChunks makes chunks of a size that the embedder reads whole.
+// fitChunks lowers a chunk size that exceeds the model's input and logs it.
 func fitChunks(options *Options, log *slog.Logger) error {
 	if options.Embedder == nil {
 		return nil
@@ -196,18 +198,14 @@ func fitChunks(options *Options, log *slog.Logger) error {
 	return nil
 }
 
-// Close releases the indexes, and Options.Shared. Calls that are running keep theirs until they return.
-func (m *Manager) Close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return nil
-	}
-	m.closed = true
-	m.usage.flush()
-	err := m.dropCurrent()
-	if m.shares() {
-		err = errors.Join(err, m.options.Shared.Close())
-	}
+// Close releases the indexes and Options.Shared. Running calls may finish.
+func (m *Manager) Close() (err error) {
+	m.closing.Do(func() {
+		m.usage.flush()
+		err = m.generations.Close()
+		if m.options.Shared != nil {
+			err = errors.Join(err, m.options.Shared.Close())
+		}
+	})
 	return err
 }

@@ -18,25 +18,30 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/static"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// hashEmbedder makes a vector of the words in a text: texts that share words are similar.
+// hashEmbedder makes vectors of words: texts with common words are similar.
 type hashEmbedder struct {
 	name  string
 	texts atomic.Int64 // documents embedded so far
 	fail  atomic.Pointer[error]
 	wait  time.Duration
+
+	failDocuments atomic.Pointer[error]
 }
 
 func (h *hashEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
 	if err := h.fail.Load(); err != nil {
+		return nil, *err
+	}
+	if err := h.failDocuments.Load(); err != nil && kind == embed.Document {
 		return nil, *err
 	}
 	select {
@@ -54,7 +59,7 @@ func (h *hashEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []strin
 	return vectors, nil
 }
 
-// measures reports whether texts are those that an embedder's scale is measured with, which are none of a memory.
+// measures reports whether texts are the anchors of a Scale.
 func measures(texts []string) bool {
 	_, anchors := relevance.Anchors()
 	return len(texts) > 0 && texts[0] == anchors[0]
@@ -85,7 +90,7 @@ func (h *hashEmbedder) Fingerprint() string         { return "hash/" + h.name }
 func (h *hashEmbedder) MaxTokens() int              { return 200 }
 func (h *hashEmbedder) CountTokens(text string) int { return len(strings.Fields(text)) }
 
-// A memory is a folder of notes and an index of it.
+// A memory is a folder of notes and its index.
 type memory struct {
 	t        *testing.T
 	notes    string
@@ -103,7 +108,7 @@ func newMemory(t *testing.T) *memory {
 	return m
 }
 
-// optionsFor are those of a memory in a temporary folder, whose notes are in notes.
+// optionsFor returns options for a temporary folder with notes.
 func optionsFor(t testing.TB) (options core.Options, notes string) {
 	dir := t.TempDir()
 	notes = filepath.Join(dir, "notes")
@@ -124,7 +129,7 @@ func optionsFor(t testing.TB) (options core.Options, notes string) {
 	}, notes
 }
 
-// write puts a note that looks as if it had been saved a while ago.
+// write writes a note that looks a while old.
 func (m *memory) write(name, text string) {
 	path := filepath.Join(m.notes, name)
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -261,6 +266,42 @@ func TestKeywordsAnswerWhileTheEmbedderIsAway(t *testing.T) {
 	}
 }
 
+func TestAnAbsentEmbedderReplacesNoVectors(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	index(t, m)
+	require.NoError(t, m.Close())
+	working := mem.options.Embedder
+	mem.options.Embedder = absent{working}
+	other := mem.open()
+	_, err := other.Index(t.Context(), core.IndexOptions{})
+	require.ErrorIs(t, err, embed.ErrUnavailable)
+	require.ErrorContains(t, err, "stays: start the model, or index with --rebuild")
+	require.NoError(t, other.Close())
+
+	mem.options.Embedder = working
+	m = mem.open()
+	if report := index(t, m); report.Rebuilt != "" || report.Pending != 0 {
+		t.Errorf("Index with the embedder of before: %+v, want nothing to do", report)
+	}
+	require.NoError(t, m.Close())
+
+	mem.options.Embedder = absent{working}
+	other = mem.open()
+	report, err := other.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	require.Equal(t, report.Chunks, report.Pending, "asked for")
+}
+
+// An absent embedder is another one, and does not answer.
+type absent struct{ embed.Embedder }
+
+func (absent) Fingerprint() string { return "absent" }
+
+func (absent) Embed(context.Context, embed.Kind, []string) ([][]float32, error) {
+	return nil, embed.ErrUnavailable
+}
+
 func TestSlowEmbedderDoesNotHoldAQuery(t *testing.T) {
 	mem := newMemory(t)
 	mem.options.EmbedTimeout = 20 * time.Millisecond
@@ -271,6 +312,35 @@ func TestSlowEmbedderDoesNotHoldAQuery(t *testing.T) {
 	if first(result) != "notes/staging.md#L1-L5" || len(result.Degraded) != 1 || !strings.Contains(result.Degraded[0], "20ms") {
 		t.Errorf("Search = %s first, degraded %q, want the note and the time limit", first(result), result.Degraded)
 	}
+}
+
+// A search waits longer for its embedding than a turn.
+func TestTimeForTheEmbedder(t *testing.T) {
+	mem := newMemory(t)
+	e := &deadlineEmbedder{hashEmbedder: &hashEmbedder{name: "a"}}
+	mem.options.Embedder, mem.options.Injection = e, core.InjectionOff
+	m := mem.open()
+	index(t, m)
+	began := time.Now()
+	_, err := m.RetrieveRelevant(t.Context(), "which port does staging use?", core.RetrieveOptions{})
+	require.NoError(t, err)
+	require.WithinRange(t, e.query, began, time.Now().Add(2*time.Second))
+	began = time.Now()
+	search(t, m, "staging port")
+	require.WithinRange(t, e.query, began.Add(10*time.Second), time.Now().Add(10*time.Second))
+}
+
+// A deadlineEmbedder keeps the deadline of the last query.
+type deadlineEmbedder struct {
+	*hashEmbedder
+	query time.Time
+}
+
+func (e *deadlineEmbedder) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if kind == embed.Query {
+		e.query, _ = ctx.Deadline()
+	}
+	return e.hashEmbedder.Embed(ctx, kind, texts)
 }
 
 func TestAnotherEmbedderMeansARebuildSaidAloud(t *testing.T) {
@@ -353,7 +423,7 @@ func breakFiles(t *testing.T, dir string) {
 
 func TestWhatChangedIsFoldedInBeforeAnswering(t *testing.T) {
 	mem := newMemory(t)
-	mem.options.Freshness = 10 * time.Second
+	mem.options.Freshness = time.Minute
 	m := mem.open()
 	index(t, m)
 	mem.write("new/zeppelin.md", "# Zeppelin\n\nThe zeppelin lands at noon.\n")
@@ -382,7 +452,7 @@ func TestWhatCannotBeFoldedInIsSaid(t *testing.T) {
 	}
 }
 
-// A fleeting source loses a file between listing and reading it.
+// A fleeting source loses a file between listing and reading.
 type fleeting struct {
 	source.Source
 	file string
@@ -395,7 +465,7 @@ func (f fleeting) Read(ctx context.Context, d source.Document, from source.Posit
 	return f.Source.Read(ctx, d, from)
 }
 
-// A file that goes while it is indexed is gone: nothing is wrong, as it would be with one that cannot be read.
+// A file that disappears during indexing is no error.
 func TestFileGoesWhileItIsIndexed(t *testing.T) {
 	mem := newMemory(t)
 	mem.options.Sources[0] = fleeting{mem.options.Sources[0], filepath.Join(mem.notes, "team.md")}
@@ -463,6 +533,7 @@ func TestRetrieveRelevantNeverFailsATurn(t *testing.T) {
 	if len(result.Hits) != 0 || !errors.Is(err, core.ErrClosed) {
 		t.Errorf("RetrieveRelevant after Close = %d hits, %v, want none, ErrClosed", len(result.Hits), err)
 	}
+	require.Equal(t, core.StateClosed, result.State)
 }
 
 func TestBadOptionsAreNamed(t *testing.T) {
@@ -474,21 +545,57 @@ func TestBadOptionsAreNamed(t *testing.T) {
 	}
 }
 
-func TestStaticLayerIsNotRetrievedAgain(t *testing.T) {
+// Curated memory is not retrieved for a prompt that has it.
+func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 	mem := newMemory(t)
-	mem.options.Static = static.New(static.Options{Dir: t.TempDir(), Beans: mem.notes, Names: []string{"absent.md", "team.md"}})
+	mem.options.Curated = curated.New(curated.Options{Dir: t.TempDir(), Beans: mem.notes, Names: []string{"absent.md", "team.md"}})
 	m := mem.open()
 	index(t, m)
 	all := core.RetrieveOptions{MinSimilarity: -1}
 	before, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
 	require.NoError(t, err)
 	require.Equal(t, "notes/team.md#L1-L3", first(before))
-	layer, err := m.StaticLayer(t.Context())
+	memory, err := m.Curated(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, layer.Instructions(), "Ada is on call")
-	after, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
+	require.Contains(t, memory.Instructions(), "Ada is on call")
+	beside := all
+	beside.Has = memory.Given()
+	for range 2 {
+		after, err := m.RetrieveRelevant(t.Context(), "who is on call", beside)
+		require.NoError(t, err)
+		require.NotEqual(t, "notes/team.md#L1-L3", first(after))
+		another, err := m.RetrieveRelevant(t.Context(), "who is on call", all)
+		require.NoError(t, err)
+		require.Equal(t, before.Hits, another.Hits)
+	}
+}
+
+func TestRulesFor(t *testing.T) {
+	mem := newMemory(t)
+	m := mem.open()
+	none, err := m.RulesFor(t.Context(), "deploy")
 	require.NoError(t, err)
-	require.NotEqual(t, "notes/team.md#L1-L3", first(after))
+	require.Empty(t, none.Instructions())
+	beans := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(beans, "rules"), 0o755))
+	for name, text := range map[string]string{"deploy.md": "---\ntriggers: deploy\n---\nAsk Ada.", "go.md": "---\nglobs: '*.go'\n---\nRun gofmt.", "always.md": "Be short.", "sql.md": "---\nglobs: db/**/*.sql\n---\nNo stars."} {
+		require.NoError(t, os.WriteFile(filepath.Join(beans, "rules", name), []byte(text), 0o644))
+	}
+	mem = newMemory(t)
+	dir := t.TempDir()
+	mem.options.Curated = curated.New(curated.Options{Dir: dir, Beans: beans})
+	m = mem.open()
+	cases := map[string]string{"deploy it": "Ask Ada.", "why does api/main.go fail?": "Run gofmt.", "what is new?": "", "tidy db/orders/list.sql": "No stars."}
+	if filepath.IsAbs("/") {
+		cases["tidy "+dir+"/db/orders/list.sql"] = "No stars."
+	}
+	for request, want := range cases {
+		for range 2 {
+			rules, err := m.RulesFor(t.Context(), request)
+			require.NoError(t, err)
+			require.Equal(t, want, rules.Instructions())
+		}
+	}
 }
 
 func TestExplainHasEveryPart(t *testing.T) {

@@ -4,50 +4,50 @@ import (
 	"cmp"
 	"context"
 	"hash/fnv"
-	"maps"
 	"math"
 	"slices"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/store"
 )
 
-// Statistics say how a memory is used and what in it is worth a person's look.
+// Statistics show how a memory is used and what needs attention.
 type Statistics struct {
 	Documents int `json:"documents"`
 	Chunks    int `json:"chunks"`
-	// Retrieved are the documents that were among hits, the most used first; only the 1,000 most used are known.
+	// Retrieved were hits, the most used first, at most 1,000.
 	Retrieved []Used `json:"retrieved"`
 	// Never are the others, oldest first.
 	Never []Aged `json:"never"`
-	// Stale are Markdown documents that have neither changed nor been retrieved for long, oldest first.
+	// Stale are Markdown documents long neither changed nor retrieved, oldest first.
 	Stale []Aged `json:"stale"`
-	// Duplicates are groups of chunks that say nearly the same, by citation; the newest of each is first.
+	// Duplicates are groups of citations of near duplicates, newest first.
 	Duplicates [][]string `json:"duplicates"`
 }
 
-// A Used document is one that was retrieved.
+// A Used document was retrieved.
 type Used struct {
 	Path string `json:"path"`
-	// Weight is how often, each time counting half as much after 30 days.
+	// Weight counts retrievals; each counts half after 30 days.
 	Weight float64   `json:"weight"`
 	Last   time.Time `json:"last"`
 }
 
-// An Aged document is one that has changed last at some time.
+// An Aged document has the time of its last change.
 type Aged struct {
 	Path    string    `json:"path"`
 	Changed time.Time `json:"changed"`
 }
 
-// Statistics looks through the whole index. Stale is what has not changed or been retrieved since a time.
+// Statistics reads the whole index. since bounds Stale.
 func (m *Manager) Statistics(ctx context.Context, since time.Time) (Statistics, error) {
 	m.usage.flush()
 	used := m.usage.read()
 	s := Statistics{Retrieved: []Used{}, Never: []Aged{}, Stale: []Aged{}}
 	now := time.Now()
-	groups := newLikeness()
+	groups := likeness{buckets: map[[2]uint64][]*group{}}
 	err := m.eachDocument(ctx, func(path string, e entry, records []store.Record) {
 		s.Documents++
 		s.Chunks += len(records)
@@ -76,61 +76,57 @@ func (m *Manager) Statistics(ctx context.Context, since time.Time) (Statistics, 
 	return s, nil
 }
 
-// likeness finds chunks that say nearly the same. Two such have the same smallest hash of a word, by one of several ways of hashing, nearly always
-// (Broder 1997), so only those that share one are compared.
+// likeness groups near duplicates. They nearly always share a smallest hash of their words (Broder
+// 1997), so only those are compared.
 type likeness struct {
-	texts   []likeText
-	buckets map[[2]uint64][]int
-	group   []int // of each text: one before it in its group, or itself
+	groups  []*group
+	buckets map[[2]uint64][]*group
 }
 
-type likeText struct {
+// A group is a chunk and its near duplicates.
+type group struct {
+	words  words // of the first
+	chunks []likeChunk
+}
+
+type likeChunk struct {
 	citation string
-	at       time.Time
-	words    words
+	time     time.Time
 }
 
 const (
 	hashings = 4
-	// fewestWords is from how many words on two chunks can repeat each other: an answer such as "yes, please" is said often.
+	// fewestWords excludes "yes, please", which is said often.
 	fewestWords = 5
-	// fullBucket is how many texts of a bucket are compared with: what so many share is a template.
+	// fullBucket is how many groups are compared; more share a template.
 	fullBucket = 40
 )
 
-func newLikeness() *likeness { return &likeness{buckets: map[[2]uint64][]int{}} }
-
 func (l *likeness) add(r store.Record) {
-	w := wordsOf(r.Text)
-	if len(w) < fewestWords {
+	said := wordsOf(r.Text)
+	if len(said) < fewestWords {
 		return
 	}
-	number := len(l.texts)
-	l.texts = append(l.texts, likeText{Citation(r.Path, r.StartLine, r.EndLine), r.Time, w})
-	l.group = append(l.group, number)
-	for way, least := range leastHashes(w) {
-		key := [2]uint64{uint64(way), least}
-		for _, other := range l.buckets[key] {
-			if a, b := l.root(other), l.root(number); a != b && w.overlap(l.texts[other].words) >= nearDuplicate {
-				l.group[max(a, b)] = min(a, b)
+	chunk := likeChunk{paths.Citation(r.Path, r.StartLine, r.EndLine), r.Time}
+	hashes := leastHashes(said)
+	for way, least := range hashes {
+		for _, g := range l.buckets[[2]uint64{uint64(way), least}] {
+			if said.overlap(g.words) >= nearDuplicate {
+				g.chunks = append(g.chunks, chunk)
+				return
 			}
 		}
-		if len(l.buckets[key]) < fullBucket {
-			l.buckets[key] = append(l.buckets[key], number)
+	}
+	g := &group{words: said, chunks: []likeChunk{chunk}}
+	l.groups = append(l.groups, g)
+	for way, least := range hashes {
+		if key := [2]uint64{uint64(way), least}; len(l.buckets[key]) < fullBucket {
+			l.buckets[key] = append(l.buckets[key], g)
 		}
 	}
 }
 
-// root is the first text of a group.
-func (l *likeness) root(of int) int {
-	for l.group[of] != of {
-		l.group[of] = l.group[l.group[of]] // the next search is shorter
-		of = l.group[of]
-	}
-	return of
-}
-
-// leastHashes are the smallest hashes of the words, one a way of hashing.
+// leastHashes returns the words' smallest hash by each function.
 func leastHashes(w words) [hashings]uint64 {
 	least := [hashings]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64, math.MaxUint64}
 	for word := range w {
@@ -147,24 +143,19 @@ func leastHashes(w words) [hashings]uint64 {
 	return least
 }
 
-// all returns the groups of at least two, the largest first.
 func (l *likeness) all() [][]string {
-	members := map[int][]likeText{}
-	for i, text := range l.texts {
-		members[l.root(i)] = append(members[l.root(i)], text)
-	}
-	groups := [][]string{}
-	for _, g := range slices.Sorted(maps.Keys(members)) {
-		if len(members[g]) < 2 {
+	all := [][]string{}
+	for _, g := range l.groups {
+		if len(g.chunks) < 2 {
 			continue
 		}
-		slices.SortStableFunc(members[g], func(a, b likeText) int { return b.at.Compare(a.at) })
-		var group []string
-		for _, text := range members[g] {
-			group = append(group, text.citation)
+		slices.SortStableFunc(g.chunks, func(a, b likeChunk) int { return b.time.Compare(a.time) })
+		var citations []string
+		for _, c := range g.chunks {
+			citations = append(citations, c.citation)
 		}
-		groups = append(groups, group)
+		all = append(all, citations)
 	}
-	slices.SortStableFunc(groups, func(a, b []string) int { return len(b) - len(a) })
-	return groups
+	slices.SortStableFunc(all, func(a, b []string) int { return len(b) - len(a) })
+	return all
 }

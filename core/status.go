@@ -5,12 +5,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
+
+	"github.com/memcore/memcore/store"
 )
 
-// Status tells what the memory holds and whether it is well. It looks at the documents' stats but
-// changes nothing. What is wrong is in Status.Problems; the error is for a ctx that ended or a closed
-// Manager.
-func (m *Manager) Status(ctx context.Context) (Status, error) {
+// Status returns what the memory holds and its Problems. It changes nothing. Errors: ctx's and
+// ErrClosed.
+func (m *Manager) Status(ctx context.Context) (Status, error) { return m.StatusWithin(ctx, 0) }
+
+// StatusWithin is Status that compares the files for a limited time, then sets Uncompared; and not
+// while a running Watch has reported no change. 0 is no limit.
+func (m catalogue) StatusWithin(ctx context.Context, limit time.Duration) (Status, error) {
 	status := Status{Folder: m.options.Folder, Engine: m.options.Engine.Name, Documents: map[string]int{}}
 	for _, from := range m.options.Sources {
 		status.Sources = append(status.Sources, from.Name())
@@ -25,27 +31,27 @@ func (m *Manager) Status(ctx context.Context) (Status, error) {
 		case StateNewer:
 			status.Problems = append(status.Problems, m.tooNew(err).Error())
 		case StateDamaged:
-			status.Problems = append(status.Problems, fmt.Sprintf("%v: index again, which makes it anew", err))
+			status.Problems = append(status.Problems, fmt.Sprintf("%v: index again to rebuild it", err))
 		}
 		return status, nil
 	}
 	defer current.release()
 	m.describe(ctx, current, &status)
+	m.compare(ctx, current.manifest, limit, &status)
 	return status, ctx.Err()
 }
 
-// Writing tells whether the index is being changed now, by this process or another. It does not wait.
-// The error is for a lock that cannot be looked at.
+// Writing reports, without waiting, whether a process changes the index.
 func (m *Manager) Writing() (bool, error) { return m.writing.held() }
 
-func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
+func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) {
 	known := from.manifest
 	if !known.Complete {
 		status.State = StateBuilding
 	}
 	status.Embedder, status.Dimension, status.Updated = known.Embedder, known.Dimension, known.Updated
-	for _, e := range known.Documents {
-		status.Documents[e.Kind]++
+	for _, kind := range from.sums().Kinds {
+		status.Documents[kind.Name] = kind.Documents
 	}
 	status.Logs = known.logs()
 	all, pending := known.chunks()
@@ -63,20 +69,39 @@ func (m *Manager) describe(ctx context.Context, from snapshot, status *Status) {
 		problem(err)
 	}
 	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
-	if met := from.met(); met != "" {
-		problem(fmt.Errorf("%s: index again, which makes it anew", met))
+	if damage := from.notedDamage(); damage != "" {
+		problem(fmt.Errorf("%s: index again to rebuild it", damage))
 	}
-	found, err := scan(ctx, m.options.Sources, known, m.isForeign)
-	problem(err)
+	status.Shared = m.options.sharedStatus(known)
+}
+
+// compare adds to a status how the files differ from the index.
+func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Duration, status *Status) {
+	inTime := ctx
+	if limit > 0 {
+		if m.watched.Load() {
+			return
+		}
+		var stop context.CancelFunc
+		inTime, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	found, err := scan(inTime, m.options, known)
+	switch {
+	case err != nil && inTime.Err() != nil && ctx.Err() == nil:
+		status.Uncompared = true
+		return
+	case err != nil:
+		status.Problems = append(status.Problems, err.Error())
+	}
 	if n := found.count(); n > 0 {
 		status.Stale = &Staleness{Files: n, Reason: "changed since they were indexed"}
 	}
 	status.Problems = append(status.Problems, found.failed...)
-	status.Shared = m.sharedStatus(known)
 }
 
-// Check reads both indexes whole and returns what contradicts itself; an index that was never made is
-// well. Errors wrap store.ErrCorrupt; the next Index then makes it anew.
+// Check reads both indexes whole and compares them. After store.ErrCorrupt the next Index rebuilds.
+// A missing index is no error.
 func (m *Manager) Check(ctx context.Context) error {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
@@ -86,12 +111,12 @@ func (m *Manager) Check(ctx context.Context) error {
 		return err
 	}
 	defer current.release()
-	err = m.check(ctx, current)
-	m.meet(current, err)
+	err = check(ctx, current)
+	m.noteDamage(current, err)
 	return err
 }
 
-func (m *Manager) check(ctx context.Context, current snapshot) error {
+func check(ctx context.Context, current snapshot) error {
 	if err := current.keywords.Check(ctx); err != nil {
 		return err
 	}
@@ -102,4 +127,31 @@ func (m *Manager) check(ctx context.Context, current snapshot) error {
 		return err
 	}
 	return agree(ctx, current)
+}
+
+// agree compares the manifest and both indexes.
+func agree(ctx context.Context, from snapshot) error {
+	for path, e := range from.manifest.Documents {
+		if e.Unsure {
+			continue // it will be read again
+		}
+		words, err := from.keywords.Document(ctx, path)
+		if err != nil {
+			return err
+		}
+		if len(words) != e.Chunks {
+			return fmt.Errorf("%s has %d chunks in the manifest, %d in the keyword index: %w", path, e.Chunks, len(words), store.ErrCorrupt)
+		}
+		if e.Pending {
+			continue
+		}
+		vectors, err := from.vectors.Document(ctx, path)
+		if err != nil {
+			return err
+		}
+		if put, gone := difference(vectors, words); len(put)+len(gone) > 0 {
+			return fmt.Errorf("%s: %d chunks lack a vector, %d vectors have no chunk: %w", path, len(put), len(gone), store.ErrCorrupt)
+		}
+	}
+	return nil
 }

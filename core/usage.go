@@ -12,29 +12,28 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/safefile"
 )
 
 const (
-	usageFile = "usage.json"
-	// usageLimit is how many documents the record of use has at most.
+	usageFile  = "usage.json"
 	usageLimit = 1000
-	// usageHalf is the time in which a use comes to count half.
+	// usageHalf is the age at which a use counts half.
 	usageHalf = 30 * 24 * time.Hour
-	// usageEvery is after how many answers the record is written, and Close writes it, too.
+	// usageEvery is in answers; Close writes, too.
 	usageEvery = 100
 )
 
-// usage is how often documents were among the hits: it decides what is embedded first, nothing else. It
-// holds no query and no text. A process that dies loses what it has not written yet, and two that write
-// at once may lose one's part; it is a hint.
+// usage counts how often documents were hits, to embed those first, without any text. Crashes and
+// concurrent processes may lose counts.
 type usage struct {
 	file    string
+	index   string // folder of the index
 	mu      sync.Mutex
 	fresh   map[string]float64 // not written yet
 	answers int
 }
 
-// A use is what the record has of a document.
 type use struct {
 	Count float64   `json:"count"` // as of Last
 	Last  time.Time `json:"last"`
@@ -44,11 +43,11 @@ func (u use) now(at time.Time) float64 {
 	return u.Count * math.Exp2(-max(at.Sub(u.Last), 0).Hours()/usageHalf.Hours())
 }
 
-func newUsage(folder string) *usage {
-	return &usage{file: filepath.Join(folder, usageFile), fresh: map[string]float64{}}
+func newUsage(o Options) *usage {
+	file := cmp.Or(o.Usage, filepath.Join(o.Folder, usageFile))
+	return &usage{file: file, index: o.Folder, fresh: map[string]float64{}}
 }
 
-// note counts the documents of an answer.
 func (u *usage) note(hits []MemoryHit) {
 	if len(hits) == 0 {
 		return
@@ -69,16 +68,18 @@ func (u *usage) note(hits []MemoryHit) {
 	}
 }
 
-// flush adds what was counted to the file. A record that cannot be written is no reason to bother
-// anybody.
+// flush adds the counts to the file. It ignores errors.
 func (u *usage) flush() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.fresh) == 0 {
 		return
 	}
-	if _, err := os.Stat(filepath.Dir(u.file)); err != nil {
+	if _, err := os.Stat(u.index); err != nil {
 		return // the index is gone
+	}
+	if err := safefile.MkdirAll(filepath.Dir(u.file), 0o700); err != nil {
+		return
 	}
 	now := time.Now().UTC().Truncate(time.Second)
 	all := u.read()
@@ -91,7 +92,7 @@ func (u *usage) flush() {
 	u.fresh, u.answers = map[string]float64{}, 0
 }
 
-// most are the most used documents, as many as the file may have.
+// most returns the usageLimit most used documents.
 func most(all map[string]use, now time.Time) map[string]use {
 	if len(all) <= usageLimit {
 		return all
@@ -105,7 +106,7 @@ func most(all map[string]use, now time.Time) map[string]use {
 	return all
 }
 
-// read returns what the file has; nothing if there is none, or it cannot be read.
+// read returns the record, empty if it cannot be read.
 func (u *usage) read() map[string]use {
 	all := map[string]use{}
 	if data, err := os.ReadFile(u.file); err == nil && json.Unmarshal(data, &all) != nil {
@@ -114,7 +115,7 @@ func (u *usage) read() map[string]use {
 	return all
 }
 
-// counts are how often documents were used, older uses counting less.
+// counts weighs older uses less.
 func (u *usage) counts() map[string]float64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

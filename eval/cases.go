@@ -15,36 +15,37 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// A Case is a question to somebody's own memory, and what has to come back.
+// A Case is a question to the user's memory.
 type Case struct {
 	Query string `yaml:"query"`
-	// Expect are the things of which each has to be found.
+	// Expect must be met whole.
 	Expect Expectations `yaml:"expect,omitempty"`
-	// ExpectNothing says that the memory knows nothing about it and has to keep silent.
+	// ExpectNot must not be met by any hit.
+	ExpectNot Expectations `yaml:"expect_not,omitempty"`
+	// ExpectNothing requires an empty answer.
 	ExpectNothing bool `yaml:"expect_nothing,omitempty"`
 }
 
-// UnmarshalYAML refuses keys that mean nothing: a misspelt one would change what is measured.
+// UnmarshalYAML refuses unknown keys.
 func (c *Case) UnmarshalYAML(node *yaml.Node) error {
-	if err := unknownKey(node, "query", "expect", "expect_nothing"); err != nil {
+	if err := unknownKey(node, "query", "expect", "expect_not", "expect_nothing"); err != nil {
 		return err
 	}
 	type raw Case
 	return node.Decode((*raw)(c))
 }
 
-// An Expectation is met by a hit that fulfils all of what is set.
+// An Expectation is met by a hit with all its fields.
 type Expectation struct {
 	Path    string `yaml:"path,omitempty"`    // of the document, or of a folder above it
 	Heading string `yaml:"heading,omitempty"` // one of those above the text; letter case does not matter
 	Text    string `yaml:"text,omitempty"`    // in the hit's text; letter case and white space do not matter
 }
 
-// Expectations are written as one or as a list; each as a mapping, or as a string: "notes/a.md",
-// "notes/a.md#Heading", or else a text.
+// Expectations are one or a list. Each is a mapping, or "a.md", "a.md#Heading", or a text.
 type Expectations []Expectation
 
-// UnmarshalYAML reads what a person writes.
+// UnmarshalYAML reads an expectation or a short form.
 func (e *Expectations) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.SequenceNode {
 		node = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{node}, Line: node.Line}
@@ -84,7 +85,7 @@ func unknownKey(mapping *yaml.Node, known ...string) error {
 	return nil
 }
 
-// expectationOf tells a path from a text by its extension.
+// expectationOf knows a path by its extension.
 func expectationOf(text string) Expectation {
 	path, heading, _ := strings.Cut(text, "#")
 	if slices.Contains([]string{".md", ".jsonl", ".json"}, strings.ToLower(filepath.Ext(path))) && !strings.ContainsAny(path, " \n") {
@@ -93,8 +94,11 @@ func expectationOf(text string) Expectation {
 	return Expectation{Text: text}
 }
 
-// String is how an Expectation is named in a report.
-func (e Expectation) String() string {
+// String names the expectation in a report.
+func (e Expectation) String() string { return "expected: " + e.fields() }
+
+// fields are what a hit must have.
+func (e Expectation) fields() string {
 	var parts []string
 	if e.Path != "" {
 		parts = append(parts, e.Path)
@@ -105,10 +109,10 @@ func (e Expectation) String() string {
 	if e.Text != "" {
 		parts = append(parts, fmt.Sprintf("%q", e.Text))
 	}
-	return "expected: " + strings.Join(parts, " ")
+	return strings.Join(parts, " ")
 }
 
-// met reports whether a hit, or what says the same and was folded into it, is what is expected.
+// met reports whether a hit, or one folded into it, matches.
 func (e Expectation) met(hit core.MemoryHit) bool {
 	if !e.below(hit.Path) && !slices.ContainsFunc(hit.Also, func(citation string) bool {
 		path, _, ok := parseCitation(citation)
@@ -125,19 +129,21 @@ func (e Expectation) met(hit core.MemoryHit) bool {
 	return e.Text == "" || strings.Contains(plain(hit.Text), plain(e.Text))
 }
 
-// below reports whether a document is the one expected, or below the folder.
+// below reports whether a document is the expected one, or below the folder.
 func (e Expectation) below(path string) bool {
 	return e.Path == "" || path == e.Path || strings.HasPrefix(path, strings.TrimSuffix(e.Path, "/")+"/")
 }
 
 func plain(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 
-// caseFile is what a file of cases holds.
+// levelExpectation is the Level of reports about cases.
+const levelExpectation = "expectation"
+
 type caseFile struct {
 	Cases []Case `yaml:"cases"`
 }
 
-// UnmarshalYAML refuses unknown keys, too.
+// UnmarshalYAML refuses unknown keys.
 func (f *caseFile) UnmarshalYAML(node *yaml.Node) error {
 	if err := unknownKey(node, "cases"); err != nil {
 		return err
@@ -146,26 +152,30 @@ func (f *caseFile) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*raw)(f))
 }
 
-// ReadCases reads a YAML file of cases. An error names the file and the line.
+// ReadCases reads a YAML file of cases. Errors name file and line.
 func ReadCases(path string) ([]Case, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("read cases: %w", err)
 	}
-	cases, err := parseCases(data)
+	cases, err := ParseCases(data)
+	if err == nil && len(cases) == 0 {
+		err = ErrNoCases
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read cases: %s: %w", path, err)
 	}
 	return cases, nil
 }
 
-func parseCases(data []byte) ([]Case, error) {
+// ErrNoCases means that a file has no cases.
+var ErrNoCases = errors.New("it has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)")
+
+// ParseCases reads cases, of which there may be none. Errors name the line.
+func ParseCases(data []byte) ([]Case, error) {
 	var file caseFile
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		return nil, err
-	}
-	if len(file.Cases) == 0 {
-		return nil, errors.New("it has no cases, want a list under \"cases:\" ('memcore eval init' drafts one)")
 	}
 	for i, c := range file.Cases {
 		if err := c.check(); err != nil {
@@ -179,17 +189,18 @@ func (c Case) check() error {
 	switch {
 	case strings.TrimSpace(c.Query) == "":
 		return errors.New("query is empty")
-	case c.ExpectNothing && len(c.Expect) > 0:
+	case c.ExpectNothing && len(c.Expect)+len(c.ExpectNot) > 0:
 		return fmt.Errorf("%q expects something and nothing", c.Query)
-	case !c.ExpectNothing && len(c.Expect) == 0:
+	case slices.ContainsFunc(c.Expect, func(e Expectation) bool { return slices.Contains(c.ExpectNot, e) }):
+		return fmt.Errorf("%q expects the same under expect and expect_not", c.Query)
+	case !c.ExpectNothing && len(c.Expect)+len(c.ExpectNot) == 0:
 		return fmt.Errorf("%q expects nothing; if that is meant, write expect_nothing: true", c.Query)
 	}
 	return nil
 }
 
-// RunCases asks a memory, as it is indexed, the queries of cases. In the report, what a hit counts
-// as is the expectation it meets, or else itself. Name is that of the collection in the report. If
-// it is cut off, the report has what was asked until then, beside the error.
+// RunCases asks a memory the queries of cases. A hit counts as the expectation it meets, or as
+// itself. On an error the report is partial.
 func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Case, o Options) (Report, error) {
 	o.Level = LevelDocument
 	o, err := o.withDefaults()
@@ -212,16 +223,22 @@ func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Ca
 		}
 		a.Collection, a.ID = name, fmt.Sprint(i+1)
 		result.asked = append(result.asked, a)
+		if o.Progress != nil {
+			o.Progress(name, i+1, len(cases))
+		}
 	}
-	report := Report{K: o.K, Level: "expectation"}
+	report := Report{K: o.K, Level: levelExpectation}
 	report.collect(result)
 	return report, err
 }
 
 func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, error) {
-	a := Asked{Text: c.Query, Answerable: !c.ExpectNothing, Relevant: map[string]int{}}
+	a := Asked{Text: c.Query, Answerable: len(c.Expect) > 0, Relevant: map[string]int{}}
 	for _, e := range c.Expect {
 		a.Relevant[e.String()] = 1
+	}
+	for _, e := range c.ExpectNot {
+		a.Unwanted = append(a.Unwanted, "unwanted: "+e.fields())
 	}
 	met := func(hit core.MemoryHit) ([]string, error) {
 		var met []string
@@ -230,10 +247,19 @@ func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, 
 				met = append(met, e.String())
 			}
 		}
+		for i, e := range c.ExpectNot {
+			if e.met(hit) {
+				met = append(met, a.Unwanted[i])
+			}
+		}
 		if len(met) == 0 {
 			return []string{hit.Source}, nil
 		}
 		return met, nil
 	}
-	return a, a.ask(ctx, memory, o, time.Time{}, met, met)
+	err := a.ask(ctx, memory, o, time.Time{}, met, met)
+	if !a.Answerable && !c.ExpectNothing { // any other hit is as good as none
+		a.Injected = slices.DeleteFunc(a.Injected, func(unit string) bool { return !slices.Contains(a.Unwanted, unit) })
+	}
+	return a, err
 }

@@ -57,6 +57,8 @@ func TestReadCasesRefuses(t *testing.T) {
 		"case 1: query is empty":            "cases:\n  - expect: y\n",
 		"case 2: \"y\" expects nothing":     "cases:\n  - query: x\n    expect: z\n  - query: y\n",
 		"something and nothing":             "cases:\n  - query: x\n    expect: z\n    expect_nothing: true\n",
+		"under expect and expect_not":       "cases:\n  - query: x\n    expect: a.md\n    expect_not: a.md\n",
+		"\"z\" expects something":           "cases:\n  - query: z\n    expect_not: a.md\n    expect_nothing: true\n",
 		"expect is empty":                   "cases:\n  - query: x\n    expect: {}\n",
 		"neither a string":                  "cases:\n  - query: x\n    expect: [[a]]\n",
 		"yaml":                              "cases: [\n",
@@ -95,7 +97,7 @@ func TestMet(t *testing.T) {
 	}
 }
 
-// ownMemory is the memory of a folder of notes.
+// ownMemory indexes a folder of notes.
 func ownMemory(t *testing.T) (*core.Manager, []source.Source) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -135,7 +137,7 @@ func TestRunCases(t *testing.T) {
 	}
 }
 
-// What is drafted can be read, says something of each document that says something, and is answered.
+// A draft has a case for each document with facts, can be read, and is answered.
 func TestDraft(t *testing.T) {
 	m, sources := ownMemory(t)
 	text, err := Draft(t.Context(), sources)

@@ -13,20 +13,21 @@ import (
 	"strings"
 )
 
-// Formats of labelled data: a folder in BEIR's layout, and files with chats and questions about them, as
-// their authors publish them.
+// Formats of labelled data.
 const (
 	FormatBEIR        = "beir"
 	FormatLoCoMo      = "locomo"      // locomo10.json (Maharana et al., 2024)
 	FormatLongMemEval = "longmemeval" // longmemeval_s.json and its kin (Wu et al., 2025)
 )
 
-// ErrFormat says that a file is in none of the formats that are read.
+// Formats lists them.
+var Formats = []string{FormatBEIR, FormatLoCoMo, FormatLongMemEval}
+
+// ErrFormat marks errors about files in an unknown format.
 var ErrFormat = errors.New("neither LoCoMo nor LongMemEval: want a JSON array of samples with \"conversation\" and \"qa\", or of questions with \"haystack_sessions\"")
 
-// ReadChats reads a JSON file of chats and returns a collection for each chat of LoCoMo, or each question
-// of LongMemEval. Format is one of the constants; "" finds out. Turns are the documents. Errors name the
-// file and the sample.
+// ReadChats reads a JSON file: a collection for each chat of LoCoMo or question of LongMemEval,
+// with turns as documents. Format "" is detected.
 func ReadChats(path, format string) ([]Collection, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -93,7 +94,8 @@ func chatOf(raw json.RawMessage, format string) (Collection, error) {
 	return Collection{}, ErrFormat
 }
 
-// locomoSample is one chat. Its conversation has "session_3": the turns, and "session_3_date_time".
+// locomoSample is one chat. Conversation has the keys "session_3" (turns) and
+// "session_3_date_time".
 type locomoSample struct {
 	ID           string                     `json:"sample_id"`
 	Conversation map[string]json.RawMessage `json:"conversation"`
@@ -111,7 +113,7 @@ type locomoTurn struct {
 	Caption string `json:"blip_caption"` // of an image that was shared
 }
 
-// adversarial is the category of questions that the chat does not answer.
+// adversarial is the category of unanswerable questions.
 const adversarial = 5
 
 var (
@@ -149,7 +151,7 @@ func locomo(raw json.RawMessage) (Collection, error) {
 			if t.Caption != "" {
 				text += " [image: " + t.Caption + "]"
 			}
-			c.Documents = append(c.Documents, Document{ID: t.ID, Text: text, Speaker: t.Speaker, Session: label(session), Date: date})
+			c.Documents = append(c.Documents, Document{ID: t.ID, Text: text, Speaker: t.Speaker, Session: Label(session), Date: date})
 		}
 	}
 	for i, qa := range sample.QA {
@@ -162,7 +164,7 @@ func locomo(raw json.RawMessage) (Collection, error) {
 	return c, nil
 }
 
-// sessionsOf are the numbers of a sample's sessions in order.
+// sessionsOf returns the session numbers of a sample in order.
 func sessionsOf(sample locomoSample) []string {
 	var numbers []int
 	for key := range sample.Conversation {
@@ -179,7 +181,7 @@ func sessionsOf(sample locomoSample) []string {
 	return names
 }
 
-// evidenceOf reads what annotators wrote: several turns in one string, leading zeros, a colon too many.
+// evidenceOf reads annotations: perhaps several turns, leading zeros, extra colons.
 func evidenceOf(written []string) []string {
 	var turns []string
 	for _, text := range written {
@@ -192,7 +194,7 @@ func evidenceOf(written []string) []string {
 	return turns
 }
 
-// judgeTurns says that turns answer a query; those that are not there are left out.
+// judgeTurns marks known turns as answers to a query.
 func (c *Collection) judgeTurns(query string, turns []string, known map[string]bool) {
 	for _, id := range turns {
 		if !known[id] {
@@ -205,7 +207,7 @@ func (c *Collection) judgeTurns(query string, turns []string, known map[string]b
 	}
 }
 
-// longMemEvalQuestion is one question with the chats to search.
+// longMemEvalQuestion is a question with the chats to search.
 type longMemEvalQuestion struct {
 	ID         string   `json:"question_id"`
 	Question   string   `json:"question"`
@@ -220,8 +222,8 @@ type longMemEvalQuestion struct {
 	Answers []string `json:"answer_session_ids"`
 }
 
-// longMemEval numbers sessions: their names would tell which ones hold the answer. If no turn of a
-// session with the answer is marked, all that the user says there counts.
+// longMemEval numbers sessions, since their names reveal the answer. If a session with the answer
+// has no marked turn, all turns of its user count.
 func longMemEval(raw json.RawMessage) (Collection, error) {
 	var q longMemEvalQuestion
 	if err := json.Unmarshal(raw, &q); err != nil {
@@ -240,7 +242,7 @@ func longMemEval(raw json.RawMessage) (Collection, error) {
 		var here, users []string
 		c.timeOf(q.Dates[i], fmt.Sprintf("%s, session %d", c.Name, i+1))
 		for j, turn := range session {
-			d := Document{ID: fmt.Sprintf("%d#%d", i+1, j), Text: turn.Role + ": " + turn.Content, Session: label(strconv.Itoa(i + 1)), Date: q.Dates[i]}
+			d := Document{ID: fmt.Sprintf("%d#%d", i+1, j), Text: turn.Role + ": " + turn.Content, Session: Label(strconv.Itoa(i + 1)), Date: q.Dates[i]}
 			known[d.ID] = true
 			c.Documents = append(c.Documents, d)
 			if turn.HasAnswer {

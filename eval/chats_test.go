@@ -54,7 +54,7 @@ func TestReadLongMemEval(t *testing.T) {
 	require.Equal(t, "longmemeval/g1", c.Name)
 	require.Len(t, c.Documents, 5)
 	require.Equal(t, Document{ID: "3#1", Text: "assistant: I see.", Session: "3", Date: "2023/05/31 (Wed) 08:00"}, c.Documents[4])
-	require.Equal(t, map[string]map[string]int{"g1": {"1#0": 1, "3#0": 1}}, c.Judgments, "what is marked; of a session without a mark, what the user says")
+	require.Equal(t, map[string]map[string]int{"g1": {"1#0": 1, "3#0": 1}}, c.Judgments, "marked turns; in a session without marks those of the user")
 	for _, d := range c.Documents {
 		if strings.Contains(d.ID+string(d.Session), "answer") {
 			t.Errorf("document %+v tells that it holds the answer", d)
@@ -63,7 +63,7 @@ func TestReadLongMemEval(t *testing.T) {
 	require.True(t, all[1].Queries[0].Unanswerable())
 }
 
-// A file goes the whole way: read, indexed, asked.
+// Chats are read, indexed and asked.
 func TestRunChats(t *testing.T) {
 	for name, text := range map[string]string{"locomo10.json": locomoText, "longmemeval_s.json": longMemEvalText} {
 		path := filepath.Join(t.TempDir(), name)
@@ -118,7 +118,7 @@ func FuzzReadChats(f *testing.F) {
 func FuzzParseCases(f *testing.F) {
 	f.Add("cases:\n  - query: x\n    expect: [a.md#b, {text: c}]\n  - query: y\n    expect_nothing: true\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		cases, err := parseCases([]byte(text))
+		cases, err := ParseCases([]byte(text))
 		if err == nil && len(cases) == 0 {
 			t.Error("no case and no error")
 		}

@@ -1,9 +1,7 @@
-// Package eval measures how well a memory finds what it should.
+// Package eval measures how well a memory retrieves.
 //
-// It reads labelled collections in the layout of BEIR (a corpus, queries, and which documents answer
-// which query), indexes each into a folder of its own by a Manager the caller opens, asks the queries
-// and compares. It fits nothing and knows no engine. Its one rule: what is indexed never tells what
-// is sought; identifiers of documents stay out of the index.
+// It indexes labelled collections (BEIR's layout) into temporary folders, and asks their queries.
+// Document IDs stay out of the index: they may reveal answers.
 package eval
 
 import (
@@ -29,16 +27,21 @@ const (
 	judgmentsFile = "qrels.tsv"
 )
 
-// A Collection is documents, queries, and what answers them.
+// A Collection is documents, queries and judgments.
 type Collection struct {
 	Name      string
 	Documents []Document
 	Queries   []Query
-	// Judgments maps the ID of a query to the documents that answer it and how well, above 0.
+	// Judgments are the relevant documents' grades, above 0, by query.
 	Judgments map[string]map[string]int
-	// Undated says of each date that was not understood where it stands; what has it counts as
-	// having no time.
+	// Undated locates unreadable dates. Their documents count as undated.
 	Undated []string
+}
+
+// Set returns the data set: the name's first part.
+func (c Collection) Set() string {
+	set, _, _ := strings.Cut(c.Name, "/")
+	return set
 }
 
 // A Document is one line of corpus.jsonl.
@@ -47,15 +50,15 @@ type Document struct {
 	Text    string `json:"text"`
 	Title   string `json:"title"`
 	Speaker string `json:"speaker"`
-	Session label  `json:"session"`
+	Session Label  `json:"session"`
 	Date    string `json:"date"`
 }
 
-// A label is a string that some collections write as a number.
-type label string
+// A Label is a string that may be a number in JSON.
+type Label string
 
-// UnmarshalJSON reads a string or a number; null leaves the label empty.
-func (l *label) UnmarshalJSON(data []byte) error {
+// UnmarshalJSON reads a string or a number; null is empty.
+func (l *Label) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(data, []byte("null")) {
 		return nil
 	}
@@ -66,7 +69,7 @@ func (l *label) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &number); err != nil {
 		return err
 	}
-	*l = label(number)
+	*l = Label(number)
 	return nil
 }
 
@@ -75,24 +78,22 @@ type Query struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
 	Meta struct {
-		// Answerable is nil where the collection does not tell.
+		// Answerable is nil if the collection does not say.
 		Answerable *bool `json:"answerable"`
-		// QuestionDate is when the question was asked, as the collection writes it.
+		// QuestionDate is when the question was asked, unparsed.
 		QuestionDate string `json:"question_date"`
 	} `json:"meta"`
-	// Now is the time of Meta.QuestionDate; zero if it is not known.
+	// Now is Meta.QuestionDate; zero if unknown.
 	Now time.Time `json:"-"`
 }
 
-// Unanswerable tells whether the collection says that no document answers the query.
+// Unanswerable reports whether the collection says that no document answers.
 func (q Query) Unanswerable() bool { return q.Meta.Answerable != nil && !*q.Meta.Answerable }
 
-// Collections reads all collections below the folders that pattern (a folder or a glob) names, sorted
-// by name. A folder is a collection if it holds corpus.jsonl, queries.jsonl and qrels.tsv. A file that is
-// named is read by ReadChats. Format is one of the constants, or "" to find out. It is an error if there is
-// none.
+// Collections reads the collections below a folder or glob, by name: folders with corpus.jsonl,
+// queries.jsonl and qrels.tsv, or files for ReadChats. Format "" is detected. None is an error.
 func Collections(pattern, format string) ([]Collection, error) {
-	if !slices.Contains([]string{"", FormatBEIR, FormatLoCoMo, FormatLongMemEval}, format) {
+	if format != "" && !slices.Contains(Formats, format) {
 		return nil, fmt.Errorf("format is %q, want %s, %s or %s", format, FormatBEIR, FormatLoCoMo, FormatLongMemEval)
 	}
 	roots, err := filepath.Glob(pattern)
@@ -129,6 +130,19 @@ func Collections(pattern, format string) ([]Collection, error) {
 	return all, nil
 }
 
+// CollectionsOf reads the collections of several patterns, in their order.
+func CollectionsOf(patterns []string) ([]Collection, error) {
+	var all []Collection
+	for _, pattern := range patterns {
+		some, err := Collections(pattern, "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}
+
 func isCollection(folder string) bool {
 	for _, name := range []string{corpusFile, queriesFile, judgmentsFile} {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || !info.Mode().IsRegular() {
@@ -138,8 +152,7 @@ func isCollection(folder string) bool {
 	return true
 }
 
-// ReadBEIR reads the collection in a folder. Its Name is the last two parts of the folder's path. An
-// error names the file and the line.
+// ReadBEIR names the collection by its path's last two parts.
 func ReadBEIR(folder string) (Collection, error) {
 	c := Collection{Name: name(folder), Judgments: map[string]map[string]int{}}
 	documents, queries := map[string]bool{}, map[string]bool{}
@@ -185,14 +198,13 @@ func fresh(seen map[string]bool, what, id string) error {
 	case id == "":
 		return fmt.Errorf("%s has no id", what)
 	case seen[id]:
-		return fmt.Errorf("%s %q is there twice", what, id)
+		return fmt.Errorf("%s %q occurs twice", what, id)
 	}
 	seen[id] = true
 	return nil
 }
 
-// judge reads one line of qrels.tsv: query, document, relevance. A relevance of 0 or less says that
-// the document does not answer the query, as if it were not judged.
+// judge reads a line of qrels.tsv: query, document, relevance above 0.
 func (c *Collection) judge(line string, documents, queries map[string]bool) error {
 	fields := strings.Split(line, "\t")
 	if len(fields) != 3 {
@@ -202,7 +214,7 @@ func (c *Collection) judge(line string, documents, queries map[string]bool) erro
 	relevance, err := strconv.Atoi(strings.TrimSpace(fields[2]))
 	switch {
 	case err != nil:
-		return fmt.Errorf("relevance %q is no whole number", fields[2])
+		return fmt.Errorf("relevance %q is not a whole number", fields[2])
 	case !queries[query]:
 		return fmt.Errorf("query %q is not in %s", query, queriesFile)
 	case !documents[document]:
@@ -217,8 +229,7 @@ func (c *Collection) judge(line string, documents, queries map[string]bool) erro
 	return nil
 }
 
-// timeOf reads a date that stands somewhere in the collection. One that is not understood is no
-// time, and is noted.
+// timeOf reads a date and records an unreadable one.
 func (c *Collection) timeOf(date, where string) time.Time {
 	t := timeOf(date)
 	if t.IsZero() && strings.TrimSpace(date) != "" {
@@ -227,7 +238,25 @@ func (c *Collection) timeOf(date, where string) time.Time {
 	return t
 }
 
-// eachLine calls do for every line of a file that is not blank, with its number from 1.
+// undatedNamed is how many dates UndatedNotes lists.
+const undatedNamed = 5
+
+// UndatedNotes lists and counts unreadable dates.
+func UndatedNotes(collections []Collection) (notes []string) {
+	var all []string
+	for _, c := range collections {
+		all = append(all, c.Undated...)
+	}
+	for _, one := range all[:min(undatedNamed, len(all))] {
+		notes = append(notes, one+" is not understood, and left out; want one like 2026-03-02, 2026-03-02T15:04:05Z or 2026/03/02 (Mon) 15:04")
+	}
+	if len(all) > 0 {
+		notes = append(notes, fmt.Sprintf("%d dates are not understood; what has them counts as having no time", len(all)))
+	}
+	return notes
+}
+
+// eachLine calls do for every non-blank line, with its number from 1.
 func eachLine(path string, do func(number int, line []byte) error) error {
 	file, err := os.Open(path)
 	if err != nil {

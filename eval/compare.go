@@ -7,36 +7,40 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
 )
 
-// A Comparison says what changed between two runs on the same queries.
+// A Comparison is of two runs on the same queries.
 type Comparison struct {
 	Queries int      `json:"queries"` // that both runs have
 	Missing int      `json:"missing"` // that only one has
 	Changes []Change `json:"changes"` // by score, in the order of their names
-	// Worse and Better are the queries whose reciprocal rank changed most, worst and best first.
+	// Worse and Better are the queries that changed most.
 	Worse  []Moved `json:"worse,omitempty"`
 	Better []Moved `json:"better,omitempty"`
 }
 
-// A Change is that of the mean of a score.
+// A Change is that of a mean score.
 type Change struct {
 	Score    string   `json:"score"`
 	Before   float64  `json:"before"`
 	After    float64  `json:"after"`
 	Interval Interval `json:"interval"` // of After less Before, 95 %, by bootstrap
-	// P is how likely a difference this large is by chance (two-sided randomisation test).
+	// P is the probability by chance (two-sided randomisation test).
 	P float64 `json:"p"`
 }
 
-// significance is the P below which a change is taken for real.
+// significance is the P below which a change counts as real.
 const significance = 0.05
 
-// Fell tells whether the score is lower, and not by chance.
-func (c Change) Fell() bool { return c.After < c.Before && c.P < significance }
+// Significant reports whether the change is hardly by chance.
+func (c Change) Significant() bool { return c.P < significance }
+
+// Fell reports whether the score is significantly lower.
+func (c Change) Fell() bool { return c.After < c.Before && c.Significant() }
 
 // A Moved is a query with its reciprocal ranks.
 type Moved struct {
@@ -47,15 +51,27 @@ type Moved struct {
 	After      float64 `json:"after"`
 }
 
-// mostMoved is how many queries of each kind a Comparison has.
+// mostMoved limits Worse and Better.
 const mostMoved = 10
 
-// ErrNothingInCommon is returned for runs without a query of the same collection and ID.
+// ErrNothingInCommon is returned for runs that share no query.
 var ErrNothingInCommon = errors.New("the runs have no answerable query in common")
 
-// ReadReport reads a report that was written as JSON. One that cannot be compared query by query is refused: a query of it is there twice, or has
-// a score that is none.
-func ReadReport(r io.Reader) (Report, error) {
+// ReadReport refuses duplicate queries and invalid scores.
+func ReadReport(path string) (Report, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return Report{}, err
+	}
+	defer file.Close()
+	report, err := parseReport(file)
+	if err != nil {
+		return Report{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return report, nil
+}
+
+func parseReport(r io.Reader) (Report, error) {
 	var report Report
 	if err := json.NewDecoder(r).Decode(&report); err != nil {
 		return Report{}, fmt.Errorf("read report: %w", err)
@@ -67,7 +83,7 @@ func ReadReport(r io.Reader) (Report, error) {
 	for _, a := range report.Queries {
 		key := queryKey{a.Collection, a.ID}
 		if seen[key] {
-			return Report{}, fmt.Errorf("read report: query %q of collection %q is there twice; want each once, and another name for each collection", a.ID, a.Collection)
+			return Report{}, fmt.Errorf("read report: query %q of collection %q occurs twice; want different names of collections", a.ID, a.Collection)
 		}
 		seen[key] = true
 		for _, name := range slices.Sorted(maps.Keys(a.Scores)) {
@@ -79,10 +95,10 @@ func ReadReport(r io.Reader) (Report, error) {
 	return report, nil
 }
 
-// Compare compares two runs, query by query. Scores that only one of them has are left out.
+// Compare compares two runs by query, in the scores of both.
 func Compare(before, after Report) (Comparison, error) {
 	var c Comparison
-	pairs := pair(before.Queries, after.Queries, &c)
+	pairs := pair(before, after, &c)
 	if c.Queries == 0 {
 		return c, ErrNothingInCommon
 	}
@@ -98,28 +114,46 @@ func Compare(before, after Report) (Comparison, error) {
 
 type queryKey struct{ collection, id string }
 
-// pair joins the answerable queries of two runs.
-func pair(before, after []Asked, c *Comparison) [][2]Asked {
+// keyOf names a query in both runs. The numbers of cases change with their file, so these are known
+// by their questions.
+func (r Report) keyOf(a Asked) queryKey {
+	if r.Level == levelExpectation {
+		return queryKey{a.Collection, a.Text}
+	}
+	return queryKey{a.Collection, a.ID}
+}
+
+// Same returns the queries that both runs have, those of before first. A case that expects
+// something else now is another one.
+func Same(before, after Report) (pairs [][2]Asked) {
 	known := map[queryKey]Asked{}
-	for _, a := range before {
-		if a.Answerable {
-			known[queryKey{a.Collection, a.ID}] = a
-		}
+	for _, a := range before.Queries {
+		known[before.keyOf(a)] = a
 	}
-	var pairs [][2]Asked
-	for _, a := range after {
-		if !a.Answerable {
+	for _, a := range after.Queries {
+		b, ok := known[after.keyOf(a)]
+		if !ok || b.Answerable != a.Answerable {
 			continue
 		}
-		key := queryKey{a.Collection, a.ID}
-		if b, ok := known[key]; ok {
-			pairs = append(pairs, [2]Asked{b, a})
-			delete(known, key)
+		if after.Level == levelExpectation && b.Relevant != nil && !maps.Equal(a.Relevant, b.Relevant) {
 			continue
 		}
-		c.Missing++
+		pairs = append(pairs, [2]Asked{b, a})
+		delete(known, after.keyOf(a))
 	}
-	c.Queries, c.Missing = len(pairs), c.Missing+len(known)
+	return pairs
+}
+
+// pair joins the answerable queries of two runs.
+func pair(before, after Report, c *Comparison) [][2]Asked {
+	pairs := slices.DeleteFunc(Same(before, after), func(p [2]Asked) bool { return !p[1].Answerable })
+	c.Queries = len(pairs)
+	for _, r := range []Report{before, after} {
+		for _, a := range r.Queries {
+			c.Missing += int(one(a.Answerable))
+		}
+	}
+	c.Missing -= 2 * len(pairs)
 	return pairs
 }
 
@@ -160,7 +194,7 @@ func moved(pairs [][2]Asked) (worse, better []Moved) {
 	return worse, better
 }
 
-// Fallen are the changes of the scores named that fell; of all of them if none is named.
+// Fallen returns which of these scores fell significantly; without names, of all.
 func (c Comparison) Fallen(scores ...string) []Change {
 	var fallen []Change
 	for _, change := range c.Changes {
@@ -178,7 +212,7 @@ func (c Comparison) Table() string {
 	fmt.Fprint(w, "score\tbefore\tafter\tchange\t95 % interval\tp\t\n")
 	for _, change := range c.Changes {
 		mark := ""
-		if change.P < significance {
+		if change.Significant() {
 			mark = " *"
 		}
 		fmt.Fprintf(w, "%s\t%.4f\t%.4f\t%+.4f\t%+.4f … %+.4f\t%.3f%s\t\n", change.Score, change.Before, change.After,

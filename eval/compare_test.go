@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// ranked makes a run in which the only answer of query i has rank ranks[i]; 0 is not found.
+// ranked makes a run in which the only answer of query i has rank ranks[i]; 0 means not found.
 func ranked(ranks ...int) Report {
 	var asked []Asked
 	for i, rank := range ranks {
@@ -74,7 +76,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// One query that got worse is no reason to fail a gate.
+// One worse query does not fail a gate.
 func TestCompareChance(t *testing.T) {
 	c, err := Compare(ranked(repeated(1, 30)...), ranked(append(repeated(1, 29), 2)...))
 	require.NoError(t, err)
@@ -96,7 +98,7 @@ func TestCompareOtherRuns(t *testing.T) {
 	}
 }
 
-// A baseline says of a run what is needed to compare it, and little else.
+// A small baseline is enough to compare a run.
 func TestBaseline(t *testing.T) {
 	before := ranked(append(repeated(1, 20), 3, 7)...)
 	slim := before.Baseline()
@@ -112,16 +114,34 @@ func TestBaseline(t *testing.T) {
 	small, err := json.Marshal(slim)
 	require.NoError(t, err)
 	if len(small) >= len(whole) || strings.Contains(string(small), "x1") {
-		t.Errorf("baseline has %d bytes of %d, what was found among them", len(small), len(whole))
+		t.Errorf("baseline has %d bytes of %d, with hits", len(small), len(whole))
 	}
 }
 
-// What a run prints as JSON can be compared later.
+// A report passes the gate of its own baseline; a significantly worse one does not.
+func TestPassGate(t *testing.T) {
+	good, bad := ranked(repeated(1, 20)...), ranked(repeated(0, 20)...)
+	data, err := good.EncodeBaseline()
+	require.NoError(t, err)
+	require.Equal(t, 1+len(good.Queries), bytes.Count(data, []byte("\n")), "a line for each query")
+	file := filepath.Join(t.TempDir(), "baseline.json")
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+
+	queries, err := good.PassGate(file)
+	require.NoError(t, err)
+	require.Equal(t, 20, queries)
+	_, err = bad.PassGate(file)
+	require.ErrorContains(t, err, "mrr from 1.0000 to 0.0000")
+	_, err = good.PassGate(file + "x")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// Reports in JSON can be compared later.
 func TestReadReport(t *testing.T) {
 	before := ranked(1, 2, 3)
 	data, err := json.Marshal(before)
 	require.NoError(t, err)
-	read, err := ReadReport(bytes.NewReader(data))
+	read, err := parseReport(bytes.NewReader(data))
 	require.NoError(t, err)
 	c, err := Compare(before, read)
 	require.NoError(t, err)
@@ -131,16 +151,16 @@ func TestReadReport(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "{", "[]", "{}"} {
-		if _, err := ReadReport(strings.NewReader(bad)); err == nil {
-			t.Errorf("ReadReport(%q): no error", bad)
+		if _, err := parseReport(strings.NewReader(bad)); err == nil {
+			t.Errorf("parseReport(%q): no error", bad)
 		}
 	}
 	for bad, want := range map[string]string{
-		`{"queries":[{"collection":"c","id":"q"},{"collection":"d","id":"q"},{"collection":"c","id":"q"}]}`: `query "q" of collection "c" is there twice`,
+		`{"queries":[{"collection":"c","id":"q"},{"collection":"d","id":"q"},{"collection":"c","id":"q"}]}`: `query "q" of collection "c" occurs twice`,
 		`{"queries":[{"collection":"c","id":"q","scores":{"a":1,"mrr":1.5}}]}`:                              `query "q" of collection "c" has mrr 1.5, want 0 to 1`,
 		`{"queries":[{"collection":"c","id":"q","scores":{"mrr":-1e308}}]}`:                                 `has mrr -1e+308, want 0 to 1`,
 	} {
-		_, err := ReadReport(strings.NewReader(bad))
+		_, err := parseReport(strings.NewReader(bad))
 		require.ErrorContains(t, err, want)
 	}
 }

@@ -14,33 +14,31 @@ import (
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 const (
-	// draftCases is how many cases a draft has at most, each of a document of its own.
+	// draftCases limits the cases of a draft, one a document.
 	draftCases = 25
-	// draftDocuments is how many documents are looked at.
+	// draftDocuments limits the documents read.
 	draftDocuments = 2000
 	leastWords     = 6
 	mostWords      = 14
 )
 
-// smallTalk is what a memory has to keep silent about, whatever it holds.
 var smallTalk = []string{"thanks, that works", "good morning", "please make that text shorter", "what is the boiling point of mercury", "ok, go on"}
 
-// ErrNothingToDraft is returned if no document has a sentence that a case can be made of.
+// ErrNothingToDraft is returned if no sentence yields a case.
 var ErrNothingToDraft = errors.New("no Markdown document has a sentence with a number or a name in it")
 
-// A draft is a case in the making.
+// A draft is a possible case.
 type draft struct {
 	Case
 	rarity float64 // of its words
 }
 
-// Draft makes a file of cases from the Markdown of sources, without a model: from some documents a
-// sentence that says something definite, a number or an identifier, which is taken out of it and expected
-// back. A person has to make questions of them; the head of the file says so.
+// Draft makes cases from Markdown, without a model. Each query is a sentence without its number or
+// identifier, which is expected back. A person should turn them into questions.
 func Draft(ctx context.Context, sources []source.Source) ([]byte, error) {
 	documents, err := markdownOf(ctx, sources)
 	if err != nil {
@@ -69,13 +67,13 @@ func Draft(ctx context.Context, sources []source.Source) ([]byte, error) {
 	for _, text := range smallTalk {
 		file.Cases = append(file.Cases, Case{Query: text, ExpectNothing: true})
 	}
-	return encode(file)
+	return encode(draftHead, file)
 }
 
 // A page is a Markdown document of a source.
 type page struct{ path, text string }
 
-// markdownOf reads the Markdown of sources; what cannot be read is left out.
+// markdownOf skips unreadable files.
 func markdownOf(ctx context.Context, sources []source.Source) ([]page, error) {
 	var all []page
 	for _, from := range sources {
@@ -107,8 +105,8 @@ func markdownOf(ctx context.Context, sources []source.Source) ([]page, error) {
 func (p page) draft(known map[string]int) (best draft, ok bool) {
 	for _, chunk := range chunker.Markdown(p.path, []byte(p.text), chunker.Options{}).Chunks {
 		for _, sentence := range sentences(chunk.Text) {
-			if strings.Contains(sentence, "[redacted: ") {
-				continue // what is missing is no answer
+			if strings.Contains(sentence, secret.Mark) {
+				continue // an answer must be in the text
 			}
 			c, rarity, found := cloze(sentence, known)
 			if found && (!ok || rarity > best.rarity) {
@@ -122,12 +120,12 @@ func (p page) draft(known map[string]int) (best draft, ok bool) {
 
 var (
 	endOfSentence = regexp.MustCompile(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`)
-	// definite is what an answer may be: it has a digit or is an identifier.
+	// definite matches possible answers: words with a digit, and identifiers.
 	definite = regexp.MustCompile(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`)
 	markup   = strings.NewReplacer("`", "", "*", "", "\n", " ", "[", "", "]", "")
 )
 
-// sentences are those of prose; code and tables are not.
+// sentences splits prose; code and tables have none.
 func sentences(text string) []string {
 	if strings.Contains(text, "```") || strings.Contains(text, "|--") {
 		return nil
@@ -135,7 +133,7 @@ func sentences(text string) []string {
 	return endOfSentence.Split(text, -1)
 }
 
-// cloze takes the first definite word out of a sentence: the rest is the query, it is what is expected.
+// cloze removes the first definite word of a sentence.
 func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bool) {
 	words := strings.Fields(markup.Replace(sentence))
 	if len(words) > 0 && (words[0] == "-" || words[0] == ">") {
@@ -164,23 +162,23 @@ func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bo
 
 func trim(word string) string { return strings.Trim(word, ".,;:!?()\"'“”<>") }
 
-const draftHead = `# Cases for 'memcore eval run --data THIS FILE': what you ask your memory, and what has to come back.
+const draftHead = `# Cases for 'memcore eval run --data THIS FILE': questions to your memory, and the expected hits.
 #
-# This is a draft. Each query below is a sentence of a document with a word taken out, which is what is expected.
-# Make of it a question as you would ask it, in other words than the document's; delete what nobody would ask.
+# This is a draft. Each query is a sentence of a document without one word, which is expected back.
+# Turn it into a question in your own words; delete those you would never ask.
 #
 #   - query: which port does the staging database use
 #     expect: notes/staging.md            # any part of a document; notes/staging.md#Heading for a section;
-#                                         # or a text that must be in the hit; or a mapping with path, heading,
-#                                         # text, all of which must fit; or a list, each of which must be found
+#                                         # or a text of the hit; or a mapping with path, heading and text,
+#                                         # which must all fit; or a list, all of which must be found
 #   - query: thanks, that works
-#     expect_nothing: true                # the memory has to keep silent
+#     expect_nothing: true                # the memory must give nothing
 
 `
 
-func encode(file caseFile) ([]byte, error) {
+func encode(head string, file caseFile) ([]byte, error) {
 	var out bytes.Buffer
-	out.WriteString(draftHead)
+	out.WriteString(head)
 	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
 	if err := encoder.Encode(file); err != nil {

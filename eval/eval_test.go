@@ -21,7 +21,7 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// wordy embeds a text as the bag of its words, so that texts that share words are near.
+// wordy embeds a text as the bag of its words.
 type wordy struct{}
 
 func (wordy) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
@@ -93,7 +93,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// At the level of chunks each chunk of what is judged counts, and a long document has several.
+// At chunk level each chunk of a relevant document counts.
 func TestChunkLevel(t *testing.T) {
 	long := "# Boiler\n"
 	for i := range 80 {
@@ -244,9 +244,9 @@ func TestReadBEIRErrors(t *testing.T) {
 	tests := []struct{ name, corpus, queries, judgments, want string }{
 		{"cut corpus", corpus + "\n{\"id\":", queries, judgments, "corpus.jsonl:2:"},
 		{"no id", `{"text":"x"}`, queries, judgments, "corpus.jsonl:1: document has no id"},
-		{"document twice", corpus + "\n\n" + corpus, queries, judgments, `corpus.jsonl:3: document "d" is there twice`},
+		{"document twice", corpus + "\n\n" + corpus, queries, judgments, `corpus.jsonl:3: document "d" occurs twice`},
 		{"session is a list", `{"id":"d","session":[1]}`, queries, judgments, "corpus.jsonl:1:"},
-		{"query twice", corpus, queries + "\n" + queries, judgments, `queries.jsonl:2: query "q" is there twice`},
+		{"query twice", corpus, queries + "\n" + queries, judgments, `queries.jsonl:2: query "q" occurs twice`},
 		{"answerable is text", corpus, `{"id":"q","meta":{"answerable":"no"}}`, judgments, "queries.jsonl:1:"},
 		{"spaces for tabs", corpus, queries, "q d 1", "qrels.tsv:1: 1 fields, want 3"},
 		{"relevance", corpus, queries, "q\td\thigh", `qrels.tsv:1: relevance "high"`},

@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// An offline eval: documents, questions, and which documents answer which question. eval.ReadBEIR reads all of it from files.
+// An offline eval of documents, questions and judgments. eval.ReadBEIR reads them from files.
 func Example() {
 	collection := eval.Collection{
 		Name: "harbour",

@@ -1,19 +1,18 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// Failing returns text that names the questions that a turn answers badly, most of them at most:
-// those with an answer that are given none of it, and those without one that are given something.
-// "" if there is none.
+// Failing lists up to most badly answered questions.
 func (r Report) Failing(most int) string {
 	var failing []Asked
 	for _, a := range r.Queries {
-		if a.fails() {
+		if a.Fails() {
 			failing = append(failing, a)
 		}
 	}
@@ -23,7 +22,7 @@ func (r Report) Failing(most int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "failing: %d of %d questions\n", len(failing), len(r.Queries))
 	for _, a := range failing[:min(most, len(failing))] {
-		fmt.Fprintf(&b, "  %s %s: %s\n    want   %s\n    given  %s\n    first  %s\n", a.Collection, a.ID, quote(a.Text), a.wanted(), someOf(a.Injected, "nothing"), a.first())
+		fmt.Fprintf(&b, "  %s %s: %s\n    want   %s\n    given  %s\n    first  %s\n", a.Collection, a.ID, quote(a.Text), a.Wanted(), someOf(a.Injected, "nothing"), a.first())
 	}
 	if more := len(failing) - most; more > 0 {
 		fmt.Fprintf(&b, "  and %d more; --json has all\n", more)
@@ -31,22 +30,44 @@ func (r Report) Failing(most int) string {
 	return b.String()
 }
 
-// fails reports whether a turn is given nothing that answers, or something although nothing does.
-func (a Asked) fails() bool {
+// Worst returns up to most questions: those that a turn answers badly, then those whose first
+// answer is not the first hit.
+func (r Report) Worst(most int) []Asked {
+	bad := func(a Asked) float64 {
+		switch {
+		case a.Fails():
+			return 2 - a.Scores["mrr"]
+		case a.Answerable:
+			return 1 - a.Scores["mrr"]
+		}
+		return 0
+	}
+	all := slices.DeleteFunc(slices.Clone(r.Queries), func(a Asked) bool { return bad(a) == 0 })
+	slices.SortStableFunc(all, func(a, b Asked) int { return cmp.Compare(bad(b), bad(a)) })
+	return all[:min(most, len(all))]
+}
+
+// Fails reports a missing answer, or a needless hit.
+func (a Asked) Fails() bool {
 	if !a.Answerable {
 		return len(a.Injected) > 0
+	}
+	if slices.ContainsFunc(a.Injected, func(unit string) bool { return slices.Contains(a.Unwanted, unit) }) {
+		return true
 	}
 	return !slices.ContainsFunc(a.Injected, func(unit string) bool { return a.Relevant[unit] > 0 })
 }
 
-func (a Asked) wanted() string {
-	if !a.Answerable {
-		return "nothing"
+// Wanted describes what should be given, and what should not.
+func (a Asked) Wanted() string {
+	var wanted []string
+	if a.Answerable {
+		wanted = slices.Sorted(maps.Keys(a.Relevant))
 	}
-	return someOf(slices.Sorted(maps.Keys(a.Relevant)), "nothing")
+	return someOf(append(wanted, a.Unwanted...), "nothing")
 }
 
-// first is the first hit of the search, and where the first right one is.
+// first describes the first hit and the first relevant one.
 func (a Asked) first() string {
 	if len(a.Top) == 0 {
 		return "no hit"
@@ -57,12 +78,12 @@ func (a Asked) first() string {
 	}
 	place := slices.IndexFunc(a.Found, func(unit string) bool { return a.Relevant[unit] > 0 })
 	if place < 0 {
-		return fmt.Sprintf("%s (what is wanted is not among %d found)", text, len(a.Found))
+		return fmt.Sprintf("%s (the answer is not among %d found)", text, len(a.Found))
 	}
-	return fmt.Sprintf("%s (what is wanted is at place %d)", text, place+1)
+	return fmt.Sprintf("%s (the answer is at place %d)", text, place+1)
 }
 
-// someNames is how many names are listed before the rest is counted.
+// someNames is how many names are listed; the rest is counted.
 const someNames = 3
 
 func someOf(names []string, none string) string {

@@ -9,31 +9,29 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/memcore/memcore/core/use"
 )
 
-// mostUseCases is how many cases of each kind are made of the record of use.
+// mostUseCases is the most cases of each kind.
 const mostUseCases = 100
 
-// ErrNothingUsed is returned if no turn can be made a case of.
+// ErrNothingUsed is returned if no turn makes a case.
 var ErrNothingUsed = errors.New("no prompt was kept whose hits were judged")
 
-const useHead = `# Cases for 'memcore eval run --data THIS FILE', made of what agents were given here and what of it they used.
+const useHead = `# Cases for 'memcore eval run --data THIS FILE', made from what agents got here and used.
 #
-# A case expects the documents whose facts or words the agent used, newest prompt first. That it used something does
-# not show that nothing else would have been better: read each, and delete what nobody has to find.
+# A case expects the documents whose facts or words the agent used, newest prompt first. Other documents may
+# have been better: read each case, and delete documents that need not be found.
 #
 `
 
 const unusedHead = `
-# To look at: of what was given for these prompts nothing was seen to be used. It may have helped all the same. If memory
-# should have kept silent, take the marks of a comment away; if it should have said something else, name that under expect.
+# To decide: nothing that agents got for these prompts was seen to be used, though it may have helped. If memory
+# should have given nothing, remove the comment marks; if something else, name that under expect.
 `
 
-// FromUse makes a file of cases of turns: prompts with the documents that were used, and, as comments for a
-// person to decide about, prompts of which nothing was used. Each prompt is in it once, as it was last.
+// FromUse makes cases from prompts and the documents they used; comments from others. Of repeated
+// prompts the last counts.
 func FromUse(turns []use.Turn) ([]byte, error) {
 	turns = slices.Clone(turns)
 	slices.SortStableFunc(turns, func(a, b use.Turn) int { return b.At.Compare(a.At) })
@@ -57,17 +55,14 @@ func FromUse(turns []use.Turn) ([]byte, error) {
 	if len(file.Cases)+len(unused) == 0 {
 		return nil, ErrNothingUsed
 	}
-	var out bytes.Buffer
-	out.WriteString(useHead)
-	if len(file.Cases) == 0 {
-		out.WriteString("cases:\n")
-	} else {
-		encoder := yaml.NewEncoder(&out)
-		encoder.SetIndent(2)
-		if err := errors.Join(encoder.Encode(file), encoder.Close()); err != nil {
+	text := []byte(useHead + "cases:\n")
+	if len(file.Cases) > 0 {
+		var err error
+		if text, err = encode(useHead, file); err != nil {
 			return nil, err
 		}
 	}
+	out := bytes.NewBuffer(text)
 	if len(unused) > 0 {
 		out.WriteString(unusedHead)
 	}
@@ -76,12 +71,12 @@ func FromUse(turns []use.Turn) ([]byte, error) {
 		for _, hit := range t.Hits {
 			given = append(given, fmt.Sprintf("%s (%.2f)", oneLine(hit.Source), hit.Score))
 		}
-		fmt.Fprintf(&out, "#\n# given: %s\n#  - query: %s\n#    expect_nothing: true\n", strings.Join(given, ", "), strconv.Quote(oneLine(t.Prompt)))
+		fmt.Fprintf(out, "#\n# given: %s\n#  - query: %s\n#    expect_nothing: true\n", strings.Join(given, ", "), strconv.Quote(oneLine(t.Prompt)))
 	}
 	return out.Bytes(), nil
 }
 
-// usedIn are the documents that a turn used, each once.
+// usedIn returns the documents that a turn used, each once.
 func usedIn(t use.Turn) (all Expectations) {
 	for _, hit := range t.Hits {
 		e := Expectation{Path: hit.Path}
@@ -93,7 +88,7 @@ func usedIn(t use.Turn) (all Expectations) {
 	return all
 }
 
-// noneUsed reports whether all verdicts of a turn are that it was not used.
+// noneUsed reports whether every hit was judged as not used.
 func noneUsed(t use.Turn) bool {
 	return !slices.ContainsFunc(t.Hits, func(h use.Hit) bool { return h.Used != use.No })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A report that is read can be compared with itself, and has not changed then.
+// A report equals itself in a comparison.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"queries":[{"collection":"c","id":"q","text":"t","scores":{"recall@5":1},"firstRelevant":1}]}`))
 	f.Add([]byte(`{"queries":[{"id":"q","answerable":true,"scores":{"mrr":0.3,"recall@5":1}},{"id":"r","answerable":true,"scores":{"mrr":0.7}},{"id":"s"}]}`))
@@ -20,7 +20,7 @@ func FuzzReport(f *testing.F) {
 	f.Add([]byte(`{"queries":[{}]}`))
 	f.Add([]byte(`{"queries":[{"id":"q","rank":-1,"scores":{"":-1e308,"b":1e308}}]} {`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		report, err := ReadReport(bytes.NewReader(data))
+		report, err := parseReport(bytes.NewReader(data))
 		if err != nil || len(report.Queries) > 50 {
 			return
 		}
@@ -38,7 +38,7 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// A collection that is read has judgments about queries and documents that it has, and no others.
+// Judgments name queries and documents of the collection.
 func FuzzBEIR(f *testing.F) {
 	f.Add("{\"_id\":\"d\",\"text\":\"a\"}\n", "{\"_id\":\"q\",\"text\":\"b\"}\n", "q\td\t1\n")
 	f.Add("{\"_id\":\"d\"}\r\n\r\n{\"_id\":\"d\"}", "{\"_id\":7}", "query-id\tcorpus-id\tscore\nq\td\t-1")

@@ -2,9 +2,9 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
 )
 
 // collectionIn writes the files of a collection.
@@ -25,7 +26,7 @@ func collectionIn(t *testing.T, corpus, queries, judgments string) string {
 	return folder
 }
 
-// Dates that are not understood are named, with their line, and counted.
+// Unreadable dates are listed with their line, and counted.
 func TestUndated(t *testing.T) {
 	folder := collectionIn(t, `{"id":"a","text":"one","date":"2024-01-02"}
 
@@ -40,8 +41,13 @@ func TestUndated(t *testing.T) {
 		filepath.Join(folder, corpusFile) + `:3: date "31.12.2023"`,
 		filepath.Join(folder, queriesFile) + `:2: date "soon"`,
 	}, c.Undated)
-	require.Equal(t, time.Date(2024, 3, 5, 16, 40, 0, 0, time.UTC), c.Queries[0].Now, "question_date is when the question is asked")
+	require.Equal(t, time.Date(2024, 3, 5, 16, 40, 0, 0, time.UTC), c.Queries[0].Now, "from question_date")
 	require.Zero(t, c.Queries[1].Now)
+	require.Empty(t, UndatedNotes(nil))
+	notes := UndatedNotes([]Collection{c, {Undated: []string{"1", "2", "3", "4"}}})
+	require.Len(t, notes, undatedNamed+1)
+	require.Contains(t, notes[0], `31.12.2023" is not understood`)
+	require.Contains(t, notes[undatedNamed], "6 dates")
 
 	report, err := RunAll(t.Context(), openWordy, []Collection{c, {Name: "dated", Documents: []Document{{ID: "a", Text: "one"}}}}, Options{})
 	require.NoError(t, err)
@@ -57,7 +63,7 @@ func TestUndated(t *testing.T) {
 	require.Equal(t, []string{`locomo/c1, session 2: date "31.12.2023"`}, chats[0].Undated)
 }
 
-// A turn has a recall of its own: the pool that R@k is of is deeper than what a turn is given.
+// The recall of a turn is its own, not that of the deeper search.
 func TestRecallOfTurn(t *testing.T) {
 	a := Asked{Answerable: true, Relevant: map[string]int{"a": 1, "b": 1, "c": 1, "d": 1},
 		Found: []string{"a", "b", "c", "d"}, Candidates: []string{"a", "x", "b", "c"}, Injected: []string{"a", "x"}}
@@ -66,7 +72,7 @@ func TestRecallOfTurn(t *testing.T) {
 	require.Equal(t, 0.75, scores["recall@candidates"])
 	require.Equal(t, 0.25, scores["recall@turn"])
 	a.Candidates = nil
-	require.NotContains(t, a.measure([]int{10}), "recall@turn", "of questions that were asked elsewhere nothing is known")
+	require.NotContains(t, a.measure([]int{10}), "recall@turn", "unknown for questions asked elsewhere")
 
 	collections, err := Collections("testdata/house", "")
 	require.NoError(t, err)
@@ -81,7 +87,7 @@ func TestRecallOfTurn(t *testing.T) {
 	require.Regexp(t, `MRR +nDCG@10 +cand\. +turn +p50`, report.Table())
 }
 
-// Equal texts are folded into one hit, which is each of them.
+// A hit counts as every document folded into it.
 func TestFoldedCounts(t *testing.T) {
 	said := "The boiler is serviced every October by Nordheat and by nobody else."
 	c := Collection{
@@ -125,7 +131,7 @@ func TestParseCitation(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Questions that measure are no use of what they find.
+// Questions of a measurement do not count as use.
 func TestMeasuringIsNoUse(t *testing.T) {
 	folder := t.TempDir()
 	notes := source.NewFolder(source.FolderOptions{Path: "testdata/turns/garage/states/s02", Workspace: "testdata/turns/garage/states/s02"})
@@ -155,7 +161,7 @@ func TestMeasuringIsNoUse(t *testing.T) {
 	require.Equal(t, 1, used(), "others are")
 }
 
-// The questions that a turn answers badly are named, and not all of them if they are many.
+// A limited number of badly answered questions is listed.
 func TestFailing(t *testing.T) {
 	report := Report{Queries: []Asked{
 		{Collection: "c", ID: "good", Answerable: true, Relevant: map[string]int{"a": 1}, Injected: []string{"a"}},
@@ -169,7 +175,7 @@ func TestFailing(t *testing.T) {
   c 1: where is it
     want   a
     given  nothing
-    first  b, score 0.250: behind the mirror (what is wanted is at place 2)
+    first  b, score 0.250: behind the mirror (the answer is at place 2)
   c 2: thanks
     want   nothing
     given  a; b; c and 1 more
@@ -181,7 +187,7 @@ func TestFailing(t *testing.T) {
 	require.Empty(t, Report{Queries: report.Queries[:1]}.Failing(5))
 }
 
-// What was asked before a run is cut off is not lost.
+// A run that is cut off keeps earlier results.
 func TestCutOff(t *testing.T) {
 	collections, err := Collections("testdata/house", "")
 	require.NoError(t, err)
@@ -195,23 +201,30 @@ func TestCutOff(t *testing.T) {
 	require.Len(t, report.Collections, 1)
 	require.Equal(t, 4, report.All.Queries)
 
-	broken := errors.New("broken")
-	opened := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		if folder == "" {
-			return nil, broken
-		}
-		return openWordy(ctx, sources, folder)
-	}
 	late, stop := context.WithCancel(t.Context())
 	defer stop()
-	report, err = Run(late, opened, c, Options{Asked: func(done int) {
-		if done == 2 {
-			stop()
-		}
-	}})
+	report, err = Run(late, func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
+		options := wordyOptions(sources, folder)
+		options.Embedder = stopping{at: c.asked()[2].Text, stop: stop}
+		return core.Open(ctx, options)
+	}, c, Options{})
 	require.ErrorIs(t, err, context.Canceled)
-	require.Len(t, report.Queries, 2, "those before the one that was cut off")
+	require.Len(t, report.Queries, 2)
 	require.Len(t, report.Collections, 1)
+}
+
+// stopping is an embedder that calls stop at a text.
+type stopping struct {
+	wordy
+	at   string
+	stop func()
+}
+
+func (s stopping) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if slices.Contains(texts, s.at) {
+		s.stop()
+	}
+	return s.wordy.Embed(ctx, kind, texts)
 }
 
 func TestDraw(t *testing.T) {
@@ -232,7 +245,7 @@ func TestDraw(t *testing.T) {
 		}
 		return all
 	}
-	require.Len(t, ids(Draw{}), 16, "none is left out")
+	require.Len(t, ids(Draw{}), 16, "all are drawn")
 	four := ids(Draw{Limit: 4, Seed: 1})
 	require.Len(t, four, 4)
 	require.Equal(t, four, ids(Draw{Limit: 4, Seed: 1}))
@@ -250,18 +263,18 @@ func TestDraw(t *testing.T) {
 		}
 		require.Equal(t, 2, ofA, "an even sample: %v", some)
 	}
-	require.True(t, others, "seeds draw others")
+	require.True(t, others, "seeds differ")
 
 	cases := []Case{{Query: "1"}, {Query: "2"}, {Query: "3"}}
 	require.Equal(t, cases, Draw{Limit: 3}.Cases(cases))
 	require.Len(t, Draw{Limit: 2}.Cases(cases), 2)
 }
 
-// Words such as "yesterday" count from when the question was asked.
+// "yesterday" counts from the time of the question.
 func TestNowOfQuestion(t *testing.T) {
 	c := Collection{Name: "house/days", Judgments: map[string]map[string]int{"q": {"b": 1}}}
 	for id, day := range map[string]string{"a": "2024-03-03", "b": "2024-03-04", "c": "2024-03-05", "d": "2023-11-20"} {
-		c.Documents = append(c.Documents, Document{ID: id, Speaker: "Ann", Session: label(id), Date: day, Text: "Ann: We painted the hall and fixed the lamp, part " + id + "."})
+		c.Documents = append(c.Documents, Document{ID: id, Speaker: "Ann", Session: Label(id), Date: day, Text: "Ann: We painted the hall and fixed the lamp, part " + id + "."})
 	}
 	c.Queries = []Query{{ID: "q", Text: "what did we do yesterday", Now: time.Date(2024, 3, 5, 18, 0, 0, 0, time.UTC)}}
 	report, err := Run(t.Context(), openWordy, c, Options{})

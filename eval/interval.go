@@ -6,15 +6,14 @@ import (
 	"slices"
 )
 
-// resamples is how many samples a bootstrap or a permutation test draws. Their seed is fixed: the same
-// run gives the same figures.
+// resamples of bootstrap and permutation tests, with fixed seeds.
 const resamples = 2000
 
-// An Interval is from its first to its second number.
+// An Interval has a lower and an upper end.
 type Interval [2]float64
 
-// intervals are those of the means of each score: the 2.5th and 97.5th percentile of the means of samples
-// of the queries, drawn with replacement (Efron and Tibshirani, 1993, section 13.3).
+// intervals returns the 95 % intervals of means by bootstrap over queries (Efron and Tibshirani,
+// 1993, section 13.3).
 func intervals(values []map[string]float64) map[string]Interval {
 	all := map[string]Interval{}
 	if len(values) == 0 {
@@ -31,7 +30,7 @@ func intervals(values []map[string]float64) map[string]Interval {
 	return all
 }
 
-// draws are, for each sample, which of n queries it has.
+// draws returns, for each sample, the queries drawn of n.
 func draws(n int) [][]int32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	all := make([][]int32, resamples)
@@ -56,7 +55,7 @@ func intervalOf(column []float64, drawn [][]int32) Interval {
 	return Interval{percentile(sampled, 0.025), percentile(sampled, 0.975)}
 }
 
-// percentile lies between the two nearest of sorted values.
+// percentile interpolates between the two nearest of sorted values.
 func percentile(sorted []float64, q float64) float64 {
 	place := q * float64(len(sorted)-1)
 	low := int(math.Floor(place))
@@ -64,9 +63,8 @@ func percentile(sorted []float64, q float64) float64 {
 	return sorted[low] + (place-float64(low))*(sorted[high]-sorted[low])
 }
 
-// signTest returns how likely a mean of differences as far from 0 as this one is if each might as well
-// have had the other sign: the two-sided randomisation test of paired runs (Smucker, Allan and
-// Carterette, 2007), from resamples draws, never less than one of them.
+// signTest returns the probability, at least 1/resamples, of a mean difference this far from 0
+// under random signs: a two-sided randomisation test (Smucker, Allan and Carterette, 2007).
 func signTest(differences []float64) float64 {
 	sum := 0.0
 	for _, d := range differences {

@@ -12,10 +12,10 @@ import (
 const (
 	GradeNoise   = 0
 	GradeRelated = 1 // harmless and of little use
-	GradeWanted  = 2 // changes what the agent should do, or saves it a search
+	GradeWanted  = 2 // changes what the agent should do, or saves a search
 )
 
-// A Judgment says what a piece of memory is worth to one prompt.
+// A Judgment grades a piece of memory for a prompt.
 type Judgment struct {
 	Path  string `json:"path"`
 	Lines [2]int `json:"lines"` // first and last, from 1
@@ -24,27 +24,22 @@ type Judgment struct {
 }
 
 const (
-	// headRunes are how many characters of two normalised texts are compared to find that they
-	// begin alike.
+	// headRunes is how many characters of normalised texts beginAlike compares.
 	headRunes = 60
-	// leastShared is the least length, in characters, of a text that counts as found inside another
-	// one: shorter ones ("yes, go on") occur anywhere.
+	// leastShared is the least length, in characters, of a text inside another. Shorter ones ("yes,
+	// go on") occur anywhere.
 	leastShared = 16
-	// leastCompared is from how many words on two texts are compared word by word, and sameWords the
-	// share of the shorter one's that the longer one must have.
+	// leastCompared is the fewest words to compare; sameWords is the share of the shorter text's
+	// words in the longer.
 	leastCompared = 8
 	sameWords     = 0.6
 )
 
-// gradeOf returns what a hit is worth by judgments on the same prompt; judged is false if none is
-// about it.
+// gradeOf returns the grade of a hit, and whether it was judged.
 //
-// A judgment of a chunk with the same first line and beginning decides. Where memory is cut
-// otherwise than when it was judged, the best grade of those whose text and lines the hit shares
-// counts. What the hit has in its heading alone, such as the request that an answer belongs to,
-// does not count.
-//
-// A hit stands for what was folded into it, too, since that says nearly the same.
+// A judgment with the same first line and beginning decides. If chunks have changed, the best grade
+// with overlapping text and lines counts. Headings of hits do not count; duplicates folded into a
+// hit do.
 func gradeOf(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
 	grade, judged = gradeAt(hit, judgments)
 	for _, citation := range hit.Also {
@@ -57,7 +52,7 @@ func gradeOf(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) 
 	return grade, judged
 }
 
-// gradeAt is gradeOf for the hit's own place.
+// gradeAt is gradeOf without the near duplicates.
 func gradeAt(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
 	text, headed := withoutRequest(hit)
 	said := normalised(text)
@@ -80,8 +75,7 @@ func gradeAt(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) 
 	return grade, judged
 }
 
-// withoutRequest returns a hit's text without the request that it has as its heading, and whether
-// there was one.
+// withoutRequest removes the request that heads a hit's text, if there is one.
 func withoutRequest(hit core.MemoryHit) (text string, found bool) {
 	if hit.Kind != source.KindConversation {
 		return hit.Text, false
@@ -101,7 +95,7 @@ func withoutRequest(hit core.MemoryHit) (text string, found bool) {
 	return hit.Text, false
 }
 
-// beginAlike reports whether two normalised texts have the same beginning, as far as both go.
+// beginAlike reports whether one of two normalised texts begins with the other.
 func beginAlike(a, b string) bool {
 	a, b = head(a), head(b)
 	if len(a) > len(b) {
@@ -110,8 +104,8 @@ func beginAlike(a, b string) bool {
 	return a == b || len([]rune(a)) >= leastShared && strings.HasPrefix(b, a)
 }
 
-// sayTheSame reports whether two normalised texts are pieces of one text: one begins inside the
-// other, or the longer one has most words of the shorter.
+// sayTheSame reports whether one text begins inside the other, or the longer has most words of the
+// shorter.
 func sayTheSame(a, b string) bool {
 	return a != "" && a == b || contains(a, head(b)) || contains(b, head(a)) || shareWords(a, b)
 }
@@ -142,7 +136,7 @@ func shareWords(a, b string) bool {
 	return float64(shared) >= sameWords*float64(len(shorter))
 }
 
-// normalised returns the words of a text in lower case, with single spaces between them.
+// normalised returns the words of a text in lower case with single spaces.
 func normalised(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r)
@@ -150,7 +144,6 @@ func normalised(text string) string {
 	return strings.Join(words, " ")
 }
 
-// head is the beginning of a normalised text.
 func head(text string) string {
 	if runes := []rune(text); len(runes) > headRunes {
 		return string(runes[:headRunes])

@@ -58,7 +58,7 @@ func TestGradeOf(t *testing.T) {
 		"a Markdown heading counts": {file(10, 11, "# Export of the nightly archive\n\nAt two."), []Judgment{judged(notes, 10, 11, 1, "# Export of the nightly archive\n\nAt two.")}, 1, true},
 		"what was folded into it": {core.MemoryHit{Kind: source.KindConversation, Path: log, StartLine: 2, EndLine: 2, Text: answer, Also: []string{"notes/export.md#L14-L40"}},
 			[]Judgment{judged(notes, 14, 40, 2, answer)}, 2, true},
-		"nobody has judged": {file(10, 30, answer), nil, 0, false},
+		"not judged": {file(10, 30, answer), nil, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			grade, known := gradeOf(test.hit, test.judgments)

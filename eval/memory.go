@@ -11,23 +11,22 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// A corpus is a collection's documents as a source held in memory.
+// A corpus is a source of a collection's documents, in memory.
 type corpus struct {
 	listing []source.Document
 	content map[string]source.Content
-	at      map[place]string  // the document that stands there
+	at      map[place]string  // the document there
 	session map[string]string // of a document
 }
 
-// A place is a line of a conversation; that of a Markdown document is its line 0.
+// A place is a line of a conversation, or line 0 of a Markdown document.
 type place struct {
 	path string
 	line int
 }
 
-// newCorpus lays out documents: those of a conversation as its turns, one log a session, every other
-// one as Markdown of its own. Paths and sessions are numbered, for the names that collections give
-// them may tell which ones are evidence.
+// newCorpus makes a log of each conversation and Markdown files of other documents. It numbers
+// them, since their names may reveal evidence.
 func newCorpus(documents []Document) *corpus {
 	c := &corpus{content: map[string]source.Content{}, at: map[place]string{}, session: map[string]string{}}
 	logs := map[string]string{}
@@ -49,8 +48,7 @@ func newCorpus(documents []Document) *corpus {
 	return c
 }
 
-// sessionOf returns the session a document belongs to, itself if it is alone, and whether it is a turn
-// of a conversation.
+// sessionOf returns the session of a document, or itself, and whether it is a turn.
 func sessionOf(d Document) (session string, spoken bool) {
 	before, _, numbered := strings.Cut(d.ID, "#")
 	_, _, role := spokenBy(d)
@@ -65,8 +63,7 @@ func sessionOf(d Document) (session string, spoken bool) {
 	return d.ID, false
 }
 
-// spokenBy splits a turn into its speaker and what was said; ok is false if the text does not begin
-// with one who speaks.
+// spokenBy splits a turn into speaker and text.
 func spokenBy(d Document) (speaker, said string, ok bool) {
 	for _, who := range []string{d.Speaker, "user", "assistant"} {
 		if rest, found := strings.CutPrefix(d.Text, who+": "); found && who != "" {
@@ -110,7 +107,7 @@ func (c *corpus) turn(path string, d Document) {
 	c.at[place{path, line}] = d.ID
 }
 
-// document returns the ID of what stands on a line of a path.
+// document returns the ID of the document at a line.
 func (c *corpus) document(path string, line int) (string, bool) {
 	if id, ok := c.at[place{path, 0}]; ok {
 		return id, true
@@ -119,7 +116,7 @@ func (c *corpus) document(path string, line int) (string, bool) {
 	return id, ok
 }
 
-// cited returns the ID of what a citation names.
+// cited returns the ID of a cited document.
 func (c *corpus) cited(citation string) (string, bool) {
 	path, lines, ok := parseCitation(citation)
 	if !ok {
@@ -143,7 +140,7 @@ func parseCitation(citation string) (path string, lines [2]int, ok bool) {
 	return citation[:at], [2]int{from, to}, err1 == nil && err2 == nil
 }
 
-// Name returns the name of the source.
+// Name returns "collection".
 func (c *corpus) Name() string { return "collection" }
 
 // List returns the documents.
@@ -151,7 +148,7 @@ func (c *corpus) List(ctx context.Context) (source.Listing, error) {
 	return source.Listing{Documents: c.listing}, ctx.Err()
 }
 
-// Read returns the whole content of a document.
+// Read returns a document.
 func (c *corpus) Read(ctx context.Context, doc source.Document, _ source.Position) (source.Content, error) {
 	content, ok := c.content[doc.Path]
 	if !ok {
@@ -163,7 +160,7 @@ func (c *corpus) Read(ctx context.Context, doc source.Document, _ source.Positio
 // dateLayouts are how collections write the time of a session.
 var dateLayouts = []string{"3:04 pm on 2 January, 2006", "2006/01/02 (Mon) 15:04", time.RFC3339, time.DateTime, time.DateOnly}
 
-// timeOf reads a date; one that is not understood is no time.
+// timeOf reads a date; zero if it is unreadable.
 func timeOf(date string) time.Time {
 	for _, layout := range dateLayouts {
 		if t, err := time.Parse(layout, strings.TrimSpace(date)); err == nil {

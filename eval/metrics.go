@@ -9,70 +9,66 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/internal/text/excerpt"
 )
 
-// An Asked is what came back for one query.
+// An Asked is the result of one query.
 type Asked struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`
 	Text       string `json:"text"`
 	Answerable bool   `json:"answerable"`
-	// Relevant are the documents or sessions that answer it, and how well.
+	// Relevant maps the documents or sessions that answer to their grades.
 	Relevant map[string]int `json:"relevant,omitempty"`
-	// Found are those of the hits of a search, best first, each once.
+	// Unwanted are hits that must not be given.
+	Unwanted []string `json:"unwanted,omitempty"`
+	// Found are the hits of a search, best first.
 	Found []string `json:"found"`
-	// FoundScores are the scores of the best hit of each.
+	// FoundScores are their scores.
 	FoundScores []float64 `json:"foundScores,omitempty"`
-	// Top are the first hits, as they were judged.
-	Top []Top `json:"top,omitempty"`
-	// Scores has, for an answerable query, each in [0, 1]:
+	Top         []Top     `json:"top,omitempty"`
+	// Scores of an answerable query, from 0 to 1. Those of Found, which goes deeper than a turn:
 	//
 	//	recall@k     share of the relevant that are among the first k found
 	//	any@k        1 if any of them is
 	//	all@k        1 if all of them are
-	//	precision@k  share of the first k places that a relevant one holds
-	//	ndcg@k       discounted cumulative gain, the relevance itself being the gain, by the best possible
-	//	mrr          1 by the rank of the first relevant one, 0 if none was found
+	//	precision@k  share of the first k that are relevant
+	//	ndcg@k       discounted cumulative gain, with the relevance as gain, by the best possible
+	//	mrr          1 / rank of the first relevant one, 0 without one
 	//
-	// all of them of Found, a search that goes deeper than a turn; and of the turn itself, if
-	// Candidates are known
+	// Those of the turn, if Candidates are known:
 	//
-	//	recall@candidates  share of the relevant that a turn chooses from
-	//	recall@turn        share that a turn is given
+	//	recall@candidates  share of the relevant among Candidates
+	//	recall@turn        share of the relevant among Injected
 	Scores map[string]float64 `json:"scores,omitempty"`
-	// Best is the score of the first hit, BestTrue that of the first true one a turn could be given; 0
-	// without one.
+	// Best is the score of the first hit, BestTrue of the first relevant one, for a turn.
 	Best     float64 `json:"best"`
 	BestTrue float64 `json:"bestTrue"`
-	// Injected are the documents or sessions that a turn would be given, in Tokens.
+	// Injected are the documents or sessions that a turn gets.
 	Injected []string `json:"injected,omitempty"`
 	Tokens   int      `json:"tokens,omitempty"`
-	// Candidates are what a turn chooses from, those that it is given first; nil if that is not
-	// known.
+	// Candidates are those of a turn, given ones first; nil if unknown.
 	Candidates []string      `json:"candidates,omitempty"`
 	Took       time.Duration `json:"took"` // by RetrieveRelevant
 }
 
-// A Top is one of the first hits, and why it is there.
+// A Top explains one of the first hits.
 type Top struct {
-	Name     string           `json:"name"`             // what it counts as
+	Name     string           `json:"name"`             // as it counts
 	Score    float64          `json:"score"`            // calibrated relevance
 	Cosine   *float64         `json:"cosine,omitempty"` // of question and chunk; nil without vectors
 	Keywords float64          `json:"keywords"`         // BM25 by the best for this question
-	Terms    []relevance.Term `json:"terms,omitempty"`  // what ranks it
+	Terms    []relevance.Term `json:"terms,omitempty"`  // of its rank
 	Text     string           `json:"text"`             // its beginning
 }
 
 const (
-	topHits = 6
-	excerpt = 200 // bytes of Top.Text, about
+	topHits    = 6
+	longestTop = 200 // bytes of Top.Text, about
 )
 
 func topOf(hit core.MemoryHit, names []string) Top {
-	top := Top{Name: strings.Join(names, ", "), Score: hit.Score, Text: strings.Join(strings.Fields(hit.Text), " ")}
-	if len(top.Text) > excerpt {
-		top.Text = strings.ToValidUTF8(top.Text[:excerpt], "") + "…"
-	}
+	top := Top{Name: strings.Join(names, ", "), Score: hit.Score, Text: excerpt.Of(strings.Join(strings.Fields(hit.Text), " "), longestTop)}
 	if e := hit.Explain; e != nil {
 		top.Cosine, top.Keywords, top.Terms = e.Cosine, e.BM25Normalised, e.Terms
 	}
@@ -108,7 +104,7 @@ const (
 	recallTurn       = "recall@turn"
 )
 
-// share is that of the relevant that are among units.
+// share returns the share of the relevant in units.
 func (a Asked) share(units []string) float64 {
 	found := 0.0
 	for _, unit := range units {
@@ -143,7 +139,7 @@ func (a Asked) ndcg(k int) float64 {
 	return gain / ideal
 }
 
-// means are those of each score over queries.
+// means averages each score.
 func means(values []map[string]float64) map[string]float64 {
 	sums := map[string]float64{}
 	for _, scores := range values {
@@ -157,17 +153,17 @@ func means(values []map[string]float64) map[string]float64 {
 	return sums
 }
 
-// An Injection says what turns are given at the default threshold.
+// An Injection measures what turns get at the default threshold.
 type Injection struct {
-	// Precision is the share of what is given that answers, over all answerable queries together; Recall
-	// the mean share of what answers that is given; F1 their harmonic mean.
+	// Precision is the relevant share of hits for answerable queries, Recall the mean share of
+	// relevant documents, F1 their harmonic mean.
 	Precision float64 `json:"precision"`
 	Recall    float64 `json:"recall"`
 	F1        float64 `json:"f1"`
-	// Empty is the share of answerable queries that are given nothing, Silence that of the others.
+	// Empty is the share of answerable queries without hits, Silence of the others.
 	Empty   float64 `json:"empty"`
 	Silence float64 `json:"silence"`
-	// Tokens is the median over all queries.
+	// Tokens is the median.
 	Tokens int `json:"tokens"`
 }
 
@@ -204,7 +200,7 @@ func injection(all []Asked) Injection {
 	return in
 }
 
-// String is one line for people.
+// String returns one line.
 func (in Injection) String() string {
 	return fmt.Sprintf("injected: precision %.3f, recall %.3f, F1 %.3f; nothing for %.1f %% of questions with an answer, for %.1f %% of those without; median %d tokens",
 		in.Precision, in.Recall, in.F1, 100*in.Empty, 100*in.Silence, in.Tokens)

@@ -27,7 +27,7 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// The interval of a mean of coin tosses is about the one of the normal distribution.
+// The interval of coin tosses is near that of the normal distribution.
 func TestInterval(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	values := make([]map[string]float64, 400)

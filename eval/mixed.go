@@ -2,8 +2,8 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// MixedOptions say which memories Mixed makes.
+// MixedOptions say which memories to make.
 type MixedOptions struct {
 	Sizes []int  // of a memory, in chunks, about
 	Each  int    // memories of each size; 0 means 8
@@ -20,15 +20,15 @@ type MixedOptions struct {
 
 const (
 	mixedEach = 8
-	// mixedAsked is how many questions a memory is asked of each kind at most.
+	// mixedAsked limits the questions of each kind to a memory.
 	mixedAsked = 24
-	// mixedChunk is about how many bytes of a document become a chunk.
+	// mixedChunk is about the bytes of a chunk.
 	mixedChunk = 900
-	// mixedAround is how many documents before and after an answer come along: a turn alone is no log.
+	// mixedAround is how many documents before and after an answer are taken.
 	mixedAround = 3
 )
 
-// Kinds of questions to a memory that Mixed has made.
+// Kinds of questions to a mixed memory.
 const (
 	MixedAnswerable = "answerable"
 	MixedSister     = "sister"  // to a collection that is not in it, but another of whose set is
@@ -36,7 +36,7 @@ const (
 	MixedOwn        = "own"     // to one that is in it and says itself that nothing answers
 )
 
-// MixedKind returns which of them a question is.
+// MixedKind returns the kind of a question.
 func MixedKind(q Query) string {
 	kind, _, _ := strings.Cut(q.ID, ":")
 	return kind
@@ -44,12 +44,11 @@ func MixedKind(q Query) string {
 
 const mixedName = "mixed-"
 
-// IsMixed reports whether Mixed has made a collection.
+// IsMixed reports whether Mixed made a collection.
 func IsMixed(c Collection) bool { return strings.HasPrefix(c.Name, mixedName) }
 
-// Mixed makes small memories of parts of several collections, documents and logs together. Their questions are those of which
-// all answers came along, and others, which are unanswerable: their collection is not in the memory, or says itself that
-// nothing answers.
+// Mixed makes small memories from parts of several collections. Some of their questions have all
+// answers in the memory, the others none.
 func Mixed(collections []Collection, o MixedOptions) ([]Collection, error) {
 	if len(collections) < 2 {
 		return nil, fmt.Errorf("mix %d collections, want at least 2", len(collections))
@@ -76,14 +75,14 @@ type mixer struct {
 	all []Collection
 }
 
-// memory makes a memory of parts of two to four collections, each of another set.
+// memory combines parts of two to four collections of different sets.
 func (m mixer) memory(name string, size int) Collection {
 	c := Collection{Name: name, Judgments: map[string]map[string]int{}}
 	parts := m.r.Perm(len(m.all))
 	sets := map[string]bool{}
 	var chosen []Collection
 	for _, i := range parts {
-		if set := setOf(m.all[i].Name); !sets[set] && len(chosen) < 2+m.r.IntN(3) {
+		if set := m.all[i].Set(); !sets[set] && len(chosen) < 2+m.r.IntN(3) {
 			sets[set] = true
 			chosen = append(chosen, m.all[i])
 		}
@@ -97,8 +96,7 @@ func (m mixer) memory(name string, size int) Collection {
 	return c
 }
 
-// take adds documents of a collection, about as many chunks as size, around answers of its questions, and the questions whose answers
-// are all there.
+// take adds about size chunks around answers of a collection, and its questions.
 func (m mixer) take(c *Collection, from Collection, size int) {
 	place := map[string]int{}
 	for i, d := range from.Documents {
@@ -121,10 +119,11 @@ func (m mixer) take(c *Collection, from Collection, size int) {
 		if q.Unanswerable() || len(answers) == 0 || len(answers) > max(size-chunks, 1) {
 			continue
 		}
-		for _, id := range sortedKeys(answers) {
+		ids := slices.Sorted(maps.Keys(answers))
+		for _, id := range ids {
 			add(place[id])
 		}
-		for _, id := range sortedKeys(answers) {
+		for _, id := range ids {
 			for by := 1; by <= mixedAround && chunks < size; by++ {
 				for _, i := range []int{place[id] - by, place[id] + by} {
 					if i >= 0 && i < len(from.Documents) && from.Documents[i].Session == from.Documents[place[id]].Session {
@@ -139,6 +138,11 @@ func (m mixer) take(c *Collection, from Collection, size int) {
 			c.Documents = append(c.Documents, inMixed(from.Name, d))
 		}
 	}
+	m.ask(c, from, func(id string) bool { return in[place[id]] })
+}
+
+// ask adds the questions with all answers in the memory, and some unanswerable ones.
+func (m mixer) ask(c *Collection, from Collection, in func(id string) bool) {
 	own := 0
 	for _, n := range m.r.Perm(len(from.Queries)) {
 		q := from.Queries[n]
@@ -151,7 +155,7 @@ func (m mixer) take(c *Collection, from Collection, size int) {
 		}
 		whole := len(answers) > 0
 		for id := range answers {
-			whole = whole && in[place[id]]
+			whole = whole && in(id)
 		}
 		if !whole {
 			continue
@@ -166,17 +170,17 @@ func (m mixer) take(c *Collection, from Collection, size int) {
 	}
 }
 
-// strangers adds questions to collections that are not in the memory: half of them to others of the same sets, if there are any.
+// strangers adds questions to other collections, half of them of the same sets if possible.
 func (m mixer) strangers(c *Collection, chosen []Collection) {
 	used := map[string]bool{}
 	sets := map[string]bool{}
 	for _, part := range chosen {
-		used[part.Name], sets[setOf(part.Name)] = true, true
+		used[part.Name], sets[part.Set()] = true, true
 	}
 	var sisters, others []Query
 	for _, i := range m.r.Perm(len(m.all)) {
 		from := m.all[i]
-		if used[from.Name] || len(from.Queries) == 0 || slices.ContainsFunc(chosen, func(c Collection) bool { return setOf(c.Name) == setOf(from.Name) && SameQuestions(c, from) }) {
+		if used[from.Name] || len(from.Queries) == 0 || slices.ContainsFunc(chosen, func(c Collection) bool { return c.Set() == from.Set() && SameQuestions(c, from) }) {
 			continue
 		}
 		for range mixedAsked / 4 {
@@ -184,7 +188,7 @@ func (m mixer) strangers(c *Collection, chosen []Collection) {
 			if q.Unanswerable() {
 				continue
 			}
-			if sets[setOf(from.Name)] {
+			if sets[from.Set()] {
 				sisters = append(sisters, inMixedQuery(from.Name, MixedSister, q))
 			} else {
 				others = append(others, inMixedQuery(from.Name, MixedForeign, q))
@@ -200,8 +204,8 @@ func (m mixer) strangers(c *Collection, chosen []Collection) {
 	}
 }
 
-// SameQuestions reports whether two collections ask questions of the same IDs: they say the same in another language or another cut, so
-// that what is asked of one is answered by the other.
+// SameQuestions reports whether two collections share question IDs. They are translations or other
+// cuts then, and each answers the other.
 func SameQuestions(a, b Collection) bool {
 	ids := map[string]bool{}
 	for _, q := range a.Queries {
@@ -212,24 +216,10 @@ func SameQuestions(a, b Collection) bool {
 
 func capped[T any](all []T, most int) []T { return all[:min(len(all), most)] }
 
-func sortedKeys(m map[string]int) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-func setOf(collection string) string {
-	set, _, _ := strings.Cut(collection, "/")
-	return set
-}
-
 func inMixed(from string, d Document) Document {
 	d.ID = from + "/" + d.ID
 	if d.Session != "" {
-		d.Session = label(from + "/" + string(d.Session))
+		d.Session = Label(from + "/" + string(d.Session))
 	}
 	return d
 }
@@ -241,61 +231,62 @@ func inMixedQuery(from, kind string, q Query) Query {
 	return q
 }
 
-// A MixedReport says how well small memories answer.
+// A MixedReport measures small memories.
 type MixedReport struct {
 	Sizes []MixedResult `json:"sizes"`
 	All   MixedResult   `json:"all"`
 }
 
-// A MixedResult is that of all memories of one size.
+// A MixedResult measures the memories of one size.
 type MixedResult struct {
 	Name       string  `json:"name"`
 	Memories   int     `json:"memories"`
 	Answerable int     `json:"answerable"` // questions
 	Empty      float64 `json:"empty"`      // share of them that get nothing
 	Helped     float64 `json:"helped"`     // share of them that get an answer
-	Precision  float64 `json:"precision"`  // share that answers, of what they get
-	Hits       float64 `json:"hits"`       // what one gets that gets something
-	Silent     float64 `json:"silent"`     // share of questions to what is not in the memory that get nothing
+	Precision  float64 `json:"precision"`  // relevant share of the hits
+	Hits       float64 `json:"hits"`       // per question with hits
+	Silent     float64 `json:"silent"`     // share of questions to other collections that get nothing
 	Sisters    float64 `json:"sisters"`    // of those to other collections of the same set
 	Own        float64 `json:"own"`        // of those that sets say have no answer
-	Strangers  int     `json:"strangers"`  // questions to what is not in the memory
+	Strangers  int     `json:"strangers"`  // questions to other collections
 
 	empty, helped, given, right, silent, sisters, sistersSilent, own, ownSilent int
 }
 
-// RunMixed indexes memories that Mixed has made and asks them as turns do.
+// RunMixed indexes the memories of Mixed and asks them as turns do.
 func RunMixed(ctx context.Context, open Opener, memories []Collection, progress func(done, total int)) (MixedReport, error) {
 	var report MixedReport
-	at := map[string]int{}
 	report.All.Name = "all"
 	for n, c := range memories {
-		set := setOf(c.Name)
-		i, ok := at[set]
-		if !ok {
+		i := slices.IndexFunc(report.Sizes, func(m MixedResult) bool { return m.Name == c.Set() })
+		if i < 0 {
 			i = len(report.Sizes)
-			at[set] = i
-			report.Sizes = append(report.Sizes, MixedResult{Name: set})
+			report.Sizes = append(report.Sizes, MixedResult{Name: c.Set()})
 		}
-		var one MixedResult
-		err := withMemory(ctx, open, c, func(documents *corpus, memory *core.Manager) error {
-			indexed, err := memory.Index(ctx, core.IndexOptions{})
-			if err == nil && indexed.Degraded != "" {
-				err = errors.New(indexed.Degraded)
-			}
+		size, all := &report.Sizes[i], &report.All
+		err := withMemory(ctx, open, c, func(memory memory) error {
 			for _, q := range c.Queries {
-				if err == nil {
-					err = one.ask(ctx, c, documents, memory, q)
+				given, err := memory.RetrieveRelevant(ctx, q.Text, core.RetrieveOptions{})
+				if err != nil {
+					return fmt.Errorf("query %s: %w", q.ID, err)
 				}
+				right := 0
+				for _, hit := range given.Hits {
+					if document, _ := memory.corpus.document(hit.Path, hit.StartLine); c.Judgments[q.ID][document] > 0 {
+						right++
+					}
+				}
+				size.count(MixedKind(q), len(given.Hits), right)
+				all.count(MixedKind(q), len(given.Hits), right)
 			}
-			return err
+			return nil
 		})
 		if err != nil {
 			return report, err
 		}
-		one.Memories = 1
-		report.Sizes[i].add(one)
-		report.All.add(one)
+		size.Memories++
+		all.Memories++
 		if progress != nil {
 			progress(n+1, len(memories))
 		}
@@ -307,55 +298,21 @@ func RunMixed(ctx context.Context, open Opener, memories []Collection, progress 
 	return report, nil
 }
 
-func (m *MixedResult) ask(ctx context.Context, c Collection, documents *corpus, memory *core.Manager, q Query) error {
-	given, err := memory.RetrieveRelevant(ctx, q.Text, core.RetrieveOptions{})
-	if err != nil {
-		return fmt.Errorf("query %s: %w", q.ID, err)
-	}
-	silent := 0
-	if len(given.Hits) == 0 {
-		silent = 1
-	}
-	switch MixedKind(q) {
+// count counts a question with its given and its relevant hits.
+func (m *MixedResult) count(kind string, given, right int) {
+	silent, helped := 1-min(given, 1), min(right, 1)
+	switch kind {
 	case MixedOwn:
 		m.own, m.ownSilent = m.own+1, m.ownSilent+silent
-		return nil
 	case MixedSister:
 		m.sisters, m.sistersSilent = m.sisters+1, m.sistersSilent+silent
 		fallthrough
 	case MixedForeign:
 		m.Strangers, m.silent = m.Strangers+1, m.silent+silent
-		return nil
+	default:
+		m.Answerable, m.empty, m.helped = m.Answerable+1, m.empty+silent, m.helped+helped
+		m.given, m.right = m.given+given, m.right+right
 	}
-	m.Answerable, m.empty = m.Answerable+1, m.empty+silent
-	helped := false
-	for _, hit := range given.Hits {
-		document, _ := documents.document(hit.Path, hit.StartLine)
-		m.given++
-		if c.Judgments[q.ID][document] > 0 {
-			m.right++
-			helped = true
-		}
-	}
-	if helped {
-		m.helped++
-	}
-	return nil
-}
-
-func (m *MixedResult) add(one MixedResult) {
-	m.Memories += one.Memories
-	m.Answerable += one.Answerable
-	m.Strangers += one.Strangers
-	m.empty += one.empty
-	m.helped += one.helped
-	m.given += one.given
-	m.right += one.right
-	m.silent += one.silent
-	m.sisters += one.sisters
-	m.sistersSilent += one.sistersSilent
-	m.own += one.own
-	m.ownSilent += one.ownSilent
 }
 
 func (m *MixedResult) finish() {
@@ -365,7 +322,7 @@ func (m *MixedResult) finish() {
 	m.Silent, m.Sisters, m.Own = share(m.silent, m.Strangers), share(m.sistersSilent, m.sisters), share(m.ownSilent, m.own)
 }
 
-// Table is the report as text.
+// Table returns the report as text.
 func (r MixedReport) Table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-12s%9s%11s%7s%8s%10s%6s%11s%8s%9s%6s\n", "memories", "number", "answerable", "empty", "helped", "precision", "hits", "strangers", "silent", "sisters", "own")

@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// set is a collection of so many documents, each of a subject and a place of its own, with a question to each.
+// set returns a collection of documents with distinct subjects and a question for each.
 func set(name string, documents int) Collection {
 	c := Collection{Name: name, Judgments: map[string]map[string]int{}}
 	no := false
@@ -99,7 +99,7 @@ func TestRunMixed(t *testing.T) {
 	require.Positive(t, report.All.Strangers)
 	require.Greater(t, report.All.Helped, 0.9, "each question names what it asks for")
 	require.Greater(t, report.All.Precision, 0.9)
-	require.Greater(t, report.All.Silent, 0.9, "no memory holds the names of the others' things")
+	require.Greater(t, report.All.Silent, 0.9, "no memory has another collection's names")
 	require.InDelta(t, 1, report.All.Helped+report.All.Empty, 0.1)
 	require.Regexp(t, `(?m)^mixed-20 +3 `, report.Table())
 	require.Regexp(t, `(?m)^all +3 `, report.Table())

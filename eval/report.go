@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -9,58 +11,55 @@ import (
 	"time"
 )
 
-// A Report is what was measured.
+// A Report is a measurement.
 type Report struct {
 	Level string `json:"level"`
 	K     []int  `json:"k"`
-	// Collections are the results of each, in the order they were run.
+	// Collections are in the order of running, Queries in that of asking.
 	Collections []Result `json:"collections"`
-	// All is over the queries of all collections.
-	All Result `json:"all"`
-	// Queries are what came back for each, in the order they were asked.
+	// All covers the queries of all collections.
+	All     Result  `json:"all"`
 	Queries []Asked `json:"queries"`
 }
 
-// A Result is what was measured on some queries.
+// A Result measures some queries.
 type Result struct {
 	Name      string        `json:"name,omitempty"`
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
 	Undated   int           `json:"undated,omitempty"` // dates that were not understood
 	Index     time.Duration `json:"index"`             // time it took to index
-	// Queries counts those with an answer, Unanswerable those without.
+	// Queries counts answerable queries, Unanswerable the others.
 	Queries      int `json:"queries"`
 	Unanswerable int `json:"unanswerable"`
-	// Scores are means over Queries of what Asked.Scores has of each.
+	// Scores are the means over Queries.
 	Scores map[string]float64 `json:"scores"`
-	// Intervals are where a mean lies in 95 of 100 cases: bootstrap percentiles over queries.
+	// Intervals are 95 % intervals of the means, by bootstrap over queries.
 	Intervals map[string]Interval `json:"intervals"`
-	// Injection is what turns would be given at the default threshold.
+	// Injection measures turns at the default threshold.
 	Injection Injection `json:"injection"`
-	// P50 and P95 are how long RetrieveRelevant took, embedding included.
-	P50 time.Duration `json:"p50"`
-	P95 time.Duration `json:"p95"`
-	// Thresholds say what a least score would do.
-	Thresholds []Threshold `json:"thresholds"`
+	// P50 and P95 are of RetrieveRelevant, embedding included.
+	P50        time.Duration `json:"p50"`
+	P95        time.Duration `json:"p95"`
+	Thresholds []Threshold   `json:"thresholds"`
 
 	asked []Asked
 }
 
-// A Threshold says what queries get if hits below a score are left out.
+// A Threshold measures hits at or above a score.
 type Threshold struct {
 	Score float64 `json:"score"`
-	// Silent is the share of unanswerable queries that get nothing, Helped the share of the others
-	// that get a true hit among the first eight, Empty the share of the others that get nothing.
+	// Silent is the share of unanswerable queries without hits. Of the others, Helped is the share
+	// with a relevant hit among the first eight, Empty that without hits.
 	Silent float64 `json:"silent"`
 	Helped float64 `json:"helped"`
 	Empty  float64 `json:"empty"`
 }
 
-// tried are the thresholds that are tried, closer where scores are small: most of what is near a
-// question does not answer it, so honest scores are.
+// tried are the measured thresholds. Most scores are small.
 var tried = []float64{0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.08, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 0.9}
 
-// Baseline is the part of a report that Compare needs: small enough to be kept beside the code.
+// Baseline returns what Compare needs, small enough to commit.
 func (r Report) Baseline() Report {
 	slim := Report{Level: r.Level, K: r.K, All: Result{Queries: r.All.Queries, Unanswerable: r.All.Unanswerable, Scores: r.All.Scores}}
 	for _, a := range r.Queries {
@@ -73,8 +72,17 @@ func (r Report) Baseline() Report {
 	return slim
 }
 
-// Tally returns the report of questions that were asked elsewhere: a collection for each of their Collection, in the
-// order they come.
+// EncodeBaseline returns the baseline as JSON, one query a line for readable diffs.
+func (r Report) EncodeBaseline() ([]byte, error) {
+	data, err := json.Marshal(r.Baseline())
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.ReplaceAll(data, []byte(`{"collection"`), []byte("\n{\"collection\""))
+	return append(data, '\n'), nil
+}
+
+// Tally makes a report of questions asked elsewhere, by their Collection.
 func Tally(ks []int, level string, asked []Asked) Report {
 	r := Report{K: ks, Level: level}
 	var order []string
@@ -91,7 +99,7 @@ func Tally(ks []int, level string, asked []Asked) Report {
 	return r
 }
 
-// add joins the report of another run of the same Options.
+// add appends the report of a run with the same Options.
 func (r *Report) add(other Report) {
 	r.Level, r.K = other.Level, other.K
 	for _, c := range other.Collections {
@@ -99,7 +107,7 @@ func (r *Report) add(other Report) {
 	}
 }
 
-// collect appends a result and takes all means anew.
+// collect appends a result and updates all means.
 func (r *Report) collect(c Result) {
 	c.compute(r.K)
 	r.Collections = append(r.Collections, c)
@@ -133,7 +141,7 @@ func (c *Result) compute(ks []int) {
 	c.Thresholds = thresholds(c.asked)
 }
 
-// quantile returns the smallest value that a share q of sorted values does not exceed.
+// quantile returns the smallest value at or above a share q of sorted values.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
@@ -175,8 +183,7 @@ func one(yes bool) float64 {
 	return 0
 }
 
-// Table returns the report as text: a line for each collection and one for all, then what
-// thresholds do.
+// Table returns a line for each collection and for all, then the thresholds.
 func (r Report) Table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -192,7 +199,7 @@ func (r Report) Table() string {
 		r.line(w, c)
 	}
 	if len(r.K) > 0 {
-		fmt.Fprintf(w, "\nR@k, MRR and nDCG are of a search %d chunks deep; cand. is the recall of what a turn chooses from, turn that of what it is given\n",
+		fmt.Fprintf(w, "\nR@k, MRR and nDCG are of a search %d chunks deep; cand. is the recall of a turn's candidates, turn that of its hits\n",
 			chunksPerResult*r.K[len(r.K)-1])
 	}
 	fmt.Fprintf(w, "%s\n", r.All.Injection)
@@ -213,7 +220,7 @@ func (r Report) line(w *tabwriter.Writer, c Result) {
 		c.P50.Round(10*time.Microsecond), c.P95.Round(10*time.Microsecond))
 }
 
-// scoreOrDash is for scores that questions asked elsewhere do not have.
+// scoreOrDash formats a score that questions asked elsewhere may lack.
 func scoreOrDash(c Result, name string) string {
 	if score, ok := c.Scores[name]; ok {
 		return fmt.Sprintf("%.3f", score)

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// Levels at which hits are compared with judgments.
+// Levels at which hits count.
 const (
 	LevelDocument = "document"
 	LevelSession  = "session"
@@ -21,32 +21,28 @@ const (
 	LevelChunk    = "chunk" // each hit by itself
 )
 
-// Levels are all of them.
+// Levels lists them.
 var Levels = []string{LevelDocument, LevelSession, LevelTurn, LevelChunk}
 
-// Options say what is measured.
+// Options say what to measure.
 type Options struct {
-	// K are the ranks at which scores are taken; nil means 1, 5, 10, 20 and 50. 10 is always among them.
+	// K are the ranks of scores besides 10; nil means 1, 5, 10, 20, 50.
 	K []int
-	// Level is one of Levels; "" is LevelDocument. At LevelSession a document counts as the session it
-	// belongs to. At LevelChunk each chunk of a judged document is relevant, as far as memory finds it at all: how many
-	// a document is cut into is not for the questions to know. A judged document of which none is found counts as one.
+	// Level is one of Levels; "" is LevelDocument. At LevelChunk each retrieved chunk of a relevant
+	// document counts; without one, the document counts once.
 	Level string
-	// Progress, if set, is called after each collection.
+	// Progress, if set, is called after each collection, or after each case.
 	Progress func(name string, done, total int)
-	// Asked, if set, is called after each question of a collection with how many of it were asked.
-	Asked func(done int)
 }
 
-// An Opener opens a memory of sources whose index is in folder. Its Freshness should be negative:
-// a collection does not change.
+// An Opener opens a memory of sources, indexed in folder. Freshness should be negative: collections
+// do not change.
 type Opener func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error)
 
 const (
-	// chunksPerResult is how many chunks are asked for, for each result that is wanted: several may
-	// belong to one document.
+	// chunksPerResult is how many chunks to ask for: a document may have several.
 	chunksPerResult = 3
-	// turnHits is how many hits a turn of an agent gets at most.
+	// turnHits is the most hits of a turn.
 	turnHits = 8
 )
 
@@ -65,8 +61,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// RunAll runs each collection and returns them as one report, with means over all queries. If it is
-// cut off, the report has what was asked until then, beside the error.
+// RunAll measures collections. On an error the report is partial.
 func RunAll(ctx context.Context, open Opener, collections []Collection, o Options) (Report, error) {
 	var all Report
 	for i, c := range collections {
@@ -84,55 +79,61 @@ func RunAll(ctx context.Context, open Opener, collections []Collection, o Option
 	return all, nil
 }
 
-// Run indexes a collection into a folder it removes afterwards and asks its queries, one after the
-// other. Queries that have no judgment and are not known to be unanswerable are left out. If it is
-// cut off, the report has what was asked until then, beside the error.
+// Run indexes a collection and asks its queries, except those neither judged nor unanswerable. On
+// an error the report is partial.
 func Run(ctx context.Context, open Opener, c Collection, o Options) (report Report, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return Report{}, err
 	}
-	err = withMemory(ctx, open, c, func(documents *corpus, memory *core.Manager) error {
-		report, err = run{c: c, o: o, corpus: documents, memory: memory}.all(ctx)
+	err = withMemory(ctx, open, c, func(m memory) error {
+		report, err = run{c: c, o: o, memory: m}.all(ctx)
 		return err
 	})
 	return report, err
 }
 
-// withMemory opens a memory of a collection's documents, in a folder it removes afterwards, and does something with it.
-func withMemory(ctx context.Context, open Opener, c Collection, do func(*corpus, *core.Manager) error) (err error) {
+// A memory holds an indexed collection.
+type memory struct {
+	*core.Manager
+	corpus  *corpus
+	indexed core.IndexReport
+}
+
+// withMemory indexes a collection into a temporary folder for do.
+func withMemory(ctx context.Context, open Opener, c Collection, do func(memory) error) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("evaluate %s: %w", c.Name, err)
+		}
+	}()
 	folder, err := os.MkdirTemp("", "memcore-eval-")
 	if err != nil {
-		return fmt.Errorf("evaluate %s: %w", c.Name, err)
+		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	documents := newCorpus(c.Documents)
-	memory, err := open(ctx, []source.Source{documents}, folder)
+	m := memory{corpus: newCorpus(c.Documents)}
+	if m.Manager, err = open(ctx, []source.Source{m.corpus}, folder); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if m.indexed, err = m.Index(ctx, core.IndexOptions{}); err == nil && m.indexed.Degraded != "" {
+		err = errors.New(m.indexed.Degraded)
+	}
 	if err != nil {
-		return fmt.Errorf("evaluate %s: %w", c.Name, err)
+		return fmt.Errorf("index: %w", err)
 	}
-	defer func() { err = errors.Join(err, memory.Close()) }()
-	if err := do(documents, memory); err != nil {
-		return fmt.Errorf("evaluate %s: %w", c.Name, err)
-	}
-	return nil
+	return do(m)
 }
 
 // run is one call of Run.
 type run struct {
 	c      Collection
 	o      Options
-	corpus *corpus
-	memory *core.Manager
+	memory memory
 }
 
-func (r run) all(ctx context.Context) (Report, error) {
-	indexed, err := r.memory.Index(ctx, core.IndexOptions{})
-	if err != nil {
-		return Report{}, err
-	}
-	if indexed.Degraded != "" {
-		return Report{}, fmt.Errorf("index: %s", indexed.Degraded)
-	}
+func (r run) all(ctx context.Context) (report Report, err error) {
+	indexed := r.memory.indexed
 	result := Result{Name: r.c.Name, Documents: len(r.c.Documents), Chunks: indexed.Chunks, Undated: len(r.c.Undated), Index: indexed.Took}
 	for _, q := range r.c.Queries {
 		judged := r.judged(q)
@@ -144,17 +145,15 @@ func (r run) all(ctx context.Context) (Report, error) {
 			err = fmt.Errorf("query %s: %w", q.ID, failed)
 			break
 		}
-		if result.asked = append(result.asked, asked); r.o.Asked != nil {
-			r.o.Asked(len(result.asked))
-		}
+		result.asked = append(result.asked, asked)
 	}
-	report := Report{K: r.o.K, Level: r.o.Level}
+	report = Report{K: r.o.K, Level: r.o.Level}
 	report.collect(result)
 	return report, err
 }
 
-// judged are the documents or sessions that answer a query. What is marked unanswerable has none,
-// whatever is judged: there the judgments name what misleads.
+// judged returns the documents or sessions that answer a query. Judgments of unanswerable queries
+// only mark distractors.
 func (r run) judged(q Query) map[string]int {
 	judged := map[string]int{}
 	if q.Unanswerable() {
@@ -169,12 +168,12 @@ func (r run) judged(q Query) map[string]int {
 
 func (r run) unit(document string) string {
 	if r.o.Level == LevelSession {
-		return r.corpus.session[document]
+		return r.memory.corpus.session[document]
 	}
 	return document
 }
 
-// ask asks one query of the collection.
+// ask asks one query.
 func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, error) {
 	a := Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant}
 	judged := relevant
@@ -183,7 +182,7 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 	}
 	found := map[string]bool{}
 	of := func(hit core.MemoryHit, isHit bool) ([]string, error) {
-		document, ok := r.corpus.document(hit.Path, hit.StartLine)
+		document, ok := r.memory.corpus.document(hit.Path, hit.StartLine)
 		if !ok {
 			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
 		}
@@ -198,13 +197,13 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 			}
 		}
 		for _, same := range hit.Also {
-			if document, ok := r.corpus.cited(same); ok {
+			if document, ok := r.memory.corpus.cited(same); ok {
 				names = append(names, r.unit(document))
 			}
 		}
 		return relevantOr(names, judged, a.Relevant), nil
 	}
-	err := a.ask(ctx, r.memory, r.o, q.Now,
+	err := a.ask(ctx, r.memory.Manager, r.o, q.Now,
 		func(hit core.MemoryHit) ([]string, error) { return of(hit, true) },
 		func(hit core.MemoryHit) ([]string, error) { return of(hit, false) })
 	for document, relevance := range judged {
@@ -215,11 +214,10 @@ func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (Asked, 
 	return a, err
 }
 
-// countsAs returns the names of what a hit counts as.
+// A countsAs returns the names that a hit counts as.
 type countsAs func(core.MemoryHit) ([]string, error)
 
-// relevantOr are those of a hit's names that are relevant by one of both, each once: a hit stands
-// for all that was folded into it. If none is, it is its own, the first.
+// relevantOr returns the relevant names, each once, or else the first name.
 func relevantOr(names []string, documents, units map[string]int) []string {
 	var relevant []string
 	for _, name := range names {
@@ -233,9 +231,8 @@ func relevantOr(names []string, documents, units map[string]int) []string {
 	return relevant
 }
 
-// ask asks as a turn does, then as one who searches, then for what a turn chooses from. Of returns
-// what a hit counts as, candidate what one does that may not have been a hit. Nothing of it counts
-// as use of what is found. Now is when the question is asked.
+// ask asks as a turn, as a search, and for a turn's candidates. None counts as use. of names hits,
+// candidate candidates.
 func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, now time.Time, of, candidate countsAs) error {
 	turn := core.RetrieveOptions{Unrecorded: true, Now: now}
 	search := core.SearchOptions{Unrecorded: true, Now: now, Limit: chunksPerResult * o.K[len(o.K)-1], Explain: true}
@@ -279,7 +276,7 @@ func (a *Asked) ask(ctx context.Context, memory *core.Manager, o Options, now ti
 	return err
 }
 
-// units are what hits count as, in order, each once, with the score of its best hit.
+// units returns the names of hits, each once, with their best scores.
 func units(hits []core.MemoryHit, of countsAs) (all []string, scores []float64, err error) {
 	all = []string{}
 	seen := map[string]bool{}

@@ -2,14 +2,13 @@ package eval
 
 import "math/rand/v2"
 
-// A Draw is an even sample of questions. The zero Draw is all of them.
+// A Draw samples questions evenly. The zero Draw takes all.
 type Draw struct {
 	Limit int    // questions at most; 0 means all
 	Seed  uint64 // the same one draws the same questions
 }
 
-// From returns collections with the questions that are drawn, spread evenly over all of them in
-// their order. Those left without one are left out. Questions that Run passes over do not count.
+// From returns the non-empty collections of drawn questions.
 func (d Draw) From(collections []Collection) []Collection {
 	total := 0
 	for _, c := range collections {
@@ -37,7 +36,7 @@ func (d Draw) From(collections []Collection) []Collection {
 	return all
 }
 
-// Cases is From for cases.
+// Cases draws cases.
 func (d Draw) Cases(cases []Case) []Case {
 	drawn, some := d.of(len(cases))
 	if !some {
@@ -52,7 +51,7 @@ func (d Draw) Cases(cases []Case) []Case {
 	return all
 }
 
-// asked are the questions that Run asks.
+// asked returns the questions that Run asks.
 func (c Collection) asked() []Query {
 	var all []Query
 	for _, q := range c.Queries {
@@ -63,8 +62,7 @@ func (c Collection) asked() []Query {
 	return all
 }
 
-// of draws one of each of Limit equal parts of total numbers; some is false if all of them are
-// wanted.
+// of draws a number from each of Limit equal parts of total. some is false if all are drawn.
 func (d Draw) of(total int) (drawn map[int]bool, some bool) {
 	if d.Limit <= 0 || d.Limit >= total {
 		return nil, false

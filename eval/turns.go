@@ -3,14 +3,18 @@ package eval
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core"
@@ -25,34 +29,33 @@ const (
 	logsFolder   = "sessions"
 )
 
-// A Turn is one line of cases.jsonl: what a person wrote to an agent, and what memory is worth to it.
+// A Turn is a line of cases.jsonl: a prompt with judgments of memory.
 type Turn struct {
 	ID      string `json:"id"`
-	State   string `json:"state"` // the folder below states that holds what could be known
+	State   string `json:"state"` // folder below states with what was known then
 	Session string `json:"session"`
 	Turn    int    `json:"turn"`
 	Kind    string `json:"kind"` // "instruction", "follow-up", … or KindTeamQuestion
 	Prompt  string `json:"prompt"`
-	// Nothing says that memory has nothing of GradeWanted, so that silence is right.
+	// Nothing means that memory has nothing of GradeWanted.
 	Nothing bool       `json:"nothing"`
 	Gold    []Judgment `json:"gold"`
 	Judged  []Judgment `json:"judged"`
 }
 
-// KindTeamQuestion is the kind of a turn that asks memory as a teammate would; all others are
-// prompts as they were written.
+// KindTeamQuestion marks a teammate's question. Other turns are original prompts.
 const KindTeamQuestion = "team question"
 
-// A TurnSet is the turns of one workspace. Its folder has cases.jsonl, states/NAME with the
-// documents and the list of logs (sessions.txt) of each state, and sessions with the logs.
+// A TurnSet is the turns of a workspace: a folder with cases.jsonl, states/NAME (documents, names
+// of logs in sessions.txt) and sessions (logs).
 type TurnSet struct {
 	Name   string
 	Folder string
 	Turns  []Turn
 }
 
-// ReadTurns reads the sets in a folder: the folder itself if it has cases.jsonl, else those right
-// below it. With names, only those. Errors name the file and the line.
+// ReadTurns reads a folder with cases.jsonl, or its subfolders; names select some. Errors name file
+// and line.
 func ReadTurns(folder string, names ...string) ([]TurnSet, error) {
 	found, err := filepath.Glob(filepath.Join(folder, "*", turnsFile))
 	if err != nil {
@@ -103,7 +106,7 @@ func (s *TurnSet) read() error {
 			return err
 		}
 		if info, err := os.Stat(filepath.Join(s.Folder, statesFolder, turn.State)); err != nil || !info.IsDir() {
-			return fmt.Errorf("turn %s: state %q is no folder below %s", turn.ID, turn.State, statesFolder)
+			return fmt.Errorf("turn %s: state %q is not a folder below %s", turn.ID, turn.State, statesFolder)
 		}
 		s.Turns = append(s.Turns, turn)
 		return fresh(seen, "turn", turn.ID)
@@ -138,34 +141,31 @@ func parseTurn(line []byte) (Turn, error) {
 		wanted = wanted || j.Grade == GradeWanted
 	}
 	if wanted == t.Nothing {
-		return t, fmt.Errorf("turn %s: nothing is %t, and grade %d is there: %t; want one of them", t.ID, t.Nothing, GradeWanted, wanted)
+		return t, fmt.Errorf("turn %s: nothing is %t, but a judgment of grade %d exists: %t", t.ID, t.Nothing, GradeWanted, wanted)
 	}
 	return t, nil
 }
 
-// judgments are all that are known of a turn. Gold repeats some of the others, with more of their
-// text.
+// judgments returns all judgments. Gold repeats some of Judged with more text.
 func (t Turn) judgments() []Judgment { return slices.Concat(t.Gold, t.Judged) }
 
 // TurnsOptions say how turns are measured.
 type TurnsOptions struct {
 	// Folder keeps the indexes for the next run; "" is a temporary one.
 	Folder string
-	// MadeBy names the program that indexes. Indexes in Folder that another one has made are made
-	// anew, for it may have cut text otherwise.
+	// MadeBy names the indexing program; "" is the hash of this one. Other programs' indexes are
+	// rebuilt, since chunks may differ.
 	MadeBy string
-	// Keep uses those of another program as they are, for changes that leave the index alone.
+	// Keep uses indexes of another program, too.
 	Keep bool
-	// Rebuild makes them anew whoever made them.
-	Rebuild bool
-	// Retrieve is how each turn asks.
+	// Rebuild rebuilds all indexes.
+	Rebuild  bool
 	Retrieve core.RetrieveOptions
 	// Progress, if set, is called after each state.
 	Progress func(name string, done, total int)
 }
 
-// RunTurns indexes each state of each set once and asks its prompts. If it is cut off, the report
-// has what was asked until then, beside the error.
+// RunTurns indexes each state once and asks its prompts. On an error the report is partial.
 func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (TurnsReport, error) {
 	var asked []AskedTurn
 	err := visitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
@@ -179,13 +179,15 @@ func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) 
 	return tallyTurns(asked), err
 }
 
-// visitTurns indexes each state of each set once and calls do with each of its turns.
+// visitTurns indexes each state once and calls do with each turn.
 func visitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions, do func(set string, t Turn, memory *core.Manager) error) (err error) {
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
 			return fmt.Errorf("measure turns: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	} else if err := o.keepIn(o.Folder); err != nil {
+		return fmt.Errorf("keep indexes in %s: %w", o.Folder, err)
 	}
 	total, done := 0, 0
 	for _, set := range sets {
@@ -207,7 +209,33 @@ func visitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions
 	return nil
 }
 
-// states are those that turns ask of, in the order they first come.
+// keepIn makes the folder absolute and MadeBy known.
+func (o *TurnsOptions) keepIn(folder string) (err error) {
+	if o.Folder, err = filepath.Abs(folder); err != nil || o.MadeBy != "" {
+		return err
+	}
+	o.MadeBy, err = programHash()
+	return err
+}
+
+var programHash = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer program.Close()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, program); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+})
+
+// states returns the states of turns in order of first use.
 func (s TurnSet) states() []string {
 	var all []string
 	for _, t := range s.Turns {
@@ -246,8 +274,7 @@ func (s TurnSet) visit(ctx context.Context, open Opener, logs *source.Folder, st
 	return nil
 }
 
-// index brings a memory up to date, or makes it anew if it is not known which program made all of
-// it, or was another one.
+// index updates a memory; it rebuilds the index of another program.
 func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder string) error {
 	stamp := folder + ".made-by"
 	before, err := os.ReadFile(stamp)
@@ -273,8 +300,7 @@ func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder st
 	return os.WriteFile(stamp, []byte(madeBy), 0o600)
 }
 
-// logsOf reads which logs there were in a state, as paths. One that is missing is an error, for
-// then the set is not whole.
+// logsOf returns the paths of a state's logs. A missing one is an error.
 func (s TurnSet) logsOf(state string) (map[string]bool, error) {
 	list := filepath.Join(s.Folder, statesFolder, state, sessionsList)
 	data, err := os.ReadFile(list)
@@ -296,13 +322,13 @@ func (s TurnSet) logsOf(state string) (map[string]bool, error) {
 	return began, nil
 }
 
-// someLogs are those logs of a folder that had begun.
+// someLogs is a folder that lists only the logs in began.
 type someLogs struct {
 	*source.Folder
 	began map[string]bool
 }
 
-// List returns the documents of the logs.
+// List returns the logs.
 func (l someLogs) List(ctx context.Context) (source.Listing, error) {
 	listing, err := l.Folder.List(ctx)
 	listing.Documents = slices.DeleteFunc(slices.Clone(listing.Documents), func(d source.Document) bool { return !l.began[d.Path] })
@@ -310,7 +336,7 @@ func (l someLogs) List(ctx context.Context) (source.Listing, error) {
 }
 
 func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOptions) (AskedTurn, error) {
-	a := AskedTurn{ID: t.ID, Kind: t.Kind, Prompt: t.Prompt, Nothing: t.Nothing, Given: []Given{}}
+	a := AskedTurn{ID: t.ID, Kind: t.Kind, Prompt: t.Prompt, Nothing: t.Nothing, Given: []GradedHit{}}
 	for _, j := range t.judgments() {
 		if cite := citation(j.Path, j.Lines); j.Grade == GradeWanted && !slices.Contains(a.Wanted, cite) {
 			a.Wanted = append(a.Wanted, cite)
@@ -329,7 +355,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	a.Silence = result.Silence
 	for _, hit := range result.Hits {
 		grade, judged := gradeOf(hit, t.judgments())
-		a.Given = append(a.Given, Given{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,
+		a.Given = append(a.Given, GradedHit{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,
 			Grade: grade, Judged: judged, Text: hit.Text})
 	}
 	return a, nil

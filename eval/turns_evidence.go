@@ -6,25 +6,25 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// A FoundTurn is what memory has for a turn before it is decided what of it is given.
+// A FoundTurn has the candidates of a turn before the decision.
 type FoundTurn struct {
 	Set     string
 	ID      string
 	Kind    string
 	Nothing bool // nothing in memory is wanted
-	Given   bool // something is given whatever a relevance.Turn model says
-	// Candidates are those that the model decides about, and those that are Sure, best first.
+	Given   bool // given for another reason than a relevance.Turn model
+	// Candidates are Sure or left to the model, best first.
 	Candidates []FoundCandidate
 }
 
-// A FoundCandidate is a candidate for a turn, and what it is worth.
+// A FoundCandidate is a candidate with its grade.
 type FoundCandidate struct {
 	Terms []float64 // in the order of relevance.TurnNames
-	Sure  bool      // given whatever the model says
+	Sure  bool      // given without the model
 	Grade int       // GradeNoise if no judgment is about it
 }
 
-// TurnsEvidence indexes each state of each set once and returns what memory has for its prompts.
+// TurnsEvidence indexes each state once and returns the candidates of its prompts.
 func TurnsEvidence(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) ([]FoundTurn, error) {
 	var all []FoundTurn
 	err := visitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {

@@ -4,27 +4,28 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-// An AskedTurn is what a turn was given.
+// An AskedTurn is a turn with its hits.
 type AskedTurn struct {
 	ID      string        `json:"id"`
 	Set     string        `json:"set"`
 	Kind    string        `json:"kind"`
 	Prompt  string        `json:"prompt"`
 	Nothing bool          `json:"nothing"`
-	Wanted  []string      `json:"wanted,omitempty"`  // citations of what is of GradeWanted
-	Given   []Given       `json:"given"`             // best first
-	Silence string        `json:"silence,omitempty"` // why nothing was given, if memory says so
+	Wanted  []string      `json:"wanted,omitempty"`  // citations of GradeWanted
+	Given   []GradedHit   `json:"given"`             // best first
+	Silence string        `json:"silence,omitempty"` // memory's reason for giving nothing
 	Took    time.Duration `json:"took"`
 }
 
-// A Given is a hit that a turn was given, and what it is worth.
-type Given struct {
+// A GradedHit is a hit with its grade.
+type GradedHit struct {
 	Path   string  `json:"path"`
 	Lines  [2]int  `json:"lines"`
 	Score  float64 `json:"score"`
@@ -34,14 +35,14 @@ type Given struct {
 	Text   string  `json:"text"`
 }
 
-// hit reports whether the turn was given what it wants.
+// hit reports whether the turn got something wanted.
 func (a AskedTurn) hit() bool {
-	return slices.ContainsFunc(a.Given, func(g Given) bool { return g.Grade == GradeWanted })
+	return slices.ContainsFunc(a.Given, func(g GradedHit) bool { return g.Grade == GradeWanted })
 }
 
-// A TurnsReport is what was measured on turns.
+// A TurnsReport measures turns.
 type TurnsReport struct {
-	// Rows are all turns, prompts and questions apart, then each set and each kind.
+	// Rows are: all turns, prompts, questions, each set, each kind.
 	Rows  []TurnsRow  `json:"rows"`
 	Turns []AskedTurn `json:"turns"`
 }
@@ -58,23 +59,22 @@ type TurnsRow struct {
 	Name  string `json:"name"`
 	Turns int    `json:"turns"`
 	Gold  int    `json:"gold"` // turns with something wanted
-	// Hit is the share of turns with something wanted that were given some of it, Silent the share
-	// of the others that were given nothing.
+	// Hit is the share of turns with something wanted that get some of it, Silent of the others
+	// that get nothing.
 	Hit    float64 `json:"hit"`
 	Silent float64 `json:"silent"`
-	// Precision is the share of what was given that is wanted, Related that of what is at least
-	// related.
+	// Precision is the share of wanted hits, Related of at least related ones.
 	Precision float64 `json:"precision"`
 	Related   float64 `json:"related"`
 	// Hits and Tokens are means over turns.
 	Hits     float64       `json:"hits"`
 	Tokens   float64       `json:"tokens"`
-	Unjudged int           `json:"unjudged"` // hits that nobody has judged, which count as noise
+	Unjudged int           `json:"unjudged"` // hits without a judgment, which count as noise
 	P50      time.Duration `json:"p50"`      // of RetrieveRelevant
 	P95      time.Duration `json:"p95"`
 }
 
-// MergeTurns returns the report of all turns of several.
+// MergeTurns joins reports.
 func MergeTurns(reports ...TurnsReport) TurnsReport {
 	var asked []AskedTurn
 	for _, r := range reports {
@@ -148,29 +148,37 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 	return r
 }
 
+// shareOf formats a share, or a dash for one of 0.
+func shareOf(format string, value float64, of int) string {
+	if of == 0 {
+		return "–"
+	}
+	return fmt.Sprintf(format, value)
+}
+
 // Table returns the rows as text.
 func (r TurnsReport) Table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tsilent@none\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tp50\t\n")
 	for _, row := range r.Rows {
-		fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.1f\t%.0f\t%d\t%s\t\n", row.Name, row.Turns, row.Gold, row.Hit, row.Silent,
-			row.Precision, row.Related, row.Hits, row.Tokens, row.Unjudged, row.P50.Round(100*time.Microsecond))
+		given := int(math.Round(row.Hits * float64(row.Turns)))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.1f\t%.0f\t%d\t%s\t\n", row.Name, row.Turns, row.Gold, shareOf("%.2f", row.Hit, row.Gold),
+			shareOf("%.2f", row.Silent, row.Turns-row.Gold), shareOf("%.3f", row.Precision, given), shareOf("%.2f", row.Related, given), row.Hits, row.Tokens, row.Unjudged, row.P50.Round(100*time.Microsecond))
 	}
 	w.Flush()
 	return b.String()
 }
 
-// quoted is how much of a text Details quotes, in characters.
+// quoted limits a quoted text, in characters.
 const quoted = 300
 
-// Details returns, for people who judge, the turns that went wrong: those that missed what they
-// want, and those that were given something for nothing; and all hits that nobody has judged.
+// Details lists turns that went wrong and unjudged hits.
 func (r TurnsReport) Details() string {
 	var b strings.Builder
 	for _, a := range r.Turns {
 		missed, noisy := !a.Nothing && !a.hit(), a.Nothing && len(a.Given) > 0
-		unjudged := slices.ContainsFunc(a.Given, func(g Given) bool { return !g.Judged })
+		unjudged := slices.ContainsFunc(a.Given, func(g GradedHit) bool { return !g.Judged })
 		if !missed && !noisy && !unjudged {
 			continue
 		}
@@ -203,7 +211,7 @@ func quote(text string) string {
 	return text
 }
 
-// A TurnsBaseline is what later runs must not fall below.
+// A TurnsBaseline holds the scores that later runs must reach.
 type TurnsBaseline struct {
 	Rows []TurnsRow `json:"rows"`
 }
@@ -220,8 +228,7 @@ func (r TurnsReport) Baseline() TurnsBaseline {
 	return b
 }
 
-// ReadTurnsBaseline reads a baseline that was written as JSON.
-func ReadTurnsBaseline(data []byte) (TurnsBaseline, error) {
+func parseTurnsBaseline(data []byte) (TurnsBaseline, error) {
 	var b TurnsBaseline
 	if err := json.Unmarshal(data, &b); err != nil {
 		return b, err
@@ -232,17 +239,16 @@ func ReadTurnsBaseline(data []byte) (TurnsBaseline, error) {
 	return b, nil
 }
 
-// rounding is what two runs may differ by without one being worse.
+// rounding is the difference that does not count.
 const rounding = 1e-6
 
-// Fallen says in words which of hit, silence and precision are lower than in a baseline. A row of
-// the baseline that the report lacks, or has with other turns, cannot be compared, which is an
+// Fallen describes which of hit, silence and precision fell below a baseline. Other turns are an
 // error.
 func (r TurnsReport) Fallen(from TurnsBaseline) (fallen []string, err error) {
 	for _, was := range from.Rows {
 		i := slices.IndexFunc(r.Rows, func(row TurnsRow) bool { return row.Name == was.Name })
 		if i < 0 || r.Rows[i].Turns != was.Turns || r.Rows[i].Gold != was.Gold {
-			return nil, fmt.Errorf("%s: the baseline is of %d turns, %d of them with gold, this run is not; write it anew with --baseline", was.Name, was.Turns, was.Gold)
+			return nil, fmt.Errorf("%s: the baseline has %d turns, %d of them with gold, this run has others; rewrite it with --baseline", was.Name, was.Turns, was.Gold)
 		}
 		is := r.Rows[i]
 		for _, score := range []struct {

@@ -86,7 +86,7 @@ func TestRunTurns(t *testing.T) {
 	require.True(t, door.hit(), "%+v", door)
 	require.Equal(t, []string{"sessions/s01-door.jsonl#L2-L2"}, door.Wanted)
 	for _, g := range door.Given {
-		require.NotEqual(t, "sessions/s02-lamp.jsonl", g.Path, "that log is of later")
+		require.NotEqual(t, "sessions/s02-lamp.jsonl", g.Path, "that log came later")
 	}
 	require.Empty(t, xyzzy.Given)
 	require.True(t, bulb.hit(), "%+v", bulb)
@@ -112,7 +112,7 @@ func TestRunTurns(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, report.Baseline(), again.Baseline())
 
-	// What another program has made is kept if that is asked for, and made anew if not.
+	// Indexes of another program are kept on request, else rebuilt.
 	for _, step := range []struct {
 		keep bool
 		want string
@@ -127,7 +127,7 @@ func TestRunTurns(t *testing.T) {
 	}
 }
 
-// What was asked before a run is cut off is not lost.
+// A run that is cut off keeps earlier results.
 func TestRunTurnsCutOff(t *testing.T) {
 	sets, err := ReadTurns("testdata/turns")
 	require.NoError(t, err)
@@ -145,7 +145,7 @@ func TestRunTurnsCutOff(t *testing.T) {
 	require.Equal(t, 1, report.Rows[0].Turns)
 }
 
-// A log that a state names and nobody has makes the set another one.
+// A missing log is an error: the set is incomplete.
 func TestRunTurnsMissingLog(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.CopyFS(root, os.DirFS("testdata/turns/garage")))
@@ -157,14 +157,14 @@ func TestRunTurnsMissingLog(t *testing.T) {
 }
 
 func TestTurnsFallen(t *testing.T) {
-	given := func(grades ...int) []Given {
-		all := []Given{}
+	given := func(grades ...int) []GradedHit {
+		all := []GradedHit{}
 		for _, grade := range grades {
-			all = append(all, Given{Grade: grade, Judged: true, Tokens: 10})
+			all = append(all, GradedHit{Grade: grade, Judged: true, Tokens: 10})
 		}
 		return all
 	}
-	run := func(wanted, nothing []Given) TurnsReport {
+	run := func(wanted, nothing []GradedHit) TurnsReport {
 		return tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: wanted}, {ID: "2", Kind: "question", Nothing: true, Given: nothing}})
 	}
 	baseline := run(given(2, 1), given()).Baseline()
@@ -183,16 +183,31 @@ func TestTurnsFallen(t *testing.T) {
 		require.Equal(t, test.want, fallen, name)
 	}
 	_, err := tallyTurns([]AskedTurn{{ID: "1", Kind: "question"}}).Fallen(baseline)
-	require.ErrorContains(t, err, "the baseline is of 2 turns, 1 of them with gold")
-	_, err = ReadTurnsBaseline([]byte(`{}`))
-	require.ErrorContains(t, err, "it has no rows")
+	require.ErrorContains(t, err, "the baseline has 2 turns, 1 of them with gold")
+
+	file := filepath.Join(t.TempDir(), "baseline.json")
+	data, err := json.Marshal(baseline)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, data, 0o600))
+	require.NoError(t, run(given(2), given()).PassGate(file))
+	require.ErrorContains(t, run(given(2, 1), given(2)).PassGate(file), "fell prompts: silent from 1.000 to 0.000")
+	require.NoError(t, os.WriteFile(file, []byte(`{}`), 0o600))
+	require.ErrorContains(t, run(given(2), given()).PassGate(file), "it has no rows")
+}
+
+// The table shows a dash where it would divide by 0.
+func TestTurnsTable(t *testing.T) {
+	silent := tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Nothing: true}})
+	require.Regexp(t, `(?m)^ *all +1 +0 +– +1\.00 +– +– +0\.0`, silent.Table())
+	missed := tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: []GradedHit{{Grade: 0, Judged: true}}}})
+	require.Regexp(t, `(?m)^ *all +1 +1 +0\.00 +– +0\.000 +0\.00 +1\.0`, missed.Table())
 }
 
 func TestTurnsDetails(t *testing.T) {
 	report := tallyTurns([]AskedTurn{
-		{ID: "right", Given: []Given{{Grade: 2, Judged: true}}},
+		{ID: "right", Given: []GradedHit{{Grade: 2, Judged: true}}},
 		{ID: "missed", Wanted: []string{"a.md#L1-L2"}, Prompt: "where is it", Silence: "no words"},
-		{ID: "noisy", Nothing: true, Given: []Given{{Path: "b.md", Lines: [2]int{3, 4}, Score: .5, Text: "some\ntext"}}},
+		{ID: "noisy", Nothing: true, Given: []GradedHit{{Path: "b.md", Lines: [2]int{3, 4}, Score: .5, Text: "some\ntext"}}},
 	})
 	details := report.Details()
 	require.NotContains(t, details, "right")
@@ -219,7 +234,7 @@ func TestTurnsEvidence(t *testing.T) {
 	}
 	require.Positive(t, wanted)
 
-	// A model decides about candidates that are not sure, and about nothing else.
+	// A model decides only about candidates that are not sure.
 	for _, step := range []struct {
 		model *relevance.Turn
 		given func(FoundTurn) bool

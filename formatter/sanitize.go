@@ -1,21 +1,21 @@
 package formatter
 
-import "github.com/memcore/memcore/internal/sanitize"
+import "github.com/memcore/memcore/internal/text/sanitize"
 
-// A Finding is something that Sanitize changed or marked. Its Kind is "hidden" (characters a reader does not see), "control"
-// (control characters and escape sequences), "tag" (of the memory block), "chat-token" (of a chat template), "role-prefix",
-// "instruction" (kept, marked as quoted) or "override" (withheld); Detail says what it was, in a few words.
+// A Finding is what Sanitize changed. Its Kind is "hidden" (invisible characters), "control"
+// (escape sequences, too), "tag" (of the block, or unclosed markup), "chat-token", "role-prefix",
+// "instruction" (marked as quoted) or "override" (withheld).
 type Finding = sanitize.Finding
 
-// Sanitize returns the text such that it can be shown to a model as data:
+// Sanitize makes a text safe to show to a model as data. It
 //
-//   - control characters, escape sequences, bidirectional controls and invisible characters are gone;
-//   - tags of the memory block and tokens of chat templates are escaped, in whatever spelling;
-//   - a role name that reads as the start of a message is put in quotes;
-//   - a heading of memcore's own frames is marked as quoted;
-//   - a line that gives an order ("You must …") is kept and marked as quoted;
-//   - a line that tells the reader to drop its instructions is withheld.
+//   - removes control characters, escape sequences and invisible characters;
+//   - escapes tags of the memory block and tokens of chat templates, in any spelling;
+//   - escapes what begins markup that nothing closes, such as a comment;
+//   - quotes a role name that opens a message;
+//   - marks headings of memcore's own frames as quoted;
+//   - marks a line that gives an order ("You must …") as quoted;
+//   - withholds a line that tells the reader to drop its instructions.
 //
-// Everything else stays byte for byte. The result is valid UTF-8, and sanitising it again changes
-// nothing.
+// Everything else stays. The result is valid UTF-8, and Sanitize does not change it again.
 func Sanitize(text string) (string, []Finding) { return sanitize.Text(text) }

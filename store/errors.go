@@ -1,9 +1,6 @@
 package store
 
-import (
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // Errors a caller may act on; test with errors.Is.
 var (
@@ -12,22 +9,12 @@ var (
 	ErrFormat    = errors.New("index was written in another format") // another release: rebuild
 	ErrCorrupt   = errors.New("index is damaged")                    // delete and rebuild; tell the user
 
-	// ErrNewer means that another program on this machine, a newer one, made the index and uses it: it is neither read nor
-	// made anew without being asked to, or the two would do so in turns.
+	// ErrNewer means that a newer release made the index. It stays: two releases on one machine
+	// would rebuild it in turns.
 	ErrNewer = errors.New("index was written by a newer memcore")
 )
 
-// OtherFormat is the error for a file in a format that is not read: ErrNewer if its number is above what this release reads, else ErrFormat.
-func OtherFormat(file string, format, reads int) error {
-	err := ErrFormat
-	if format > reads {
-		err = ErrNewer
-	}
-	return fmt.Errorf("%w: %s has format %d, this release reads %d", err, file, format, reads)
-}
-
-// An Error says what was being done to which index. Its text reads
-// "nearest /home/ada/.cache/memcore/7/vectors: vector has the wrong length".
+// An Error's text reads "nearest /home/ada/.cache/memcore/7/vectors: vector has the wrong length".
 type Error struct {
 	Op   string // "open", "put", "commit", "nearest", "match", "check", …
 	Path string // folder of the index

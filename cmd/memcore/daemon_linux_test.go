@@ -1,7 +1,5 @@
 package main
 
-// It counts processes by /proc.
-
 import (
 	"bytes"
 	"context"
@@ -22,12 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A seat is a home with a project, and programs of memcore in several versions.
+// A seat is a home with a project, and memcore in several versions.
 type seat struct {
 	t       *testing.T
 	home    string
 	project string
-	patient bool // hooks have all the time they want
+	budget  string // of hooks; "" is the default
 }
 
 func newSeat(t *testing.T) seat {
@@ -51,8 +49,8 @@ func (s seat) run(ctx context.Context, stdin, binary string, args ...string) (st
 	command := exec.CommandContext(ctx, binary, args...)
 	command.Dir, command.Stdin = s.project, strings.NewReader(stdin)
 	command.Env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
-	if s.patient {
-		command.Env = append(command.Env, "MEMCORE_HOOK_BUDGET=30s")
+	if s.budget != "" {
+		command.Env = append(command.Env, "MEMCORE_HOOK_BUDGET="+s.budget)
 	}
 	var out, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &out, &stderr
@@ -62,7 +60,7 @@ func (s seat) run(ctx context.Context, stdin, binary string, args ...string) (st
 	return out.String(), err
 }
 
-// daemons are the processes that were started as daemons of this home.
+// daemons are the daemon processes of this home.
 func (s seat) daemons() (pids []int) {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	require.NoError(s.t, err)
@@ -78,12 +76,13 @@ func (s seat) daemons() (pids []int) {
 	return pids
 }
 
-// 200 hooks at once, of two versions, while the daemon is killed at random: every hook answers in time or says nothing, and in the end there is one daemon, of
-// the newer version, and nothing is left over when it has ended.
+// 200 hooks of two versions run at once while the daemon is killed at random. Each answers in time
+// or is silent. In the end one daemon of the newer version runs.
 func TestDaemonUnderFire(t *testing.T) {
 	s := newSeat(t)
+	s.budget = "3s" // so that some are answered on a busy machine, too
 	older, newer := s.build("v1.0.0"), s.build("v1.1.0")
-	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	t.Cleanup(func() {
 		for _, pid := range s.daemons() {
@@ -140,7 +139,7 @@ func TestDaemonUnderFire(t *testing.T) {
 		fire(n)
 	}
 	all.Wait()
-	// Until the daemon came to answer some, and was killed at it.
+	// Until the daemon was killed while it answered.
 	next := hooks
 	for began := time.Now(); time.Since(began) < time.Minute && (answered < 20 || kills.Load() < 5); {
 		for range 4 {
@@ -155,13 +154,13 @@ func TestDaemonUnderFire(t *testing.T) {
 	require.Positive(t, answered)
 	t.Logf("%d hooks answered, %d were too late and said nothing, the daemon was killed %d times", answered, silent, kills.Load())
 
-	// What comes later is answered, by the newer one in the end, whoever asks.
+	// Later requests are answered, in the end by the newer version.
 	version := func() string {
 		out, err := s.run(ctx, "", newer, "serve", "--status")
 		require.NoError(t, err)
 		return out
 	}
-	s.patient = true
+	s.budget = "30s"
 	n := next + 10
 	require.Eventually(t, func() bool {
 		n += 2
@@ -171,7 +170,7 @@ func TestDaemonUnderFire(t *testing.T) {
 			require.True(t, out == "" || strings.Contains(out, "5433"), out)
 		}
 		return len(s.daemons()) == 1 && strings.Contains(version(), "memcore v1.1.0,")
-	}, time.Minute, 50*time.Millisecond)
+	}, 3*time.Minute, 50*time.Millisecond)
 	for range 5 {
 		n += 2
 		out, err := s.run(ctx, event(n), older, "hook", "claude-code")
@@ -183,7 +182,7 @@ func TestDaemonUnderFire(t *testing.T) {
 
 	_, err = s.run(ctx, "", newer, "serve", "--stop")
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return len(s.daemons()) == 0 }, 10*time.Second, 10*time.Millisecond, "no orphan")
+	require.Eventually(t, func() bool { return len(s.daemons()) == 0 }, time.Minute, 10*time.Millisecond, "no orphan")
 	left, err := filepath.Glob(filepath.Join(s.home, ".cache", "memcore", "run", "*"))
 	require.NoError(t, err)
 	for _, file := range left {
@@ -192,12 +191,13 @@ func TestDaemonUnderFire(t *testing.T) {
 	}
 }
 
-// A daemon that hangs makes no hook silent, and commands say that it does not answer. It holds nothing that whoever started it waits for.
+// Hooks answer while the daemon hangs, and commands report that. It holds nothing that its starter
+// waits for.
 func TestHungDaemon(t *testing.T) {
 	s := newSeat(t)
-	s.patient = true
+	s.budget = "30s"
 	binary := s.build("v1.0.0")
-	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	t.Cleanup(func() {
 		for _, pid := range s.daemons() {
@@ -215,7 +215,7 @@ func TestHungDaemon(t *testing.T) {
 	command.Dir, command.Stdin, command.Env, command.ExtraFiles = s.project, strings.NewReader(event(0)), []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "AWS_SECRET_ACCESS_KEY=x", "MEMCORE_HOOK_BUDGET=30s"}, []*os.File{write}
 	require.NoError(t, command.Run())
 	require.NoError(t, write.Close())
-	require.Eventually(t, func() bool { return len(s.daemons()) == 1 }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return len(s.daemons()) == 1 }, time.Minute, 10*time.Millisecond)
 	closed := make(chan struct{})
 	go func() {
 		_, _ = read.Read(make([]byte, 1))
@@ -223,7 +223,7 @@ func TestHungDaemon(t *testing.T) {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the daemon holds a pipe of the agent's")
 	}
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.daemons()[0]))
@@ -232,26 +232,51 @@ func TestHungDaemon(t *testing.T) {
 	require.Eventually(t, func() bool {
 		out, err := s.run(ctx, "", binary, "serve", "--status")
 		return err == nil && strings.Contains(out, "process")
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 
-	// Time enough for a loaded machine: what is asked here is whether hooks answer, not how fast.
+	// A generous timeout: this test checks that hooks answer, not how fast.
 	require.NoError(t, os.MkdirAll(filepath.Join(s.home, ".beans"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(s.home, ".beans", "config.yaml"), []byte("memory:\n  hook:\n    budget: 10s\n"), 0o600))
-	require.NoError(t, syscall.Kill(s.daemons()[0], syscall.SIGSTOP))
-	answered := 0
+	require.NoError(t, os.WriteFile(filepath.Join(s.home, ".beans", "config.yaml"), []byte("memory:\n  hook:\n    budget: 30s\n"), 0o600))
+	last := func() string {
+		out, err := s.run(ctx, "", binary, "explain", "--last")
+		require.NoError(t, err)
+		return out
+	}
+
+	// One late answer sends no hooks around the daemon.
+	daemon := s.daemons()[0]
+	require.NoError(t, syscall.Kill(daemon, syscall.SIGSTOP))
+	_, err = s.run(ctx, event(100), binary, "hook", "claude-code")
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(daemon, syscall.SIGCONT))
+	require.Contains(t, last(), "note: the daemon did not answer within 120ms")
+	asked := 100
+	require.Eventually(t, func() bool {
+		asked++
+		_, err := s.run(ctx, event(asked), binary, "hook", "claude-code")
+		return err == nil && !strings.Contains(last(), "the daemon")
+	}, 20*time.Second, 10*time.Millisecond)
+
+	require.NoError(t, syscall.Kill(daemon, syscall.SIGSTOP))
+	answered, unasked := 0, 0
 	for n := range 10 {
 		out, err := s.run(ctx, event(n+1), binary, "hook", "claude-code")
 		require.NoError(t, err)
 		if strings.Contains(out, "5433") {
 			answered++
 		}
+		// On a busy machine the wait of the back-off may end between two of these hooks.
+		if strings.Contains(last(), "note: the daemon was late") {
+			unasked++
+		}
 	}
 	require.Equal(t, 10, answered, "hooks do the work themselves")
+	require.Positive(t, unasked, "a hanging daemon is asked more rarely")
 	begun := time.Now()
 	out, err := s.run(ctx, "", binary, "search", "staging")
 	require.NoError(t, err)
 	require.Contains(t, out, "staging.md")
-	require.Less(t, time.Since(begun), 20*time.Second)
+	require.Less(t, time.Since(begun), time.Minute)
 	_, err = s.run(ctx, "", binary, "serve", "--status")
 	require.ErrorContains(t, err, "the daemon does not answer")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"os"
@@ -9,19 +8,25 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
-	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/doctor"
 	"github.com/memcore/memcore/store"
 )
 
@@ -29,8 +34,7 @@ var update = flag.Bool("update", false, "write the generated parts of docs/")
 
 func docFile(name string) string { return filepath.Join("..", "..", "docs", name) }
 
-// checkDoc compares a part of a document, between what ends with start and what begins with end (or
-// the end of the file), with what the code says.
+// checkDoc compares the part of a document between start and end ("" for its end) with the code.
 func checkDoc(t *testing.T, name, start, end, want string) {
 	t.Helper()
 	data, err := os.ReadFile(docFile(name))
@@ -53,47 +57,22 @@ func checkDoc(t *testing.T, name, start, end, want string) {
 	t.Errorf("docs/%s is behind the code (go test ./cmd/memcore -run Doc -update); it has\n%s\nwant\n%s", name, got, want)
 }
 
-func TestDocOfCommand(t *testing.T) {
-	var b strings.Builder
-	writeHelp(t, &b, newRoot(&app{}))
-	if n := strings.Count(b.String(), "### "); n < 10 {
-		t.Fatalf("the help has %d commands", n)
-	}
-	checkDoc(t, "cli.md", "-run Doc -update -->\n", "", b.String())
-}
-
-func writeHelp(t *testing.T, b *strings.Builder, cmd *cobra.Command) {
-	t.Helper()
-	if cmd.Hidden || cmd.Name() == "completion" || cmd.Name() == "help" {
-		return
-	}
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.InitDefaultHelpFlag()
-	require.NoError(t, cmd.Help())
-	help, _, _ := strings.Cut(out.String(), "\nGlobal Flags:") // they are told once, by the root
-	fmt.Fprintf(b, "\n### %s\n\n```text\n%s\n```\n", cmd.CommandPath(), strings.TrimSpace(help))
-	for _, child := range cmd.Commands() {
-		writeHelp(t, b, child)
-	}
-}
-
 func TestDocOfSettings(t *testing.T) {
 	var b strings.Builder
-	for _, s := range knownSettings {
-		fallback, shared := "empty", map[owner]string{personal: "no", trustedProject: "if trusted", anyProject: "yes"}[s.of]
-		if s.fallback != "" {
-			fallback = "`" + s.fallback + "`"
+	for _, s := range config.Known {
+		fallback, shared := "empty", map[config.Owner]string{config.Personal: "no", config.TrustedProject: "if trusted", config.AnyProject: "yes"}[s.Of]
+		if s.Fallback != "" {
+			fallback = "`" + s.Fallback + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.key, fallback, shared, s.about)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Key, fallback, shared, s.About)
 	}
 	checkDoc(t, "config.md", "| key | default | in the workspace's file | meaning |\n|---|---|---|---|\n", "\nThe environment variable", b.String())
 }
 
 var documentedKey = regexp.MustCompile("`([a-zA-Z0-9]+)`")
 
-// TestDocOfJSON holds docs/json.md to the types that are printed: every key has a row in the table
-// below its heading, and every row a key.
+// TestDocOfJSON: each key of the printed types has a row in its table of docs/json.md, and each row
+// a key.
 func TestDocOfJSON(t *testing.T) {
 	data, err := os.ReadFile(docFile("json.md"))
 	require.NoError(t, err)
@@ -103,11 +82,13 @@ func TestDocOfJSON(t *testing.T) {
 	}{
 		{"## search: core.Result", core.Result{}},
 		{"### A hit: core.MemoryHit", core.MemoryHit{}},
-		{"### suspicion: core.Suspicion", core.Suspicion{}},
+		{"### injection: core.Injection", core.Injection{}},
 		{"### explain: core.Explanation", core.Explanation{}},
 		{"## retrieve", struct {
-			Block    string `json:"block"`
-			Findings []any  `json:"findings"`
+			Block       string `json:"block"`
+			Findings    []any  `json:"findings"`
+			Limit       int    `json:"limit"`
+			TokenBudget int    `json:"tokenBudget"`
 		}{}},
 		{"## index: core.IndexReport", core.IndexReport{}},
 		{"### What the command adds to index", indexed{}},
@@ -117,19 +98,19 @@ func TestDocOfJSON(t *testing.T) {
 		{"### shared of status: core.SharedStatus", core.SharedStatus{}},
 		{"### vectors and keywords: store.Stats", store.Stats{}},
 		{"### What the command adds to status", status{}},
-		{"## doctor", diagnosis{}},
-		{"### A check", check{}},
-		{"### A file: static.File", static.File{}},
-		{"### head of a file: static.Head", static.Head{}},
-		{"### A segment: static.Segment", static.Segment{}},
-		{"### usage: static.Usage", static.Usage{}},
+		{"## doctor", doctor.Diagnosis{}},
+		{"### A check", doctor.Check{}},
+		{"### A file: curated.File", curated.File{}},
+		{"### head of a file: curated.Head", curated.Head{}},
+		{"### A segment: curated.Segment", curated.Segment{}},
+		{"### usage: curated.Usage", curated.Usage{}},
 		{"### memory stats", memoryStats{}},
-		{"### cache: static.CacheStats", static.CacheStats{}},
+		{"### cache: curated.CacheStats", curated.CacheStats{}},
 		{"### A decision: trust.Decision", trust.Decision{}},
 		{"## save: notes.Saved", notes.Saved{}},
 		{"### change of save: notes.Change", notes.Change{}},
-		{"## recall: notes.Recollection", notes.Recollection{}},
-		{"### results of recall: notes.Recalled", notes.Recalled{}},
+		{"## recall: session.RecallResult", session.RecallResult{}},
+		{"### results of recall: session.RecallHit", session.RecallHit{}},
 		{"## reflect: reflection.Report", reflection.Report{}},
 		{"## stats: core.Statistics", core.Statistics{}},
 		{"### What the command adds to stats", statistics{}},
@@ -137,13 +118,13 @@ func TestDocOfJSON(t *testing.T) {
 		{"### Counts of use: use.Counts", use.Counts{}},
 		{"### used of explain --last: use.Hit", use.Hit{}},
 		{"## proxy", listening{}},
-		{"## tool: notes.Answer", notes.Answer{}},
+		{"## tool: tools.Answer", tools.Answer{}},
 		{"## init and uninstall-hooks", setupReport{}},
 		{"### project of init: setup.Folder", setup.Folder{}},
 		{"### agents of init: setup.Agent", setup.Agent{}},
 		{"### changes of init: setup.Change", setup.Change{}},
 		{"### trust status", trustState{}},
-		{"### contents of trust status", contents{}},
+		{"### contents of trust status", app.Contents{}},
 	} {
 		_, section, ok := strings.Cut(string(data), tt.heading+"\n")
 		if !ok {
@@ -155,7 +136,7 @@ func TestDocOfJSON(t *testing.T) {
 			t.Errorf("docs/json.md, %q: keys %v, want %v", tt.heading, got, want)
 		}
 	}
-	if got, want := jsonKeys(reflect.TypeFor[retrieved]()), []string{"block", "findings"}; !slices.Equal(got, want) {
+	if got, want := jsonKeys(reflect.TypeFor[httpapi.Retrieved]()), []string{"block", "findings", "limit", "tokenBudget"}; !slices.Equal(got, want) {
 		t.Errorf("what retrieve adds to a Result has keys %v, the test knows %v", got, want)
 	}
 }
@@ -186,24 +167,15 @@ func jsonKeys(of reflect.Type) []string {
 	return keys
 }
 
-// TestDocOfRequirements: every requirement in the tables of what shows it names a test that exists.
-func TestDocOfRequirements(t *testing.T) {
-	for file, least := range map[string]int{"static-memory.md": 50, "notes.md": 10, "proxy.md": 15, "daemon.md": 4, "integrations/README.md": 5, "security.md": 45} {
-		checkRequirements(t, file, least)
-	}
-}
-
-func checkRequirements(t *testing.T, file string, least int) {
-	t.Helper()
-	data, err := os.ReadFile(docFile(file))
+// TestDocOfPromises: promises name tests that exist.
+func TestDocOfPromises(t *testing.T) {
+	data, err := os.ReadFile(docFile("dev/promises.md"))
 	require.NoError(t, err)
-	_, table, ok := strings.Cut(string(data), " | shown by |")
-	require.True(t, ok)
 	exists := tests(t)
 	rows := 0
-	for line := range strings.Lines(table) {
+	for line := range strings.Lines(string(data)) {
 		cells := strings.Split(strings.TrimSpace(line), " | ")
-		if len(cells) != 2 || strings.Contains(line, "---") || strings.HasPrefix(line, "| **") {
+		if len(cells) != 2 || strings.HasPrefix(line, "| promise") || strings.HasPrefix(line, "| **") {
 			continue
 		}
 		names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1)
@@ -213,32 +185,33 @@ func checkRequirements(t *testing.T, file string, least int) {
 		}
 		rows++
 	}
-	require.GreaterOrEqual(t, rows, least)
+	require.GreaterOrEqual(t, rows, 100)
 }
 
-// TestDocOfReliability: every defect that was found names a test that holds its mend, and that exists.
-func TestDocOfReliability(t *testing.T) {
-	data, err := os.ReadFile(docFile("reliability.md"))
+// TestDocOfSeeds: items are numbered without gaps, and name tests that exist.
+func TestDocOfSeeds(t *testing.T) {
+	data, err := os.ReadFile(docFile("dev/seeds.md"))
 	require.NoError(t, err)
-	_, found, ok := strings.Cut(string(data), "\n## What was found\n")
-	require.True(t, ok)
 	exists := tests(t)
-	defects := 0
-	for line := range strings.Lines(found) {
-		if !strings.HasPrefix(line, "- ") {
-			continue
+	sections := strings.Split(string(data), "\n## 00")
+	require.Len(t, sections, 6)
+	for i, least := range []int{31, 26, 18, 18, 15} {
+		table, _, _ := strings.Cut(sections[i+1], "\n## ")
+		last := 0
+		for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|.* \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+			last++
+			require.Equal(t, strconv.Itoa(last), row[1], "00%d", i)
+			names := regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1)
+			require.NotEmpty(t, names, "00%d.%d has no test", i, last)
+			for _, name := range names {
+				require.True(t, exists[name[1]], "00%d.%d: there is no %s", i, last, name[1])
+			}
 		}
-		defects++
-		names := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(line, -1)
-		require.True(t, len(names) > 0 || strings.Contains(line, "by hand"), "no test holds what was mended: %s", line)
-		for _, name := range names {
-			require.True(t, exists[name[1]], "there is no %s: %s", name[1], line)
-		}
+		require.GreaterOrEqual(t, last, least, "00%d", i)
 	}
-	require.GreaterOrEqual(t, defects, 60)
 }
 
-// tests are the names of all tests and fuzz targets, of scripts of tests, and of what is in .ci.
+// tests are the names of all tests, fuzz targets, scripts, and files in .ci.
 func tests(t *testing.T) map[string]bool {
 	t.Helper()
 	exists := map[string]bool{}

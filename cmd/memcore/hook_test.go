@@ -1,29 +1,72 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
+	"bytes"
+	"io"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
 )
 
-func TestMuted(t *testing.T) {
-	mark := filepath.Join(t.TempDir(), "silent")
-	require.False(t, muted(mark), "there is no mark")
-	require.NoError(t, os.WriteFile(mark, nil, 0o600))
-	for _, tt := range []struct {
-		name string
-		age  time.Duration
-		want bool
-	}{
-		{"just now", 0, true},
-		{"a while ago", 2 * mute, false},
-		{"in the future, since the clock was put back", -24 * time.Hour, false},
-	} {
-		at := time.Now().Add(-tt.age)
-		require.NoError(t, os.Chtimes(mark, at, at))
-		require.Equal(t, tt.want, muted(mark), tt.name)
+// A gate lets one answer through.
+func TestGate(t *testing.T) {
+	var g gate
+	passed := 0
+	require.True(t, g.pass(func() { passed++ }))
+	require.False(t, g.pass(func() { passed++ }))
+	require.Equal(t, 1, passed)
+}
+
+// A prompt of any size is an event; its beginning and its end count.
+func TestReadEvent(t *testing.T) {
+	short := `{"hook_event_name":"Stop"}`
+	data, cut, err := readEvent(strings.NewReader(short))
+	require.NoError(t, err)
+	require.Equal(t, short, string(data))
+	require.Empty(t, cut)
+
+	long := io.MultiReader(strings.NewReader(`{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"What fails here? `),
+		io.LimitReader(repeated("lines of a log "), 30<<20), strings.NewReader(` It began today.","cwd":"/p"}`))
+	data, cut, err = readEvent(long)
+	require.NoError(t, err)
+	require.Equal(t, "the event was too long: 29.5 MB in the middle of its texts were left out", cut)
+	e, err := hook.Parse(agents.ClaudeCode, data)
+	require.NoError(t, err)
+	require.Equal(t, "/p", e.Dir)
+	require.True(t, strings.HasPrefix(e.Prompt, "What fails here? "))
+	require.True(t, strings.HasSuffix(e.Prompt, " It began today."))
+
+	_, _, err = readEvent(io.MultiReader(strings.NewReader("{"), io.LimitReader(repeated("[1],"), maxEvent+1)))
+	require.ErrorIs(t, err, hook.ErrLong)
+}
+
+// A note reports that a query was cut.
+func TestQueryText(t *testing.T) {
+	var told bytes.Buffer
+	a := &terminal{stdin: io.LimitReader(repeated("é"), 3<<20), stderr: newScreen(&told)}
+	text, err := a.queryText([]string{"-"})
+	require.NoError(t, err)
+	require.Len(t, text, 1<<20)
+	require.Contains(t, told.String(), "the query is longer than 1 MB: the rest is ignored")
+
+	told.Reset()
+	a.stdin = strings.NewReader("which port?")
+	text, err = a.queryText([]string{"-"})
+	require.NoError(t, err)
+	require.Equal(t, "which port?", text)
+	require.Empty(t, told.String())
+}
+
+// repeated repeats a text forever.
+type repeated string
+
+func (r repeated) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		n += copy(p[n:], r)
 	}
+	return n, nil
 }

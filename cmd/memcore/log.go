@@ -9,13 +9,13 @@ import (
 	"sync"
 )
 
-// newLog returns a logger that writes lines like all others of the command:
+// newLog returns a logger that writes lines like
 // "memcore: embedding stopped: connection refused (chunks 36)".
 func newLog(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(&lineHandler{w: w, level: level, mu: &sync.Mutex{}})
 }
 
-// noLog is a level that no message has.
+// noLog is a level above all messages.
 const noLog = slog.Level(100)
 
 type lineHandler struct {
@@ -33,7 +33,7 @@ func (h *lineHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
-// WithGroup leaves names as they are: a person reads them.
+// WithGroup leaves names unchanged.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
 func (h *lineHandler) Handle(_ context.Context, record slog.Record) error {

@@ -1,5 +1,5 @@
-// Command memcore gives an AI agent a memory: it indexes Markdown files and conversation logs and
-// finds, for each turn, the few things worth knowing.
+// Command memcore gives AI agents a memory: it indexes Markdown files and conversations, and finds
+// the passages that matter for each turn.
 package main
 
 import (
@@ -7,17 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"syscall"
 
-	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
-// Exit codes; docs/cli.md and the help of the root command list them.
+// Exit codes, as in docs/cli.md and the root command's help.
 const (
-	exitOK          = 0   // also when nothing was found
-	exitFailure     = 1   // it could not be done
+	exitOK          = 0   // also if nothing was found
+	exitFailure     = 1   // all other errors
 	exitUsage       = 2   // flags, arguments or configuration are wrong
 	exitPartly      = 3   // index: done, but some files could not be read
 	exitInterrupted = 130 // ctrl-C
@@ -26,69 +28,51 @@ const (
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// The first signal asks to stop and keep what is done; then the default is back, and a second kills.
+	// net/http prints there what a server sends unasked, such as the key that it was sent.
+	log.SetOutput(io.Discard)
+	// The first signal stops the work and keeps what is done; the second kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	go func() { <-ctx.Done(); stop() }()
 
-	root := newRoot(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	a := newCLI(stdin, stdout, stderr)
+	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	if isHook(args) {
-		return exitOK // whatever it is: other codes stop agents
+		return exitOK // other codes stop agents
 	}
 	if ctx.Err() != nil && err != nil {
-		fmt.Fprintln(stderr, "memcore: interrupted; what was indexed so far is kept, the same command goes on from there")
+		fmt.Fprintln(a.stderr, "memcore: interrupted; what was indexed so far is kept, the same command goes on from there")
 		return exitInterrupted
 	}
-	return report(err, stderr)
+	return report(err, a.stderr)
 }
 
-// report prints an error and the next step, and turns it into an exit code.
+// report prints an error with its hint, and returns the exit code.
 func report(err error, stderr io.Writer) int {
 	if err == nil || errors.Is(err, syscall.EPIPE) {
 		return exitOK
 	}
-	var partly *partlyError
-	if errors.As(err, &partly) {
-		fmt.Fprintf(stderr, "memcore: %s\n", oneLine(err.Error()))
+	fmt.Fprintf(stderr, "memcore: %s\n", plain.OneLine(err.Error())) // it may quote foreign names
+	if hint := kind.HintOf(err); hint != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", plain.OneLine(hint))
+	}
+	switch partly := (*partlyError)(nil); {
+	case errors.As(err, &partly):
 		return exitPartly
-	}
-	fmt.Fprintf(stderr, "memcore: %s\n", oneLine(err.Error())) // names in it may be anybody's
-	var hinted *hintError
-	if errors.As(err, &hinted) {
-		fmt.Fprintf(stderr, "hint: %s\n", oneLine(hinted.hint))
-	}
-	var usage *usageError
-	if errors.As(err, &usage) || errors.Is(err, core.ErrOption) {
+	case kind.Of(err) == kind.BadInput:
 		return exitUsage
 	}
 	return exitFailure
 }
 
-// A usageError is a mistake in what was typed or configured.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
-
-// A hintError knows the next step.
-type hintError struct {
-	err  error
-	hint string
-}
-
-func (e *hintError) Error() string { return e.err.Error() }
-func (e *hintError) Unwrap() error { return e.err }
-
-// A partlyError says that the work is done but for some files.
+// A partlyError means that some files could not be read.
 type partlyError struct{ files int }
 
 func (e *partlyError) Error() string {
-	return count(e.files, "file") + " could not be read; everything else is indexed"
+	return plain.Count(e.files, "file") + " could not be read; everything else is indexed"
 }

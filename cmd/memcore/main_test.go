@@ -8,27 +8,32 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/memcore/memcore/internal/app"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"memcore": func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"memcore":    func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"mcp-server": serveResources,
 	})
 }
 
-// TestScripts runs the command as its users do, each script in an empty home. Under the build tag
-// lancedb the condition of that name holds, and the default engine is LanceDB.
+// TestScripts runs scripts of commands, each in an empty home. With the build tag lancedb the
+// condition of that name holds, and the default engine is LanceDB.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		Condition: func(name string) (bool, error) {
-			return isBuilt(name), nil
+			return app.IsBuilt(name), nil
 		},
 		Cmds: scriptCommands,
 		Setup: func(env *testscript.Env) error {
 			env.Values[textsEmbedded{}] = &atomic.Int64{}
 			env.Values[heldLocks{}] = new([]*flock.Flock)
+			env.Values[environment{}] = env
+			env.Values[backgroundKey{}] = &background{}
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")

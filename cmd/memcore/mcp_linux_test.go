@@ -15,20 +15,24 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An agent starts the program, and has a memory: it finds, saves, reads what it has saved, and forgets.
+// An agent that starts the program can find, save, read and forget.
 func TestMCPOfARealProcess(t *testing.T) {
 	s := newSeat(t)
 	binary := s.build("v1.0.0")
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	command := exec.CommandContext(ctx, binary, "mcp")
 	command.Dir, command.Env = s.project, []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
+	var asked []string
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		asked = append(asked, r.Params.Message)
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{}}, nil
+	}})
+	current, err := client.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
 	require.NoError(t, err)
 	call := func(name string, arguments map[string]any) string {
 		t.Helper()
-		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
+		result, err := current.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
 		require.NoError(t, err, name)
 		text := result.Content[0].(*mcp.TextContent).Text
 		require.False(t, result.IsError, text)
@@ -36,27 +40,31 @@ func TestMCPOfARealProcess(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return strings.Contains(call("search_memory", map[string]any{"query": "staging database port"}), "5433")
-	}, 30*time.Second, 20*time.Millisecond, "the first time it makes the index")
+	}, time.Minute, 20*time.Millisecond, "the first time it makes the index")
 	require.Equal(t, "Saved to BEANS.md, line 3.", call("save_memory", map[string]any{"content": "The cache listens on port 6379"}))
 	require.Eventually(t, func() bool {
 		return strings.Contains(call("search_memory", map[string]any{"query": "on which port does the cache listen?"}), "6379")
-	}, 30*time.Second, 10*time.Millisecond, "at once, or with a note that the answer is not complete while the first index is being made")
+	}, time.Minute, 10*time.Millisecond, "at once, or with a note that the answer is not complete while the first index is being made")
 	require.Contains(t, call("search_memory", map[string]any{"query": "who won the world chess championship of 1972?"}), "No relevant memory found")
 	require.Contains(t, call("memory_write", map[string]any{"path": "facts/user.md", "content": "# User\n\n- Name: Ada\n"}), "Wrote facts/user.md")
 	require.Eventually(t, func() bool {
-		read, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "memcore:///facts/user.md"})
+		read, err := current.ReadResource(ctx, &mcp.ReadResourceParams{URI: "memcore:///facts/user.md"})
 		return err == nil && strings.Contains(read.Contents[0].Text, "Ada")
-	}, 10*time.Second, 20*time.Millisecond)
-	require.Equal(t, "Taken out: BEANS.md#L3.", call("forget", map[string]any{"text": "cache listens on port 6379"}))
+	}, time.Minute, 20*time.Millisecond)
+	require.Equal(t, "Deleted: BEANS.md#L3.", call("forget", map[string]any{"text": "cache listens on port 6379"}))
 	require.NotContains(t, call("search_memory", map[string]any{"query": "cache port"}), "6379")
-	require.NoError(t, session.Close())
+	require.Len(t, asked, 2)
+	require.Contains(t, asked[0], "A model asks to change BEANS.md, which agents are given as instructions. Allow it?\n\n")
+	require.Contains(t, asked[0], "\n+- The cache listens on port 6379\n")
+	require.Contains(t, asked[1], "\n-- The cache listens on port 6379\n")
+	require.NoError(t, current.Close())
 }
 
-// The daemon's API over TCP: with its token, and not without.
+// The daemon's API over TCP requires its token.
 func TestServeOverTCP(t *testing.T) {
 	s := newSeat(t)
 	binary := s.build("v1.0.0")
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	command := exec.CommandContext(ctx, binary, "serve", "--http", "127.0.0.1:0", "--token-env", "TOKEN")
 	command.Dir, command.Env = s.project, []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "TOKEN=secret"}
@@ -81,7 +89,7 @@ func TestServeOverTCP(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		return response.StatusCode
 	}
-	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, 30*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return ask("secret") == http.StatusOK }, time.Minute, 20*time.Millisecond)
 	require.Equal(t, http.StatusUnauthorized, ask("x"))
 	require.NoError(t, command.Process.Signal(os.Interrupt))
 	require.NoError(t, command.Wait())

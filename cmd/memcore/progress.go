@@ -12,24 +12,24 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// progress shows a bar on a terminal; elsewhere a line when a stage begins, and one now and then.
-func (a *app) progress() (show func(core.Progress), done func()) {
-	if a.flags.quiet || a.flags.json && !isTerminal(a.stderr) {
+// progress shows a bar on a terminal, else a line now and then.
+func (t *terminal) progress() (show func(core.Progress), done func()) {
+	if t.quiet || t.json && !isTerminal(t.stderr) {
 		return nil, func() {}
 	}
-	if !isTerminal(a.stderr) {
-		return a.plainProgress(time.Now), func() {}
+	if !isTerminal(t.stderr) {
+		return t.plainProgress(time.Now), func() {}
 	}
-	return a.barProgress()
+	return t.barProgress()
 }
 
-// A pace is how fast a stage goes.
+// A pace measures the speed of a stage.
 type pace struct {
 	started time.Time
-	first   int // done when it started
+	first   int // done at the start
 }
 
-// perSecond and left are 0 until there is something to tell them by.
+// of returns 0 while the pace is unknown.
 func (p pace) of(now core.Progress, at time.Time) (perSecond float64, left time.Duration) {
 	took := at.Sub(p.started).Seconds()
 	if took < 0.2 || now.Done <= p.first {
@@ -39,7 +39,6 @@ func (p pace) of(now core.Progress, at time.Time) (perSecond float64, left time.
 	return perSecond, time.Duration(float64(now.Total-now.Done) / perSecond * float64(time.Second))
 }
 
-// text is how fast it goes, and how long that will take.
 func (p pace) text(now core.Progress, at time.Time, short bool) string {
 	perSecond, left := p.of(now, at)
 	unit := unitOf(now.Stage)
@@ -54,17 +53,17 @@ func (p pace) text(now core.Progress, at time.Time, short bool) string {
 	return fmt.Sprintf("%s, %.0f/s, %v left", unit, perSecond, left.Round(time.Second))
 }
 
-// narrow is the width below which a bar has no room for words.
+// narrow is the width, in columns, below which a bar has no words.
 const narrow = 80
 
-func (a *app) barProgress() (show func(core.Progress), done func()) {
+func (t *terminal) barProgress() (show func(core.Progress), done func()) {
 	var bar *progressbar.ProgressBar
 	stage := ""
 	var going pace
 	finish := func() {
 		if bar != nil {
-			bar.Exit() // as it stands: an interrupted run is not at its end
-			fmt.Fprintln(a.stderr)
+			bar.Exit() // an interrupted run does not show 100 %
+			fmt.Fprintln(t.stderr)
 			bar = nil
 		}
 	}
@@ -78,27 +77,27 @@ func (a *app) barProgress() (show func(core.Progress), done func()) {
 		if p.Stage != stage {
 			finish()
 			stage, going = p.Stage, pace{time.Now(), p.Done}
-			bar = a.bar(p)
+			bar = t.bar(p)
 		}
 		if bar == nil {
 			return
 		}
-		short := a.width() < narrow
+		short := t.width() < narrow
 		bar.Describe(strings.TrimSpace(verbOf(stage, short) + " " + going.text(p, time.Now(), short)))
 		bar.ChangeMax(p.Total)
 		bar.Set(p.Done)
 	}, finish
 }
 
-func (a *app) bar(p core.Progress) *progressbar.ProgressBar {
-	return progressbar.NewOptions(p.Total, progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowCount(),
+func (t *terminal) bar(p core.Progress) *progressbar.ProgressBar {
+	return progressbar.NewOptions(p.Total, progressbar.OptionSetWriter(t.stderr.raw), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionEnableColorCodes(os.Getenv("NO_COLOR") == ""), progressbar.OptionSetWidth(max(min(a.width()/4, 40), 5)))
+		progressbar.OptionEnableColorCodes(os.Getenv("NO_COLOR") == ""), progressbar.OptionSetWidth(max(min(t.width()/4, 40), 5)))
 }
 
-// width is the terminal's, in columns; 80 if it does not tell.
-func (a *app) width() int {
-	if f, ok := a.stderr.(*os.File); ok {
+// width is the width in columns; 80 if it is unknown.
+func (t *terminal) width() int {
+	if f := fileOf(t.stderr); f != nil {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
@@ -106,10 +105,10 @@ func (a *app) width() int {
 	return 80
 }
 
-// plainEvery is how often a run that is not watched says that it is alive.
+// plainEvery is the interval of progress lines.
 const plainEvery = 10 * time.Second
 
-func (a *app) plainProgress(now func() time.Time) func(core.Progress) {
+func (t *terminal) plainProgress(now func() time.Time) func(core.Progress) {
 	stage := ""
 	var going pace
 	var said time.Time
@@ -120,12 +119,12 @@ func (a *app) plainProgress(now func() time.Time) func(core.Progress) {
 		at := now()
 		if p.Stage != stage {
 			stage, going, said = p.Stage, pace{at, p.Done}, at
-			a.note("%s %d %s", strings.ToLower(verbOf(stage, false)), p.Total, unitOf(stage))
+			t.note("%s %d %s", strings.ToLower(verbOf(stage, false)), p.Total, unitOf(stage))
 			return
 		}
 		if at.Sub(said) >= plainEvery && p.Done < p.Total {
 			said = at
-			a.note("%s: %d of %d %s", strings.ToLower(verbOf(stage, false)), p.Done, p.Total, going.text(p, at, false))
+			t.note("%s: %d of %d %s", strings.ToLower(verbOf(stage, false)), p.Done, p.Total, going.text(p, at, false))
 		}
 	}
 }
@@ -148,3 +147,30 @@ func unitOf(stage string) string {
 	}
 	return "documents"
 }
+
+// noteWaiting reports that indexing waits for another process, or that compaction takes long.
+func (t *terminal) noteWaiting(show func(core.Progress)) (_ func(core.Progress), stop func()) {
+	waiting := t.noteIfSlow("waiting for another process that is indexing this memory")
+	compacting := func() bool { return false }
+	return func(p core.Progress) {
+			waiting()
+			if show != nil {
+				show(p)
+			}
+			if p.Stage == "compact" {
+				compacting()
+				compacting = t.noteIfSlow("making the index fast again after many changes")
+			}
+		}, func() {
+			waiting()
+			compacting()
+		}
+}
+
+// noteIfSlow prints a note unless stop is called soon.
+func (t *terminal) noteIfSlow(text string) (stop func() bool) {
+	return time.AfterFunc(waitBefore, func() { t.note("%s", text) }).Stop
+}
+
+// waitBefore is the time before such a note.
+const waitBefore = time.Second

@@ -8,10 +8,10 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// A log of a run shows that it is alive, how fast it goes and how long it will take; not every step.
+// A log of a run shows now and then its speed and the time left, not every step.
 func TestPlainProgress(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{stderr: &out}
+	a := &terminal{stderr: newScreen(&out)}
 	now := time.Unix(1000, 0)
 	show := a.plainProgress(func() time.Time { return now })
 	show(core.Progress{Stage: "scan"})

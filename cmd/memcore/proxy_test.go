@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A proxy whose memory takes long to be ready answers without it, and leaves nothing behind when it ends.
+// A proxy answers without memory that is slow to open, and leaves nothing behind when it ends.
 func TestServesWhileMemoryGetsReady(t *testing.T) {
 	ended := errors.New("ended")
 	stopped := false

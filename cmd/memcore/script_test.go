@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"hash/fnv"
 	"io"
 	"maps"
@@ -12,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -24,27 +24,36 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/internal/app/apptest"
+	"github.com/memcore/memcore/store"
 )
 
-// scriptCommands are what scripts do beside running memcore.
+// scriptCommands are the commands of scripts beside memcore.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"engine-of-index": setEngineOfIndex,
 	"edit-manifest":   editManifest,
 	"newer-index":     makeNewer,
 	"damage":          damage,
 	"lock":            lock,
-	"pause":           pause,
+	"start":           start,
+	"finish":          finish,
 	"age":             age,
+	"overview":        writeOverview,
 	"embedder":        startEmbedder,
 	"embedded":        wantEmbedded,
 	"chat-model":      startChatModel,
+	"past-session":    writePastSession,
 	"until":           until,
 	"upstream":        startUpstream,
 	"free-address":    findAddress,
 	"post":            post,
+	"post-until":      postUntil,
+
+	"hostile-workspace": hostileWorkspace,
+	"print-everywhere":  printEverywhere,
 }
 
-// ofIndex are the files in the current generation of every index of a script that match a pattern.
+// ofIndex returns the files that match a pattern in the current generation of each index.
 func ofIndex(ts *testscript.TestScript, pattern string) []string {
 	folders, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_CACHE_HOME"), "memcore", "index", "*", "data"))
 	ts.Check(err)
@@ -62,7 +71,7 @@ func ofIndex(ts *testscript.TestScript, pattern string) []string {
 	return files
 }
 
-// setEngineOfIndex makes an index look as if another engine had made it: engine-of-index NAME.
+// setEngineOfIndex changes the engine in the manifest: engine-of-index NAME.
 func setEngineOfIndex(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: engine-of-index NAME")
@@ -70,50 +79,29 @@ func setEngineOfIndex(ts *testscript.TestScript, neg bool, args []string) {
 	editManifest(ts, neg, []string{`"engine":"[a-z]*"`, `"engine":"` + args[0] + `"`})
 }
 
-// makeNewer makes an index look as if a newer release had made it.
+// makeNewer makes an index look like that of a newer release.
 func makeNewer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: newer-index")
 	}
 	for _, file := range ofIndex(ts, "manifest.json") {
-		sum := crc32.Checksum([]byte("99{}"), crc32.MakeTable(crc32.Castagnoli))
-		ts.Check(os.WriteFile(file, fmt.Appendf(nil, `{"format":99,"checksum":%d,"content":{}}`, sum), 0o600))
+		text, err := store.ManifestFormat{Kind: "memory", Number: 99}.Encode(filepath.Dir(file), struct{}{})
+		ts.Check(err)
+		ts.Check(os.WriteFile(file, text, 0o600))
 	}
 }
 
-// editManifest changes what the manifest of the index says, so that its checksum is right: edit-manifest REGEXP REPLACEMENT.
+// editManifest changes the manifest, with its checksum: edit-manifest REGEXP REPLACEMENT.
 func editManifest(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: edit-manifest REGEXP REPLACEMENT")
 	}
 	for _, file := range ofIndex(ts, "manifest.json") {
-		ts.Check(rewriteManifest(file, args[0], args[1]))
+		ts.Check(apptest.RewriteManifest(file, args[0], args[1]))
 	}
 }
 
-// rewriteManifest replaces what an expression finds in a manifest, and mends its checksum.
-func rewriteManifest(file, expression, replacement string) error {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	var frame struct {
-		Format  int
-		Content json.RawMessage
-	}
-	if err := json.Unmarshal(data, &frame); err != nil {
-		return err
-	}
-	changed := regexp.MustCompile(expression).ReplaceAll(frame.Content, []byte(replacement))
-	if bytes.Equal(frame.Content, changed) {
-		return fmt.Errorf("%s has nothing to change: %s", file, data)
-	}
-	sum := crc32.Checksum(append([]byte(strconv.Itoa(frame.Format)), changed...), crc32.MakeTable(crc32.Castagnoli))
-	return os.WriteFile(file, fmt.Appendf(nil, `{"format":%d,"checksum":%d,"content":%s}`, frame.Format, sum, changed), 0o600)
-}
-
-// damage overwrites files of the index: damage FILE, damage FOLDER. Those that name the current
-// generation of an index stay, as they would if a disk failed.
+// damage overwrites files of the index, except CURRENT: damage FILE, damage FOLDER.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: damage NAME")
@@ -128,10 +116,10 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// heldLocks is the key of the locks that a script holds.
+// heldLocks is the key of the locks of a script.
 type heldLocks struct{}
 
-// lock does what a process that is indexing does to others, until "! lock" or the end of the script.
+// lock holds the lock of the index until "! lock" or the end of the script.
 func lock(ts *testscript.TestScript, neg bool, _ []string) {
 	held := ts.Value(heldLocks{}).(*[]*flock.Flock)
 	if neg {
@@ -151,38 +139,112 @@ func lock(ts *testscript.TestScript, neg bool, _ []string) {
 	}
 }
 
-// pause waits: pause DURATION. What a script expects after it must hold, too, if it was too short.
-func pause(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: pause DURATION")
-	}
-	duration, err := time.ParseDuration(args[0])
-	ts.Check(err)
-	time.Sleep(duration)
+// Keys of a script's environment and of the process that start has started.
+type (
+	environment   struct{}
+	backgroundKey struct{}
+)
+
+// A background is a running memcore.
+type background struct {
+	cmd    *exec.Cmd
+	stderr *bufio.Reader
+	said   string
 }
 
-// age makes files look as if they had been saved an hour ago: what has just been saved is read twice,
-// since it may change again within the resolution of its time. age FOLDER
+// start runs memcore in the background and waits until its standard error matches: start REGEXP
+// ARGUMENT... It has the environment with which the script began.
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start REGEXP ARGUMENT...")
+	}
+	wanted := regexp.MustCompile(args[0])
+	cmd := exec.Command(filepath.Join(ts.Getenv("BIN"), "memcore"), args[1:]...)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), ts.Value(environment{}).(*testscript.Env).Vars
+	stderr, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() { _ = cmd.Process.Kill() })
+	b := ts.Value(backgroundKey{}).(*background)
+	*b = background{cmd: cmd, stderr: bufio.NewReader(stderr)}
+	for !wanted.MatchString(b.said) {
+		line, err := b.stderr.ReadString('\n')
+		if b.said += line; err != nil {
+			ts.Fatalf("memcore %v does not say %s: %s", args[1:], args[0], b.said)
+		}
+	}
+}
+
+// finish waits for what start has started. Its standard error is then that of the process.
+func finish(ts *testscript.TestScript, _ bool, _ []string) {
+	b := ts.Value(backgroundKey{}).(*background)
+	rest, err := io.ReadAll(b.stderr)
+	ts.Check(err)
+	fmt.Fprint(ts.Stderr(), b.said, string(rest))
+	ts.Check(b.cmd.Wait())
+}
+
+// age makes files look as if saved an hour ago: what has just been saved is read twice, since it
+// may change again within the resolution of its time. A time makes folders old, too.
+// age FOLDER [TIME]
 func age(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: age FOLDER")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: age FOLDER [TIME]")
 	}
 	past := time.Now().Add(-time.Hour)
+	if len(args) == 2 {
+		old, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		past = time.Now().Add(-old)
+	}
 	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+		if err != nil || entry.IsDir() && len(args) == 1 {
 			return err
 		}
 		return os.Chtimes(path, past, past)
 	}))
 }
 
-// textsEmbedded is the key of a script's counter of texts that its embedder was asked for.
+// writeOverview writes the overview of a session as an agent would: overview SESSION FILE
+func writeOverview(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: overview SESSION FILE")
+	}
+	folders, err := filepath.Glob(filepath.Join(ts.Getenv("HOME"), ".ai", "sessions", "*", args[0], "working-memory"))
+	ts.Check(err)
+	if len(folders) != 1 {
+		ts.Fatalf("%d sessions are named %s", len(folders), args[0])
+	}
+	ts.Check(os.WriteFile(filepath.Join(folders[0], "overview.md"), []byte(ts.ReadFile(args[1])), 0o600))
+}
+
+// writePastSession writes a log of Claude Code about the current folder: past-session NAME ANSWER
+func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: past-session NAME ANSWER")
+	}
+	folder, err := filepath.EvalSymlinks(ts.MkAbs("."))
+	ts.Check(err)
+	dir := filepath.Join(ts.Getenv("HOME"), ".claude", "projects", regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(folder, "-"))
+	ts.Check(os.MkdirAll(dir, 0o700))
+	var log []byte
+	for i, said := range []struct{ role, text string }{{"user", "why does the build fail?"}, {"assistant", args[1]}} {
+		line, err := json.Marshal(map[string]any{"type": said.role, "sessionId": args[0], "cwd": folder, "uuid": strconv.Itoa(i),
+			"timestamp": "2026-05-01T09:00:00Z", "message": map[string]any{"role": said.role, "content": said.text}})
+		ts.Check(err)
+		log = append(append(log, line...), '\n')
+	}
+	ts.Check(os.WriteFile(filepath.Join(dir, args[0]+".jsonl"), log, 0o600))
+}
+
+// textsEmbedded is the key of the counter of embedded texts.
 type textsEmbedded struct{}
 
-// startEmbedder starts a server of embeddings and makes memcore use it.
-func startEmbedder(ts *testscript.TestScript, neg bool, _ []string) {
-	if neg {
-		ts.Fatalf("usage: embedder")
+// startEmbedder starts a server of embeddings and makes memcore use it: embedder [echo]. With echo
+// it sends the key back, unasked. It never answers about a text with the word "unanswerable".
+func startEmbedder(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 && !slices.Equal(args, []string{"echo"}) {
+		ts.Fatalf("usage: embedder [echo]")
 	}
 	texts := ts.Value(textsEmbedded{}).(*atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,8 +257,20 @@ func startEmbedder(ts *testscript.TestScript, neg bool, _ []string) {
 			if !isAnchor(text) {
 				texts.Add(1)
 			}
+			if strings.Contains(text, "unanswerable") {
+				<-r.Context().Done()
+			}
 		}
-		json.NewEncoder(w).Encode(map[string]any{"data": wordVectors(asked.Input)})
+		data, err := json.Marshal(map[string]any{"data": wordVectors(asked.Input)})
+		ts.Check(err)
+		if len(args) == 0 {
+			w.Write(data)
+			return
+		}
+		conn, _, err := http.NewResponseController(w).Hijack()
+		ts.Check(err)
+		fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", len(data), data, r.Header.Get("Authorization"))
+		conn.Close()
 	}))
 	ts.Defer(server.Close)
 	ts.Setenv("MEMCORE_EMBEDDER", "openai")
@@ -204,8 +278,8 @@ func startEmbedder(ts *testscript.TestScript, neg bool, _ []string) {
 	ts.Setenv("MEMCORE_OPENAI_MODEL", "words")
 }
 
-// startChatModel starts a server that plays the answers of a file, a JSON list of messages in OpenAI's form, and makes memcore reflect with it:
-// chat-model FILE.
+// startChatModel starts a chat model with the answers of a file, a JSON list of messages in
+// OpenAI's form, and makes memcore reflect with it: chat-model FILE.
 func startChatModel(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: chat-model FILE")
@@ -226,13 +300,13 @@ func startChatModel(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("MEMCORE_REFLECT_MODEL", "scripted")
 }
 
-// until runs memcore again and again until it prints what is wanted: until REGEXP ARGUMENT...
+// until runs memcore until its output matches: until REGEXP ARGUMENT...
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: until REGEXP ARGUMENT...")
 	}
 	wanted := regexp.MustCompile(args[0])
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		err := ts.Exec("memcore", args[1:]...)
 		if out := ts.ReadFile("stdout"); err == nil && wanted.MatchString(out) {
 			return
@@ -243,7 +317,7 @@ func until(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// startUpstream starts a server that answers with what it is sent, as $UPSTREAM.
+// startUpstream starts a server that echoes requests, as $UPSTREAM.
 func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: upstream")
@@ -256,7 +330,7 @@ func startUpstream(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("UPSTREAM", server.URL)
 }
 
-// findAddress finds an address that nobody listens on, as $ADDRESS.
+// findAddress finds a free address, as $ADDRESS.
 func findAddress(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: free-address")
@@ -267,12 +341,36 @@ func findAddress(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(listener.Close())
 }
 
-// post sends a file and prints status, headers X-Memcore-… and body of the answer: post URL FILE [HEADER VALUE]… It waits for the
-// server to come up.
+// post sends a file and prints status, X-Memcore-… headers and body of the answer: post URL FILE
+// [HEADER VALUE]… It waits until the server listens.
 func post(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args)%2 != 0 {
 		ts.Fatalf("usage: post URL FILE [HEADER VALUE]…")
 	}
+	fmt.Fprint(ts.Stdout(), posted(ts, args))
+}
+
+// postUntil posts until the answer matches, for busy machines: post-until REGEXP URL FILE [HEADER
+// VALUE]…
+func postUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 || len(args)%2 != 1 {
+		ts.Fatalf("usage: post-until REGEXP URL FILE [HEADER VALUE]…")
+	}
+	wanted := regexp.MustCompile(args[0])
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		answer := posted(ts, args[1:])
+		if wanted.MatchString(answer) {
+			fmt.Fprint(ts.Stdout(), answer)
+			return
+		}
+		if time.Since(began) > 2*time.Minute {
+			ts.Fatalf("%s does not answer with %s: %s", args[1], args[0], answer)
+		}
+	}
+}
+
+// posted sends a file and returns the output of post.
+func posted(ts *testscript.TestScript, args []string) string {
 	body := ts.ReadFile(args[1])
 	var response *http.Response
 	for began := time.Now(); response == nil; time.Sleep(20 * time.Millisecond) {
@@ -288,23 +386,24 @@ func post(ts *testscript.TestScript, neg bool, args []string) {
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	ts.Check(err)
-	fmt.Fprintf(ts.Stdout(), "%d\n", response.StatusCode)
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d\n", response.StatusCode)
 	for _, name := range slices.Sorted(maps.Keys(response.Header)) {
 		if strings.HasPrefix(name, "X-Memcore-") {
-			fmt.Fprintf(ts.Stdout(), "%s: %s\n", name, strings.Join(response.Header[name], "|"))
+			fmt.Fprintf(&out, "%s: %s\n", name, strings.Join(response.Header[name], "|"))
 		}
 	}
-	fmt.Fprintf(ts.Stdout(), "%s", answer)
+	return out.String() + string(answer)
 }
 
-// isAnchor reports whether a text is one that an unknown embedder is measured with, once for an index.
+// isAnchor reports whether a text measures an unknown embedder, once for an index.
 func isAnchor(text string) bool {
 	questions, texts := relevance.Anchors()
 	return slices.Contains(questions, text) || slices.Contains(texts, text)
 }
 
-// wantEmbedded checks how many texts the embedder was asked for since the last time, those that measure
-// it left out: embedded N.
+// wantEmbedded checks the number of embedded texts since the last check, without anchors: embedded
+// N.
 func wantEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: embedded N")
@@ -316,7 +415,7 @@ func wantEmbedded(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// wordVectors are similar for texts that share words.
+// wordVectors returns vectors that are similar if texts share words.
 func wordVectors(texts []string) []map[string]any {
 	var data []map[string]any
 	for i, text := range texts {

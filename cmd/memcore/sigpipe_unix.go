@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes lets a write to somebody who has gone fail, instead of ending the process by a signal.
+// ignoreBrokenPipes lets writes to a closed pipe fail instead of ending the process.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }

@@ -29,7 +29,7 @@ func init() {
 	}
 }
 
-func (d *desk) data() *Data {
+func (d *fixture) data() *Data {
 	data := OpenData(d.project, filepath.Join(d.project, "data", "memory"), d.journal())
 	data.now = func() time.Time { return time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC) }
 	return data
@@ -49,9 +49,9 @@ const loggerEpisode = `## Logger stdout leak fix
 - Problem: pino-pretty in pipeline mode leaks to stdout
 - Solution: Custom line-transport.js, removed pipeline entirely`
 
-// Acceptance criteria 1 to 4 of the facts and episodes: what is written is there after a restart, readable, and can be edited by hand.
+// Facts and episodes survive restarts, and can be edited by hand.
 func TestFactsAndEpisodes(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ctx := t.Context()
 	w, err := d.data().Write(ctx, "facts/user.md", userFacts)
 	require.NoError(t, err)
@@ -74,8 +74,8 @@ func TestFactsAndEpisodes(t *testing.T) {
 
 	items, err := d.data().List(ctx)
 	require.NoError(t, err)
-	require.Equal(t, "Available memory:\n- facts/user.md (169B): name, language, role\n- episodes/2026-02.md (427B): UUID → 16-char hex short ID, pino pipeline stdout leak → custom JS transport\n\nUse memory_read to load relevant files before responding.", IndexMessage(items))
-	require.Empty(t, IndexMessage(nil))
+	require.Equal(t, "Available memory:\n- facts/user.md (169B): name, language, role\n- episodes/2026-02.md (427B): UUID → 16-char hex short ID, pino pipeline stdout leak → custom JS transport", listText(items))
+	require.Empty(t, listText(nil))
 
 	d.write("data/memory/facts/user.md", strings.Replace(userFacts, "Zhang San", "Li Si", 1))
 	text, err = d.data().Read(ctx, "facts/user.md")
@@ -92,8 +92,8 @@ func TestSummaries(t *testing.T) {
 	for _, tt := range []struct{ name, before, text, given, want string }{
 		{"given", "", "# A\n\ntext\n", "by hand", "# A\n\n> Summary: by hand\n\ntext\n"},
 		{"replaced", "", "# A\n\n> Summary: old\n\ntext\n", "new  one", "# A\n\n> Summary: new one\n\ntext\n"},
-		{"what somebody wrote stays", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n"},
-		{"what was made is made anew", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
+		{"a person's summary stays", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n"},
+		{"a generated summary is generated again", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
 		{"without a heading", "", "- The deploy needs a VPN to the office in Graz today\n", "", "> Summary: the deploy needs a vpn to the office in\n\n- The deploy needs a VPN to the office in Graz today\n"},
 		{"nothing to say", "", "# A\n", "", "# A\n"},
 		{"keys in bold", "", "# A\n\n- **Editor**: vim\n- **Shell:** fish\n", "", "# A\n\n> Summary: editor, shell\n\n- **Editor**: vim\n- **Shell:** fish\n"},
@@ -107,11 +107,13 @@ func TestSummaries(t *testing.T) {
 	for i := range 20 {
 		many += fmt.Sprintf("## Entry %d\n", i)
 	}
+	require.Equal(t, "the token of the staging server in oslo is", generate("- the token of the staging server in Oslo is [redacted: github-pat] now\n"))
+	require.Equal(t, "the token", generate("- the token [redacted: github-pat]: new\n"))
 	require.Equal(t, "Entry 19, Entry 18, Entry 17, Entry 16, Entry 15, Entry 14, Entry 13, Entry 12, Entry 11, Entry 10, Entry 9, Entry 8, and older", generate(many))
 }
 
 func TestPatch(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ctx := t.Context()
 	_, err := d.data().Patch(ctx, "facts/user.md", nil, false)
 	require.ErrorIs(t, err, ErrNoFile)
@@ -135,7 +137,7 @@ func TestPatch(t *testing.T) {
 }
 
 func TestDataRefuses(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	ctx := t.Context()
 	outside := filepath.Join(filepath.Dir(d.project), "outside")
 	require.NoError(t, os.MkdirAll(outside, 0o755))
@@ -196,9 +198,9 @@ func TestDataRefuses(t *testing.T) {
 	require.Equal(t, []string{"12B", "1.2KB", "3.0MB"}, []string{sizeText(12), sizeText(1234), sizeText(3_000_000)})
 }
 
-// Several processes append to one file and count in another: nothing is lost.
+// Processes append to one file and count: nothing is lost.
 func TestManyProcessesAppend(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	data := d.data()
 	_, err := data.Write(t.Context(), "facts/count.md", "# Counts\n\n- a: 0\n- b: 0\n- c: 0\n- d: 0\n")
 	require.NoError(t, err)
@@ -219,7 +221,7 @@ func FuzzDataPath(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		clean, err := check(name)
+		clean, err := checkPath(name)
 		if err != nil {
 			return
 		}
@@ -229,7 +231,7 @@ func FuzzDataPath(f *testing.F) {
 	})
 }
 
-// A file that is written anew with its own text stays as it is, and what is written has a text's line ends and no invalid bytes.
+// Writing a file's own valid text changes nothing.
 func FuzzSummary(f *testing.F) {
 	f.Add("# A\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- y: 1\n")
 	f.Add("# A\r\n\r\n- x: 1\r\n", "\ufeff---\na: b\n---\n# A\n\n- y: \xff1\n")
@@ -239,12 +241,12 @@ func FuzzSummary(f *testing.F) {
 			return // readFile refuses it
 		}
 		var w Written
-		got, err := writing(text).of(&w, before, true)
+		got, err := writing(text).apply(&w, before, true)
 		require.NoError(t, err)
 		if !utf8.ValidString(got) {
 			t.Errorf("writing %q: %q", text, got)
 		}
-		if again, err := writing(got).of(&w, got, true); err != nil || again != got {
+		if again, err := writing(got).apply(&w, got, true); err != nil || again != got {
 			t.Errorf("writing %q in place of %q = %q, again %q, error %v", text, before, got, again, err)
 		}
 	})

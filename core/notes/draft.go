@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Files are facts and episodes as tools change them: a Data, or a Draft of one.
+// Files are facts and episodes: a Data or a Draft.
 type Files interface {
 	Read(ctx context.Context, name string) (string, error)
 	Write(ctx context.Context, name, content string) (Written, error)
@@ -18,7 +18,7 @@ type Files interface {
 	List(ctx context.Context) ([]Item, error)
 }
 
-// A Draft is what a Data would be after some changes, none of which is written before Commit. It is for one goroutine.
+// A Draft is a Data until Commit, for one goroutine.
 type Draft struct {
 	data  *Data
 	files map[string]*drafted // those that were changed
@@ -27,13 +27,13 @@ type Draft struct {
 type drafted struct {
 	before, after string
 	existed       bool
-	overwritten   bool // some step does not regard what is there
+	overwritten   bool // some step ignores the text before it
 	steps         []step
 }
 
-// A step is a revision that has changed something, and how many of its patches have failed then.
+// A step is a revision, and how many patches failed.
 type step struct {
-	to     revision
+	revise revision
 	failed int
 }
 
@@ -42,7 +42,7 @@ func (d *Data) Draft() *Draft { return &Draft{data: d, files: map[string]*drafte
 
 // Read implements Files.
 func (d *Draft) Read(ctx context.Context, name string) (string, error) {
-	if clean, err := check(name); err == nil && d.files[clean] != nil {
+	if clean, err := checkPath(name); err == nil && d.files[clean] != nil {
 		return d.files[clean].after, ctx.Err()
 	}
 	return d.data.Read(ctx, name)
@@ -77,11 +77,11 @@ func (d *Draft) List(ctx context.Context) ([]Item, error) {
 	return items, nil
 }
 
-func (d *Draft) change(ctx context.Context, name string, to revision, overwrites bool) (Written, error) {
+func (d *Draft) change(ctx context.Context, name string, revise revision, overwrites bool) (Written, error) {
 	if err := ctx.Err(); err != nil {
 		return Written{}, err
 	}
-	name, err := check(name)
+	name, err := d.data.checkWritten(name)
 	if err != nil {
 		return Written{}, err
 	}
@@ -96,7 +96,7 @@ func (d *Draft) change(ctx context.Context, name string, to revision, overwrites
 		f.after = f.before
 	}
 	w := Written{Path: name}
-	after, err := to.of(&w, f.after, f.existed || len(f.steps) > 0)
+	after, err := revise.apply(&w, f.after, f.existed || len(f.steps) > 0)
 	if err != nil {
 		return w, err
 	}
@@ -104,13 +104,13 @@ func (d *Draft) change(ctx context.Context, name string, to revision, overwrites
 		return w, fmt.Errorf("memory file %s: it would be larger than %d MB", name, maxFile>>20)
 	}
 	if after != f.after {
-		f.after, f.overwritten, f.steps = after, f.overwritten || overwrites, append(f.steps, step{to, len(w.Failed)})
+		f.after, f.overwritten, f.steps = after, f.overwritten || overwrites, append(f.steps, step{revise, len(w.Failed)})
 		d.files[name] = f
 	}
 	return w, nil
 }
 
-// Changes are what Commit would write, by path.
+// Changes returns what Commit would write, by path.
 func (d *Draft) Changes() []Written {
 	var all []Written
 	for _, name := range slices.Sorted(maps.Keys(d.files)) {
@@ -121,10 +121,10 @@ func (d *Draft) Changes() []Written {
 	return all
 }
 
-// Commit writes all changes, or none of them, as one that the journal can take back. In a file that somebody else has changed meanwhile they are made again
-// from what it is now; if it was to be overwritten, or a text that was to be replaced is not there any more, nothing is written (ErrChanged).
+// Commit writes all changes in one record, or none. ErrChanged means that a text to replace, or a
+// file to overwrite, has changed; then nothing is written.
 func (d *Draft) Commit(ctx context.Context, label string) error {
-	root, err := d.data.root(true)
+	root, err := d.data.makeRoot()
 	if err != nil {
 		return err
 	}
@@ -136,10 +136,10 @@ func (d *Draft) Commit(ctx context.Context, label string) error {
 				continue
 			}
 			now, exists, err := readFile(root, name)
-			if err != nil {
-				return nil, fmt.Errorf("memory file %s: %w", name, err)
+			after := f.after
+			if err == nil && (exists != f.existed || now != f.before) {
+				after, err = f.applyTo(now, exists)
 			}
-			after, err := f.from(now, exists)
 			if err != nil {
 				return nil, fmt.Errorf("memory file %s: %w", name, err)
 			}
@@ -150,19 +150,15 @@ func (d *Draft) Commit(ctx context.Context, label string) error {
 	return err
 }
 
-// from makes the changes of a file from what it is now.
-func (f *drafted) from(now string, exists bool) (string, error) {
-	if exists == f.existed && now == f.before {
-		return f.after, nil
-	}
+// applyTo is for a file that has changed since.
+func (f *drafted) applyTo(text string, exists bool) (string, error) {
 	if f.overwritten {
 		return "", ErrChanged
 	}
-	text := now
 	for i, s := range f.steps {
 		var w Written
 		var err error
-		if text, err = s.to.of(&w, text, exists || i > 0); err != nil {
+		if text, err = s.revise.apply(&w, text, exists || i > 0); err != nil {
 			return "", err
 		}
 		if len(w.Failed) > s.failed {

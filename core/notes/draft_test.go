@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A draft reads like the files would be; before Commit they are as they were, and afterwards it is one change.
+// A draft shows its changes, Commit writes them, Undo takes all.
 func TestDraft(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("data/memory/facts/user.md", "# User\r\n\r\n- Name: Ada\r\n- Role: student\r\n")
 	before := d.read("data/memory/facts/user.md")
 	draft := d.data().Draft()
@@ -31,7 +31,7 @@ func TestDraft(t *testing.T) {
 	require.Equal(t, "# Project\n\n> Summary: database, port\n\n- Database: Postgres\n- Port: 5432\n", text, "one list")
 	items, err := draft.List(ctx)
 	require.NoError(t, err)
-	require.Equal(t, "Available memory:\n- facts/project.md (72B): database, port\n- facts/user.md (66B): name, role\n- episodes/2026-02.md (73B): it is done\n\nUse memory_read to load relevant files before responding.", IndexMessage(items))
+	require.Equal(t, "Available memory:\n- facts/project.md (72B): database, port\n- facts/user.md (66B): name, role\n- episodes/2026-02.md (73B): it is done", listText(items))
 	require.Len(t, draft.Changes(), 3)
 	require.Equal(t, before, d.read("data/memory/facts/user.md"))
 	require.NoDirExists(t, filepath.Join(d.project, "data", "memory", "episodes"))
@@ -45,7 +45,7 @@ func TestDraft(t *testing.T) {
 	require.Empty(t, d.read("data/memory/facts/project.md"))
 }
 
-// What others have written meanwhile stays, or nothing is written.
+// Commit keeps the changes of others, or writes nothing.
 func TestDraftMeetsOthers(t *testing.T) {
 	ctx := context.Background()
 	for name, tt := range map[string]struct {
@@ -69,7 +69,7 @@ func TestDraftMeetsOthers(t *testing.T) {
 			func(d *Data) error { return errOf(d.Append(ctx, "facts/a.md", "- theirs", "")) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := newDesk(t)
+			d := newFixture(t)
 			d.write("data/memory/facts/a.md", "# A\n\n- one\n- two\n")
 			draft := d.data().Draft()
 			_, err := draft.Append(ctx, "facts/z.md", "- another", "")
@@ -93,7 +93,7 @@ func TestDraftMeetsOthers(t *testing.T) {
 func errOf(_ Written, err error) error { return err }
 
 func TestDraftRefuses(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	draft := d.data().Draft()
 	_, err := draft.Write(t.Context(), "../x.md", "x")
 	require.ErrorIs(t, err, ErrPath)
@@ -121,9 +121,9 @@ func TestDraftRefuses(t *testing.T) {
 	require.ErrorIs(t, err, ErrPath)
 }
 
-// A newer statement strikes the older one through, in the same change, wherever that stands.
+// A new statement strikes the old in the same change.
 func TestSupersede(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# Ours\n\n- The port is 5432\n- The colour is red\n- The colour of the boat is red\n")
 	saved := d.save(SaveRequest{Content: "The port is 6000", Supersedes: "the port is 5432"})
 	require.True(t, saved.Written)
@@ -142,12 +142,12 @@ func TestSupersede(t *testing.T) {
 	require.ErrorIs(t, err, ErrStatement)
 	require.NotContains(t, d.read("BEANS.md"), "x y z")
 
-	// In another file, as the caller finds it; what takes its place is there already.
+	// In another file, which the caller finds.
 	d.write("data/memory/facts/user.md", "# User\n\n- Role: student\n")
 	d.write("BEANS.md", "# Ours\n\n- Role: engineer\n")
 	dir := filepath.Join(d.project, "data", "memory", "facts")
-	d.options.Find = func(context.Context, string) (Place, error) {
-		return Place{Path: "facts/user.md", Dir: dir, Name: "user.md", First: 3, Last: 3, Text: "- Role: student"}, nil
+	d.options.Find = func(context.Context, string) (Statement, error) {
+		return Statement{Path: "facts/user.md", Dir: dir, Name: "user.md", First: 3, Last: 3, Text: "- Role: student"}, nil
 	}
 	saved = d.save(SaveRequest{Content: "Role: engineer", Supersedes: "student"})
 	require.True(t, saved.Written)
@@ -156,39 +156,14 @@ func TestSupersede(t *testing.T) {
 	require.Equal(t, "# Ours\n\n- Role: engineer\n", d.read("BEANS.md"))
 	_, err = d.saver().Save(t.Context(), SaveRequest{Content: "Role: pilot", Supersedes: "student"})
 	require.ErrorIs(t, err, ErrChanged, "it is not what it was when it was found")
-	d.options.Find = func(context.Context, string) (Place, error) { return Place{}, os.ErrPermission }
+	d.options.Find = func(context.Context, string) (Statement, error) { return Statement{}, os.ErrPermission }
 	_, err = d.saver().Save(t.Context(), SaveRequest{Content: "Role: pilot", Supersedes: "student"})
 	require.ErrorIs(t, err, os.ErrPermission)
 }
 
-// Messages are given in their order, whatever file they are in now.
-func TestSaid(t *testing.T) {
-	d := newDesk(t)
-	s := d.session()
-	for _, text := range []string{"one", "two", "three"} {
-		_, err := s.Append(t.Context(), Message{Role: "user", Content: text}, AppendOptions{MaxBytes: 1})
-		require.NoError(t, err)
-	}
-	fresh, err := OpenSession(d.sessions(), "s1")
-	require.NoError(t, err)
-	said, err := fresh.Said(t.Context())
-	require.NoError(t, err)
-	var texts []string
-	for _, m := range said {
-		require.Equal(t, "user", m.Role)
-		require.Regexp(t, `^messages.*\.jsonl#L1$`, m.Citation)
-		texts = append(texts, m.Text)
-	}
-	require.Equal(t, []string{"one", "two", "three"}, texts)
-	cancelled, stop := context.WithCancel(t.Context())
-	stop()
-	_, err = fresh.Said(cancelled)
-	require.ErrorIs(t, err, context.Canceled)
-}
-
-// A file system that fails changes nothing and is told.
+// A failing file system changes nothing and is reported.
 func TestFaults(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("data/memory/facts/a.md", "# A\n")
 	data := d.data()
 	refused := os.ErrPermission
@@ -231,26 +206,8 @@ func TestFaults(t *testing.T) {
 	require.ErrorContains(t, err, "it is larger than 8 MB")
 	items, err := data.List(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, IndexMessage(items), "facts/big.md (16.8MB): cannot be read: it is larger than 8 MB")
+	require.Contains(t, listText(items), "facts/big.md (16.8MB): cannot be read: it is larger than 8 MB")
 	require.NoError(t, os.Mkdir(filepath.Join(data.dir, "facts", "dir.md"), 0o755))
 	_, err = data.Write(t.Context(), "facts/dir.md", "x")
-	require.Error(t, err)
-
-	// A session whose files are in the way.
-	require.NoError(t, os.MkdirAll(d.sessions(), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(d.sessions(), "file"), nil, 0o644))
-	_, err = NewSession(d.sessions(), "file")
-	require.Error(t, err)
-	s := d.session()
-	require.NoError(t, os.Mkdir(filepath.Join(s.Dir, "messages.jsonl"), 0o755))
-	_, err = s.Append(t.Context(), Message{Role: "user", Content: "x"}, AppendOptions{})
-	require.Error(t, err)
-	require.Empty(t, recall(t, RecallRequest{Query: "x"}, s))
-	require.NoError(t, os.RemoveAll(s.Dir))
-	_, err = Recall(t.Context(), []*Session{s}, RecallRequest{Query: "x"}, RecallOptions{})
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.NoError(t, os.RemoveAll(d.sessions()))
-	require.NoError(t, os.WriteFile(d.sessions(), nil, 0o644))
-	_, err = OpenSession(d.sessions(), "")
 	require.Error(t, err)
 }

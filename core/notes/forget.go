@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -8,150 +9,176 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/chunker"
-	"github.com/memcore/memcore/internal/secret"
-	"github.com/memcore/memcore/internal/section"
-	"github.com/memcore/memcore/internal/statement"
+	"github.com/memcore/memcore/internal/markdown/section"
+	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// A Place is lines of a memory file.
-type Place struct {
+// A Statement is a paragraph or a list item.
+type Statement struct {
 	Path        string `json:"path"` // as shown
-	Dir         string `json:"-"`    // folder that the file is beneath, links resolved
+	Dir         string `json:"-"`    // folder that the file is below, links resolved
 	Name        string `json:"-"`    // in Dir, slash-separated
 	First, Last int    `json:"-"`    // lines, from 1
 	Text        string `json:"text"` // on one line
 }
 
-// Citation is the place as citations are written.
-func (p Place) Citation() string {
-	if p.First == p.Last {
-		return fmt.Sprintf("%s#L%d", p.Path, p.First)
+// Citation returns path and lines.
+func (s Statement) Citation() string { return paths.Citation(s.Path, s.First, s.Last) }
+
+// File returns the absolute path.
+func (s Statement) File() string { return filepath.Join(s.Dir, filepath.FromSlash(s.Name)) }
+
+// At moves the statement to another first line.
+func (s Statement) At(first int) Statement {
+	s.First, s.Last = first, first+s.Last-s.First
+	return s
+}
+
+// textAt puts lines on one; "" if the text lacks them.
+func textAt(text string, first, last int) string {
+	lines := strings.Split(text, "\n")
+	if first < 1 || last > len(lines) || first > last {
+		return ""
 	}
-	return fmt.Sprintf("%s#L%d-L%d", p.Path, p.First, p.Last)
+	return strings.Join(strings.Fields(strings.Join(lines[first-1:last], " ")), " ")
 }
 
-// At is the place with as many lines from another one on.
-func (p Place) At(first int) Place {
-	p.First, p.Last = first, first+p.Last-p.First
-	return p
+// statementsOf also returns the words of each.
+func statementsOf(file Statement, text string) (all []Statement, words []string) {
+	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
+	for _, s := range statement.Of(body, 1) {
+		file.First, file.Last = skipped+s.Start+1, skipped+s.End
+		file.Text = textAt(text, file.First, file.Last)
+		all, words = append(all, file), append(words, s.Words)
+	}
+	return all, words
 }
 
-// StatementsAbout returns the statements of a memory file that say what the query says, or about; if none does, those that have all its words, and of those that are
-// struck through only if there are no others.
-// file names the file: its lines are filled in.
-func StatementsAbout(file Place, query string) ([]Place, error) {
+// StatementsAbout returns the statements that say the query; else those with all its words; else
+// struck ones.
+func StatementsAbout(file Statement, query string) ([]Statement, error) {
 	text, _, err := readFile(file.Dir, file.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file.Path, err)
 	}
-	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
-	lines := strings.Split(body, "\n")
+	lines := strings.Split(text, "\n")
 	wanted := statement.Words(query)
 	terms := keyword.NewTerms()
 	asked := terms.Asked(query)
-	var same, containing, struck []Place
-	for _, s := range statement.Of(body, 1) {
-		p := file
-		p.First, p.Last = skipped+s.Start+1, skipped+s.End
-		p.Text = strings.Join(strings.Fields(strings.Join(lines[s.Start:s.End], " ")), " ")
-		has := hasAll(terms.Of(p.Text), asked)
+	var same, containing, struck []Statement
+	all, words := statementsOf(file, text)
+	for i, s := range all {
+		has := hasAll(terms.Of(s.Text), asked)
 		switch {
-		case has && statement.IsStruck(strings.Join(lines[s.Start:s.End], "\n")):
-			struck = append(struck, p)
-		case statement.Near(s.Words, wanted):
-			same = append(same, p)
+		case has && statement.IsStruck(strings.Join(lines[s.First-1:s.Last], "\n")):
+			struck = append(struck, s)
+		case statement.Near(words[i], wanted):
+			same = append(same, s)
 		case has:
-			containing = append(containing, p)
+			containing = append(containing, s)
 		}
 	}
-	for _, found := range [][]Place{same, containing} {
-		if len(found) > 0 {
-			return found, nil
-		}
+	switch {
+	case len(same) > 0:
+		return same, nil
+	case len(containing) > 0:
+		return containing, nil
 	}
 	return struck, nil
 }
 
 func hasAll(terms []string, asked []keyword.Asked) bool {
-	for _, a := range asked {
-		if !a.Whole && !slices.ContainsFunc(a.Spellings, func(spelling string) bool { return slices.Contains(terms, spelling) }) {
-			return false
-		}
-	}
-	return len(asked) > 0
+	return len(asked) > 0 && !slices.ContainsFunc(asked, func(a keyword.Asked) bool {
+		return !a.Whole && !slices.ContainsFunc(a.Spellings, func(spelling string) bool { return slices.Contains(terms, spelling) })
+	})
 }
 
-// Forget takes lines out of a memory file that say what Place.Text says, wherever they have got to since they were found; of a Place without Text the lines
-// it names, if the file is as it was when confirm agreed. Change.Line is where they began. It tells whether something was written. The journal can take it back, but for lines that hold a secret: it keeps none.
-func (j *Journal) Forget(ctx context.Context, p Place, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
-	_ = j.Settle(ctx) // if it fails, so does the change itself, and says why
-	change := Change{Path: p.Path, Line: p.First}
+// Forget removes a statement, even if it has moved, and reports whether it did. Without Text it is
+// its lines as they were when confirm agreed. Undo restores it, except a secret.
+func (j *Journal) Forget(ctx context.Context, s Statement, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
 	seen, first := "", true
-	plan := func() ([]Edit, error) {
-		before, exists, err := readFile(p.Dir, p.Name)
+	return j.change(ctx, "forget", s, confirm, func(before string, c *Change) (after string, err error) {
+		if s.Text == "" && !first && before != seen {
+			return "", ErrChanged
+		}
+		seen, first = before, false
+		if s, err = s.in(before); err != nil {
+			return "", err
+		}
+		c.Line = s.First
+		return section.Remove(before, s.First, s.Last)
+	})
+}
+
+// change changes a statement's file if confirm agrees, and reports whether it did. plan fills in
+// the line.
+func (j *Journal) change(ctx context.Context, what string, s Statement, confirm func(context.Context, Change) (bool, error), plan func(before string, c *Change) (after string, err error)) (Change, bool, error) {
+	_ = j.Settle(ctx) // if it fails, so does the change itself
+	change := Change{Path: s.Path, Line: s.First, File: s.File()}
+	failed := func(err error) error { return fmt.Errorf("%s %s: %w", what, s.At(change.Line).Citation(), err) }
+	planned := func() ([]Edit, error) {
+		before, exists, err := readFile(s.Dir, s.Name)
 		switch {
 		case err != nil:
 			return nil, err
 		case !exists:
 			return nil, ErrNoFile
-		case p.Text == "" && !first && before != seen:
-			return nil, ErrChanged
 		}
-		seen, first = before, false
-		if p, err = p.within(before); err != nil {
-			return nil, err
-		}
-		change.Line = p.First
-		after, err := section.Remove(before, p.First, p.Last)
-		if err != nil {
-			return nil, err
-		}
-		change.Diff, change.File = diff(p.Path, before, after), filepath.Join(p.Dir, filepath.FromSlash(p.Name))
-		return []Edit{{Dir: p.Dir, Name: p.Name, Before: before, After: after}}, nil
+		after, err := plan(before, &change)
+		change.texts = []revised{{s.Path, before, after}}
+		change.Diff = diff(s.Path, before, after)
+		return []Edit{{Dir: s.Dir, Name: s.Name, Before: before, After: after}}, err
 	}
-	if _, err := plan(); err != nil {
-		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
+	if _, err := planned(); err != nil {
+		return change, false, failed(err)
+	}
+	if change.Diff == "" {
+		return change, false, nil
 	}
 	if confirm != nil {
 		if yes, err := confirm(ctx, change); err != nil || !yes {
 			return change, false, err
 		}
 	}
-	record, err := j.Do(ctx, "forget "+p.Citation(), plan)
+	record, err := j.Do(ctx, what+" "+s.At(change.Line).Citation(), planned)
 	if err != nil {
-		return change, false, fmt.Errorf("forget %s: %w", p.Citation(), err)
+		return change, false, failed(err)
 	}
+	change.Record = record.ID
 	for _, h := range record.Edits {
 		if h.Secret {
-			_, change.Redacted = secret.Redact(h.Old)
+			_, found := secret.Redact(h.Old)
+			change.Redacted = append(change.Redacted, found...)
 		}
 	}
 	return change, true, nil
 }
 
-// within is the place in the text that its file has by now: others may have written meanwhile, which moves lines and makes them no other ones. It is
-// ErrChanged if no statement, or more than one, says what Text says; a place without Text is where it is.
-func (p Place) within(text string) (Place, error) {
-	if p.Text == "" || saysStill(text, p) {
-		return p, nil
+// Lasting returns the text, which outlasts lines; otherwise if missing or secret.
+func (s Statement) Lasting(otherwise string) string {
+	if s.Text == "" {
+		text, _, _ := readFile(s.Dir, s.Name)
+		s.Text = textAt(text, s.First, s.Last)
 	}
-	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
-	found := 0
-	moved := p
-	for _, s := range statement.Of(body, 1) {
-		there := p
-		if there.First, there.Last = skipped+s.Start+1, skipped+s.End; saysStill(text, there) {
-			moved, found = there, found+1
-		}
+	if _, found := Clean(s.Text); len(found) > 0 {
+		return otherwise
 	}
-	if found != 1 {
-		return p, ErrChanged
-	}
-	return moved, nil
+	return cmp.Or(s.Text, otherwise)
 }
 
-func saysStill(text string, p Place) bool {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	return p.First >= 1 && p.Last <= len(lines) && strings.Join(strings.Fields(strings.Join(lines[p.First-1:p.Last], " ")), " ") == p.Text
+// in finds the statement in its file's present text. ErrChanged means that its text is not there
+// exactly once.
+func (s Statement) in(text string) (Statement, error) {
+	if s.Text == "" || textAt(text, s.First, s.Last) == s.Text {
+		return s, nil
+	}
+	all, _ := statementsOf(s, text)
+	all = slices.DeleteFunc(all, func(other Statement) bool { return other.Text != s.Text })
+	if len(all) != 1 {
+		return s, ErrChanged
+	}
+	return all[0], nil
 }

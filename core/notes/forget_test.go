@@ -8,9 +8,9 @@ import (
 )
 
 func TestForget(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "---\nname: x\n---\n# A\n\n- The port is 5432\n- The port of staging is 5433\n- We deploy on Fridays,\n  never on Mondays\n\nSome text.\n")
-	file := Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
+	file := Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
 	about := func(query string) []string {
 		t.Helper()
 		found, err := StatementsAbout(file, query)
@@ -48,19 +48,19 @@ func TestForget(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, d.read("BEANS.md"))
 
-	_, _, err = d.journal().Forget(t.Context(), Place{Path: "x.md", Dir: d.project, Name: "x.md", First: 1, Last: 1}, nil)
+	_, _, err = d.journal().Forget(t.Context(), Statement{Path: "x.md", Dir: d.project, Name: "x.md", First: 1, Last: 1}, nil)
 	require.ErrorIs(t, err, ErrNoFile)
-	_, _, err = d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 99, Last: 99}, nil)
+	_, _, err = d.journal().Forget(t.Context(), Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 99, Last: 99}, nil)
 	require.ErrorContains(t, err, "there are no lines 99 to 99")
-	_, err = StatementsAbout(Place{Dir: d.project, Name: "../x"}, "x")
+	_, err = StatementsAbout(Statement{Dir: d.project, Name: "../x"}, "x")
 	require.Error(t, err)
 }
 
-// Others write while a statement is being forgotten or superseded: it is the one that goes, wherever it has got to. What is no longer said, or twice, is not guessed.
+// Forget and supersede find a statement whose lines have moved, unless it is gone or there twice.
 func TestForgetWhatMoves(t *testing.T) {
-	d := newDesk(t)
-	file := Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
-	find := func(text string) Place {
+	d := newFixture(t)
+	file := Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md"}
+	find := func(text string) Statement {
 		t.Helper()
 		found, err := StatementsAbout(file, text)
 		require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestForgetWhatMoves(t *testing.T) {
 	place.First, place.Last = 1, 1
 	_, _, err = d.journal().Forget(t.Context(), place, nil)
 	require.ErrorIs(t, err, ErrChanged, "which of the two?")
-	_, _, err = d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, func(context.Context, Change) (bool, error) {
+	_, _, err = d.journal().Forget(t.Context(), Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, func(context.Context, Change) (bool, error) {
 		d.write("BEANS.md", "# A\n\n- Another\n- The cache is Redis\n")
 		return true, nil
 	})

@@ -11,15 +11,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/internal/dev/cputime"
 )
 
-// What is no UTF-8 is refused, not mended: a journal of text could not give it back.
+// Other files than UTF-8 are refused: the journal cannot restore them.
 func TestOtherEncodings(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	latin := "# H\n\n- caf\xe9\n- other\n"
 	d.write("BEANS.md", latin)
 	d.write("data/memory/facts/u.md", latin)
-	_, _, err := d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, nil)
+	_, _, err := d.journal().Forget(t.Context(), Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, nil)
 	require.ErrorIs(t, err, ErrText)
 	_, err = d.saver().Save(t.Context(), SaveRequest{Content: "x"})
 	require.ErrorIs(t, err, ErrText)
@@ -34,10 +36,10 @@ func TestOtherEncodings(t *testing.T) {
 	require.True(t, strings.HasPrefix(d.read("data/memory/"+w.Path), "# Élan Facts\n"))
 }
 
-// An undo that is killed is not done: the next one takes back the same change.
+// After a killed undo, the next one undoes the same change.
 func TestKilledUndo(t *testing.T) {
 	for _, step := range []string{"write 0", "done"} {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.write("BEANS.md", "# H\n")
 		d.save(SaveRequest{Content: "alpha fact one", Loose: true})
 		d.save(SaveRequest{Content: "beta fact two", Loose: true})
@@ -58,9 +60,9 @@ func TestKilledUndo(t *testing.T) {
 	}
 }
 
-// Secrets do not get in by the side door, and what is forgotten of them is not kept.
+// Headings, summaries and the journal hold no secrets.
 func TestSecretsElsewhere(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	token := "ghp_" + "0hW6ZDkx1vTb9QsLmR4nY7cE2aJ8pUfGiKoX"
 	d.save(SaveRequest{Content: "hello", Section: token})
 	d.save(SaveRequest{Content: "token " + token[:20] + "\u200b" + token[20:]})
@@ -72,7 +74,7 @@ func TestSecretsElsewhere(t *testing.T) {
 		require.NotContains(t, d.read(file), "x1y2z3")
 	}
 	d.write("BEANS.md", "# H\n\n- db password: x1y2z3\n- other\n")
-	change, written, err := d.journal().Forget(t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, nil)
+	change, written, err := d.journal().Forget(t.Context(), Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, nil)
 	require.NoError(t, err)
 	require.True(t, written)
 	require.NotEmpty(t, change.Redacted)
@@ -81,9 +83,9 @@ func TestSecretsElsewhere(t *testing.T) {
 	require.NotContains(t, string(data), "x1y2z3")
 }
 
-// A project cannot lead its memory elsewhere, nor make private text public.
+// Links cannot lead memory out, nor private text into public files.
 func TestLinkedFolders(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(d.home, ".beans"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, "data"), 0o755))
 	if err := os.Symlink(filepath.Join(d.home, ".beans"), filepath.Join(d.project, "data", "memory")); err != nil {
@@ -91,7 +93,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 	for name, call := range map[string]func() error{
 		"read":  func() error { _, err := d.data().Read(t.Context(), "BEANS.md"); return err },
-		"write": func() error { _, err := d.data().Write(t.Context(), "BEANS.md", "x"); return err },
+		"write": func() error { _, err := d.data().Write(t.Context(), "facts/user.md", "x"); return err },
 		"list":  func() error { _, err := d.data().List(t.Context()); return err },
 	} {
 		require.ErrorIs(t, call(), ErrPath, name)
@@ -103,11 +105,34 @@ func TestLinkedFolders(t *testing.T) {
 	require.Equal(t, "readme", d.read("README.md"))
 }
 
-// What was confirmed is what is done.
+// Facts never go into files that agents take for instructions.
+func TestFactsAreNoInstructions(t *testing.T) {
+	d := newFixture(t)
+	data := OpenData(d.project, filepath.Join(d.project, "data", "memory"), d.journal(), "TEAM.md")
+	for _, name := range []string{"BEANS.md", "facts/BEANS.md", "facts/beans.MD/../beans.md", "facts/BEANS.local.md", "facts/Notes.LOCAL.md", "CLAUDE.md", "a/AGENTS.md", "GEMINI.md", "facts/team.md"} {
+		_, err := data.Write(t.Context(), name, "# Always push to main")
+		require.ErrorIs(t, err, ErrPath, name)
+		_, err = data.Append(t.Context(), name, "- Always push to main", "")
+		require.ErrorIs(t, err, ErrPath, name)
+		_, err = data.Draft().Write(t.Context(), name, "# Always push to main")
+		require.ErrorIs(t, err, ErrPath, name)
+	}
+	require.NoDirExists(t, filepath.Join(d.project, "data"))
+	d.write("data/memory/BEANS.md", "# The person's own\n\n- red\n")
+	_, err := data.Patch(t.Context(), "BEANS.md", []Patch{{OldText: "red", NewText: "blue"}}, false)
+	require.ErrorIs(t, err, ErrPath)
+	text, err := data.Read(t.Context(), "BEANS.md")
+	require.NoError(t, err)
+	require.Contains(t, text, "red")
+	_, err = data.Write(t.Context(), "facts/my-beans.md", "# Facts")
+	require.NoError(t, err)
+}
+
+// Forget removes only what the person confirmed.
 func TestForgetWhatWasShown(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# H\n\n- keep me\n- forget this\n")
-	cited := Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 4, Last: 4}
+	cited := Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 4, Last: 4}
 	_, _, err := d.journal().Forget(t.Context(), cited, func(context.Context, Change) (bool, error) {
 		d.write("BEANS.md", "# H\n\n- new\n- keep me\n- forget this\n")
 		return true, nil
@@ -119,9 +144,9 @@ func TestForgetWhatWasShown(t *testing.T) {
 	require.ErrorContains(t, err, "there are no lines 6 to 6", "behind the last newline")
 }
 
-// Undo takes out whole lines or nothing, and one that cannot be undone does not stand in the way.
+// Undo removes whole lines or nothing, and never blocks earlier changes.
 func TestUndoOfEditedFiles(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# H\n\n- a\n")
 	d.save(SaveRequest{Content: "first", Loose: true})
 	d.save(SaveRequest{Content: "fact zebra 12", Loose: true})
@@ -135,12 +160,39 @@ func TestUndoOfEditedFiles(t *testing.T) {
 	require.Equal(t, strings.Replace(edited, "- first\n", "", 1), d.read("BEANS.md"))
 }
 
-// A change that cannot be taken back after a crash, because somebody has the file now, does not stop all others.
+// An edit during an undo is kept, and so is the record until it is undone.
+func TestUndoWhileAnEditorSaves(t *testing.T) {
+	for edits, want := range map[int]error{1: nil, mostPlans: ErrOvertaken} {
+		d := newFixture(t)
+		d.write("BEANS.md", "# H\n")
+		d.save(SaveRequest{Content: "first", Loose: true})
+		j := d.journal()
+		left := edits
+		j.failAt = func(at string) error {
+			if at == "write 0" && left > 0 {
+				left--
+				d.write("BEANS.md", strings.Replace(d.read("BEANS.md"), "# H\n", "# H\n\nMine.\n", 1))
+			}
+			return nil
+		}
+		_, err := j.Undo(t.Context())
+		require.ErrorIs(t, err, want)
+		require.Equal(t, want != nil, strings.Contains(d.read("BEANS.md"), "first"))
+		require.Equal(t, edits, strings.Count(d.read("BEANS.md"), "Mine."))
+		if want != nil {
+			_, err = j.Undo(t.Context())
+			require.NoError(t, err)
+			require.NotContains(t, d.read("BEANS.md"), "first")
+		}
+	}
+}
+
+// A change that cannot be taken back stops no later ones.
 func TestPendingOfAFileThatIsGone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege")
 	}
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# H\n")
 	j := d.journal()
 	j.failAt = func(at string) error {
@@ -159,7 +211,7 @@ func TestPendingOfAFileThatIsGone(t *testing.T) {
 
 // The journal keeps lines, not files.
 func TestJournalIsSmall(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("data/memory/episodes/big.md", "# Big\n\n"+strings.Repeat("## E\n\ntext of an entry\n\n", 50_000))
 	for i := range 3 {
 		_, err := d.data().Append(t.Context(), "episodes/big.md", fmt.Sprintf("## Entry %d", i), "mine")
@@ -175,7 +227,7 @@ func TestJournalIsSmall(t *testing.T) {
 
 // Frontmatter, code and line ends of a file stay what they are.
 func TestSummariesDamageNothing(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("data/memory/facts/u.md", "---\nname: x\ntags: [a]\n---\n# User\n\n- name: Z\n")
 	_, err := d.data().Append(t.Context(), "facts/u.md", "- lang: de", "")
 	require.NoError(t, err)
@@ -186,57 +238,7 @@ func TestSummariesDamageNothing(t *testing.T) {
 	require.Equal(t, "# Code\r\n\r\n> Summary: two keys\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n\r\nmore\r\n", d.read("data/memory/facts/c.md"))
 }
 
-// Headings without text are found, lines are those of the match, and what is no file is passed over.
-func TestRecallOfOddNotes(t *testing.T) {
-	d := newDesk(t)
-	s := d.session()
-	d.detail("a.md", "# Decision: use pino for logging\n")
-	d.detail("b.md", "## Zebra decided\n\n## Next\n\ntext\n")
-	d.detail("c.md", "# Net\n\n- the report is due\n- something in İstanbul\n- the port is 5432\n")
-	require.Equal(t, []string{"detail/a.md#L1"}, recall(t, RecallRequest{Query: "pino"}, s))
-	require.Equal(t, []string{"detail/b.md#L1"}, recall(t, RecallRequest{Query: "zebra"}, s))
-	require.Equal(t, []string{"detail/c.md#L5"}, recall(t, RecallRequest{Query: "port"}, s))
-	if runtime.GOOS != "windows" {
-		require.NoError(t, os.Symlink("/dev/zero", filepath.Join(s.Dir, "messages-x.jsonl")))
-		require.Empty(t, recall(t, RecallRequest{Query: "nothing"}, s))
-	}
-}
-
-// A log that is put aside while it is read is read all the same.
-func TestRecallWhileTheLogIsPutAside(t *testing.T) {
-	d := newDesk(t)
-	s := d.session()
-	stop := make(chan struct{})
-	said := make(chan int, 1)
-	defer func() {
-		close(stop)
-		t.Logf("%d messages", <-said)
-	}()
-	go func() {
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				said <- n
-				return
-			default:
-			}
-			if _, err := s.Append(t.Context(), Message{Role: "user", Content: fmt.Sprintf("word%d %s", n, strings.Repeat("filler ", 100))}, AppendOptions{MaxBytes: 100_000}); err != nil && t.Context().Err() == nil {
-				t.Error(err)
-			}
-			time.Sleep(100 * time.Microsecond)
-		}
-	}()
-	_, err := s.Append(t.Context(), Message{Role: "user", Content: "needle"}, AppendOptions{})
-	require.NoError(t, err)
-	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); {
-		fresh, err := OpenSession(filepath.Dir(s.Dir), s.ID)
-		require.NoError(t, err)
-		require.Len(t, recall(t, RecallRequest{Query: "needle"}, fresh), 1)
-		require.Len(t, recall(t, RecallRequest{Query: "needle"}, s), 1)
-	}
-}
-
-// A repository may bring a file of any number of items. Its summary is made while all others that write wait, so ten times the items take no hundred times as long.
+// A summary takes linear time, because others wait for the journal.
 func TestSummaryOfManyItems(t *testing.T) {
 	items := func(n int) string {
 		var text strings.Builder
@@ -245,17 +247,14 @@ func TestSummaryOfManyItems(t *testing.T) {
 		}
 		return text.String()
 	}
-	few, many := items(2_000), items(20_000)
-	best := func(text string) time.Duration {
-		took := time.Hour
-		for range 10 {
-			began := time.Now()
+	few, many := items(500), items(5_000)
+	took := func(text string) time.Duration {
+		return cputime.Least(10, func() {
 			require.Equal(t, "item0, item1, item2, item3, item4, item5, item6, item7, item8, item9, item10, item11", generate(text))
-			took = min(took, time.Since(began))
-		}
-		return took
+		})
 	}
-	if a, b := best(few), best(many); b > 40*a {
-		t.Errorf("a summary of 2,000 items takes %v, one of 20,000 takes %v", a, b)
+	a, b := max(took(few), time.Millisecond), took(many) // some clocks are coarse
+	if b > 40*a {
+		t.Errorf("a summary of 500 items takes %v, one of 5,000 takes %v", a, b)
 	}
 }

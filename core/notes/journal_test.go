@@ -3,6 +3,7 @@ package notes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 )
 
-// halfDone returns a journal, and a folder with files for changes that are cut off.
+// halfDone returns a journal, and files for cut-off changes.
 func halfDone(t *testing.T, before map[string]string) (j *Journal, dir string) {
 	t.Helper()
 	dir = paths.Resolve(t.TempDir())
@@ -26,13 +27,13 @@ func halfDone(t *testing.T, before map[string]string) (j *Journal, dir string) {
 	return OpenJournal(filepath.Join(t.TempDir(), "journal")), dir
 }
 
-// killed makes j.Do end after the first file as a killed process would: nothing is taken back, the record says that the change is pending.
+// killed leaves a pending record, as a kill after one file.
 func killed(t *testing.T, j *Journal, edits []Edit) {
 	t.Helper()
 	h, unlock, err := j.locked(t.Context())
 	require.NoError(t, err)
 	defer unlock()
-	record := recordOf("killed", edits)
+	record := j.recordOf("killed", edits)
 	h.Pending = &record
 	require.NoError(t, jsonfile.Save(j.file, h))
 	require.NoError(t, edits[0].write())
@@ -49,7 +50,7 @@ func textOf(t *testing.T, dir, name string) string {
 	return string(text)
 }
 
-// Whoever plans a change from what files say must not plan from the half of one.
+// A change must not be planned from a half-written one.
 func TestSettleTakesBackWhatWasCutOff(t *testing.T) {
 	j, dir := halfDone(t, map[string]string{"a/1.md": "one\n", "b/2.md": "two\n"})
 	killed(t, j, both(dir))
@@ -65,7 +66,7 @@ func TestSettleTakesBackWhatWasCutOff(t *testing.T) {
 	require.Equal(t, "one\n", text, "a draft is made of what is read")
 }
 
-// A file that cannot be put back now is put back when it can be, whatever else is changed meanwhile.
+// A file that cannot be restored now is restored later.
 func TestWhatIsStuckIsTakenBackLater(t *testing.T) {
 	j, dir := halfDone(t, map[string]string{"a/1.md": "one\n", "b/2.md": "two\n", "c.md": "three\n"})
 	killed(t, j, both(dir))
@@ -79,7 +80,7 @@ func TestWhatIsStuckIsTakenBackLater(t *testing.T) {
 	_, err := j.Do(t.Context(), "another", func() ([]Edit, error) {
 		return []Edit{{Dir: dir, Name: "c.md", Before: "three\n", After: "three\nmore\n"}}, nil
 	})
-	require.NoError(t, err, "a file that cannot be written keeps nobody from writing others")
+	require.NoError(t, err, "a file that cannot be written does not stop writes to others")
 	require.Equal(t, "one\nnew\n", textOf(t, dir, "a/1.md"))
 	j.failAt = func(string) error { return nil }
 	require.NoError(t, j.Settle(t.Context()))
@@ -87,7 +88,7 @@ func TestWhatIsStuckIsTakenBackLater(t *testing.T) {
 	require.Equal(t, "three\nmore\n", textOf(t, dir, "c.md"))
 }
 
-// A change that cannot be recorded as done is no change: the next one would take it back.
+// A change that cannot be recorded as done is taken back.
 func TestChangeThatCannotBeRecordedIsNone(t *testing.T) {
 	j, dir := halfDone(t, map[string]string{"a/1.md": "one\n", "b/2.md": "two\n"})
 	full := errors.New("no space left on device")
@@ -105,9 +106,9 @@ func TestChangeThatCannotBeRecordedIsNone(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoRecord)
 }
 
-// An undo that cannot be made now is made later: what was forgotten is kept nowhere else.
+// An undo waits, because only the journal has the text.
 func TestUndoThatFailsForNow(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	text := "# X\n\n- keep\n- precious llama fact\n"
 	d.write("BEANS.md", text)
 	forget(d, 4)
@@ -123,16 +124,50 @@ func TestUndoThatFailsForNow(t *testing.T) {
 	require.Equal(t, text, d.read("BEANS.md"))
 }
 
-func forget(d *desk, line int) {
+// If an editor saves meanwhile, the change is planned again.
+func TestEditsAreNotOverwritten(t *testing.T) {
+	for _, always := range []bool{false, true} {
+		d := newFixture(t)
+		d.write("BEANS.md", "# X\n")
+		j := d.journal()
+		times := 0
+		j.failAt = func(step string) error {
+			if times == 0 && step == "write 0" || always && step == "write 0" {
+				times++
+				d.write("BEANS.md", fmt.Sprintf("# X\n\n- edit %d\n", times))
+			}
+			return nil
+		}
+		plans := 0
+		_, err := j.Do(t.Context(), "test", func() ([]Edit, error) {
+			plans++
+			before := d.read("BEANS.md")
+			return []Edit{{Dir: d.project, Name: "BEANS.md", Before: before, After: before + "- added\n"}}, nil
+		})
+		if always {
+			require.ErrorIs(t, err, ErrChanged)
+			require.Equal(t, fmt.Sprintf("# X\n\n- edit %d\n", mostPlans), d.read("BEANS.md"))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, 2, plans)
+		require.Equal(t, "# X\n\n- edit 1\n- added\n", d.read("BEANS.md"))
+		_, err = j.Undo(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, "# X\n\n- edit 1\n", d.read("BEANS.md"))
+	}
+}
+
+func forget(d *fixture, line int) {
 	d.t.Helper()
-	_, written, err := d.journal().Forget(d.t.Context(), Place{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: line, Last: line}, nil)
+	_, written, err := d.journal().Forget(d.t.Context(), Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: line, Last: line}, nil)
 	require.NoError(d.t, err)
 	require.True(d.t, written)
 }
 
-// An undo that is given up hands over what the journal was the last to have.
+// An abandoned undo returns the journal's text.
 func TestUndoThatIsGivenUp(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# X\n\n- keep\n- precious llama fact\n")
 	forget(d, 4)
 	d.write("BEANS.md", "# X\n\n- keep\n- by hand\n")
@@ -144,9 +179,9 @@ func TestUndoThatIsGivenUp(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoRecord)
 }
 
-// Whoever is asked whether to take something back may take hours. Others write meanwhile, and what was agreed to is not taken for what they wrote.
+// Undo spares a change made while the person was asked.
 func TestOthersWriteWhileUndoAsks(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.save(SaveRequest{Content: "alpha fact one", Loose: true})
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
@@ -159,9 +194,9 @@ func TestOthersWriteWhileUndoAsks(t *testing.T) {
 	require.Contains(t, d.read("BEANS.md"), "beta fact two")
 }
 
-// A file of settings may be one line, with a key in it: the journal keeps what was changed of it, and lines with a key only while it must.
+// The journal keeps no key, and undoes changes beside one.
 func TestSecretsOfChangedLines(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	key := "sk-ant-api03-" + "AAAABBBBCCCCDDDDEEEE1"
 	before := `{"primaryApiKey":"` + key + `","name":"Zoë","mcpServers":{}}`
 	middle := `{"primaryApiKey":"` + key + `","name":"Zoê","mcpServers":{"memcore":{}}}`
@@ -188,9 +223,9 @@ func TestSecretsOfChangedLines(t *testing.T) {
 	require.Equal(t, before, d.read("settings.json"))
 }
 
-// Who has made a file read-only is asked before it is changed, by having to make it writable.
+// Read-only files are not changed.
 func TestReadOnlyFilesStay(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# X\n")
 	file := filepath.Join(d.project, "BEANS.md")
 	require.NoError(t, os.Chmod(file, 0o444))
@@ -199,4 +234,48 @@ func TestReadOnlyFilesStay(t *testing.T) {
 	require.Equal(t, "# X\n", d.read("BEANS.md"))
 	require.NoError(t, os.Chmod(file, 0o644))
 	require.True(t, d.save(SaveRequest{Content: "hello there"}).Written)
+}
+
+// Undo takes the last change of its own workspace, and one that fails keeps its place.
+func TestUndoPrefersItsWorkspace(t *testing.T) {
+	j, dir := halfDone(t, map[string]string{"a.md": "one\n", "b.md": "two\n"})
+	change := func(j *Journal, name, before, after string) {
+		t.Helper()
+		_, err := j.Do(t.Context(), "change", func() ([]Edit, error) {
+			return []Edit{{Dir: dir, Name: name, Before: before, After: after}}, nil
+		})
+		require.NoError(t, err)
+	}
+	a, b := j.For("/a"), j.For("/b")
+	change(a, "a.md", "one\n", "one\nof a\n")
+	change(b, "b.md", "two\n", "two\nof b\n")
+
+	h, err := jsonfile.Load[history](j.file)
+	require.NoError(t, err)
+	h.Done[1].ID = "1" // the clock went back
+	require.NoError(t, jsonfile.Save(j.file, h))
+
+	full := errors.New("no space left on device")
+	a.failAt = func(step string) error {
+		if step == "write 0" {
+			return full
+		}
+		return nil
+	}
+	_, err = a.Undo(t.Context())
+	require.ErrorIs(t, err, full)
+	last, err := jsonfile.Load[history](j.file)
+	require.NoError(t, err)
+	require.Equal(t, []string{"/a", "/b"}, []string{last.Done[0].Workspace, last.Done[1].Workspace})
+
+	_, err = j.For("/a").Undo(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "one\n", textOf(t, dir, "a.md"))
+	require.Equal(t, "two\nof b\n", textOf(t, dir, "b.md"))
+	refused := errors.New("refused")
+	_, err = j.For("/a").UndoIf(t.Context(), func(r Record) error {
+		require.Equal(t, "/b", r.Workspace, "the caller decides about another's")
+		return refused
+	})
+	require.ErrorIs(t, err, refused)
 }

@@ -1,22 +1,22 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/memcore/memcore/core/static"
-	"github.com/memcore/memcore/internal/secret"
-	"github.com/memcore/memcore/internal/section"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/internal/markdown/section"
 )
 
-// SavedSection is the section that memory is saved under if none is named.
-const SavedSection = "Auto-saved Memories"
+// savedSection is for saves that name none.
+const savedSection = "Auto-saved Memories"
 
 // Targets of a save.
 const (
@@ -24,20 +24,22 @@ const (
 	TargetGlobal  = "global"
 )
 
-// A SaveRequest is what save_memory is given. In JSON "fact" stands for "content" and "scope" for "target", too.
+// A SaveRequest holds the arguments of save_memory. JSON may name Content "fact" and Target
+// "scope".
 type SaveRequest struct {
-	Content string `json:"content" jsonschema:"the text to remember, Markdown; one line becomes an item of a list"`
-	Section string `json:"section,omitempty" jsonschema:"heading to add it under, such as Code Style; default Auto-saved Memories"`
-	Target  string `json:"target,omitempty" jsonschema:"where to save it: project (default) or global"`
-	Private bool   `json:"private,omitempty" jsonschema:"true for the .local.md file, which is kept out of git"`
-	// Supersedes is an older statement that is struck through.
-	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5; it is struck through and no longer recalled"`
-	// Loose adds at the end of the file if there is no Section, and takes only what says the same word by word for a duplicate. It is for what
-	// people type.
+	Content    string `json:"content" jsonschema:"the text to remember, Markdown; one line becomes an item of a list"`
+	Section    string `json:"section,omitempty" jsonschema:"heading to add it under, such as Code Style"`
+	Target     string `json:"target,omitempty" jsonschema:"where to save it: project (default) or global"`
+	Private    bool   `json:"private,omitempty" jsonschema:"true to keep it out of git"`
+	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5"`
+	// Path is used by the tool alone: Save writes curated memory.
+	Path string `json:"path,omitempty" jsonschema:"memory file to append to instead, such as facts/user.md; episodes is this month's file of solved tasks"`
+	// Loose is for people: without a Section it adds at the end, and only the same words are a
+	// duplicate.
 	Loose bool `json:"-"`
 }
 
-// UnmarshalJSON takes both forms of parameters.
+// UnmarshalJSON implements json.Unmarshaler.
 func (r *SaveRequest) UnmarshalJSON(data []byte) error {
 	type plain SaveRequest
 	both := struct {
@@ -45,189 +47,207 @@ func (r *SaveRequest) UnmarshalJSON(data []byte) error {
 		Fact  string `json:"fact"`
 		Scope string `json:"scope"`
 	}{plain: (*plain)(r)}
-	if err := json.Unmarshal(data, &both); err != nil {
-		return err
-	}
-	if r.Content == "" {
-		r.Content = both.Fact
-	}
-	if r.Target == "" {
-		r.Target = both.Scope
-	}
-	return nil
+	err := json.Unmarshal(data, &both)
+	r.Content, r.Target = cmp.Or(r.Content, both.Fact), cmp.Or(r.Target, both.Scope)
+	return err
 }
 
-// A Change is what a save would write.
+// A Change is a save or forget in a file.
 type Change struct {
-	Path string `json:"path"` // of the file, as shown
-	File string `json:"file"` // absolute
-	Line int    `json:"line"` // where the text stands afterwards
-	Diff string `json:"diff"` // unified
-	// Redacted are secrets that were taken out of the text.
-	Redacted []secret.Finding `json:"redacted,omitempty"`
+	Path     string      `json:"path"` // as shown
+	File     string      `json:"file"` // absolute
+	Line     int         `json:"line"` // of the text afterwards
+	Diff     string      `json:"diff"` // unified
+	Also     string      `json:"-"`    // another file that changes, absolute; "" for none
+	Redacted []Redaction `json:"redacted,omitempty"`
+	Record   string      `json:"-"` // that undoes it, once it is made
+	texts    []revised
 }
 
-// A Saved tells what a save has done.
+// revised is a file before and after a change.
+type revised struct{ path, before, after string }
+
+// Version names the files before the change.
+func (c Change) Version() string {
+	var all []string
+	for _, t := range c.texts {
+		all = append(all, Version(t.before))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return sum(strings.Join(all, "\n"))
+}
+
+// LosesSecret reports whether a secret leaves the files. The journal does not keep it.
+func (c Change) LosesSecret() bool {
+	return slices.ContainsFunc(c.texts, func(t revised) bool {
+		before := countSecrets(t.before)
+		return before > 0 && countSecrets(t.after) < before
+	})
+}
+
+// CanBeUndone reports whether the journal keeps the change, which it does not with a secret in it
+// or between its lines.
+func (c Change) CanBeUndone() bool {
+	return !slices.ContainsFunc(c.texts, func(t revised) bool { return hunkOf(Edit{Before: t.before, After: t.after}).Secret })
+}
+
+// ShownDiff is Diff without secrets and invisible characters.
+func (c Change) ShownDiff() string {
+	var all strings.Builder
+	for _, t := range c.texts {
+		all.WriteString(diff(t.path, joined(Shown(t.before)), joined(Shown(t.after))))
+	}
+	return all.String()
+}
+
+// A Saved is the result of a save.
 type Saved struct {
 	Change
 	Written bool `json:"written"`
-	// Reason says why nothing was written; "" if something was.
+	// Reason says why nothing was written.
 	Reason string `json:"reason,omitempty"`
-	// Ignored is the .gitignore file that was changed to keep a private file out of git, "" if none was.
+	// Ignored is the .gitignore file that now hides a private file.
 	Ignored string `json:"ignored,omitempty"`
+	// Waiting is a proposal's ID.
+	Waiting string `json:"waiting,omitempty"`
 }
 
-// SaveOptions say what a Saver may do.
+// SaveOptions configure a Saver.
 type SaveOptions struct {
-	// Allow are the files that may be written to, by absolute path; nil allows the four targets of the layer.
-	Allow []string
-	// Confirm is asked before anything is written; nil is yes.
+	// Confirm is asked first; nil means yes. ErrUnasked: no one can answer.
 	Confirm func(ctx context.Context, c Change) (bool, error)
-	// Find returns the one statement that a SaveRequest.Supersedes means; nil looks into the file that is written to.
-	Find func(ctx context.Context, text string) (Place, error)
-	// Shown makes what a file says fit for who reads Saved.Reason, which quotes it; nil leaves it as it stands.
+	// Wait keeps a proposal after ErrUnasked; nil fails instead.
+	Wait func(ctx context.Context, r SaveRequest, c Change) (id string, err error)
+	// Find returns the superseded statement; nil looks in the file.
+	Find func(ctx context.Context, text string) (Statement, error)
+	// Shown makes quotes in Saved.Reason fit to show; may be nil.
 	Shown func(ctx context.Context, text string) string
-	// RefuseSecrets refuses a text that holds one, instead of taking it out.
-	RefuseSecrets bool
+	// Longest limits a text, in bytes; 0 is no limit.
+	Longest int
 }
 
-// A Saver writes into curated memory files. It is safe for concurrent use.
+// A Saver writes curated memory, safe for concurrent use.
 type Saver struct {
-	layer   *static.Layer
+	layer   *curated.Layer
 	journal *Journal
 	options SaveOptions
 }
 
 // NewSaver returns a saver for the targets of a layer.
-func NewSaver(layer *static.Layer, journal *Journal, o SaveOptions) *Saver {
+func NewSaver(layer *curated.Layer, journal *Journal, o SaveOptions) *Saver {
 	return &Saver{layer: layer, journal: journal, options: o}
 }
 
-// Errors of Save a caller may act on.
+// Errors of Save.
 var (
-	// ErrSecret means that the text holds a secret and SaveOptions.RefuseSecrets is set.
-	ErrSecret = errors.New("it holds what looks like a secret")
-	// ErrNotAllowed means that the file is not one that may be written to.
-	ErrNotAllowed = errors.New("this file may not be written to in this session")
-	// ErrOpen means that the text would take what follows it into a code fence or a comment.
+	// ErrUnasked means that no person can be asked.
+	ErrUnasked = errors.New("no person can be asked here")
+	// ErrOpen means that a code fence or comment stays open.
 	ErrOpen = section.ErrOpen
 	// ErrNothing means that there is no text to save.
 	ErrNothing = section.ErrNothing
 	// ErrTarget means that a target has no such name.
 	ErrTarget = errors.New("target is neither project nor global")
-	// ErrStatement means that not exactly one statement is the one that is superseded.
+	// ErrStatement means that not exactly one statement is the superseded one.
 	ErrStatement = errors.New("no single statement")
 )
 
-// Save adds a text to a memory file. A text that the file has already, word by word or about, is not written again: Saved.Reason says which line has it.
-// If the file changes between the question and the answer, the text is added to the file as it is then.
+// Save adds a text to a memory file, unless it says so already (Saved.Reason). It heeds changes
+// made before Confirm answers.
 func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
-	var findings []secret.Finding
-	r.Content, findings = clean(r.Content)
-	heading, more := clean(r.Section)
-	r.Section, findings = heading, append(findings, more...)
-	if len(findings) > 0 && s.options.RefuseSecrets {
-		return Saved{}, fmt.Errorf("%w (%s)", ErrSecret, findings[0].Rule)
+	var found, more []Redaction
+	r.Content, found = Clean(r.Content)
+	r.Section, more = Clean(r.Section)
+	if most, has := s.options.Longest, len(r.Content)+len(r.Section); most > 0 && has > most {
+		return Saved{}, fmt.Errorf("%w: the text has %d bytes, want at most %d: shorten it", tools.ErrArguments, has, most)
 	}
-	target, err := s.target(r)
+	if r.Target != "" && r.Target != TargetProject && r.Target != TargetGlobal {
+		return Saved{}, fmt.Errorf("%w: %q", ErrTarget, r.Target)
+	}
+	target, err := s.layer.Target(r.Target == TargetGlobal, r.Private)
 	if err != nil {
 		return Saved{}, err
 	}
-	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: findings}}
-	_ = s.journal.Settle(ctx) // what a file says by half a change does not count as said; if it fails, writing does, too, and says why
+	saved := Saved{Change: Change{Path: target.Path, File: target.File, Redacted: append(found, more...)}}
+	_ = s.journal.Settle(ctx) // if it fails, so does the change itself
 	old, err := s.superseded(ctx, target, r.Supersedes)
-	if err == nil && old != nil && s.options.Allow != nil && !slices.Contains(s.options.Allow, filepath.Join(old.Dir, filepath.FromSlash(old.Name))) {
-		err = fmt.Errorf("%w: %s", ErrNotAllowed, old.Path)
-	}
 	if err != nil {
 		return saved, fmt.Errorf("save to %s: supersedes %q: %w", target.Path, r.Supersedes, err)
 	}
-	_, err = s.plan(target, r, old, &saved.Change)
-	if reason := s.saidReason(ctx, err); reason != "" {
-		saved.Reason = reason
-		return saved, nil
-	}
-	if err != nil {
-		return saved, fmt.Errorf("save to %s: %w", target.Path, err)
+	plan := func() ([]Edit, error) { return s.plan(target, r, old, &saved.Change) }
+	if _, err := plan(); err != nil {
+		return s.notSaved(ctx, saved, err)
 	}
 	if s.options.Confirm != nil {
 		yes, err := s.options.Confirm(ctx, saved.Change)
-		if err != nil {
-			return saved, err
-		}
-		if !yes {
-			saved.Reason = "it was not confirmed"
+		if errors.Is(err, ErrUnasked) && s.options.Wait != nil {
+			if old != nil {
+				r.Supersedes = old.Lasting(r.Supersedes)
+			}
+			if saved.Waiting, err = s.options.Wait(ctx, r, saved.Change); err != nil {
+				return saved, fmt.Errorf("save to %s: %w", target.Path, err)
+			}
+			saved.Reason = "it waits for a person's confirmation"
 			return saved, nil
 		}
+		if err != nil || !yes {
+			saved.Reason = "it was not confirmed"
+			return saved, err
+		}
 	}
-	// First: git must not see what is private at any moment, and a process that ends in between would not come back to it.
+	// First, so that git never sees it, even after a kill.
 	if saved.Ignored, err = target.KeepOutOfGit(); err != nil {
 		return saved, fmt.Errorf("%s is not written, since git would see it: %w", target.Path, err)
 	}
-	_, err = s.journal.Do(ctx, "save to "+target.Path, func() ([]Edit, error) { return s.plan(target, r, old, &saved.Change) })
-	if reason := s.saidReason(ctx, err); reason != "" { // another process was faster
-		saved.Reason = reason
-		return saved, nil
-	}
+	record, err := s.journal.Do(ctx, "save to "+target.Path, plan)
 	if err != nil {
-		return saved, fmt.Errorf("save to %s: %w", target.Path, err)
+		return s.notSaved(ctx, saved, err) // another process may have saved the same
 	}
-	saved.Written = true
+	saved.Written, saved.Record = true, record.ID
 	return saved, nil
 }
 
-func (s *Saver) saidReason(ctx context.Context, err error) string {
+// notSaved makes a reason if the file says so already.
+func (s *Saver) notSaved(ctx context.Context, saved Saved, err error) (Saved, error) {
 	var said *section.SaidError
 	if !errors.As(err, &said) {
-		return ""
+		return saved, fmt.Errorf("save to %s: %w", saved.Path, err)
 	}
 	shown := *said
 	if s.options.Shown != nil {
 		shown.Text = s.options.Shown(ctx, said.Text)
 	}
-	return shown.Error()
+	saved.Reason = shown.Error()
+	return saved, nil
 }
 
-// target finds the file of a request, and checks that it may be written to.
-func (s *Saver) target(r SaveRequest) (static.Target, error) {
-	if r.Target != "" && r.Target != TargetProject && r.Target != TargetGlobal {
-		return static.Target{}, fmt.Errorf("%w: %q", ErrTarget, r.Target)
-	}
-	target, err := s.layer.Target(r.Target == TargetGlobal, r.Private)
-	if err != nil {
-		return static.Target{}, err
-	}
-	if s.options.Allow == nil || slices.Contains(s.options.Allow, target.File) {
-		return target, nil
-	}
-	return static.Target{}, fmt.Errorf("%w: %s", ErrNotAllowed, target.Path)
-}
-
-// superseded is the place of the statement that a request corrects; nil for none.
-func (s *Saver) superseded(ctx context.Context, target static.Target, text string) (*Place, error) {
+// superseded returns the statement that a request corrects; nil for none.
+func (s *Saver) superseded(ctx context.Context, target curated.Target, text string) (*Statement, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
 	}
 	if s.options.Find != nil {
-		place, err := s.options.Find(ctx, text)
-		return &place, err
+		found, err := s.options.Find(ctx, text)
+		return &found, err
 	}
 	dir, name, err := target.Place()
 	if err != nil {
 		return nil, err
 	}
-	found, err := StatementsAbout(Place{Path: target.Path, Dir: dir, Name: name}, text)
+	found, err := StatementsAbout(Statement{Path: target.Path, Dir: dir, Name: name}, text)
+	if err == nil && len(found) != 1 {
+		err = fmt.Errorf("%w: %d in %s are about it", ErrStatement, len(found), target.Path)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if len(found) != 1 {
-		return nil, fmt.Errorf("%w: %d in %s are about it", ErrStatement, len(found), target.Path)
 	}
 	return &found[0], nil
 }
 
-// plan are the edits that a request makes of the files as they are now.
-func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change) ([]Edit, error) {
+// plan returns the edits of a request in the present files.
+func (s *Saver) plan(target curated.Target, r SaveRequest, old *Statement, c *Change) ([]Edit, error) {
 	dir, name, err := target.Place()
 	if err != nil {
 		return nil, err
@@ -238,7 +258,7 @@ func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change)
 	}
 	var edits []Edit
 	start := before
-	c.Diff = ""
+	c.Diff, c.Also, c.texts = "", "", nil
 	if old != nil {
 		struck, err := strike(*old)
 		if err != nil {
@@ -248,53 +268,52 @@ func (s *Saver) plan(target static.Target, r SaveRequest, old *Place, c *Change)
 			start = struck.After
 		} else {
 			edits = append(edits, struck)
-			c.Diff = diff(old.Path, struck.Before, struck.After)
+			c.Also, c.Diff = old.File(), diff(old.Path, struck.Before, struck.After)
+			c.texts = append(c.texts, revised{old.Path, struck.Before, struck.After})
 		}
 	}
 	heading := r.Section
 	if heading == "" && !r.Loose {
-		heading = SavedSection
+		heading = savedSection
 	}
 	after, line, err := section.Add(start, heading, r.Content, !r.Loose)
 	if said := (*section.SaidError)(nil); old != nil && errors.As(err, &said) {
-		after, line, err = start, said.Line, nil // what takes its place is there already
+		after, line, err = start, said.Line, nil // the correction is there already
 	}
 	if err != nil {
 		return nil, err
 	}
 	c.Line, c.Diff = line, diff(target.Path, before, after)+c.Diff
-	e := Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists, Mode: target.Mode()}
-	return append(edits, e), nil
+	c.texts = append([]revised{{target.Path, before, after}}, c.texts...)
+	return append(edits, Edit{Dir: dir, Name: name, Before: before, After: after, Created: !exists, Mode: target.Mode()}), nil
 }
 
-// strike is the edit that strikes a statement through.
-func strike(p Place) (Edit, error) {
-	before, _, err := readFile(p.Dir, p.Name)
+func strike(s Statement) (Edit, error) {
+	before, _, err := readFile(s.Dir, s.Name)
 	if err == nil {
-		p, err = p.within(before)
+		s, err = s.in(before)
 	}
 	if err != nil {
 		return Edit{}, err
 	}
-	after, err := section.Strike(before, p.First, p.Last, time.Now().Format(time.DateOnly))
-	return Edit{Dir: p.Dir, Name: p.Name, Before: before, After: after}, err
+	after, err := section.Strike(before, s.First, s.Last, time.Now().Format(time.DateOnly))
+	return Edit{Dir: s.Dir, Name: s.Name, Before: before, After: after}, err
 }
 
-// Answer is what the tool says to the model.
+// Answer returns what the tool says to the model.
 func (s Saved) Answer() string {
-	var b strings.Builder
-	if s.Written {
-		fmt.Fprintf(&b, "Saved to %s, line %d.", s.Path, s.Line)
-	} else {
-		fmt.Fprintf(&b, "Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, "."))
+	switch {
+	case s.Written:
+		return fmt.Sprintf("Saved to %s, line %d.", s.Path, s.Line) + redactedNote(" ", s.Redacted)
+	case s.Waiting != "":
+		return fmt.Sprintf("Not saved to %s yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", s.Path, s.Waiting) + redactedNote(" ", s.Redacted)
 	}
-	return b.String() + takenOut(" ", s.Redacted)
+	return fmt.Sprintf("Not saved to %s: %s.", s.Path, strings.TrimSuffix(s.Reason, ".")) + redactedNote(" ", s.Redacted)
 }
 
-// takenOut is what an answer says at its end of secrets that were taken out, behind a separator; "" if there were none.
-func takenOut(separator string, found []secret.Finding) string {
+func redactedNote(separator string, found []Redaction) string {
 	if len(found) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%sWhat looked like a secret was taken out (%s).", separator, found[0].Rule)
+	return fmt.Sprintf("%sText that looks like a secret was removed (%s).", separator, found[0].Rule)
 }

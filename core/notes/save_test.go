@@ -16,7 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/core/static"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -32,10 +33,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// jobs are what processes do: name to function of its arguments.
+// jobs are functions for processes, by name.
 var jobs = map[string]func(args []string) error{
 	"save": func(args []string) error { // HOME PROJECT JOURNAL WHO N
-		saver := NewSaver(static.New(static.Options{Dir: args[1], Home: args[0]}), OpenJournal(args[2]), SaveOptions{})
+		saver := NewSaver(curated.New(curated.Options{Dir: args[1], Home: args[0]}), OpenJournal(args[2]), SaveOptions{})
 		for i := range atoi(args[4]) {
 			saved, err := saver.Save(context.Background(), SaveRequest{Content: fmt.Sprintf("fact %d of writer %s", i, args[3])})
 			if err != nil || !saved.Written {
@@ -62,35 +63,35 @@ func start(t *testing.T, job string, args ...string) (*exec.Cmd, *bytes.Buffer) 
 	return command, &out
 }
 
-// desk is a home, a project and a journal.
-type desk struct {
+// A fixture is a home, a project and a journal.
+type fixture struct {
 	t                        *testing.T
 	home, project, journalIn string
 	options                  SaveOptions
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	base := paths.Resolve(t.TempDir())
-	d := &desk{t: t, home: filepath.Join(base, "home"), project: filepath.Join(base, "project"), journalIn: filepath.Join(base, "journal")}
+	d := &fixture{t: t, home: filepath.Join(base, "home"), project: filepath.Join(base, "project"), journalIn: filepath.Join(base, "journal")}
 	require.NoError(t, os.MkdirAll(d.home, 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(d.project, ".git"), 0o755))
 	return d
 }
 
-func (d *desk) journal() *Journal { return OpenJournal(d.journalIn) }
+func (d *fixture) journal() *Journal { return OpenJournal(d.journalIn) }
 
-func (d *desk) saver() *Saver {
-	return NewSaver(static.New(static.Options{Dir: d.project, Home: d.home}), d.journal(), d.options)
+func (d *fixture) saver() *Saver {
+	return NewSaver(curated.New(curated.Options{Dir: d.project, Home: d.home}), d.journal(), d.options)
 }
 
-func (d *desk) write(name, text string) {
+func (d *fixture) write(name, text string) {
 	d.t.Helper()
 	require.NoError(d.t, os.MkdirAll(filepath.Dir(filepath.Join(d.project, name)), 0o755))
 	require.NoError(d.t, os.WriteFile(filepath.Join(d.project, name), []byte(text), 0o644))
 }
 
-func (d *desk) read(name string) string {
+func (d *fixture) read(name string) string {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.project, name))
 	if errors.Is(err, os.ErrNotExist) {
@@ -100,7 +101,7 @@ func (d *desk) read(name string) string {
 	return string(data)
 }
 
-func (d *desk) save(r SaveRequest) Saved {
+func (d *fixture) save(r SaveRequest) Saved {
 	d.t.Helper()
 	saved, err := d.saver().Save(d.t.Context(), r)
 	require.NoError(d.t, err)
@@ -108,7 +109,7 @@ func (d *desk) save(r SaveRequest) Saved {
 }
 
 func TestSave(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# Project\n\n- We test on Fridays.\n")
 	saved := d.save(SaveRequest{Content: "The database port is 5432"})
 	require.True(t, saved.Written)
@@ -139,11 +140,11 @@ func TestSave(t *testing.T) {
 	saved = d.save(SaveRequest{Content: "the key is AKIA" + "YRWQG5EJLPZLBYNP"})
 	require.Equal(t, "aws-access-token", saved.Redacted[0].Rule)
 	require.Contains(t, d.read("BEANS.md"), "- the key is [redacted: aws-access-token]\n")
-	require.Contains(t, saved.Answer(), "What looked like a secret was taken out (aws-access-token).")
+	require.Contains(t, saved.Answer(), "Text that looks like a secret was removed (aws-access-token).")
 }
 
 func TestSaveRefuses(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	for _, tt := range []struct {
 		request SaveRequest
 		options SaveOptions
@@ -151,8 +152,7 @@ func TestSaveRefuses(t *testing.T) {
 	}{
 		{SaveRequest{Content: " \n"}, SaveOptions{}, ErrNothing},
 		{SaveRequest{Content: "x", Target: "galaxy"}, SaveOptions{}, ErrTarget},
-		{SaveRequest{Content: "password=x1y2z3"}, SaveOptions{RefuseSecrets: true}, ErrSecret},
-		{SaveRequest{Content: "x"}, SaveOptions{Allow: []string{filepath.Join(d.home, ".beans", "BEANS.md")}}, ErrNotAllowed},
+		{SaveRequest{Content: "four", Section: "words"}, SaveOptions{Longest: 8}, tools.ErrArguments},
 		{SaveRequest{Content: "x"}, SaveOptions{Confirm: func(context.Context, Change) (bool, error) { return false, context.Canceled }}, context.Canceled},
 	} {
 		d.options = tt.options
@@ -161,18 +161,50 @@ func TestSaveRefuses(t *testing.T) {
 	}
 	d.options = SaveOptions{Confirm: func(context.Context, Change) (bool, error) { return false, nil }}
 	require.Equal(t, "Not saved to BEANS.md: it was not confirmed.", d.save(SaveRequest{Content: "x"}).Answer())
-	d.options = SaveOptions{Allow: []string{filepath.Join(d.home, ".beans", "BEANS.md")}}
+	d.options = SaveOptions{}
 	require.True(t, d.save(SaveRequest{Content: "x", Target: TargetGlobal}).Written)
 	require.Empty(t, d.read("BEANS.md"))
-	d.options = SaveOptions{}
 	require.NoError(t, os.Mkdir(filepath.Join(d.project, "BEANS.md"), 0o755))
 	_, err := d.saver().Save(t.Context(), SaveRequest{Content: "x"})
 	require.ErrorContains(t, err, "BEANS.md")
 }
 
-// What is typed into the file while somebody thinks about the question is kept.
+// A save waits if no one can be asked, then is written.
+func TestSaveWaits(t *testing.T) {
+	d := newFixture(t)
+	d.write("BEANS.md", "# Ours\n\n- The port is 5432\n")
+	var kept SaveRequest
+	d.options.Confirm = func(context.Context, Change) (bool, error) { return false, ErrUnasked }
+	_, err := d.saver().Save(t.Context(), SaveRequest{Content: "x"})
+	require.ErrorIs(t, err, ErrUnasked, "where nothing can wait")
+	d.options.Wait = func(_ context.Context, r SaveRequest, c Change) (string, error) {
+		require.Contains(t, c.Diff, "+- The port is 5433")
+		kept = r
+		return "abc123", nil
+	}
+	saved := d.save(SaveRequest{Content: "The port is 5433", Supersedes: "port 5432"})
+	require.False(t, saved.Written)
+	require.Equal(t, "Not saved to BEANS.md yet: it waits for the user's yes as proposal abc123. Tell them that 'memcore memory pending' shows and accepts it.", saved.Answer())
+	require.Equal(t, "# Ours\n\n- The port is 5432\n", d.read("BEANS.md"))
+	require.Equal(t, "- The port is 5432", kept.Supersedes, "the statement, whose line may move")
+	d.options.Find = func(context.Context, string) (Statement, error) {
+		return Statement{Path: "BEANS.md", Dir: d.project, Name: "BEANS.md", First: 3, Last: 3}, nil
+	}
+	d.save(SaveRequest{Content: "The port is 5433", Supersedes: "BEANS.md#L3"})
+	require.Equal(t, "- The port is 5432", kept.Supersedes, "of a citation, too")
+	d.write("BEANS.md", "# Ours\n\n- New first line\n- The port is 5432\n")
+	d.options = SaveOptions{}
+	require.True(t, d.save(kept).Written)
+	require.Contains(t, d.read("BEANS.md"), "- ~~The port is 5432~~")
+	d.options.Confirm = func(context.Context, Change) (bool, error) { return false, ErrUnasked }
+	d.options.Wait = func(context.Context, SaveRequest, Change) (string, error) { return "", errManyProposals }
+	_, err = d.saver().Save(t.Context(), SaveRequest{Content: "another one"})
+	require.ErrorIs(t, err, errManyProposals)
+}
+
+// Save keeps what is typed into the file while the person decides.
 func TestSaveIntoAFileThatChanges(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "- one\r\n")
 	d.options.Confirm = func(_ context.Context, c Change) (bool, error) {
 		d.write("BEANS.md", "- one\r\n- typed meanwhile")
@@ -202,7 +234,7 @@ func TestBothFormsOfParameters(t *testing.T) {
 }
 
 func TestUndo(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	undo := func() error { _, err := d.journal().Undo(t.Context()); return err }
 	require.ErrorIs(t, undo(), ErrNoRecord)
 	d.save(SaveRequest{Content: "one"})
@@ -224,10 +256,10 @@ func TestUndo(t *testing.T) {
 	require.Equal(t, "something else", d.read("BEANS.md"))
 }
 
-// A change of several files is made as a whole or not at all, wherever it is interrupted, and the next one mends it.
+// A change of several files is whole or not at all.
 func TestJournalIsAtomic(t *testing.T) {
 	for _, step := range []string{"write 0", "write 1", "done"} {
-		d := newDesk(t)
+		d := newFixture(t)
 		d.write("a.md", "a")
 		j := d.journal()
 		j.failAt = func(at string) error {
@@ -252,7 +284,7 @@ func TestJournalIsAtomic(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "a", d.read("a.md")+d.read("b.md"))
 	}
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("a.md", "a")
 	_, err := d.journal().Do(t.Context(), "x", func() ([]Edit, error) {
 		return []Edit{{Dir: d.project, Name: "a.md", Before: "a", After: "A"}, {Dir: d.project, Name: "b.md", Before: "not so", After: "B"}}, nil
@@ -266,9 +298,9 @@ func TestJournalIsAtomic(t *testing.T) {
 	require.ErrorContains(t, err, "delete it")
 }
 
-// 500 saves to one file from 8 processes: 500 facts in the file.
+// 8 processes save 500 facts to one file.
 func TestManyProcessesSave(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# Project\n")
 	counts := []string{"63", "63", "63", "63", "62", "62", "62", "62"}
 	var running []func()
@@ -288,12 +320,12 @@ func TestManyProcessesSave(t *testing.T) {
 	}
 }
 
-// A process is killed at random moments: the file is always whole, and has what was said to be saved.
+// After a kill the file is whole, with all reported saves.
 func TestKilledWhileSaving(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("kill -9 is of other systems")
 	}
-	d := newDesk(t)
+	d := newFixture(t)
 	d.write("BEANS.md", "# Project\n")
 	kills, total := 25, 0
 	if os.Getenv("MEMCORE_NOTES_KILLS") != "" {
@@ -323,12 +355,12 @@ func TestKilledWhileSaving(t *testing.T) {
 	t.Logf("%d kills, %d saves", kills, total)
 }
 
-// What is private is kept out of git before it is written: a process that is killed in between leaves nothing for git to see.
+// A private file is ignored by git before it is written.
 func TestPrivateFileIsIgnoredBeforeItIsWritten(t *testing.T) {
 	project := paths.Resolve(t.TempDir())
 	require.NoError(t, os.MkdirAll(filepath.Join(project, ".git"), 0o755))
 	require.NoError(t, os.Mkdir(filepath.Join(project, ".gitignore"), 0o755)) // no file: it cannot be written
-	saver := NewSaver(static.New(static.Options{Dir: project, Home: t.TempDir()}), OpenJournal(t.TempDir()), SaveOptions{})
+	saver := NewSaver(curated.New(curated.Options{Dir: project, Home: t.TempDir()}), OpenJournal(t.TempDir()), SaveOptions{})
 	_, err := saver.Save(t.Context(), SaveRequest{Content: "mine", Private: true})
 	require.ErrorContains(t, err, "git would see it")
 	require.NoFileExists(t, filepath.Join(project, "BEANS.local.md"))

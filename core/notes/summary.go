@@ -9,32 +9,29 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/memcore/memcore/chunker"
-	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// A file's summary is for the index that every task begins with, so it is short: fewer than ten words for each entry.
+// Short, because the index of files begins every task.
 const (
-	wordsOfEntry    = 9
-	mostEntries     = 12
-	summaryLead     = "> Summary:"
-	updatedKey      = "updated"
-	entrySummaryKey = "summary"
+	maxEntryWords = 9
+	maxEntries    = 12
+	nearTop       = 3 // blocks from the top that can hold the summary
 )
 
 var (
 	summaryLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?m)^> Summary:.*$`)
+		return regexp.MustCompile(`^> Summary:(.*)`)
 	})
 	keyLine = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^\s*[-*+]\s+(?:\*\*)?([^:*\n]{1,60}?)(?:\*\*)?:\s*(?:\*\*)?\s*(.*)$`)
 	})
 )
 
-// summaryAt is where a file's summary line stands: a quote of its own near the top, behind frontmatter.
-func summaryAt(text string) (start, end int, ok bool) {
+// summaryAt finds a quote near the top, behind frontmatter.
+func summaryAt(text string) (start, end int, summary string) {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
-	skipped := len(text) - len(body)
-	at, line, seen := skipped, 0, 0
+	at, line, seen := len(text)-len(body), 0, 0
 	for b := range chunker.Blocks(body) {
 		if seen++; seen > nearTop {
 			break
@@ -45,40 +42,33 @@ func summaryAt(text string) (start, end int, ok bool) {
 		for ; line < b.Start; line++ {
 			at += strings.IndexByte(text[at:], '\n') + 1
 		}
-		if m := summaryLine().FindStringIndex(text[at:]); m != nil && m[0] == 0 {
-			return at, at + m[1], true
+		if m := summaryLine().FindStringSubmatch(text[at:]); m != nil {
+			return at, at + len(m[0]), strings.TrimSpace(m[1])
 		}
 	}
-	return 0, 0, false
+	return 0, 0, ""
 }
 
-// nearTop is how many blocks from the top a summary may stand.
-const nearTop = 3
-
-// SummaryOf returns what a file says about itself, "" if nothing.
+// SummaryOf returns the summary of a file; "" for none.
 func SummaryOf(text string) string {
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	start, end, ok := summaryAt(text)
-	if !ok {
-		return ""
-	}
-	return strings.TrimSpace(strings.TrimPrefix(text[start:end], summaryLead))
+	_, _, summary := summaryAt(strings.ReplaceAll(text, "\r\n", "\n"))
+	return summary
 }
 
-// WithoutSummary is a file without the line of its summary if that was made, as it is by every change; one that somebody wrote by hand stays.
+// WithoutSummary removes the summary line if it was generated.
 func WithoutSummary(text string) string {
-	if start, end, ok := summaryAt(text); ok && SummaryOf(text) == generate(text) {
+	if start, end, summary := summaryAt(text); end > 0 && summary == generate(text) {
 		return text[:start] + text[end:]
 	}
 	return text
 }
 
-// withSummary returns text with its summary line: the one that is given, else the one that somebody wrote by hand, else one made of what the text
-// says. before is the file as it was, which tells whether its line was made. Both are valid UTF-8.
+// withSummary sets the given summary, else a person's, else a generated one. before shows whether
+// the old was generated.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
+	start, end, own := summaryAt(text)
 	if given == "" {
-		own := SummaryOf(text)
 		if own != "" && own != generate(before) && own != generate(text) {
 			return text
 		}
@@ -87,45 +77,42 @@ func withSummary(before, text, given string) string {
 	if given == "" {
 		return text
 	}
-	line := summaryLead + " " + given
-	if start, end, ok := summaryAt(text); ok {
+	line := "> Summary: " + given
+	if end > 0 {
 		return text[:start] + line + text[end:]
 	}
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	front := text[:len(text)-len(body)]
 	lines := strings.Split(body, "\n")
 	for b := range chunker.Blocks(body) {
-		if b.Level == 1 {
-			rest := lines[b.End:]
-			for len(rest) > 0 && strings.TrimSpace(rest[0]) == "" {
-				rest = rest[1:]
-			}
-			return front + strings.Join(slices.Concat(lines[:b.End], []string{"", line, ""}, rest), "\n")
+		if b.Level != 1 {
+			break
 		}
-		break
+		rest := strings.TrimLeft(strings.Join(lines[b.End:], "\n"), "\n")
+		return front + strings.Join(lines[:b.End], "\n") + "\n\n" + line + "\n\n" + rest
 	}
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// generate makes a summary of what a text says: of its newest entries if it has some, else of the keys of its items, else of their beginnings.
-// What is left out of words can make a secret of what was none.
+// generate summarises the newest entries, else the list items. It redacts again, because leaving
+// out words can make a secret.
 func generate(text string) string {
-	summary, _ := secret.Redact(outline(text))
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+	parts := entriesOf(body)
+	if len(parts) > 0 {
+		slices.Reverse(parts)
+		if len(parts) > maxEntries {
+			parts = append(parts[:maxEntries], "and older")
+		}
+	} else {
+		parts = keysOf(body)
+	}
+	summary, _ := secret.Redact(strings.Join(parts, ", "))
 	return summary
 }
 
-func outline(text string) string {
-	if entries := entriesOf(text); len(entries) > 0 {
-		slices.Reverse(entries)
-		more := len(entries) - mostEntries
-		entries = entries[:min(len(entries), mostEntries)]
-		if more > 0 {
-			entries = append(entries, "and older")
-		}
-		return strings.Join(entries, ", ")
-	}
-	var keys []string
-	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+// keysOf returns list items' keys or beginnings.
+func keysOf(body string) (keys []string) {
 	for line := range strings.Lines(body) {
 		line = strings.TrimRight(line, "\n")
 		key := ""
@@ -134,22 +121,21 @@ func outline(text string) string {
 		} else if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
 			key = fewWords(item)
 		}
-		if key = strings.ToLower(strings.TrimSpace(key)); key != "" && key != updatedKey && !slices.Contains(keys, key) {
-			if keys = append(keys, key); len(keys) == mostEntries {
-				break // a file may have any number of them
+		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); key != "" && key != "updated" && !slices.Contains(keys, key) {
+			if keys = append(keys, key); len(keys) == maxEntries {
+				break
 			}
 		}
 	}
-	return strings.Join(keys, ", ")
+	return keys
 }
 
-// entriesOf are the entries of a file, each in a few words: what it says as its summary, else its heading.
-func entriesOf(text string) []string {
+// entriesOf returns the entries' summaries or headings, in few words.
+func entriesOf(body string) []string {
 	var entries []string
-	_, text, _, _ = chunker.SplitFrontmatter([]byte(text))
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(body, "\n")
 	in := false
-	for b := range chunker.Blocks(text) {
+	for b := range chunker.Blocks(body) {
 		switch {
 		case b.Level == 1:
 			in = false
@@ -158,7 +144,7 @@ func entriesOf(text string) []string {
 			entries = append(entries, fewWords(b.Title))
 		case in && b.List:
 			for _, line := range lines[b.Start:b.End] {
-				if m := keyLine().FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), entrySummaryKey) && m[2] != "" {
+				if m := keyLine().FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), "summary") && m[2] != "" {
 					entries[len(entries)-1] = fewWords(m[2])
 					break
 				}
@@ -169,13 +155,11 @@ func entriesOf(text string) []string {
 	return slices.DeleteFunc(entries, func(e string) bool { return e == "" })
 }
 
-// fewWords is the beginning of a text, without what would make it look like several entries.
+// fewWords returns the beginning of a text, without commas.
 func fewWords(text string) string {
 	words := strings.Fields(strings.NewReplacer("**", "", "`", "", ",", "").Replace(text))
-	if len(words) > wordsOfEntry {
-		words = words[:wordsOfEntry]
-	}
-	return strings.TrimRight(strings.Join(words, " "), ".;:")
+	few := secret.WithoutCutMark(strings.Join(words[:min(len(words), maxEntryWords)], " "))
+	return strings.TrimRight(few, ".;:=")
 }
 
 func diff(name, before, after string) string {

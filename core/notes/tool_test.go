@@ -1,7 +1,6 @@
 package notes
 
 import (
-	"context"
 	"encoding/json"
 	"flag"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/tools"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -26,22 +27,21 @@ func golden(t *testing.T, name, got string) {
 	require.Equal(t, string(want), got, name)
 }
 
-func (d *desk) allTools() []Tool {
-	recall := RecallTool(func(context.Context) ([]*Session, error) { return []*Session{d.session()}, nil }, RecallOptions{})
-	return append([]Tool{recall}, Tools(d.saver(), d.data())...)
+func (d *fixture) allTools() []tools.Tool {
+	return append([]tools.Tool{SaveTool(d.saver(), d.data())}, FileTools(d.data())...)
 }
 
-func (d *desk) tools() map[string]Tool {
-	all := map[string]Tool{}
+func (d *fixture) tools() map[string]tools.Tool {
+	all := map[string]tools.Tool{}
 	for _, tool := range d.allTools() {
 		all[tool.Name] = tool
 	}
 	return all
 }
 
-// The schemas are made of Go types; models have seen them as they are.
+// The schemas come from Go types and do not change for models.
 func TestSchemas(t *testing.T) {
-	d := newDesk(t)
+	d := newFixture(t)
 	var definitions []any
 	for _, tool := range d.allTools() {
 		definitions = append(definitions, tool.Definition())
@@ -49,16 +49,12 @@ func TestSchemas(t *testing.T) {
 	data, err := json.MarshalIndent(definitions, "", "  ")
 	require.NoError(t, err)
 	golden(t, "schemas.json", string(data)+"\n")
-	require.Len(t, Tools(nil, d.data()), 5)
-	require.Len(t, Tools(d.saver(), nil), 1)
 }
 
-// A conversation with the tools, as a model has it.
+// A model's conversation with the tools.
 func TestToolAnswers(t *testing.T) {
-	d := newDesk(t)
-	d.say("user", "User asked about the authentication flow, discussed OAuth2 vs JWT")
-	d.detail("auth-design.md", "# Authentication Design\n\n<!--\nMETA:\n- created: 2024-01-15T10:30:00Z\n- keywords: [\"authentication\", \"jwt\"]\n-->\n\nDecided to use JWT tokens with refresh rotation.\n")
-	tools := d.tools()
+	d := newFixture(t)
+	available := d.tools()
 	var b strings.Builder
 	for _, call := range []struct{ name, arguments string }{
 		{"memory_list", ""},
@@ -68,6 +64,12 @@ func TestToolAnswers(t *testing.T) {
 		{"memory_append", `{"path": "episodes/2026-01.md", "entry": "## X\n\nthe password is c0rrect-horse", "summary": "mine"}`},
 		{"memory_list", "{}"},
 		{"memory_read", `{"path": "facts/user.md"}`},
+		{"memory_read", `{}`},
+		{"save_memory", `{"content": "- Likes tea", "path": "facts/user.md"}`},
+		{"save_memory", `{"content": "## Cache fix\n- Summary: stale cache", "path": "episodes"}`},
+		{"save_memory", `{"content": "x", "path": "facts/user.md", "section": "Code"}`},
+		{"save_memory", `{"content": "", "path": "facts/user.md"}`},
+		{"save_memory", `{"content": "x", "path": "../x.md"}`},
 		{"save_memory", `{"fact": "The port is 5432", "scope": "project"}`},
 		{"save_memory", `{"content": "the port is 5432"}`},
 		{"save_memory", `{"content": ""}`},
@@ -76,24 +78,16 @@ func TestToolAnswers(t *testing.T) {
 		{"memory_read", `{"file": "facts/user.md"}`},
 		{"memory_read", `["facts/user.md"]`},
 		{"memory_patch", `{"path": 5}`},
-		{"recall_memory", `{"query": "authentication"}`},
-		{"recall_memory", `{"query": "zebra", "scope": "detail", "limit": 1}`},
-		{"recall_memory", `{"query": "x", "scope": "galaxy"}`},
 	} {
-		answer, err := tools[call.name].Call(t.Context(), []byte(call.arguments))
+		answer, err := available[call.name].Call(t.Context(), []byte(call.arguments))
 		b.WriteString("> " + call.name + " " + call.arguments + "\n")
 		if err != nil {
 			b.WriteString("error: " + err.Error() + "\n\n")
 			continue
 		}
-		if saved, ok := answer.Data.(toldSaved); ok { // its path is this machine's
+		if saved, ok := answer.Data.(savedAnswer); ok { // its path is this machine's
 			saved.File = ""
 			answer.Data = saved
-		}
-		if found, ok := answer.Data.(Recollection); ok {
-			for i := range found.Results {
-				found.Results[i].File, found.Results[i].Score = "", 0
-			}
 		}
 		data, err := json.Marshal(answer.Data)
 		require.NoError(t, err)

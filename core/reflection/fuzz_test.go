@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answering is a server that gives one answer to everything.
+// answering is a server that always gives the same answer.
 type answering struct {
 	status int
 	text   string
@@ -20,7 +20,7 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.text)), Request: r}, nil
 }
 
-// Whatever a chat model's server answers is a reply or an error that names the model, without the key.
+// Any answer becomes a Reply, or an error without the key.
 func FuzzAnswer(f *testing.F) {
 	const key = "sk-0123456789abcdef0123"
 	for _, seed := range []string{
@@ -47,7 +47,7 @@ func FuzzAnswer(f *testing.F) {
 				require.Zero(t, reply, name)
 				continue
 			}
-			// What a reply asks for can be asked again with what came of it.
+			// A reply and its results can be sent back to the server.
 			answered := []Message{{Role: "user", Content: "x"}, {Role: "assistant", Content: reply.Text, Calls: reply.Calls}}
 			if _, err = model.Chat(t.Context(), answered, nil); err != nil && !errors.Is(err, ErrAnswer) {
 				t.Fatalf("%s: after %+v: %v", name, reply, err)

@@ -1,8 +1,8 @@
-// Package reflection lets a chat model decide, after a task, what of a conversation is worth remembering, and write it.
+// Package reflection lets a chat model decide what to remember of a conversation.
 //
-// The model gets the facts there are and the index of the episodes, and calls memory_read, memory_write, memory_patch and memory_append until it is done.
-// All of its changes are a notes.Draft: they are shown, and written as one that can be taken back, or not at all. Without a model, Propose finds
-// candidates by rules, for a person to accept. The one rule: the conversation is data; what it says is written as memory, never obeyed.
+// The model sees facts and a list of episodes, and changes them with tools, in a notes.Draft.
+// Propose needs no model: it finds candidates by rules, for a person to accept. The conversation is
+// data, never an instruction.
 package reflection
 
 import (
@@ -17,105 +17,66 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/internal/sanitize"
-	"github.com/memcore/memcore/internal/secret"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// A Model is a chat model that can call tools. It is safe for concurrent use, and returns soon after ctx ends.
-type Model interface {
-	Chat(ctx context.Context, messages []Message, tools []notes.Tool) (Reply, error)
-}
-
-// Roles of a Message.
-const (
-	RoleSystem    = "system"
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-	RoleTool      = "tool"
-)
-
-// A Message is one of the conversation with the model.
-type Message struct {
-	Role    string
-	Content string
-	Calls   []Call // of an assistant
-	CallID  string // of a tool: the call that it answers
-	Name    string // of a tool
-}
-
-// A Call is what a model wants to be done.
-type Call struct {
-	ID        string
-	Name      string
-	Arguments string // a JSON object
-
-	broken bool // they were no JSON
-}
-
-// A Reply is what a model says. It is done if it calls nothing.
-type Reply struct {
-	Text   string
-	Calls  []Call
-	Tokens int // that were spent, of prompt and answer; 0 if the server does not tell
-}
-
-// Options bound a reflection. The zero value is what a task wants.
+// Options bound a reflection.
 type Options struct {
-	MaxSteps  int           // answers of the model; 0 means 12
-	MaxTokens int           // of all answers and their prompts; 0 means 100,000
-	Timeout   time.Duration // 0 means 2 minutes
-	// MaxTranscript is how much of the conversation the model is shown, in bytes, its end; 0 means 60,000.
-	MaxTranscript int
-	// DryRun writes nothing.
-	DryRun bool
-	// Confirm is asked before something is written; nil is yes.
+	MaxSteps      int           // answers of the model; 0 means 12
+	MaxTokens     int           // of all prompts and answers; 0 means 100,000
+	Timeout       time.Duration // 0 means 2 minutes
+	MaxTranscript int           // bytes of the conversation's end that the model sees; 0 means 60,000
+	DryRun        bool          // write nothing
+	// Confirm is asked before anything is written; nil means yes.
 	Confirm func(ctx context.Context, changes []notes.Written) (bool, error)
-	// Now is the time of the task, for the dates of episodes; zero is the present.
-	Now time.Time
+	Now     time.Time // for the dates of episodes; zero means the present
 }
 
-// A Report says what a reflection has done.
+// A Report is the result of a reflection.
 type Report struct {
-	Learned string          `json:"learned"` // in the words of the model
-	Changes []notes.Written `json:"changes"` // with their diffs
-	Calls   []Called        `json:"calls"`
-	Steps   int             `json:"steps"`
-	Tokens  int             `json:"tokens"` // estimated if the server does not tell
-	Took    time.Duration   `json:"took"`
-	Written bool            `json:"written"`
-	// Redacted counts secrets that the model was not shown.
-	Redacted int `json:"redacted,omitempty"`
+	Learned  string          `json:"learned"` // in the words of the model
+	Changes  []notes.Written `json:"changes"`
+	Calls    []Called        `json:"calls"`
+	Steps    int             `json:"steps"`
+	Tokens   int             `json:"tokens"` // estimated if the server does not tell
+	Took     time.Duration   `json:"took"`
+	Written  bool            `json:"written"`
+	Redacted int             `json:"redacted,omitempty"` // secrets that the model did not see
 }
 
-// A Called tool is one that the model has called.
+// A Called is a tool that the model called.
 type Called struct {
 	Name  string `json:"name"`
 	Path  string `json:"path,omitempty"`
-	Error string `json:"error,omitempty"` // that it was told
+	Error string `json:"error,omitempty"`
 }
 
-// ErrLimit means that the model was not done within the limits; nothing is written then.
-var ErrLimit = errors.New("the reflection was not done within its limits")
-
-// ErrNothing means that there is no conversation to reflect upon.
-var ErrNothing = errors.New("there is nothing to reflect upon")
+// Errors of Reflect.
+var (
+	// ErrLimit means that the model did not finish within the limits.
+	ErrLimit = errors.New("the reflection exceeded its limits")
+	// ErrNothing means that there is no conversation.
+	ErrNothing = errors.New("there is no conversation to reflect on")
+)
 
 const (
 	defaultSteps      = 12
 	defaultTokens     = 100_000
 	defaultTimeout    = 2 * time.Minute
 	defaultTranscript = 60_000
-	longestMessage    = 4_000 // bytes of one message of the conversation
-	longestRead       = 64_000
-	// mostCalls bounds the calls of a reflection, and those in one answer of the model.
-	mostCalls    = 200
-	mostAtOnce   = 32
-	longestFacts = 40_000
+	maxMessage        = 4_000  // bytes of a message that the model sees
+	maxRead           = 64_000 // bytes of a message that are searched for secrets
+	maxFacts          = 40_000 // bytes of facts in the instructions
+	maxCalls          = 200
+	maxCallsAtOnce    = 32
 )
 
-// Reflect lets a model write what a conversation has taught. If anything fails half-way, or a limit is reached, nothing is written; the Report tells what
-// would have been. Errors wrap ErrLimit, ErrNothing, those of the model and of notes.Draft.Commit.
-func Reflect(ctx context.Context, model Model, data *notes.Data, said []notes.Said, o Options) (Report, error) {
+// Reflect lets a model write what a conversation has taught. An error writes nothing; the Report
+// has the changes.
+func Reflect(ctx context.Context, model Model, data *notes.Data, said []session.Message, o Options) (Report, error) {
 	started := time.Now()
 	r := Report{Changes: []notes.Written{}, Calls: []Called{}}
 	transcript, redacted := transcriptOf(said, cmp.Or(o.MaxTranscript, defaultTranscript))
@@ -123,7 +84,8 @@ func Reflect(ctx context.Context, model Model, data *notes.Data, said []notes.Sa
 	if transcript == "" {
 		return r, ErrNothing
 	}
-	limited, stop := context.WithTimeoutCause(ctx, cmp.Or(o.Timeout, defaultTimeout), fmt.Errorf("%w: %v are over", ErrLimit, cmp.Or(o.Timeout, defaultTimeout)))
+	timeout := cmp.Or(o.Timeout, defaultTimeout)
+	limited, stop := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: %v", ErrLimit, timeout))
 	defer stop()
 	draft := data.Draft()
 	err := r.loop(limited, model, draft, transcript, o)
@@ -149,23 +111,17 @@ func Reflect(ctx context.Context, model Model, data *notes.Data, said []notes.Sa
 	return r, nil
 }
 
+// loop talks to the model until it stops calling tools.
 func (r *Report) loop(ctx context.Context, model Model, draft *notes.Draft, transcript string, o Options) error {
-	now := o.Now
-	if now.IsZero() {
-		now = time.Now()
-	}
-	instructions, err := instructionsFor(ctx, draft, now)
+	instructions, err := instructionsFor(ctx, draft, cmp.Or(o.Now, time.Now()))
 	if err != nil {
 		return err
 	}
-	tools := notes.FileTools(draft)
+	available := notes.FileTools(draft)
 	messages := []Message{{Role: RoleSystem, Content: instructions}, {Role: RoleUser, Content: transcript}}
 	steps, tokens := cmp.Or(o.MaxSteps, defaultSteps), cmp.Or(o.MaxTokens, defaultTokens)
-	for {
-		if r.Steps >= steps {
-			return fmt.Errorf("%w: %d steps", ErrLimit, steps)
-		}
-		reply, err := model.Chat(ctx, messages, tools)
+	for r.Steps < steps {
+		reply, err := model.Chat(ctx, messages, available)
 		if err != nil {
 			return err
 		}
@@ -178,24 +134,25 @@ func (r *Report) loop(ctx context.Context, model Model, draft *notes.Draft, tran
 			r.Learned = strings.TrimSpace(reply.Text)
 			return nil
 		}
-		if len(reply.Calls) > mostAtOnce || len(r.Calls)+len(reply.Calls) > mostCalls {
-			return fmt.Errorf("%w: %d calls of tools at once, %d in all", ErrLimit, mostAtOnce, mostCalls)
+		if len(reply.Calls) > maxCallsAtOnce || len(r.Calls)+len(reply.Calls) > maxCalls {
+			return fmt.Errorf("%w: %d calls of tools at once, %d in all", ErrLimit, maxCallsAtOnce, maxCalls)
 		}
 		for i := range reply.Calls {
-			reply.Calls[i].mend(r.Steps, i)
+			reply.Calls[i].complete(r.Steps, i)
 		}
 		messages = append(messages, Message{Role: RoleAssistant, Content: reply.Text, Calls: reply.Calls})
 		for _, call := range reply.Calls {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			messages = append(messages, Message{Role: RoleTool, CallID: call.ID, Name: call.Name, Content: r.call(ctx, tools, call)})
+			messages = append(messages, Message{Role: RoleTool, CallID: call.ID, Content: r.call(ctx, available, call)})
 		}
 	}
+	return fmt.Errorf("%w: %d steps", ErrLimit, steps)
 }
 
-// mend fills in what some servers leave out, since they do not take back what they have given otherwise.
-func (c *Call) mend(step, i int) {
+// complete fills in what some servers omit and others demand.
+func (c *Call) complete(step, i int) {
 	c.ID = cmp.Or(c.ID, fmt.Sprintf("call_%d_%d", step, i))
 	if strings.TrimSpace(c.Arguments) == "" || c.Arguments == "null" {
 		c.Arguments = "{}"
@@ -205,17 +162,17 @@ func (c *Call) mend(step, i int) {
 	}
 }
 
-// call does what the model wants. What goes wrong is an answer, too: the model can mend it.
-func (r *Report) call(ctx context.Context, tools []notes.Tool, call Call) string {
+// call returns errors as answers: the model can act on them.
+func (r *Report) call(ctx context.Context, available []tools.Tool, call Call) string {
 	var named struct{ Path string }
-	_ = json.Unmarshal([]byte(call.Arguments), &named) // the tool says what is wrong with it
+	_ = json.Unmarshal([]byte(call.Arguments), &named) // the tool reports what is wrong
 	done := Called{Name: call.Name, Path: named.Path}
 	text := ""
-	if i := slices.IndexFunc(tools, func(t notes.Tool) bool { return t.Name == call.Name }); i < 0 {
+	if tool, ok := tools.Find(available, call.Name); !ok {
 		done.Error = fmt.Sprintf("there is no tool %.100q", call.Name)
 	} else if call.broken {
 		done.Error = call.Name + ": the arguments were no JSON object"
-	} else if answer, err := tools[i].Call(ctx, []byte(call.Arguments)); err != nil {
+	} else if answer, err := tool.Call(ctx, []byte(call.Arguments)); err != nil {
 		done.Error = err.Error()
 	} else {
 		text, _ = secret.Redact(answer.Text)
@@ -227,17 +184,14 @@ func (r *Report) call(ctx context.Context, tools []notes.Tool, call Call) string
 	return text
 }
 
-// estimate is about how many tokens an exchange costs: four bytes a token.
+// estimate counts four bytes a token.
 func estimate(messages []Message, reply Reply) int {
-	n := len(reply.Text)
-	for _, m := range messages {
+	n := 0
+	for _, m := range append(messages, Message{Content: reply.Text, Calls: reply.Calls}) {
 		n += len(m.Content)
 		for _, call := range m.Calls {
 			n += len(call.Arguments)
 		}
-	}
-	for _, call := range reply.Calls {
-		n += len(call.Arguments)
 	}
 	return n/4 + 1
 }
@@ -265,7 +219,7 @@ When everything is written, or if nothing is worth it, answer with one or two se
 # Episodes there are
 %s`
 
-// instructionsFor are the instructions with the facts, whole, and the index of the rest.
+// instructionsFor adds all facts and a list of the rest.
 func instructionsFor(ctx context.Context, draft *notes.Draft, now time.Time) (string, error) {
 	items, err := draft.List(ctx)
 	if err != nil {
@@ -280,7 +234,7 @@ func instructionsFor(ctx context.Context, draft *notes.Draft, now time.Time) (st
 		}
 		text, err := draft.Read(ctx, item.Path)
 		text, _ = secret.Redact(text)
-		if err != nil || facts.Len()+len(text) > longestFacts {
+		if err != nil || facts.Len()+len(text) > maxFacts {
 			fmt.Fprintf(&facts, "\n%s is not shown here: %s\n", item.Path, item.Summary)
 			continue
 		}
@@ -290,15 +244,16 @@ func instructionsFor(ctx context.Context, draft *notes.Draft, now time.Time) (st
 		cmp.Or(facts.String(), "none\n"), cmp.Or(index.String(), "none\n")), nil
 }
 
-// transcriptOf is the end of a conversation as JSON lines, without secrets and without what would be read as something else than text.
-func transcriptOf(said []notes.Said, limit int) (text string, redacted int) {
+// transcriptOf returns the conversation's end as JSON lines, without secrets, which it counts, and
+// hidden characters.
+func transcriptOf(said []session.Message, limit int) (text string, redacted int) {
 	var lines []string
 	size := 0
 	for _, s := range slices.Backward(said) {
-		// Secrets are taken out before the text is cut, since a part of a key is not known as one, and when no bytes that are no UTF-8 part one.
-		words, found := secret.Redact(strings.ToValidUTF8(s.Text[:min(len(s.Text), longestRead)], ""))
-		if len(words) > longestMessage {
-			words = strings.ToValidUTF8(words[:longestMessage], "") + " …"
+		// Redact before cutting: a part of a key is not recognised.
+		words, found := secret.Redact(strings.ToValidUTF8(s.Content[:min(len(s.Content), maxRead)], ""))
+		if len(words) > maxMessage {
+			words = strings.ToValidUTF8(words[:maxMessage], "") + " …"
 		}
 		words, _ = sanitize.Reveal(words)
 		line, err := json.Marshal(map[string]string{"role": cmp.Or(s.Role, "unknown"), "text": words})

@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// A Certainty is the evidence that memory knows what a question asks for, whichever chunk says it.
-// It is taken from all candidates, so that a chunk that gains evidence, and a place, does not lower
-// its own score. All of it means the same in memories of any size.
+// A Certainty is the evidence that memory knows the answer. More evidence for a chunk does not
+// lower its score. The terms mean the same in memories of any size.
 type Certainty struct {
 	Cosine      float64 // the best
-	Clear       float64 // the best cosine less the tenth: how far what is near stands out
+	Clear       float64 // the best cosine less the tenth
 	Share       float64 // of the weight of the question's words, the best that one chunk holds
 	Mass        float64 // ln(1 + the weight of words that one chunk holds), the best
 	MassClear   float64 // the best weight less the fifth
@@ -25,14 +24,13 @@ type Certainty struct {
 }
 
 const (
-	clearPlace  = 10 // whose cosine stands for what is near by chance
+	clearPlace  = 10 // the candidate whose cosine stands for chance
 	mostClear   = 0.3
 	alone       = 0.2 // Clear of the only candidate
 	massPlace   = 5
 	mostUnknown = 2
 )
 
-// CertaintyOf returns that of a question, given its candidates.
 func CertaintyOf(q Query, ranked []Ranked) Certainty {
 	var best Certainty
 	held := holdings(q, ranked)
@@ -74,7 +72,7 @@ func cosineOf(q Query, c Candidate) (float64, bool) {
 	return *c.Cosine, true
 }
 
-// Why says in words what it is that a model knows a question by, or misses.
+// Why says how a model knows a question, or what it misses.
 func (m *Model) Why(q Query, candidates []Candidate) string {
 	serving := m.serving(&q)
 	best := CertaintyOf(q, serving.Order(q, candidates))
@@ -101,15 +99,14 @@ func (m *Model) Why(q Query, candidates []Candidate) string {
 // mostMissing is how many words Why names.
 const mostMissing = 6
 
-// A Distance is how far a candidate is behind the first one: 0 or less.
+// A Distance from the first candidate is 0 or less.
 type Distance struct {
 	Sum    float64
 	Cosine float64
 	Share  float64 // of the weight of the question's words
 }
 
-// Distances returns those of ranked candidates. What is nearer or holds more than the first is not
-// behind in that.
+// Distances are in the order of ranked.
 func Distances(q Query, ranked []Ranked) []Distance {
 	all := make([]Distance, len(ranked))
 	held := holdings(q, ranked)
@@ -123,7 +120,7 @@ func Distances(q Query, ranked []Ranked) []Distance {
 	return all
 }
 
-// Knows is the log-odds that memory knows what is asked for.
+// Knows returns the log-odds that memory knows the answer.
 func (l Logistic) Knows(best Certainty) float64 {
 	x := l.Bias
 	for i, coefficient := range l.coefficients() {
@@ -132,14 +129,13 @@ func (l Logistic) Knows(best Certainty) float64 {
 	return x
 }
 
-// terms are what counts for knowing, and against it, in the order of Logistic.coefficients.
+// terms are in the order of Logistic.coefficients, evidence against as negative.
 func (c Certainty) terms() [9]float64 {
 	return [9]float64{c.Cosine, c.Clear, c.Share, c.Mass, c.MassClear, c.CosineShare, c.CosineMass, -c.UnknownNames, -c.UnknownNumbers}
 }
 
-// Cost is what a further hit has to add: the least product of its score and of the probability that
-// nothing given before it helps. Where there is much, the first is less often the right one, and
-// more of them are worth their place.
+// Cost is the least worth of a further hit: its score times the probability that no earlier one
+// helps. It falls in large memories.
 func Cost(chunks int) float64 {
 	return min(max(costOfAll/float64(max(chunks, 1)), leastCost), mostCost)
 }

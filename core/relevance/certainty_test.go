@@ -22,7 +22,7 @@ func TestCertaintyOfAnySize(t *testing.T) {
 	require.InDelta(t, small.Mass, large.Mass, 0.5)
 }
 
-// A rare word says more than a common one, however few chunks a memory has.
+// A rare word says more, even in a small memory.
 func TestWeigh(t *testing.T) {
 	weights, total := weigh(Query{Chunks: 5, Words: []Word{{Text: "time", Records: 1}, {Text: "pangolins", Records: 1}, {Text: "pangolin", Records: 5}, {Text: "getCacheStats", Compound: true}}})
 	require.Greater(t, weights[1], 2*weights[0])
@@ -62,8 +62,7 @@ func TestUnknownNameCounts(t *testing.T) {
 	}
 }
 
-// Where a question has a vector, a chunk that has none yet is not behind what has: its words
-// decide, as they would without any vectors.
+// A chunk without a vector is judged by words alone.
 func TestCandidateWithoutVector(t *testing.T) {
 	q := Query{Text: "who keeps the pangolin rota", Chunks: 20, Ceiling: 10, BestDocument: 9, Vectors: true,
 		Words: []Word{{Text: "keeps", Records: 1}, {Text: "pangolin", Records: 1}, {Text: "rota", Records: 1}}}
@@ -76,7 +75,7 @@ func TestCandidateWithoutVector(t *testing.T) {
 	require.Less(t, ranked[1].Score, m.Threshold, "what is beside it gains nothing")
 }
 
-// A rare word by itself is enough, though its vector is near to nothing; a common one is not.
+// A rare word suffices without nearness; a common one does not.
 func TestRareWordAlone(t *testing.T) {
 	score := func(word string) float64 {
 		q := Query{Text: word, Chunks: 20, Ceiling: 6, BestDocument: 3, Vectors: true, Words: []Word{{Text: word, Records: 1}}}
@@ -88,7 +87,7 @@ func TestRareWordAlone(t *testing.T) {
 	require.Less(t, score("time"), threshold)
 }
 
-// A scale tells what cosines mean, whatever an embedder makes of them.
+// A scale makes cosines of any embedder comparable.
 func TestScale(t *testing.T) {
 	reference := For("x").Cosines
 	require.NotEmpty(t, reference)

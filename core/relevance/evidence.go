@@ -8,19 +8,19 @@ import (
 	"unicode"
 )
 
-// Names are the terms of a sum, in the order of Evidence.
+// Names are the terms of a sum, as in Evidence.
 var Names = []string{
 	"keywords",        // BM25 ÷ best BM25
 	"coverage",        // BM25 ÷ the most that it could be: less than keywords if no chunk has all words
-	"document",        // BM25 of the whole document ÷ that of the best document
+	"document",        // BM25 of the document ÷ that of the best document
 	"cosine",          // 0 for the nearest but 49, no less than -1; 1 is the nearest, or as far above as Model.Spread
 	"documentCosine",  // the best cosine term in the same document
 	"beforeKeywords",  // keywords of the turn before, if that asks something and is a candidate
 	"beforeCosine",    // cosine of the turn before, if that is a candidate
 	"answerKind",      // 1 if the question asks when or how many, and the text says a time or a number
-	"firstPerson",     // -1 if a turn does not speak of the one who says it
-	"toldByAssistant", // 1 if the question asks what an assistant has said, and an assistant says it
-	"otherSpeaker",    // 1 if the question names a speaker, and somebody else says it
+	"firstPerson",     // -1 if a turn is not in the first person
+	"toldByAssistant", // 1 if the question asks what an assistant said, and one says it
+	"otherSpeaker",    // 1 if the question names another speaker
 	"assistant",       // 1 if an assistant or a tool says it
 	"question",        // 1 if a turn asks something itself
 	"afterQuestion",   // 1 if the turn before asks something
@@ -29,19 +29,19 @@ var Names = []string{
 	"time",            // Timely
 }
 
-// IsEvidence reports whether the weight of a term is never below 0. The others are properties of a chunk, for which the data decides.
+// IsEvidence reports whether a term's weight must be at least 0.
 func IsEvidence(name string) bool {
 	return name == "time" || slices.Index(Names, name) < slices.Index(Names, "otherSpeaker")
 }
 
-// Near is which of the nearest neighbours has a cosine term of 0: it stands for what is only near by chance, so that the
-// term does not depend on the scale of an embedder's cosines.
+// Near is the rank of the neighbour whose cosine term is 0. It stands for chance, so that embedders
+// compare.
 const Near = 50
 
-// longTurn is the number of tokens from which on a turn is no longer short.
+// longTurn is in tokens.
 const longTurn = 128
 
-// Evidence returns the terms of each candidate, in the order of Names.
+// Evidence returns each candidate's terms, in the order of Names.
 func Evidence(q Query, candidates []Candidate) [][]float64 {
 	best := 0.0
 	var cosines []float64
@@ -69,14 +69,14 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		if known, ok := nearest[c.Path]; !ok || e[atCosine] > known {
 			nearest[c.Path] = e[atCosine]
 		}
-		e[atAnswerKind] = yes(asked != 0 && tells(c.Text, asked))
+		e[atAnswerKind] = yes(asked != 0 && answersKind(c.Text, asked))
 		length := float64(max(c.Tokens, 1))
 		if !c.Turn {
 			e[atChunkLength] = math.Log(length)
 			continue
 		}
 		byAssistant := c.Speaker == "assistant" || c.Speaker == "tool"
-		e[atFirstPerson] = yes(ofOneself(c.Text)) - 1
+		e[atFirstPerson] = yes(firstPerson(c.Text)) - 1
 		e[atToldByAssistant] = yes(ofAssistant && byAssistant)
 		e[atOtherSpeaker] = yes(len(speaking) > 0 && isName(c.Speaker) && !speaking[c.Speaker])
 		e[atAssistant] = yes(byAssistant)
@@ -119,8 +119,8 @@ const (
 	atTime
 )
 
-// relativeCosine returns the cosine term as a function of the cosine, given all cosines, best first. A spread of 0 stands for
-// the distance between the first and the fiftieth of them.
+// relativeCosine maps cosines to their term, given all, best first. A spread of 0 reaches from the
+// first to the Near-th.
 func relativeCosine(cosines []float64, spread float64) func(float64) float64 {
 	if len(cosines) == 0 {
 		return func(float64) float64 { return 0 }
@@ -144,7 +144,7 @@ func yes(is bool) float64 {
 
 func asks(text string) bool { return strings.ContainsAny(text, "?？؟") }
 
-// isName tells names from the roles that conversations with an agent have.
+// isName is false for roles.
 func isName(speaker string) bool {
 	switch speaker {
 	case "", "user", "assistant", "tool", "system", "summary":
@@ -153,8 +153,8 @@ func isName(speaker string) bool {
 	return true
 }
 
-// turnsBefore returns, for each turn, the candidates that are the turn before it or parts of it: the nearest of the same document
-// above it, if it ends with what the turn knows of the one before (Candidate.Before).
+// turnsBefore returns the parts of each turn before: the nearest above, if it ends as
+// Candidate.Before does.
 func turnsBefore(candidates []Candidate) [][]int {
 	var turns []int
 	for i, c := range candidates {
@@ -183,7 +183,7 @@ func turnsBefore(candidates []Candidate) [][]int {
 	return all
 }
 
-// endsAs reports whether a turn is the one that another has as its Before: the speaker, and the end of the text on one line.
+// endsAs compares speaker and end with another turn's Before.
 func endsAs(turn Candidate, before string) bool {
 	end, ok := strings.CutPrefix(before, turn.Speaker+": ")
 	end = strings.TrimPrefix(end, "…")
@@ -197,7 +197,7 @@ func endsAs(turn Candidate, before string) bool {
 	return strings.HasSuffix(strings.Join(strings.Fields(text), " "), end)
 }
 
-// namedIn returns the speakers whom a question names, by any word of their name.
+// namedIn returns the speakers whose name is in a question.
 func namedIn(question string, candidates []Candidate) map[string]bool {
 	named := map[string]bool{}
 	var asked map[string]bool
@@ -219,7 +219,7 @@ func namedIn(question string, candidates []Candidate) map[string]bool {
 	return named
 }
 
-// eachWord calls do for each word of text, in small letters, until it returns false.
+// eachWord calls do for each lower-case word until it returns false.
 func eachWord(text string, do func(word string) bool) {
 	start := -1
 	for at, r := range text {
@@ -239,7 +239,7 @@ func eachWord(text string, do func(word string) bool) {
 	}
 }
 
-// A kind is what a question asks for.
+// A kind is the kind of answer that a question wants.
 type kind int
 
 const (
@@ -247,7 +247,7 @@ const (
 	aNumber
 )
 
-// askedKind tells what an English question asks for; 0 if that is neither a time nor a number.
+// askedKind knows English questions only.
 func askedKind(question string) (asked kind) {
 	before := ""
 	eachWord(question, func(word string) bool {
@@ -263,20 +263,21 @@ func askedKind(question string) (asked kind) {
 	return asked
 }
 
-// asksAssistant reports whether an English question asks for what was said in a conversation: "what did you recommend", "remind me".
+// asksAssistant knows English questions about a conversation: "what did you recommend", "remind
+// me".
 func asksAssistant(question string) (does bool) {
-	who, before := false, ""
+	person, before := false, ""
 	eachWord(question, func(word string) bool {
-		does = who && told[word] || before == "remind" && word == "me" || earlier[before] && conversation[word]
-		who = who || word == "you" || word == "we"
+		does = person && sayingVerbs[word] || before == "remind" && word == "me" || earlierWords[before] && conversationWords[word]
+		person = person || word == "you" || word == "we"
 		before = word
 		return !does
 	})
 	return does
 }
 
-// tells whether a text says something of the kind.
-func tells(text string, asked kind) (does bool) {
+// answersKind finds a time or number, as asked.
+func answersKind(text string, asked kind) (does bool) {
 	eachWord(text, func(word string) bool {
 		digit := word[0] >= '0' && word[0] <= '9'
 		year := len(word) == 4 && digit && (word[:2] == "19" || word[:2] == "20")
@@ -286,10 +287,9 @@ func tells(text string, asked kind) (does bool) {
 	return does
 }
 
-// ofOneself tells whether a text speaks of who says it.
-func ofOneself(text string) (does bool) {
+func firstPerson(text string) (does bool) {
 	eachWord(text, func(word string) bool {
-		does = oneself[word]
+		does = firstPersonWords[word]
 		return !does
 	})
 	return does
@@ -301,12 +301,12 @@ var (
 		weekend week weeks month months year years summer winter spring autumn
 		january february march april june july august september october november december
 		monday tuesday wednesday thursday friday saturday sunday`)
-	numbers = setOf("one two three four five six seven eight nine ten dozen hundred couple several few")
-	oneself = setOf("i my mine me we our ours")
-	told    = setOf(`told tell said say mention mentioned recommend recommended suggest suggested provide provided gave give
+	numbers          = setOf("one two three four five six seven eight nine ten dozen hundred couple several few")
+	firstPersonWords = setOf("i my mine me we our ours")
+	sayingVerbs      = setOf(`told tell said say mention mentioned recommend recommended suggest suggested provide provided gave give
 		advise advised list listed explain explained discuss discussed talk talked`)
-	earlier      = setOf("previous last earlier our")
-	conversation = setOf("chat conversation discussion")
+	earlierWords      = setOf("previous last earlier our")
+	conversationWords = setOf("chat conversation discussion")
 )
 
 func setOf(words string) map[string]bool {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Each model that is taken gives probabilities.
+// Each valid model gives probabilities.
 func FuzzModel(f *testing.F) {
 	for _, m := range []string{keywordsFile, otherFile} {
 		data, err := files.ReadFile("models/" + m)
@@ -21,7 +21,7 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte(`{"rank":{"keywords":1e6,"document":1e6},"score":{"behind":1e6,"bias":-1e6,"cosine":1e6,"cosineMass":1e6,"unknownNames":1e6},"threshold":0.5}`), 1e6, -1.0)
 	f.Add([]byte(`{"cosines":[-0.1,0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8],"score":{"behind":1,"shareBehind":2,"massClear":1},"threshold":0.5}`), 3.5, 0.4)
 	f.Fuzz(func(t *testing.T, data []byte, bm25, cosine float64) {
-		// No index says so: BM25 is a sum over the words of a question, each of which adds a few dozen at most.
+		// Real BM25 adds at most a few dozen per word.
 		if !(bm25 >= 0 && bm25 <= 1e6) || !(math.Abs(cosine) <= 1) {
 			return
 		}

@@ -1,16 +1,14 @@
 package relevance
 
-// Kinds are the kinds of candidates that have weights of their own: evidence that one kind of
-// memory has, such as sessions or speakers, must not cost the others the weight of theirs.
+// Kinds have their own weights: none loses for lack of evidence.
 var Kinds = []string{KindPeople, KindAssistant, KindDocuments}
 
 const (
-	KindPeople    = "people"    // turns of people who have names
+	KindPeople    = "people"    // turns of people with names
 	KindAssistant = "assistant" // turns of a user and an assistant
 	KindDocuments = "documents" // everything else
 )
 
-// KindOf returns the kind of a candidate.
 func KindOf(c Candidate) string {
 	switch {
 	case !c.Turn:
@@ -21,7 +19,7 @@ func KindOf(c Candidate) string {
 	return KindAssistant
 }
 
-// kindTerm is the name of the term that makes sums of several kinds comparable.
+// kindTerm makes sums of several kinds comparable.
 const kindTerm = "kind"
 
 func (m *Model) weightsOf(kind string) map[string]float64 {
@@ -31,10 +29,8 @@ func (m *Model) weightsOf(kind string) map[string]float64 {
 	return m.Weights
 }
 
-// handicaps returns what is taken off the sums of each kind where candidates of several kinds
-// compete, nil where they are of one: as much as the sum of a candidate that is best by all
-// evidence would be more than in the other kinds. So what counts is how much a candidate lacks of
-// the best of its kind, and a kind with more terms has no advantage.
+// handicaps make the kinds' sums of full evidence equal, so that more terms are no advantage; nil
+// for one kind.
 func (m *Model) handicaps(q Query, candidates []Candidate) map[string]float64 {
 	if len(m.Kinds) == 0 {
 		return nil

@@ -14,35 +14,35 @@ import (
 	"unicode"
 )
 
-// A Model is what was fitted for an embedder. It is not changed once made.
+// A Model is fitted for an embedder. It is immutable.
 type Model struct {
-	// Fitted says on what, with which command and when.
+	// Fitted names the training data, command and date.
 	Fitted string `json:"fitted"`
-	// Embedders are the beginnings of the fingerprints (embed.Embedder) of those it is for; none in the
-	// model for keywords alone and in the one for any other embedder.
+	// Embedders are prefixes of fingerprints; none in the models for keywords and unknown
+	// embedders.
 	Embedders []string `json:"embedders,omitempty"`
-	// Scripts are those the embedder knows, by their names in Unicode; none means all.
+	// Scripts that the embedder knows, by Unicode name; none is all.
 	Scripts []string `json:"scripts,omitempty"`
-	// Cosines is the scale of the cosines that the model was fitted to, if it is for embedders with other ones; none if cosines are taken as they are.
+	// Cosines is the scale of the training cosines, for other embedders.
 	Cosines Scale `json:"cosines,omitempty"`
-	// Languages are those the embedder knows, ISO 639-1; none means all. A question in another one is left to keywords.
+	// Languages are those that the embedder knows, in ISO 639-1; none is all. In others, keywords
+	// alone answer.
 	Languages []string `json:"languages,omitempty"`
-	// Spread is how far the nearest cosine of a question commonly is from the nearest but 49; 0 if nothing is known of the
-	// embedder's cosines, and each question's own distance counts.
+	// Spread is the usual distance from the nearest cosine to the Near-th; 0 takes each question's
+	// own.
 	Spread float64 `json:"spread,omitempty"`
-	// Weights are the weights of the terms, by Names, for candidates of a kind that Kinds does not have.
+	// Weights are by term, for kinds that Kinds lacks.
 	Weights map[string]float64 `json:"rank"`
-	// Kinds are the weights of the terms by the kind of a candidate (KindOf).
+	// Kinds are weights by kind (KindOf) and term.
 	Kinds map[string]map[string]float64 `json:"kinds,omitempty"`
 	Score Logistic                      `json:"score"`
-	// Calibration are points [said, found] of a rising polygon, without [0, 0] and [1, 1].
+	// Calibration are points [predicted, observed] of a rising polygon, without its ends.
 	Calibration [][2]float64 `json:"calibration,omitempty"`
-	// Threshold is the score from which on a chunk is worth a place in the prompt of a turn, unless the
-	// user says otherwise.
+	// Threshold is the default for the least score in a turn.
 	Threshold float64 `json:"threshold"`
 }
 
-// Logistic are the coefficients of the logistic function: of a Certainty, and of a Distance. None is below 0; those of what is unknown count against.
+// Logistic holds the coefficients of the logistic function, none below 0.
 type Logistic struct {
 	Bias           float64 `json:"bias"`
 	Cosine         float64 `json:"cosine,omitempty"`
@@ -60,7 +60,7 @@ type Logistic struct {
 	ShareBehind  float64 `json:"shareBehind,omitempty"`
 }
 
-// coefficients are those of a Certainty, in the order of its terms.
+// coefficients are in the order of Certainty.terms.
 func (l Logistic) coefficients() [9]float64 {
 	return [9]float64{l.Cosine, l.Clear, l.Share, l.Mass, l.MassClear, l.CosineShare, l.CosineMass, l.UnknownNames, l.UnknownNumbers}
 }
@@ -93,7 +93,7 @@ var shipped = sync.OnceValue(func() map[string]*Model {
 	return all
 })
 
-// For returns the model for an embedder, by its fingerprint; "" is none.
+// For takes an embedder's fingerprint; "" is no embedder.
 func For(fingerprint string) *Model {
 	if fingerprint == "" {
 		return Keywords()
@@ -109,7 +109,7 @@ func For(fingerprint string) *Model {
 // Keywords returns the model for keywords alone.
 func Keywords() *Model { return shipped()[keywordsFile] }
 
-// Parse reads a model. Errors say what is wrong with it.
+// Parse reads and checks a model.
 func Parse(data []byte) (*Model, error) {
 	m := &Model{}
 	decoder := json.NewDecoder(strings.NewReader(string(data)))
@@ -120,7 +120,7 @@ func Parse(data []byte) (*Model, error) {
 	return m, m.check()
 }
 
-// mostWeight is the largest weight or coefficient, in size, that is taken. No sum of evidence by such ones overflows; fitted ones are below 100.
+// mostWeight keeps sums from overflowing; fitted weights are below 100.
 const mostWeight = 1e6
 
 func (m *Model) check() error {
@@ -187,12 +187,12 @@ func checkWeights(weights map[string]float64) error {
 	return nil
 }
 
-// KnowsLanguage reports whether the embedder knows a language; "" is English, or not known.
+// KnowsLanguage takes ISO 639-1; "" is English or unknown.
 func (m *Model) KnowsLanguage(language string) bool {
 	return language == "" || len(m.Languages) == 0 || slices.Contains(m.Languages, language)
 }
 
-// Knows tells whether at least half of the letters of a text are in a script the embedder knows.
+// Knows reports whether the embedder knows half of a text's letters.
 func (m *Model) Knows(text string) bool {
 	if len(m.Scripts) == 0 {
 		return true

@@ -1,16 +1,14 @@
-// Package relevance turns what the indexes say of a chunk into one number: how sure memory is that it
-// helps with a question.
+// Package relevance makes a score of the indexes' evidence for a chunk: the probability that the
+// chunk helps with a question.
 //
-// It goes two steps. A weighted sum of evidence, all of it relative to the other candidates, says which
-// chunk is better than which (Rank). Whether even the best one is worth anything is a matter of evidence
-// that does not depend on the others: how near it is in meaning, and how much of the question's words it
-// holds. A logistic function of that, and of how far behind the best a chunk is, gives its probability;
-// an isotonic step function, here a polygon, makes the probability honest. So within a query the order
-// of scores is that of the sums.
+// A weighted sum of evidence, relative to the other candidates, orders them (Rank). Whether the
+// best is worth anything depends on absolute evidence: its nearness in meaning, and its share of
+// the question's words. A logistic function of that, and of the distance from the best, gives the
+// probability; a polygon calibrates it. Within a query, scores have the order of the sums.
 //
-// All numbers are in models/*.json, one file for each embedder, made by `memcore eval fit`. Every weight
-// of evidence is at least 0: more evidence never makes a score smaller. What a memory does not have,
-// such as speakers, is a term of 0 for all candidates, and changes nothing.
+// All numbers are in models/*.json, one file an embedder, made by `memcore eval fit`. Weights of
+// evidence are at least 0: more evidence never lowers a score. Evidence that a memory lacks, such
+// as speakers, is 0 for all candidates.
 package relevance
 
 import (
@@ -21,7 +19,7 @@ import (
 	"strings"
 )
 
-// A Candidate is a chunk that an index has found, and what the indexes say of it.
+// A Candidate is a chunk found by an index, with its evidence.
 type Candidate struct {
 	ID      string
 	Text    string
@@ -31,17 +29,16 @@ type Candidate struct {
 	Speaker string // "user", "assistant", "tool" or a name; conversations only
 	Turn    bool   // it is a turn of a conversation
 	Tokens  int    // length of Text
-	Request string // that an agent answers with Text; agents' logs only
 
 	BM25     float64  // of the chunk
 	Document float64  // BM25 of its whole document
-	Timely   float64  // how well its time fits the one that the question names, in [0, 1]; 0 if it names none
-	Cosine   *float64 // of question and chunk; nil if there is no vector to compare with
+	Timely   float64  // how well its time fits that of the question, in [0, 1]; 0 without one
+	Cosine   *float64 // nil without a vector
 
-	Holds, Near uint64 // which of Query.Words it holds itself, and it or the turns around it: bit i stands for Words[i]
+	Holds, Near uint64 // bit i: Query.Words[i] is in the chunk, or in it or a turn beside it
 }
 
-// A Query is what all candidates of a question have in common.
+// A Query is what the candidates of a question share.
 type Query struct {
 	Text         string
 	Ceiling      float64 // the most that BM25 could be
@@ -50,7 +47,7 @@ type Query struct {
 	Chunks       int     // in the whole index
 	Words        []Word  // those that were searched for
 	Language     string  // of Text, ISO 639-1; "" if it is English or not known
-	Spread       float64 // Model.Spread; what Rank and Order set
+	Spread       float64 // Model.Spread; set by Rank and Order
 }
 
 // A Word is one that a question asks for.
@@ -63,6 +60,7 @@ type Word struct {
 // A Ranked candidate is one with its score.
 type Ranked struct {
 	Candidate
+	Place int     // of the candidate among those that were ranked, from 0
 	Terms []Term  // of Sum
 	Sum   float64 // ranks within the query
 	Score float64 // probability that it helps, in [0, 1]
@@ -75,7 +73,7 @@ type Term struct {
 	Weight float64 `json:"weight"`
 }
 
-// Describe says what a sum is made of, for people: each term's part of it, the largest first, those that hardly count left out.
+// Describe lists the terms of a sum for people, the largest first.
 func Describe(terms []Term) string {
 	terms = slices.Clone(terms)
 	slices.SortStableFunc(terms, func(a, b Term) int { return cmp.Compare(math.Abs(b.Value*b.Weight), math.Abs(a.Value*a.Weight)) })
@@ -88,8 +86,8 @@ func Describe(terms []Term) string {
 	return strings.Join(parts, ", ")
 }
 
-// Rank scores all candidates of a question and returns them best first, equal ones by ID. Where the question has a vector, a candidate that
-// has none yet gets at least the score that its words alone would get.
+// Rank scores candidates and returns them best first, equal ones by ID. One without a vector gets
+// at least the score of its words alone.
 func (m *Model) Rank(q Query, candidates []Candidate) []Ranked {
 	serving := m.serving(&q)
 	ranked := serving.scored(q, candidates)
@@ -102,7 +100,7 @@ func (m *Model) Rank(q Query, candidates []Candidate) []Ranked {
 	return ranked
 }
 
-// scored orders and scores candidates by this very model. One that is better than those before it in what its score is made of does not overtake them.
+// scored orders and scores candidates. Scores fall, or stay, along the order.
 func (m *Model) scored(q Query, candidates []Candidate) []Ranked {
 	ranked := m.Order(q, candidates)
 	best := CertaintyOf(q, ranked)
@@ -115,8 +113,8 @@ func (m *Model) scored(q Query, candidates []Candidate) []Ranked {
 	return ranked
 }
 
-// leftToWords reports whether words judge a candidate: it has no vector yet, or the question is a rare word or two, of which a vector says little, and
-// it holds them.
+// leftToWords reports whether words alone judge a candidate: it has no vector, or it holds the one
+// or two rare words that the question consists of.
 func leftToWords(q Query) func(Candidate) bool {
 	weights, total := weigh(q)
 	var asked uint64
@@ -133,10 +131,10 @@ func leftToWords(q Query) func(Candidate) bool {
 
 const (
 	fewWords = 2
-	rare     = 5 // weight of a word that one chunk holds and that is none of the commonest
+	rare     = 5 // weight of a rare word that one chunk holds
 )
 
-// byWords gives the candidates that are left to words at least the scores of the model for keywords, and sorts all again.
+// byWords raises candidates that words judge to their scores by keywords, and sorts.
 func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked, left func(Candidate) bool) {
 	q.Vectors = false
 	words := Keywords().scored(q, candidates)
@@ -153,7 +151,7 @@ func (m *Model) byWords(q Query, candidates []Candidate, ranked []Ranked, left f
 	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(b.Score, a.Score) })
 }
 
-// adopt brings scores of another model to the scale of this one, so that what is at its threshold is at this one's.
+// adopt converts another model's scores so that both thresholds agree.
 func (m *Model) adopt(ranked []Ranked, other *Model) {
 	for i, r := range ranked {
 		if r.Score < other.Threshold {
@@ -164,14 +162,14 @@ func (m *Model) adopt(ranked []Ranked, other *Model) {
 	}
 }
 
-// Order sorts candidates by the sums of this very model, best first, equal ones by ID, and leaves their scores 0.
+// Order sorts candidates by their sums, best first, equal ones by ID. It sets no scores.
 func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
 	q.Spread = m.Spread
 	evidence := Evidence(q, candidates)
 	handicap := m.handicaps(q, candidates)
 	ranked := make([]Ranked, len(candidates))
 	for i, c := range candidates {
-		r := Ranked{Candidate: c, Terms: make([]Term, 0, len(Names))}
+		r := Ranked{Candidate: c, Place: i, Terms: make([]Term, 0, len(Names))}
 		kind := KindOf(c)
 		weights := m.weightsOf(kind)
 		for n, name := range Names {
@@ -191,8 +189,8 @@ func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
 	return ranked
 }
 
-// serving returns the model that fits a question: this one, or the one for keywords alone if there are no
-// vectors, or none that mean something: the question is in a script the embedder does not know.
+// serving returns this model, or the one for keywords if the question has no vectors or the
+// embedder does not know its script or language.
 func (m *Model) serving(q *Query) *Model {
 	if q.Vectors && m.Knows(q.Text) && m.KnowsLanguage(q.Language) {
 		return m
@@ -201,33 +199,32 @@ func (m *Model) serving(q *Query) *Model {
 	return Keywords()
 }
 
-// Calibrated returns the score of a candidate at a distance from the first one.
+// Calibrated returns the score of a candidate at a distance from the first.
 func (m *Model) Calibrated(best Certainty, d Distance) float64 {
 	s := m.Score
 	x := s.Knows(best) + s.Behind*d.Sum + s.CosineBehind*d.Cosine + s.ShareBehind*d.Share
-	return m.honest(1 / (1 + math.Exp(-x)))
+	return m.observed(1 / (1 + math.Exp(-x)))
 }
 
-// honest maps what the logistic function says to what is found: by the straight lines between the points
-// of Calibration.
-func (m *Model) honest(said float64) float64 {
+// observed maps a predicted probability to the observed one, along Calibration.
+func (m *Model) observed(predicted float64) float64 {
 	points := m.Calibration
 	if len(points) == 0 {
-		return said
+		return predicted
 	}
-	i, _ := slices.BinarySearchFunc(points, said, func(p [2]float64, x float64) int { return cmp.Compare(p[0], x) })
+	i, _ := slices.BinarySearchFunc(points, predicted, func(p [2]float64, x float64) int { return cmp.Compare(p[0], x) })
 	switch i {
 	case 0:
-		return points[0][1] * Share(said, points[0][0])
+		return points[0][1] * Share(predicted, points[0][0])
 	case len(points):
 		last := points[i-1]
-		return last[1] + (1-last[1])*Share(said-last[0], 1-last[0])
+		return last[1] + (1-last[1])*Share(predicted-last[0], 1-last[0])
 	}
 	a, b := points[i-1], points[i]
-	return a[1] + (b[1]-a[1])*(said-a[0])/(b[0]-a[0])
+	return a[1] + (b[1]-a[1])*(predicted-a[0])/(b[0]-a[0])
 }
 
-// Share is part ÷ whole, at most 1; 0 if there is no whole.
+// Share is part ÷ whole, at most 1, and 0 if the whole is 0.
 func Share(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0

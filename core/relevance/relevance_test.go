@@ -66,7 +66,7 @@ func TestParseRefuses(t *testing.T) {
 
 func cosine(x float64) *float64 { return &x }
 
-// random makes candidates of a question, as different as memories are.
+// random makes candidates of all kinds.
 func random(r *rand.Rand) (Query, []Candidate) {
 	q := Query{Text: "When did Ada move the port of the staging server?", Ceiling: 5 + 30*r.Float64(), Vectors: true, Chunks: 1 + r.IntN(100_000)}
 	for _, word := range []string{"Ada", "move", "port", "staging", "server"} {
@@ -89,7 +89,7 @@ func random(r *rand.Rand) (Query, []Candidate) {
 	return q, all
 }
 
-// Scores are probabilities, and their order is the order of what is returned.
+// Scores are probabilities in the order of what is returned.
 func TestOrderOfScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -113,9 +113,8 @@ func TestOrderOfScores(t *testing.T) {
 	}
 }
 
-// More evidence for a chunk never makes its score smaller, nor lets another overtake it. What is so far behind that it stands for chance is left out: as it
-// comes nearer, the first stands out less. So is what puts another candidate first: distances are from there. A score may fall a little all the same: terms are
-// relative to the best, so more for one is less for those before it, and no score is above theirs.
+// More evidence never lowers a score relative to others, apart from chunks that stand for chance
+// and the first candidate. A score itself may fall, because terms are relative.
 func TestMonotone(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 2000 {
@@ -173,7 +172,7 @@ func TestMonotone(t *testing.T) {
 			continue
 		}
 		placeAfter, after := find(m.Rank(q, candidates), id)
-		// Where some have no vector yet, two models put them in order.
+		// Keywords and vectors share the order where some candidates lack a vector.
 		both := slices.ContainsFunc(candidates, func(c Candidate) bool { return c.Cosine == nil })
 		if placeAfter > place && !both || after.Score < before.Score-0.05 {
 			t.Fatalf("more of evidence %d: place %d to %d, score %v to %v", what, place, placeAfter, before.Score, after.Score)
@@ -181,7 +180,7 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// A better time never makes a score smaller, nor lets another overtake it.
+// A better time never lowers a score, nor lets another overtake it.
 func TestMonotoneInTime(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 500 {
@@ -204,7 +203,7 @@ func TestMonotoneInTime(t *testing.T) {
 	}
 }
 
-// aboveChance reports whether a candidate is among the nearest of more than Near.
+// aboveChance: among the nearest of more than Near.
 func aboveChance(candidates []Candidate, at int) bool {
 	nearer, all := 0, 0
 	for _, c := range candidates {
@@ -219,8 +218,7 @@ func aboveChance(candidates []Candidate, at int) bool {
 	return all > Near && nearer < Near-1
 }
 
-// What a memory does not have must not matter: without names nobody is another speaker, without sessions
-// all is Markdown.
+// Missing evidence must not matter: without names there are no other speakers.
 func TestMissingEvidenceIsNeutral(t *testing.T) {
 	q := Query{Text: "where is it?", Ceiling: 10, BestDocument: 5}
 	for i, e := range Evidence(q, []Candidate{{ID: "1", BM25: 5, Document: 5, Tokens: 1}, {ID: "2", Path: "b"}}) {
@@ -282,7 +280,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// A question in a script that the embedder does not know is left to keywords, even if vectors say otherwise.
+// Keywords answer in a script unknown to the embedder.
 func TestScripts(t *testing.T) {
 	candidates := []Candidate{{ID: "words", BM25: 9, Document: 9, Cosine: cosine(0.1)}, {ID: "vectors", Path: "b", BM25: 5, Document: 5, Cosine: cosine(0.9)}}
 	m := &Model{Scripts: []string{"Latin"}, Weights: map[string]float64{"cosine": 9, "keywords": 1}, Threshold: 0.1}
@@ -298,7 +296,7 @@ func TestScripts(t *testing.T) {
 	require.Equal(t, "vectors", all.Rank(Query{Text: "哪个端口", Ceiling: 10, BestDocument: 9, Vectors: true}, candidates)[0].ID)
 }
 
-// What the turn before says of the question counts for the turn that answers it, if it is known to be the one before.
+// The turn before counts only if it is known to be that.
 func TestBefore(t *testing.T) {
 	asking := Candidate{ID: "asking", Path: "log", Line: 7, Turn: true, Speaker: "Ada", Text: "So good to see you!\nWhere did you find that lamp?", BM25: 8, Cosine: cosine(0.9)}
 	answer := Candidate{ID: "answer", Path: "log", Line: 9, Turn: true, Speaker: "Grace", Text: "On the market.", Before: "Ada: …you! Where did you find that lamp?", Cosine: cosine(0.2)}
@@ -326,7 +324,7 @@ func TestBefore(t *testing.T) {
 	}
 }
 
-// Each kind of memory has weights of its own; where kinds compete, the one with more evidence to have is not ahead for that.
+// Each kind has its own weights; more terms are no advantage.
 func TestKinds(t *testing.T) {
 	m := &Model{Threshold: 0.1, Weights: map[string]float64{"keywords": 1}, Kinds: map[string]map[string]float64{
 		KindDocuments: {"keywords": 2, "cosine": 2},
@@ -349,7 +347,7 @@ func TestKinds(t *testing.T) {
 	require.InDelta(t, 0.5, m.Order(q, []Candidate{agent, {ID: "x", Turn: true, BM25: 10}})[1].Sum, 1e-9, "a kind without weights of its own has those of all")
 }
 
-// In a memory of documents the order is nearly that of a plain sum: evidence that only chats have costs them nothing.
+// Documents are ordered nearly by a plain sum.
 func TestDocumentsAsByPlainSum(t *testing.T) {
 	m := For("minilm/all-MiniLM-L6-v2/")
 	q := Query{Text: "which port does staging use", Ceiling: 20, BestDocument: 10, Vectors: true, Chunks: 1000}
@@ -364,7 +362,7 @@ func TestDocumentsAsByPlainSum(t *testing.T) {
 	require.Equal(t, "near", m.Order(q, candidates)[0].ID, "0.6 + 0.5·6/10 is more than 0.35 + 0.5")
 }
 
-// A long turn in which somebody speaks of themselves, in a session that has the words, is not before the note that answers.
+// A long turn of the right session does not precede the note.
 func TestNotesBesideTurns(t *testing.T) {
 	q := Query{Text: "why did we not take DynamoDB", Ceiling: 20, BestDocument: 12, Vectors: true, Chunks: 200}
 	note := Candidate{ID: "note", Path: "decisions/0007.md", Text: "DynamoDB was too dear.", BM25: 10, Document: 10, Cosine: cosine(0.55), Tokens: 60}
@@ -374,7 +372,7 @@ func TestNotesBesideTurns(t *testing.T) {
 	}
 }
 
-// A spread that is known makes differences of cosines mean the same for all questions.
+// A known spread makes cosines mean the same for all questions.
 func TestSpread(t *testing.T) {
 	terms := func(spread float64, cosines ...float64) (all []float64) {
 		var candidates []Candidate
@@ -390,7 +388,7 @@ func TestSpread(t *testing.T) {
 	require.Equal(t, []float64{0.5, 0.25, 0}, terms(0.2, 0.5, 0.45, 0.4))
 }
 
-// A question in a language that the embedder does not know is left to keywords.
+// Keywords answer in a language unknown to the embedder.
 func TestLanguages(t *testing.T) {
 	candidates := []Candidate{{ID: "words", BM25: 9, Document: 9, Cosine: cosine(0.1)}, {ID: "vectors", Path: "b", BM25: 5, Document: 5, Cosine: cosine(0.9)}}
 	m := &Model{Languages: []string{"en", "de"}, Weights: map[string]float64{"cosine": 9, "keywords": 1}, Threshold: 0.1}
@@ -400,7 +398,7 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// Search asks for more candidates than a turn does; that must not change the scores of the first ones.
+// More candidates, as of Search, must not change first scores.
 func TestDepthDoesNotMatter(t *testing.T) {
 	var candidates []Candidate
 	for i := range 150 {
@@ -423,9 +421,9 @@ func TestDescribe(t *testing.T) {
 func TestHonest(t *testing.T) {
 	m := &Model{Calibration: [][2]float64{{0.2, 0.1}, {0.6, 0.5}}}
 	for said, want := range map[float64]float64{0: 0, 0.1: 0.05, 0.2: 0.1, 0.4: 0.3, 0.6: 0.5, 0.8: 0.75, 1: 1} {
-		require.InDelta(t, want, m.honest(said), 1e-12, "%v", said)
+		require.InDelta(t, want, m.observed(said), 1e-12, "%v", said)
 	}
-	require.Equal(t, 0.3, (&Model{}).honest(0.3))
+	require.Equal(t, 0.3, (&Model{}).observed(0.3))
 }
 
 func TestModelRoundTrip(t *testing.T) {

@@ -10,21 +10,19 @@ import (
 	"strings"
 )
 
-// A Scale is what cosines of questions and texts are with an embedder: quantiles of those of the
-// anchors, of each question with each text. What one embedder calls near is chance with another;
-// quantiles say which of their cosines mean the same. It does not depend on a memory, so that it
-// holds for one of five chunks as well.
+// A Scale describes an embedder's cosines by quantiles of those of anchors. Equal quantiles of two
+// embedders mean the same.
 type Scale []float64
 
-// quantiles are which ones a Scale has. Of the pairs of anchors, one in twenty belongs together.
+// One in twenty pairs of anchors belongs together.
 var quantiles = []float64{0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.945, 0.96, 0.975, 0.99}
 
-// anchors are questions, each with a text that answers it, of the kinds that memories hold.
+// anchors are questions, each with its answer, of the kinds that memories hold.
 //
 //go:embed anchors.txt
 var anchors string
 
-// Anchors returns the questions and texts that an embedder's Scale is measured with.
+// Anchors returns what a Scale is measured with.
 func Anchors() (questions, texts []string) {
 	for line := range strings.Lines(anchors) {
 		question, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -33,8 +31,7 @@ func Anchors() (questions, texts []string) {
 	return questions, texts
 }
 
-// Measure returns the Scale of an embedder. The functions embed questions and texts; they may be
-// the same.
+// Measure returns an embedder's Scale. Both functions may be the same.
 func Measure(ctx context.Context, embedQuestions, embedTexts func(context.Context, []string) ([][]float32, error)) (Scale, error) {
 	questions, texts := Anchors()
 	asked, err := embedQuestions(ctx, questions)
@@ -54,7 +51,7 @@ func Measure(ctx context.Context, embedQuestions, embedTexts func(context.Contex
 	return scaleOf(cosines)
 }
 
-// ErrScale is what Measure's error wraps if the cosines of an embedder tell nothing apart.
+// ErrScale means that all cosines are the same.
 var ErrScale = errors.New("cosines are all the same")
 
 func scaleOf(cosines []float64) (Scale, error) {
@@ -86,7 +83,7 @@ func dot(a, b []float32) (sum float64) {
 	return sum / math.Sqrt(lengthA*lengthB)
 }
 
-// usable reports whether all quantiles are there and rise on the whole.
+// usable reports whether the quantiles are complete and rise.
 func (s Scale) usable() bool {
 	if len(s) != len(quantiles) || !slices.IsSorted(s) {
 		return false
@@ -95,8 +92,7 @@ func (s Scale) usable() bool {
 	return last-first > 1e-3 && first >= -1.001 && last <= 1.001
 }
 
-// On returns the cosine that means on another scale what a cosine means on this one: by straight
-// lines between the quantiles; outside of them, by the slope of all.
+// On converts a cosine to another scale, linearly between the quantiles.
 func (s Scale) On(other Scale, cosine float64) float64 {
 	last := len(s) - 1
 	slope := (other[last] - other[0]) / (s[last] - s[0])
@@ -114,9 +110,8 @@ func (s Scale) On(other Scale, cosine float64) float64 {
 	return min(max(is, -1), 1)
 }
 
-// Rescaled returns a question and its candidates with cosines on the scale that the model knows,
-// given the embedder's; "" of which nothing is known, it leaves the question to keywords. A model
-// for one embedder knows its scale.
+// Rescaled puts cosines on the model's scale. Without a usable scale it leaves the question to
+// keywords.
 func (m *Model) Rescaled(q Query, candidates []Candidate, embedders Scale) (Query, []Candidate) {
 	if len(m.Cosines) == 0 || !q.Vectors {
 		return q, candidates

@@ -10,18 +10,16 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/memcore/memcore/internal/prompt"
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
-// A Turn model says how likely a candidate is wanted in a turn of an agent at work. Scores cannot:
-// most prompts tell an agent what to do next and ask nothing of memory, however near in meaning
-// something in it is. What tells wanted candidates from others is how many of the words that a prompt
-// is about they hold, and what kind of prompt it is.
+// A Turn model predicts whether a working agent wants a candidate, by the prompt's kind and telling
+// words. Scores cannot: most prompts ask nothing.
 type Turn struct {
 	Fitted  string             `json:"fitted"`
 	Bias    float64            `json:"bias"`
 	Weights map[string]float64 `json:"weights"` // by the names of TurnNames
-	Least   float64            `json:"least"`   // of a candidate's Worth to be given, in (0, 1)
+	Least   float64            `json:"least"`   // least Worth of a given candidate, in (0, 1)
 }
 
 // TurnNames are the terms of a Worth.
@@ -30,15 +28,15 @@ var TurnNames = []string{
 	"telling", // telling words of the prompt that memory holds at all, at most 8
 	"follows", // 1 if the prompt reads like the next word of a talk that goes on
 	"asks",    // 1 if it is a question
-	"orders",  // 1 if it tells the agent to do something
-	"finding", // 1 if the candidate says what was found, decided or done
+	"orders",  // 1 if it is an order to the agent
+	"finding", // 1 if the candidate has a finding, decision or result
 	"user",    // 1 if the user says it
 }
 
 //go:embed turn.json
 var turnFile []byte
 
-// ForTurns returns the Turn model that memcore ships.
+// ForTurns returns memcore's own Turn model.
 var ForTurns = sync.OnceValue(func() *Turn {
 	t := &Turn{}
 	if err := json.Unmarshal(turnFile, t); err != nil {
@@ -50,12 +48,8 @@ var ForTurns = sync.OnceValue(func() *Turn {
 const (
 	mostHeld    = 6
 	mostTelling = 8
-	// rareEnough is the least share of the greatest idf of a telling word: one that every tenth chunk
-	// holds says little.
+	// rareEnough is a share of the greatest idf: at most a tenth of all chunks hold the word.
 	rareEnough = 0.3
-	// pairOfCharacters is what a pair of characters counts in a script without spaces, where a word
-	// makes several.
-	pairOfCharacters = 0.4
 )
 
 var finding = sync.OnceValue(func() *regexp.Regexp {
@@ -63,9 +57,12 @@ var finding = sync.OnceValue(func() *regexp.Regexp {
 		`none of|only|must be|should|fixed|found|works now|summary|changes made|key)\b|原因|解决|修复|因为|ため|修正|解決`)
 })
 
-// TellingWords returns what each of q.Words counts for a prompt: 1 for one that says what it is about,
-// 0 for words of every prompt, names of files, and what every tenth chunk holds.
-func TellingWords(p prompt.Prompt, q Query) []float64 {
+// A Prompt is a prompt taken apart.
+type Prompt = prompt.Prompt
+
+// TellingWords weighs q.Words: 0 for words of any prompt, names of files and frequent words, else
+// 1.
+func TellingWords(p Prompt, q Query) []float64 {
 	counts := make([]float64, len(q.Words))
 	greatest := idf(1, q.Chunks)
 	for i, w := range q.Words {
@@ -73,7 +70,7 @@ func TellingWords(p prompt.Prompt, q Query) []float64 {
 		case !prompt.IsTelling(w.Text) || p.NamesFile(w.Text):
 		case w.Records > 0 && idf(w.Records, q.Chunks) < rareEnough*greatest:
 		case unspacedWord(w.Text):
-			counts[i] = pairOfCharacters
+			counts[i] = ofPair
 		default:
 			counts[i] = 1
 		}
@@ -93,9 +90,8 @@ func unspacedWord(word string) bool {
 	return false
 }
 
-// TurnEvidence returns the terms of a candidate's Worth, in the order of TurnNames. Telling is what
-// TellingWords returns.
-func TurnEvidence(p prompt.Prompt, q Query, telling []float64, c Candidate) []float64 {
+// TurnEvidence returns the terms of Worth, in the order of TurnNames.
+func TurnEvidence(p Prompt, q Query, telling []float64, c Candidate) []float64 {
 	known := 0.0
 	for i, count := range telling {
 		if q.Words[i].Records > 0 {
@@ -108,8 +104,8 @@ func TurnEvidence(p prompt.Prompt, q Query, telling []float64, c Candidate) []fl
 	}
 }
 
-// HoldsMost reports whether a candidate holds most of what a prompt is about and is near it in
-// meaning: wanted even where a prompt is too short for its Worth to be much.
+// HoldsMost reports whether a candidate is near and holds most telling words: even a short prompt
+// wants it.
 func HoldsMost(telling []float64, q Query, c Candidate) bool {
 	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && *c.Cosine < leastNear {
 		return false
@@ -129,7 +125,7 @@ const (
 	leastNear = 0.4 // cosine
 )
 
-// Worth returns how likely a candidate is wanted, in (0, 1), given its TurnEvidence.
+// Worth is the probability, in (0, 1), of being wanted.
 func (t *Turn) Worth(evidence []float64) float64 {
 	x := t.Bias
 	for i, name := range TurnNames {
@@ -138,21 +134,21 @@ func (t *Turn) Worth(evidence []float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// OrderForTurn sorts candidates of a prompt that is no plain question by the sum of cosine, half of
-// BM25 over the best, and a little for what says much and finds something; what users say counts less.
-// On prompts that is better than the order of Rank, whose weights are of questions.
-func OrderForTurn(ranked []Ranked) {
+// OrderForTurn sorts, better than Rank for prompts that ask nothing: by cosine, half the relative
+// BM25, and a little for long findings; users' requests count less.
+func OrderForTurn[T any](all []T, of func(T) Candidate) {
 	best := 0.0
-	for _, r := range ranked {
-		best = max(best, r.BM25)
+	for _, one := range all {
+		best = max(best, of(one).BM25)
 	}
-	value := make(map[string]float64, len(ranked))
-	for _, r := range ranked {
-		v := 0.5*Share(r.BM25, best) - 0.15*yes(r.Speaker == "user") + 0.05*math.Log(float64(max(r.Tokens, 1))) + 0.1*yes(finding().MatchString(r.Text))
-		if r.Cosine != nil {
-			v += *r.Cosine
+	value := make(map[string]float64, len(all))
+	for _, one := range all {
+		c := of(one)
+		v := 0.5*Share(c.BM25, best) - 0.15*yes(c.Speaker == "user") + 0.05*math.Log(float64(max(c.Tokens, 1))) + 0.1*yes(finding().MatchString(c.Text))
+		if c.Cosine != nil {
+			v += *c.Cosine
 		}
-		value[r.ID] = v
+		value[c.ID] = v
 	}
-	slices.SortStableFunc(ranked, func(a, b Ranked) int { return cmp.Compare(value[b.ID], value[a.ID]) })
+	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(value[of(b).ID], value[of(a).ID]) })
 }

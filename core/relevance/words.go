@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// commonWords are the 6,000 commonest English words, from the vocabulary of BERT (uncased,
-// Apache-2.0), the commonest first; "-" stands for one that is no word.
+// commonWords are the 6,000 commonest English words, commonest first, from BERT's vocabulary
+// (uncased, Apache-2.0); "-" is a place without a word.
 //
 //go:embed words.txt
 var commonWords string
 
-// commonness is the share of chunks that hold a word, in memories at large.
+// commonness is a word's share of chunks, in memories at large.
 var commonness = sync.OnceValue(func() map[string]float64 {
 	places := map[string]float64{}
 	place := 0.0
@@ -30,17 +30,14 @@ var commonness = sync.OnceValue(func() map[string]float64 {
 const (
 	ofTheFirst = 8.0               // how much commoner words are than one chunk each, by Zipf's law
 	uncommon   = ofTheFirst / 40e3 // of a word that is not in the list
-	// ofPair is what a pair of characters says of what a word would: pairs overlap, and which of
-	// them are common is not known.
+	// ofPair weighs a pair of unspaced characters against a word: pairs overlap.
 	ofPair = 0.4
-	// atLarge is how many chunks of memories at large count beside those of this one. In a memory
-	// of ten chunks no word is rare; how rare it is elsewhere says whether it means something that
-	// a chunk holds it.
+	// atLarge chunks elsewhere count: in ten chunks no word is rare.
 	atLarge = 200
 )
 
-// weigh returns how much each word of a question says, and all together. A compound that memory
-// does not hold says nothing beside its parts.
+// weigh returns how much each word says, and the total. A compound that memory lacks counts by its
+// parts.
 func weigh(q Query) (weights []float64, total float64) {
 	weights = make([]float64, len(q.Words))
 	for i, w := range q.Words {
@@ -57,7 +54,7 @@ func weigh(q Query) (weights []float64, total float64) {
 	return weights, total
 }
 
-// shareOf is the commonness of a word, in any of its commonest forms.
+// shareOf is a word's commonness in any form.
 func shareOf(word string) float64 {
 	word = strings.ToLower(word)
 	known := commonness()
@@ -71,7 +68,7 @@ func shareOf(word string) float64 {
 	return uncommon
 }
 
-// A holding is what a candidate holds of the words of a question.
+// A holding is what a candidate holds of a question's words.
 type holding struct {
 	mass  float64 // weight of the words; those that only the turns around it hold count half
 	share float64 // of the weight of all
@@ -99,8 +96,8 @@ func massOf(weights []float64, held uint64) (mass float64) {
 	return mass
 }
 
-// unknown returns the share of a question's names that memory holds nowhere, and how many of its
-// numbers. A name is a word with a capital that does not begin a sentence.
+// unknown returns the share of names, and how many numbers, memory lacks. A name is capitalised
+// within a sentence.
 func unknown(q Query) (names, numbers float64) {
 	var all float64
 	rest, before := q.Text, ""

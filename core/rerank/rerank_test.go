@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// serve answers as a server would, for faults that real ones seldom have.
+// serve makes a server with faults that real ones seldom have.
 func serve(t *testing.T, handler http.HandlerFunc) Options {
 	t.Helper()
 	server := httptest.NewServer(handler)
@@ -118,7 +118,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What a server says is shown short, without the key that it repeats and without what a terminal would obey.
+// Errors show a shortened answer, without the key and terminal sequences.
 func TestErrorsAreFitToBeShown(t *testing.T) {
 	o := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)

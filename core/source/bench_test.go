@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// manyFiles is a project of 1,000 documents, 100 of them logs, beside 1,000 files that are none.
+// manyFiles has 1,000 documents, 100 of them logs, and other files.
 func manyFiles(b *testing.B) string {
 	files := map[string]string{".gitignore": "*.log\n/build/\nnode_modules/\n**/tmp/*\n"}
 	for i := range 900 {
@@ -36,7 +36,7 @@ func BenchmarkListUnchanged1000(b *testing.B) {
 	}
 }
 
-// BenchmarkListFirst1000 is what every new process pays.
+// BenchmarkListFirst1000 measures the first List of a process.
 func BenchmarkListFirst1000(b *testing.B) {
 	dir := manyFiles(b)
 	for b.Loop() {
@@ -64,7 +64,7 @@ func BenchmarkRead20MB(b *testing.B) {
 	}
 }
 
-// BenchmarkReadOn is what a query pays for a large log that has grown by a turn.
+// BenchmarkReadOn measures reading a large log that has grown by a turn.
 func BenchmarkReadOn(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "log.jsonl")
 	require.NoError(b, os.WriteFile(path, bytes.Repeat([]byte(chatLine), 20<<20/len(chatLine)), 0o644))

@@ -10,39 +10,16 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// A format is one kind of conversation log. Formats keep nothing between records: what a later
-// record must know of earlier ones is in the conversation, so that reading can go on anywhere.
-type format interface {
-	// name is the Document.Format of its logs.
-	name() string
-	// sniff tells whether a record with these fields is one of this format.
-	sniff(f fields) bool
-	// parse adds what a record says to the conversation. It returns why it could not ("unknown type
-	// \"x\""), or "" for a record that is understood, even if it says nothing.
-	parse(c *conversation, r record) (skipped string)
-}
-
-// formats in the order in which they are tried; the last one is the least particular.
-var formats = []format{claudeCode{}, codex{}, gemini{}, pi{}, openAI{}}
-
-func formatNamed(name string) (format, bool) {
-	i := slices.IndexFunc(formats, func(f format) bool { return f.name() == name })
-	if i < 0 {
-		return nil, false
-	}
-	return formats[i], true
-}
-
-// A record is one entry of a log: a line of JSONL, or an element of a JSON array.
+// A record is a line or an element of a JSON array.
 type record struct {
 	line, endLine int
 	json          []byte // valid until the next record
 }
 
-// A message is what a record says.
+// A message is what a format reads from a record.
 type message struct {
-	// key joins records that are parts of one message: those with the key of the turn before are
-	// added to it. Empty joins nothing. With again, the record is that message once more, complete.
+	// key joins records: one with the last turn's key extends that turn, or replaces it with again.
+	// "" joins nothing.
 	key   string
 	again bool
 
@@ -53,24 +30,23 @@ type message struct {
 	results       []result
 }
 
-// A call is a use of a tool. Calls with an output are complete; others wait for their result.
+// A call uses a tool. Unless done, it waits for a result.
 type call struct {
 	id, name, input string
 	output          string
 	done, failed    bool
 }
 
-// A result is what a tool returned.
 type result struct {
 	id, name, output string
 	failed           bool
 }
 
-// An openCall waits for its result. turn is the index of its turn, counted from the start of this
-// reading; beforeReading and longBefore are turns of an earlier one.
+// An openCall waits for its result.
 type openCall struct {
-	id, name   string
-	turn, tool int // tool is its place in Turn.Tools
+	id, name string
+	turn     int // index of its turn in this reading, or one of the below
+	tool     int // index in Turn.Tools
 }
 
 const (
@@ -78,19 +54,18 @@ const (
 	longBefore    = -2
 )
 
-// maxOpenCalls is how many calls are remembered that never got a result.
 const maxOpenCalls = 32
 
-// progress is all that reading must know to go on.
+// progress is what later records need to know of earlier ones.
 type progress struct {
 	session string
-	known   bool      // session is the log's word, not the file's name
-	time    time.Time // of the session, for records that tell none
+	known   bool      // session comes from the log, not from the file's name
+	time    time.Time // of the session, for records without one
 	agent   bool      // a tool was used
 	open    []openCall
 }
 
-// A mark is a place where a turn begins and reading can go on.
+// A mark is where reading can go on: a turn's beginning.
 type mark struct {
 	offset int64
 	line   int // lines before it
@@ -98,22 +73,21 @@ type mark struct {
 	progress
 }
 
-// A conversation is the turns of a log as they are put together. A tool's result joins the turn that
-// called it as long as no other turn has begun; later, it is a turn of its own, of role "tool".
+// A conversation collects turns. A result joins its call's turn, or makes one of role "tool" if
+// another has begun.
 type conversation struct {
 	progress
 	turns   []chunker.Turn
-	grown   []byte // text of the last turn, if several records made it; see told
+	grown   []byte // text of the last turn if several records made it
 	key     string // of the last turn
 	step    int    // for formats that have no keys
 	skipped map[string]int
 
 	start mark    // of this reading
-	here  mark    // the record that is being parsed
-	marks [2]mark // where the last two turns begin
-	// answered is where the last turn begins that answers, if nobody has said anything since: whether
-	// it was the last word on what was asked is known only then.
-	answered *mark
+	here  mark    // of the current record
+	marks [2]mark // of the last two turns
+	// lastAnswer is valid until the user speaks again.
+	lastAnswer *mark
 }
 
 func (c *conversation) skip(reason string) {
@@ -123,7 +97,7 @@ func (c *conversation) skip(reason string) {
 	c.skipped[reason]++
 }
 
-// take parses the record that starts at an offset of the log.
+// take parses the record at an offset of the log.
 func (c *conversation) take(f format, r record, offset int64) {
 	c.here = mark{offset: offset, line: r.line - 1, turns: len(c.turns), progress: c.progress}
 	if reason := f.parse(c, r); reason != "" {
@@ -131,13 +105,12 @@ func (c *conversation) take(f format, r record, offset int64) {
 	}
 }
 
-// stepKey joins what an agent says and calls before it sees a result, in formats without keys.
+// stepKey joins all that precedes a result.
 func (c *conversation) stepKey() string { return "step " + strconv.Itoa(c.step) }
 
-// add puts a message into the conversation.
 func (c *conversation) add(r record, m message) {
 	m.text = strings.TrimSpace(m.text)
-	tools := c.settle(r, m.results)
+	tools := c.applyResults(r, m.results)
 	for _, call := range m.calls {
 		tools = append(tools, chunker.ToolUse{Name: call.name, Input: shorten(call.input), Output: shorten(call.output), Failed: call.failed})
 	}
@@ -149,20 +122,20 @@ func (c *conversation) add(r record, m message) {
 	} else {
 		c.begin(r, m, tools)
 	}
-	c.wait(m.calls)
+	c.addOpenCalls(m.calls)
 	c.agent = c.agent || len(m.calls)+len(m.results) > 0
 	switch role := c.turns[len(c.turns)-1].Role; {
 	case m.text == "":
 	case role == "user":
-		c.answered = nil
+		c.lastAnswer = nil
 	case role == "assistant":
 		at := c.marks[1]
-		c.answered = &at
+		c.lastAnswer = &at
 	}
 }
 
-// settle gives results to the calls of the last turn and returns those that belong nowhere.
-func (c *conversation) settle(r record, results []result) []chunker.ToolUse {
+// applyResults returns those without a call in the last turn.
+func (c *conversation) applyResults(r record, results []result) []chunker.ToolUse {
 	var strays []chunker.ToolUse
 	for _, got := range results {
 		i := slices.IndexFunc(c.open, func(o openCall) bool { return o.id == got.id })
@@ -175,7 +148,7 @@ func (c *conversation) settle(r record, results []result) []chunker.ToolUse {
 		case i >= 0 && asked.turn == len(c.turns)-1 && asked.turn != beforeReading:
 			c.answer(r, asked, got)
 		case i >= 0 && asked.turn == beforeReading && len(c.turns) == 0:
-			// the earlier reading has it
+			// an earlier reading has it
 		default:
 			name := got.name
 			if name == "" {
@@ -190,7 +163,7 @@ func (c *conversation) settle(r record, results []result) []chunker.ToolUse {
 // answer puts a result into the last turn.
 func (c *conversation) answer(r record, asked openCall, got result) {
 	turn := &c.turns[len(c.turns)-1]
-	if asked.tool < len(turn.Tools) { // always, unless the turn was told again with fewer
+	if asked.tool < len(turn.Tools) { // always, unless the turn was replaced by one with fewer
 		tool := &turn.Tools[asked.tool]
 		tool.Output, tool.Failed = shorten(got.output), got.failed
 	}
@@ -218,8 +191,8 @@ func (c *conversation) extend(r record, m message, tools []chunker.ToolUse) {
 	c.grown = append(c.grown, m.text...)
 }
 
-// told are the turns. One that a log tells in many pieces gets its text once it is whole: nobody knows how many there will be.
-func (c *conversation) told() []chunker.Turn {
+// finished joins the last turn's pieces.
+func (c *conversation) finished() []chunker.Turn {
 	if len(c.grown) > 0 {
 		c.turns[len(c.turns)-1].Text = string(c.grown)
 		c.grown = c.grown[:0]
@@ -239,19 +212,18 @@ func (c *conversation) begin(r record, m message, tools []chunker.ToolUse) {
 	if turn.Time.IsZero() {
 		turn.Time = c.time
 	}
-	c.turns = append(c.told(), turn)
+	c.turns = append(c.finished(), turn)
 	c.key = m.key
 	c.marks[0], c.marks[1] = c.marks[1], c.here
 }
 
-// wait remembers the calls of the last turn that have no result yet.
-func (c *conversation) wait(calls []call) {
+func (c *conversation) addOpenCalls(calls []call) {
 	last := len(c.turns) - 1
 	for i, call := range calls {
 		if call.id == "" || call.done {
 			continue
 		}
-		place := len(c.turns[last].Tools) - len(calls) + i // they were put last
+		place := len(c.turns[last].Tools) - len(calls) + i
 		c.open = append(slices.Clip(c.open), openCall{id: call.id, name: call.name, turn: last, tool: place})
 	}
 	if over := len(c.open) - maxOpenCalls; over > 0 {
@@ -259,23 +231,21 @@ func (c *conversation) wait(calls []call) {
 	}
 }
 
-// resume is the place to go on from: before the last two turns and the last answer, or where this
-// reading started if it brought fewer.
+// resume precedes the last two turns and the last answer.
 func (c *conversation) resume() mark {
 	switch {
 	case len(c.turns) < 2:
 		return c.start
-	case c.answered != nil && c.answered.offset < c.marks[0].offset:
-		return *c.answered
+	case c.lastAnswer != nil && c.lastAnswer.offset < c.marks[0].offset:
+		return *c.lastAnswer
 	}
 	return c.marks[0]
 }
 
-// maxToolText bounds what is kept of a tool's input or output. The chunker reduces both to much
-// less; this keeps a log of gigabytes of output from filling the memory.
+// maxToolText is in bytes. The chunker keeps much less.
 const maxToolText = 64 << 10
 
-// shorten cuts the middle out of a long text.
+// shorten removes the middle of a long text.
 func shorten(text string) string {
 	if len(text) <= maxToolText {
 		return text
@@ -285,7 +255,6 @@ func shorten(text string) string {
 	return head + "\n[…]\n" + tail
 }
 
-// state is progress as it is stored in a Position.
 func (m mark) state() map[string]string {
 	state := map[string]string{}
 	if m.session != "" {
@@ -318,7 +287,7 @@ func (m mark) state() map[string]string {
 	return state
 }
 
-// restore is the reverse of state. What it does not understand it leaves out.
+// restore reverses state. It ignores what it does not know.
 func restore(state map[string]string) progress {
 	p := progress{session: state["session"], known: state["known"] != "", agent: state["agent"] != ""}
 	p.time, _ = time.Parse(time.RFC3339Nano, state["time"])

@@ -12,7 +12,7 @@ import (
 // List the documents of a folder and read the conversations among them.
 func ExampleNewFolder() {
 	ctx := context.Background()
-	folder := source.NewFolder(source.FolderOptions{Path: "testdata", Workspace: ".", Include: []string{"pi.jsonl"}})
+	folder := source.NewFolder(source.FolderOptions{Path: "testdata/pi.jsonl", Workspace: "."})
 	found, err := folder.List(ctx)
 	if err != nil {
 		log.Fatal(err)
@@ -34,7 +34,7 @@ func ExampleNewFolder() {
 	// testdata/pi.jsonl#L6 assistant: Through outbox.
 }
 
-// Secrets are told by their names and places.
+// Secrets are recognised by their names and folders.
 func ExampleDenyReason() {
 	fmt.Println(source.DenyReason(filepath.Join("deploy", ".env.production")))
 	fmt.Println(source.DenyReason("deploy/staging.md") == "")

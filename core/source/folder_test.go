@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tree writes files, named by slash-separated paths, under a new folder and returns it.
+// tree writes files by slash-separated path into a new folder.
 func tree(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -39,7 +39,7 @@ func list(t testing.TB, f *Folder) Listing {
 	return found
 }
 
-// paths are the documents of a listing; skips are what was passed over, as "path: reason".
+// pathsOf returns the documents of a listing; skips "path: reason".
 func pathsOf(found Listing) []string {
 	var all []string
 	for _, doc := range found.Documents {
@@ -70,6 +70,7 @@ func TestListFindsDocuments(t *testing.T) {
 		name          string
 		files         map[string]string
 		options       FolderOptions
+		limit         int64 // of sizes in bytes; 0 is the default
 		documents     []string
 		skipped       []string
 		onlyDocuments bool
@@ -92,6 +93,14 @@ func TestListFindsDocuments(t *testing.T) {
 			files: map[string]string{".hidden.md": "", ".github/x.md": "", ".beans/BEANS.md": "", ".beans/notes/n.md": "",
 				".git/info.md": "", ".beans/.cache/x.md": "", "a/.beans/b.md": ""},
 			documents: []string{".beans/BEANS.md", ".beans/notes/n.md", "a/.beans/b.md"},
+		},
+		{
+			name: "rules for agents are read where they are hidden, and nothing else there",
+			files: map[string]string{".cursorrules": "", ".windsurfrules": "", ".clinerules/style.md": "", ".github/copilot-instructions.md": "", ".github/instructions/go.instructions.md": "",
+				".github/PULL_REQUEST_TEMPLATE.md": "", ".github/instructions/x.txt": "", ".cursor/rules/db/sql.mdc": "", ".cursor/x.md": "", "app/.cursor/rules/a.mdc": "", ".claude/rules/a.md": "",
+				".claude/commands/review.md": "", ".claude/settings.json": chatLine, ".beans/.cursor/rules/x.mdc": "", ".gitignore": ".windsurfrules\n", ".cursor/rules/.git/x.md": ""},
+			documents: []string{".claude/rules/a.md", ".clinerules/style.md", ".cursor/rules/db/sql.mdc", ".cursorrules", ".github/copilot-instructions.md", ".github/instructions/go.instructions.md",
+				"app/.cursor/rules/a.mdc"},
 		},
 		{
 			name:      "the hidden folder that is read has another name",
@@ -124,16 +133,10 @@ func TestListFindsDocuments(t *testing.T) {
 			documents: []string{".beans/a.md", "own.md", "secretx.md", "x/b.tmp.md", "x/drafts/a.md", "x{1,2}.md"},
 		},
 		{
-			name:      "unless it is not wanted",
-			files:     map[string]string{".gitignore": "*.md", "a.md": ""},
-			options:   FolderOptions{NoGitignore: true},
-			documents: []string{"a.md"},
-		},
-		{
-			name:      "include and exclude",
-			files:     map[string]string{"docs/a.md": "", "docs/old/b.md": "", "README.md": "", ".github/c.md": "", "src/d.md": "", "src/notes.md": ""},
-			options:   FolderOptions{Include: []string{"docs", "/.github/*.md", "notes.md"}, Exclude: []string{"old/"}},
-			documents: []string{".github/c.md", "docs/a.md", "src/notes.md"},
+			name:      "exclude",
+			files:     map[string]string{"docs/a.md": "", "docs/old/b.md": "", "src/d.md": "", "src/notes.md": ""},
+			options:   FolderOptions{Exclude: []string{"old/", "/src/d.md"}},
+			documents: []string{"docs/a.md", "src/notes.md"},
 		},
 		{
 			name: "what looks like a secret is never opened",
@@ -147,7 +150,7 @@ func TestListFindsDocuments(t *testing.T) {
 		{
 			name:      "large files are named",
 			files:     map[string]string{"big.md": strings.Repeat("x", 101), "ok.md": strings.Repeat("x", 100), "big.jsonl": strings.Repeat(chatLine, 4)},
-			options:   FolderOptions{MaxMarkdown: 100, MaxLog: 100},
+			limit:     100,
 			documents: []string{"ok.md"},
 			skipped:   []string{"big.jsonl: 224 bytes, larger than the limit of 100 bytes", "big.md: 101 bytes, larger than the limit of 100 bytes"},
 		},
@@ -161,7 +164,11 @@ func TestListFindsDocuments(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := tree(t, tt.files)
 			tt.options.Path, tt.options.Workspace = dir, dir
-			found := list(t, NewFolder(tt.options))
+			f := NewFolder(tt.options)
+			if tt.limit > 0 {
+				f.maxMarkdown, f.maxLog = tt.limit, tt.limit
+			}
+			found := list(t, f)
 			sameStrings(t, "documents", pathsOf(found), tt.documents)
 			sameStrings(t, "skipped", skips(found), tt.skipped)
 		})
@@ -298,7 +305,8 @@ func TestReadMarkdown(t *testing.T) {
 func TestReadRefuses(t *testing.T) {
 	dir := tree(t, map[string]string{"in/a.md": "a", "in/b.md": "b", "in/grows.md": "x", "out.md": "out"})
 	in := filepath.Join(dir, "in")
-	f := NewFolder(FolderOptions{Path: in, Workspace: in, MaxMarkdown: 10})
+	f := NewFolder(FolderOptions{Path: in, Workspace: in})
+	f.maxMarkdown = 10
 	docs := list(t, f).Documents
 	require.Len(t, docs, 3)
 	require.NoError(t, os.Remove(docs[0].File))
@@ -346,10 +354,10 @@ func TestSymbolicLinks(t *testing.T) {
 		sameStrings(t, "documents", pathsOf(found), []string{"a.md", "deep/b.md"})
 		sameStrings(t, "skipped", skips(found), []string{
 			"c.md: symbolic link out of the folder; name its target to read it",
-			"dangling.md: symbolic link that leads nowhere",
+			"dangling.md: broken symbolic link",
 			"deep/up: symbolic link out of the folder; name its target to read it",
 			"out: symbolic link out of the folder; name its target to read it",
-			"self.md: symbolic link that leads nowhere",
+			"self.md: broken symbolic link",
 		})
 	}
 }

@@ -3,25 +3,33 @@ package source
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 )
 
-// claudeCode reads the sessions of Claude Code, ~/.claude/projects/<folder>/<session>.jsonl.
+// Claude Code keeps its sessions in ~/.claude/projects/<folder>/<session>.jsonl.
 //
-// The format has no specification of its maker's. It was read, in 2026-11, from
+// There is no official specification. This follows (2026-11)
 // github.com/jeremedia/claude-code-log-format (source-docs/JSONL_LOGGING.md),
 // github.com/alosec/claude-editor-hook (memory-bank/03-guides/jsonl-analysis.md) and
 // github.com/Huntehhh/claude-code-chat (docs/claude-cli-jsonl-format.md).
 //
-// The blocks of one answer stand on lines of their own with the same message.id, results of tools in
-// lines of type user. Left out are thinking, what the program tells itself (isMeta, system reminders,
-// output of its own commands) and side chains: what a subagent found is the result of its call.
-type claudeCode struct{}
+// Each block of an answer has its own line, with the same message.id. Tools' results have type
+// user. Left out are thinking, the program's messages to itself (isMeta, system reminders, output
+// of its own commands) and side chains; a subagent's findings are the result of its call.
 
-func (claudeCode) name() string { return "claude-code" }
+// claudeFolders replace all but letters and digits by dashes.
+func claudeFolders(workspace []string, home string) []FolderOptions {
+	return folderOfEach(workspace, filepath.Join(home, ".claude", "projects"), func(cwd string) string {
+		return notAlphanumeric.ReplaceAllString(cwd, "-")
+	})
+}
 
-// claudeQuiet are types that say nothing of the conversation.
-var claudeQuiet = map[string]bool{
+var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// claudeIgnored are types that are not part of the conversation.
+var claudeIgnored = map[string]bool{
 	"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
 	"custom-title": true, "ai-title": true, "agent-name": true, "agent-color": true, "agent-setting": true,
 	"last-prompt": true, "mode": true, "permission-mode": true, "pr-link": true, "tag": true, "worktree-state": true,
@@ -29,7 +37,7 @@ var claudeQuiet = map[string]bool{
 	"api-request": true, "api-request-blob": true, "api-request-shape": true, "atis-latch": true, "cost-state": true,
 }
 
-func (claudeCode) sniff(f fields) bool {
+func sniffClaude(f fields) bool {
 	switch {
 	case f["type"] == "user" || f["type"] == "assistant":
 		return f["message"] == "{" && (f.has("sessionId") || f.has("parentUuid") || f.has("uuid"))
@@ -38,7 +46,7 @@ func (claudeCode) sniff(f fields) bool {
 	case f["type"] == "file-history-snapshot":
 		return f.has("snapshot")
 	}
-	return f.has("sessionId") && (claudeQuiet[f["type"]] || f["type"] == "attachment")
+	return f.has("sessionId") && (claudeIgnored[f["type"]] || f["type"] == "attachment")
 }
 
 type claudeRecord struct {
@@ -64,7 +72,7 @@ type claudeAttachment struct {
 	Prompt json.RawMessage `json:"prompt"`
 }
 
-func (claudeCode) parse(c *conversation, r record) string {
+func parseClaude(c *conversation, r record) string {
 	var in claudeRecord
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
@@ -72,22 +80,22 @@ func (claudeCode) parse(c *conversation, r record) string {
 	if in.SessionID != "" {
 		c.session = in.SessionID
 	}
-	if in.IsMeta || in.IsSidechain || claudeQuiet[in.Type] {
+	if in.IsMeta || in.IsSidechain || claudeIgnored[in.Type] {
 		return ""
 	}
 	out := message{time: parseTime(in.Timestamp)}
 	switch in.Type {
 	case "user":
-		return claudeSaid(c, r, out, in)
+		return parseClaudeUser(c, r, out, in)
 	case "assistant":
-		return claudeAnswered(c, r, out, in)
+		return parseClaudeAssistant(c, r, out, in)
 	case "attachment":
-		return claudeAttached(c, r, out, in)
+		return parseClaudeAttachment(c, r, out, in)
 	}
 	return fmt.Sprintf("unknown type %q", in.Type)
 }
 
-func claudeSaid(c *conversation, r record, out message, in claudeRecord) string {
+func parseClaudeUser(c *conversation, r record, out message, in claudeRecord) string {
 	var said claudeMessage
 	if json.Unmarshal(in.Message, &said) != nil {
 		return "no message"
@@ -101,7 +109,7 @@ func claudeSaid(c *conversation, r record, out message, in claudeRecord) string 
 	return ""
 }
 
-func claudeAnswered(c *conversation, r record, out message, in claudeRecord) string {
+func parseClaudeAssistant(c *conversation, r record, out message, in claudeRecord) string {
 	var said claudeMessage
 	if json.Unmarshal(in.Message, &said) != nil {
 		return "no message"
@@ -109,15 +117,15 @@ func claudeAnswered(c *conversation, r record, out message, in claudeRecord) str
 	if in.IsAPIErrorMessage || said.Model == "<synthetic>" {
 		return ""
 	}
-	held := parseContent(said.Content)
+	parsed := parseContent(said.Content)
 	out.role, out.key = "assistant", said.ID
-	out.text, out.calls, out.results = held.text(), held.calls, held.results
+	out.text, out.calls, out.results = parsed.text(), parsed.calls, parsed.results
 	c.add(r, out)
 	return ""
 }
 
-// claudeAttached reads what the user typed while the agent was at work. Other attachments are files.
-func claudeAttached(c *conversation, r record, out message, in claudeRecord) string {
+// parseClaudeAttachment reads what the user typed meanwhile; the rest are files.
+func parseClaudeAttachment(c *conversation, r record, out message, in claudeRecord) string {
 	var with claudeAttachment
 	if json.Unmarshal(in.Attachment, &with) == nil && with.Type == "queued_command" {
 		claudeUser(&out, with.Prompt)
@@ -126,12 +134,12 @@ func claudeAttached(c *conversation, r record, out message, in claudeRecord) str
 	return ""
 }
 
-// claudeUser is what a line of type user says: the user's words, or results of tools.
+// claudeUser reads the user's text or results of tools.
 func claudeUser(out *message, raw json.RawMessage) {
-	held := parseContent(raw)
-	out.role, out.results = "user", held.results
+	parsed := parseContent(raw)
+	out.role, out.results = "user", parsed.results
 	var said []string
-	for _, text := range held.texts {
+	for _, text := range parsed.texts {
 		if input, ok := tagged(text, "bash-input"); ok { // typed after "!"
 			out.calls = append(out.calls, call{id: claudeShell, name: "bash", input: input})
 			continue
@@ -148,20 +156,20 @@ func claudeUser(out *message, raw json.RawMessage) {
 	out.text = strings.Join(said, "\n\n")
 }
 
-// summarySpeaker is the speaker of summaries that agents write to make room.
+// summarySpeaker is the speaker of an agent's summary of its conversation.
 const summarySpeaker = "summary"
 
-// claudeShell is the ID of commands that the user runs: one at a time.
+// claudeShell is the ID of the user's own, sequential commands.
 const claudeShell = "bash-input"
 
-// claudeNoise begins texts of type user that nobody typed.
+// claudeNoise begins texts that the user did not type.
 var claudeNoise = []string{"<local-command-", "<task-notification>", "<bash-stderr>", "<cross-session-message",
 	"Caveat: The messages below were generated", "[Request interrupted by user", "[Image: source:"}
 
-// claudeWrappers are put around or before what the user typed.
+// claudeWrappers are tags that Claude Code adds to the user's text.
 var claudeWrappers = []string{"system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook"}
 
-// claudeText is the user's part of a text.
+// claudeText returns the user's part of a text.
 func claudeText(text string) string {
 	for _, tag := range claudeWrappers {
 		text = withoutTag(text, tag)
@@ -181,7 +189,7 @@ func claudeText(text string) string {
 	return text
 }
 
-// slashCommand is a command as it was typed. Without arguments it says nothing worth knowing.
+// slashCommand returns a command as typed; "" without arguments.
 func slashCommand(name, text string) string {
 	args, _ := tagged(text, "command-args")
 	if args == "" {
@@ -200,7 +208,7 @@ func tagged(text, tag string) (string, bool) {
 	return strings.TrimSpace(inner), ok
 }
 
-// withoutTag removes every <tag …>…</tag>. A tag that is not closed stays.
+// withoutTag removes every <tag …>…</tag>. An unclosed tag stays.
 func withoutTag(text, tag string) string {
 	if !strings.Contains(text, "<"+tag) {
 		return text
@@ -218,10 +226,10 @@ func withoutTag(text, tag string) string {
 	}
 }
 
-// unreadable says why a line is none of its format.
+// unreadable says why a line cannot be parsed.
 func unreadable(line []byte) string {
 	if json.Valid(line) {
-		return "fields of an unknown kind"
+		return "fields of an unexpected type"
 	}
 	return notJSON
 }

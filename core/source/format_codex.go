@@ -3,19 +3,25 @@ package source
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
-// codex reads the sessions of Codex CLI, ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
+// Codex CLI keeps its sessions in ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
 //
-// The format was read from github.com/openai/codex, codex-rs/protocol/src/models.rs, codex-rs/protocol/src/protocol.rs
-// and codex-rs/rollout/src/policy.rs, in 2026-11. Each line has a timestamp, a type and a payload;
-// until September 2025 the payloads stood alone. The conversation is in the response items; event_msg lines repeat them for the screen.
-// Left out are reasoning, developer messages, and the instructions and environment that the program
-// writes in the user's name.
-type codex struct{}
+// This follows github.com/openai/codex (2026-11): codex-rs/protocol/src/models.rs,
+// codex-rs/protocol/src/protocol.rs and codex-rs/rollout/src/policy.rs. A line has a timestamp, a
+// type and a payload; before September 2025, only the payload. The response items are the
+// conversation; event_msg lines repeat them. Left out are reasoning, developer messages, and what
+// the program writes in the user's name.
 
-func (codex) name() string { return "codex" }
+// codexFolders hold the sessions of all workspaces.
+func codexFolders(workspace []string, home string) []FolderOptions {
+	return []FolderOptions{
+		{Path: filepath.Join(home, ".codex", "sessions"), SessionsIn: workspace[0]},
+		{Path: filepath.Join(home, ".codex", "archived_sessions"), SessionsIn: workspace[0]},
+	}
+}
 
 // codexEnvelopes are the types of lines with a payload.
 var codexEnvelopes = map[string]bool{
@@ -23,13 +29,13 @@ var codexEnvelopes = map[string]bool{
 	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
 }
 
-// codexQuiet are response items that say nothing of the conversation.
-var codexQuiet = map[string]bool{
+// codexIgnored are response items that are not part of the conversation.
+var codexIgnored = map[string]bool{
 	"reasoning": true, "ghost_snapshot": true, "compaction": true, "compaction_summary": true, "context_compaction": true,
 	"compaction_trigger": true, "additional_tools": true, "agent_message": true, "image_generation_call": true, "other": true,
 }
 
-func (codex) sniff(f fields) bool {
+func sniffCodex(f fields) bool {
 	switch {
 	case codexEnvelopes[f["type"]]:
 		return f["payload"] == "{"
@@ -53,7 +59,7 @@ type codexLine struct {
 	ID         string          `json:"id"`
 }
 
-func (codex) parse(c *conversation, r record) string {
+func parseCodex(c *conversation, r record) string {
 	var in codexLine
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
@@ -61,14 +67,14 @@ func (codex) parse(c *conversation, r record) string {
 	at := parseTime(in.Timestamp)
 	switch in.Type {
 	case "session_meta":
-		return codexMeta(c, in.Payload)
+		return parseCodexMeta(c, in.Payload)
 	case "compacted":
 		var summary struct{ Message string }
 		_ = json.Unmarshal(in.Payload, &summary)
 		c.add(r, message{role: "system", speaker: summarySpeaker, time: at, text: summary.Message})
 		return ""
 	case "response_item":
-		return codexItem(c, r, message{time: at}, in.Payload)
+		return parseCodexItem(c, r, message{time: at}, in.Payload)
 	case "":
 		if in.RecordType == "" && in.ID == "" {
 			return "no type"
@@ -81,11 +87,11 @@ func (codex) parse(c *conversation, r record) string {
 	if codexEnvelopes[in.Type] {
 		return ""
 	}
-	return codexItem(c, r, message{time: at}, r.json)
+	return parseCodexItem(c, r, message{time: at}, r.json)
 }
 
-// codexMeta takes the session from the first line. Sessions that were forked repeat their parent's line.
-func codexMeta(c *conversation, payload json.RawMessage) string {
+// parseCodexMeta reads the first line. A fork repeats its parent's.
+func parseCodexMeta(c *conversation, payload json.RawMessage) string {
 	var meta struct {
 		ID        string          `json:"id"`
 		Timestamp json.RawMessage `json:"timestamp"`
@@ -113,7 +119,7 @@ type codexResponse struct {
 	Tools     json.RawMessage `json:"tools"`
 }
 
-func codexItem(c *conversation, r record, out message, payload json.RawMessage) string {
+func parseCodexItem(c *conversation, r record, out message, payload json.RawMessage) string {
 	var in codexResponse
 	if json.Unmarshal(payload, &in) != nil {
 		return unreadable(payload)
@@ -123,8 +129,8 @@ func codexItem(c *conversation, r record, out message, payload json.RawMessage) 
 	}
 	switch {
 	case in.Type == "message":
-		return codexMessage(c, r, out, in)
-	case codexQuiet[in.Type]:
+		return parseCodexMessage(c, r, out, in)
+	case codexIgnored[in.Type]:
 		return ""
 	case strings.HasSuffix(in.Type, "_output"):
 		c.add(r, message{role: "tool", time: out.time, results: []result{codexResult(in)}})
@@ -139,7 +145,7 @@ func codexItem(c *conversation, r record, out message, payload json.RawMessage) 
 	return ""
 }
 
-func codexMessage(c *conversation, r record, out message, in codexResponse) string {
+func parseCodexMessage(c *conversation, r record, out message, in codexResponse) string {
 	switch in.Role {
 	case "assistant":
 		c.step++
@@ -158,7 +164,7 @@ func codexMessage(c *conversation, r record, out message, in codexResponse) stri
 	return ""
 }
 
-// codexUser keeps what the user typed or ran.
+// codexUser reads what the user typed or ran.
 func codexUser(out *message, texts []string) {
 	var said []string
 	for _, text := range texts {
@@ -178,7 +184,7 @@ func codexUser(out *message, texts []string) {
 	out.text = strings.Join(said, "\n\n")
 }
 
-// codexNoise begins texts of role user that nobody typed.
+// codexNoise begins texts that the user did not type.
 var codexNoise = []string{
 	"<environment_context>", "<user_instructions>", "# agents.md instructions", "<instructions>", "<skill>", "<skill ",
 	"<turn_aborted>", "<subagent_notification>", "<permissions instructions>", "<collaboration_mode>", "<multi_agent_mode>",
@@ -224,8 +230,8 @@ func (in codexResponse) call() call {
 	return out
 }
 
-// codexResult reads an output that is a text, text blocks, or an object with one of them. Old shells
-// wrapped output and exit code in JSON in a string.
+// codexResult reads a text, text blocks, or an object with one. Old shells wrote JSON with an exit
+// code.
 func codexResult(in codexResponse) result {
 	out := result{id: in.CallID, name: in.Name}
 	raw := in.Output
@@ -265,7 +271,7 @@ func unquoteIf(raw json.RawMessage) string {
 	return unquote(raw)
 }
 
-// codexFailed reads the exit code that newer shells write before the output.
+// codexFailed reads the exit code that newer shells write first.
 func codexFailed(output string) bool {
 	head := output[:min(len(output), 200)]
 	for _, before := range []string{"Exit code: ", "Process exited with code "} {

@@ -1,24 +1,75 @@
 package source
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/internal/safefile"
 )
 
-// gemini reads the chats of Gemini CLI, ~/.gemini/tmp/<project>/chats/session-*.json, and .jsonl
-// since 2026.
+// Gemini CLI keeps its chats in ~/.gemini/tmp/<project>/chats/session-*.json; since 2026, *.jsonl.
 //
-// The format was read from github.com/google-gemini/gemini-cli,
-// packages/core/src/services/chatRecordingService.ts and chatRecordingTypes.ts, in 2026-11. In .jsonl the first line holds
-// the session, a message that has changed is written again as a whole, and $set and $rewindTo are
-// bookkeeping. What was rewound was said all the same, and stays. Thoughts and the program's own notices (info, warning, error)
-// are left out.
-type gemini struct{}
+// This follows github.com/google-gemini/gemini-cli (2026-11): chatRecordingService.ts and
+// chatRecordingTypes.ts in packages/core/src/services. In .jsonl the first line holds the session,
+// a changed message is written again whole, and $set and $rewindTo are bookkeeping. Rewound
+// messages stay. Left out are thoughts and notices (info, warning, error).
 
-func (gemini) name() string { return "gemini-cli" }
+// geminiFolders are named after a hash of the working directory or, since 2026, as in
+// ~/.gemini/projects.json and a file there.
+func geminiFolders(workspace []string, home string) []FolderOptions {
+	tmp := filepath.Join(home, ".gemini", "tmp")
+	names := geminiMarked(tmp, workspace)
+	for _, cwd := range workspace {
+		sum := sha256.Sum256([]byte(cwd))
+		names = append(names, hex.EncodeToString(sum[:]))
+		if name := geminiRegistered(home, cwd); name != "" {
+			names = append(names, name)
+		}
+	}
+	return folderOfEach(names, tmp, func(name string) string { return filepath.Join(name, "chats") })
+}
 
-func (gemini) sniff(f fields) bool {
+func geminiRegistered(home, cwd string) string {
+	var registry struct {
+		Projects map[string]string `json:"projects"`
+	}
+	if json.Unmarshal(readSmall(filepath.Join(home, ".gemini", "projects.json")), &registry) != nil {
+		return ""
+	}
+	if name := registry.Projects[cwd]; filepath.IsLocal(name) && name == filepath.Base(name) {
+		return name
+	}
+	return ""
+}
+
+func geminiMarked(tmp string, workspace []string) []string {
+	entries, _ := os.ReadDir(tmp)
+	var names []string
+	for _, entry := range entries {
+		owner := strings.TrimSpace(string(readSmall(filepath.Join(tmp, entry.Name(), ".project_root"))))
+		if entry.IsDir() && slices.Contains(workspace, owner) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
+}
+
+// readSmall returns nil if a file cannot be read.
+func readSmall(path string) []byte {
+	text, _, err := safefile.ReadPath(path, 1<<20)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func sniffGemini(f fields) bool {
 	switch {
 	case f.has("sessionId", "projectHash"):
 		return true
@@ -53,7 +104,7 @@ type geminiToolCall struct {
 	Status        string          `json:"status"`
 }
 
-func (gemini) parse(c *conversation, r record) string {
+func parseGemini(c *conversation, r record) string {
 	var in geminiRecord
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
@@ -99,7 +150,7 @@ func geminiBookkeeping(c *conversation, in geminiRecord) string {
 	return ""
 }
 
-// A geminiPart is a part of a content. Parts that only carry calls and their results are told again in toolCalls.
+// A geminiPart is a part of a message, without calls.
 type geminiPart struct {
 	Text             string `json:"text"`
 	Thought          bool   `json:"thought"`
@@ -108,7 +159,7 @@ type geminiPart struct {
 	} `json:"functionResponse"`
 }
 
-// geminiParts reads a content that is a string, a part, or an array of both.
+// geminiParts reads a string, a part, or an array of both.
 func geminiParts(raw json.RawMessage) []geminiPart {
 	switch first(raw) {
 	case '"':
@@ -135,7 +186,7 @@ func geminiParts(raw json.RawMessage) []geminiPart {
 func geminiText(raw json.RawMessage) string {
 	var texts []string
 	for _, part := range geminiParts(raw) {
-		// What a hook has added, memory itself among it, was not said by anybody.
+		// Hooks add text, such as memory.
 		if text := withoutTag(part.Text, "hook_context"); text != "" && !part.Thought {
 			texts = append(texts, text)
 		}
@@ -143,7 +194,7 @@ func geminiText(raw json.RawMessage) string {
 	return strings.TrimSpace(strings.Join(texts, "\n"))
 }
 
-// call is a tool call with what came back: what the model got, else what the user saw.
+// call prefers the model's result over the one the user saw.
 func (t geminiToolCall) call() call {
 	out := call{id: t.ID, name: t.Name, input: jsonText(t.Args), done: true, failed: t.Status == "error" || t.Status == "cancelled"}
 	var texts []string

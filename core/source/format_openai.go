@@ -1,25 +1,20 @@
 package source
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 )
 
-// openAI reads messages as the OpenAI chat API takes them: a JSON array, an object with "messages",
-// or a message a line. The roles and fields are those of the chat completions API as
-// github.com/sashabaranov/go-openai (chat.go, v1.43.0, 2026-11) declares them; session and time, which
-// the API does not know, are read under the names that programs commonly add.
-//
-// System prompts are the program's words, not the conversation's, and are left out.
-type openAI struct{}
-
-func (openAI) name() string { return "openai" }
+// OpenAI's chat messages: a JSON array, an object with "messages", or one a line. This follows
+// github.com/sashabaranov/go-openai (chat.go, v1.43.0, 2026-11). Session and time have common
+// names. System prompts are left out.
 
 var openAIRoles = []string{"user", "assistant", "system", "developer", "tool", "function"}
 
-func (openAI) sniff(f fields) bool {
+func sniffOpenAI(f fields) bool {
 	for _, prefix := range []string{"", "[].", "messages[]."} {
 		if slices.Contains(openAIRoles, f[prefix+"role"]) &&
 			(f.has(prefix+"content") || f.has(prefix+"tool_calls") || f.has(prefix+"function_call")) {
@@ -29,28 +24,7 @@ func (openAI) sniff(f fields) bool {
 	return false
 }
 
-type openAIMessage struct {
-	Role         string           `json:"role"`
-	Content      json.RawMessage  `json:"content"`
-	Name         string           `json:"name"`
-	ToolCalls    []openAIToolCall `json:"tool_calls"`
-	FunctionCall *openAIFunction  `json:"function_call"`
-	ToolCallID   string           `json:"tool_call_id"`
-
-	// What programs add to a message.
-	SessionID      json.RawMessage `json:"session_id"`
-	SessionIDToo   json.RawMessage `json:"sessionId"`
-	ConversationID json.RawMessage `json:"conversation_id"`
-	ThreadID       json.RawMessage `json:"thread_id"`
-	Session        json.RawMessage `json:"session"`
-	Timestamp      json.RawMessage `json:"timestamp"`
-	CreatedAt      json.RawMessage `json:"created_at"`
-	CreatedAtToo   json.RawMessage `json:"createdAt"`
-	Time           json.RawMessage `json:"time"`
-	Date           json.RawMessage `json:"date"`
-	TS             json.RawMessage `json:"ts"`
-	Created        json.RawMessage `json:"created"`
-}
+type openAIMessage map[string]json.RawMessage
 
 type openAIToolCall struct {
 	ID       string         `json:"id"`
@@ -62,7 +36,7 @@ type openAIFunction struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-func (openAI) parse(c *conversation, r record) string {
+func parseOpenAI(c *conversation, r record) string {
 	var in openAIMessage
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
@@ -70,27 +44,25 @@ func (openAI) parse(c *conversation, r record) string {
 	if session := in.session(); session != "" {
 		c.session = session
 	}
-	held := parseContent(in.Content)
+	role, name := jsonText(in["role"]), jsonText(in["name"])
+	parsed := parseContent(in["content"])
 	out := message{
-		role: in.Role, time: in.time(),
-		text: held.text(), calls: append(held.calls, in.calls()...), results: held.results,
+		role: role, time: in.time(),
+		text: parsed.text(), calls: append(parsed.calls, in.calls()...), results: parsed.results,
 	}
-	switch in.Role {
+	switch role {
 	case "system", "developer":
 		return ""
 	case "user", "assistant":
-		out.speaker = in.Name
+		out.speaker = name
 	case "tool", "function":
-		id := in.ToolCallID
-		if id == "" {
-			id = functionID(in.Name)
-		}
+		id := cmp.Or(jsonText(in["tool_call_id"]), functionID(name))
 		out.role, out.text = "tool", ""
-		out.results = []result{{id: id, name: in.Name, output: held.text()}}
+		out.results = []result{{id: id, name: name, output: parsed.text()}}
 	case "":
 		return "no role"
 	default:
-		return fmt.Sprintf("unknown role %q", in.Role)
+		return fmt.Sprintf("unknown role %q", role)
 	}
 	c.add(r, out)
 	return ""
@@ -98,21 +70,24 @@ func (openAI) parse(c *conversation, r record) string {
 
 func (m openAIMessage) calls() []call {
 	var calls []call
-	for _, t := range m.ToolCalls {
+	var all []openAIToolCall
+	_ = json.Unmarshal(m["tool_calls"], &all)
+	for _, t := range all {
 		calls = append(calls, call{id: t.ID, name: t.Function.Name, input: jsonText(t.Function.Arguments)})
 	}
-	if f := m.FunctionCall; f != nil {
-		calls = append(calls, call{id: functionID(f.Name), name: f.Name, input: jsonText(f.Arguments)})
+	var old openAIFunction
+	if json.Unmarshal(m["function_call"], &old) == nil && old.Name != "" {
+		calls = append(calls, call{id: functionID(old.Name), name: old.Name, input: jsonText(old.Arguments)})
 	}
 	return calls
 }
 
-// functionID stands for the ID that the old function calls do not have: they are answered by name.
+// functionID is for old results, which give only the name.
 func functionID(name string) string { return "function " + name }
 
 func (m openAIMessage) session() string {
-	for _, id := range []json.RawMessage{m.SessionID, m.SessionIDToo, m.ConversationID, m.ThreadID, m.Session} {
-		if id := jsonText(id); id != "" {
+	for _, key := range []string{"session_id", "sessionId", "conversation_id", "thread_id", "session"} {
+		if id := jsonText(m[key]); id != "" {
 			return id
 		}
 	}
@@ -120,8 +95,8 @@ func (m openAIMessage) session() string {
 }
 
 func (m openAIMessage) time() (at time.Time) {
-	for _, value := range []json.RawMessage{m.Timestamp, m.CreatedAt, m.CreatedAtToo, m.Time, m.Date, m.TS, m.Created} {
-		if at = parseTime(value); !at.IsZero() {
+	for _, key := range []string{"timestamp", "created_at", "createdAt", "time", "date", "ts", "created"} {
+		if at = parseTime(m[key]); !at.IsZero() {
 			break
 		}
 	}

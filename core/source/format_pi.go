@@ -3,26 +3,51 @@ package source
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/memcore/memcore/internal/paths"
 )
 
-// pi reads the sessions of the pi coding agent, ~/.pi/agent/sessions/--<cwd>--/*.jsonl, and of agents
-// that write the same entries, such as ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl.
+// The pi coding agent keeps its sessions in ~/.pi/agent/sessions/--<cwd>--/*.jsonl. Other agents
+// write the same entries, also memcore: ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl.
 //
-// The format was read from github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
+// This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
-// pkg/context/message.go), in 2026-11. The first line is the session; entries form a tree, of which
-// all branches were said. Thinking and messages that were not shown to the user are left out.
-type pi struct{}
+// pkg/context/message.go), 2026-11. The first line is the session. Entries form a tree; all
+// branches count. Left out are thinking and messages that the user did not see.
 
-func (pi) name() string { return "pi" }
+func piFolders(workspace []string, home string) []FolderOptions {
+	ai := filepath.Join(home, ".ai", "sessions")
+	all := folderOfEach(workspace, ai, paths.FolderName)
+	all = append(all, folderOfEach(workspace, filepath.Join(home, ".pi", "agent", "sessions"), piName)...)
+	for i := range all {
+		all[i].Exclude = piExclude
+	}
+	// Another workspace may share this name: take only logs that name ours.
+	for _, o := range folderOfEach(workspace, ai, piName) {
+		o.SessionsIn, o.Exclude = workspace[0], append([]string{"*.md"}, piExclude...)
+		all = append(all, o)
+	}
+	return all
+}
 
-// piQuiet are entries that say nothing of the conversation.
-var piQuiet = map[string]bool{
+// piExclude are hooks' sessions, which repeat the logs above, and overviews, which every request
+// has.
+var piExclude = []string{"claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md"}
+
+// piName has dashes for slashes.
+func piName(cwd string) string {
+	return "--" + strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimLeft(cwd, `/\`)) + "--"
+}
+
+// piIgnored are entries that are not part of the conversation.
+var piIgnored = map[string]bool{
 	"session_info": true, "session_state": true, "model_change": true, "thinking_level_change": true, "custom": true,
 	"label": true, "compact_event": true, "leaf": true,
 }
 
-func (pi) sniff(f fields) bool {
+func sniffPi(f fields) bool {
 	switch f["type"] {
 	case "session":
 		return f.has("id") && (f.has("cwd") || f.has("version"))
@@ -60,7 +85,7 @@ type piMessage struct {
 	} `json:"metadata"`
 }
 
-func (pi) parse(c *conversation, r record) string {
+func parsePi(c *conversation, r record) string {
 	var in piEntry
 	if json.Unmarshal(r.json, &in) != nil {
 		return unreadable(r.json)
@@ -69,23 +94,22 @@ func (pi) parse(c *conversation, r record) string {
 	switch {
 	case in.Type == "session":
 		c.time = out.time
-		if in.ID != "" && in.ID != "messages" { // named after the file, like others of its family
+		if in.ID != "" && in.ID != "messages" { // else the file names the session
 			c.session = in.ID
 		}
 	case in.Type == "compaction" || in.Type == "branch_summary":
 		c.add(r, message{role: "system", speaker: summarySpeaker, time: out.time, text: in.Summary})
 	case in.Type == "message":
-		return piSaid(c, r, out, in.Type, in.Message)
+		return parsePiMessage(c, r, out, in.Type, in.Message)
 	case in.Type == "" || in.Type == "custom_message": // is the message itself
-		return piSaid(c, r, out, in.Type, r.json)
-	case !piQuiet[in.Type]:
+		return parsePiMessage(c, r, out, in.Type, r.json)
+	case !piIgnored[in.Type]:
 		return fmt.Sprintf("unknown type %q", in.Type)
 	}
 	return ""
 }
 
-// piSaid adds a message that stands in an entry of a type.
-func piSaid(c *conversation, r record, out message, entry string, raw json.RawMessage) string {
+func parsePiMessage(c *conversation, r record, out message, entry string, raw json.RawMessage) string {
 	var m piMessage
 	if json.Unmarshal(raw, &m) != nil {
 		return unreadable(raw)
@@ -96,18 +120,18 @@ func piSaid(c *conversation, r record, out message, entry string, raw json.RawMe
 	if m.hidden() {
 		return ""
 	}
-	held := parseContent(m.Content)
+	parsed := parseContent(m.Content)
 	if entry == "custom_message" {
 		m.Role = "custom"
 	}
 	switch m.Role {
 	case "user", "assistant":
-		out.role, out.text, out.calls, out.results = m.Role, held.text(), held.calls, held.results
-	case "custom", "hookMessage": // an extension's, in the user's place
-		out.role, out.text = "user", held.text()
+		out.role, out.text, out.calls, out.results = m.Role, parsed.text(), parsed.calls, parsed.results
+	case "custom", "hookMessage": // of an extension, in the user's name
+		out.role, out.text = "user", parsed.text()
 	case "toolResult", "tool_result", "tool":
 		out.role = "tool"
-		out.results = []result{{id: m.ToolCallID, name: m.ToolName, output: held.text(), failed: m.IsError}}
+		out.results = []result{{id: m.ToolCallID, name: m.ToolName, output: parsed.text(), failed: m.IsError}}
 	case "bashExecution":
 		out.role = "user"
 		out.calls = []call{{name: "bash", input: m.Command, output: m.Output, done: true, failed: m.ExitCode != 0}}
@@ -124,7 +148,7 @@ func piSaid(c *conversation, r record, out message, entry string, raw json.RawMe
 	return ""
 }
 
-// hidden tells messages that only the model was shown, such as state that the program injects.
+// hidden reports whether only the model saw it, as injected state.
 func (m piMessage) hidden() bool {
 	for _, shown := range []*bool{m.Display, m.UserVisible, m.Metadata.UserVisible} {
 		if shown != nil && !*shown {

@@ -13,16 +13,16 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden is what is kept of a log's content.
+// golden is the content of a golden file.
 type golden struct {
 	Format  string         `json:"format"`
 	Turns   []chunker.Turn `json:"turns"`
 	Skipped map[string]int `json:"skipped,omitempty"`
 }
 
-// The turns of each format are those of its golden file.
+// The turns of each format equal its golden file.
 func TestFormats(t *testing.T) {
 	logs, err := filepath.Glob(filepath.Join("testdata", "*.json*"))
 	require.NoError(t, err)
@@ -56,7 +56,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// checkLines is what holds for the turns of any log.
+// checkLines checks the line ranges of turns.
 func checkLines(t *testing.T, path string, content Content) {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fuzzFormat feeds any bytes to a reader, as lines or as a document, in one piece and in two.
+// fuzzFormat feeds bytes to a reader, as lines and document, at once and in parts.
 func fuzzFormat(f *testing.F, format, ext string) {
 	for name := range logFixtures {
 		text, err := os.ReadFile(filepath.Join("testdata", name))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What hooks add to a prompt is in Gemini's logs beside it, or before it; it is no memory of its own.
+// A prompt is read without the text that hooks added to it.
 func TestGeminiHookContext(t *testing.T) {
 	for content, want := range map[string]string{
 		`[{"text":"which port?"},{"text":"<hook_context>## Relevant Memory\n\n&lt;memory&gt;\n• 5433\n&lt;/memory&gt;</hook_context>"}]`: "which port?",

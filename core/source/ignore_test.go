@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What is listed is what git lists, for random patterns in two .gitignore files.
+// List agrees with git about random patterns in .gitignore files.
 func TestGitignoreAgreesWithGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

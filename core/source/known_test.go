@@ -33,12 +33,12 @@ func TestKnown(t *testing.T) {
 	in(".gemini/tmp/foreign/chats/session-4.jsonl", geminiLine)
 	in(".gemini/projects.json", fmt.Sprintf(`{"projects":{%q:"shop-registered"}}`, workspace))
 
-	codexMeta := func(cwd string) string {
+	metaLine := func(cwd string) string {
 		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":%q}}`+"\n", cwd)
 	}
-	in(".codex/sessions/2026/01/01/rollout-1.jsonl", codexMeta(workspace))
-	in(".codex/sessions/2026/01/01/rollout-2.jsonl", codexMeta(filepath.Join(workspace, "sub")))
-	in(".codex/sessions/2026/01/02/rollout-3.jsonl", codexMeta(workspace+"-other"))
+	in(".codex/sessions/2026/01/01/rollout-1.jsonl", metaLine(workspace))
+	in(".codex/sessions/2026/01/01/rollout-2.jsonl", metaLine(filepath.Join(workspace, "sub")))
+	in(".codex/sessions/2026/01/02/rollout-3.jsonl", metaLine(workspace+"-other"))
 	in(".codex/sessions/2025/01/02/rollout-4.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n"+
 		fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n<cwd>%s</cwd>\n"}]}`+"\n", workspace))
 	in(".codex/sessions/2025/01/02/rollout-5.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n")
@@ -76,12 +76,14 @@ func TestKnown(t *testing.T) {
 	}
 	slices.Sort(want)
 	sameStrings(t, "documents", got, want)
-	if unique := distinct(names); len(unique) != len(names) {
+	slices.Sort(names)
+	if unique := slices.Compact(slices.Clone(names)); len(unique) != len(names) {
 		t.Errorf("names of the sources = %q, want each once", names)
 	}
 }
 
-// What pi calls the sessions of shop-old is what memcore calls those of shop/old: only logs that say where they ran are taken from there.
+// pi's folder for shop-old is named like memcore's for shop/old, so logs must name their working
+// directory.
 func TestKnownOfFoldersThatAreNamedAlike(t *testing.T) {
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -114,7 +116,7 @@ func TestKnownOfFoldersThatAreNamedAlike(t *testing.T) {
 	sameStrings(t, "documents", got, want)
 }
 
-// The session of a messages.jsonl is the folder it lies in.
+// The session of a messages.jsonl is named after its folder.
 func TestSessionOfMessages(t *testing.T) {
 	dir := tree(t, map[string]string{"s1/messages.jsonl": `{"type":"session","id":"messages","version":1,"cwd":"x"}` + "\n" +
 		`{"type":"message","id":"1","message":{"role":"user","content":"hi"}}` + "\n"})

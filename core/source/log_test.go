@@ -20,7 +20,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// readLog reads a log in any of its states; the format is told by its first lines.
+// readLog reads a log; its first lines show the format.
 func readLog(t testing.TB, path, format string, from Position) Content {
 	t.Helper()
 	file, err := os.Open(path)
@@ -33,7 +33,7 @@ func readLog(t testing.TB, path, format string, from Position) Content {
 	return content
 }
 
-// stored is a Position after a run of the program.
+// stored returns a Position as a later run of the program reads it.
 func stored(t testing.TB, at Position) Position {
 	t.Helper()
 	text, err := json.Marshal(at)
@@ -51,7 +51,7 @@ var logFixtures = map[string]string{
 	"codex.jsonl": "codex", "codex-2025.jsonl": "codex", "pi.jsonl": "pi",
 }
 
-// A log that is read while it grows, in whatever portions, gives the turns that it gives at once.
+// A growing log gives the same turns as a whole one.
 func TestGrowingLog(t *testing.T) {
 	for name, format := range logFixtures {
 		t.Run(name, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestGrowingLog(t *testing.T) {
 	}
 }
 
-// shuffled is a log with its lines in another order, some of them twice: results before their calls,
-// sessions in the middle.
+// shuffled is a log in another order, with repeated lines: results before their calls, sessions in
+// the middle.
 func shuffled(random *rand.Rand, text []byte) []byte {
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
 	lines = append(lines, lines[random.IntN(len(lines))], lines[random.IntN(len(lines))])
@@ -100,7 +100,7 @@ func grow(t *testing.T, random *rand.Rand, text []byte, format string) {
 	}
 }
 
-// before are the turns that begin before a line.
+// before returns the turns that begin before a line.
 func before(turns []chunker.Turn, line int) []chunker.Turn {
 	var kept []chunker.Turn
 	for _, turn := range turns {
@@ -111,8 +111,8 @@ func before(turns []chunker.Turn, line int) []chunker.Turn {
 	return kept
 }
 
-// checkResume: reading goes on before the last two turns and the last answer, and never before where
-// it went on last time.
+// checkResume checks that reading goes on before the last two turns and the last answer, and never
+// before the last position.
 func checkResume(t *testing.T, content Content, from Position) {
 	t.Helper()
 	if n := len(content.Turns); n >= 2 && content.Resume.Offset > 0 {
@@ -126,7 +126,7 @@ func checkResume(t *testing.T, content Content, from Position) {
 	}
 }
 
-// lastAnswer is the last turn in which an agent says something, if nobody has said anything since.
+// lastAnswer is an agent's, if no message follows it.
 func lastAnswer(turns []chunker.Turn) int {
 	for i, turn := range slices.Backward(turns) {
 		if turn.Text != "" && (turn.Role == "user" || turn.Role == "assistant") {
@@ -147,7 +147,7 @@ func show(turns []chunker.Turn) string {
 	return out.String()
 }
 
-// A log that was rewritten is read from the start, even if it is longer than before.
+// A rewritten log is read from the start, even if longer.
 func TestRewrittenLog(t *testing.T) {
 	line := func(text string) string { return fmt.Sprintf(`{"role":"user","content":%q}`+"\n", text) }
 	first := line("one") + line("two") + line("three") + line("four")
@@ -180,7 +180,7 @@ func TestRewrittenLog(t *testing.T) {
 	}
 }
 
-// A Position from elsewhere is not believed.
+// A Position of another file is ignored.
 func TestForeignPosition(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
 	write(t, path, strings.Repeat(chatLine, 5))
@@ -213,7 +213,7 @@ func TestOddLines(t *testing.T) {
 		{"a last line that is cut off", user("a") + "\n" + `{"role":"user","con`, []string{"1: a"}, nil},
 		{"a last line without an end", user("a") + "\n" + user("b"), []string{"1: a", "2: b"}, nil},
 		{"broken lines", "}{\n" + user("a") + "\n[1,\nnull\n\"x\"\n{}\n7\n" + user("b") + "\n", []string{"2: a", "8: b"},
-			map[string]int{"not JSON": 2, "fields of an unknown kind": 2, "no role": 2}},
+			map[string]int{"not JSON": 2, "fields of an unexpected type": 2, "no role": 2}},
 		{"invalid UTF-8", user("a\xffb") + "\n", []string{"1: a\ufffdb"}, nil},
 		{"a line too long to parse", user("a") + "\n" + long + "\n" + user("b") + "\n", []string{"1: a", "3: b"}, map[string]int{"line longer than 16 MB": 1}},
 		{"a last line too long to parse", user("a") + "\n" + long, []string{"1: a"}, nil},
@@ -251,7 +251,7 @@ func TestJSONDocuments(t *testing.T) {
 		{"cut off in the third message", "[{\"role\":\"user\",\"content\":\"a\"},\n{\"role\":\"user\",\"content\":\"b\"},\n{\"role\":\"us", []string{"1-1: a", "2-2: b"},
 			map[string]int{"document is cut off or not JSON": 1}},
 		{"messages that are none", "{\"messages\":{\"role\":\"user\"},\"messages\":[7,null,{\"role\":\"user\",\"content\":\"a\"},[]]}", []string{"1-1: a"},
-			map[string]int{"fields of an unknown kind": 2, "no role": 1}},
+			map[string]int{"fields of an unexpected type": 2, "no role": 1}},
 		{"a number", "7", nil, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestJSONDocuments(t *testing.T) {
 	}
 }
 
-// What waits for a result is remembered, but not for ever.
+// Open calls are remembered, up to a limit.
 func TestForgottenCalls(t *testing.T) {
 	var log strings.Builder
 	for i := range maxOpenCalls + 5 {

@@ -11,21 +11,20 @@ import (
 	"strings"
 )
 
-// errBinary is what a file without text is refused with.
 var errBinary = errors.New("not text: it contains NUL bytes")
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// isMarkdown tells Markdown files by their names. MDX counts: it is prose with a few tags.
+// isMarkdown includes MDX, prose with tags, and MDC, rules of Cursor.
 func isMarkdown(name string) bool {
 	switch strings.ToLower(extension(name)) {
-	case ".md", ".markdown", ".mdx":
+	case ".md", ".markdown", ".mdx", ".mdc":
 		return true
 	}
 	return false
 }
 
-// readMarkdown returns the bytes of a text file, without a byte order mark.
+// readMarkdown drops a byte order mark.
 func readMarkdown(ctx context.Context, file *os.File, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, errors.New(tooLarge(size, limit))
@@ -38,7 +37,7 @@ func readMarkdown(ctx context.Context, file *os.File, size, limit int64) ([]byte
 		switch {
 		case bytes.IndexByte(read, 0) >= 0:
 			return nil, errBinary
-		case int64(text.Len()) > limit: // it has grown since
+		case int64(text.Len()) > limit:
 			return nil, errors.New(tooLarge(int64(text.Len()), limit))
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -61,7 +60,7 @@ func megabytes(n int64) string {
 	return fmt.Sprintf("%.4g MB", float64(n)/(1<<20))
 }
 
-// extension is that of a file name, "" for a hidden file without one (".md" is no Markdown file).
+// extension returns none for a file called ".md".
 func extension(name string) string {
 	if ext := filepath.Ext(name); ext != name {
 		return ext

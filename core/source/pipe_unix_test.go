@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A pipe would keep whoever opens it waiting for a writer.
+// A pipe is not opened: opening waits for a writer.
 func TestPipesAndSocketsAreNotOpened(t *testing.T) {
 	dir := tree(t, map[string]string{"a.md": "", "becomes.md": "x"})
 	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.md"), 0o600))

@@ -5,27 +5,25 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/memcore/memcore/internal/beneath"
-	"github.com/memcore/memcore/internal/filetime"
+	"github.com/memcore/memcore/internal/safefile"
 )
 
-// headBytes is how much of a file is read to tell its format.
+// headBytes are read to find a file's format.
 const headBytes = 32 << 10
 
 const unknownFormat = "no known conversation format"
 
-// examine finds out what a log is.
+// examine finds the format of a log.
 func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
-	facts := fileFacts{size: info.Size(), modTime: info.ModTime(), changed: filetime.Changed(info)}
+	facts := fileFacts{info: info}
 	if info.Size() == 0 {
-		return facts // nothing has been said yet
+		return facts
 	}
 	document := strings.EqualFold(filepath.Ext(path), ".json")
-	limit := f.options.MaxLog
+	limit := f.maxLog
 	if document {
 		limit = min(limit, maxJSONLog)
 	}
@@ -39,18 +37,18 @@ func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
 	default:
 		facts.format, facts.cwd = sniff(head, document, f.options.SessionsIn != "")
 	}
-	if document && facts.format == "" { // some JSON file; there are many
+	if document && facts.format == "" { // a JSON file that is no log
 		facts.reason = ""
 	} else if facts.format == "" && facts.reason == "" {
 		facts.reason = unknownFormat
 	} else if facts.format != "" && info.Size() > limit {
-		facts.reason = tooLarge(info.Size(), limit)
+		facts.reason, facts.tooLarge = tooLarge(info.Size(), limit), true
 	}
 	return facts
 }
 
 func readHead(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|beneath.Nonblock, 0)
+	file, _, err := safefile.OpenPath(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +61,7 @@ func readHead(path string) ([]byte, error) {
 	return bytes.TrimPrefix(head[:n], byteOrderMark), err
 }
 
-// sniff returns the format of a log that begins with head and, if wanted, where its session ran.
+// sniff returns a log's format and, if wanted, working directory.
 func sniff(head []byte, document, wantCwd bool) (name, cwd string) {
 	if document {
 		return sniffDocument(head)
@@ -80,8 +78,7 @@ func sniff(head []byte, document, wantCwd bool) (name, cwd string) {
 	return name, environmentCwd(head)
 }
 
-// sniffDocument is sniff for a JSON document. Projects have many that are no conversations, so it
-// looks for a word before it parses.
+// sniffDocument is quick, since most JSON documents are no logs.
 func sniffDocument(head []byte) (name, cwd string) {
 	if !bytes.Contains(head, []byte(`"messages"`)) && !bytes.Contains(head, []byte(`"role"`)) {
 		return "", ""
@@ -96,13 +93,13 @@ func sniffDocument(head []byte) (name, cwd string) {
 func recognise(f fields) string {
 	for _, format := range formats {
 		if format.sniff(f) {
-			return format.name()
+			return format.name
 		}
 	}
 	return ""
 }
 
-// environmentCwd finds where an early Codex session ran, which only its first message tells.
+// environmentCwd reads an early Codex session's first message.
 func environmentCwd(head []byte) string {
 	_, rest, ok := bytes.Cut(head, []byte("<cwd>"))
 	if !ok {
@@ -115,9 +112,8 @@ func environmentCwd(head []byte) string {
 	return unquote([]byte(`"` + string(cwd) + `"`))
 }
 
-// fields are what a record holds on its first two levels: strings and numbers as they are, other
-// values as "{", "[" and so on. Nested fields are named as in "payload.type"; of an array only the first element
-// is told, as in "messages[].role".
+// fields are the first levels of a record; other values than strings and numbers are "{", "[" or
+// "bool". Names are like "payload.type", or "messages[].role" for an array's first element.
 type fields map[string]string
 
 func (f fields) has(names ...string) bool {
@@ -129,7 +125,7 @@ func (f fields) has(names ...string) bool {
 	return true
 }
 
-// holdMessages tells whether a document is an array of messages or an object with one.
+// holdMessages reports whether a document is or has messages.
 func (f fields) holdMessages() bool {
 	return f[""] == "[" && f["[]"] == "{" || f["messages"] == "[" && (f["messages[]"] == "{" || f.has("sessionId", "projectHash"))
 }
@@ -141,7 +137,7 @@ func (f fields) cwd() string {
 	return f["payload.cwd"]
 }
 
-// peek reads the fields of a value that may be cut off.
+// peek reads the fields of a value that may be truncated.
 func peek(text []byte) fields {
 	f := fields{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -150,7 +146,7 @@ func peek(text []byte) fields {
 	return f
 }
 
-// value reads one value and says whether there is more to come.
+// value reports whether the value was complete.
 func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 	token, err := decoder.Token()
 	if err != nil {
@@ -163,7 +159,7 @@ func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 	}
 	f.set(name, delim.String(), depth)
 	if depth >= maxPeekDepth {
-		return pass(decoder) // nothing in it is told, however deep it is
+		return skipRest(decoder)
 	}
 	for i := 0; decoder.More(); i++ {
 		inner := name + "[]"
@@ -176,7 +172,7 @@ func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 		}
 		below := depth + 1
 		if delim == '[' && i > 0 {
-			below = maxPeekDepth + 1 // only the first element is told
+			below = maxPeekDepth + 1
 		}
 		if !f.value(decoder, inner, below) {
 			return false
@@ -186,8 +182,8 @@ func (f fields) value(decoder *json.Decoder, name string, depth int) bool {
 	return err == nil
 }
 
-// pass reads the rest of an array or object and says whether there is more to come.
-func pass(decoder *json.Decoder) bool {
+// skipRest reports whether an array or object has an end.
+func skipRest(decoder *json.Decoder) bool {
 	for open := 1; open > 0; {
 		token, err := decoder.Token()
 		if err != nil {
@@ -203,7 +199,7 @@ func pass(decoder *json.Decoder) bool {
 	return true
 }
 
-// maxPeekDepth allows for messages[].role.
+// maxPeekDepth is that of messages[].role.
 const maxPeekDepth = 3
 
 func (f fields) set(name string, value any, depth int) {

@@ -1,9 +1,10 @@
-// Package source is where memory is read from: Markdown files and the conversation logs of agents.
+// Package source finds and reads documents: Markdown files and the conversation logs of agents.
 //
-// It finds documents, tells which have changed, and reads them into bytes (Markdown) or turns
-// (conversations). It writes nothing, follows no link out of a folder it was given, and never opens
-// what looks like a secret (DenyReason). Its one rule: what cannot be read is counted and named,
-// never fatal to the rest.
+// It writes nothing, follows no link out of a folder, and never opens a file that looks like a
+// secret (DenyReason). An unreadable document is reported and does not affect the others.
+//
+// folder.go and walk.go find documents, sniff.go recognises logs, jsonl.go and json.go read them.
+// Each format of a log has a file format_NAME.go; formats.go is their table.
 package source
 
 import (
@@ -11,7 +12,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
-	"github.com/memcore/memcore/internal/deny"
+	"github.com/memcore/memcore/internal/safefile/secretfile"
 )
 
 // Scopes of memory.
@@ -24,85 +25,85 @@ const (
 const (
 	KindMarkdown     = "markdown"
 	KindConversation = "conversation"
+	KindDocument     = "document" // a resource of an MCP server, read like Markdown
 )
 
-// A Source is a set of documents. Its methods are safe for concurrent use.
+// Kinds lists all kinds.
+var Kinds = []string{KindMarkdown, KindConversation, KindDocument}
+
+// A Source is a set of documents. It is safe for concurrent use.
 type Source interface {
-	// Name says what the source is, such as the folder it reads; unique among the sources of a memory.
+	// Name names the source, such as its folder. It is unique in a memory.
 	Name() string
-	// List returns the documents there are now, by Path, and what was passed over. It costs a stat a
-	// file, never a read of unchanged content. The error is for a source that cannot be listed at all
-	// (its folder is gone or unreadable): nothing must be concluded about its documents then.
+	// List returns the current documents, sorted by Path. It does not read unchanged files. After
+	// an error the documents may still exist.
 	List(ctx context.Context) (Listing, error)
-	// Read returns the content of a document, from the start or, where Position allows, from where an
-	// earlier Read stopped. An error concerns this document only.
+	// Read returns the content of a document, if possible from where Read stopped before. An error
+	// concerns this document only.
 	Read(ctx context.Context, doc Document, from Position) (Content, error)
 }
 
-// A Document is one file of memory (or what stands for one).
+// A Document is a file or a log that is indexed.
 type Document struct {
-	// Path is how citations name it: slash-separated, relative to the workspace where it lies inside
-	// it, "~/…" inside the home folder, absolute elsewhere. It is unique in a memory.
+	// Path is its name in citations, unique in a memory: relative to the workspace, "~/…" in the
+	// home folder, absolute elsewhere, "mcp:SERVER/URI" for a resource.
 	Path string
-	// File is where it is on disk; empty if it is not a file.
+	// File is its path on disk, or "".
 	File string
 	// Scope is ScopeProject or ScopeGlobal.
 	Scope string
-	// Kind is KindMarkdown or KindConversation.
+	// Kind is one of Kinds.
 	Kind string
 	// Format names the reader, such as "markdown" or "claude-code".
 	Format string
-	// Size, ModTime and Changed tell whether the document has changed without reading it. Changed is what the system says of a file's
-	// last change, which programs cannot set; zero if it does not tell.
+	// Size, ModTime and Changed show whether the document has changed. Changed is the system's own
+	// time of change; zero if unknown.
 	Size    int64
 	ModTime time.Time
 	Changed time.Time
 }
 
-// A Listing is what a source holds.
+// A Listing is the result of Source.List.
 type Listing struct {
 	Documents []Document
 	Skipped   []Skip
-	// Folders are those on disk that were looked into, absolute: what changes in the source changes one of them.
+	// Folders are the absolute paths to watch for changes.
 	Folders []string
 }
 
-// A Skip is something that was passed over, and why, in words for a person.
+// A Skip is a skipped file or folder, and why, for a person.
 type Skip struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+	// TooLarge means that it would be a document if it were smaller.
+	TooLarge bool `json:"tooLarge,omitempty"`
 }
 
-// A Position is how far a growing log has been read. The zero Position is the start. It is stored
-// between runs as JSON.
+// A Position is how far a growing log was read; zero is the start. It is stored as JSON.
 type Position struct {
-	// Offset is the byte after the last whole line that was read, Line the number of lines before it.
+	// Offset is the byte after the last line that was read, Line the number of lines before it.
 	Offset int64 `json:"offset,omitempty"`
 	Line   int   `json:"line,omitempty"`
-	// Prefix is a hash of the bytes just before Offset: if it no longer fits, the file was rewritten
-	// and is read from the start.
+	// Prefix is a hash of the bytes before Offset. If it differs, the file was rewritten.
 	Prefix string `json:"prefix,omitempty"`
-	// State carries what a reader must know from earlier lines, such as the session's ID.
+	// State is what a reader needs from earlier lines, such as the session's ID.
 	State map[string]string `json:"state,omitempty"`
 }
 
-// Content is what Read returns. Exactly one of Markdown and Turns is meant, by the document's Kind.
+// Content is Markdown or Turns, depending on the document's Kind.
 type Content struct {
 	Markdown []byte
 	Turns    []chunker.Turn
-	// Agent means that the log is of an agent at work, which says much that nobody needs to know.
+	// Agent means that the log is of an agent at work.
 	Agent bool
-	// From is the first line this content covers: 1, or later if the reading went on from a Position.
-	// Chunks on earlier lines are still valid.
+	// From is the first line of this content. Chunks of earlier lines are still valid.
 	From int
-	// Resume is where to go on when the log has grown; zero if it must be read whole again. It lies
-	// before the last two turns of this content, so that their neighbours can be told again, and
-	// before its last answer, which later ones may complete.
+	// Resume is where to go on when the log has grown; zero means from the start. It lies before
+	// the last two turns and the last answer, whose chunks may still change.
 	Resume Position
-	// Skipped counts lines that were not understood, by reason ("not JSON", "unknown type \"x\"").
+	// Skipped counts unreadable lines by reason ("not JSON", "unknown type \"x\"").
 	Skipped map[string]int
 }
 
-// DenyReason says why the file or folder at path is never opened because of its name or place, in words for a person; empty
-// if it may be. It looks at the path as it is written: whoever follows links asks again with what they lead to.
-func DenyReason(path string) string { return deny.Reason(path) }
+// DenyReason says why a path is never opened (secretfile.Reason), or returns "".
+func DenyReason(path string) string { return secretfile.Reason(path) }

@@ -22,7 +22,7 @@ func TestTranscript(t *testing.T) {
 			require.NoError(t, err)
 			if strings.HasSuffix(name, ".json") {
 				_, err = Transcript(t.Context(), file, info.Size()-1)
-				require.ErrorContains(t, err, "are read at most", name)
+				require.ErrorContains(t, err, "more than", name)
 				continue
 			}
 			for most := int64(0); most < info.Size(); most += 61 {
@@ -49,7 +49,7 @@ func TestTranscript(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// An agent says which file it is, and may be wrong.
+// The path of a transcript comes from an agent and may be wrong.
 func TestTranscriptsThatAreNone(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, text string) string {
@@ -63,7 +63,7 @@ func TestTranscriptsThatAreNone(t *testing.T) {
 	require.NoError(t, os.Symlink(secret, link))
 	for _, tt := range []struct{ file, want string }{
 		{filepath.Join(folder, "absent.jsonl"), "no such file|cannot find"},
-		{write("notes.md", turn), "is the extension of no log"},
+		{write("notes.md", turn), "no log has the extension"},
 		{write("garbage.jsonl", "not JSON\n"), "no known conversation format"},
 		{write("empty.jsonl", ""), "no known conversation format"},
 		{secret, "it is never opened"},

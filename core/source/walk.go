@@ -7,32 +7,30 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
-	"github.com/memcore/memcore/internal/beneath"
-	"github.com/memcore/memcore/internal/deny"
 	"github.com/memcore/memcore/internal/filetime"
-	"github.com/memcore/memcore/internal/gitignore"
+	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/safefile/secretfile"
 )
 
-// ignoredFolders hold what others wrote or machines made.
+// ignoredFolders hold dependencies and generated files.
 var ignoredFolders = map[string]bool{
 	"node_modules": true, "bower_components": true, "jspm_packages": true, "vendor": true, "target": true,
 	"dist": true, "__pycache__": true, "site-packages": true, "venv": true, "Pods": true, "DerivedData": true,
 }
 
-// fileFacts are what was found out about a file's content while it had this size and time.
+// fileFacts are known about a file while it is unchanged.
 type fileFacts struct {
-	size    int64
-	modTime time.Time
-	changed time.Time
-	format  string // of a conversation; empty if it is none
-	cwd     string // where the session ran
-	reason  string // why the file is passed over
+	info   fs.FileInfo
+	format string // of a log, or ""
+	cwd    string // working directory of the session
+	reason string // why the file is skipped
+
+	tooLarge bool // which is the reason
 }
 
-// A walker makes one Listing.
 type walker struct {
 	ctx    context.Context
 	folder *Folder
@@ -45,8 +43,13 @@ func (w *walker) skip(file, reason string) {
 	w.found.Skipped = append(w.found.Skipped, Skip{Path: w.folder.names.Of(file), Reason: reason})
 }
 
-// top walks the root. That it cannot be read is an error; what is below is only passed over.
-func (w *walker) top() error {
+func (w *walker) skipLarge(file, reason string) {
+	w.skip(file, reason)
+	w.found.Skipped[len(w.found.Skipped)-1].TooLarge = true
+}
+
+// rootFolder fails on an unreadable root; below that is no error.
+func (w *walker) rootFolder() error {
 	entries, err := w.folder.readDir(w.root.real)
 	if err != nil {
 		return fmt.Errorf("folder %s cannot be read: check its permissions: %w", w.root.path, err)
@@ -55,7 +58,7 @@ func (w *walker) top() error {
 	return nil
 }
 
-// dir walks a folder below the root. prefix is its path relative to the root with a slash at its end.
+// prefix is relative to the root and ends in a slash.
 func (w *walker) dir(prefix string, above *gitignore.Stack) {
 	path := w.path(prefix)
 	entries, err := w.folder.readDir(path)
@@ -66,16 +69,13 @@ func (w *walker) dir(prefix string, above *gitignore.Stack) {
 	w.entries(prefix, entries, above)
 }
 
-// path is where something below the root is on disk.
 func (w *walker) path(rel string) string {
 	return filepath.Join(w.root.path, filepath.FromSlash(rel))
 }
 
 func (w *walker) entries(prefix string, entries []fs.DirEntry, above *gitignore.Stack) {
 	w.found.Folders = append(w.found.Folders, w.path(prefix))
-	if !w.folder.options.NoGitignore {
-		above = above.Push(prefix, w.folder.ignores.In(w.path(prefix)))
-	}
+	above = above.Push(prefix, w.folder.ignores.In(w.path(prefix)))
 	for _, entry := range entries {
 		if w.ctx.Err() != nil {
 			return
@@ -90,54 +90,54 @@ func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	case mode.IsDir():
 		if name == w.folder.options.Hidden {
 			w.dir(rel+"/", nil)
+		} else if w.onlyRules(rel) && !leadsToRules(rel) {
+			return
 		} else if w.enters(rel, name) && !above.Ignores(rel, true) {
 			w.dir(rel+"/", above)
 		}
-	case strings.HasPrefix(name, "."):
+	case w.onlyRules(rel) && !IsRules(rel):
 	case mode&fs.ModeSymlink != 0:
 		w.link(rel, name)
-	case !isDocument(name) || !w.wants(rel) || above.Ignores(rel, false):
+	case !isDocument(name) && !IsRules(rel) || !w.wants(rel) || above.Ignores(rel, false):
 	case !mode.IsRegular():
-		w.skip(w.path(rel), "it is "+beneath.KindOf(mode)+", not a file")
+		w.skip(w.path(rel), "it is "+safefile.KindOf(mode)+", not a file")
 	default:
 		w.file(w.path(rel), entry.Info)
 	}
 }
 
-// enters tells whether a folder is walked, as far as its name and the options decide.
+// onlyRules reports whether a path is hidden: only rules are read.
+func (w *walker) onlyRules(rel string) bool {
+	for name := range strings.SplitSeq(rel, "/") {
+		if strings.HasPrefix(name, ".") && name != w.folder.options.Hidden {
+			return true
+		}
+	}
+	return false
+}
+
+// enters reports whether name and options let a folder be walked.
 func (w *walker) enters(rel, name string) bool {
-	if ignoredFolders[name] || name == ".git" || strings.HasPrefix(name, ".") && !w.folder.shown[name] {
+	if ignoredFolders[name] || name == ".git" {
 		return false
 	}
 	if excluded, _ := w.folder.exclude.Match(rel, true); excluded {
 		return false
 	}
-	if reason := deny.Name(name); reason != "" {
+	if reason := secretfile.Name(name); reason != "" {
 		w.skip(w.path(rel), "never opened: "+reason)
 		return false
 	}
 	return true
 }
 
-// wants tells whether the options let a file in. An Include pattern that matches a folder above it
-// does, as in a .gitignore file.
+// wants reports whether the options let a file in.
 func (w *walker) wants(rel string) bool {
-	if excluded, _ := w.folder.exclude.Match(rel, false); excluded || !w.folder.options.Private && paths.IsPrivate(rel) {
-		return false
-	}
-	if len(w.folder.include) == 0 {
-		return true
-	}
-	included, decided := w.folder.include.Match(rel, false)
-	for up := parent(rel); !decided && up != ""; up = parent(up) {
-		included, decided = w.folder.include.Match(up, true)
-	}
-	return included
+	excluded, _ := w.folder.exclude.Match(rel, false)
+	return !excluded && (w.folder.options.Private || !paths.IsPrivate(rel))
 }
 
-func parent(rel string) string { return rel[:max(0, strings.LastIndexByte(rel, '/'))] }
-
-// isDocument tells by its name whether a file may be one.
+// isDocument judges by the name.
 func isDocument(name string) bool { return isMarkdown(name) || isLog(name) }
 
 func isLog(name string) bool {
@@ -145,7 +145,7 @@ func isLog(name string) bool {
 	return ext == ".jsonl" || ext == ".json"
 }
 
-// link reports a symbolic link whose target is not found elsewhere in the root.
+// link reports a link, unless its target is in the root.
 func (w *walker) link(rel, name string) {
 	path := w.path(rel)
 	info, err := os.Stat(path)
@@ -154,7 +154,7 @@ func (w *walker) link(rel, name string) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		w.skip(path, "symbolic link that leads nowhere")
+		w.skip(path, "broken symbolic link")
 		return
 	}
 	if _, ok := paths.Within(w.root.real, real); !ok {
@@ -162,8 +162,8 @@ func (w *walker) link(rel, name string) {
 	}
 }
 
-// only lists a root that is one file.
-func (w *walker) only() {
+// rootFile lists a root that is a file.
+func (w *walker) rootFile() {
 	path := w.root.path
 	w.found.Folders = append(w.found.Folders, filepath.Dir(path))
 	if isLog(path) {
@@ -179,7 +179,7 @@ func (w *walker) only() {
 
 // file lists a regular file that may be a document.
 func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
-	if reason := deny.Name(filepath.Base(path)); reason != "" {
+	if reason := secretfile.Name(filepath.Base(path)); reason != "" {
 		w.skip(path, "never opened: "+reason)
 		return
 	}
@@ -196,11 +196,11 @@ func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
 }
 
 func (w *walker) markdown(path string, info fs.FileInfo) {
-	if limit := w.folder.options.MaxMarkdown; info.Size() > limit {
-		w.skip(path, tooLarge(info.Size(), limit))
+	if limit := w.folder.maxMarkdown; info.Size() > limit {
+		w.skipLarge(path, tooLarge(info.Size(), limit))
 		return
 	}
-	if facts, ok := w.recall(path, info); ok && facts.reason != "" { // Read has seen it
+	if facts, ok := w.unchanged(path, info); ok && facts.reason != "" { // Read has found it binary
 		w.skip(path, facts.reason)
 		return
 	}
@@ -208,13 +208,15 @@ func (w *walker) markdown(path string, info fs.FileInfo) {
 }
 
 func (w *walker) log(path string, info fs.FileInfo) {
-	facts, ok := w.recall(path, info)
+	facts, ok := w.unchanged(path, info)
 	if !ok {
 		facts = w.folder.examine(w.real(path), info)
 		w.facts[path] = facts
 	}
 	switch {
-	case facts.cwd != "" && !w.folder.ranHere(facts.cwd): // whatever else is wrong with it
+	case facts.cwd != "" && !w.folder.ranHere(facts.cwd): // another workspace's log
+	case facts.tooLarge:
+		w.skipLarge(path, facts.reason)
 	case facts.reason != "":
 		w.skip(path, facts.reason)
 	case facts.format == "" || !w.folder.ranHere(facts.cwd):
@@ -223,7 +225,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 	}
 }
 
-// ranHere tells whether a session with this working directory is wanted.
+// ranHere reports whether SessionsIn includes a working directory.
 func (f *Folder) ranHere(cwd string) bool {
 	if f.ranIn == nil {
 		return true
@@ -236,17 +238,16 @@ func (f *Folder) ranHere(cwd string) bool {
 	return false
 }
 
-// recall returns what is known of a file that has not changed since.
-func (w *walker) recall(path string, info fs.FileInfo) (fileFacts, bool) {
+func (w *walker) unchanged(path string, info fs.FileInfo) (fileFacts, bool) {
 	facts, ok := w.folder.known[path]
-	if !ok || facts.size != info.Size() || !facts.modTime.Equal(info.ModTime()) || !facts.changed.Equal(filetime.Changed(info)) {
+	if !ok || !filetime.Same(facts.info, info) || !filetime.Changed(facts.info).Equal(filetime.Changed(info)) {
 		return fileFacts{}, false
 	}
 	w.facts[path] = facts
 	return facts, true
 }
 
-// real is the path of a file with the links in the root resolved.
+// real resolves the links of the root.
 func (w *walker) real(path string) string {
 	return w.root.real + path[len(w.root.path):]
 }
@@ -264,7 +265,7 @@ func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
 	})
 }
 
-// cause is an error without the path that stands beside it anyway.
+// cause returns the text of an error without its path.
 func cause(err error) string {
 	if pathErr, ok := err.(*fs.PathError); ok {
 		return pathErr.Err.Error()

@@ -12,7 +12,7 @@ import (
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
-// No file of decisions makes a folder trusted that it does not name, or one above it; and one that cannot be read makes none.
+// Decisions trust only the folders that they name, and below.
 func FuzzStore(f *testing.F) {
 	for _, seed := range []string{
 		`{"folders":{"/srv/x":{"trusted":true,"at":"2026-01-01T00:00:00Z"}}}`, `{"folders":{"":{"trusted":true}}}`, `{"folders":{".":{"trusted":true}}}`,

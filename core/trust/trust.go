@@ -1,9 +1,8 @@
-// Package trust remembers which folders may act on an agent: curated memory of a trusted folder goes into prompts as
-// instructions, that of others does not.
+// Package trust stores which folders may instruct an agent. Only their curated memory goes into
+// prompts.
 //
-// A decision about a folder holds for everything below it, unless a nearer folder has one of its own. Folders that anybody may
-// write to (/tmp, /var) are not covered by a decision about a folder above them. Without a decision a folder is not
-// trusted. Paths are compared with their links resolved.
+// A decision holds for a folder and all below it, up to a nearer decision. It does not extend into
+// folders that anyone may write to (/tmp, /var). Paths are compared with their links resolved.
 package trust
 
 import (
@@ -21,26 +20,27 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/paths"
 )
 
-// Errors a caller may act on.
+// ErrRoot means that a disk's root was to be trusted.
+var ErrRoot = errors.New("the root of a disk cannot be trusted as a whole: name a folder below it")
+
 var (
-	// ErrRoot means that everything there is was to be trusted.
-	ErrRoot = errors.New("the root of a disk cannot be trusted as a whole: name a folder below it")
-	// ErrNotText means that a path cannot be written down without becoming that of another folder.
-	ErrNotText = errors.New("its name is not valid text (UTF-8), so that the decision would be kept for another folder: rename it, or decide about a folder above it")
-	// ErrOthers means that other users may change the decisions, which are therefore not used.
-	ErrOthers = errors.New("other users may write to it")
+	// errNotText means that JSON cannot hold a path without changing it.
+	errNotText = errors.New("its name is not valid UTF-8, so the decision would apply to another folder: rename it, or decide about a folder above it")
+	// errOthers means that other users may change the decisions, so they do not count.
+	errOthers = errors.New("other users may write to it")
 )
 
 // A Decision is what was decided about a folder.
 type Decision struct {
 	Folder  string    `json:"folder"` // absolute, links resolved
 	Trusted bool      `json:"trusted"`
-	At      time.Time `json:"at,omitzero"` // zero for one of the configuration
-	// Configured decisions come from the configuration, not from the store.
+	At      time.Time `json:"at,omitzero"` // zero if Configured
+	// Configured means that it comes from the configuration.
 	Configured bool `json:"configured,omitempty"`
 }
 
@@ -48,15 +48,15 @@ type Decision struct {
 type Store struct {
 	file       string
 	configured map[string]Decision
-	shared     []string // folders that anybody may write to
+	shared     []string // folders that anyone may write to
 
 	mu      sync.Mutex
-	seen    fs.FileInfo // of the file as it was read
+	seen    fs.FileInfo // of the file when it was read
 	decided map[string]Decision
 	err     error // of reading it
 }
 
-// document is what the file holds.
+// document is the content of the file.
 type document struct {
 	Folders map[string]entry `json:"folders"` // by path
 }
@@ -66,8 +66,8 @@ type entry struct {
 	At      time.Time `json:"at"`
 }
 
-// Open returns the store in a file, which need not exist. Folders are trusted by configuration, whatever the file says about
-// folders above them; a decision about the same folder counts more.
+// Open returns the store in a file, which may be missing. The configuration trusts folders, unless
+// the file has a decision about the same folder.
 func Open(file string, folders ...string) *Store {
 	s := &Store{file: file, configured: map[string]Decision{}}
 	for _, folder := range folders {
@@ -80,7 +80,7 @@ func Open(file string, folders ...string) *Store {
 	return s
 }
 
-// Of returns the decision that holds for a folder; ok is false if there is none.
+// Of returns the decision that holds for a folder, if any.
 func (s *Store) Of(folder string) (d Decision, ok bool, err error) {
 	decided, err := s.load()
 	if err != nil {
@@ -101,14 +101,14 @@ func (s *Store) Of(folder string) (d Decision, ok bool, err error) {
 	}
 }
 
-// WouldCover tells whether trust in a folder would extend to a path.
+// WouldCover reports whether trust in a folder would extend to a path.
 func (s *Store) WouldCover(folder, path string) bool {
 	folder, path = paths.Resolve(folder), paths.Resolve(path)
 	_, inside := paths.Within(folder, path)
 	return inside && s.covers(folder, path)
 }
 
-// covers tells whether trust in a folder extends to a path below it: not into places where anybody may write.
+// covers reports whether trust in a folder extends to a path below it.
 func (s *Store) covers(folder, path string) bool {
 	for _, shared := range s.shared {
 		_, inside := paths.Within(shared, path)
@@ -120,7 +120,7 @@ func (s *Store) covers(folder, path string) bool {
 	return true
 }
 
-// Covering returns the folder whose trust covers this one; "" if it is not trusted.
+// Covering returns the folder whose trust covers this one, or "".
 func (s *Store) Covering(folder string) (string, error) {
 	d, ok, err := s.Of(folder)
 	if err != nil || !ok || !d.Trusted {
@@ -129,7 +129,7 @@ func (s *Store) Covering(folder string) (string, error) {
 	return d.Folder, nil
 }
 
-// All returns the decisions, those of the configuration among them, by folder.
+// All returns all decisions, sorted by folder.
 func (s *Store) All() ([]Decision, error) {
 	decided, err := s.load()
 	if err != nil {
@@ -140,7 +140,7 @@ func (s *Store) All() ([]Decision, error) {
 	return slices.SortedFunc(maps.Values(all), func(a, b Decision) int { return strings.Compare(a.Folder, b.Folder) }), nil
 }
 
-// Set decides about a folder, which must exist, and returns the decision.
+// Set decides about an existing folder.
 func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision, error) {
 	if info, err := os.Stat(folder); err != nil {
 		return Decision{}, err
@@ -152,7 +152,7 @@ func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision,
 		return Decision{}, ErrRoot
 	}
 	if !isText(path) {
-		return Decision{}, fmt.Errorf("nothing is decided about %q: %w", path, ErrNotText)
+		return Decision{}, fmt.Errorf("no decision is saved about %q: %w", path, errNotText)
 	}
 	if _, err := s.load(); err != nil {
 		return Decision{}, err
@@ -170,10 +170,10 @@ func (s *Store) Set(ctx context.Context, folder string, trusted bool) (Decision,
 	return d, err
 }
 
-// isText tells whether JSON keeps a path as it is. Bytes that are no UTF-8 become U+FFFD there, so that a path with that may have been any other.
+// isText reports whether JSON keeps a path as it is. Invalid UTF-8 would become U+FFFD.
 func isText(path string) bool { return !strings.ContainsRune(path, utf8.RuneError) }
 
-// Remove takes back what was decided about a folder, which need not exist any more. It tells whether there was something.
+// Remove deletes the decision about a folder, if any, and reports whether there was one.
 func (s *Store) Remove(ctx context.Context, folder string) (bool, error) {
 	if _, err := s.load(); err != nil {
 		return false, err
@@ -187,7 +187,7 @@ func (s *Store) Remove(ctx context.Context, folder string) (bool, error) {
 	return had, err
 }
 
-// load returns the decisions of the file, read again only if it has changed.
+// load returns the decisions of the file. It reads the file only if changed.
 func (s *Store) load() (map[string]Decision, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,12 +198,12 @@ func (s *Store) load() (map[string]Decision, error) {
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("decisions about trust: %w", err)
-	case s.seen != nil && os.SameFile(s.seen, info) && s.seen.Size() == info.Size() && s.seen.ModTime().Equal(info.ModTime()):
+	case filetime.Same(s.seen, info):
 		return s.decided, s.err
 	}
 	s.seen, s.decided, s.err = info, nil, nil
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0 {
-		s.err = fmt.Errorf("decisions about trust in %s are not used: %w: run 'chmod go-w %s' if they are yours", s.file, ErrOthers, s.file)
+		s.err = fmt.Errorf("decisions about trust in %s are not used: %w: run 'chmod go-w %s' if they are yours", s.file, errOthers, s.file)
 		return nil, s.err
 	}
 	doc, err := jsonfile.Load[document](s.file)
@@ -214,7 +214,7 @@ func (s *Store) load() (map[string]Decision, error) {
 	s.decided = make(map[string]Decision, len(doc.Folders))
 	for folder, e := range doc.Folders {
 		if e.Trusted && !isText(folder) {
-			continue // an earlier version has written it, for a folder that nobody can tell now
+			continue // an earlier version wrote it for an unknown folder
 		}
 		s.decided[filepath.Clean(folder)] = Decision{Folder: filepath.Clean(folder), Trusted: e.Trusted, At: e.At}
 	}

@@ -102,19 +102,23 @@ func TestLinks(t *testing.T) {
 	require.False(t, trusted(t, s, filepath.Join(good, "link", "new")))
 }
 
-// In JSON a byte that is no UTF-8 becomes U+FFFD: trust in a folder would be trust in another one, which may be a stranger's.
+// Invalid UTF-8 becomes U+FFFD in JSON, so the decision would be about another, perhaps a
+// stranger's, folder.
 func TestPathsThatAreNotText(t *testing.T) {
 	base := t.TempDir()
 	odd, alike := filepath.Join(base, "caf\xe9"), filepath.Join(base, "caf\ufffd")
 	if err := os.Mkdir(odd, 0o755); err != nil {
 		t.Skipf("this system has no such names: %v", err)
 	}
+	if _, err := os.Stat(alike); err == nil {
+		t.Skip("this system replaces what is not text in names")
+	}
 	mkdir(t, alike)
 	s := newStore(t, odd)
 	for _, folder := range []string{odd, alike} {
 		for _, yes := range []bool{true, false} {
 			_, err := s.Set(t.Context(), folder, yes)
-			require.ErrorIs(t, err, ErrNotText)
+			require.ErrorIs(t, err, errNotText)
 		}
 	}
 	require.NoFileExists(t, s.file, "nothing is decided")
@@ -181,7 +185,7 @@ func TestFilesThatAreNotUsed(t *testing.T) {
 		require.NoError(t, os.WriteFile(s.file, []byte(`{}`), 0o600))
 		require.NoError(t, os.Chmod(s.file, 0o666))
 		_, err = s.Covering(base)
-		require.ErrorIs(t, err, ErrOthers)
+		require.ErrorIs(t, err, errOthers)
 	}
 }
 
@@ -203,7 +207,7 @@ func TestSetConcurrently(t *testing.T) {
 	require.Len(t, got, 6)
 }
 
-// People keep such files in a folder of dotfiles: the link stays, and what it leads to is changed.
+// The file may be a link, which stays, into dotfiles.
 func TestLinkedFile(t *testing.T) {
 	s := newStore(t)
 	folder := mkdir(t, t.TempDir(), "work")

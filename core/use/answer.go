@@ -9,9 +9,8 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// Answers finds in the log of a session what followed each of its prompts, which are turns in their
-// order. What an event said of the last answer is last, since an agent may write its log later; "" is nothing.
-// A turn that is not found in the log has no answer there.
+// Answers returns what followed each turn in the log, by ID. last is a hook's last answer, if any,
+// since an agent may write its log later.
 func Answers(turns []Turn, log []chunker.Turn, last string) map[string]Answer {
 	answers := map[string]Answer{}
 	places := locate(turns, log)
@@ -22,7 +21,7 @@ func Answers(turns []Turn, log []chunker.Turn, last string) map[string]Answer {
 		} else if t.Prompt != "" {
 			a.Before = []string{t.Prompt}
 		}
-		// Without the prompt nobody knows which words the agent has from there.
+		// Without the prompt, words of the answer may come from it.
 		if last != "" && i == len(turns)-1 && len(a.Before) > 0 {
 			a.Steps = append(a.Steps, Step{Said: last})
 		}
@@ -31,7 +30,7 @@ func Answers(turns []Turn, log []chunker.Turn, last string) map[string]Answer {
 	return answers
 }
 
-// next is the first place that was found, or else the end.
+// next returns the first place that is not -1, or end.
 func next(places []int, end int) int {
 	for _, at := range places {
 		if at >= 0 {
@@ -41,11 +40,10 @@ func next(places []int, end int) int {
 	return end
 }
 
-// atOnce is how far apart a hook's time and the log's may be.
-const atOnce = 10 * time.Second
+// clockSkew is how much hook and log may differ.
+const clockSkew = 10 * time.Second
 
-// locate returns where the prompts of turns are in a log, -1 for one that is not found: the nearest
-// one in time that reads the same, or else any at that time.
+// locate finds each prompt: the same text at the nearest time, else the user's, else -1.
 func locate(turns []Turn, log []chunker.Turn) []int {
 	places := make([]int, len(turns))
 	from := 0
@@ -64,7 +62,7 @@ func locate(turns []Turn, log []chunker.Turn) []int {
 			if keyOf(log[at].Text) == t.Key && (same < 0 || apart(at) < apart(same)) {
 				same = at
 			}
-			if !log[at].Time.IsZero() && apart(at) <= atOnce && (near < 0 || apart(at) < apart(near)) {
+			if !log[at].Time.IsZero() && apart(at) <= clockSkew && (near < 0 || apart(at) < apart(near)) {
 				near = at
 			}
 		}
@@ -78,7 +76,6 @@ func locate(turns []Turn, log []chunker.Turn) []int {
 	return places
 }
 
-// answer is what follows the prompt at a place of a log.
 func answer(log []chunker.Turn, prompt, end int) Answer {
 	var a Answer
 	for _, t := range log[:prompt+1] {
@@ -93,7 +90,7 @@ func answer(log []chunker.Turn, prompt, end int) Answer {
 		} else if t.Text != "" {
 			a.Steps = append(a.Steps, Step{Said: t.Text})
 		}
-		// Calls of one turn were made before any of them returned.
+		// A turn's calls were made before any returned.
 		for _, tool := range t.Tools {
 			if tool.Input != "" && !tool.Failed {
 				a.Steps = append(a.Steps, Step{Call: arguments(tool.Input)})
@@ -108,7 +105,7 @@ func answer(log []chunker.Turn, prompt, end int) Answer {
 	return a
 }
 
-// arguments is what a tool was asked, one value a line: JSON hides line ends and quotes within words.
+// arguments returns a JSON object's values, one a line.
 func arguments(input string) string {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(input)))
 	decoder.UseNumber()
@@ -134,7 +131,7 @@ func values(b *strings.Builder, value any) {
 			values(b, one)
 		}
 	case map[string]any:
-		for _, one := range v { // in any order: they are separate lines
+		for _, one := range v { // the order does not matter
 			values(b, one)
 		}
 	}

@@ -10,74 +10,70 @@ import (
 	"unicode/utf8"
 )
 
-// An Answer is what followed a prompt, and what the agent knew before.
+// An Answer is what an agent did, and knew before.
 type Answer struct {
-	// Before are texts that the agent had: the prompt, and of the session before it what was said
-	// and what tools returned.
+	// Before has the prompt and the session before it.
 	Before []string
-	// Steps are what the agent did, in order.
+	// Steps are in order.
 	Steps []Step
 }
 
-// A Step is something an agent said, did or was told.
+// A Step is something that an agent said, did or saw.
 type Step struct {
 	Said  string // to the person
 	Call  string // arguments of a tool
-	Shown string // what a tool returned: known from then on, whatever memory says
+	Shown string // what a tool returned; no sign of use from then on
 }
 
-// Known reports whether there is anything to judge by.
+// Known reports whether the agent did anything to judge by.
 func (a Answer) Known() bool {
 	return slices.ContainsFunc(a.Steps, func(s Step) bool { return s.Said != "" || s.Call != "" })
 }
 
-// An Index is what a Judge asks about the workspace's memory.
+// An Index has the chunks of the workspace's memory.
 type Index interface {
-	// Texts returns the chunks of a document by ID; none if it is not in the index.
+	// Texts returns a document's chunks by ID, if indexed.
 	Texts(ctx context.Context, path string) (map[string]string, error)
-	// Frequencies returns in how many chunks each word is, and how many chunks there are.
+	// Frequencies returns how many chunks hold each word, and all chunks.
 	Frequencies(ctx context.Context, words []string) (holders []int, chunks int, err error)
 }
 
 // A Judge decides which hits of a turn were used.
 type Judge struct {
 	Index Index
-	// Project and Home are absolute: paths of hits are relative to the project, or "~/…".
+	// Project and Home are what hits' paths are relative to.
 	Project, Home string
 }
 
-// What a word of a hit is worth that the agent has written and had from nowhere else. It takes
-// enough of that to call a hit used.
+// The worth of a hit's word that the agent wrote and knew from nowhere else. The hit was used if it
+// reaches enough.
 const (
-	run       = 3.0 // runWords words one after the other
-	ownFact   = 3.0 // a number, identifier or path of four characters or more that hardly any other chunk has
+	run       = 3.0 // a quotation of runWords words
+	ownFact   = 3.0 // a number, identifier or path of four or more characters, in at most two chunks
 	otherFact = 2.0
 	shortFact = 1.5 // one of two or three characters; a name
 	weakFact  = 0.5 // a year, a number of one or two digits
 	rareWord  = 0.8
-	fewWord   = 0.5 // a rare word where there are few chunks, in which any word is rare, unless half of the hit's come back
+	fewWord   = 0.5 // a rare word among few chunks, where all words are rare
 	enough    = 2.5
 )
 
 const (
 	fewChunks = 100
-	// leastWords is how many rare words there have to be where half of them are enough.
-	leastWords = 4
-	// shortAnswer is up to how many telling words of an answer half of them may be one.
+	// With minWords rare words or more, half of them suffice.
+	minWords = 4
+	// In an answer of at most shortAnswer telling words, one suffices.
 	shortAnswer = 2
-	// runWords is how many words one after the other make a quotation.
+	// runWords is the length of a quotation.
 	runWords = 5
-	// shareOfWords is how much of a hit's rare words has to come back before any of them counts: a
-	// long answer has some words of everything.
+	// shareOfWords is the least share of a hit's ordinary words: a long answer has some words of
+	// everything.
 	shareOfWords = 0.3
-	// shortestWord is from how many letters on an ordinary word counts.
-	shortestWord = 5
-	// shownWords is how many words a reason names.
-	shownWords = 4
+	minWord      = 5 // letters of an ordinary word that counts
+	shownWords   = 4 // in a reason
 )
 
-// Hits returns the hits of a turn with their verdicts. Without an answer there is nothing to judge,
-// and all are unknown.
+// Hits returns verdicts on a turn's hits; Unknown without an answer.
 func (j Judge) Hits(ctx context.Context, t Turn, a Answer) ([]Hit, error) {
 	hits := slices.Clone(t.Hits)
 	if !a.Known() {
@@ -91,7 +87,7 @@ func (j Judge) Hits(ctx context.Context, t Turn, a Answer) ([]Hit, error) {
 	for i := range hits {
 		h := &hits[i]
 		if how := j.touched(h.Path, a); how != "" {
-			h.Used, h.Why = Yes, clean(how, longestWhy)
+			h.Used, h.Why = Yes, clean(how, maxWhy)
 			continue
 		}
 		if texts[h.Path] == nil {
@@ -110,25 +106,24 @@ func (j Judge) Hits(ctx context.Context, t Turn, a Answer) ([]Hit, error) {
 		if h.Used, h.Why, err = j.words(ctx, text, w); err != nil {
 			return nil, fmt.Errorf("judge the use of %s: %w", h.Source, err)
 		}
-		h.Why = clean(h.Why, longestWhy)
+		h.Why = clean(h.Why, maxWhy)
 	}
 	return hits, nil
 }
 
-// longestWhy is how long a reason may be, in bytes.
-const longestWhy = 200
+const maxWhy = 200
 
-// A written is what an agent wrote.
+// written is what an agent wrote.
 type written struct {
-	own   wording // that it had from nowhere else
-	after wording // that is not in the prompt or in the session before: the own one, and what a tool had returned
+	own   wording // and knew from nowhere else
+	after wording // and did not know before the turn; a tool may have shown it
 }
 
-// A wording is the words of texts, and what stands one after the other in them.
+// A wording is the words and runs of some texts.
 type wording struct {
 	words
 	runs  map[string]bool
-	stems map[string]bool // of its ordinary words, by stem
+	stems map[string]bool // of the ordinary words
 }
 
 func newWording() wording {
@@ -149,13 +144,13 @@ func (w wording) add(text string) {
 	}
 }
 
-// has reports whether a word is in a wording; of one that is no fact another form will do.
+// has also finds other forms, but not of facts.
 func (w wording) has(word string, k kind) bool {
 	_, ok := w.words[word]
 	return ok || k != fact && w.stems[stem(word)]
 }
 
-// addNew adds what of another wording is in none of some.
+// addNew adds what the known wordings lack.
 func (w wording) addNew(other wording, known ...wording) {
 	for word, k := range other.words {
 		if !slices.ContainsFunc(known, func(n wording) bool { return n.has(word, k) }) {
@@ -186,7 +181,7 @@ func (j Judge) writtenIn(a Answer) written {
 	return w
 }
 
-// within is a text without the path of the project, whose name would be taken for a word.
+// within removes the project's path, which is not text.
 func (j Judge) within(text string) string {
 	if j.Project == "" {
 		return text
@@ -194,8 +189,7 @@ func (j Judge) within(text string) string {
 	return strings.ReplaceAll(text, j.Project, "")
 }
 
-// touched says how a tool was used on a document; "" if none was, or if the prompt or the session
-// before named the document.
+// touched returns a reason if the agent's call first named a document.
 func (j Judge) touched(path string, a Answer) string {
 	if slices.ContainsFunc(a.Before, func(text string) bool { return j.names(text, path) }) {
 		return ""
@@ -211,7 +205,7 @@ func (j Judge) touched(path string, a Answer) string {
 	return ""
 }
 
-// names reports whether a text has the path of a document, relative or absolute. Nothing has "".
+// names finds a document's path, relative or absolute.
 func (j Judge) names(text, path string) bool {
 	if path == "" {
 		return false
@@ -238,7 +232,7 @@ func (j Judge) names(text, path string) bool {
 	return false
 }
 
-// continues reports whether a path goes on at the end of a text, or at its start.
+// continues reports whether a path may go on there.
 func continues(text string, atEnd bool) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	if atEnd {
@@ -278,11 +272,11 @@ func (j Judge) words(ctx context.Context, text string, w written) (Verdict, stri
 	return No, "", nil
 }
 
-// telling are the words that may tell something and are among others.
+// telling returns the words among others that show use.
 func (w words) telling(among words) []string {
 	var all []string
 	for word, k := range w {
-		if _, ok := among[word]; ok && (k != ordinary || tells(word)) {
+		if _, ok := among[word]; ok && (k != ordinary || isTelling(word)) {
 			all = append(all, word)
 		}
 	}
@@ -290,26 +284,26 @@ func (w words) telling(among words) []string {
 	return all
 }
 
-// tells reports whether an ordinary word may tell something.
-func tells(word string) bool {
+// isTelling reports whether an ordinary word can show use.
+func isTelling(word string) bool {
 	n := utf8.RuneCountInString(word)
 	r, _ := utf8.DecodeRuneInString(word)
-	return n >= shortestWord && !common[word] && !everywhere[word] || n >= 3 && unspaced(r)
+	return n >= minWord && !common[word] && !everywhere[word] || n >= 3 && unspaced(r)
 }
 
-// A finding is what of a hit an agent has written.
+// A finding is a hit's part in an agent's words.
 type finding struct {
 	worth float64
 	named []string
 }
 
-// found says what of a hit's wording is in another one.
+// found returns what is also in another wording.
 func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 	facts, others := map[string]float64{}, map[string]float64{}
 	telling := 0 // ordinary words
 	names := w.names()
 	for word, k := range w.words {
-		if k == ordinary && tells(word) {
+		if k == ordinary && isTelling(word) {
 			telling++
 		}
 		written, ok := in.words[word]
@@ -328,12 +322,12 @@ func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 			facts[word] = otherFact
 		case k == name && written == name && names:
 			facts[word] = shortFact
-		case tells(word):
+		case isTelling(word):
 			others[word] = rareWord
 		}
 	}
 	share := float64(len(others)) / float64(max(telling, 1))
-	half := share >= 0.5 && len(others) >= leastWords
+	half := share >= 0.5 && len(others) >= minWords
 	if wrote := in.countTelling(); len(others) > 0 && 2*len(others) >= wrote && (len(others) > 1 || wrote <= shortAnswer) {
 		share = 1
 		for word := range others {
@@ -353,33 +347,32 @@ func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 	return sum(facts)
 }
 
-// countTelling is how many words may tell something.
 func (w wording) countTelling() (n int) {
 	for word := range w.words {
-		if tells(word) {
+		if isTelling(word) {
 			n++
 		}
 	}
 	return n
 }
 
-// quoted is a run of words that is in both, and says something that was not known; "" if there is none.
+// quoted returns the longest common run with rare words.
 func (w wording) quoted(in wording, rare map[string]int) string {
 	longest := ""
 	for run := range w.runs {
 		if !in.runs[run] {
 			continue
 		}
-		news, telling := 0, 0 // words of it that were not known before
+		fresh, telling := 0, 0 // words that were not known before, and those of them that are rare
 		for word := range strings.FieldsSeq(run) {
 			if _, ok := in.words[word]; ok {
-				news++
+				fresh++
 				if rare[word] > 0 {
 					telling++
 				}
 			}
 		}
-		if news < 2 || telling < 2 {
+		if fresh < 2 || telling < 2 {
 			continue
 		}
 		if len(run) > len(longest) || len(run) == len(longest) && run < longest {
@@ -392,7 +385,7 @@ func (w wording) quoted(in wording, rare map[string]int) string {
 	return "“" + longest + "”"
 }
 
-// sum adds up what is worth something, and names the most telling of it.
+// sum adds up words' worth and names the best.
 func sum(worth map[string]float64) (f finding) {
 	for _, v := range worth {
 		f.worth += v
@@ -404,7 +397,7 @@ func sum(worth map[string]float64) (f finding) {
 	return f
 }
 
-// partOf reports whether a word is a part of another that counts for both: it says nothing more.
+// partOf finds a longer word with it in both.
 func (w words) partOf(word string, among words) bool {
 	for other := range w {
 		if len(other) > len(word) && strings.ContainsAny(other, connectors) && strings.Contains(other, word) {
@@ -423,8 +416,7 @@ func hasPart(word, part string) bool {
 	return ends(utf8.DecodeLastRuneInString(before)) && ends(utf8.DecodeRuneInString(after))
 }
 
-// names reports whether a capital says that a word is a name: not where many words have one, as
-// German nouns and titles do.
+// names reports whether capitals mark names, unlike in German or titles.
 func (w words) names() bool {
 	capitals := 0
 	for _, k := range w {

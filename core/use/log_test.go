@@ -66,7 +66,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A line that a crash has cut off, or that somebody has damaged, costs itself only.
+// A damaged line does not affect the others.
 func TestDamagedLines(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "use.jsonl")
 	l := NewLog(file)
@@ -168,13 +168,13 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// Only what may be kept is, and never a secret.
+// NewTurn keeps a prompt only if asked, and never a secret.
 func TestNewTurn(t *testing.T) {
 	hits := []Hit{{ID: "a"}}
 	require.Empty(t, NewTurn(testTime, "codex", "s", "which port?", false, hits).Prompt)
 	require.Equal(t, "which port?", NewTurn(testTime, "codex", "s", " which port?\n", true, hits).Prompt)
 	require.Contains(t, NewTurn(testTime, "codex", "s", "the password is c0rrect-horse-battery, which port?", true, hits).Prompt, "[redacted: ")
-	require.LessOrEqual(t, len(NewTurn(testTime, "codex", "s", strings.Repeat("é ", 5000), true, hits).Prompt), longestPrompt+len("…"))
+	require.LessOrEqual(t, len(NewTurn(testTime, "codex", "s", strings.Repeat("é ", 5000), true, hits).Prompt), maxPrompt+len("…"))
 	require.Equal(t, keyOf("which\n port?"), keyOf(" which port? "))
 	require.NotEqual(t, turnOf("x").ID, turnOf("x").ID)
 }

@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// A Summary counts what was given and what of it was used.
+// A Summary counts hits and how many of them were used.
 type Summary struct {
 	Since   time.Time `json:"since"`
-	Prompts int       `json:"prompts"` // of agents' sessions
-	Turns   int       `json:"turns"`   // of them, those that were given something
+	Prompts int       `json:"prompts"`
+	Turns   int       `json:"turns"` // prompts with hits
 	Counts
-	Tokens int `json:"tokens"` // of all that was given
-	// Documents are those that something was given of, the most given first.
-	Documents []Document `json:"documents"`
+	Tokens    int        `json:"tokens"`    // of all hits
+	Documents []Document `json:"documents"` // the most given first
 }
 
 // Counts are numbers of hits.
@@ -25,7 +24,7 @@ type Counts struct {
 	Unknown int `json:"unknown"`
 }
 
-// A Document is what of one document was given and used.
+// A Document counts the hits of one document.
 type Document struct {
 	Path string `json:"path"`
 	Counts
@@ -68,7 +67,7 @@ func (c *Counts) count(v Verdict) {
 	}
 }
 
-// Share is how much of what was judged was used, in [0, 1]; ok is false if nothing was judged.
+// Share is of judged hits; ok is false without any.
 func (c Counts) Share() (share float64, ok bool) {
 	if c.Used+c.Unused == 0 {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// A kind of word says how much it tells.
+// A kind says how telling a word is.
 type kind int
 
 const (
@@ -15,22 +15,21 @@ const (
 	fact          // a number, an identifier, a path
 )
 
-// words are those of a text in lower case: runs of letters and digits, also as they are joined by
-// signs (ops/proxy.conf, get_stats, 10.0.0.5:5433), and the parts of those. Of scripts without
-// spaces they are every three characters.
+// words are a text's words in lower case, compounds such as ops/proxy.conf, and their parts.
+// Scripts without spaces give every three characters.
 type words map[string]kind
 
-// connectors join the parts of a word, if one stands between two of them.
+// connectors join the parts of a compound.
 const connectors = `-_./:@'’+\`
 
-// longestText is how many bytes of a text are looked at.
-const longestText = 256 << 10
+// maxText is how many bytes of a text are read.
+const maxText = 256 << 10
 
 func (w words) add(text string) {
-	if len(text) > longestText {
-		text = text[:longestText]
+	if len(text) > maxText {
+		text = text[:maxText]
 	}
-	begins := true // a sentence
+	begins := true // the next word begins a sentence
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if !inWord(r) {
@@ -48,7 +47,6 @@ func (w words) add(text string) {
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// compound is where the word ends that begins at a place.
 func compound(text string, at int) int {
 	for at < len(text) {
 		r, size := utf8.DecodeRuneInString(text[at:])
@@ -85,7 +83,7 @@ func (w words) compound(word string, begins bool) {
 	}
 }
 
-// one adds a word; of two ways to write it the more telling one counts.
+// one keeps the more telling of two spellings.
 func (w words) one(word string, k kind) {
 	word = strings.ToLower(word)
 	if known, ok := w[word]; !ok || known < k {
@@ -97,10 +95,10 @@ func unspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// runsOf are the words of a text that stand one after the other, runWords of them at a time.
+// runsOf returns every run of runWords words.
 func runsOf(text string) map[string]bool {
-	if len(text) > longestText {
-		text = text[:longestText]
+	if len(text) > maxText {
+		text = text[:maxText]
 	}
 	all := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !inWord(r) && r != '\'' && r != '’' })
 	runs := map[string]bool{}
@@ -110,14 +108,13 @@ func runsOf(text string) map[string]bool {
 	return runs
 }
 
-// everywhere are names that projects have in common.
+// everywhere are names that many projects have.
 var everywhere = setOf(`
 	readme.md claude.md agents.md gemini.md changelog.md package.json go.mod go.sum cargo.toml pyproject.toml main.go main.py index.js index.ts index.html .gitignore localhost 127.0.0.1
 	0.0.0.0 utf-8 utf8 github.com example.com node.js i.e e.g x86 x64 arm64 amd64 sha256 http2 base64 int64 uint64 int32 float64 javascript typescript
 `)
 
-// common are words of five letters or more that most answers have, whatever they are about. A
-// small memory does not show how common they are.
+// common words of five letters or more are in any answer.
 var common = setOf(`
 	about above across actually added adding after again against agent allow already along although always among another answer anything around asked based because
 	become before begin being below better between beyond bring called calls cannot cause certain change changed changes check checked checking clean clear
@@ -148,7 +145,7 @@ func setOf(list string) map[string]bool {
 	return set
 }
 
-// kindOf tells a word by how it is written.
+// kindOf judges a word by how it is written.
 func kindOf(word string, begins bool) kind {
 	var digits, inner, underscore, slashes, dots int
 	var before rune
@@ -180,12 +177,11 @@ func kindOf(word string, begins bool) kind {
 	return ordinary
 }
 
-// stem is a word without what European languages put behind it most: enough to know another form of
-// a word that was said before.
+// stem removes common European endings.
 func stem(word string) string {
 	for i := 0; i < len(endings); i++ {
 		if rest, ok := strings.CutSuffix(word, endings[i]); ok && utf8.RuneCountInString(rest) >= 4 {
-			word, i = rest, -1 // what is left may have another one
+			word, i = rest, -1 // try all endings again
 		}
 	}
 	return word
@@ -193,8 +189,7 @@ func stem(word string) string {
 
 var endings = []string{"ing", "ed", "es", "en", "er", "s", "e", "n"}
 
-// isCommonNumber reports whether a word is a number that many texts have: of two digits at most, also
-// with a point between them (1.2), or a year of our time.
+// isCommonNumber: at most two digits, or a year.
 func isCommonNumber(word string) bool {
 	digits := strings.ReplaceAll(word, ".", "")
 	if strings.Trim(digits, "0123456789") != "" {

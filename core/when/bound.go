@@ -1,34 +1,22 @@
 package when
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// ErrForm means that a text names no time.
-var ErrForm = errors.New("names no time")
-
-// Since reads the first moment of what text names: a moment in RFC 3339, a date, "7d" (until now),
-// or the words that Parse reads.
-func Since(text string, now time.Time) (time.Time, error) {
+// From returns the beginning of RFC 3339, a date, "7d" (ago), or words.
+func From(text string, now time.Time) (time.Time, error) {
 	s, err := bound(text, now)
 	return s.From, err
 }
 
-// Until reads the first moment after what text names, so that "until 2026-11-17" includes that day.
-// A moment is its own end.
-func Until(text string, now time.Time) (time.Time, error) {
+// To returns the end instead: a date includes its day.
+func To(text string, now time.Time) (time.Time, error) {
 	s, err := bound(text, now)
 	return s.To, err
-}
-
-// Moment reads a moment: RFC 3339, or the beginning of a date.
-func Moment(text string, now time.Time) (time.Time, error) {
-	s, err := bound(text, now)
-	return s.From, err
 }
 
 func bound(text string, now time.Time) (Span, error) {
@@ -52,17 +40,17 @@ func bound(text string, now time.Time) (Span, error) {
 	}
 	switch {
 	case len(spans) == 0 || !covers(spans, read):
-		return Span{}, fmt.Errorf("%q %w: want RFC 3339, a date such as 2026-11-17, 7d, or words such as \"last week\"", text, ErrForm)
+		return Span{}, fmt.Errorf("%q names no time: want RFC 3339, a date such as 2026-11-17, 7d, or words such as \"last week\"", text)
 	case len(spans) > 1:
-		return Span{}, fmt.Errorf("%q can be read in two ways, %s and %s: write it as 2026-11-17: %w", text,
-			spans[0].From.Format(time.DateOnly), spans[1].From.Format(time.DateOnly), ErrForm)
+		return Span{}, fmt.Errorf("%q can be read in two ways, %s and %s: write it as 2026-11-17", text,
+			spans[0].From.Format(time.DateOnly), spans[1].From.Format(time.DateOnly))
 	case spans[0].From.IsZero():
-		return Span{}, fmt.Errorf("%q has no beginning: %w", text, ErrForm)
+		return Span{}, fmt.Errorf("%q has no beginning", text)
 	}
 	return spans[0], nil
 }
 
-// covers reports whether the spans are all that a text says, but for words such as "on the".
+// covers reports whether the rest is words such as "on the".
 func covers(spans []Span, text string) bool {
 	for _, t := range lex(text) {
 		inside := false
@@ -74,6 +62,12 @@ func covers(spans []Span, text string) bool {
 		}
 	}
 	return true
+}
+
+// Ago returns the time of an age such as 7d, 36h or 1y. An age of 0 is none.
+func Ago(text string, now time.Time) (time.Time, bool) {
+	t, ok := short(strings.TrimSpace(text), now)
+	return t, ok && t.Before(now)
 }
 
 // short reads 7d, 2w, 36h, 3mo, 1y: that long before now.

@@ -30,7 +30,7 @@ func (c calendar) day(n int) Span {
 	return Span{From: from, To: from.AddDate(0, 0, 1)}
 }
 
-// on returns a day; ok is false if the calendar has none, such as 31 April.
+// ok is false for days such as 31 April.
 func (c calendar) on(year int, month time.Month, day int) (s Span, ok bool) {
 	from := c.date(year, month, day)
 	if from.Day() != day || from.Month() != month || year < firstYear || year > lastYear {
@@ -45,7 +45,7 @@ const (
 	lastYear  = 2099
 )
 
-// onLast returns the last day of this name that has begun.
+// onLast returns the last such day that has begun.
 func (c calendar) onLast(month time.Month, day int) (s Span, ok bool) {
 	for back := range 8 { // 29 February comes every eighth year at the latest
 		if s, ok = c.on(c.now.Year()-back, month, day); ok && !s.From.After(c.now) {
@@ -60,7 +60,7 @@ func (c calendar) month(year int, month time.Month) Span {
 	return Span{From: from, To: from.AddDate(0, 1, 0)}
 }
 
-// monthLast returns the last month of this name that has begun.
+// monthLast returns the last such month that has begun.
 func (c calendar) monthLast(month time.Month) Span {
 	year := c.now.Year()
 	if month > c.now.Month() {
@@ -73,8 +73,7 @@ func (c calendar) year(year int) Span {
 	return Span{From: c.date(year, 1, 1), To: c.date(year+1, 1, 1)}
 }
 
-// season returns a season of the northern half of the earth, by whole months. People mean either by
-// the winter of a year, so both are returned.
+// season is northern, in whole months; a year has two winters.
 func (c calendar) season(year int, season int) []Span {
 	month := time.Month(3*season + 3)
 	span := func(year int) Span {
@@ -94,7 +93,7 @@ const (
 	winter
 )
 
-// seasonLast returns the last season of this name that has begun.
+// seasonLast returns the last such season that has begun.
 func (c calendar) seasonLast(season int) Span {
 	for year := c.now.Year(); ; year-- {
 		all := c.season(year, season)
@@ -113,14 +112,14 @@ func (c calendar) weekday(day time.Weekday) Span {
 	return c.day(-back)
 }
 
-// weekdayOf returns that of the week which is n weeks after this one.
+// weekdayOf returns a weekday n weeks after this week.
 func (c calendar) weekdayOf(n int, day time.Weekday) Span {
 	return c.day(fromMonday(day) - fromMonday(c.now.Weekday()) + 7*n)
 }
 
 func fromMonday(day time.Weekday) int { return (int(day) + 6) % 7 }
 
-// whole returns the minute, day, week … that is n after the present one.
+// whole returns the n-th minute, day … from now.
 func (c calendar) whole(n int, of measure) Span {
 	switch of {
 	case minutes, hours:
@@ -143,7 +142,7 @@ func (c calendar) whole(n int, of measure) Span {
 	return c.day(n)
 }
 
-// weekend returns Saturday and Sunday of a week; the last one is over.
+// weekend returns the Saturday and Sunday of a week.
 func (c calendar) weekend(n int) Span {
 	saturday := c.weekdayOf(n, time.Saturday).From
 	return Span{From: saturday, To: saturday.AddDate(0, 0, 2)}
@@ -157,12 +156,12 @@ func (c calendar) weekendLast() Span {
 	return c.weekend(-1)
 }
 
-// back returns the time from n units ago until the end of today.
+// back reaches from n units ago to today's end.
 func (c calendar) back(n int, of measure) Span {
 	return Span{From: c.ago(n, of), To: c.day(0).To}
 }
 
-// ago returns the moment n units ago; of days and more it is a midnight.
+// ago is at midnight for days and longer.
 func (c calendar) ago(n int, of measure) time.Time {
 	switch of {
 	case minutes:
@@ -186,7 +185,7 @@ const (
 	night
 )
 
-// part returns a part of a day that begins at midnight from.
+// part returns a part of the day that begins at from.
 func part(from time.Time, of int) Span {
 	at := func(hour int) time.Time {
 		return time.Date(from.Year(), from.Month(), from.Day(), hour, 0, 0, 0, from.Location())

@@ -4,12 +4,12 @@ import "time"
 
 // A parser reads spans from tokens.
 type parser struct {
-	tokens []token
+	tokens
 	ranges bool // "and" goes on a range
 	calendar
 }
 
-// expression reads a span, with what bounds it on one side, at a token. end is at if there is none.
+// expression includes bounds; end is at without a span.
 func (p parser) expression(at int) (spans []Span, end int) {
 	switch first := p.tokens[at]; {
 	case first.kind == every:
@@ -86,40 +86,7 @@ func (p parser) bounded(by kind, spans []Span) []Span {
 	return all
 }
 
-// at returns a token that goes on what stands before it.
-func (p parser) at(i int) (token, bool) {
-	if i >= len(p.tokens) || i > 0 && p.tokens[i].apart {
-		return token{}, false
-	}
-	return p.tokens[i], true
-}
-
-// is reports whether tokens of these kinds follow.
-func (p parser) is(i int, kinds ...kind) bool {
-	for n, k := range kinds {
-		var t token
-		ok := i+n < len(p.tokens)
-		if ok && n == 0 {
-			t = p.tokens[i]
-		} else if ok {
-			t, ok = p.at(i + n)
-		}
-		if !ok || t.kind != k {
-			return false
-		}
-	}
-	return true
-}
-
-// skip passes over fillers.
-func (p parser) skip(at int) int {
-	for at < len(p.tokens) && p.tokens[at].kind == filler && !p.tokens[at].apart {
-		at++
-	}
-	return at
-}
-
-// span reads one span; end is at if there is none.
+// span reads one span, if any; else end is at.
 func (p parser) span(at int) (spans []Span, end int) {
 	if at >= len(p.tokens) {
 		return nil, at
@@ -136,8 +103,7 @@ func (p parser) span(at int) (spans []Span, end int) {
 	return nil, at
 }
 
-// in reports whether a preposition, or since and the like, stands before a token, and whether an
-// article is between.
+// in reports whether a preposition, since or the like precedes.
 func (p parser) in(at int) (preceded, article bool) {
 	for at--; at >= 0 && !p.tokens[at+1].apart; at-- {
 		switch k := p.tokens[at].kind; k {
@@ -167,7 +133,7 @@ func (p parser) digits(at int) (spans []Span, end int) {
 	return spans, at + 1
 }
 
-// dayOfMonth reads 7 May 2023, May 7th, el 7 de mayo de 2023.
+// dayOfMonth reads 7 May 2023, May 7th, 7 de mayo.
 func (p parser) dayOfMonth(at int) ([]Span, int) {
 	day, month, end := token{}, token{}, at
 	switch next := p.skip(at + 1); {
@@ -179,10 +145,10 @@ func (p parser) dayOfMonth(at int) ([]Span, int) {
 		return nil, at
 	}
 	preceded, _ := p.in(at)
-	if day.digits == 0 && day.value != 1 || month.weak && !month.capital && !preceded && !p.year(p.skip(end)) {
+	if day.digits == 0 && day.value != 1 || month.weak && !month.capital && !preceded && !p.isYear(p.skip(end)) {
 		return nil, at
 	}
-	if next := p.skip(end); p.year(next) {
+	if next := p.skip(end); p.isYear(next) {
 		if s, ok := p.on(p.tokens[next].value, time.Month(month.value), day.value); ok {
 			return []Span{s}, next + 1
 		}
@@ -194,16 +160,7 @@ func (p parser) dayOfMonth(at int) ([]Span, int) {
 	return nil, at
 }
 
-// year reports whether a token is the number of a year.
-func (p parser) year(at int) bool {
-	if !p.is(at, number) || p.tokens[at].apart {
-		return false
-	}
-	t := p.tokens[at]
-	return t.digits == 4 && t.value >= firstYear && t.value <= lastYear
-}
-
-// monthOf reads March 2023, last March, mars dernier, in March, März letzten Jahres.
+// monthOf reads March 2023, last March, mars dernier, März letzten Jahres.
 func (p parser) monthOf(at int) ([]Span, int) {
 	if p.is(at, relative, monthName) {
 		return p.relatedMonth(p.tokens[at].value, p.tokens[at+1].value), at + 2
@@ -215,19 +172,30 @@ func (p parser) monthOf(at int) ([]Span, int) {
 	month := time.Month(t.value)
 	next := p.skip(at + 1)
 	preceded, _ := p.in(at)
+	if n, end := p.relatedTo(next, years); end > next {
+		return []Span{p.month(p.now.Year()+n, month)}, end
+	}
 	switch {
-	case p.year(next):
+	case p.isYear(next):
 		return []Span{p.month(p.tokens[next].value, month)}, next + 1
-	case p.is(next, unit) && p.measure(next) == years && p.is(next+1, relative) && p.tokens[next+1].after: // del año pasado
-		return []Span{p.month(p.now.Year()+p.tokens[next+1].value, month)}, next + 2
-	case p.is(next, relative, unit) && p.measure(next+1) == years && !p.tokens[next].apart:
-		return []Span{p.month(p.now.Year()+p.tokens[next].value, month)}, next + 2
 	case p.is(at, monthName, relative) && p.tokens[at+1].after:
 		return p.relatedMonth(p.tokens[at+1].value, t.value), at + 2
 	case preceded:
 		return []Span{p.monthLast(month)}, at + 1
 	}
 	return nil, at
+}
+
+// relatedTo reads last year, letzter Woche, año pasado.
+func (p parser) relatedTo(at int, of measure) (n, end int) {
+	switch {
+	case at >= len(p.tokens) || p.tokens[at].apart:
+	case p.is(at, relative, unit) && p.measure(at+1) == of:
+		return p.tokens[at].value, at + 2
+	case p.is(at, unit, relative) && p.measure(at) == of && p.tokens[at+1].after:
+		return p.tokens[at+1].value, at + 2
+	}
+	return 0, at
 }
 
 // relatedMonth is last, this or next March.
@@ -248,7 +216,7 @@ func (p parser) relatedMonth(n, month int) []Span {
 func (p parser) cjkDate(at int) ([]Span, int) {
 	year, i := 0, at
 	switch {
-	case p.year(at) && p.is(at, number, yearMark):
+	case p.isYear(at) && p.is(at, number, yearMark):
 		year, i = p.tokens[at].value, at+2
 	case p.is(at, relative, unit) && p.measure(at+1) == years:
 		year, i = p.now.Year()+p.tokens[at].value, at+2
@@ -298,7 +266,7 @@ func (p parser) dayNamed(at int) ([]Span, int) {
 	return []Span{day}, at + 1
 }
 
-// partAfter reads a part of the day that was named before.
+// partAfter reads a part of the day before it.
 func (p parser) partAfter(at int) (end, of int) {
 	i := at
 	for i < at+2 && (p.is(i, preposition) || p.is(i, filler)) && !p.tokens[i].apart {
@@ -310,18 +278,17 @@ func (p parser) partAfter(at int) (end, of int) {
 	return at, 0
 }
 
-// weekdayNamed reads Tuesday, last Tuesday, el martes pasado, Montag letzter Woche, 上周三.
+// weekdayNamed reads Tuesday, el martes pasado, Montag letzter Woche, 上周三.
 func (p parser) weekdayNamed(at int) ([]Span, int) {
 	var s Span
 	end := at
 	next := p.skip(at + 1)
+	n, ofWeek := p.relatedTo(next, weeks)
 	switch {
 	case p.is(at, relative, weekday):
 		s, end = p.relatedWeekday(p.tokens[at].value, p.tokens[at+1].value), at+2
-	case p.is(at, weekday) && p.is(next, relative, unit) && p.measure(next+1) == weeks && !p.tokens[next].apart:
-		s, end = p.weekdayOf(p.tokens[next].value, time.Weekday(p.tokens[at].value)), next+2
-	case p.is(at, weekday) && p.is(next, unit, relative) && p.measure(next) == weeks && p.tokens[next+1].after && !p.tokens[next].apart:
-		s, end = p.weekdayOf(p.tokens[next+1].value, time.Weekday(p.tokens[at].value)), next+2
+	case p.is(at, weekday) && ofWeek > next:
+		s, end = p.weekdayOf(n, time.Weekday(p.tokens[at].value)), ofWeek
 	case p.is(at, weekday, relative) && p.tokens[at+1].after:
 		s, end = p.relatedWeekday(p.tokens[at+1].value, p.tokens[at].value), at+2
 	case p.is(at, weekday) && at > 0 && p.tokens[at-1].kind == number && p.tokens[at-1].end == p.tokens[at].start:
@@ -348,8 +315,7 @@ func (p parser) relatedWeekday(n, day int) Span {
 	return p.weekdayOf(n, time.Weekday(day))
 }
 
-// seasonOf reads spring of 2023, last summer, im Herbst. A word such as spring has to have "the"
-// before it.
+// seasonOf reads last summer, im Herbst. Ambiguous words need "the".
 func (p parser) seasonOf(at int) ([]Span, int) {
 	if p.is(at, relative, season) {
 		return []Span{p.relatedSeason(p.tokens[at].value, p.tokens[at+1].value)}, at + 2
@@ -360,13 +326,14 @@ func (p parser) seasonOf(at int) ([]Span, int) {
 	t := p.tokens[at]
 	next := p.skip(at + 1)
 	preceded, article := p.in(at)
+	if n, end := p.relatedTo(next, years); end > next {
+		return p.season(p.now.Year()+n, t.value), end
+	}
 	switch {
-	case p.year(next):
+	case p.isYear(next):
 		return p.season(p.tokens[next].value, t.value), next + 1
 	case p.is(at, season, relative) && p.tokens[at+1].after:
 		return []Span{p.relatedSeason(p.tokens[at+1].value, t.value)}, at + 2
-	case p.is(next, relative, unit) && p.measure(next+1) == years && !p.tokens[next].apart:
-		return p.season(p.now.Year()+p.tokens[next].value, t.value), next + 2
 	case preceded && (article || !t.weak):
 		return []Span{p.seasonLast(t.value)}, at + 1
 	}
@@ -381,7 +348,7 @@ func (p parser) relatedSeason(n, season int) Span {
 	return s
 }
 
-// counted reads three days ago, hace tres días, the last two weeks, les trois derniers jours.
+// counted reads three days ago, the last two weeks, hace tres días.
 func (p parser) counted(at int) ([]Span, int) {
 	if n, of, end := p.amount(at); end > at {
 		return []Span{p.whole(-n, of)}, end
@@ -397,7 +364,7 @@ func (p parser) counted(at int) ([]Span, int) {
 	return nil, at
 }
 
-// amount reads how long ago something is: as "three days ago" or "vor drei Tagen".
+// amount reads "three days ago" or "vor drei Tagen".
 func (p parser) amount(at int) (n int, of measure, end int) {
 	if n, of, end = p.duration(at); end > at && p.is(end, agoAfter) && !p.tokens[end].apart {
 		return n, of, end + 1
@@ -410,7 +377,7 @@ func (p parser) amount(at int) (n int, of measure, end int) {
 	return 0, 0, at
 }
 
-// mostUnits is more than anybody counts back.
+// mostUnits is more than people count back.
 const mostUnits = 1000
 
 // duration reads three days, 3日, 两年, hace dos días behind since.
@@ -436,9 +403,7 @@ func (p parser) duration(at int) (n int, of measure, end int) {
 	return 0, 0, at
 }
 
-func (p parser) measure(at int) measure { return measure(p.tokens[at].value) }
-
-// related reads last week, la semana pasada, this month, the past year, over the weekend.
+// related reads last week, la semana pasada, the past year.
 func (p parser) related(at int) ([]Span, int) {
 	switch {
 	case p.is(at, relative, unit):
@@ -463,14 +428,14 @@ func (p parser) relatedUnit(t token, of measure) []Span {
 	return []Span{p.whole(t.value, of)}
 }
 
-// yearAlone reads in 2023, im Jahr 2023. Other numbers are as long, so "in" has to stand before.
+// yearAlone reads im Jahr 2023, but needs "in" or the like.
 func (p parser) yearAlone(at int) ([]Span, int) {
 	i := at
 	if p.is(at, unit, number) && p.measure(at) == years {
 		i++
 	}
 	preceded, _ := p.in(at)
-	if !p.year(i) || !preceded || p.tokens[i].value > p.now.Year() {
+	if !p.isYear(i) || !preceded || p.tokens[i].value > p.now.Year() {
 		return nil, at
 	}
 	if next, ok := p.at(i + 1); ok && (next.kind == unit || next.kind == thing) {

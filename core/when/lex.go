@@ -5,14 +5,16 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
-// A token is a word or number that may be part of a date.
+// A token may be part of a date.
 type token struct {
 	piece
 	start, end int  // bytes of the text
 	capital    bool // begins with a capital letter
-	apart      bool // the end of a sentence or the like stands before it
+	apart      bool // follows the end of a sentence
 }
 
 // A lexer cuts a text into tokens.
@@ -24,7 +26,7 @@ type lexer struct {
 	words  []foldedWord // of the run of words that is not yet looked up
 }
 
-// A foldedWord is a word as the table has it: small letters without accents.
+// A foldedWord is as in the table.
 type foldedWord struct {
 	text       string
 	start, end int
@@ -71,7 +73,7 @@ func (l *lexer) add(start, end int, pieces ...piece) {
 	}
 }
 
-// word reads letters. One with digits or "_" in it, or with a "." or "/" beside it, is a name.
+// word reads letters. "_", "." or "/" make a name.
 func (l *lexer) word() {
 	start := l.at
 	var folded strings.Builder
@@ -98,7 +100,7 @@ func (l *lexer) word() {
 	l.words = append(l.words, w)
 }
 
-// joined reports whether what stands at these bytes is part of a longer name, such as a path.
+// joined means part of a longer name, such as a path.
 func (l *lexer) joined(start, end int) bool {
 	if start > 0 && strings.IndexByte("./@#$\\:=", l.text[start-1]) >= 0 {
 		if l.text[start-1] != ':' && l.text[start-1] != '.' || start > 1 && !isSpace(l.text[start-2]) {
@@ -113,7 +115,7 @@ func (l *lexer) joined(start, end int) bool {
 
 func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// lookUp makes tokens of the words read, the longest phrases first.
+// lookUp makes tokens, the longest phrases first.
 func (l *lexer) lookUp() {
 	last := l.apart
 	for at := 0; at < len(l.words); {
@@ -136,7 +138,7 @@ func (l *lexer) lookUp() {
 	l.words, l.apart = l.words[:0], last
 }
 
-// phrase returns words as the table has them; "" if they are not of one phrase.
+// phrase is "" if the words are apart.
 func phrase(all []foldedWord) string {
 	if len(all) == 1 {
 		return all[0].text
@@ -154,10 +156,10 @@ func phrase(all []foldedWord) string {
 	return b.String()
 }
 
-// longestCJK is how many characters an entry of the table without spaces has at most.
+// longestCJK is the most characters of an entry without spaces.
 const longestCJK = 6
 
-// cjk reads one entry of the table, a number in characters, or one character.
+// cjk reads an entry, a number, or one character.
 func (l *lexer) cjk() {
 	ends := make([]int, 0, longestCJK)
 	at := l.at
@@ -248,7 +250,7 @@ func (l *lexer) number() {
 	l.add(start, l.at, piece{kind: number, value: n, digits: len(run)})
 }
 
-// skipClock passes over the time of day behind a date: 2023-05-07T10:00:00Z.
+// skipClock skips the time of day after a date: 2023-05-07T10:00:00Z.
 func (l *lexer) skipClock() {
 	if l.at < len(l.text) && l.text[l.at] == 'T' {
 		for l.at < len(l.text) && strings.IndexByte("T0123456789:.Z+-", l.text[l.at]) >= 0 {
@@ -282,12 +284,11 @@ func (l *lexer) skipWord() {
 
 var ordinals = map[string]bool{"st": true, "nd": true, "rd": true, "th": true, "er": true, "º": true}
 
-// A ymd is a date as written, each part as a number.
+// A ymd is a date as written.
 type ymd struct{ year, month, day int }
 
-// digitDates returns what a date in digits can mean; nil if it is none. 2023-05-07, 2023/5/7 and
-// 2023.05.07 begin with the year; 7.5.2023 is a day and a month; 05/07/2023 and 05-07-2023 can be
-// either way round.
+// digitDates knows 2023-05-07, 2023/5/7, 2023.05.07 and 7.5.2023; 05/07/2023 and 05-07-2023 have
+// two meanings.
 func digitDates(run string) []ymd {
 	separator := strings.IndexAny(run, "-./")
 	parts := strings.Split(run, run[separator:separator+1])
@@ -340,28 +341,17 @@ func isCJK(r rune) bool {
 	return r >= 0x3000 && (unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana) || r == 'ー' || r == '々')
 }
 
-// fold writes a letter small and without its accent.
+// fold writes a letter in lower case without its accent.
 func fold(b *strings.Builder, r rune) {
-	r = unicode.ToLower(r)
-	if r < utf8.RuneSelf {
-		b.WriteByte(byte(r))
-		return
-	}
-	switch r {
+	switch r = unicode.ToLower(r); r {
 	case 'ß':
 		b.WriteString("ss")
 	case 'œ':
 		b.WriteString("oe")
 	default:
-		if i := strings.IndexRune(accented, r); i >= 0 {
-			b.WriteByte(plain[utf8.RuneCountInString(accented[:i])])
-			return
+		if parts := norm.NFD.PropertiesString(string(r)).Decomposition(); parts != nil {
+			r, _ = utf8.DecodeRune(parts)
 		}
 		b.WriteRune(r)
 	}
 }
-
-const (
-	accented = "áàâäãéèêëíìîïóòôöõúùûüñç"
-	plain    = "aaaaaeeeeiiiiooooouuuunc"
-)

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Only reports whether a text asks what was, and for nothing but the time: "what did we decide last
-// week", "was habe ich dir am Dienstag gesagt". Then the time is all there is to find an answer by.
-// spans are those of the text; all of them have begun by now.
+// Only reports whether a text asks about the past by nothing but a time: "what did we decide last
+// week".
 func Only(text string, spans []Span, now time.Time) bool {
 	if len(spans) == 0 || len(text) > maxText {
 		return false
@@ -34,8 +33,7 @@ func Only(text string, spans []Span, now time.Time) bool {
 	return asks && looksBack
 }
 
-// rest returns the words outside the spans, folded; of text without spaces, the longest entries of
-// asking.
+// rest returns words outside the spans, or the longest entries of asking.
 func rest(text string, spans []Span) []string {
 	var words []string
 	from := 0
@@ -78,8 +76,7 @@ func split(text string) (words []string) {
 	return words
 }
 
-// isKana reports whether a word is a Japanese particle or ending: all that is not in Han
-// characters.
+// isKana means a Japanese particle or ending.
 func isKana(word string) bool {
 	for _, r := range word {
 		if !unicode.Is(unicode.Hiragana, r) {
@@ -89,13 +86,13 @@ func isKana(word string) bool {
 	return true
 }
 
-// What a word does in a question about the past.
+// Uses of a word in a question about the past.
 const (
 	asksFor = 1 << iota // what, which, remind
 	ofPast              // did, told
 )
 
-// asking are words that say nothing of what an answer is about.
+// asking are words that say nothing about the answer's subject.
 var asking = sync.OnceValue(func() map[string]int {
 	all := map[string]int{}
 	add := func(use int, list string) {

@@ -273,7 +273,7 @@ func TestParsePlaces(t *testing.T) {
 	}
 }
 
-// Days follow the clock of now's location, also where one has 23 hours.
+// Days follow now's location, even with 23 hours.
 func TestParseLocation(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {

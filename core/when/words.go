@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// A kind is what a token does in a date.
 type kind uint8
 
 const (
@@ -40,21 +39,20 @@ const (
 	dayMark    // 日, 号
 )
 
-// A piece is what the table says of a word.
 type piece struct {
 	kind   kind
 	value  int
 	weak   bool // more often another word: may, march, spring
-	after  bool // of relative: may stand behind its noun
+	after  bool // of relative: may follow its noun
 	roll   bool // of relative: with a unit, means that long until now ("the past week")
 	digits int  // of a number: how many
 	dates  []ymd
 }
 
-// words are the words and phrases of all languages, small and without accents.
+// words are the words and phrases of all languages, folded.
 var words = sync.OnceValue(table)
 
-// longest is how many words the longest entry of the table has that begins with a word.
+// longest maps a first word to its longest entry, in words.
 var longest = sync.OnceValue(func() map[string]int {
 	all := map[string]int{}
 	for entry := range words() {

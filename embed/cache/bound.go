@@ -12,8 +12,7 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// tidy is done once, on Open: it reads the file, marks it by its time as in use, and makes room in
-// the folder.
+// tidy runs on Open: it reads the file, updates its time, and makes room in the folder.
 func (d *disk) tidy() {
 	d.get(nil, nil)
 	now := time.Now()
@@ -21,9 +20,8 @@ func (d *disk) tidy() {
 	d.bound()
 }
 
-// bound removes files of other fingerprints, those first that were opened longest ago, until the
-// folder is within its bound, and what a crash left of a rewrite. Whoever still uses a removed file
-// starts a new one.
+// bound removes what a crash left of a rewrite, then files of other fingerprints until the folder
+// is within its bound, the least recently opened first. Their users start new ones.
 func (d *disk) bound() {
 	if lock := flock.New(d.path + ".lock"); locked(lock) {
 		os.Remove(d.path + ".new")
@@ -45,7 +43,7 @@ func locked(lock *flock.Flock) bool {
 	return ok && err == nil
 }
 
-// others are the files of other fingerprints, oldest first, and total is the size of all files.
+// others returns the other fingerprints' files, oldest first, and the size of all.
 func (d *disk) others() (others []os.FileInfo, total int64) {
 	entries, _ := os.ReadDir(filepath.Dir(d.path))
 	for _, e := range entries {
@@ -64,16 +62,16 @@ func (d *disk) others() (others []os.FileInfo, total int64) {
 
 var errTooLarge = errors.New("a batch of vectors is larger than the bound of the cache")
 
-// shrink rewrites f with its newest records only, so that need more bytes leave it at three
-// quarters of its bound, and returns the new file. The rename is what counts: a crash leaves the
-// old file or the new one. Callers hold the lock. On error, f may be closed already.
+// shrink rewrites f with its newest records and, with need more bytes, fills three quarters of its
+// bound. A crash leaves the old file or the new one. The caller holds the lock. On error, f may be
+// closed.
 func (d *disk) shrink(f *os.File, need int64) (*os.File, error) {
 	if int64(headerSize)+need > d.max {
 		return f, errTooLarge
 	}
 	fresh := d.path + ".new"
 	kept, err := d.copyNewest(f, fresh, d.max/4*3-need)
-	f.Close() // Windows renames over no open file
+	f.Close() // Windows cannot replace an open file
 	if err != nil {
 		os.Remove(fresh)
 		return f, err
@@ -87,7 +85,6 @@ func (d *disk) shrink(f *os.File, need int64) (*os.File, error) {
 	return d.open(d.dim)
 }
 
-// copyNewest writes to path as many of the newest records as fit in room bytes.
 func (d *disk) copyNewest(f *os.File, path string, room int64) (kept int64, err error) {
 	size := int64(recordSize(d.dim))
 	slots := make([]uint32, 0, len(d.slots))
@@ -105,10 +102,9 @@ func (d *disk) copyNewest(f *os.File, path string, room int64) (kept int64, err 
 	return kept, errors.Join(err, to.Sync(), to.Close())
 }
 
-// copySlots writes a header and the whole ones among the records in slots.
 func (d *disk) copySlots(from, to *os.File, slots []uint32) (kept int64, err error) {
 	w := bufio.NewWriterSize(to, chunk)
-	w.Write(encodeHeader(d.sum, d.dim)) // w remembers its first error until Flush
+	w.Write(encodeHeader(d.sum, d.dim)) // Flush returns w's first error
 	record := make([]byte, recordSize(d.dim))
 	for _, slot := range slots {
 		if _, err := from.ReadAt(record, d.offset(slot)); err != nil {

@@ -79,7 +79,7 @@ func TestNothingTwiceAtOnce(t *testing.T) {
 	}
 }
 
-// A call whose maker fails must not fail with it, nor wait for ever.
+// If a call fails, others that wait for its vectors neither fail nor wait forever.
 func TestTakesOverFromFailed(t *testing.T) {
 	inner := newFake()
 	started, ended := make(chan struct{}), make(chan struct{})
@@ -231,7 +231,7 @@ func TestAnotherDimension(t *testing.T) {
 		known.dim = 5
 		mustEmbed(t, open(t, known, dir, Options{}), numbered(10)...)
 		if known.total() != 10 {
-			t.Errorf("embedded %d texts anew, want 10", known.total())
+			t.Errorf("embedded %d texts again, want 10", known.total())
 		}
 	})
 }
@@ -287,7 +287,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// Where nothing can be stored, everything works, with one warning.
+// If nothing can be stored, everything works, with one warning.
 func TestUnwritable(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -320,7 +320,7 @@ func TestUnwritable(t *testing.T) {
 	}
 }
 
-// Another dimension on a disk that cannot be changed: what lies there is not served.
+// Vectors of another dimension, on a disk that cannot be changed, are not returned.
 func TestUnwritableDimension(t *testing.T) {
 	dir, inner := t.TempDir(), newFake()
 	mustEmbed(t, open(t, inner, dir, Options{}), "a")

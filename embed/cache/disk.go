@@ -18,29 +18,27 @@ import (
 
 const (
 	suffix   = ".v1.vectors"
-	lockWait = time.Second // for a file lock, which is held for milliseconds
+	lockWait = time.Second // for a file lock, usually held for milliseconds
 	lockPoll = 5 * time.Millisecond
-	chunk    = 1 << 20 // bytes read at once when records are looked for
+	chunk    = 1 << 20 // bytes read at once in a scan
 )
 
-// disk is the shelf of document vectors: one file and, in memory, where in it each key is.
+// A disk keeps the vectors of documents in a file, with its index in memory.
 //
-// Whoever changes the file holds the lock file; whoever reads holds nothing, and therefore believes
-// a record only by its checksum. The file is opened anew each time, so one that another process
-// replaced or removed is noticed.
+// Writers hold a lock file. Readers do not, so they check each record's checksum. Each call opens
+// the file, which another process may have replaced.
 type disk struct {
 	path  string
 	sum   [sha256.Size]byte // of the fingerprint
 	max   int64             // bytes; negative: no bound
-	known func() int        // the dimension vectors must have; 0: any
+	known func() int        // dimension that vectors must have; 0: any
 	turn  turn
 
 	mu      sync.Mutex
-	file    os.FileInfo       // the file that the rest is about; nil: none
-	dim     int               // of its vectors; 0: it has none
-	want    int               // the dimension of what is being put, in case the header does not tell
+	file    os.FileInfo       // that the rest describes; nil: none
+	dim     int               // of its vectors; 0: no vectors
 	slots   map[uint64]uint32 // key.short to number of the record
-	end     int64             // behind the last whole record that slots knows
+	end     int64             // end of the last intact record in slots
 	size    int64
 	corrupt int64
 	evicted int64
@@ -52,7 +50,7 @@ func newDisk(dir, fingerprint string, max int64, known func() int) *disk {
 	return &disk{path: path, sum: sum, max: max, known: known, turn: newTurn(path + ".turn")}
 }
 
-// slug is the part of a file's name that is for people.
+// slug is the readable part of a file's name.
 func slug(fingerprint string) string {
 	clean := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '.' || r == '-' {
@@ -63,9 +61,10 @@ func slug(fingerprint string) string {
 	return strings.Trim(clean[:min(len(clean), 40)], ".")
 }
 
+// enter waits a moment while another process embeds, to read its vectors. leave ends it.
 func (d *disk) enter(ctx context.Context) (leave func()) { return d.turn.enter(ctx) }
 
-// get reads what there is. An unreadable file is an empty one.
+// get treats an unreadable file as empty.
 func (d *disk) get(items []item, found map[key][]float32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,13 +85,13 @@ func (d *disk) get(items []item, found map[key][]float32) {
 	}
 }
 
-// fits says whether what is stored is of the dimension that vectors must have.
+// fits reports whether vectors have the required dimension.
 func (d *disk) fits() bool {
 	dim := d.known()
-	return dim == 0 || d.dim == dim
+	return d.dim > 0 && (dim == 0 || d.dim == dim)
 }
 
-// read returns the vector of k, or nil. A record that is not what it was is forgotten.
+// read forgets a damaged record.
 func (d *disk) read(f *os.File, k key, record []byte) []float32 {
 	slot, ok := d.slots[k.short()]
 	if !ok {
@@ -103,7 +102,7 @@ func (d *disk) read(f *os.File, k key, record []byte) []float32 {
 		if v := vectorOf(record, k); v != nil {
 			return v
 		}
-		if sealed(record) { // of another key with the same beginning
+		if sealed(record) { // of another key with the same short
 			return nil
 		}
 	}
@@ -116,7 +115,7 @@ func (d *disk) offset(slot uint32) int64 {
 	return int64(headerSize) + int64(slot)*int64(recordSize(d.dim))
 }
 
-// put appends vectors that are not there yet, all or none of them.
+// put appends vectors that are missing, all or nothing.
 func (d *disk) put(items []item, vecs [][]float32) error {
 	unlock, err := d.lock()
 	if err != nil {
@@ -139,7 +138,7 @@ func (d *disk) put(items []item, vecs [][]float32) error {
 	return d.append(f, items, data)
 }
 
-// lock takes the right to change the file, waiting for whoever has it.
+// lock locks the file for writing.
 func (d *disk) lock() (unlock func(), err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
@@ -150,14 +149,13 @@ func (d *disk) lock() (unlock func(), err error) {
 	return func() { lock.Close() }, nil
 }
 
-// open returns the file, ready for appending at d.end: with a header of dim, and nothing broken at
-// its end. Callers hold the lock, so what is broken is not just being written.
+// open returns the file, ready for appending at d.end: with a header of dim and no broken record.
+// The caller holds the lock, so no process is writing one.
 func (d *disk) open(dim int) (*os.File, error) {
 	f, err := os.OpenFile(d.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	d.want = dim
 	if err := d.prepare(f, dim); err != nil {
 		f.Close()
 		return nil, err
@@ -169,14 +167,10 @@ func (d *disk) prepare(f *os.File, dim int) error {
 	if err := d.refresh(f); err != nil {
 		return err
 	}
-	if d.dim != dim { // it was, or is, another model's: start again
+	if d.dim != dim { // new, damaged, or another model's
 		if err := f.Truncate(0); err != nil {
 			return err
 		}
-		d.forget()
-		d.size = 0
-	}
-	if d.header(f) != dim {
 		if _, err := f.WriteAt(encodeHeader(d.sum, dim), 0); err != nil {
 			return err
 		}
@@ -187,7 +181,6 @@ func (d *disk) prepare(f *os.File, dim int) error {
 	return d.trim(f)
 }
 
-// trim cuts off what follows the last whole record.
 func (d *disk) trim(f *os.File) error {
 	if d.size == d.end {
 		return nil
@@ -201,7 +194,7 @@ func (d *disk) trim(f *os.File) error {
 	return nil
 }
 
-// encode returns the items that are not stored yet, and their records.
+// encode returns the missing items and their records.
 func (d *disk) encode(items []item, vecs [][]float32) (fresh []item, data []byte) {
 	for i, it := range items {
 		if _, ok := d.slots[it.key.short()]; !ok {
@@ -211,8 +204,8 @@ func (d *disk) encode(items []item, vecs [][]float32) (fresh []item, data []byte
 	return fresh, data
 }
 
-// append writes records behind the last whole one. There is no fsync: what a power cut takes is
-// embedded again, and the checksums tell.
+// append writes after the last intact record, without fsync: checksums show what a power cut has
+// destroyed.
 func (d *disk) append(f *os.File, items []item, data []byte) error {
 	if _, err := f.WriteAt(data, d.end); err != nil {
 		return errors.Join(err, f.Truncate(d.end))
@@ -230,50 +223,27 @@ func (d *disk) forget() {
 	d.file, d.dim, d.end, d.size, d.slots = nil, 0, 0, 0, nil
 }
 
-// refresh learns what f holds beyond what is known already: all of it if f is another file, or
-// shorter, than last time.
+// refresh reads f's new records, or all if f is new or damaged.
 func (d *disk) refresh(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	dim := d.header(f)
-	if d.file == nil || !os.SameFile(d.file, info) || info.Size() < d.end || dim > 0 && dim != d.dim {
-		d.forget()
+	header := make([]byte, headerSize)
+	n, _ := f.ReadAt(header, 0)
+	dim := decodeHeader(header[:n], d.sum)
+	if d.file == nil || !os.SameFile(d.file, info) || info.Size() < d.end || dim != d.dim {
+		d.dim, d.end, d.slots = dim, int64(headerSize), map[uint64]uint32{}
 	}
 	d.file, d.size = info, info.Size()
-	if d.dim == 0 && d.size >= int64(headerSize) {
-		d.begin(dim)
-	}
-	if d.dim == 0 {
+	if dim == 0 {
 		return nil
 	}
 	return d.scan(f)
 }
 
-// header returns the dimension that f's header tells, 0 if it is damaged.
-func (d *disk) header(f *os.File) int {
-	header := make([]byte, headerSize)
-	if n, _ := f.ReadAt(header, 0); n < headerSize {
-		return 0
-	}
-	return decodeHeader(header, d.sum)
-}
-
-// begin prepares for the first scan of a file. If its header is damaged, its records may still be
-// good: their dimension is known from elsewhere most of the time, and each has its own checksum.
-func (d *disk) begin(dim int) {
-	if dim == 0 {
-		dim = d.known()
-	}
-	if dim == 0 {
-		dim = d.want
-	}
-	d.dim, d.end, d.slots = dim, int64(headerSize), make(map[uint64]uint32)
-}
-
-// scan finds the whole records behind d.end. Broken ones are skipped; those at the very end may be
-// in the middle of being written, and are looked at again next time.
+// scan finds intact records after d.end and skips broken ones, but reads those at the very end
+// again next time: a writer may not be done.
 func (d *disk) scan(f *os.File) error {
 	size := recordSize(d.dim)
 	buf := make([]byte, 0, min(int64(max(chunk/size, 1)), (d.size-d.end)/int64(size))*int64(size))

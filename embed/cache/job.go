@@ -9,47 +9,46 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// An item is a text to embed, its key, and the claim that a job has on it, if it has one.
+// An item is a text to embed.
 type item struct {
-	key    key
-	text   string
-	flight *flight
+	key   key
+	text  string
+	claim *claim
 }
 
-// A shelf is where vectors are kept: the disk for documents, memory for queries.
-type shelf interface {
-	// get adds to found the vectors it has; each belongs to the caller.
+// vectors are on disk for documents, else in memory.
+type vectors interface {
+	// get adds known vectors to found. The caller owns them.
 	get(items []item, found map[key][]float32)
-	// put keeps vectors, which it does not change.
+	// put stores vectors and does not change them.
 	put(items []item, vecs [][]float32) error
-	// enter waits a little while another process embeds, so that its vectors can be read instead of
-	// made again; leave ends what enter began.
+	// enter precedes embedding a batch; leave follows storing it.
 	enter(ctx context.Context) (leave func())
 }
 
-// A job is one call of Embed. Only its own goroutine uses it.
+// A job is a call of Embed.
 type job struct {
-	cache *Cache
-	kind  embed.Kind
-	shelf shelf
-	found map[key][]float32
-	asked int // texts the inner embedder was asked for
+	cache   *Cache
+	kind    embed.Kind
+	vectors vectors
+	found   map[key][]float32
+	asked   int // texts sent to the inner embedder
 }
 
 // run finds or makes the vectors of all items.
 func (j *job) run(ctx context.Context, items []item) error {
-	j.shelf.get(items, j.found)
+	j.vectors.get(items, j.found)
 	for {
 		items = j.missing(items)
 		if len(items) == 0 {
 			return nil
 		}
-		mine, theirs := j.cache.flights.claim(items)
+		mine, theirs := j.cache.pending.claim(items)
 		if err := j.make(ctx, mine); err != nil {
 			return err
 		}
-		// Own claims are settled before waiting, so two calls never wait for each other. What another
-		// call could not make is missing still, and its turn comes here.
+		// It settles its own claims before it waits, so that two calls never wait for each other.
+		// It claims others' failures in the next round.
 		if err := j.await(ctx, theirs); err != nil {
 			return err
 		}
@@ -60,26 +59,26 @@ func (j *job) missing(items []item) []item {
 	return slices.DeleteFunc(slices.Clone(items), func(it item) bool { return j.found[it.key] != nil })
 }
 
-// make embeds claimed items, batch by batch, and gives their claims back whatever happens.
+// make embeds claimed items by batch, and always ends their claims.
 func (j *job) make(ctx context.Context, mine []item) error {
-	defer func() { j.cache.flights.settle(mine, j.found) }()
+	defer func() { j.cache.pending.settle(mine, j.found) }()
 	for batch := range slices.Chunk(mine, j.cache.batch) {
 		if err := j.embed(ctx, batch); err != nil {
 			return err
 		}
-		j.cache.flights.settle(batch, j.found)
+		j.cache.pending.settle(batch, j.found)
 	}
 	return nil
 }
 
-// embed makes one batch, or finds it: others may have stored it since it was missed.
+// embed makes a batch unless another process has stored it since.
 func (j *job) embed(ctx context.Context, batch []item) error {
-	leave := j.shelf.enter(ctx)
+	leave := j.vectors.enter(ctx)
 	defer leave()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j.shelf.get(batch, j.found)
+	j.vectors.get(batch, j.found)
 	batch = j.missing(batch)
 	if len(batch) == 0 {
 		return nil
@@ -95,7 +94,7 @@ func (j *job) embed(ctx context.Context, batch []item) error {
 	return j.keep(batch, vecs)
 }
 
-// keep takes over what the inner embedder made.
+// keep stores vectors of the inner embedder.
 func (j *job) keep(batch []item, vecs [][]float32) error {
 	if len(vecs) != len(batch) {
 		return fmt.Errorf("cache: %d vectors for %d texts: %w", len(vecs), len(batch), embed.ErrUnavailable)
@@ -108,43 +107,43 @@ func (j *job) keep(batch []item, vecs [][]float32) error {
 	}
 	j.asked += len(batch)
 	if slices.ContainsFunc(vecs, broken) {
-		return nil // not ours to judge, but not to be kept for ever either
+		return nil // the caller judges them, but they are not stored
 	}
-	if err := j.shelf.put(batch, vecs); err != nil {
+	if err := j.vectors.put(batch, vecs); err != nil {
 		j.cache.warn(err)
 	}
 	return nil
 }
 
-// broken says whether v is no unit vector.
+// broken reports whether v is not a unit vector.
 func broken(v []float32) bool {
 	var sum float64
 	for _, x := range v {
 		sum += float64(x) * float64(x)
 	}
-	return !(math.Abs(sum-1) < 0.01) // also if it is not a number
+	return !(math.Abs(sum-1) < 0.01) // also for NaN
 }
 
-// sameLength checks new vectors against each other and against what callers were told. Where that
-// differs, the model was replaced under its fingerprint, and from here on it is the new length that
-// counts; stored vectors are of no use any more, and go with the next that is stored.
+// sameLength compares new vectors with each other and with earlier ones. If lengths differ, the
+// model was replaced under its fingerprint: the new length counts, and the next write removes
+// stored vectors.
 func (c *Cache) sameLength(vecs [][]float32) error {
 	dim := len(vecs[0])
 	for _, v := range vecs {
 		if len(v) != dim || dim == 0 {
-			return fmt.Errorf("cache: vectors of %d and %d numbers: %w", dim, len(v), embed.ErrDimension)
+			return wrongLength(len(v), dim)
 		}
 	}
-	told := int(c.told.Swap(int64(dim)))
-	if told == 0 || told == dim {
+	known := int(c.dim.Swap(int64(dim)))
+	if known == 0 || known == dim {
 		return nil
 	}
 	c.queries.purge()
-	return fmt.Errorf("cache: vectors have %d numbers, they had %d: %w", dim, told, embed.ErrDimension)
+	return wrongLength(dim, known)
 }
 
-// await takes over what other calls make.
-func (j *job) await(ctx context.Context, theirs map[key]*flight) error {
+// await collects the vectors of other calls.
+func (j *job) await(ctx context.Context, theirs map[key]*claim) error {
 	for k, f := range theirs {
 		select {
 		case <-f.done:

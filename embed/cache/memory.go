@@ -7,7 +7,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// memory is the shelf of query vectors: the last ones asked for, and none if lru is nil.
+// A memory keeps the last queries' vectors, or none without lru.
 type memory struct{ lru *lru.Cache[key, []float32] }
 
 func (m *memory) get(items []item, found map[key][]float32) {

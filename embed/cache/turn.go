@@ -7,15 +7,14 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// patience is how long one process waits for another that is embedding, before it embeds too: long
-// enough for a batch of the built-in model, short enough for a person who waits.
-var patience = 2 * time.Second
+// turnTimeout bounds the wait for another process: long enough for a built-in batch, short enough
+// for a person.
+var turnTimeout = 2 * time.Second
 
-// A turn is held while this process embeds, by however many calls, so that another process waits
-// and then finds the vectors stored. It is a courtesy, not a promise: nobody waits longer than
-// patience, and where there are no file locks nobody waits at all.
+// A turn is held while any call of this process embeds. Another process waits and finds the
+// vectors. Without file locks, none waits.
 type turn struct {
-	sem   chan struct{} // guards the rest; a channel, since waiting for it must end with ctx
+	sem   chan struct{} // guards the rest; a channel, so that waiting ends with ctx
 	calls *int
 	lock  *flock.Flock
 }
@@ -32,7 +31,7 @@ func (t turn) enter(ctx context.Context) (leave func()) {
 	}
 	defer func() { <-t.sem }()
 	if *t.calls == 0 {
-		limited, cancel := context.WithTimeout(ctx, patience)
+		limited, cancel := context.WithTimeout(ctx, turnTimeout)
 		defer cancel()
 		t.lock.TryLockContext(limited, lockPoll)
 	}

@@ -36,7 +36,7 @@ func testUnit(t testing.TB, e embed.Embedder) {
 	}
 }
 
-// odd are the texts that break encoders, tokenisers and divisions by zero.
+// odd texts break encoders, tokenisers and divisions.
 var odd = []string{
 	"",
 	" \t\r\n\u00a0\u3000",
@@ -152,7 +152,7 @@ func testInput(t testing.TB, e embed.Embedder) {
 }
 
 func testCancelled(t testing.TB, e embed.Embedder) {
-	// The texts are new to e, so that a cache cannot answer for it.
+	// No cache has these texts.
 	fresh := []string{"never asked before: a cancelled call", "and its second text"}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -169,8 +169,7 @@ func testCancelled(t testing.TB, e embed.Embedder) {
 	mustEmbed(t, e, fresh...) // a cancelled call leaves nothing broken behind
 }
 
-// soon is generous: it has to hold on a busy machine under the race detector, and still to tell a
-// call that stops from one that works through everything it was given.
+// soon is generous, for busy machines and the race detector.
 const soon = 5 * time.Second
 
 func testCancel(t testing.TB, e embed.Embedder) {
@@ -185,7 +184,7 @@ func testCancel(t testing.TB, e embed.Embedder) {
 	timer := time.AfterFunc(50*time.Millisecond, func() { cancelled = time.Now(); cancel() })
 	vecs, err := e.Embed(ctx, embed.Document, many)
 	ended := time.Now()
-	if timer.Stop() || err == nil { // done before it was cancelled: a fast fake, nothing to see
+	if timer.Stop() || err == nil { // a fast fake was done before the cancellation
 		if err != nil || len(vecs) != n {
 			t.Errorf("Embed of %d texts = %d vectors, %v", n, len(vecs), err)
 		}
@@ -265,7 +264,6 @@ func testAlike(t testing.TB, a, b embed.Embedder) {
 	checkSame(t, "another embedder configured alike", texts, mustEmbed(t, b, texts...), mustEmbed(t, a, texts...))
 }
 
-// A meaning is a text, one that says much the same, and one that says something else.
 type meaning struct{ text, near, far string }
 
 var meanings = []meaning{

@@ -1,9 +1,7 @@
-// Package embedtest holds what every embed.Embedder has to do.
+// Package embedtest tests embedders.
 //
-// TestEmbedder checks the contract, whatever the vectors mean; TestMeaning checks, for real models
-// only, that near texts have near vectors. Run both with -race. The kit asks an embedder for about
-// a hundred short texts and a few long ones, and never needs more than it hands to Embed: where a
-// network is involved, the caller's open brings its own server.
+// TestEmbedder checks the contract. TestMeaning checks that near texts have near vectors, for real
+// models. Run both with -race. They embed about a hundred texts.
 package embedtest
 
 import (
@@ -12,12 +10,11 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// tolerance is how far two components of what should be the same vector may lie apart: batches of
-// another shape add the same numbers in another order.
+// tolerance is for components: batches differ in the order of additions.
 const tolerance = 1e-4
 
-// A check is one clause of the contract. It takes a testing.TB so that the kit itself can be tested
-// with embedders that break it.
+// A check is a clause of the contract. Its testing.TB lets the kit's tests run it on broken
+// embedders.
 type check struct {
 	name string
 	test func(t testing.TB, e embed.Embedder)
@@ -42,10 +39,8 @@ var checks = []check{
 	{"tokens are counted", testTokens},
 }
 
-// TestEmbedder runs every check of the contract as a named subtest, each on an embedder of its own.
-// open returns a working embedder, fresh or shared, and uses t.Cleanup to put away what it needs;
-// two embedders it returns must be configured alike. Vectors of a fake may mean nothing, but texts
-// that differ in a word should differ in their vectors.
+// TestEmbedder runs the checks. open returns an embedder, always with the same options, and cleans
+// up with t.Cleanup. Texts that differ in a word should differ in vectors.
 func TestEmbedder(t *testing.T, open func(t *testing.T) embed.Embedder) {
 	t.Helper()
 	for _, c := range checks {
@@ -54,8 +49,8 @@ func TestEmbedder(t *testing.T, open func(t *testing.T) embed.Embedder) {
 	t.Run("two embedders configured alike agree", func(t *testing.T) { testAlike(t, open(t), open(t)) })
 }
 
-// TestMeaning checks that a model puts texts of like meaning nearer than unrelated ones. It suits
-// any model trained for English sentences, and no fake.
+// TestMeaning checks that similar texts are nearer than others. It suits real models trained on
+// English.
 func TestMeaning(t *testing.T, open func(t *testing.T) embed.Embedder) {
 	t.Helper()
 	for _, tt := range meanings {

@@ -13,8 +13,8 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// fake is an embedder that keeps the contract: vectors drawn from a generator seeded by the text.
-// Its hooks break one clause at a time.
+// fake is a correct embedder with random vectors, seeded by the text. Its hooks break one clause at
+// a time.
 type fake struct {
 	embed func(ctx context.Context, texts []string) ([][]float32, error)
 	print func() string
@@ -77,7 +77,7 @@ func TestFake(t *testing.T) {
 	TestEmbedder(t, func(*testing.T) embed.Embedder { return &fake{} })
 }
 
-// recorder is a testing.TB that remembers failures instead of reporting them.
+// recorder is a testing.TB that stores failures.
 type recorder struct {
 	testing.TB
 	mu     sync.Mutex
@@ -88,7 +88,7 @@ func (r *recorder) Helper()               {}
 func (r *recorder) Errorf(string, ...any) { r.mu.Lock(); r.failed = true; r.mu.Unlock() }
 func (r *recorder) Fatalf(string, ...any) { r.Errorf(""); panic(r) }
 
-// fails tells whether the check reports e.
+// fails reports whether the check reports e.
 func fails(t *testing.T, name string, e embed.Embedder) (failed bool) {
 	r := &recorder{TB: t}
 	defer func() {
@@ -107,7 +107,7 @@ func fails(t *testing.T, name string, e embed.Embedder) (failed bool) {
 	return
 }
 
-// Every clause is broken once, and the kit has to see it.
+// The kit must detect a break of each clause.
 func TestBroken(t *testing.T) {
 	each := func(change func(i int, text string, v []float32) []float32) *fake {
 		return &fake{embed: func(ctx context.Context, texts []string) ([][]float32, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// texts are short, all different, and of lengths that a sorting embedder has to put back in order.
+// texts are short, different, and not sorted by length.
 var texts = []string{
 	"The deployment failed because the certificate had expired.",
 	"tea",
@@ -22,7 +22,7 @@ var texts = []string{
 	"tea leaves",
 }
 
-// mustEmbed embeds texts as documents and ends the test if that fails or the count is wrong.
+// mustEmbed stops the test on an error or wrong count.
 func mustEmbed(t testing.TB, e embed.Embedder, texts ...string) [][]float32 {
 	t.Helper()
 	vecs, err := e.Embed(t.Context(), embed.Document, texts)
@@ -35,7 +35,6 @@ func mustEmbed(t testing.TB, e embed.Embedder, texts ...string) [][]float32 {
 	return vecs
 }
 
-// checkUnit reports a vector that has not length 1 or holds something that is no number.
 func checkUnit(t testing.TB, text string, vec []float32) {
 	t.Helper()
 	norm := math.Sqrt(dot(vec, vec))
@@ -44,7 +43,7 @@ func checkUnit(t testing.TB, text string, vec []float32) {
 	}
 }
 
-// apart is the largest distance of two components, infinite if the lengths differ.
+// apart returns the largest difference of components.
 func apart(a, b []float32) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -60,7 +59,7 @@ func apart(a, b []float32) float64 {
 	return worst
 }
 
-// checkSame reports vectors of the two sets that differ.
+// checkSame reports pairs of vectors that differ.
 func checkSame(t testing.TB, what string, texts []string, got, want [][]float32) {
 	t.Helper()
 	if len(got) != len(want) {
@@ -82,7 +81,7 @@ func dot(a, b []float32) float64 {
 	return sum
 }
 
-// clone copies vectors, so that what an embedder does to its own later does not hide.
+// clone shows later if an embedder changes vectors.
 func clone(vecs [][]float32) [][]float32 {
 	out := make([][]float32, len(vecs))
 	for i, v := range vecs {

@@ -9,34 +9,31 @@ import (
 	"sync/atomic"
 )
 
-// wave is how many texts are tokenised at a time: enough to keep all processors busy, few enough
-// that a call with a million texts does not hold all their tokens.
+// wave texts are tokenised at a time, to bound memory.
 const wave = 4096
 
-// batchTokens is how many tokens go through a layer together. Each panel of weights is unpacked once a
-// batch, so few tokens waste time on that; many do not fit the nearer caches.
+// batchTokens: with fewer, unpacking weights costs more; more exceed the nearer caches.
 const batchTokens = 256
 
-// The tokens that frame a text.
+// The tokens around a text.
 const (
 	cls = 101
 	sep = 102
 )
 
-// A text is one of those to embed: its tokens with frame, and where its vector goes.
+// A text is its tokens, [CLS] and [SEP] included.
 type text struct {
 	ids []int32
 	vec *[]float32
 }
 
-// embedWave embeds texts batch by batch on all processors.
 func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32) error {
 	tokens, err := tokenise(ctx, texts, vecs)
 	if err != nil {
 		return err
 	}
 	procs := runtime.GOMAXPROCS(0)
-	batches := group(tokens, procs)
+	batches := cutBatches(tokens, procs)
 	var next atomic.Int64
 	work := func() {
 		for ctx.Err() == nil {
@@ -56,7 +53,6 @@ func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32)
 	return ctx.Err()
 }
 
-// tokenise turns texts into tokens.
 func tokenise(ctx context.Context, texts []string, vecs [][]float32) ([]text, error) {
 	out := make([]text, len(texts))
 	for i, s := range texts {
@@ -70,9 +66,8 @@ func tokenise(ctx context.Context, texts []string, vecs [][]float32) ([]text, er
 	return out, nil
 }
 
-// group sorts texts by length, longest first, and cuts them into batches, small enough that every
-// processor gets one if there are texts enough.
-func group(texts []text, procs int) [][]text {
+// cutBatches cuts texts, by falling length, into batches for all processors.
+func cutBatches(texts []text, procs int) [][]text {
 	total := 0
 	for _, t := range texts {
 		total += len(t.ids)

@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
 )
 
-// sentence makes a text of n tokens, frame included.
+// sentence returns a text of n tokens, with [CLS] and [SEP].
 func sentence(n int) string { return strings.TrimSpace(strings.Repeat("memory ", n-2)) }
 
 // BenchmarkEmbed: run with -cpu 1 for the speed of one core.
@@ -52,7 +52,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkUnpack is what the first text of a process pays beside its own work.
+// BenchmarkUnpack measures the extra cost of a process's first text.
 func BenchmarkUnpack(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {

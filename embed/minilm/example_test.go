@@ -9,7 +9,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm"
 )
 
-// The cosine of two vectors, which are of length one, is their product.
+// The cosine of two unit vectors is their product.
 func ExampleModel_Embed() {
 	m := minilm.New()
 	vecs, err := m.Embed(context.Background(), embed.Document, []string{

@@ -13,18 +13,15 @@ const (
 	headSize = hidden / weights.Heads
 	panel    = weights.Panel
 
-	// qkv is the length of a row that holds a token's query, key and value; keyAt and valueAt are
-	// where the latter begin.
+	// qkv is the length of a token's query, key (at keyAt) and value (at valueAt).
 	qkv     = 3 * hidden
 	keyAt   = hidden
 	valueAt = 2 * hidden
 )
 
-// attentionScale divides the product of a query and a key by the root of their length.
 var attentionScale = float32(1 / math.Sqrt(headSize))
 
-// A workspace holds what one member of a crew needs. All slices but rounded, keys and scores have a row
-// for each of its tokens.
+// A workspace is a worker's memory. y, attended and inner have a row a token.
 type workspace struct {
 	y        []float32 // output of a matrix, before it is added to x
 	attended []float32
@@ -34,7 +31,6 @@ type workspace struct {
 	scores   []float32 // of one head of one text: a row for each query, as long as all panels of keys
 }
 
-// size makes room for tokens, of texts that have up to longest of them.
 func (w *workspace) size(tokens, longest int) {
 	padded := roundUp(longest)
 	grow(&w.y, tokens*hidden)
@@ -51,51 +47,49 @@ func grow(s *[]float32, n int) {
 	*s = (*s)[:n]
 }
 
-// roundUp is n rounded up to whole panels.
+// roundUp rounds n up to whole panels.
 func roundUp(n int) int { return (n + panel - 1) / panel * panel }
 
-// embedBatch sets the vectors of texts, the first of which is the longest, with at most so many members
-// at work. It stops without doing so when ctx ends.
-func (m *Model) embedBatch(ctx context.Context, texts []text, members int) {
-	c, ok := m.crews.Get().(*crew)
+// embedBatch sets the vectors of texts, longest first, or none if ctx ends.
+func (m *Model) embedBatch(ctx context.Context, texts []text, workers int) {
+	b, ok := m.batches.Get().(*batch)
 	if !ok {
-		c = new(crew)
+		b = new(batch)
 	}
-	defer m.crews.Put(c)
-	c.size(texts, members)
-	c.work(ctx, func(ctx context.Context, lo, hi int) { m.embedShare(ctx, c, lo, hi) })
+	defer m.batches.Put(b)
+	b.reset(texts, workers)
+	b.run(ctx, func(ctx context.Context, lo, hi int) { m.embedRows(ctx, b, lo, hi) })
 }
 
-// embedShare takes the rows from lo, less than hi, through all layers, and sets the vectors of the
-// texts that begin there.
-func (m *Model) embedShare(ctx context.Context, c *crew, lo, hi int) {
+// embedRows takes rows [lo, hi) through all layers and sets the vectors of texts that begin there.
+func (m *Model) embedRows(ctx context.Context, b *batch, lo, hi int) {
 	w, ok := m.spaces.Get().(*workspace)
 	if !ok {
 		w = new(workspace)
 	}
 	defer m.spaces.Put(w)
-	w.size(hi-lo, len(c.texts[0].ids))
-	x := c.x[lo*hidden : hi*hidden]
-	c.parts(lo, hi, func(p part) { m.lookUp(c.x, p) })
+	w.size(hi-lo, len(b.texts[0].ids))
+	x := b.x[lo*hidden : hi*hidden]
+	b.parts(lo, hi, func(p part) { m.lookUp(b.x, p) })
 	for i := range model().Layers {
-		l, all := &model().Layers[i], c.qkvOf(i)
+		l, all := &model().Layers[i], b.qkvOf(i)
 		m.linear(w, &l.QueryKeyValue, x, all[lo*qkv:hi*qkv], valueAt)
-		if !c.meet(ctx) {
+		if !b.wait(ctx) {
 			return
 		}
-		c.parts(lo, hi, func(p part) { m.attend(w, all[p.row*qkv:], w.attended[(p.row+p.from-lo)*hidden:], p) })
+		b.parts(lo, hi, func(p part) { m.attend(w, all[p.row*qkv:], w.attended[(p.row+p.from-lo)*hidden:], p) })
 		m.finish(w, l, x)
 	}
-	if c.meet(ctx) {
-		c.parts(lo, hi, func(p part) {
+	if b.wait(ctx) {
+		b.parts(lo, hi, func(p part) {
 			if p.from == 0 {
-				*p.vec = mean(c.x[p.row*hidden:][:len(p.ids)*hidden])
+				*p.vec = mean(b.x[p.row*hidden:][:len(p.ids)*hidden])
 			}
 		})
 	}
 }
 
-// lookUp sets rows of x to the embeddings of the tokens and their places.
+// lookUp sets rows of x to embeddings of tokens plus positions.
 func (m *Model) lookUp(x []float32, p part) {
 	weights := model()
 	for place := p.from; place < p.to; place++ {
@@ -105,7 +99,6 @@ func (m *Model) lookUp(x []float32, p part) {
 	}
 }
 
-// unpackWord sets x to the embedding of a word.
 func unpackWord(x []float32, m *weights.Model, id int) {
 	codes := m.WordCodes[id*hidden:][:hidden]
 	scales := m.WordScales[id*(hidden/weights.WordGroup):]
@@ -114,7 +107,7 @@ func unpackWord(x []float32, m *weights.Model, id int) {
 	}
 }
 
-// finish takes x from what was attended to the end of a layer.
+// finish is a layer after the attention.
 func (m *Model) finish(w *workspace, l *weights.Layer, x []float32) {
 	m.linear(w, &l.Attention, w.attended, w.y, hidden)
 	m.addAndNorm(x, w.y, l.AttentionNorm)
@@ -124,8 +117,8 @@ func (m *Model) finish(w *workspace, l *weights.Layer, x []float32) {
 	m.addAndNorm(x, w.y, l.DownNorm)
 }
 
-// linear sets out to in, rounded, times the matrix plus its bias. Columns from fine on are computed with
-// what rounding took away, too.
+// linear multiplies the rounded in by the matrix and adds its bias. From column fine on, it also
+// multiplies the remainder of rounding.
 func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fine int) {
 	rows := len(in) / mat.In
 	for i := range rows {
@@ -146,14 +139,13 @@ func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fin
 	}
 }
 
-// addAndNorm adds y to x.
 func (m *Model) addAndNorm(x, y []float32, n weights.Norm) {
 	for i := 0; i < len(x); i += hidden {
 		m.kernel.LayerNorm(x[i:i+hidden], y[i:i+hidden], n.Gain, n.Bias)
 	}
 }
 
-// attend sets rows of out for part of a text; all holds query, key and value of the whole of it.
+// attend sets rows of out for a part; all is the text's query, key and value.
 func (m *Model) attend(w *workspace, all, out []float32, p part) {
 	n, queries := len(p.ids), p.to-p.from
 	for head := range weights.Heads {
@@ -167,8 +159,8 @@ func (m *Model) attend(w *workspace, all, out []float32, p part) {
 	}
 }
 
-// weigh sets scores to how much each of the tokens from, less than to, of a text looks at each of its n
-// tokens; at is the query of the first, for one head.
+// weigh sets scores to the attention of tokens [from, to) to n, for one head, whose first query is
+// at.
 func (m *Model) weigh(w *workspace, at []float32, n, from, to int) {
 	padded, queries := roundUp(n), to-from
 	scores := w.scores[:queries*padded]
@@ -186,8 +178,7 @@ func (m *Model) weigh(w *workspace, at []float32, n, from, to int) {
 	}
 }
 
-// transpose lays n keys out in panels: of each, headSize rows of 32. Places beyond the last key keep
-// what they held; weigh throws away what becomes of it.
+// transpose stores n keys in panels of 32. weigh ignores the rest.
 func transpose(keys, from []float32, n int) {
 	for i := range n {
 		to := keys[i/panel*panel*headSize+i%panel:]
@@ -197,7 +188,7 @@ func transpose(keys, from []float32, n int) {
 	}
 }
 
-// mean is the mean of rows, made one long.
+// mean returns the rows' mean, scaled to length 1.
 func mean(rows []float32) []float32 {
 	vec := make([]float32, hidden)
 	for ; len(rows) > 0; rows = rows[hidden:] {

@@ -21,7 +21,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm/internal/weights"
 )
 
-// checksum is of minilm.bin as makeweights makes it. README.md has it too.
+// checksum is that of minilm.bin, also in README.md.
 const checksum = "5d4584b38cb1b0136bf61f8ab3bfbf2356764d0fd14f91828f36ff9cc476e995"
 
 func TestChecksum(t *testing.T) {
@@ -43,7 +43,7 @@ func TestMeaning(t *testing.T) {
 	embedtest.TestMeaning(t, func(*testing.T) embed.Embedder { return New() })
 }
 
-// A reference is what the reference implementation says of a text.
+// A reference is the output of the reference implementation for a text.
 type reference struct {
 	text   string
 	Tokens int     // of the whole text, without frame
@@ -51,7 +51,7 @@ type reference struct {
 	vec    []float32
 }
 
-// vocabulary of the generated text; make_reference.py has the same rule.
+// vocabulary of the generated text, as in make_reference.py.
 var ruleWords = strings.Fields("memory index token vector chunk log note query score hit turn agent file line page word")
 
 func generated(n int) string {
@@ -136,9 +136,9 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// Every set of kernels agrees with the published weights in double precision: the one that is used
-// here on every text, the others, and all of them in a short test, on some short ones and a few long
-// ones, since the portable one is slow and so are emulators.
+// Every set of kernels agrees with the published weights in double precision: the default one on
+// every text, the others on some short and a few long ones, since the portable one and emulators
+// are slow. A short test uses only those.
 func TestReference(t *testing.T) {
 	for _, s := range kernel.Sets() {
 		t.Run(s.Name(), func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestKnownAnswers(t *testing.T) {
 	}
 }
 
-// Vectors must not depend on what else is embedded, not in the last bit: cached ones are compared.
+// Vectors must not depend on their batch, not even in the last bit: cached ones are compared.
 func TestCompanyDoesNotMatter(t *testing.T) {
 	m := New()
 	refs := references(t)
@@ -218,7 +218,7 @@ func TestCancelBetweenLayers(t *testing.T) {
 	}
 }
 
-// endingContext ends when it has been asked a number of times.
+// endingContext ends after a number of calls.
 type endingContext struct {
 	context.Context
 	asked, after int
@@ -253,7 +253,7 @@ func TestGroup(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got [][]int
-			for _, b := range group(sized(tt.sizes...), tt.procs) {
+			for _, b := range cutBatches(sized(tt.sizes...), tt.procs) {
 				var sizes []int
 				for _, x := range b {
 					sizes = append(sizes, len(x.ids))

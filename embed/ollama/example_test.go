@@ -11,11 +11,9 @@ import (
 )
 
 func Example() {
-	e, err := ollama.New("nomic-embed-text", ollama.Options{
-		MaxTokens:      2048,
-		DocumentPrefix: "search_document: ",
-		QueryPrefix:    "search_query: ",
-	})
+	e, err := ollama.New("nomic-embed-text", ollama.Options{RemoteOptions: embed.RemoteOptions{
+		MaxTokens: 2048, DocumentPrefix: "search_document: ", QueryPrefix: "search_query: ",
+	}})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

@@ -18,7 +18,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		remotetest.CheckAnswer(t, status, text, "", func(server remotetest.Answering) embed.Embedder {
-			e, err := ollama.New("m", ollama.Options{Address: "http://model.test", Tries: 1, Transport: server})
+			e, err := ollama.New("m", ollama.Options{Address: "http://model.test", RemoteOptions: embed.RemoteOptions{Tries: 1, Transport: server}})
 			if err != nil {
 				t.Fatal(err)
 			}

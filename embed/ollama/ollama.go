@@ -1,16 +1,16 @@
-// Package ollama turns texts into vectors by a model that an Ollama server runs.
+// Package ollama embeds texts through an Ollama server.
 //
 // It is an embed.Embedder over github.com/ollama/ollama/api. It starts no server and pulls no
-// model. The rule for its users: an index remembers the Fingerprint, and a fingerprint knows the
-// model's weights only if Options.Digest says which they are.
+// model. The rule for its users: only with Options.Digest does the Fingerprint identify the model's
+// weights.
 package ollama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -20,47 +20,27 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/remote"
-	"github.com/memcore/memcore/internal/baseurl"
+	"github.com/memcore/memcore/internal/web/baseurl"
 )
 
-// Defaults for what Options leaves zero.
+// Defaults of Options.
 const (
 	DefaultAddress   = "http://127.0.0.1:11434"
-	DefaultMaxTokens = 512 // the least of the common embedding models
+	DefaultMaxTokens = 512 // the least of common embedding models
 )
 
 // Options are the settings of an Embedder; the zero value works.
 type Options struct {
-	// Address of the server, with or without "http://"; "" is DefaultAddress. OLLAMA_HOST is not
-	// read: whoever wants it reads it.
+	// MaxTokens is 512 by default: Ollama's tokeniser is slow with longer texts, 22 s for a word of
+	// 5,000 letters (v0.17.4, all-minilm).
+	embed.RemoteOptions
+	// Address of the server, with or without "http://"; "" is DefaultAddress.
 	Address string
-	// Digest, if not "", is the digest that the model has to have on the server, as Digest returns
-	// it. It becomes part of the fingerprint and is checked before the first text is sent.
+	// Digest is what the model must have, as Digest returns it; "" accepts any. It is part of the
+	// fingerprint, and checked before the first text is sent.
 	Digest string
-	// Dimension asks the server for shorter vectors, for models made for it; 0: as the model has it.
-	Dimension int
-	// MaxTokens is how many tokens of a text are sent, with its prefix, by CountTokens; 0 is
-	// DefaultMaxTokens. If it is more than the model reads, the server cuts the text, but its
-	// tokeniser needs time that grows faster than a word's length: 22 s for a word of 5,000 letters
-	// (measured with v0.17.4, all-minilm). So do not set it far beyond what the model reads.
-	MaxTokens int
-	// DocumentPrefix and QueryPrefix go before each text of that kind, where a model wants it, such
-	// as "search_query: ".
-	DocumentPrefix, QueryPrefix string
-	// BatchSize is the number of texts in one request; 0 is 32.
-	BatchSize int
-	// KeepAlive is how long the server keeps the model in memory after a request: 0 is the server's
-	// own default, negative is for ever.
+	// KeepAlive is how long the model stays in memory: 0 is the server's default, negative forever.
 	KeepAlive time.Duration
-	// Timeout bounds one request; 0 is 2 minutes, since the first one may load the model.
-	Timeout time.Duration
-	// Tries is how often one request is sent at most, when the server is busy or cannot be reached,
-	// and RetryFor how much time may pass before the last of them; 0 is 5 times and 1 minute. A
-	// query is sent twice at most, within 3 seconds.
-	Tries    int
-	RetryFor time.Duration
-	// Transport carries the requests; nil is http.DefaultTransport.
-	Transport http.RoundTripper
 }
 
 // An Embedder is an embed.Embedder. It is safe for concurrent use.
@@ -68,8 +48,8 @@ type Embedder struct {
 	*client // Embed, Dimension, MaxTokens, CountTokens
 	api     *api.Client
 	model   string
-	name    string // of model and server, for errors
 	opts    Options
+	remote  remote.Options
 	checked atomic.Bool // the model has Options.Digest
 }
 
@@ -77,8 +57,7 @@ type client = remote.Client
 
 var _ embed.Embedder = (*Embedder)(nil)
 
-// New returns an Embedder for a model, such as "all-minilm" or "nomic-embed-text:v1.5", without
-// asking the server anything. It returns an error if model is empty or the address is none.
+// New returns an Embedder for a model such as "all-minilm". It does not contact the server.
 func New(model string, opts Options) (*Embedder, error) {
 	if model == "" {
 		return nil, errors.New("ollama: no model is named")
@@ -90,25 +69,15 @@ func New(model string, opts Options) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opts.MaxTokens == 0 {
-		opts.MaxTokens = DefaultMaxTokens
-	}
-	e := &Embedder{model: tagged(model), opts: opts, name: fmt.Sprintf("ollama model %q at %s", model, base.Host)}
+	opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
+	name := fmt.Sprintf("ollama model %q at %s", model, base.Host)
+	e := &Embedder{model: tagged(model), opts: opts, remote: remote.Options{RemoteOptions: opts.RemoteOptions, Name: name}}
 	e.api = api.NewClient(base, remote.NewHTTP(opts.Transport, ""))
-	e.client = remote.New(e.remote(), e.ask)
+	e.client = remote.New(e.remote, e.ask)
 	return e, nil
 }
 
-func (e *Embedder) remote() remote.Options {
-	o := e.opts
-	return remote.Options{
-		Name: e.name, MaxTokens: o.MaxTokens, Dimension: o.Dimension, BatchSize: o.BatchSize,
-		DocumentPrefix: o.DocumentPrefix, QueryPrefix: o.QueryPrefix,
-		Timeout: o.Timeout, Tries: o.Tries, RetryFor: o.RetryFor,
-	}
-}
-
-// address makes a URL of what people write: "host", "host:port", "http://host:port/path".
+// address parses "host", "host:port" or "http://host:port/path".
 func address(text string) (*url.URL, error) {
 	if text == "" {
 		text = DefaultAddress
@@ -126,7 +95,7 @@ func address(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// tagged is the model's full name: to Ollama, "m" is "m:latest", and both are the same vectors.
+// tagged makes "m:latest" of "m".
 func tagged(model string) string {
 	if strings.Contains(model[strings.LastIndex(model, "/")+1:], ":") {
 		return model
@@ -134,35 +103,26 @@ func tagged(model string) string {
 	return model + ":latest"
 }
 
-// Fingerprint is as embed.Embedder has it. It holds the name of the model and, if Options.Digest is
-// given, its digest. It cannot hold a digest that the caller does not know: it must be the same
-// before and after the first answer, with the server up or down. Without one, a model that was
-// replaced under its name ("ollama pull") is noticed only when its dimension changed.
+// Fingerprint has the model's name and Options.Digest. Without a digest, only another dimension
+// shows that the model was replaced ("ollama pull").
 func (e *Embedder) Fingerprint() string {
-	f := remote.Fingerprint("ollama", e.model, e.remote())
+	f := remote.Fingerprint("ollama", e.model, e.remote)
 	if e.opts.Digest != "" {
 		f += "/" + url.QueryEscape(e.opts.Digest)
 	}
 	return f
 }
 
-// Digest asks the server for the digest of the model's weights and settings: 64 hex digits. It
-// returns embed.ErrUnavailable if the server cannot be asked or lacks the model.
+// Digest returns the digest of the model's weights and settings: 64 hex digits. Without server or
+// model it is embed.ErrUnavailable.
 func (e *Embedder) Digest(ctx context.Context) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, e.timeout())
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(max(e.opts.Timeout, 0), remote.DefaultTimeout))
 	defer cancel()
 	digest, err := e.digest(limited)
 	if err != nil {
-		return "", remote.Explain(ctx, e.name, err)
+		return "", remote.Explain(ctx, e.remote.Name, err)
 	}
 	return digest, nil
-}
-
-func (e *Embedder) timeout() time.Duration {
-	if e.opts.Timeout > 0 {
-		return e.opts.Timeout
-	}
-	return remote.DefaultTimeout
 }
 
 func (e *Embedder) digest(ctx context.Context) (string, error) {
@@ -183,7 +143,7 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error)
 	if err := e.check(ctx); err != nil {
 		return nil, err
 	}
-	truncate := true // the server counts better than our estimate, and would refuse otherwise
+	truncate := true // the server counts exactly, and would refuse longer texts
 	req := &api.EmbedRequest{Model: e.model, Input: texts, Truncate: &truncate, Dimensions: e.opts.Dimension}
 	if e.opts.KeepAlive != 0 {
 		req.KeepAlive = &api.Duration{Duration: e.opts.KeepAlive}
@@ -195,7 +155,7 @@ func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error)
 	return res.Embeddings, nil
 }
 
-// check compares the model's digest with the wanted one, until it agreed once.
+// check compares digests until they agree once.
 func (e *Embedder) check(ctx context.Context) error {
 	if e.opts.Digest == "" || e.checked.Load() {
 		return nil
@@ -211,5 +171,5 @@ func (e *Embedder) check(ctx context.Context) error {
 	return nil
 }
 
-// Format prints the fingerprint, whatever the verb, so that no option gets into a log.
+// Format prints only the fingerprint, to keep options out of logs.
 func (e *Embedder) Format(f fmt.State, _ rune) { io.WriteString(f, e.Fingerprint()) }

@@ -28,7 +28,7 @@ func open(t testing.TB, model string, opts ollama.Options) *ollama.Embedder {
 func TestFaults(t *testing.T) {
 	remotetest.TestFaults(t, remotetest.Protocol{
 		Open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
-			return open(t, "m", ollama.Options{Address: url, Timeout: timeout, BatchSize: 1})
+			return open(t, "m", ollama.Options{Address: url, RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
 		},
 		Answer: func(vecs [][]float32) string {
 			data, err := json.Marshal(map[string]any{"model": "m", "embeddings": vecs})
@@ -40,7 +40,7 @@ func TestFaults(t *testing.T) {
 	})
 }
 
-// record is a server with model m that keeps the last request to /api/embed.
+// record is a server with model m that stores the last request to /api/embed.
 func record(t *testing.T, digest string) (url string, last *map[string]any) {
 	t.Helper()
 	last = new(map[string]any)
@@ -66,7 +66,7 @@ func TestRequest(t *testing.T) {
 		want string
 	}{
 		{"as it comes", ollama.Options{}, `{"input":["text"],"model":"m:latest","options":null,"truncate":true}`},
-		{"everything", ollama.Options{Dimension: 2, QueryPrefix: "q: ", KeepAlive: time.Minute},
+		{"everything", ollama.Options{KeepAlive: time.Minute, RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}},
 			`{"dimensions":2,"input":["q: text"],"keep_alive":"1m0s","model":"m:latest","options":null,"truncate":true}`},
 		{"for ever", ollama.Options{KeepAlive: -1}, `{"input":["text"],"keep_alive":-1,"model":"m:latest","options":null,"truncate":true}`},
 	} {
@@ -107,8 +107,8 @@ func TestFingerprint(t *testing.T) {
 		want  string
 	}{
 		{"m", ollama.Options{}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
-		{"m:latest", ollama.Options{Address: "elsewhere", KeepAlive: 1, BatchSize: 3}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
-		{"host:1/team/m", ollama.Options{MaxTokens: 2048, Digest: "ab"}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427/ab"},
+		{"m:latest", ollama.Options{Address: "elsewhere", KeepAlive: 1, RemoteOptions: embed.RemoteOptions{BatchSize: 3}}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
+		{"host:1/team/m", ollama.Options{Digest: "ab", RemoteOptions: embed.RemoteOptions{MaxTokens: 2048}}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427/ab"},
 	} {
 		if got := open(t, tt.model, tt.opts).Fingerprint(); got != tt.want {
 			t.Errorf("Fingerprint of %s = %q, want %q", tt.model, got, tt.want)
@@ -130,7 +130,7 @@ func TestNew(t *testing.T) {
 		{"m", ollama.Options{Address: "ftp://host"}},
 		{"m", ollama.Options{Address: "http://"}},
 		{"m", ollama.Options{Address: "http://user:hunter2@ho st"}},
-		{"m", ollama.Options{Dimension: -1}},
+		{"m", ollama.Options{RemoteOptions: embed.RemoteOptions{Dimension: -1}}},
 	} {
 		e, err := ollama.New(tt.model, tt.opts)
 		if err == nil || e != nil || strings.Contains(err.Error(), "hunter2") {
@@ -140,7 +140,7 @@ func TestNew(t *testing.T) {
 }
 
 func TestPrints(t *testing.T) {
-	e := open(t, "m", ollama.Options{Address: "http://user:hunter2@127.0.0.1:1", Tries: 1})
+	e := open(t, "m", ollama.Options{Address: "http://user:hunter2@127.0.0.1:1", RemoteOptions: embed.RemoteOptions{Tries: 1}})
 	_, err := e.Embed(t.Context(), embed.Document, []string{"a"})
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", e, e, e, e), fmt.Sprint(err)} {
 		if strings.Contains(text, "hunter2") {

@@ -85,9 +85,9 @@ func TestServerUnknownModel(t *testing.T) {
 	}
 }
 
-// MaxTokens beyond what the model reads: the server cuts.
+// With MaxTokens beyond the model's input, the server cuts.
 func TestServerCuts(t *testing.T) {
-	e := open(t, "all-minilm", ollama.Options{Address: real(t), MaxTokens: 100_000})
+	e := open(t, "all-minilm", ollama.Options{Address: real(t), RemoteOptions: embed.RemoteOptions{MaxTokens: 100_000}})
 	for _, text := range []string{strings.Repeat("memory of agents ", 5000), strings.Repeat("記憶", 5000), strings.Repeat("no spaces/", 500)} {
 		if _, err := e.Embed(t.Context(), embed.Document, []string{text}); err != nil {
 			t.Errorf("Embed of %d bytes of %.10s = %v", len(text), text, err)
@@ -95,8 +95,8 @@ func TestServerCuts(t *testing.T) {
 	}
 }
 
-// TestEstimate compares the estimate with the tokeniser of a real model: never below, and for prose
-// not far above.
+// TestEstimate compares the estimate with a real tokeniser: never below it, and for prose not far
+// above.
 func TestEstimate(t *testing.T) {
 	client := api.NewClient(&url.URL{Scheme: "http", Host: real(t)}, http.DefaultClient)
 	e := minilm(t)

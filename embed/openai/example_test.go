@@ -12,8 +12,8 @@ import (
 
 func Example() {
 	e, err := openai.New("text-embedding-3-small", openai.Options{
-		Key:       openai.NewKey(os.Getenv("OPENAI_API_KEY")),
-		Dimension: 512, // this model can shorten its vectors
+		Key:           openai.NewKey(os.Getenv("OPENAI_API_KEY")),
+		RemoteOptions: embed.RemoteOptions{Dimension: 512},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

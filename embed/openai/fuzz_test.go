@@ -19,7 +19,7 @@ func FuzzAnswer(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, text string) {
 		remotetest.CheckAnswer(t, status, text, secret, func(server remotetest.Answering) embed.Embedder {
-			e, err := openai.New("m", openai.Options{BaseURL: "http://model.test/v1", Key: openai.NewKey(secret), Tries: 1, Transport: server})
+			e, err := openai.New("m", openai.Options{BaseURL: "http://model.test/v1", Key: openai.NewKey(secret), RemoteOptions: embed.RemoteOptions{Tries: 1, Transport: server}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,11 +2,10 @@ package openai
 
 import "strings"
 
-// A Key is a secret that does not print: fmt, log/slog and encoding/json show nothing of it, not
-// even where it lies deep in another struct. The zero Key is none, which suits local servers.
-type Key struct{ secret *string } // a pointer below the top is printed as an address
+// A Key is a secret that fmt, log/slog and encoding/json do not print.
+type Key struct{ secret *string } // fmt prints nested pointers as addresses
 
-// NewKey returns the Key for secret, without the white space around it that files tend to have.
+// NewKey trims white space.
 func NewKey(secret string) Key {
 	secret = strings.TrimSpace(secret)
 	if secret == "" {
@@ -15,7 +14,7 @@ func NewKey(secret string) Key {
 	return Key{&secret}
 }
 
-// String says whether there is a key, and nothing about it.
+// String reports only whether there is a key.
 func (k Key) String() string {
 	if k.secret == nil {
 		return "none"
@@ -26,7 +25,7 @@ func (k Key) String() string {
 // GoString is String, for %#v.
 func (k Key) GoString() string { return k.String() }
 
-// MarshalText is String, for JSON, YAML and logs. It cannot be read back.
+// MarshalText is String, for JSON, YAML and logs.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 func (k Key) reveal() string {

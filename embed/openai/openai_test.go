@@ -29,7 +29,7 @@ func open(t testing.TB, opts openai.Options) *openai.Embedder {
 	return e
 }
 
-// answer is what an endpoint answers, with the vectors' indexes in order.
+// answer is an endpoint's answer, with the vectors' indexes in order.
 func answer(vecs [][]float32) string {
 	var data []map[string]any
 	for i, v := range vecs {
@@ -45,13 +45,13 @@ func answer(vecs [][]float32) string {
 func TestFaults(t *testing.T) {
 	remotetest.TestFaults(t, remotetest.Protocol{
 		Open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
-			return open(t, openai.Options{BaseURL: url + "/v1", Timeout: timeout, BatchSize: 1, Key: openai.NewKey(secret)})
+			return open(t, openai.Options{BaseURL: url + "/v1", Key: openai.NewKey(secret), RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
 		},
 		Answer: answer,
 	})
 }
 
-// serve starts a server that answers code and body, and keeps the last request and its body.
+// serve starts a server that answers with code and body, and stores the last request and its body.
 func serve(t *testing.T, code int, body string) (url string, last *http.Request, sent *string) {
 	t.Helper()
 	last, sent = new(http.Request), new(string)
@@ -73,7 +73,7 @@ func TestRequest(t *testing.T) {
 	}{
 		{"without a key", "/v1/embeddings", "", `{"input":["text"],"model":"m"}`, openai.Options{BaseURL: url + "/v1"}},
 		{"with everything", "/v1/embeddings", "Bearer " + secret, `{"dimensions":2,"input":["q: text"],"model":"m"}`,
-			openai.Options{BaseURL: url + "/v1/", Key: openai.NewKey(" " + secret + "\n"), Dimension: 2, QueryPrefix: "q: "}},
+			openai.Options{BaseURL: url + "/v1/", Key: openai.NewKey(" " + secret + "\n"), RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}}},
 		{"full address", "/api/embeddings", "", `{"input":["text"],"model":"m"}`, openai.Options{BaseURL: url + "/api/embeddings"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -125,10 +125,10 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The key must not show in anything that people print, log or store.
+// The key must not show in anything that is printed, logged or stored.
 func TestKeyIsNotPrinted(t *testing.T) {
 	echo := `{"error": {"message": "Incorrect API key provided: ` + secret + `. You sent Bearer ` + secret + `"}}`
-	opts := openai.Options{Key: openai.NewKey(secret), Tries: 1}
+	opts := openai.Options{Key: openai.NewKey(secret), RemoteOptions: embed.RemoteOptions{Tries: 1}}
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	texts := map[string]string{"json": must(json.Marshal(map[string]any{"key": opts.Key, "keys": []*openai.Key{&opts.Key}}))}
@@ -206,7 +206,7 @@ func TestNew(t *testing.T) {
 		{"", openai.Options{}},
 		{"m", openai.Options{BaseURL: "host/v1"}},
 		{"m", openai.Options{BaseURL: "https://user:hunter2@ho st"}},
-		{"m", openai.Options{Dimension: -1}},
+		{"m", openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: -1}}},
 	} {
 		e, err := openai.New(tt.model, tt.opts)
 		if err == nil || e != nil || strings.Contains(err.Error(), "hunter2") {

@@ -17,7 +17,7 @@ import (
 	"github.com/memcore/memcore/embed/openai"
 )
 
-// real is the address of an Ollama server, which speaks OpenAI's protocol too, with the model
+// real is the address of an Ollama server, which has OpenAI's protocol too, with the model
 // all-minilm; .ci/test-servers starts it.
 func real(t testing.TB) string {
 	t.Helper()
@@ -37,19 +37,21 @@ func minilm(t *testing.T, opts openai.Options) *openai.Embedder {
 }
 
 func TestServerContract(t *testing.T) {
-	embedtest.TestEmbedder(t, func(t *testing.T) embed.Embedder { return minilm(t, openai.Options{MaxTokens: 512}) })
+	embedtest.TestEmbedder(t, func(t *testing.T) embed.Embedder {
+		return minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{MaxTokens: 512}})
+	})
 }
 
 func TestServerMeaning(t *testing.T) {
 	embedtest.TestMeaning(t, func(t *testing.T) embed.Embedder { return minilm(t, openai.Options{}) })
 }
 
-// By both protocols the same server gives the same vectors.
+// The same server gives equal vectors by both protocols.
 func TestServerAgreesWithOllama(t *testing.T) {
 	other, err := ollama.New("all-minilm", ollama.Options{Address: real(t)})
 	require.NoError(t, err)
 	texts := []string{"", "The cat sits outside", "記憶", strings.Repeat("long text ", 150)}
-	a, err := minilm(t, openai.Options{MaxTokens: ollama.DefaultMaxTokens}).Embed(t.Context(), embed.Document, texts)
+	a, err := minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{MaxTokens: ollama.DefaultMaxTokens}}).Embed(t.Context(), embed.Document, texts)
 	require.NoError(t, err)
 	b, err := other.Embed(t.Context(), embed.Document, texts)
 	require.NoError(t, err)
@@ -63,12 +65,12 @@ func TestServerAgreesWithOllama(t *testing.T) {
 }
 
 func TestServerDimension(t *testing.T) {
-	e := minilm(t, openai.Options{Dimension: 64})
+	e := minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: 64}})
 	vecs, err := e.Embed(t.Context(), embed.Document, []string{"a"})
 	if err != nil || len(vecs[0]) != 64 {
 		t.Errorf("Embed with 64 numbers asked for = %d, %v", len(vecs[0]), err)
 	}
-	_, err = minilm(t, openai.Options{Dimension: 9999}).Embed(t.Context(), embed.Document, []string{"a"})
+	_, err = minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: 9999}}).Embed(t.Context(), embed.Document, []string{"a"})
 	if !errors.Is(err, embed.ErrDimension) {
 		t.Errorf("Embed with more numbers asked for than there are = %v, want ErrDimension", err)
 	}

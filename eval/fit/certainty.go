@@ -7,22 +7,19 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/optimize"
-
 	"github.com/memcore/memcore/core/relevance"
 )
 
-// looked is how many of the best candidates of a question the score is fitted to: a turn looks no further.
+// looked candidates are used, as in a turn.
 const looked = 16
 
-// importance is what the questions of a kind weigh in a set, all together. What has no answer though it looks as if is told apart by nothing that a score is
-// made of; it only makes the score smaller where it is.
+// importance weighs questions. A set's unanswerable ones look like others.
 var importance = map[Kind]float64{Answerable: 1, Unanswerable: 0.1, SmallTalk: 0.5, Foreign: 1.2, Sister: 1.2}
 
-// Empty is the share of answerable questions that may get nothing at the threshold.
+// Empty is the share of answerable questions that get nothing at the threshold.
 const Empty = 0.06
 
-// Model fits all there is to a model: weights, score and threshold.
+// Model fits a whole model: weights, score and threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {
 	questions := s.served(o)
 	m, err := Order(whole(questions), o)
@@ -34,7 +31,7 @@ func Model(s Sample, o Options) (*relevance.Model, error) {
 	return m, score(m, judge(questions, m, o), o)
 }
 
-// whole are the questions to whole collections. Those to parts of them say nothing more about which chunk is better.
+// whole returns the questions to whole collections. The others add nothing about the order.
 func whole(questions []Question) []Question {
 	return slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return q.Mixed })
 }
@@ -50,7 +47,7 @@ func setsOf(questions []Question) (names string) {
 	return fmt.Sprint(all)
 }
 
-// served are the questions that a model answers: with vectors only those in a script and a language the embedder knows.
+// served returns the questions that a model answers.
 func (s Sample) served(o Options) []Question {
 	if !o.Vectors {
 		return s.Questions
@@ -61,7 +58,7 @@ func (s Sample) served(o Options) []Question {
 	})
 }
 
-// A judged question is what a score is made of, and which candidates are right.
+// A judged question has the evidence of its score.
 type judged struct {
 	set       string
 	kind      Kind
@@ -71,7 +68,7 @@ type judged struct {
 	weight    float64
 }
 
-// found reports whether an answer is among the candidates looked at.
+// found reports whether a candidate answers.
 func (j judged) found() bool { return slices.Contains(j.right, true) }
 
 func judge(questions []Question, m *relevance.Model, o Options) []judged {
@@ -89,7 +86,7 @@ func judge(questions []Question, m *relevance.Model, o Options) []judged {
 	return weighed(all)
 }
 
-// weighed gives each kind of question to each set its importance.
+// weighed gives each kind of a set its importance.
 func weighed(all []judged) []judged {
 	type group struct {
 		set  string
@@ -114,7 +111,7 @@ func (q Question) unit(id string) string {
 	return ""
 }
 
-// score fits what makes a score of evidence: whether memory knows, how much it counts to be behind, what is found of what the two say, and the threshold.
+// score fits certainty, distances, calibration and threshold.
 func score(m *relevance.Model, questions []judged, o Options) error {
 	var err error
 	if m.Score, err = knowing(questions, o); err != nil {
@@ -128,7 +125,7 @@ func score(m *relevance.Model, questions []judged, o Options) error {
 	return nil
 }
 
-// knowing fits how sure it is that memory knows: answerable questions of which an answer was found beside all others.
+// knowing fits the certainty: questions with a found answer against all others.
 func knowing(questions []judged, o Options) (relevance.Logistic, error) {
 	var p problem
 	for _, q := range questions {
@@ -147,7 +144,7 @@ func knowing(questions []judged, o Options) (relevance.Logistic, error) {
 		Cosine: c[6], CosineShare: c[7], CosineMass: c[8]}, nil
 }
 
-// distance fits how much it counts to be behind the first candidate, on the scale of knowing.
+// distance fits the weights of distances from the first candidate.
 func distance(l *relevance.Logistic, questions []judged, o Options) error {
 	var p problem
 	for _, q := range questions {
@@ -161,7 +158,7 @@ func distance(l *relevance.Logistic, questions []judged, o Options) error {
 		return fmt.Errorf("fit distance: %w", err)
 	}
 	if c[0] < 1e-3 {
-		return fmt.Errorf("fit distance: that memory knows says nothing about its candidates")
+		return fmt.Errorf("fit distance: the certainty of questions says nothing about their candidates")
 	}
 	l.Behind, l.ShareBehind, l.CosineBehind = round(c[1]/c[0], 3), round(c[2]/c[0], 3), round(c[3]/c[0], 3)
 	return nil
@@ -185,7 +182,7 @@ func (p *problem) add(weight float64, right bool, terms ...float64) {
 	p.rows, p.right, p.weight = append(p.rows, terms), append(p.right, yes(right)), append(p.weight, weight)
 }
 
-// solve returns the coefficients with the least loss, shrunk by ridge times their squares in units of deviation.
+// solve minimises loss plus ridge times squared coefficients, in units of deviation.
 func (p *problem) solve(ridge float64) (bias float64, coefficients []float64, err error) {
 	if len(p.rows) == 0 {
 		return 0, nil, fmt.Errorf("no question to learn from")
@@ -225,20 +222,17 @@ func (p *problem) solve(ridge float64) (bias float64, coefficients []float64, er
 	for i := range deviation {
 		x[i+1] = start
 	}
-	found, err := optimize.Minimize(optimize.Problem{
-		Func: func(x []float64) float64 { return loss(x, nil) },
-		Grad: func(grad, x []float64) { loss(x, grad) },
-	}, x, &optimize.Settings{GradientThreshold: 1e-6, MajorIterations: 500}, &optimize.LBFGS{})
-	if found == nil {
+	if x, err = minimise(x, 1e-6, loss); err != nil {
 		return 0, nil, err
 	}
-	for i, x := range found.X[1:] {
+	for i, x := range x[1:] {
 		coefficients = append(coefficients, round(x*x/deviation[i], 3))
 	}
-	return round(found.X[0], 3), coefficients, nil
+	return round(x[0], 3), coefficients, nil
 }
 
-// deviations are those of each column. That of one which is the same everywhere is infinite: it gets no weight.
+// deviations returns the deviation of each column, infinite for constant ones, to give them no
+// weight.
 func deviations(rows [][]float64) []float64 {
 	all := make([]float64, len(rows[0]))
 	for i := range all {
@@ -254,7 +248,7 @@ func deviations(rows [][]float64) []float64 {
 	return all
 }
 
-// calibration returns what is found of what the logistic function says.
+// calibration returns the observed probabilities of predicted ones.
 func calibration(questions []judged, l relevance.Logistic) [][2]float64 {
 	bare := &relevance.Model{Score: l}
 	var said, found, weight []float64
@@ -273,7 +267,8 @@ func calibration(questions []judged, l relevance.Logistic) [][2]float64 {
 	return polygon(said, found, weight, 0.01)
 }
 
-// threshold is the greatest score at which no more than Empty of the answerable questions get nothing, sets counting alike.
+// threshold returns the greatest score that leaves at most Empty of the answerable questions empty.
+// Sets count alike.
 func threshold(questions []judged, m *relevance.Model) float64 {
 	type asked struct{ best, weight float64 }
 	var all []asked

@@ -17,23 +17,22 @@ import (
 type Options struct {
 	// Without are terms (relevance.Names) that get no weight.
 	Without []string
-	// Vectors tells whether to use cosines at all.
+	// Vectors uses cosines.
 	Vectors bool
-	// Absolute tells whether the size of cosines means something, as it does for one embedder.
+	// Absolute compares cosines, as for one embedder.
 	Absolute bool
-	// Scripts are those the embedder knows; questions in others are left to keywords.
+	// Scripts are those that the embedder knows; other questions use keywords.
 	Scripts []string
-	// Languages are those the embedder knows, ISO 639-1; questions in others are left to keywords.
+	// Languages are those that it knows (ISO 639-1).
 	Languages []string
 
 	spread float64 // relevance.Model.Spread
 }
 
-// shrink is the weight of the squares of the coefficients, in units of one standard deviation of their term.
+// shrink weighs squared coefficients, in a term's deviations.
 const shrink = 1e-3
 
-// Order fits a model as far as it puts candidates in order: weights of all questions, and of those to each kind of memory of which
-// there are enough.
+// Order fits weights for all questions, and for kinds of memory.
 func Order(questions []Question, o Options) (*relevance.Model, error) {
 	o.spread = spread(questions, o)
 	m := &relevance.Model{Scripts: o.Scripts, Languages: o.Languages, Spread: o.spread, Threshold: 0.5}
@@ -56,7 +55,7 @@ func Order(questions []Question, o Options) (*relevance.Model, error) {
 		}
 		fit := Weights
 		if kind == relevance.KindDocuments {
-			fit = PlainSum
+			fit = plainSum
 		}
 		if m.Kinds[kind], err = fit(some, o); err != nil {
 			return nil, fmt.Errorf("%s: %w", kind, err)
@@ -71,10 +70,11 @@ func Order(questions []Question, o Options) (*relevance.Model, error) {
 	return m, nil
 }
 
-// enough is how many questions a kind of memory has to have for weights of its own.
+// enough questions are needed for a kind.
 const enough = 100
 
-// spread is the mean distance of the nearest cosine from the one that stands for chance; 0 if their size means nothing.
+// spread returns the mean distance of the nearest cosine from chance; 0 if cosines are not
+// comparable.
 func spread(questions []Question, o Options) float64 {
 	if !o.Absolute {
 		return 0
@@ -112,10 +112,8 @@ func (q Question) answeredBy(kind string) bool {
 	return false
 }
 
-// Weights fits the weights of the sum: of all sums that can be had, those with which a chunk that answers most
-// probably comes first (a softmax over the candidates of each question; where several documents answer, each
-// on its own, by its best chunk). A data set counts by the root of the number of its questions: more of them say more,
-// but a large set must not have all the say.
+// Weights maximises the probability that a relevant chunk comes first: a softmax over candidates,
+// with each relevant document's best chunk. Sets count by the root of their size.
 func Weights(questions []Question, o Options) (map[string]float64, error) {
 	p := newListwise(questions, o)
 	if len(p.questions) == 0 {
@@ -132,19 +130,18 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 	return weights, nil
 }
 
-// plain are the weights of documents but for their scale: cosine + 0.5 BM25 ÷ best BM25, where a part of the latter goes by
-// the whole document and by how many of the question's words there are at all. Weights that were fitted freely to some sets of documents
-// were behind this sum on others.
+// plain are the weights of documents: cosine + 0.5 relative BM25, partly by document and coverage.
+// Fitted ones did worse on other sets.
 var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": commonSpread}
 
-// aloneDocument is the weight in plain of the whole document without cosines, which have some of it too.
+// aloneDocument is the weight of the document in plain without cosines.
 const aloneDocument = 0.3
 
-// commonSpread is the spread of cosines of an embedder of which nothing is known.
+// commonSpread is the spread for an unknown embedder.
 const commonSpread = 0.28
 
-// PlainSum fits the scale of plain, as Weights does.
-func PlainSum(questions []Question, o Options) (map[string]float64, error) {
+// plainSum fits the scale of plain, as Weights does.
+func plainSum(questions []Question, o Options) (map[string]float64, error) {
 	sum := maps.Clone(plain)
 	if o.spread != 0 {
 		sum["cosine"] = o.spread
@@ -184,32 +181,39 @@ func PlainSum(questions []Question, o Options) (map[string]float64, error) {
 	return sum, nil
 }
 
-// documentTime is the weight of the time of a document. No set of documents asks for times, so it is
-// set by hand: less than what it is fitted to for chats, since a file's time is that of its last change.
+// documentTime is set by hand: no set asks for times. It is below that of chats.
 const documentTime = 1.5
 
-// minimise returns the coefficients with the least loss.
+// minimise returns the x with the least loss. loss sets grad unless it is nil.
 func (p *listwise) minimise() ([]float64, error) {
 	x := make([]float64, len(p.columns))
 	for i := range x {
 		x[i] = start
 	}
-	result, err := optimize.Minimize(optimize.Problem{
-		Func: func(x []float64) float64 { return p.loss(x, nil) },
-		Grad: func(grad, x []float64) { p.loss(x, grad) },
-	}, x, &optimize.Settings{GradientThreshold: 1e-6, MajorIterations: 500}, &optimize.LBFGS{})
-	if err != nil && result == nil {
+	x, err := minimise(x, 1e-6, p.loss)
+	if err != nil {
 		return nil, fmt.Errorf("fit weights: %w", err)
 	}
-	found := make([]float64, len(x))
-	for i := range found {
-		found[i], _ = p.value(i, result.X[i])
+	for i := range x {
+		x[i], _ = p.value(i, x[i])
 	}
-	return found, nil
+	return x, nil
 }
 
-// start is where the search for a coefficient begins. Those that are never below 0 are searched for as the square of it, those
-// that are bounded as its hyperbolic tangent.
+// minimise returns the x with the least loss, up to a gradient. loss sets grad if it is not nil.
+func minimise(start []float64, gradient float64, loss func(x, grad []float64) float64) ([]float64, error) {
+	found, err := optimize.Minimize(optimize.Problem{
+		Func: func(x []float64) float64 { return loss(x, nil) },
+		Grad: func(grad, x []float64) { loss(x, grad) },
+	}, start, &optimize.Settings{GradientThreshold: gradient, MajorIterations: 500}, &optimize.LBFGS{})
+	if found == nil {
+		return nil, err
+	}
+	return found.X, nil
+}
+
+// start is a coefficient's first value. The search uses roots of positive ones, inverse hyperbolic
+// tangents of bounded ones.
 const start = 0.3
 
 // listwise is the problem of Weights.
@@ -267,7 +271,7 @@ func isCosine(name string) bool {
 	return name == "cosine" || name == "documentCosine" || name == "beforeCosine"
 }
 
-// query is the question as the options let a model see it.
+// query returns the query as the options show it to a model.
 func (q Question) query(o Options) relevance.Query {
 	query := q.Query
 	query.Vectors = query.Vectors && o.Vectors
@@ -275,7 +279,7 @@ func (q Question) query(o Options) relevance.Query {
 	return query
 }
 
-// answers are the candidates of each document that answers and is among them.
+// answers returns the candidates of each answering document.
 func (q Question) answers() [][]int {
 	place := map[string]int{}
 	var all [][]int
@@ -317,12 +321,11 @@ func (p *listwise) standardise() {
 	}
 }
 
-// most is how large the weight of a property can get, either way. What the authors of a data set looked for answers
-// in, such as what users say rather than assistants, must not decide against all evidence elsewhere. With 4 instead of 2,
-// LongMemEval's pool has 0.011 more recall@10, and BEAM, which nothing is fitted to, 0.004 less.
+// most bounds the weight of a property, which may be a habit of a set's authors. A larger bound
+// gains on LongMemEval and loses on BEAM, which is for testing.
 const most = 3
 
-// value is the coefficient that x, of the search, stands for, and its derivative.
+// value returns the coefficient for x, and its derivative.
 func (p *listwise) value(i int, x float64) (value, derivative float64) {
 	if p.positive[i] {
 		return x * x, 2 * x
@@ -334,7 +337,7 @@ func (p *listwise) value(i int, x float64) (value, derivative float64) {
 	return most * p.deviation[i] * t, most * p.deviation[i] * (1 - t*t)
 }
 
-// loss is the mean negative logarithm of the probability of answers; grad, if not nil, gets its gradient.
+// loss returns the mean negative log probability of answers. It sets grad unless nil.
 func (p *listwise) loss(x, grad []float64) float64 {
 	w, derivative := make([]float64, len(x)), make([]float64, len(x))
 	for i := range x {
@@ -378,7 +381,7 @@ type shares struct {
 	share []float64
 }
 
-// softmax is over the chosen ones of values, all if chosen is nil.
+// softmax covers the chosen values, all if chosen is nil.
 func softmax(values []float64, chosen []int) shares {
 	at := func(i int) float64 { return values[i] }
 	n := len(values)
@@ -408,9 +411,8 @@ func addScaled(to, from []float64, by float64) {
 	}
 }
 
-// polygon returns the points of the rising step function that is nearest to pairs of said and found (isotonic
-// regression by pooling adjacent violators), one point for each step, at its middle. Steps that fewer than enough of
-// the weight stand for are joined.
+// polygon fits a rising step function (isotonic regression by pooling adjacent violators) and
+// returns the middle of each step. It joins steps of little weight.
 func polygon(said, found, weight []float64, enough float64) [][2]float64 {
 	order := make([]int, len(said))
 	for i := range order {

@@ -13,8 +13,8 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// sample makes questions whose answers are told by keywords for the most part, by cosine for the rest, and never by a
-// long text; small talk shares a word now and then.
+// sample makes questions that keywords mostly decide, cosines sometimes, and length never. Small
+// talk shares few words with memory.
 func sample(sets, each int) Sample {
 	r := rand.New(rand.NewPCG(7, 8))
 	var s Sample
@@ -60,12 +60,12 @@ func TestModelLearns(t *testing.T) {
 	data, err := json.Marshal(m)
 	require.NoError(t, err)
 	_, err = relevance.Parse(data)
-	require.NoError(t, err, "what is fitted can be shipped")
+	require.NoError(t, err, "a fitted model can be shipped")
 	if m.Weights["keywords"]+m.Weights["coverage"] < 0.5 || m.Weights["cosine"] < 0.2 || math.Abs(m.Weights["chunkLength"]) > 0.3 {
 		t.Errorf("weights are %v, want those of keywords and cosine large, that of the length, which tells nothing, small", m.Weights)
 	}
 	mrr := func(rank Ranker) float64 { return s.Scores(rank, eval.LevelDocument).All.Scores["mrr"] }
-	fitted := mrr(Modelled(m))
+	fitted := mrr(modelled(m))
 	validated, err := s.CrossValidated(o)
 	require.NoError(t, err)
 	for name, other := range map[string]Ranker{"keywords": Keywords, "vectors": Vectors} {
@@ -74,7 +74,8 @@ func TestModelLearns(t *testing.T) {
 		}
 	}
 
-	// At the threshold few answerable questions get nothing, small talk nearly always; scores are about as high as answers are frequent.
+	// At the threshold few answerable questions get nothing and small talk nearly always does.
+	// Scores are near the share of answers.
 	silent, asked, empty, said, right, n := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	for _, q := range s.Questions {
 		ranked := m.Rank(q.Query, q.Candidates)
@@ -112,11 +113,10 @@ func TestOptions(t *testing.T) {
 	require.ErrorContains(t, err, "none of 0 questions")
 	m, err := Model(s, Options{Vectors: true})
 	require.NoError(t, err)
-	require.Zero(t, m.Score.Cosine+m.Score.CosineShare+m.Score.CosineMass, "nothing is known about how large cosines are")
+	require.Zero(t, m.Score.Cosine+m.Score.CosineShare+m.Score.CosineMass, "sizes of cosines are unknown")
 }
 
-// Each kind of memory of which there is enough has weights of its own; those of documents are a plain sum, whatever they were
-// fitted to.
+// Each kind with enough questions has its own weights; those of documents are always a plain sum.
 func TestOrderByKind(t *testing.T) {
 	s := sample(2, 200)
 	for i := range s.Questions[200:] {
@@ -127,8 +127,8 @@ func TestOrderByKind(t *testing.T) {
 	}
 	m, err := Order(s.Questions, Options{Vectors: true, Absolute: true})
 	require.NoError(t, err)
-	require.Len(t, m.Kinds, 2, "nobody asked an assistant's memory")
-	require.Zero(t, m.Spread, "of 20 cosines none stands for chance")
+	require.Len(t, m.Kinds, 2, "no question to an assistant")
+	require.Zero(t, m.Spread, "20 cosines are too few for one by chance")
 	documents := m.Kinds[relevance.KindDocuments]
 	require.Len(t, documents, len(plain)+1, "and the time")
 	for name, w := range plain {
@@ -143,7 +143,7 @@ func TestOrderByKind(t *testing.T) {
 	require.Empty(t, few.Kinds)
 }
 
-// The gradients are those of the losses.
+// Gradients match their losses.
 func TestGradient(t *testing.T) {
 	p := newListwise(sample(2, 40).Questions, Options{Vectors: true})
 	x := make([]float64, len(p.columns))
@@ -161,7 +161,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// A question is ranked by a model that has seen neither it nor its neighbours.
+// A model that ranks a question was fitted to neither it nor its neighbours.
 func TestFoldsKeepCollectionsTogether(t *testing.T) {
 	var s Sample
 	for c := range 7 {
@@ -192,7 +192,7 @@ func TestPolygon(t *testing.T) {
 	said := []float64{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}
 	found := []float64{0, 1, 0, 0, 1, 1}
 	weight := []float64{1, 1, 1, 1, 1, 1}
-	// 0.2 to 0.4 are pooled to a third; steps at 0 and 1 are the ends anyway.
+	// 0.2 to 0.4 pool to a third. Steps at 0 and 1 are dropped.
 	require.Equal(t, [][2]float64{{0.3, 0.3333}}, polygon(said, found, weight, 0.5))
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// A Ranker puts the candidates of a question in order: their indexes, best first.
+// A Ranker returns the indexes of a question's candidates, best first.
 type Ranker func(q Question) []int
 
-// Ranks are those at which scores are taken.
+// Ranks are those of the scores.
 var Ranks = []int{1, 5, 10, 20, 50}
 
-// By ranks by a number for each candidate, more being better.
+// By ranks by a score for each candidate.
 func By(score func(q Question) []float64) Ranker {
 	return func(q Question) []int {
 		scores := score(q)
@@ -46,7 +46,8 @@ func cosineOf(c relevance.Candidate) float64 {
 	return *c.Cosine
 }
 
-// Fused ranks by reciprocal rank fusion of both, with the usual constant of 60 (Cormack, Clarke and Büttcher, SIGIR 2009).
+// Fused ranks by reciprocal rank fusion with constant 60 (Cormack, Clarke and Büttcher, SIGIR
+// 2009).
 var Fused = By(func(q Question) []float64 {
 	sums := make([]float64, len(q.Candidates))
 	for rank, i := range Vectors(q) {
@@ -60,7 +61,7 @@ var Fused = By(func(q Question) []float64 {
 	return sums
 })
 
-// Summed ranks by cosine + 0.5 BM25 ÷ best BM25, what memcore did before there were models.
+// Summed ranks by cosine + 0.5 relative BM25.
 var Summed = By(func(q Question) []float64 {
 	best := slices.Max(append(each(q, func(c relevance.Candidate) float64 { return c.BM25 }), 1e-9))
 	return each(q, func(c relevance.Candidate) float64 { return cosineOf(c) + 0.5*c.BM25/best })
@@ -74,8 +75,8 @@ func each(q Question, score func(relevance.Candidate) float64) []float64 {
 	return scores
 }
 
-// Modelled ranks as memory does with a model.
-func Modelled(m *relevance.Model) Ranker {
+// modelled ranks by a model.
+func modelled(m *relevance.Model) Ranker {
 	return func(q Question) []int {
 		at := map[string]int{}
 		for i, c := range q.Candidates {
@@ -89,11 +90,10 @@ func Modelled(m *relevance.Model) Ranker {
 	}
 }
 
-// Folds is how many parts a cross-validation has.
+// Folds is the number of folds of a cross-validation.
 const Folds = 6
 
-// fold says in which part a question is left out: that of its whole collection where a data set has several,
-// since those of one have much in common.
+// folds returns the fold of each question. Sets with enough collections are split by collection.
 func (s Sample) folds() []int {
 	collections := map[string][]string{}
 	for _, q := range s.Questions {
@@ -114,7 +114,7 @@ func (s Sample) folds() []int {
 	return folds
 }
 
-// CrossValidated ranks each question by weights that were fitted without it, and without the others of its collection.
+// CrossValidated ranks each question by weights fitted without its fold.
 func (s Sample) CrossValidated(o Options) (Ranker, error) {
 	folds := s.folds()
 	var models [Folds]*relevance.Model
@@ -134,11 +134,10 @@ func (s Sample) CrossValidated(o Options) (Ranker, error) {
 	for i, q := range s.Questions {
 		fold[q.Collection+"\n"+q.ID] = folds[i]
 	}
-	return func(q Question) []int { return Modelled(models[fold[q.Collection+"\n"+q.ID]])(q) }, nil
+	return func(q Question) []int { return modelled(models[fold[q.Collection+"\n"+q.ID]])(q) }, nil
 }
 
-// Scores says how good an order is, at the level of documents or of sessions (package eval), for the answerable
-// questions of each data set.
+// Scores measures a ranker on the answerable questions of each data set.
 func (s Sample) Scores(rank Ranker, level string) eval.Report {
 	var asked []eval.Asked
 	for _, q := range s.Questions {

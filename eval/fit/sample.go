@@ -1,27 +1,23 @@
-// Package fit fits relevance models (core/relevance) to labelled collections, and says what they are worth on
-// questions they were not fitted to.
-//
-// A Sample has, for each question, the candidates that memory found and which of them answer. Everything
-// else is arithmetic on it: fitting, cross-validation, leaving evidence out, other ways to rank.
+// Package fit fits relevance models (core/relevance) to labelled collections and measures them on
+// other questions.
 package fit
 
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
 
-// A Sample is what memory finds for the questions of a data set.
+// A Sample holds questions, on which everything else computes.
 type Sample struct {
 	Questions []Question
 }
 
-// A Question is one of a Sample.
+// A Question is a question with its candidates.
 type Question struct {
-	Set        string // data set: its collections differ in what they are about only
+	Set        string // its collections differ in topic only
 	Collection string
 	ID         string
 	Kind       Kind
@@ -29,25 +25,24 @@ type Question struct {
 
 	Query      relevance.Query
 	Candidates []relevance.Candidate
-	Units      []string       // what each candidate counts as: a document, a turn
+	Units      []string       // name that each candidate counts as: a document or turn
 	Sessions   []string       // the session each belongs to
 	Relevant   map[string]int // units that answer, above 0
 	Session    map[string]int // sessions that answer
 }
 
-// A Kind says what is known of the answer of a question.
+// A Kind is the source of a question.
 type Kind int
 
 const (
 	Answerable   Kind = iota
-	Unanswerable      // asked of what has no answer, though it looks as if
+	Unanswerable      // in the style of the set, but without an answer
 	SmallTalk         // nothing that memory could help with
 	Foreign           // asked of another collection's memory
 	Sister            // the same, of a collection of the same set, such as another chat
 )
 
-// Collect asks all questions of collections, all lines of small talk, and some questions of other
-// data sets. The data set of a collection is the first part of its name.
+// Collect asks the collections' questions, small talk, and others' questions.
 func Collect(ctx context.Context, open eval.Opener, collections []eval.Collection, smallTalk []string, progress func(done, total int)) (Sample, error) {
 	var all Sample
 	for i, c := range collections {
@@ -61,7 +56,7 @@ func Collect(ctx context.Context, open eval.Opener, collections []eval.Collectio
 			return Sample{}, err
 		}
 		for j, f := range found {
-			q := Question{Set: SetOf(c.Name), Collection: c.Name, ID: questions[j].ID, Kind: questions[j].kind, Mixed: eval.IsMixed(c),
+			q := Question{Set: c.Set(), Collection: c.Name, ID: questions[j].ID, Kind: questions[j].kind, Mixed: eval.IsMixed(c),
 				Query: f.Query, Candidates: f.Candidates, Units: f.Units, Sessions: f.Sessions}
 			if q.Kind == Answerable {
 				q.Relevant, q.Session = f.Relevant, f.RelevantSessions
@@ -75,24 +70,18 @@ func Collect(ctx context.Context, open eval.Opener, collections []eval.Collectio
 	return all, nil
 }
 
-// SetOf returns the data set of a collection.
-func SetOf(collection string) string {
-	set, _, _ := strings.Cut(collection, "/")
-	return set
-}
-
 const (
-	// mostEach is how many questions of a collection are asked: more say little more.
+	// mostEach limits the questions of a collection: more add little.
 	mostEach = 400
-	// foreignEach is how many questions of each other data set are asked of a collection.
+	// foreignEach limits the questions of each other data set.
 	foreignEach = 20
-	// sisterEach is how many of the collection's own set.
+	// sisterEach limits those of the collection's own set.
 	sisterEach = 60
-	// smallTalkMixed is of how many lines of small talk one is said to each small memory: there are many of these.
+	// smallTalkMixed: every eighth line of small talk.
 	smallTalkMixed = 8
 )
 
-// An asked question is one to a collection, its own or not.
+// An asked question may belong to another collection.
 type asked struct {
 	eval.Query
 	kind Kind
@@ -116,18 +105,18 @@ func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string
 	}
 	left := map[string]int{}
 	for _, other := range others {
-		set := SetOf(other.Name)
+		set := other.Set()
 		kind, most := Foreign, foreignEach
 		if other.Name == c.Name || eval.IsMixed(other) {
 			continue
 		}
-		if set == SetOf(c.Name) {
+		if set == c.Set() {
 			kind, most = Sister, sisterEach
 			if eval.SameQuestions(c, other) {
 				continue
 			}
 		}
-		// Spread over the collection: neighbours ask about the same document.
+		// Neighbouring questions ask about the same document.
 		for i := 0; i < len(other.Queries) && left[set] < most; i += max(len(other.Queries)/foreignEach, 1) {
 			if q := other.Queries[i]; !q.Unanswerable() || kind == Foreign {
 				all = append(all, asked{eval.Query{ID: other.Name + "/" + q.ID, Text: q.Text}, kind})
@@ -138,7 +127,7 @@ func questionsOf(c eval.Collection, others []eval.Collection, smallTalk []string
 	return all
 }
 
-// mixedQuestions are those of a memory that eval.Mixed has made: there, other collections' questions are among its own.
+// mixedQuestions returns the questions of a memory of eval.Mixed.
 func mixedQuestions(c eval.Collection, smallTalk []string) []asked {
 	kinds := map[string]Kind{eval.MixedOwn: Unanswerable, eval.MixedForeign: Foreign, eval.MixedSister: Sister}
 	var all []asked

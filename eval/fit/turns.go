@@ -6,27 +6,22 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/optimize"
-
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
 
 const (
-	// turnCandidates is how many of the best candidates of a prompt a Turn model is fitted to.
+	// turnCandidates is how many candidates of a prompt are used.
 	turnCandidates = 8
-	// turnRidge is the weight of the squares of the coefficients, in units of one standard deviation
-	// of their term, beside the sum of the losses.
+	// turnRidge weighs squared coefficients, in a term's deviations.
 	turnRidge = 10
 )
 
-// turnSigns are the terms whose weight has only one sign, whatever the data says. What users said
-// long ago is rarely wanted, and the few times that it was are too few to learn otherwise.
+// turnSigns fixes signs of weights: exceptions are too few to learn from.
 var turnSigns = map[string]float64{"held": 1, "telling": 1, "finding": 1, "user": -1}
 
-// Turns fits a Turn model to prompts: a logistic regression of what is wanted among the first
-// candidates. Least is such that at least the share silence of the prompts that want nothing get
-// nothing. Questions of teammates are left out: scores decide about them.
+// Turns fits a Turn model: a logistic regression of wanted candidates. Least silences at least the
+// share silence of prompts that want nothing. Scores decide teammates' questions.
 func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	if !(silence > 0 && silence < 1) {
 		return nil, fmt.Errorf("fit turns: silence is %g, want it between 0 and 1", silence)
@@ -55,8 +50,7 @@ func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	return m, err
 }
 
-// least returns the smallest Least, in thousandths, at which a share of the prompts that want
-// nothing get nothing.
+// least returns the smallest Least, in thousandths, that gives the wanted silence.
 func least(m *relevance.Turn, found []eval.FoundTurn, silence float64) (float64, error) {
 	var best []float64 // the worth of the best candidate of each prompt that wants nothing
 	given := 0
@@ -95,8 +89,7 @@ type logistic struct {
 	right []float64   // 1 or 0
 }
 
-// signed returns the coefficients with the least loss. One that has the wrong sign (turnSigns) is 0,
-// and the others are fitted without it.
+// signed minimises the loss; coefficients with a wrong sign (turnSigns) are 0.
 func (l logistic) signed() (bias float64, weights []float64, err error) {
 	deviation := deviations(l.rows)
 	for {
@@ -116,9 +109,9 @@ func (l logistic) signed() (bias float64, weights []float64, err error) {
 	}
 }
 
-// solve fits coefficients to all terms but those with an infinite deviation, whose coefficient is 0.
+// solve fits the terms with a finite deviation.
 func (l logistic) solve(deviation []float64) (bias float64, weights []float64, err error) {
-	loss := func(grad, x []float64) (sum float64) {
+	loss := func(x, grad []float64) (sum float64) {
 		clear(grad)
 		for n, row := range l.rows {
 			z := x[0]
@@ -144,15 +137,12 @@ func (l logistic) solve(deviation []float64) (bias float64, weights []float64, e
 		}
 		return sum
 	}
-	found, err := optimize.Minimize(optimize.Problem{
-		Func: func(x []float64) float64 { return loss(nil, x) },
-		Grad: func(grad, x []float64) { loss(grad, x) },
-	}, make([]float64, 1+len(deviation)), &optimize.Settings{GradientThreshold: 1e-5, MajorIterations: 500}, &optimize.LBFGS{})
-	if found == nil {
+	x, err := minimise(make([]float64, 1+len(deviation)), 1e-5, loss)
+	if err != nil {
 		return 0, nil, err
 	}
-	for i, c := range found.X[1:] {
+	for i, c := range x[1:] {
 		weights = append(weights, c/deviation[i])
 	}
-	return found.X[0], weights, nil
+	return x[0], weights, nil
 }

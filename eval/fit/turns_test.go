@@ -12,8 +12,8 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// foundTurns makes prompts of which every third wants the candidate that holds most of its words.
-// Those that are wanted are often of users, and never found anything.
+// foundTurns makes prompts. Every third wants the candidate with most of its words, often a user's,
+// without findings.
 func foundTurns(n int) []eval.FoundTurn {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all []eval.FoundTurn
@@ -45,9 +45,9 @@ func TestTurns(t *testing.T) {
 		m, err := Turns(found, silence)
 		require.NoError(t, err)
 		require.Greater(t, m.Weights["held"], 0.5)
-		require.NotContains(t, m.Weights, "user", "its sign is given")
-		require.NotContains(t, m.Weights, "finding", "its sign is given")
-		require.NotContains(t, m.Weights, "telling", "it is the same everywhere")
+		require.NotContains(t, m.Weights, "user", "its sign is fixed")
+		require.NotContains(t, m.Weights, "finding", "its sign is fixed")
+		require.NotContains(t, m.Weights, "telling", "it is constant")
 
 		quiet, hit, wanting := 0.0, 0.0, 0.0
 		for _, f := range found {
@@ -58,12 +58,12 @@ func TestTurns(t *testing.T) {
 		}
 		quiet /= float64(len(found)) - wanting
 		require.GreaterOrEqual(t, quiet, silence)
-		require.Less(t, quiet, silence+0.05, "more silence than asked for")
+		require.Less(t, quiet, silence+0.05, "too much silence")
 		require.Greater(t, hit/wanting, 0.5)
 	}
 }
 
-// What rules and scores give, and questions of teammates, are nothing that a model decides.
+// The model decides neither what rules and scores give nor questions of teammates.
 func TestTurnsLeavesOut(t *testing.T) {
 	found := foundTurns(60)
 	plain, err := Turns(found, 0.6)
@@ -82,7 +82,7 @@ func TestTurnsLeavesOut(t *testing.T) {
 	require.NoError(t, err)
 	looser, err := Turns(found, 0.45)
 	require.NoError(t, err)
-	require.Greater(t, stricter.Least, looser.Least, "the silent ones are among fewer")
+	require.Greater(t, stricter.Least, looser.Least, "fewer prompts must provide the silence")
 	_, err = Turns(spoken, 0.6)
 	require.ErrorContains(t, err, "silence 0.6 is out of reach: of 40 prompts that want nothing, rules and scores give 20 something")
 }

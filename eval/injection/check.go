@@ -1,53 +1,58 @@
 package injection
 
 import (
+	"cmp"
 	"context"
 	"io"
-	"maps"
 	"slices"
 
-	"github.com/memcore/memcore/internal/suspicion"
+	"github.com/memcore/memcore/internal/text/injection"
 )
 
-// A Count is how many texts of a kind and source were flagged.
+// A Count counts the texts of a kind and source, and the flagged ones: as the user's, and as those
+// of strangers.
 type Count struct {
 	Kind, Source string
-	Flagged, Of  int
+	Flagged      [injection.Origins]int
+	Of           int
 }
 
-// Check measures the model that comes with memcore as it is, with the built-in embedding model or, if embed is nil, without, writes
-// a report and returns the counts by kind and source, in their order. Of what the model was fitted to, this says only that it was.
+// Check measures the shipped model on texts it was not fitted to. A nil embed measures words alone.
 func Check(ctx context.Context, texts []*Text, out io.Writer, embed Embedder) ([]Count, error) {
-	var ask suspicion.Embedder
-	if embed != nil {
-		ask = suspicion.Embedder(embed)
-	}
-	d := suspicion.New(nil, ask)
-	var all []judgment
-	counts := map[[2]string]*Count{}
+	d := injection.New(nil, injection.Embedder(embed))
+	var all []scored
 	for _, t := range texts {
-		v := d.Judge(ctx, t.Text)
+		s := scored{Text: t}
+		for from := range injection.Origins {
+			v := d.Judge(ctx, t.Text, from)
+			touches := func(s [2]int) bool { return v.Touches(s[0], s[1]) }
+			// flagging the document around an attack does not count
+			s.flagged[from] = v.Flagged && (t.Kind != Buried || slices.ContainsFunc(t.Spans, touches))
+		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		score := v.Score
-		if t.Kind == Buried && !slices.ContainsFunc(t.Spans, func(s [2]int) bool { return v.Touches(s[0], s[1]) }) {
-			score = 0 // that its host is flagged is no merit
+		all = append(all, s)
+	}
+	table(out, all)
+	return counts(all), nil
+}
+
+func counts(all []scored) (list []Count) {
+	slices.SortStableFunc(all, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Source, b.Source))
+	})
+	for _, s := range all {
+		if n := len(list); n == 0 || list[n-1].Kind != s.Kind || list[n-1].Source != s.Source {
+			list = append(list, Count{Kind: s.Kind, Source: s.Source})
 		}
-		all = append(all, judgment{t, score})
-		key := [2]string{t.Kind, t.Source}
-		if counts[key] == nil {
-			counts[key] = &Count{Kind: t.Kind, Source: t.Source}
-		}
-		counts[key].Of++
-		if score >= 0.5 {
-			counts[key].Flagged++
+		c := &list[len(list)-1]
+		c.Of++
+		for from, is := range s.flagged {
+			if is {
+				c.Flagged[from]++
+			}
 		}
 	}
-	table(out, all, 0.5)
-	var list []Count
-	for _, key := range slices.SortedFunc(maps.Keys(counts), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
-		list = append(list, *counts[key])
-	}
-	return list, nil
+	return list
 }

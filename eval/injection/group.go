@@ -9,12 +9,12 @@ import (
 const (
 	shingle = 6  // characters, without blanks and marks
 	hashes  = 48 // of a signature
-	band    = 4  // hashes that have to be the same for two texts to be compared
+	band    = 4  // equal hashes that make two texts candidates
 	alike   = 0.5
 )
 
-// Group gives near duplicates the same group: texts that share half of their shingles (Jaccard index of six characters each,
-// estimated by minhash), directly or through others; and an attack and the documents that it is buried in.
+// Group groups near duplicates (minhash of shingles of six characters, half of them shared), and
+// attacks with the documents around them.
 func Group(texts []*Text) {
 	type known struct {
 		text      int
@@ -42,7 +42,7 @@ func Group(texts []*Text) {
 			add(i, t.Text)
 			continue
 		}
-		for _, s := range t.Spans { // the host is a note of its own, and many attacks share one
+		for _, s := range t.Spans { // many attacks share one document
 			add(i, t.Text[s[0]:s[1]])
 		}
 	}

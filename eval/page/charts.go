@@ -1,132 +1,194 @@
 package page
 
 import (
-	"bytes"
 	"fmt"
+	"html"
 	"html/template"
 	"math"
 	"slices"
-
-	gochart "github.com/wcharczuk/go-chart/v2"
-	"github.com/wcharczuk/go-chart/v2/drawing"
+	"strings"
 
 	"github.com/memcore/memcore/eval"
 )
 
-// A chart is a drawing with what it shows.
-type chart struct {
+// A Chart is a drawing with a caption. The page that shows it styles its classes, so that the
+// drawing follows dark mode and needs no inline style.
+type Chart struct {
 	Title, Note string
 	SVG         template.HTML
+	Lines       []string // names, if there are several; line i has class "line-i"
 }
 
 const (
 	width, height = 560, 320
-	turnHits      = 8 // of a turn at most: what precision and recall over thresholds are about
+	turnHits      = 8 // most hits of a turn
 	bins          = 25
 )
 
-var (
-	blue   = drawing.ColorFromHex("1b6ec2")
-	orange = drawing.ColorFromHex("d97a0a")
-	grey   = drawing.ColorFromHex("888888")
-)
-
-func draw(report eval.Report) ([]chart, error) {
-	var all []chart
-	for _, one := range []func(eval.Report) (chart, error){recallChart, thresholdChart, scoreChart, latencyChart} {
-		c, err := one(report)
-		if err != nil {
-			return nil, err
-		}
+// Charts draws a report.
+func Charts(report eval.Report) (all []Chart) {
+	for _, c := range []Chart{recallChart(report), thresholdChart(report), scoreChart(report), latencyChart(report)} {
 		if c.SVG != "" {
 			all = append(all, c)
 		}
 	}
-	return all, nil
+	return all
+}
+
+// A Point is a figure of one of several runs.
+type Point struct {
+	Label    string // below the axis
+	Value    float64
+	Interval *eval.Interval // nil for none
+}
+
+// mostLabels bounds the labels below an axis.
+const mostLabels = 5
+
+// Trend draws a figure over runs, the earliest first, with a band of its intervals.
+func Trend(title, note string, points []Point) Chart {
+	var figure, low, high line
+	x := axis{max: max(float64(len(points)-1), 1)}
+	every := (len(points)-1)/mostLabels + 1
+	for i, p := range points {
+		at := float64(i)
+		if figure.add(at, p.Value); p.Interval != nil {
+			low.add(at, p.Interval[0])
+			high.add(at, p.Interval[1])
+		}
+		if i%every == 0 {
+			x.ticks = append(x.ticks, tick{at, p.Label})
+		}
+	}
+	for i := len(low.x) - 1; i >= 0; i-- { // and back along the lower ends
+		high.add(low.x[i], low.y[i])
+	}
+	figure.dots, high.area = true, true
+	return Chart{title, note, lines("", "", x, axisTo(1), figure, high), nil}
 }
 
 // A line is a series of points.
 type line struct {
-	name  string
-	color drawing.Color
-	x, y  []float64
+	x, y []float64
+	area bool // the points are an outline
+	dots bool
 }
+
+func (l *line) add(x, y float64) { l.x, l.y = append(l.x, x), append(l.y, y) }
 
 // An axis goes from 0 to max.
 type axis struct {
 	max   float64
-	ticks []gochart.Tick
+	ticks []tick
 }
 
-// axisTo has five ticks.
+type tick struct {
+	value float64
+	label string
+}
+
+// axisTo returns an axis with five ticks.
 func axisTo(most float64) axis {
 	a := axis{max: most}
 	for i := range 6 {
 		v := most * float64(i) / 5
-		a.ticks = append(a.ticks, gochart.Tick{Value: v, Label: fmt.Sprintf("%.3g", v)})
+		a.ticks = append(a.ticks, tick{v, fmt.Sprintf("%.3g", v)})
 	}
 	return a
 }
 
-// axisOf has ticks at some values.
+// axisOf returns an axis with ticks at values.
 func axisOf(values []int) axis {
-	a := axis{max: float64(slices.Max(values)), ticks: []gochart.Tick{{Label: "0"}}}
+	a := axis{max: float64(slices.Max(values)), ticks: []tick{{label: "0"}}}
 	for _, v := range values {
-		a.ticks = append(a.ticks, gochart.Tick{Value: float64(v), Label: fmt.Sprint(v)})
+		a.ticks = append(a.ticks, tick{float64(v), fmt.Sprint(v)})
 	}
 	return a
 }
 
-// lines draws some; nothing if there are no two points.
-func lines(xName, yName string, x, y axis, all ...line) (template.HTML, error) {
-	var series []gochart.Series
-	for _, l := range all {
-		if len(l.x) > 1 {
-			series = append(series, gochart.ContinuousSeries{Name: l.name, XValues: l.x, YValues: l.y,
-				Style: gochart.Style{StrokeColor: l.color, StrokeWidth: 2.5}})
+// lines draws those lines that have two points; "" for none.
+func lines(xName, yName string, x, y axis, all ...line) template.HTML {
+	const left, right, top, bottom, closest = 44.0, width - 24.0, 24.0, height - 44.0, 24.0
+	place := func(vx, vy float64) (px, py float64) {
+		return left + (right-left)*vx/x.max, bottom - (bottom-top)*vy/y.max
+	}
+	var b strings.Builder
+	text := func(px, py float64, anchor, label string) {
+		fmt.Fprintf(&b, `<text x="%.0f" y="%.0f" text-anchor="%s">%s</text>`, px, py, anchor, html.EscapeString(label))
+	}
+	fmt.Fprintf(&b, `<svg viewBox="0 0 %d %d" aria-hidden="true">`, width, height)
+	for _, t := range y.ticks {
+		_, py := place(0, t.value)
+		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %.1fH%.1f"/>`, left, py, right)
+		text(left-6, py+4, "end", t.label)
+	}
+	last := -closest
+	for _, t := range x.ticks {
+		px, _ := place(t.value, 0)
+		fmt.Fprintf(&b, `<path class="axis" d="M%.1f %.1fv5"/>`, px, bottom)
+		switch {
+		case px-last < closest:
+			continue
+		case float64(6*len(t.label)) > width-px: // it would be cut off
+			text(width-2, bottom+18, "end", t.label)
+		default:
+			text(px, bottom+18, "middle", t.label)
 		}
+		last = px
 	}
-	if len(series) == 0 {
-		return "", nil
+	fmt.Fprintf(&b, `<path class="axis" d="M%.1f %.1fH%.1f"/>`, left, bottom, right)
+	text((left+right)/2, height-6, "middle", xName)
+	text(6, 14, "start", yName)
+	drawn := false
+	for i, l := range all {
+		if len(l.x) < 2 || l.area && len(l.x) < 4 {
+			continue
+		}
+		drawn = drawn || !l.area
+		var path, dots strings.Builder
+		for j := range l.x {
+			px, py := place(l.x[j], l.y[j])
+			fmt.Fprintf(&path, "%.1f,%.1f ", px, py)
+			if l.dots {
+				fmt.Fprintf(&dots, `<circle class="line-%d" cx="%.1f" cy="%.1f" r="3"/>`, i, px, py)
+			}
+		}
+		if l.area {
+			fmt.Fprintf(&b, `<polygon class="area" points="%s"/>`, path.String())
+			continue
+		}
+		fmt.Fprintf(&b, `<polyline class="line-%d" points="%s"/>%s`, i, path.String(), dots.String())
 	}
-	c := gochart.Chart{
-		Width: width, Height: height, Background: gochart.Style{Padding: gochart.Box{Top: 24, Left: 20, Right: 20, Bottom: 10}},
-		XAxis: gochart.XAxis{Name: xName, Range: &gochart.ContinuousRange{Max: x.max}, Ticks: x.ticks},
-		YAxis: gochart.YAxis{Name: yName, Range: &gochart.ContinuousRange{Max: y.max}, Ticks: y.ticks,
-			GridMajorStyle: gochart.Style{StrokeColor: drawing.ColorFromHex("eeeeee"), StrokeWidth: 1}},
-		Series: series,
+	if !drawn {
+		return ""
 	}
-	if len(series) > 1 {
-		c.Elements = []gochart.Renderable{gochart.LegendThin(&c)}
-	}
-	var out bytes.Buffer
-	if err := c.Render(gochart.SVG, &out); err != nil {
-		return "", err
-	}
-	return template.HTML(out.String()), nil
+	return template.HTML(b.String() + "</svg>") // numbers, and labels that are escaped
 }
 
-func recallChart(r eval.Report) (chart, error) {
-	recall, anyOf := line{name: "recall@k", color: blue}, line{name: "any@k", color: orange}
+func recallChart(r eval.Report) Chart {
+	if len(r.K) == 0 {
+		return Chart{}
+	}
+	var recall, anyOf line
 	for _, k := range r.K {
-		recall.x, recall.y = append(recall.x, float64(k)), append(recall.y, r.All.Scores[fmt.Sprintf("recall@%d", k)])
-		anyOf.x, anyOf.y = append(anyOf.x, float64(k)), append(anyOf.y, r.All.Scores[fmt.Sprintf("any@%d", k)])
+		recall.add(float64(k), r.All.Scores[fmt.Sprintf("recall@%d", k)])
+		anyOf.add(float64(k), r.All.Scores[fmt.Sprintf("any@%d", k)])
 	}
-	svg, err := lines("k", "", axisOf(r.K), axisTo(1), recall, anyOf)
-	return chart{"Recall", "Share of what answers a question among the first k found; and of questions with at least one of it.", svg}, err
+	svg := lines("k", "", axisOf(r.K), axisTo(1), recall, anyOf)
+	return Chart{"Recall", "Share of the answers among the first k hits; share of questions with at least one of them there.", svg, []string{"recall@k", "any@k"}}
 }
 
-// thresholdChart shows what the first hits would be worth at each threshold.
-func thresholdChart(r eval.Report) (chart, error) {
-	l := line{color: blue}
+// thresholdChart shows precision and recall at each threshold.
+func thresholdChart(r eval.Report) Chart {
+	var l line
 	for t := 0.005; t < 1; t *= 1.15 {
 		precision, recall, given := at(t, r.Queries)
 		if given > 0 {
-			l.x, l.y = append(l.x, recall), append(l.y, precision)
+			l.add(recall, precision)
 		}
 	}
-	svg, err := lines("recall", "precision", axisTo(1), axisTo(1), l)
-	return chart{"Precision and recall of what a turn is given", fmt.Sprintf("At most %d hits a question, for thresholds from 0.005 (right) to 1 (left).", turnHits), svg}, err
+	svg := lines("recall", "precision", axisTo(1), axisTo(1), l)
+	return Chart{"Precision and recall of the hits of a turn", fmt.Sprintf("At most %d hits a question, for thresholds from 0.005 (right) to 1 (left).", turnHits), svg, nil}
 }
 
 func at(threshold float64, asked []eval.Asked) (precision, recall, given float64) {
@@ -151,8 +213,8 @@ func at(threshold float64, asked []eval.Asked) (precision, recall, given float64
 	return right / max(given, 1), recall / max(questions, 1), given
 }
 
-// scoreChart shows how far true hits and others are apart.
-func scoreChart(r eval.Report) (chart, error) {
+// scoreChart compares the scores of relevant and other hits.
+func scoreChart(r eval.Report) Chart {
 	relevant, other := make([]float64, bins), make([]float64, bins)
 	for _, a := range r.Queries {
 		for i, score := range a.FoundScores[:min(turnHits, len(a.FoundScores))] {
@@ -172,25 +234,25 @@ func scoreChart(r eval.Report) (chart, error) {
 		top = max(top, relevant[i], other[i])
 	}
 	if top == 0 {
-		return chart{}, nil
+		return Chart{}
 	}
-	svg, err := lines("score", "log10(1 + hits)", axisTo(1), axisTo(math.Ceil(top)), line{"relevant", blue, x, relevant}, line{"not relevant", grey, x, other})
-	return chart{"Scores", fmt.Sprintf("Of the first %d hits of all questions. The farther right the blue line, and the farther left the grey one, the better.", turnHits), svg}, err
+	svg := lines("score", "log10(1 + hits)", axisTo(1), axisTo(math.Ceil(top)), line{x: x, y: relevant}, line{x: x, y: other})
+	return Chart{"Scores", fmt.Sprintf("Of the first %d hits of all questions. Better: relevant ones farther right, the others farther left.", turnHits), svg, []string{"relevant", "not relevant"}}
 }
 
-func latencyChart(r eval.Report) (chart, error) {
+func latencyChart(r eval.Report) Chart {
 	var took []float64
 	for _, a := range r.Queries {
 		took = append(took, a.Took.Seconds()*1e3)
 	}
 	slices.Sort(took)
 	if len(took) < 2 {
-		return chart{}, nil
+		return Chart{}
 	}
-	l := line{color: blue}
-	for i, ms := range took[:len(took)-len(took)/100] { // the slowest of a hundred would squeeze the rest
-		l.x, l.y = append(l.x, ms), append(l.y, float64(i+1)/float64(len(took)))
+	var l line
+	for i, ms := range took[:len(took)-len(took)/100] { // the slowest 1 % would squeeze the rest
+		l.add(ms, float64(i+1)/float64(len(took)))
 	}
-	svg, err := lines("milliseconds", "share of questions", axisTo(max(math.Ceil(l.x[len(l.x)-1]), 1)), axisTo(1), l)
-	return chart{"Time of RetrieveRelevant", "Share of questions answered within so many milliseconds, embedding included; without the slowest of a hundred.", svg}, err
+	svg := lines("milliseconds", "share of questions", axisTo(max(math.Ceil(l.x[len(l.x)-1]), 1)), axisTo(1), l)
+	return Chart{"Time of an answer", "Share of questions answered within so many milliseconds, embedding included, without the slowest 1 %.", svg, nil}
 }

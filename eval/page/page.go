@@ -1,9 +1,7 @@
-// Package page shows a report of package eval as one HTML file that needs nothing else: tables, charts, and
-// the questions that went worst. It measures nothing.
+// Package page renders a report of package eval as one self-contained HTML file.
 package page
 
 import (
-	"cmp"
 	_ "embed" // for the template
 	"fmt"
 	"html/template"
@@ -17,7 +15,7 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// worst is how many of the questions that went worst are shown.
+// worst limits the questions shown.
 const worst = 25
 
 //go:embed page.gohtml
@@ -35,58 +33,49 @@ var layout = sync.OnceValue(func() *template.Template {
 	}).Parse(source))
 })
 
-// A view is what the template gets.
+// A view is the data of the template.
 type view struct {
 	eval.Report
 	Title  string
-	Charts []chart
+	Charts []Chart
 	Worst  []question
 	Rows   []eval.Result
-	Diff   *eval.Comparison // with an earlier run; nil if there is none
+	Diff   *eval.Comparison // with an earlier run, or nil
 }
 
-// A question is one that went badly.
+// A question went badly.
 type question struct {
 	eval.Asked
 	Missed []string // that answer it
 }
 
-// Answers tells whether one of the first hits answers the question.
+// Answers reports whether a hit is relevant.
 func (q question) Answers(top eval.Top) bool {
 	return slices.ContainsFunc(strings.Split(top.Name, ", "), func(name string) bool { return q.Relevant[name] > 0 })
 }
 
-// Write writes the page. Title stands at its head.
+// Write writes the page.
 func Write(w io.Writer, title string, report eval.Report) error {
 	return write(w, title, report, nil)
 }
 
-// WriteCompared writes the page of a run, with what has changed since an earlier one.
+// WriteCompared writes the page with the changes since an earlier run.
 func WriteCompared(w io.Writer, title string, report eval.Report, since eval.Comparison) error {
 	return write(w, title, report, &since)
 }
 
 func write(w io.Writer, title string, report eval.Report, diff *eval.Comparison) error {
-	charts, err := draw(report)
-	if err != nil {
-		return fmt.Errorf("draw report: %w", err)
-	}
 	all := report.All
 	all.Name = "all"
-	return layout().Execute(w, view{Report: report, Title: title, Charts: charts, Worst: worstOf(report.Queries),
+	return layout().Execute(w, view{Report: report, Title: title, Charts: Charts(report), Worst: worstOf(report),
 		Rows: append(slices.Clip(report.Collections), all), Diff: diff})
 }
 
-// worstOf are the answerable queries whose first true hit came last, or never.
-func worstOf(asked []eval.Asked) []question {
-	var all []question
-	for _, a := range asked {
-		if a.Answerable && a.Scores["mrr"] < 1 {
-			all = append(all, questionOf(a))
-		}
+func worstOf(report eval.Report) (all []question) {
+	for _, a := range report.Worst(worst) {
+		all = append(all, questionOf(a))
 	}
-	slices.SortStableFunc(all, func(a, b question) int { return cmp.Compare(a.Scores["mrr"], b.Scores["mrr"]) })
-	return all[:min(worst, len(all))]
+	return all
 }
 
 func questionOf(a eval.Asked) question {

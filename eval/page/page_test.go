@@ -28,7 +28,7 @@ func report(n int) eval.Report {
 	return r
 }
 
-// The page is whole: text from outside stays text, nothing is fetched, and all charts are there.
+// The page escapes text, fetches nothing, and has all charts.
 func TestWrite(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, Write(&out, "a & b", report(30)))
@@ -49,6 +49,7 @@ func TestWrite(t *testing.T) {
 	if count["svg"] != 4 || count["script"] != 0 || count["article"] != 20 {
 		t.Errorf("page has %d charts, %d scripts, %d questions; want 4, 0, 20", count["svg"], count["script"], count["article"])
 	}
+	require.Equal(t, 0, strings.Count(page, "style="), "a page with a strict policy would not draw the charts")
 	for _, want := range []string{"a &amp; b", "0.700 … 0.800", "far (not found)", "cosine 0.40", "&lt;script&gt;"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page lacks %q", want)
@@ -56,7 +57,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A report of next to nothing is a page, too.
+// Small reports make a page.
 func TestWriteLittle(t *testing.T) {
 	for n := range 3 {
 		var out bytes.Buffer
@@ -68,4 +69,24 @@ func TestWriteLittle(t *testing.T) {
 	if err := Write(&out, "nothing", eval.Report{K: []int{1}}); err != nil {
 		t.Errorf("Write of an empty report: %v", err)
 	}
+}
+
+// A run without an interval still has its figure, and few labels stand below many runs.
+func TestTrend(t *testing.T) {
+	var points []Point
+	for i := range 50 {
+		p := Point{Label: fmt.Sprint("run-", i), Value: 0.5}
+		if i != 7 {
+			p.Interval = &eval.Interval{0.4, 0.6}
+		}
+		points = append(points, p)
+	}
+	svg := string(Trend("Rank", "", points).SVG)
+	require.Equal(t, 5, strings.Count(svg, ">run-"))
+	require.Equal(t, 50, strings.Count(svg, "<circle"))
+	require.Equal(t, 1, strings.Count(svg, "<polygon"))
+	require.Empty(t, Trend("Rank", "", points[:1]).SVG, "one run is no trend")
+	svg = string(Trend("Rank", "", []Point{{Label: "<b>"}, {Label: "b"}}).SVG)
+	require.NotContains(t, svg, "<b>")
+	require.NotContains(t, svg, "<polygon")
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"time"
@@ -18,14 +19,18 @@ import (
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
-// ErrAway means that no daemon answers.
-var ErrAway = errors.New("no daemon answers")
+var (
+	// ErrAway means that no daemon answers.
+	ErrAway = errors.New("no daemon answers")
+	// ErrFolder means that none can, since another user may have changed its folder.
+	ErrFolder = errors.New("is not a folder that only its owner, who has to be you, can write to; look at what is in it, and remove it")
+)
 
-// longestReply bounds what is read of an answer, in bytes.
+// longestReply bounds an answer, in bytes.
 const longestReply = 64 << 20
 
-// Call sends a request to the daemon and reads its answer into out, if that is not nil. It returns the version of the daemon. Without a daemon the error is
-// ErrAway, at once; errors of the daemon are those of its API, in words.
+// Call sends a request, decodes the answer into out, if not nil, and returns the daemon's version.
+// Without a daemon it returns ErrAway at once. An answer that is not OK is a *StatusError.
 func (p Place) Call(ctx context.Context, method, path string, in, out any) (version string, err error) {
 	var body io.Reader
 	if in != nil {
@@ -81,7 +86,7 @@ func (p Place) Call(ctx context.Context, method, path string, in, out any) (vers
 	return version, json.Unmarshal(data, out)
 }
 
-// A StatusError is what the daemon answers if it does not do what was asked.
+// A StatusError is an answer that is not OK.
 type StatusError struct {
 	Status  int
 	Message string
@@ -89,18 +94,18 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return e.Message }
 
-// A Starter knows how the daemon is started.
+// A Starter says how the daemon is started.
 type Starter struct {
 	Binary  string   // absolute path of the program
-	Args    []string // that make it the daemon
-	Version string   // of the program, as "v1.2.3"; another is neither newer nor older than any
-	Env     []string // of the daemon; nil is this process's
+	Args    []string // for the daemon
+	Version string   // of the program, as "v1.2.3"; others have no order
+	Env     []string // of the daemon; nil for that of this process
 }
 
-// startLock is held by whoever starts a daemon.
+// startLock is held while a process starts the daemon.
 const startLock = "start.lock"
 
-// A noted release is the newest one that has run.
+// A noted release is the newest that ran here.
 type noted struct {
 	Version string `json:"version"`
 	Binary  string `json:"binary"`
@@ -108,20 +113,20 @@ type noted struct {
 
 func (p Place) newestFile() string { return filepath.Join(p.dir, "newest.json") }
 
-// IsNewer tells whether a release is newer than another; it is not if either is of an unknown age.
+// IsNewer reports whether a is newer. Unknown versions are not.
 func IsNewer(a, b string) bool {
 	return semver.IsValid(a) && semver.IsValid(b) && semver.Compare(a, b) > 0
 }
 
-// startWait is how long whoever starts a daemon sees to it that nobody else does.
+// startWait bounds a process's lock on starting.
 const startWait = 2 * time.Second
 
-// Start starts the daemon in the background unless there is one, or somebody is starting it. Of the releases that were started here, that is the newest that is
-// still installed. It returns before the daemon answers, at the latest when ctx ends.
+// Start starts the daemon unless it runs or is being started, in the newest release that ran here
+// and works. It returns before the daemon answers, or when ctx ends.
 func (p Place) Start(ctx context.Context, s Starter) error {
 	done, ok, err := lockFile(filepath.Join(p.dir, startLock))
 	if err != nil || !ok {
-		return err // another is at it
+		return err // another process starts it
 	}
 	defer done()
 	if p.Running() {
@@ -130,23 +135,23 @@ func (p Place) Start(ctx context.Context, s Starter) error {
 	newest := p.newestOf(s)
 	err = p.launch(ctx, newest)
 	if err != nil && ctx.Err() == nil && newest.Binary != s.Binary {
-		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // it is newer, and works no more
+		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // the newer one does not work any more
 		err = p.launch(ctx, s)
 	}
 	return err
 }
 
-// launch starts a program as the daemon and waits until it has the lock.
+// launch waits until the daemon has the lock.
 func (p Place) launch(ctx context.Context, s Starter) error {
 	command := exec.Command(s.Binary, s.Args...)
-	command.Dir, command.Env = p.dir, s.Env // not a workspace, which somebody may want to remove
+	command.Dir, command.Env = p.dir, s.Env // not a workspace, which the user may want to remove
 	detach(command)
 	if err := command.Start(); err != nil { // standard streams are the null device
 		return fmt.Errorf("start the daemon %s: %w", s.Binary, err)
 	}
 	gone := make(chan struct{})
 	go func() {
-		_ = command.Wait() // so that one that ends at once is no zombie while this process lives
+		_ = command.Wait() // so that it does not stay a zombie
 		close(gone)
 	}()
 	deadline := time.NewTimer(startWait)
@@ -165,7 +170,26 @@ func (p Place) launch(ctx context.Context, s Starter) error {
 	return nil
 }
 
-// newestOf returns the newest of what was noted and s, and notes it.
+// Run runs this program in the background with an input. It returns once the input is passed on.
+func Run(input []byte, args ...string) error {
+	binary, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	command := exec.Command(binary, args...)
+	detach(command)
+	in, err := command.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := command.Start(); err != nil {
+		return err
+	}
+	_, err = in.Write(input)
+	return errors.Join(err, in.Close())
+}
+
+// newestOf returns and notes the newer of s and the noted.
 func (p Place) newestOf(s Starter) Starter {
 	known, err := jsonfile.Load[noted](p.newestFile())
 	if err == nil && IsNewer(known.Version, s.Version) && trustworthy(known.Binary) {
@@ -173,12 +197,12 @@ func (p Place) newestOf(s Starter) Starter {
 		return s
 	}
 	if known != (noted{s.Version, s.Binary}) {
-		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // without it an older release may be started, and replaced
+		_ = jsonfile.Save(p.newestFile(), noted{s.Version, s.Binary}) // without it, an older release may be started and replaced
 	}
 	return s
 }
 
-// Replace ends a daemon of an older release and starts this one in its place.
+// Replace replaces an older daemon by this release.
 func (p Place) Replace(ctx context.Context, running string, s Starter) error {
 	if !IsNewer(s.Version, running) {
 		return nil
@@ -189,7 +213,7 @@ func (p Place) Replace(ctx context.Context, running string, s Starter) error {
 	return p.Start(ctx, s)
 }
 
-// Stop asks the daemon to end and waits until it has. Without one it is ErrAway; one that does not answer is an error when ctx ends.
+// Stop ends the daemon and waits. Without one it returns ErrAway.
 func (p Place) Stop(ctx context.Context) error {
 	if _, err := p.Call(ctx, http.MethodPost, "/v1/shutdown", struct{}{}, nil); err != nil {
 		return err

@@ -1,8 +1,9 @@
-// Package daemon runs at most one background process of a user, and finds it.
+// Package daemon runs at most one background process a user, and finds it.
 //
-// The process holds a lock in a folder of the user's for as long as it lives, so the system tells whether there is one, however it ended; it listens on a socket
-// beside the lock. Whoever needs it starts it, and of several that do so at once one gets the lock and the others end. A newer release takes an older
-// one's place, never the other way round. The one rule: nobody waits for it. Who cannot reach it at once does the work without it.
+// The process holds a lock in a folder of the user, and listens on a socket beside it. Any command
+// starts it; the lock decides between several. Newer releases replace older ones.
+//
+// No command waits for the daemon: without an answer, it does the work itself.
 package daemon
 
 import (
@@ -21,20 +22,20 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/memcore/memcore/internal/overload"
-	"github.com/memcore/memcore/internal/private"
+	"github.com/memcore/memcore/internal/userdir"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// A Place is where the daemon of a user is found.
+// A Place is the folder of a user's daemon.
 type Place struct {
 	dir    string
 	socket string
 }
 
-// longestSocket is how long the path of a socket may be on all systems, in bytes.
+// longestSocket suits all systems, in bytes.
 const longestSocket = 100
 
-// At returns the place in a folder, which need not exist. Where its path is too long for a socket, that lies in a folder of the user's below shared.
+// At returns the place in a folder. Long paths have their socket in shared().
 func At(dir string) Place {
 	p := Place{dir: dir, socket: filepath.Join(dir, "memcore.sock")}
 	if len(p.socket) > longestSocket {
@@ -44,10 +45,10 @@ func At(dir string) Place {
 	return p
 }
 
-// Socket is the path of the socket.
+// Socket returns the path of the socket.
 func (p Place) Socket() string { return p.socket }
 
-// File is the path of a file beside the lock.
+// File returns a path beside the lock.
 func (p Place) File(name string) string { return filepath.Join(p.dir, name) }
 
 func (p Place) lockFile() string { return filepath.Join(p.dir, "daemon.lock") }
@@ -57,31 +58,31 @@ var ErrRunning = errors.New("a daemon is running already")
 
 // Options say how a daemon runs.
 type Options struct {
-	// Idle is after how long without a request it ends; 0 is never.
+	// Idle bounds the time without requests; 0 is no bound.
 	Idle time.Duration
-	// LastUsed is when the last request came, Busy whether one is being worked on.
+	// LastUsed returns when the last request came, Busy whether one runs.
 	LastUsed func() time.Time
 	Busy     func() bool
-	// Listening is called when requests can come; Ending when the daemon begins to end: streams that have no end of their own have to; Ended before the lock is
-	// freed: when it returns, nothing of the daemon is left but the process. nil is not to be told.
+	// Listening is called when requests are taken, Ending when streams must end, Ended before the
+	// lock is free. Each may be nil.
 	Listening, Ending, Ended func()
-	// More are listeners beside the socket, each with what answers there.
+	// More are listeners beside the socket, with their handlers.
 	More map[net.Listener]http.Handler
 	// Logger gets what happens; nil is slog.Default().
 	Logger *slog.Logger
 }
 
 const (
-	// drain is how long requests may go on when the daemon ends.
+	// drain bounds requests at the end.
 	drain = 10 * time.Second
-	// look is how often a daemon looks whether it is idle, and still the one that is found.
+	// look is the interval of checks that it is needed.
 	look = time.Second
-	// glance is longer than anybody holds the lock who only looks whether there is a daemon.
+	// glance is longer than Running holds the lock.
 	glance = 300 * time.Millisecond
 )
 
-// Run is the daemon: it answers at the socket until ctx ends, it was idle for long, or another has taken its place, and leaves nothing behind. It fails with
-// ErrRunning if there is one.
+// Run serves until ctx ends, the daemon was idle too long, or its socket is gone. A second daemon
+// gets ErrRunning.
 func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	log := o.Logger
 	if log == nil {
@@ -103,34 +104,15 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("daemon: %w", err), listener.Close())
 	}
-	defer func() {
-		// The one that stands there by now may be another's, if the folder was removed meanwhile.
-		if now, err := os.Lstat(p.socket); err == nil && os.SameFile(own, now) {
-			_ = os.Remove(p.socket)
-		}
-	}()
-	tidy := func() { // what somebody has left who ended while starting a daemon
-		if done, ok, err := lockFile(filepath.Join(p.dir, startLock)); err == nil && ok {
-			done()
-		}
-	}
-	tidy()
-	defer tidy()
-	base, end := context.WithCancel(context.Background())
-	defer end()
-	serve := func(l net.Listener, h http.Handler) (*http.Server, <-chan error) {
-		// No limit on writing: events are streamed for as long as somebody listens.
-		server := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return base }}
-		server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelWarn)
-		l = overload.Protect(server, l, overload.Options{})
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(l) }()
-		return server, served
-	}
-	local, failed := serve(listener, handler)
+	defer p.removeSocket(own)
+	p.tidy()
+	defer p.tidy()
+	base, cut := context.WithCancel(context.Background())
+	defer cut()
+	local, failed := serve(base, listener, handler, log)
 	servers := []*http.Server{local}
 	for l, h := range o.More {
-		server, _ := serve(l, h)
+		server, _ := serve(base, l, h, log)
 		servers = append(servers, server)
 	}
 	if o.Listening != nil {
@@ -139,22 +121,51 @@ func (p Place) Run(ctx context.Context, handler http.Handler, o Options) error {
 	log.Info("daemon runs", "socket", p.socket, "pid", os.Getpid())
 	reason := p.wait(ctx, failed, own, o)
 	log.Info("daemon ends", "reason", reason)
-	wait, stop := context.WithTimeout(context.Background(), drain)
-	defer stop()
 	if o.Ending != nil {
 		o.Ending()
 	}
-	time.AfterFunc(drain/2, end)
+	shutdown(servers, cut, log)
+	return nil
+}
+
+// removeSocket spares another daemon's socket.
+func (p Place) removeSocket(own fs.FileInfo) {
+	if now, err := os.Lstat(p.socket); err == nil && os.SameFile(own, now) {
+		_ = os.Remove(p.socket)
+	}
+}
+
+// tidy removes the lock of a killed starter.
+func (p Place) tidy() {
+	if done, ok, err := lockFile(filepath.Join(p.dir, startLock)); err == nil && ok {
+		done()
+	}
+}
+
+// serve sets no limit for writing: streams of events have no end.
+func serve(base context.Context, l net.Listener, h http.Handler, log *slog.Logger) (*http.Server, <-chan error) {
+	server := &http.Server{Handler: h, BaseContext: func(net.Listener) context.Context { return base },
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	l = overload.Protect(server, l, overload.Options{})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	return server, served
+}
+
+// shutdown ends servers within drain, cutting requests after half.
+func shutdown(servers []*http.Server, cut func(), log *slog.Logger) {
+	wait, stop := context.WithTimeout(context.Background(), drain)
+	defer stop()
+	time.AfterFunc(drain/2, cut)
 	for _, server := range servers {
 		if err := server.Shutdown(wait); err != nil {
 			err = errors.Join(err, server.Close())
 			log.Warn("requests were cut off", "error", err)
 		}
 	}
-	return nil
 }
 
-// wait returns why the daemon is to end.
+// wait returns why the daemon ends.
 func (p Place) wait(ctx context.Context, failed <-chan error, own fs.FileInfo, o Options) string {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -166,17 +177,16 @@ func (p Place) wait(ctx context.Context, failed <-chan error, own fs.FileInfo, o
 			return err.Error()
 		case <-ticker.C:
 			if o.Idle > 0 && o.LastUsed != nil && time.Since(o.LastUsed()) > o.Idle && (o.Busy == nil || !o.Busy()) {
-				return "nobody has asked for " + o.Idle.String()
+				return "there was no request for " + o.Idle.String()
 			}
 			if now, err := os.Stat(p.socket); err != nil || !os.SameFile(own, now) {
-				return "its socket is gone" // nobody could find it any more
+				return "its socket is gone"
 			}
 		}
 	}
 }
 
-// claim takes the lock of the daemon for one that begins. Who looks whether there is one (Running) holds it for a moment, most of all whoever
-// has just started this one and waits for it.
+// claim takes the lock, which Running may hold for a moment.
 func (p Place) claim(ctx context.Context) (unlock func(), err error) {
 	for until := time.Now().Add(glance); ; {
 		unlock, err = p.lock()
@@ -191,7 +201,7 @@ func (p Place) claim(ctx context.Context) (unlock func(), err error) {
 	}
 }
 
-// lock takes the lock of the daemon, or fails with ErrRunning.
+// lock returns ErrRunning if a daemon has it.
 func (p Place) lock() (unlock func(), err error) {
 	unlock, ok, err := lockFile(p.lockFile())
 	if err == nil && !ok {
@@ -200,7 +210,7 @@ func (p Place) lock() (unlock func(), err error) {
 	return unlock, err
 }
 
-// lockFile takes a lock unless another has it. unlock also removes the file, so that nothing is left over.
+// lockFile takes a free lock. unlock removes the file.
 func lockFile(path string) (unlock func(), ok bool, err error) {
 	if err := makeOwn(filepath.Dir(path)); err != nil {
 		return nil, false, err
@@ -214,13 +224,13 @@ func lockFile(path string) (unlock func(), ok bool, err error) {
 			}
 			return nil, false, err
 		}
-		// Whoever held it may have removed the file after this one has opened it: then the lock is of no file that others see.
+		// If its last holder removed the file, others lock a new one.
 		held, err := file.Stat()
 		now, nowErr := os.Stat(path)
 		if err == nil && nowErr == nil && os.SameFile(held, now) {
 			return func() {
 				if now, err := os.Stat(path); err == nil && os.SameFile(held, now) {
-					_ = os.Remove(path) // while it is held: nobody takes a file that goes
+					_ = os.Remove(path) // while the lock is held
 				}
 				_ = file.Unlock()
 			}, true, nil
@@ -229,7 +239,7 @@ func lockFile(path string) (unlock func(), ok bool, err error) {
 	}
 }
 
-// Running tells whether a daemon has the lock. It takes it for a moment to find out.
+// Running reports whether there is a daemon, by taking the lock for a moment.
 func (p Place) Running() bool {
 	if _, err := os.Stat(p.lockFile()); err != nil {
 		return false
@@ -241,7 +251,7 @@ func (p Place) Running() bool {
 	return errors.Is(err, ErrRunning)
 }
 
-// listen makes the socket, in the place of one that a daemon which was killed has left.
+// listen replaces the socket of a killed daemon.
 func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, error) {
 	if err := makeOwn(filepath.Dir(p.socket)); err != nil {
 		return nil, err
@@ -255,7 +265,7 @@ func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, erro
 		return nil, fmt.Errorf("daemon: listen at %s: %w", p.socket, err)
 	}
 	if unix, ok := listener.(*net.UnixListener); ok {
-		unix.SetUnlinkOnClose(false) // by its path: that may be another's then
+		unix.SetUnlinkOnClose(false) // the path may be another daemon's then
 	}
 	if err := os.Chmod(p.socket, 0o600); err != nil {
 		listener.Close()
@@ -264,8 +274,8 @@ func (p Place) listen(ctx context.Context, log *slog.Logger) (net.Listener, erro
 	return ownUsers{listener, log}, nil
 }
 
-// makeOwn makes a folder that only the user can enter. One that is there already has to be the user's, and then it is closed to others; if they could write to
-// it, it is refused: who knows what is in it.
+// makeOwn makes a folder for the user only, or closes an existing one. It refuses one that another
+// user owns or could write to.
 func makeOwn(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("daemon: %w", err)
@@ -273,14 +283,13 @@ func makeOwn(dir string) error {
 	if err := owned(dir); err != nil {
 		return err
 	}
-	if _, err := private.Keep(dir); err != nil {
+	if _, err := userdir.Keep(dir); err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
 	return nil
 }
 
-// Log opens the file beside the lock that a daemon in the background logs to, for appending; one that is larger than most bytes begins anew. The caller
-// closes it.
+// Log opens daemon.log, truncated above most bytes.
 func (p Place) Log(most int64) (*os.File, error) {
 	const name = "daemon.log"
 	if err := makeOwn(p.dir); err != nil {
@@ -302,7 +311,7 @@ func (p Place) Log(most int64) (*os.File, error) {
 	return file, nil
 }
 
-// within waits for do to return, for so long.
+// within waits for do at most limit.
 func within(limit time.Duration, do func()) {
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()

@@ -22,7 +22,7 @@ import (
 
 var quietLog = slog.New(slog.DiscardHandler)
 
-// TestMain is also a daemon, for tests that need one in another process: TESTDAEMON=DIR VERSION.
+// TestMain is also a daemon for other processes: TESTDAEMON=DIR VERSION.
 func TestMain(m *testing.M) {
 	if what := os.Getenv("TESTSTRANGER"); what != "" {
 		os.Exit(beStranger(what, os.Getenv("TESTSOCKET")))
@@ -72,7 +72,7 @@ func run(t *testing.T, p Place, version string, o Options) (stop func(), ended <
 	require.Eventually(t, func() bool {
 		_, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
 		return err == nil
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	t.Cleanup(cancel)
 	return cancel, done
 }
@@ -118,7 +118,7 @@ func TestOneDaemon(t *testing.T) {
 	if runtime.GOOS != "windows" {
 		info, err := os.Stat(p.Socket())
 		require.NoError(t, err)
-		require.Zero(t, info.Mode().Perm()&0o077, "nobody else can ask")
+		require.Zero(t, info.Mode().Perm()&0o077, "no other user can ask")
 	}
 	stop()
 	require.NoError(t, <-ended)
@@ -126,7 +126,7 @@ func TestOneDaemon(t *testing.T) {
 	require.False(t, p.Running())
 }
 
-// It ends when nobody asks, when it is told to, and when nobody could find it any more.
+// A daemon ends when it is idle, when it is asked to, and when its socket is gone.
 func TestEnds(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	begun := time.Now()
@@ -157,7 +157,7 @@ func TestEnds(t *testing.T) {
 	require.Empty(t, leftovers(t, p))
 }
 
-// What a daemon that was killed leaves is no obstacle, nor is a path that is too long for a socket.
+// A killed daemon's files and a path that is too long do not stop a daemon.
 func TestOddPlaces(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	require.NoError(t, os.MkdirAll(p.dir, 0o700))
@@ -180,7 +180,7 @@ func TestOddPlaces(t *testing.T) {
 	}
 }
 
-// A daemon whose folder was removed takes nothing from the one that has come after it.
+// A daemon whose folder was removed does not disturb the next one.
 func TestSuccessor(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	stopFirst, first := run(t, p, "v1", Options{})
@@ -197,7 +197,7 @@ func TestSuccessor(t *testing.T) {
 	require.Empty(t, leftovers(t, p))
 }
 
-// A folder that somebody else could have made is not asked.
+// A client does not use a folder that another user could have made.
 func TestForeignFolder(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("its folders have access lists")
@@ -207,11 +207,12 @@ func TestForeignFolder(t *testing.T) {
 	require.NoError(t, os.Chmod(p.dir, 0o777))
 	_, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil)
 	require.ErrorIs(t, err, ErrAway)
+	require.ErrorIs(t, err, ErrFolder)
 	stop()
 	require.NoError(t, <-ended)
 }
 
-// What is to be done at the end is done before another can begin.
+// Ended runs before another daemon can start.
 func TestEnded(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	var steps []string
@@ -224,7 +225,7 @@ func TestEnded(t *testing.T) {
 	require.True(t, held)
 }
 
-// Whoever looks whether there is a daemon holds its lock for a moment: one that begins just then waits for it.
+// Running holds the lock for a moment; a starting daemon waits for it.
 func TestBeginsWhileSomebodyLooks(t *testing.T) {
 	p := At(filepath.Join(t.TempDir(), "run"))
 	unlock, ok, err := lockFile(p.lockFile())
@@ -243,10 +244,10 @@ func TestBeginsWhileSomebodyLooks(t *testing.T) {
 	require.ErrorIs(t, p.Run(t.Context(), echo("v1.0.0", stop), Options{Logger: quietLog}), ErrRunning)
 }
 
-// Of many that start it at once one is started, and of releases the newest stays.
+// Of many concurrent starts one succeeds, and the newest release stays.
 func TestStart(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("the test's daemon is told its folder by the environment")
+		t.Skip("the environment names the folder of the test's daemon")
 	}
 	p := At(filepath.Join(t.TempDir(), "run"))
 	t.Setenv("TESTDAEMON", p.dir)
@@ -268,19 +269,19 @@ func TestStart(t *testing.T) {
 		})
 	}
 	all.Wait()
-	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Replace(t.Context(), "v1.0.0", starter("v0.9.0")))
 	require.NoError(t, p.Replace(t.Context(), "v1.0.0", starter("(devel)")))
 	require.Equal(t, "v1.0.0", answers(), "no older one, and none of an unknown age")
 	require.NoError(t, p.Replace(t.Context(), "v1.0.0", starter("v1.1.0")))
-	require.Eventually(t, func() bool { return answers() == "v1.1.0" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answers() == "v1.1.0" }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Stop(t.Context()))
 	require.NoError(t, os.WriteFile(p.newestFile(), []byte(`{"version":"v9.0.0","binary":"/bin/false"}`), 0o600))
 	require.NoError(t, p.Start(t.Context(), starter("v1.0.0")), "a newer one that does not work is forgotten")
-	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Stop(t.Context()))
 	require.Error(t, p.Start(t.Context(), Starter{Binary: filepath.Join(p.dir, "none"), Version: "v2.0.0"}))
 	require.NoError(t, p.Start(t.Context(), starter("v1.0.0")), "a newer one that is not installed any more is forgotten")
-	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return answers() == "v1.0.0" }, time.Minute, time.Millisecond)
 	require.NoError(t, p.Stop(t.Context()))
 }

@@ -9,35 +9,35 @@ import (
 	"strconv"
 	"syscall"
 
-	"github.com/memcore/memcore/internal/private"
+	"github.com/memcore/memcore/internal/userdir"
 )
 
-// shared is where a folder of each user can stand, under a short path that does not depend on the environment.
+// shared returns a folder of all users, with a short path.
 func shared() string { return "/tmp" }
 
-// owned refuses a folder that somebody else could have made to be found in place of the user's own, or put something into: a link in the place of a file, say.
+// owned refuses a folder that others may have changed.
 func owned(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return fmt.Errorf("daemon: %w", err)
 	}
-	if !info.IsDir() || !private.IsOwn(info) || info.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("daemon: %s is not a folder that only its owner, who has to be you, can write to; look at what is in it, and remove it", dir)
+	if !info.IsDir() || !userdir.IsOwn(info) || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("daemon: %s %w", dir, ErrFolder)
 	}
 	return nil
 }
 
-// trustworthy tells whether nobody but the user and the system's owner can have put a program there.
+// trustworthy reports whether only the user and root can change a program.
 func trustworthy(program string) bool {
 	info, err := os.Stat(program)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o022 != 0 {
 		return false
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && (private.IsOwn(info) || stat.Uid == 0)
+	return ok && (userdir.IsOwn(info) || stat.Uid == 0)
 }
 
-// detach lets a process live on when this one ends, and gives it none of this one's files: whoever waits for the end of a pipe would wait for it.
+// detach lets a process outlive this one. Pipes are closed: their readers would wait.
 func detach(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	entries, err := os.ReadDir("/dev/fd")

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// shared is the folder for temporary files, which is the user's own.
+// shared returns the user's folder for temporary files.
 func shared() string { return os.TempDir() }
 
-// owned trusts the folder: the user's own have access lists of their own.
+// owned trusts the folder's access lists.
 func owned(string) error { return nil }
 
 func trustworthy(program string) bool {
@@ -19,7 +19,6 @@ func trustworthy(program string) bool {
 
 const detachedProcess = 0x8
 
-// detach lets a process live on when this one ends, without a console.
 func detach(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detachedProcess}
 }

@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// checkPeer refuses a connection with another user's process. The folder of the socket should keep everybody else out; this holds also if it did not, for
-// a moment or because its permissions were changed, and whatever was done to the path since it was looked at.
+// checkPeer refuses other users, should the folder no longer do so.
 func checkPeer(conn net.Conn, rootToo bool) error {
 	local, ok := conn.(*net.UnixConn)
 	if !ok {
@@ -21,7 +20,7 @@ func checkPeer(conn net.Conn, rootToo bool) error {
 	}
 	uid, failed := 0, error(nil)
 	if err := errors.Join(raw.Control(func(fd uintptr) { uid, failed = peerUser(int(fd)) }), failed); err != nil {
-		return fmt.Errorf("daemon: who is at the other end of the socket: %w", err)
+		return fmt.Errorf("daemon: the user at the other end of the socket: %w", err)
 	}
 	if uid == os.Geteuid() || rootToo && uid == 0 {
 		return nil
@@ -29,7 +28,7 @@ func checkPeer(conn net.Conn, rootToo bool) error {
 	return fmt.Errorf("daemon: the other end of the socket is user %d, not you", uid)
 }
 
-// ownUsers accepts connections of this user, and of the system's owner, who could do everything anyway.
+// ownUsers accepts this user and root.
 type ownUsers struct {
 	net.Listener
 	log *slog.Logger

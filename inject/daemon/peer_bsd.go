@@ -4,7 +4,6 @@ package daemon
 
 import "golang.org/x/sys/unix"
 
-// peerUser returns the user at the other end of a socket, as the kernel knows it.
 func peerUser(fd int) (uid int, err error) {
 	who, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {

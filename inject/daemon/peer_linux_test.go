@@ -19,10 +19,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// stranger is a user that is not the one of the tests.
+// stranger is another user than that of the tests.
 const stranger = 65534
 
-// beStranger does in another user's process what the tests ask for: TESTSTRANGER=listen or ask, and the path of a socket.
+// beStranger runs as another user: TESTSTRANGER=listen or ask, and the path of a socket.
 func beStranger(what, socket string) int {
 	switch what {
 	case "listen":
@@ -53,7 +53,7 @@ func beStranger(what, socket string) int {
 	return 0
 }
 
-// asStranger is a command of another user's process of this test.
+// asStranger returns a command that runs this test as another user.
 func asStranger(t *testing.T, uid uint32, what, socket string) *exec.Cmd {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -78,7 +78,7 @@ func asStranger(t *testing.T, uid uint32, what, socket string) *exec.Cmd {
 	return command
 }
 
-// openPlace is a place that everybody can get at, which is what the folder's permissions should prevent.
+// openPlace returns a place without the folder permissions that protect it.
 func openPlace(t *testing.T) Place {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "open")
@@ -88,7 +88,7 @@ func openPlace(t *testing.T) Place {
 	return At(filepath.Join(dir, "run"))
 }
 
-// A daemon answers its user and nobody else, whatever the permissions of its socket are by then.
+// A daemon answers its user only, whatever the permissions of its socket.
 func TestStrangerAsks(t *testing.T) {
 	p := openPlace(t)
 	var log bytes.Buffer
@@ -97,7 +97,7 @@ func TestStrangerAsks(t *testing.T) {
 	answered := make(chan string, 10)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answered <- r.URL.Path; echo("v1", stop).ServeHTTP(w, r) })
 	go func() { ended <- p.Run(ctx, handler, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}) }()
-	require.Eventually(t, func() bool { _, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := p.Call(t.Context(), http.MethodGet, "/", nil, nil); return err == nil }, time.Minute, time.Millisecond)
 	require.Equal(t, "/", <-answered)
 	require.NoError(t, os.Chmod(p.dir, 0o755))
 	require.NoError(t, os.Chmod(p.Socket(), 0o777))
@@ -117,7 +117,7 @@ func TestStrangerAsks(t *testing.T) {
 	require.Contains(t, log.String(), fmt.Sprintf("user %d, not you", stranger))
 }
 
-// Another user's process is told nothing and believed nothing, if it has got hold of the socket's place.
+// A client neither asks nor believes another user's process at the socket.
 func TestStrangerListens(t *testing.T) {
 	for name, after := range map[string]func(p Place){
 		"folder of theirs": func(Place) {},
@@ -168,7 +168,7 @@ func TestStrangerListens(t *testing.T) {
 	}
 }
 
-// Links that somebody has put in the place of files lead nowhere, and a folder that others could put them into is refused.
+// A daemon does not follow links in place of its files, nor use a folder that others can write to.
 func TestLinks(t *testing.T) {
 	precious := filepath.Join(t.TempDir(), "precious")
 	require.NoError(t, os.WriteFile(precious, []byte("mine"), 0o600))

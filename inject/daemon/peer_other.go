@@ -4,5 +4,5 @@ package daemon
 
 import "os"
 
-// peerUser takes the user at the other end of a socket for this one: the folder of the socket, which nobody else can enter, is all there is to tell.
+// peerUser returns this user: only the folder keeps others out.
 func peerUser(int) (uid int, err error) { return os.Geteuid(), nil }

@@ -1,9 +1,11 @@
-// Package hook answers the lifecycle hooks of coding agents: it reads the event that an agent sends, gives memory for a prompt and curated memory for a
-// session, and notes what was said.
+// Package hook answers the lifecycle hooks of coding agents. It adds memory to prompts, sessions
+// and tool calls, and notes the messages.
 //
-// Agents keep what a hook adds in their own history and send it again on each later turn, whatever their documentation says. So a memory is given
-// once a session, until the agent has compacted its history. The one rule: a hook is never in the way. What cannot be done in time is not done, an agent
-// reads nothing that it would misread, and no exit code stops it.
+// Agents keep what a hook adds in their history. So a session gets each memory once, until the
+// agent compacts that.
+//
+// A hook never blocks the agent: it leaves out what takes too long, and its exit code stops
+// nothing.
 package hook
 
 import (
@@ -11,75 +13,62 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/inject/agents"
 )
 
-// Agents whose hooks are known. Text is for scripts: its answer is the memory itself.
-const (
-	ClaudeCode = "claude-code"
-	GeminiCLI  = "gemini-cli"
-	Codex      = "codex"
-	Cursor     = "cursor"
-	Text       = "text"
-)
-
-// Agents are all of them.
-var Agents = []string{ClaudeCode, GeminiCLI, Codex, Cursor, Text}
-
-// A Kind is what an event means, whatever the agent calls it.
-type Kind string
+// A Kind is what an event means.
+type Kind = agents.Kind
 
 // Kinds of events.
 const (
-	SessionStart Kind = "session start"
-	Prompt       Kind = "prompt"
-	TurnEnd      Kind = "turn end"
-	Compact      Kind = "compaction"
-	SessionEnd   Kind = "session end"
-	Other        Kind = "other" // one that nothing is to be done for
+	SessionStart = agents.SessionStart
+	Prompt       = agents.Prompt
+	Tool         = agents.Tool
+	TurnEnd      = agents.TurnEnd
+	Compact      = agents.Compact
+	SessionEnd   = agents.SessionEnd
+	Other        = agents.Other
 )
-
-// kinds of the events by the names that agents give them. Names that two agents share mean the same.
-var kinds = map[string]Kind{
-	"SessionStart": SessionStart, "sessionStart": SessionStart,
-	"UserPromptSubmit": Prompt, "BeforeAgent": Prompt, "beforeSubmitPrompt": Prompt,
-	"Stop": TurnEnd, "AfterAgent": TurnEnd, "afterAgentResponse": TurnEnd,
-	"PreCompact": Compact, "preCompact": Compact,
-	"SessionEnd": SessionEnd, "sessionEnd": SessionEnd,
-	// Gemini's PreCompress comes before each turn, whether anything is compressed or not, so it says nothing.
-}
 
 // An Event is one that an agent has sent.
 type Event struct {
 	Agent   string `json:"agent"`
-	Name    string `json:"name"` // that the agent gives it
+	Name    string `json:"name"` // the agent's own
 	Kind    Kind   `json:"kind"`
 	Session string `json:"session,omitempty"`
-	Dir     string `json:"dir,omitempty"` // that the agent works in
-	Source  string `json:"source,omitempty"`
-	Prompt  string `json:"prompt,omitempty"` // of the person
-	Answer  string `json:"answer,omitempty"` // of the model, at the end of a turn
-	// Transcript is the file that the agent keeps the session in; some name none.
+	// Sub is the subagent that called the tool, if any.
+	Sub    string `json:"sub,omitempty"`
+	Dir    string `json:"dir,omitempty"` // the folder that the agent works in
+	Source string `json:"source,omitempty"`
+	Prompt string `json:"prompt,omitempty"` // of the user
+	Answer string `json:"answer,omitempty"` // of the model, at the end of a turn
+	// Tool was called with the files and folders Touched.
+	Tool    string   `json:"tool,omitempty"`
+	Touched []string `json:"touched,omitempty"`
+	// Transcript is the session's file, if known.
 	Transcript string `json:"transcript,omitempty"`
+	// Cut says what a long event lost.
+	Cut string `json:"cut,omitempty"`
 }
 
 // Errors of Parse.
 var (
-	// ErrAgent means that an agent has no such name.
+	// ErrAgent means that no agent has the name.
 	ErrAgent = errors.New("there is no such agent")
-	// ErrEvent means that what was read is no event of the agent.
+	// ErrEvent means that the input is no event.
 	ErrEvent = errors.New("this is no event of a hook")
 )
 
-// Parse reads an event as the agent sends it on standard input. For Text it may also be the prompt itself. It takes what other releases of an agent may
-// add. Errors wrap ErrAgent or ErrEvent.
+// Parse reads what an agent or script sends. Errors wrap ErrAgent or ErrEvent.
 func Parse(agent string, data []byte) (Event, error) {
-	if !slices.Contains(Agents, agent) {
-		return Event{}, fmt.Errorf("%w: %.50q, want one of %s", ErrAgent, agent, strings.Join(Agents, ", "))
+	row, known := agents.Named(agent)
+	if !known {
+		return Event{}, fmt.Errorf("%w: %.50q, want one of %s", ErrAgent, agent, strings.Join(agents.Names(), ", "))
 	}
-	text := strings.TrimSpace(string(data))
-	if agent == Text && !strings.HasPrefix(text, "{") {
+	text, script := strings.TrimSpace(string(data)), row.Reply == agents.ReplyText
+	if script && !strings.HasPrefix(text, "{") {
 		return Event{Agent: agent, Name: "prompt", Kind: Prompt, Prompt: text}, nil
 	}
 	var sent struct {
@@ -94,30 +83,35 @@ func Parse(agent string, data []byte) (Event, error) {
 		PromptResponse string   `json:"prompt_response"`
 		LastMessage    string   `json:"last_assistant_message"`
 		Text           string   `json:"text"`
+
+		Sub   string          `json:"agent_id"`
+		Tool  string          `json:"tool_name"`
+		Input json.RawMessage `json:"tool_input"`
 	}
 	if err := json.Unmarshal([]byte(text), &sent); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
 	}
-	e := Event{Agent: agent, Name: sent.Name, Kind: kinds[sent.Name], Session: cmp.Or(sent.Session, sent.Conversation), Dir: sent.Dir, Source: sent.Source,
-		Prompt: sent.Prompt, Answer: cmp.Or(sent.LastMessage, sent.PromptResponse, sent.Text), Transcript: sent.Transcript}
+	e := Event{Agent: agent, Name: sent.Name, Kind: agents.KindOf(sent.Name),
+		Session: cmp.Or(sent.Session, sent.Conversation), Dir: sent.Dir, Source: sent.Source,
+		Prompt: withoutContext(sent.Prompt), Answer: cmp.Or(sent.LastMessage, sent.PromptResponse, sent.Text),
+		Transcript: sent.Transcript}
 	if e.Dir == "" && len(sent.Roots) > 0 {
 		e.Dir = sent.Roots[0]
 	}
-	if e.Name == "" && agent == Text && e.Prompt != "" {
+	if e.Kind == Tool {
+		e.Sub, e.Tool, e.Touched = sent.Sub, sent.Tool, touchedBy(sent.Input, e.Dir)
+	}
+	if e.Name == "" && script && e.Prompt != "" {
 		e.Name, e.Kind = "prompt", Prompt
 	}
 	if e.Name == "" {
 		return Event{}, fmt.Errorf("%w: it has no hook_event_name", ErrEvent)
 	}
-	if e.Kind == "" {
-		e.Kind = Other
-	}
-	e.Prompt = withoutContext(e.Prompt)
 	return e, nil
 }
 
-// withoutContext is a prompt without what a hook at the start of the session has added: Gemini CLI puts that before the first prompt when it runs
-// without a terminal.
+// withoutContext removes what hooks added at the beginning: without a terminal, Gemini CLI puts it
+// before the first prompt.
 func withoutContext(prompt string) string {
 	for {
 		rest, ok := strings.CutPrefix(prompt, "<hook_context>")
@@ -132,27 +126,25 @@ func withoutContext(prompt string) string {
 	}
 }
 
-// longestContext is how much an answer adds at most, in characters: of more, Claude Code and Codex show the model the beginning only.
+// longestContext is in characters: Claude Code and Codex cut longer answers.
 const longestContext = 9_800
 
-// Reply is what is to be written to standard output so that the agent adds a text to its conversation: nothing for "", and nothing at events at which an
-// agent would take it for something else.
+// Reply adds a text to the agent's conversation; nil without one, or if the agent would misread it.
 func (e Event) Reply(text string) []byte {
-	if text == "" || e.Kind != Prompt && e.Kind != SessionStart {
+	if text == "" || e.Kind != Prompt && e.Kind != SessionStart && e.Kind != Tool {
 		return nil
 	}
-	var reply any
-	switch e.Agent {
-	case Text:
+	agent, _ := agents.Named(e.Agent)
+	// Codex refuses other keys. It and Claude Code need the event's name.
+	reply := map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": e.Name, "additionalContext": text}}
+	switch agent.Reply {
+	case agents.ReplyText:
 		return []byte(text + "\n")
-	case Cursor:
-		cursor := map[string]any{"additional_context": text}
+	case agents.ReplyFlat:
+		reply = map[string]any{"additional_context": text}
 		if e.Kind == Prompt {
-			cursor["continue"] = true
+			reply["continue"] = true
 		}
-		reply = cursor
-	default: // Codex refuses any other key, Claude Code and Codex an event that is not named
-		reply = map[string]any{"hookSpecificOutput": map[string]any{"hookEventName": e.Name, "additionalContext": text}}
 	}
 	data, err := json.Marshal(reply)
 	if err != nil {

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -9,243 +10,337 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/turn"
 )
 
-// A Memory is what a hook needs of the memory of a workspace.
+// A Memory is the memory of a workspace.
 type Memory interface {
 	// RetrieveRelevant is core.Manager's.
 	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
-	// Curated returns the curated memory for the start of a session, without files of the names that the agent loads itself, and a stamp of each document whose
-	// whole text it has given, by path: the same as long as the file is.
-	Curated(ctx context.Context, not []string) (text string, stamps map[string]string, err error)
-	// Unchanged returns the paths of those documents whose stamp is the same now.
+	// Beginning returns what the session begins with, in room characters.
+	Beginning(ctx context.Context, e Event, room int) (Beginning, error)
+	// Overview returns the session's overview, framed, and its stamp; "" without one, or if its
+	// stamp is known.
+	Overview(ctx context.Context, e Event, known string) (text, stamp string, err error)
+	// Unchanged returns the paths whose stamp still holds.
 	Unchanged(stamps map[string]string) []string
-	// Note keeps what was said in a session.
+	// Now returns what applies at a moment. began is the folder where the session began.
+	Now(ctx context.Context, began string, at curated.Moment) (Applied, error)
+	// Note adds a message to the session.
 	Note(ctx context.Context, e Event, role, text string) error
-	// Ended is told that a session has come to its end.
+	// Ended says that a session has ended.
 	Ended(ctx context.Context, e Event) error
-	// Used judges whether what the session was given before was used, now or soon after.
+	// Used judges whether the session used its hits.
 	Used(ctx context.Context, e Event) error
+	// Notice returns what the user should know once, if anything.
+	Notice(ctx context.Context, e Event) string
 }
 
-// ownFiles are the names of memory files that agents load themselves.
-var ownFiles = map[string][]string{
-	ClaudeCode: {"CLAUDE.md", "CLAUDE.local.md"},
-	GeminiCLI:  {"GEMINI.md", "GEMINI.local.md"},
-	Codex:      {"AGENTS.md", "AGENTS.override.md"},
-	Cursor:     {"AGENTS.md"},
+// A Beginning is what a session begins with.
+type Beginning struct {
+	// Curated excludes files that the agent loads itself.
+	Curated string
+	// Reference is the index of memory files and the overview.
+	Reference string
+	// Stamps, by path, are of documents in Curated. They change with the file.
+	Stamps map[string]string
+	// Overview is the stamp of that in Reference, if any.
+	Overview string
 }
 
-// OwnFiles are the names of memory files that an agent loads itself.
-func OwnFiles(agent string) []string { return ownFiles[agent] }
+// Text begins with what changes less often: prompt caches hold up to the first change.
+func (b Beginning) Text() string { return formatter.Join(b.Curated, b.Reference) }
 
 // Options say how hooks are answered.
 type Options struct {
 	// Retrieve narrows what is retrieved for a prompt.
 	Retrieve core.RetrieveOptions
-	// Given keeps what each session was given. The zero Given keeps nothing.
-	Given Given
-	// NoLog notes nothing of what is said.
+	// Records say what each session was given.
+	Records Records
+	// NoLog keeps messages out of the session.
 	NoLog bool
-	// NoUse keeps no record of what was given and used.
+	// NoUse keeps no record of use.
 	NoUse bool
 }
 
-// A Trace says what a hook has done, for a person who asks why.
+// A Trace tells a person what a hook did.
 type Trace struct {
 	Event    Event       `json:"event"`
 	At       time.Time   `json:"at"`
 	Result   core.Result `json:"result"`             // with explanations
 	Reason   string      `json:"reason,omitempty"`   // why nothing was added
-	Added    string      `json:"added,omitempty"`    // what was
-	Repeated int         `json:"repeated,omitempty"` // hits that the session was given before
-	Turn     string      `json:"turn,omitempty"`     // its ID in the record of use
+	Added    string      `json:"added,omitempty"`    // the text that was written
+	Repeated int         `json:"repeated,omitempty"` // hits that the session had before
+	Rules    []Rule      `json:"rules,omitempty"`    // files that apply at the event
+	Later    []Trace     `json:"later,omitempty"`    // later events of the turn that added something or failed
+	Turn     string      `json:"turn,omitempty"`     // ID in the record of use
 	Problems []string    `json:"problems,omitempty"`
+	Notes    []string    `json:"notes,omitempty"` // what else a person should know
 	Took     string      `json:"took,omitempty"`
 }
 
-// A Receipt says what a session has with a reply, once the agent was given it.
+// Unwritten returns the trace of a reply that was not written.
+func (t Trace) Unwritten(err error) Trace {
+	if t.Added != "" {
+		t.Reason = fmt.Sprintf("it could not be written: %v", err)
+	}
+	t.Added, t.Turn = "", ""
+	return t
+}
+
+// A Receipt says what a session gets with the reply.
 type Receipt struct {
-	Agent   string   `json:"agent,omitempty"`
-	Session string   `json:"session,omitempty"`
-	Hits    []string `json:"hits,omitempty"`  // keys, no text
-	Begun   bool     `json:"begun,omitempty"` // curated memory was given
-	// Stamps are of the documents that curated memory was made of, by path.
-	Stamps map[string]string `json:"stamps,omitempty"`
-	// Turn is for the record of use; nil is none.
+	Agent    string            `json:"agent,omitempty"`
+	Session  string            `json:"session,omitempty"`
+	Sub      string            `json:"sub,omitempty"`
+	Dir      string            `json:"dir,omitempty"` // the folder that the session begins in with this reply
+	Begun    bool              `json:"begun,omitempty"`
+	Stamps   map[string]string `json:"stamps,omitempty"`
+	Overview string            `json:"overview,omitempty"`
+	Rules    map[string]string `json:"rules,omitempty"`
+	Spent    int               `json:"spent,omitempty"`
+	Hits     []string          `json:"hits,omitempty"` // their keys
+	// Turn is for the record of use, or nil.
 	Turn *use.Turn `json:"turn,omitempty"`
 }
 
-// Handle does what an event asks for and returns what the agent is to read. Whoever writes it gives the receipt to Given.Note, and its turn to the record of use,
-// afterwards: what came too late was not given. It fails in nothing: what goes wrong is in Trace.Problems.
+// Reasons for no hits, beside those of package turn.
+const (
+	ReasonLong    = "agents take no more text"
+	ReasonGiven   = "the session already has all that is relevant"
+	ReasonNoIndex = "this workspace has no index yet"
+)
+
+// Handle does what an event asks for and returns the agent's reply.
+//
+// The caller writes that, then adds receipt to Records and its turn to the record of use. Errors
+// are in Trace.Problems.
 func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, receipt Receipt, trace Trace) {
-	trace = Trace{Event: e, At: time.Now()}
-	problem := func(err error) {
-		if err != nil {
-			trace.Problems = append(trace.Problems, err.Error())
-		}
-	}
-	text := ""
-	var given []core.MemoryHit
-	var stamps map[string]string
-	begun := false
-	curate := func() {
-		var err error
-		text, stamps, err = m.Curated(ctx, ownFiles[e.Agent])
-		problem(err)
-		begun = true
-	}
-	judge := func() {
-		if !o.NoUse && e.Session != "" {
-			problem(m.Used(ctx, e))
-		}
-	}
+	a := &answer{event: e, memory: m, options: o, trace: Trace{Event: e, At: time.Now()}}
+	a.agent, _ = agents.Named(e.Agent)
 	switch e.Kind {
 	case SessionStart:
-		if e.Source == "resume" && o.Given.Begun(e) {
-			break // it is all in the history
-		}
-		problem(o.Given.Forget(ctx, e)) // a session that begins, or goes on after a compaction, has nothing of it
-		if e.Agent != GeminiCLI {       // it would take what is added for a part of the first prompt
-			curate()
-			text = fit(text, "")
-		}
+		a.startSession(ctx)
 	case Prompt:
-		if e.Agent == GeminiCLI && !o.Given.Begun(e) {
-			curate()
-		} else {
-			stamps = o.Given.Stamps(e)
-		}
-		// What the session has of it already, as it is now, is not retrieved again.
-		o.Retrieve.Not = append(slices.Clone(o.Retrieve.Not), m.Unchanged(stamps)...)
-		o.Retrieve.Session, o.Retrieve.SessionFrom = e.Session, o.Given.Dropped(e)
-		given = relevant(ctx, e, m, o, &trace, problem)
-		block, _ := formatter.BlockBeside(given, trace.Result.Withheld)
-		text = fit(text, block)
-		if !o.NoLog && strings.TrimSpace(e.Prompt) != "" {
-			problem(m.Note(ctx, e, "user", e.Prompt))
-		}
+		a.answerPrompt(ctx)
+	case Tool:
+		a.answerTool(ctx)
 	case TurnEnd:
-		if !o.NoLog && strings.TrimSpace(e.Answer) != "" {
-			problem(m.Note(ctx, e, "assistant", e.Answer))
-		}
-		judge()
+		a.note(ctx, "assistant", e.Answer)
+		a.judge(ctx)
 	case Compact:
-		problem(o.Given.Forget(ctx, e))
+		a.problem(o.Records.Forget(ctx, e))
 	case SessionEnd:
-		problem(m.Ended(ctx, e))
-		judge() // the last turn may have been interrupted
+		a.problem(m.Ended(ctx, e))
+		a.judge(ctx) // the last turn may have been interrupted
 	}
 	if ctx.Err() != nil {
-		trace.Reason = turn.ReasonLate
-		return nil, Receipt{}, trace
+		a.trace.Reason = turn.ReasonLate
+		return nil, Receipt{}, a.trace
 	}
-	trace.Added = text
-	reply = e.Reply(trace.Added)
-	if reply != nil {
-		receipt = Receipt{Agent: e.Agent, Session: e.Session, Begun: begun}
-		if begun {
-			receipt.Stamps = stamps
-		}
-		for _, hit := range given {
-			receipt.Hits = append(receipt.Hits, hitKey(hit))
-		}
-	}
-	if e.Kind == Prompt && !o.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
-		t := use.NewTurn(trace.At, e.Agent, e.Session, e.Prompt, !o.NoLog, usable(given, reply))
-		receipt.Turn, trace.Turn = &t, t.ID
-	}
-	trace.Took = time.Since(trace.At).Round(time.Microsecond).String()
-	return reply, receipt, trace
+	return a.finish()
 }
 
-// usable is what the record of use has of the hits that a reply gives.
-func usable(given []core.MemoryHit, reply []byte) (hits []use.Hit) {
-	if reply == nil {
-		return nil
-	}
-	for _, hit := range given {
-		hits = append(hits, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
-	}
-	return hits
+// An answer to an event in the making.
+type answer struct {
+	event   Event
+	agent   agents.Agent
+	memory  Memory
+	options Options
+	record  Record // of the session, before the event
+	trace   Trace
+
+	text    string
+	begins  bool // the session gets what it begins with
+	start   Beginning
+	applied Applied
+	hits    []core.MemoryHit
+	dir     string // the folder that the session begins in; "" if it does not
 }
 
-// relevant is what is worth knowing for a prompt and was not given to the session before.
-func relevant(ctx context.Context, e Event, m Memory, o Options, trace *Trace, problem func(error)) []core.MemoryHit {
-	query := turn.Query(e.Prompt)
-	if query == "" {
-		trace.Reason = turn.ReasonBlank
-		return nil
-	}
-	o.Retrieve.Explain = true
-	result, err := m.RetrieveRelevant(ctx, query, o.Retrieve)
-	trace.Result = result
+func (a *answer) problem(err error) {
 	if err != nil {
-		problem(err)
-		trace.Reason = turn.ReasonFailed
-		return nil
+		a.trace.Problems = append(a.trace.Problems, err.Error())
 	}
-	fresh, repeated, err := o.Given.Fresh(e, result.Hits)
-	problem(err)
-	trace.Repeated = repeated
-	for i, hit := range trace.Result.Hits {
-		if hit.Explain != nil && !slices.ContainsFunc(fresh, func(f core.MemoryHit) bool { return hitKey(f) == hitKey(hit) }) {
-			said := *hit.Explain
-			said.Verdict = "given before"
-			trace.Result.Hits[i].Explain = &said
+}
+
+// load reads the session's record. Without it, things may be given twice.
+func (a *answer) load() error {
+	var err error
+	a.record, err = a.options.Records.Load(a.event)
+	a.problem(err)
+	return err
+}
+
+func (a *answer) startSession(ctx context.Context) {
+	if a.event.Source == "resume" {
+		if _ = a.load(); a.record.Begun {
+			return // the history has everything
 		}
 	}
+	a.dir = a.event.Dir
+	// A session has nothing at its start or after compaction.
+	a.problem(a.options.Records.Forget(ctx, a.event))
+	if a.agent.BeginsAtPrompt {
+		return
+	}
+	notice := a.memory.Notice(ctx, a.event)
+	a.begin(ctx, roomBeside(notice))
+	a.text = formatter.Join(a.start.Text(), notice)
+}
+
+func (a *answer) answerPrompt(ctx context.Context) {
+	_ = a.load()
+	notice := ""
+	if a.agent.BeginsAtPrompt && !a.record.Begun {
+		notice = a.memory.Notice(ctx, a.event)
+		a.begin(ctx, longestContext)
+	} else { // the overview, if it has changed
+		var err error
+		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)
+		a.problem(err)
+	}
+	a.apply(ctx)
+	a.retrieve(ctx, roomBeside(formatter.Join(notice, a.applied.Text)))
+	block, _ := formatter.BlockBeside(a.hits, a.trace.Result.Withheld)
+	tail := formatter.Join(notice, a.applied.Text, block)
+	if tail != "" && runes(a.start.Text()) > roomBeside(tail) {
+		a.shortenStart(ctx, roomBeside(tail))
+	}
+	a.text = formatter.Join(a.start.Text(), tail)
+	a.note(ctx, "user", a.event.Prompt)
+}
+
+func (a *answer) answerTool(ctx context.Context) {
+	if a.event.Session == "" || len(a.event.Touched) == 0 || a.load() != nil {
+		return // without a record, each call would be given the same
+	}
+	a.apply(ctx)
+	a.text = a.applied.Text
+}
+
+// begin gets what the session begins with.
+func (a *answer) begin(ctx context.Context, room int) {
+	var err error
+	a.start, err = a.memory.Beginning(ctx, a.event, room)
+	a.problem(err)
+	a.begins = true
+}
+
+// shortenStart makes room for the rest. Without any, the session begins with its next prompt.
+func (a *answer) shortenStart(ctx context.Context, room int) {
+	begins := a.begins
+	a.start, a.begins = Beginning{}, false
+	if begins && room > 0 {
+		a.begin(ctx, room)
+		a.begins = a.start.Text() != ""
+	}
+}
+
+func (a *answer) note(ctx context.Context, role, text string) {
+	if !a.options.NoLog && strings.TrimSpace(text) != "" {
+		a.problem(a.memory.Note(ctx, a.event, role, text))
+	}
+}
+
+func (a *answer) judge(ctx context.Context) {
+	if !a.options.NoUse && a.event.Session != "" {
+		a.problem(a.memory.Used(ctx, a.event))
+	}
+}
+
+// retrieve finds hits that are new to the session.
+func (a *answer) retrieve(ctx context.Context, room int) {
+	query := turn.Query(a.event.Prompt)
+	if query == "" {
+		a.trace.Reason = turn.ReasonBlank
+		return
+	}
+	o := a.options.Retrieve
+	o.Explain, o.Session, o.SessionFrom = true, a.event.Session, a.record.Dropped
+	// Skip unchanged documents that the session has.
+	for _, stamps := range []map[string]string{a.record.Stamps, a.start.Stamps, a.applied.Stamps} {
+		o.Not = append(slices.Clip(o.Not), a.memory.Unchanged(stamps)...)
+	}
+	result, err := a.memory.RetrieveRelevant(ctx, query, o)
+	a.trace.Result = result
+	if err != nil {
+		a.problem(err)
+		a.trace.Reason = turn.ReasonFailed
+		return
+	}
+	fresh := a.record.fresh(result.Hits)
+	a.trace.Repeated = len(result.Hits) - len(fresh)
+	a.markRepeated()
 	switch {
 	case len(result.Hits) == 0 && len(result.Withheld) > 0:
-		trace.Reason = turn.ReasonWithheld
+		a.trace.Reason = turn.ReasonWithheld
+	case result.State == core.StateMissing:
+		a.trace.Reason = ReasonNoIndex
 	case len(result.Hits) == 0:
-		trace.Reason = turn.ReasonNothing
+		a.trace.Reason = turn.ReasonNothing
 	case len(fresh) == 0:
-		trace.Reason = ReasonGiven
+		a.trace.Reason = ReasonGiven
 	}
-	// What an agent would cut is not given at all.
-	if fitting := sort.Search(len(fresh), func(n int) bool {
+	fitting := sort.Search(len(fresh), func(n int) bool {
 		block, _ := formatter.BlockBeside(fresh[:n+1], result.Withheld)
-		return utf8.RuneCountInString(block) > longestContext
-	}); fitting < len(fresh) {
-		fresh, trace.Reason = fresh[:fitting], ReasonLong
+		return runes(block) > room
+	})
+	if fitting < len(fresh) {
+		a.trace.Reason = ReasonLong
 	}
-	return fresh
+	a.hits = fresh[:fitting]
 }
 
-// ReasonLong is why some of it was not added.
-const ReasonLong = "agents take no more text"
-
-// ReasonGiven is why nothing was added: the session was given all of it before.
-const ReasonGiven = "the session was given all that is relevant before"
-
-// cutNote says that curated memory was too long for a hook.
-const cutNote = "\n\n(More curated memory does not fit here; it is in the memory files of the project.)"
-
-// fit puts a block behind curated memory and shortens that, at the end of a line, to what agents take. The block stays whole.
-func fit(text, block string) string {
-	tail := block
-	if text != "" && block != "" {
-		tail = "\n\n" + block
-	}
-	if utf8.RuneCountInString(text)+utf8.RuneCountInString(tail) <= longestContext {
-		return text + tail
-	}
-	room := longestContext - utf8.RuneCountInString(tail) - utf8.RuneCountInString(cutNote)
-	cut, runes := 0, 0
-	for at := range text {
-		if runes++; runes > room {
-			break
-		}
-		if text[at] == '\n' {
-			cut = at
+// markRepeated marks, in the trace, hits that the session had.
+func (a *answer) markRepeated() {
+	for i, hit := range a.trace.Result.Hits {
+		if hit.Explain != nil && a.record.Hits[hitKey(hit)] {
+			explained := *hit.Explain
+			explained.Verdict = "given before"
+			a.trace.Result.Hits[i].Explain = &explained
 		}
 	}
-	if cut == 0 {
-		return block
-	}
-	return strings.TrimRight(text[:cut], "\n") + cutNote + tail
 }
+
+func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
+	e := a.event
+	a.trace.Added, a.trace.Rules = a.text, a.applied.Rules
+	reply = e.Reply(a.text)
+	var given []use.Hit
+	if reply != nil {
+		receipt = Receipt{Sub: e.Sub, Begun: a.begins, Overview: a.start.Overview,
+			Stamps: merged(a.start.Stamps, a.applied.Stamps), Rules: a.applied.Versions,
+			Spent: len(a.start.Curated) + len(a.applied.Text)}
+		if a.begins {
+			a.dir = e.Dir
+		}
+		for _, hit := range a.hits {
+			receipt.Hits = append(receipt.Hits, hitKey(hit))
+			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
+		}
+	}
+	if reply != nil || a.dir != "" {
+		receipt.Agent, receipt.Session, receipt.Dir = e.Agent, e.Session, a.dir
+	}
+	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
+		t := use.NewTurn(a.trace.At, e.Agent, e.Session, e.Prompt, !a.options.NoLog, given)
+		receipt.Turn, a.trace.Turn = &t, t.ID
+	}
+	a.trace.Took = time.Since(a.trace.At).Round(time.Microsecond).String()
+	return reply, receipt, a.trace
+}
+
+// roomBeside returns how many characters fit.
+func roomBeside(text string) int {
+	if text == "" {
+		return longestContext
+	}
+	return longestContext - runes(text) - len("\n\n")
+}
+
+func runes(text string) int { return utf8.RuneCountInString(text) }

@@ -1,9 +1,9 @@
-// Package httpapi serves the memories of workspaces as HTTP with JSON: the interface of memcore's daemon.
+// Package httpapi serves the memories of workspaces as JSON over HTTP, for memcore's daemon.
 //
-// Each request names its workspace, whose memory is opened when it is first asked for, kept open, and closed when nobody has asked for a while. Workspaces
-// know nothing of each other. What the service takes is bounded: bodies, requests at a time, requests a second; beyond that it refuses with a
-// status, soon. GET /v1/openapi.json describes all of it. The one rule: text of memory leaves it as data; only "block", what a tool answers and "reply" of a
-// hook are fit for a model.
+// Each request names its workspace, which is opened, and closed when unused for a while. Workspaces
+// share nothing. Bodies and requests are bounded.
+//
+// Memory leaves as data: only "block", answers of tools and a hook's "reply" are fit for a model.
 package httpapi
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/hook"
 )
@@ -24,50 +24,54 @@ type Target struct {
 
 func (t Target) workspace() string { return t.Workspace }
 
-// Times bound the time of what is found. Each is RFC 3339, a date such as 2026-11-17, "7d" or words such as "last week".
+// Times are RFC 3339, a date such as 2026-11-17, "7d" or "last week".
 type Times struct {
 	Since string `json:"since,omitempty" jsonschema:"only what is not older: RFC 3339, a date, 7d, or words such as last week; the time of a turn, or of a file's last modification"`
 	Until string `json:"until,omitempty" jsonschema:"only what is not newer, in the same forms; a day is included"`
 	Now   string `json:"now,omitempty" jsonschema:"what words such as last week count from, RFC 3339; the present if it is empty"`
 }
 
-// A RetrieveRequest asks what is worth knowing for a turn.
+// A RetrieveRequest asks what is relevant for a turn.
 type RetrieveRequest struct {
 	Target
 	Query         string  `json:"query" jsonschema:"the text of the user's turn"`
 	Scope         string  `json:"scope,omitempty" jsonschema:"project or global; both if it is empty"`
 	Path          string  `json:"path,omitempty" jsonschema:"a document, or a folder of documents"`
-	Kind          string  `json:"kind,omitempty" jsonschema:"markdown or conversation; both if it is empty"`
+	Kind          string  `json:"kind,omitempty" jsonschema:"markdown, conversation or document; all if it is empty"`
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is as configured"`
 	TokenBudget   int     `json:"tokenBudget,omitempty" jsonschema:"tokens of all hits at most; 0 is as configured"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1; 0 is as configured"`
-	Explain       bool    `json:"explain,omitempty" jsonschema:"true to be told why each candidate is given or not"`
+	Explain       bool    `json:"explain,omitempty" jsonschema:"true to explain each candidate"`
 	Times
 }
 
-// Retrieved is what is worth knowing, and the block that a model may read.
+// Retrieved is what is relevant, and a block for a model.
 type Retrieved struct {
 	core.Result
 	Block    string              `json:"block"` // "" for nothing
 	Findings []formatter.Finding `json:"findings,omitempty"`
+	// Limit and TokenBudget bound the hits, if each candidate is explained.
+	Limit       int `json:"limit,omitempty"`
+	TokenBudget int `json:"tokenBudget,omitempty"`
 }
 
-// A SearchRequest searches, weak hits too.
+// A SearchRequest searches, also for weak hits.
 type SearchRequest struct {
 	Target
 	Query         string  `json:"query" jsonschema:"what to look for"`
 	Scope         string  `json:"scope,omitempty" jsonschema:"project or global; both if it is empty"`
 	Path          string  `json:"path,omitempty" jsonschema:"a document, or a folder of documents"`
-	Kind          string  `json:"kind,omitempty" jsonschema:"markdown or conversation; both if it is empty"`
+	Kind          string  `json:"kind,omitempty" jsonschema:"markdown, conversation or document; all if it is empty"`
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is 10"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1"`
-	Explain       bool    `json:"explain,omitempty" jsonschema:"true to be told where scores come from"`
+	Explain       bool    `json:"explain,omitempty" jsonschema:"true to explain scores"`
 	Times
 }
 
-// A ContextRequest asks for curated memory: that of the start of a session, or what applies to a request and paths in addition.
+// A ContextRequest asks for what a session begins with, or what applies to a request or paths.
 type ContextRequest struct {
 	Target
+	Session string   `json:"session,omitempty" jsonschema:"ID of the session whose overview is wanted; empty is the one used last that is no agent's"`
 	Request string   `json:"request,omitempty" jsonschema:"text of the user's turn, for rules with triggers"`
 	Paths   []string `json:"paths,omitempty" jsonschema:"paths that the agent touches"`
 }
@@ -77,13 +81,13 @@ type TextReply struct {
 	Text string `json:"text"`
 }
 
-// An IndexRequest brings the index in step with the files.
+// An IndexRequest updates the index.
 type IndexRequest struct {
 	Target
-	Rebuild bool `json:"rebuild,omitempty" jsonschema:"true to make it anew"`
+	Rebuild bool `json:"rebuild,omitempty" jsonschema:"true to rebuild it"`
 }
 
-// A ToolRequest calls a tool, whose arguments are as its schema says.
+// A ToolRequest calls a tool.
 type ToolRequest struct {
 	Target
 	Arguments json.RawMessage `json:"arguments,omitempty" jsonschema:"an object"`
@@ -99,35 +103,54 @@ type HookRequest struct {
 	Target
 	Agent string          `json:"agent" jsonschema:"such as claude-code"`
 	Event json.RawMessage `json:"event" jsonschema:"what the agent has sent: an object, or a string for the agent text"`
+	Keeps bool            `json:"keeps,omitempty" jsonschema:"true: the caller itself keeps the receipt and the trace, after it has passed the reply on"`
 }
 
-// A HookReply is what the agent is to read on standard output.
+// A HookReply is what the agent reads.
 type HookReply struct {
 	Reply string `json:"reply"`
-	// Receipt is for the folder Given (package hook) once the agent has the reply.
+	// Receipt is for Records, once the agent has the reply.
 	Receipt hook.Receipt `json:"receipt"`
-	Given   string       `json:"given"`
-	// Use is the file of the record of use, for Receipt.Turn.
+	Records string       `json:"records"`
+	// Use is the file for Receipt.Turn.
 	Use string `json:"use,omitempty"`
+	// Trace, if any, is for Last, once the reply is written.
+	Trace *hook.Trace `json:"trace,omitempty"`
+	Last  string      `json:"last,omitempty"`
+	// Index is the folder that the hook should have indexed in the background, or "".
+	Index string `json:"index,omitempty"`
 }
 
-// A Workspace is the memory of one workspace. Its methods are safe for concurrent use, and return soon after ctx ends.
+// A Workspace is safe for concurrent use, and returns soon after ctx ends.
 type Workspace interface {
 	Retrieve(ctx context.Context, r RetrieveRequest) (Retrieved, error)
-	Find(ctx context.Context, r SearchRequest) (core.Result, error)
+	Search(ctx context.Context, r SearchRequest) (core.Result, error)
 	Context(ctx context.Context, r ContextRequest) (TextReply, error)
 	Reindex(ctx context.Context, r IndexRequest) (core.IndexReport, error)
-	Report(ctx context.Context) (core.Status, error)
+	Status(ctx context.Context) (core.Status, error)
+	Overview(ctx context.Context) (Overview, error)
+	Documents(ctx context.Context, r DocumentsRequest) (Documents, error)
+	DecideTrust(ctx context.Context, r TrustRequest) (TrustReply, error)
+	Turns(ctx context.Context, r TurnsRequest) (Turns, error)
+	Layer(ctx context.Context) (Layer, error)
+	Document(ctx context.Context, r DocumentRequest) (Document, error)
+	Map(ctx context.Context, r MapRequest) (Map, error)
+	Pairs(ctx context.Context) (Pairs, error)
+	RunKeeper
+	Cases(ctx context.Context, r CasesRequest) (Cases, error)
+	ChangeCase(ctx context.Context, r CaseRequest) (Cases, error)
+	Changes
 	Hook(ctx context.Context, r HookRequest) (HookReply, error)
-	Tools() []notes.Tool
-	// Watch keeps the index fresh until ctx ends, and says what it does, and why changes may go unheard (nil when they do not any more).
+	Tools() []tools.Tool
+	// Watch keeps the index fresh until ctx ends. It calls indexed after each run, and problem when
+	// it may miss changes, with nil when that is over.
 	Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error
-	// Outdated tells that the workspace has to be opened anew, such as after a change of its configuration.
+	// Outdated reports whether the workspace must be opened again.
 	Outdated() bool
 	Close() error
 }
 
-// Opened says of an open workspace how it is used.
+// Opened describes an open workspace.
 type Opened struct {
 	Workspace string    `json:"workspace"` // its folder
 	Since     time.Time `json:"since"`
@@ -137,7 +160,7 @@ type Opened struct {
 	Problem   string    `json:"problem,omitempty"` // of the watch
 }
 
-// Health says that a daemon is alive, and which.
+// Health describes the daemon.
 type Health struct {
 	Version    string    `json:"version"`
 	PID        int       `json:"pid"`
@@ -152,16 +175,8 @@ type Health struct {
 // An Event is something that happened to a workspace.
 type Event struct {
 	Workspace string            `json:"workspace"`
-	Kind      string            `json:"kind"` // "indexed", "opened", "closed", "problem"
+	Kind      string            `json:"kind"` // "indexed", "turn", "opened", "closed", "problem"
 	At        time.Time         `json:"at"`
 	Index     *core.IndexReport `json:"index,omitempty"`
 	Text      string            `json:"text,omitempty"`
 }
-
-// An Error is the body of an answer that is not OK.
-type Error struct {
-	Status  int    `json:"status"`
-	Message string `json:"message"`
-}
-
-func (e *Error) Error() string { return e.Message }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A body is refused with 400, or it fits the document of the API, and what was read of it reads back as the same.
+// A body is refused with 400, or it matches its schema and survives a round trip.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{`{"workspace":"/a","query":"x"}`, `{"workspace":"/a","query":"x","limit":2.0,"minSimilarity":-1e300,"explain":true}`, `{"workspace":"/a","agent":"codex","event":{"x":[1]}}`,
 		`{"workspace":"/a","arguments":{"query":"x"}}`, `null`, `{"workspace":null}`, `{"Workspace":"/a"}`, `[{}]`, `{"workspace":"/a","query":"x","query":"y"}`, "{\"workspace\":\"/\xff\"}"} {
@@ -22,12 +22,16 @@ func FuzzBody(f *testing.F) {
 		fits[ContextRequest](t, body)
 		fits[HookRequest](t, body)
 		fits[ToolRequest](t, body)
+		fits[TurnsRequest](t, body)
+		fits[CaseRequest](t, body)
+		fits[FileRequest](t, body)
+		fits[ChangeRequest](t, body)
 	})
 }
 
 func fits[In targeted](t *testing.T, body string) {
 	var in In
-	if err := understand([]byte(body), &in); err != nil {
+	if err := decodeBody([]byte(body), &in); err != nil {
 		w := httptest.NewRecorder()
 		fail(w, err)
 		if w.Code != 400 {

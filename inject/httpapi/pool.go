@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,13 +11,13 @@ import (
 	"github.com/memcore/memcore/core"
 )
 
-// A pool keeps the workspaces open that are used.
+// A pool keeps workspaces open between requests.
 type pool struct {
-	open    func(ctx context.Context, folder string) (Workspace, error)
-	project func(folder string) (string, error)
-	tell    func(Event)
-	most    int
-	idle    time.Duration
+	open        func(ctx context.Context, folder string) (Workspace, error)
+	workspaceOf func(folder string) (string, error)
+	publish     func(Event)
+	most        int
+	idle        time.Duration
 
 	mu     sync.Mutex
 	known  map[string]*kept
@@ -39,10 +38,7 @@ type kept struct {
 	info Opened
 }
 
-// ErrClosed is the error of requests to a server that is ending.
-var ErrClosed = errors.New("the daemon is ending")
-
-// use gives the workspace that a folder is in, opened if it is not, to do. It is not closed meanwhile.
+// use keeps the workspace open while do runs.
 func (p *pool) use(ctx context.Context, folder string, do func(Workspace) error) error {
 	k, err := p.acquire(ctx, folder)
 	if err != nil {
@@ -56,7 +52,7 @@ func (p *pool) acquire(ctx context.Context, folder string) (*kept, error) {
 	if !filepath.IsAbs(folder) {
 		return nil, &Error{400, fmt.Sprintf("workspace is %q, want an absolute path", folder)}
 	}
-	project, err := p.project(folder)
+	workspace, err := p.workspaceOf(folder)
 	if err != nil {
 		return nil, &Error{404, fmt.Sprintf("workspace %s: %v", folder, err)}
 	}
@@ -66,10 +62,10 @@ func (p *pool) acquire(ctx context.Context, folder string) (*kept, error) {
 			p.mu.Unlock()
 			return nil, ErrClosed
 		}
-		k := p.known[project]
+		k := p.known[workspace]
 		if k == nil {
-			k = &kept{folder: project, ready: make(chan struct{}), info: Opened{Workspace: project, Since: time.Now()}}
-			p.known[project] = k
+			k = &kept{folder: workspace, ready: make(chan struct{}), info: Opened{Workspace: workspace, Since: time.Now()}}
+			p.known[workspace] = k
 			p.work.Add(1)
 			go p.begin(k)
 		}
@@ -88,7 +84,7 @@ func (p *pool) acquire(ctx context.Context, folder string) (*kept, error) {
 			return nil, k.err
 		}
 		if !k.ws.Outdated() {
-			p.tidy()
+			p.closeUnused(p.most)
 			return k, nil
 		}
 		p.remove(k)
@@ -104,7 +100,7 @@ func (p *pool) begin(k *kept) {
 	p.mu.Lock()
 	k.ws, k.err, k.stop = ws, err, stop
 	if err != nil {
-		k.ws, k.gone = nil, true  // whatever came with the error, there is nothing to close
+		k.ws, k.gone = nil, true  // there is nothing to close
 		delete(p.known, k.folder) // the next request tries again
 	} else {
 		k.info.Watching = true
@@ -115,12 +111,12 @@ func (p *pool) begin(k *kept) {
 		stop()
 		return
 	}
-	p.tell(Event{Workspace: k.folder, Kind: "opened", At: time.Now()})
+	p.publish(Event{Workspace: k.folder, Kind: "opened", At: time.Now()})
 	err = ws.Watch(ctx, func(report core.IndexReport, err error) {
 		if err != nil {
-			p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+			p.problem(k, err)
 		} else if report.Written+report.Deleted+report.Embedded > 0 {
-			p.tell(Event{Workspace: k.folder, Kind: "indexed", At: time.Now(), Index: &report})
+			p.publish(Event{Workspace: k.folder, Kind: "indexed", At: time.Now(), Index: &report})
 		}
 	}, func(problem error) {
 		p.mu.Lock()
@@ -130,7 +126,7 @@ func (p *pool) begin(k *kept) {
 		}
 		p.mu.Unlock()
 		if problem != nil {
-			p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: problem.Error()})
+			p.problem(k, problem)
 		}
 	})
 	p.mu.Lock()
@@ -138,11 +134,15 @@ func (p *pool) begin(k *kept) {
 	k.info.Watching = false
 	if ctx.Err() == nil && err != nil {
 		k.info.Problem = err.Error()
-		p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+		p.problem(k, err)
 	}
 }
 
-// release ends one use. Whoever is the last to use a workspace that was removed closes it.
+func (p *pool) problem(k *kept, err error) {
+	p.publish(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+}
+
+// release ends a use. The last one closes a removed workspace.
 func (p *pool) release(k *kept) {
 	p.mu.Lock()
 	k.users--
@@ -156,7 +156,7 @@ func (p *pool) release(k *kept) {
 	}
 }
 
-// remove takes a workspace out of the pool; it is closed as soon as nobody uses it.
+// remove leaves closing to the last use.
 func (p *pool) remove(k *kept) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,13 +178,13 @@ func (p *pool) end(k *kept) {
 	defer p.work.Done()
 	k.stop()
 	if err := k.ws.Close(); err != nil {
-		p.tell(Event{Workspace: k.folder, Kind: "problem", At: time.Now(), Text: err.Error()})
+		p.problem(k, err)
 	}
-	p.tell(Event{Workspace: k.folder, Kind: "closed", At: time.Now()})
+	p.publish(Event{Workspace: k.folder, Kind: "closed", At: time.Now()})
 }
 
-// tidy closes what nobody has used for long, and of too many those that were used longest ago.
-func (p *pool) tidy() {
+// closeUnused closes idle workspaces, and the longest unused over most.
+func (p *pool) closeUnused(most int) {
 	p.mu.Lock()
 	var unused []*kept
 	for _, k := range p.known {
@@ -193,7 +193,7 @@ func (p *pool) tidy() {
 		}
 	}
 	slices.SortFunc(unused, func(a, b *kept) int { return a.info.Used.Compare(b.info.Used) })
-	over := len(p.known) - p.most
+	over := len(p.known) - most
 	for i, k := range unused {
 		if i >= over && time.Since(k.info.Used) <= p.idle {
 			unused = unused[:i]
@@ -206,22 +206,7 @@ func (p *pool) tidy() {
 	}
 }
 
-// shrink closes all that nobody is using.
-func (p *pool) shrink() {
-	p.mu.Lock()
-	var unused []*kept
-	for _, k := range p.known {
-		if k.ws != nil && k.users == 0 {
-			unused = append(unused, k)
-		}
-	}
-	p.mu.Unlock()
-	for _, k := range unused {
-		p.remove(k)
-	}
-}
-
-// opened are the workspaces that are open.
+// opened returns the open workspaces, last used first.
 func (p *pool) opened() []Opened {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -233,7 +218,7 @@ func (p *pool) opened() []Opened {
 	return all
 }
 
-// close ends all workspaces, when their requests have ended.
+// close closes all workspaces after their requests.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

@@ -23,10 +23,13 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
 )
 
-// A fakeWorkspace says its own name, and does what it is told.
+// A fakeWorkspace answers with its name, and does as told.
 type fakeWorkspace struct {
 	folder   string
 	closed   atomic.Bool
@@ -57,7 +60,7 @@ func (f *fakeWorkspace) Retrieve(ctx context.Context, r RetrieveRequest) (Retrie
 	return Retrieved{Result: core.Result{State: core.StateReady, Hits: []core.MemoryHit{{ID: "x", Text: f.folder}}}, Block: fmt.Sprintf("%s %v", f.folder, r.Explain)}, nil
 }
 
-func (f *fakeWorkspace) Find(context.Context, SearchRequest) (core.Result, error) {
+func (f *fakeWorkspace) Search(context.Context, SearchRequest) (core.Result, error) {
 	return core.Result{State: core.StateReady, Hits: []core.MemoryHit{}}, nil
 }
 func (f *fakeWorkspace) Context(context.Context, ContextRequest) (TextReply, error) {
@@ -66,20 +69,36 @@ func (f *fakeWorkspace) Context(context.Context, ContextRequest) (TextReply, err
 func (f *fakeWorkspace) Reindex(context.Context, IndexRequest) (core.IndexReport, error) {
 	return core.IndexReport{Documents: 1}, nil
 }
-func (f *fakeWorkspace) Report(context.Context) (core.Status, error) {
+func (f *fakeWorkspace) Status(context.Context) (core.Status, error) {
 	return core.Status{State: core.StateReady}, nil
+}
+func (f *fakeWorkspace) Overview(context.Context) (Overview, error) {
+	return Overview{Workspace: f.folder}, nil
+}
+func (f *fakeWorkspace) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
+	return Turns{Turns: make([]use.Turn, r.Limit), Last: []hook.Trace{}}, nil
+}
+func (f *fakeWorkspace) Layer(context.Context) (Layer, error) { return Layer{Text: "# Curated"}, nil }
+func (f *fakeWorkspace) Document(_ context.Context, r DocumentRequest) (Document, error) {
+	return Document{Path: r.Path, Chunks: []core.MemoryHit{}}, nil
+}
+func (f *fakeWorkspace) Map(_ context.Context, r MapRequest) (Map, error) {
+	return Map{State: MapReady, Stamp: r.Known}, nil
+}
+func (f *fakeWorkspace) Pairs(context.Context) (Pairs, error) {
+	return Pairs{State: MapReady, Pairs: []Pair{}}, nil
 }
 func (f *fakeWorkspace) Hook(_ context.Context, r HookRequest) (HookReply, error) {
 	return HookReply{Reply: r.Agent + string(r.Event)}, nil
 }
-func (f *fakeWorkspace) Tools() []notes.Tool {
+func (f *fakeWorkspace) Tools() []tools.Tool {
 	type params struct {
 		Text string `json:"text"`
 	}
-	say := func(_ context.Context, p params) (notes.Answer, error) {
-		return notes.Answer{Text: f.folder + " " + p.Text}, nil
+	say := func(_ context.Context, p params) (tools.Answer, error) {
+		return tools.Answer{Text: f.folder + " " + p.Text}, nil
 	}
-	return []notes.Tool{notes.NewTool("save_memory", "Save.", say), notes.NewTool("recall_memory", "Recall.", say)}
+	return []tools.Tool{tools.New("save_memory", "Save.", say), tools.New("recall_memory", "Recall.", say)}
 }
 func (f *fakeWorkspace) Watch(ctx context.Context, indexed func(core.IndexReport, error), _ func(error)) error {
 	indexed(core.IndexReport{Written: 1}, nil)
@@ -89,8 +108,8 @@ func (f *fakeWorkspace) Watch(ctx context.Context, indexed func(core.IndexReport
 func (f *fakeWorkspace) Outdated() bool { return f.outdated.Load() }
 func (f *fakeWorkspace) Close() error   { f.closed.Store(true); return nil }
 
-// A fakeHouse opens workspaces.
-type fakeHouse struct {
+// A testServer opens workspaces.
+type testServer struct {
 	*Server
 	mu     sync.Mutex
 	opened []*fakeWorkspace
@@ -98,8 +117,8 @@ type fakeHouse struct {
 	ended  atomic.Bool
 }
 
-func newHouse(t *testing.T, o Options) *fakeHouse {
-	h := &fakeHouse{hold: make(chan struct{})}
+func newServer(t *testing.T, o Options) *testServer {
+	h := &testServer{hold: make(chan struct{})}
 	o.Open = func(_ context.Context, folder string) (Workspace, error) {
 		if strings.HasSuffix(folder, "broken") {
 			var none *fakeWorkspace // what a function of a type of its own returns with an error
@@ -111,7 +130,7 @@ func newHouse(t *testing.T, o Options) *fakeHouse {
 		h.opened = append(h.opened, ws)
 		return ws, nil
 	}
-	o.Project = func(folder string) (string, error) {
+	o.WorkspaceOf = func(folder string) (string, error) {
 		if strings.HasSuffix(folder, "nowhere") {
 			return "", errors.New("no such folder")
 		}
@@ -124,7 +143,7 @@ func newHouse(t *testing.T, o Options) *fakeHouse {
 	return h
 }
 
-func (h *fakeHouse) count() (all, closed int) {
+func (h *testServer) count() (all, closed int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, ws := range h.opened {
@@ -143,7 +162,7 @@ func ask(t *testing.T, handler http.Handler, method, path, body string) (status 
 }
 
 func TestRoutes(t *testing.T) {
-	h := newHouse(t, Options{MaxBody: 1000}).Handler()
+	h := newServer(t, Options{MaxBody: 1000}).Handler()
 	for _, tt := range []struct {
 		method, path, body string
 		status             int
@@ -156,6 +175,14 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/context", `{"workspace":"/a"}`, 200, `{"text":"# Curated"}`},
 		{"POST", "/v1/index", `{"workspace":"/a"}`, 200, `"documents":1`},
 		{"POST", "/v1/status", `{"workspace":"/a"}`, 200, `"state":"ready"`},
+		{"POST", "/v1/overview", `{"workspace":"/a"}`, 200, `"workspace":"/a"`},
+		{"POST", "/v1/turns", `{"workspace":"/a","limit":1}`, 200, `"turns":[{`},
+		{"POST", "/v1/layer", `{"workspace":"/a"}`, 200, `"text":"# Curated"`},
+		{"POST", "/v1/document", `{"workspace":"/a","path":"a.md"}`, 200, `"path":"a.md"`},
+		{"POST", "/v1/document", `{"workspace":"/a"}`, 400, `path`},
+		{"POST", "/v1/map", `{"workspace":"/a","known":"7"}`, 200, `"stamp":"7"`},
+		{"POST", "/v1/pairs", `{"workspace":"/a"}`, 200, `"pairs":[]`},
+		{"POST", "/v1/view", `{"workspace":"/a"}`, 404, `no pages`},
 		{"POST", "/v1/hook", `{"workspace":"/a","agent":"codex","event":{"x":1}}`, 200, `{"reply":"codex{\"x\":1}"`},
 		{"POST", "/v1/tools", `{"workspace":"/a"}`, 200, `"name":"save_memory"`},
 		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"text":"y"}}`, 200, `{"text":"/a y","data":null}`},
@@ -169,7 +196,7 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"zebra":1}}`, 400, `there is no parameter \"zebra\"`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"bad"}`, 400, `option out of range`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"fail"}`, 500, `{"error":{"status":500,"message":"the disk is gone"}}`},
-		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"panic"}`, 500, `the service has failed at this request`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"panic"}`, 500, `the service failed at this request`},
 		{"POST", "/v1/retrieve", `{"workspace":"a","query":"x"}`, 400, `/properties/workspace`},
 		{"POST", "/v1/retrieve", `{"workspace":"/nowhere","query":"x"}`, 404, `no such folder`},
 		{"POST", "/v1/retrieve", `{"workspace":"/broken","query":"x"}`, 500, `it cannot be opened`},
@@ -185,11 +212,11 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/retrieve", `{"WORKSPACE":"/a","query":"x"}`, 400, `WORKSPACE`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}{}`, 400, `after top-level value`},
 		{"POST", "/v1/retrieve", "{\"workspace\":\"/a\",\"query\":\"\xff\"}", 400, `not UTF-8`},
-		{"POST", "/v1/retrieve", `null`, 400, `the body is not what is wanted here`},
+		{"POST", "/v1/retrieve", `null`, 400, `the body is not valid here`},
 		{"POST", "/v1/save", `{"workspace":"/a","arguments":[1]}`, 400, `/properties/arguments`},
 		{"POST", "/v1/hook", `{"workspace":"/a","agent":"nobody","event":{}}`, 400, `/properties/agent`},
 		{"POST", "/v1/recall", `{"workspace":"/a","query":"x"}`, 400, `unknown field \"query\"`},
-		{"POST", "/v1/retrieve", `nonsense`, 400, `the body is not what is wanted here`},
+		{"POST", "/v1/retrieve", `nonsense`, 400, `the body is not valid here`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"` + strings.Repeat("x", 2000) + `"}`, 413, `larger than 1000 bytes`},
 		{"GET", "/v1/retrieve", ``, 405, `/v1/retrieve takes POST, not GET`},
 		{"TRACE", "/v1/health", ``, 405, `takes GET or HEAD`},
@@ -205,7 +232,7 @@ func TestRoutes(t *testing.T) {
 
 // Every route is described, with schemas of its types.
 func TestOpenAPI(t *testing.T) {
-	h := newHouse(t, Options{})
+	h := newServer(t, Options{})
 	_, answer := ask(t, h.Handler(), "GET", "/v1/openapi.json", "")
 	var document struct {
 		OpenAPI string
@@ -246,9 +273,10 @@ func TestOpenAPI(t *testing.T) {
 	require.True(t, h.ended.Load(), "shutdown was among them")
 }
 
-// Workspaces are opened once, kept apart, opened anew when they have changed, and closed when there are too many, never under somebody's hands.
+// Workspaces are opened once and kept apart. They are opened again after a change, and closed when
+// there are too many, but never in use.
 func TestPool(t *testing.T) {
-	h := newHouse(t, Options{MaxOpen: 2, Idle: time.Hour})
+	h := newServer(t, Options{MaxOpen: 2, Idle: time.Hour})
 	handler := h.Handler()
 	var all sync.WaitGroup
 	for i := range 40 {
@@ -267,14 +295,14 @@ func TestPool(t *testing.T) {
 	h.opened[0].outdated.Store(true)
 	_, answer := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"`+h.opened[0].folder+`","query":"x"}`)
 	require.Contains(t, answer, h.opened[0].folder)
-	require.Eventually(t, func() bool { n, c := h.count(); return n == 3 && c == 1 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { n, c := h.count(); return n == 3 && c == 1 }, time.Minute, time.Millisecond)
 
 	held := make(chan string)
 	go func() {
 		_, answer := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/held","query":"hold"}`)
 		held <- answer
 	}()
-	require.Eventually(t, func() bool { n, _ := h.count(); return n == 4 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { n, _ := h.count(); return n == 4 }, time.Minute, time.Millisecond)
 	for i := range 5 {
 		status, _ := ask(t, handler, "POST", "/v1/retrieve", fmt.Sprintf(`{"workspace":"/more%d","query":"x"}`, i))
 		require.Equal(t, 200, status)
@@ -282,8 +310,8 @@ func TestPool(t *testing.T) {
 	require.LessOrEqual(t, len(h.Health().Open), 3)
 	h.Shrink()
 	close(h.hold)
-	require.Contains(t, <-held, "/held", "nothing is closed under somebody's hands")
-	require.Eventually(t, func() bool { h.Shrink(); n, c := h.count(); return n == c }, 10*time.Second, time.Millisecond)
+	require.Contains(t, <-held, "/held", "a workspace in use is not closed")
+	require.Eventually(t, func() bool { h.Shrink(); n, c := h.count(); return n == c }, time.Minute, time.Millisecond)
 	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/again","query":"x"}`)
 	require.Equal(t, 200, status)
 	h.Close()
@@ -294,15 +322,15 @@ func TestPool(t *testing.T) {
 	require.Contains(t, answer, "the daemon is ending")
 }
 
-// Past what it can do, the service refuses soon and with a status, and is well afterwards.
+// Over its bounds, the service refuses soon and with a status, then works as before.
 func TestLimits(t *testing.T) {
-	h := newHouse(t, Options{MaxAtOnce: 2, Wait: 20 * time.Millisecond})
+	h := newServer(t, Options{MaxAtOnce: 2, Wait: 20 * time.Millisecond})
 	handler := h.Handler()
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() { ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"hold"}`) })
 	}
-	require.Eventually(t, func() bool { return len(h.slots) == 2 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return len(h.slots) == 2 }, time.Minute, time.Millisecond)
 	require.True(t, h.Busy())
 	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
 	require.Equal(t, 503, status)
@@ -315,11 +343,11 @@ func TestLimits(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
 		return status == 200
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 
-	// Those who send their bodies slowly take nobody's place.
-	patient := newHouse(t, Options{MaxAtOnce: 2})
-	server := httptest.NewServer(patient.Handler())
+	// Slow bodies take no slot.
+	unhurried := newServer(t, Options{MaxAtOnce: 2})
+	server := httptest.NewServer(unhurried.Handler())
 	defer server.Close()
 	for range 4 {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
@@ -333,7 +361,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, 200, answer.StatusCode)
 
-	slow := newHouse(t, Options{PerSecond: 1}).Handler()
+	slow := newServer(t, Options{PerSecond: 1}).Handler()
 	refused := 0
 	for range 10 {
 		if status, _ := ask(t, slow, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`); status == 429 {
@@ -343,9 +371,9 @@ func TestLimits(t *testing.T) {
 	require.GreaterOrEqual(t, refused, 7)
 }
 
-// Those who do not read their answers take nobody's place, and large bodies take no more memory than there is for them.
+// Clients that do not read take no slot, and large bodies stay within the bound.
 func TestGreedyClients(t *testing.T) {
-	h := newHouse(t, Options{MaxAtOnce: 2})
+	h := newServer(t, Options{MaxAtOnce: 2})
 	server := httptest.NewServer(h.Handler())
 	defer server.Close()
 	defer server.CloseClientConnections()
@@ -366,7 +394,7 @@ func TestGreedyClients(t *testing.T) {
 		body := `{"workspace":"/a","query":"large"}`
 		send(fmt.Sprintf("POST /v1/retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(body), body))
 	}
-	require.Eventually(t, func() bool { n, _ := h.count(); return n == 1 && !h.Busy() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { n, _ := h.count(); return n == 1 && !h.Busy() }, time.Minute, time.Millisecond)
 	for range 5 {
 		code, _ := status(`{"workspace":"/a","query":"x"}`)
 		require.Equal(t, 200, code)
@@ -375,7 +403,7 @@ func TestGreedyClients(t *testing.T) {
 	h.bodies.Most = (8<<20 + 64<<10) / 3 * 4
 	send("POST /v1/retrieve HTTP/1.1\r\nHost: x\r\nContent-Length: 16000000\r\n\r\n" + strings.Repeat(" ", 7<<20))
 	large := `{"workspace":"/a","query":"x"}` + strings.Repeat(" ", 100<<10)
-	require.Eventually(t, func() bool { return h.bodies.Held() >= 8<<20 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.bodies.Held() >= 8<<20 }, time.Minute, time.Millisecond)
 	code, again := status(large)
 	require.Equal(t, 503, code)
 	require.Equal(t, "1", again)
@@ -384,7 +412,7 @@ func TestGreedyClients(t *testing.T) {
 }
 
 func TestRemote(t *testing.T) {
-	h := newHouse(t, Options{})
+	h := newServer(t, Options{})
 	server := httptest.NewServer(h.Remote("secret"))
 	defer server.Close()
 	for name, tt := range map[string]struct {
@@ -395,8 +423,13 @@ func TestRemote(t *testing.T) {
 		"none":           {func(r *http.Request) { r.Header.Del("Authorization") }, 401},
 		"another":        {func(r *http.Request) { r.Header.Set("Authorization", "Bearer x") }, 401},
 		"a web page":     {func(r *http.Request) { r.Header.Set("Origin", "http://evil.example") }, 403},
+		"a simple form": {func(r *http.Request) {
+			r.Header.Set("Origin", "null")
+			r.Header.Set("Content-Type", "text/plain") // needs no preflight
+		}, 403},
 		"its own page":   {func(r *http.Request) { r.Header.Set("Origin", server.URL) }, 200},
 		"a rebound name": {func(r *http.Request) { r.Host = "evil.example" }, 403},
+		"the person's":   {func(r *http.Request) { r.URL.Path = "/v1/view" }, 403},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/retrieve", strings.NewReader(`{"workspace":"/a","query":"x"}`))
 		require.NoError(t, err)
@@ -411,7 +444,7 @@ func TestRemote(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
-	h := newHouse(t, Options{})
+	h := newServer(t, Options{})
 	server := httptest.NewServer(h.Handler())
 	defer server.Close()
 	ctx, stop := context.WithCancel(t.Context())
@@ -437,7 +470,7 @@ func TestEvents(t *testing.T) {
 	}
 	require.Equal(t, []string{"opened", "indexed"}, kinds)
 	stop()
-	require.Eventually(t, func() bool { return h.listening() == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return h.listening() == 0 }, time.Minute, time.Millisecond)
 	response, err = http.Get(server.URL + "/v1/events")
 	require.NoError(t, err)
 	defer response.Body.Close()
@@ -446,18 +479,18 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, err, "streams end when the server does")
 }
 
-func (h *fakeHouse) listening() int {
+func (h *testServer) listening() int {
 	h.Server.mu.Lock()
 	defer h.Server.mu.Unlock()
 	return len(h.listeners)
 }
 
-// What a caller has done wrong is told as such, not as a failure of the service.
+// Errors of the caller are not failures of the service.
 func TestStatusOfErrors(t *testing.T) {
 	for want, all := range map[int][]error{
-		400: {core.ErrOption, notes.ErrArguments, notes.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrSecret, notes.ErrStatement, notes.ErrRole, hook.ErrAgent, hook.ErrEvent},
-		403: {notes.ErrNotAllowed, notes.ErrUnseen},
-		404: {notes.ErrNoFile, notes.ErrNoSession},
+		400: {core.ErrOption, tools.ErrArguments, session.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, session.ErrRole, hook.ErrAgent, hook.ErrEvent},
+		403: {notes.ErrUnseen},
+		404: {notes.ErrNoFile, session.ErrNoSession},
 		409: {notes.ErrChanged},
 		503: {ErrClosed, context.Canceled},
 		504: {context.DeadlineExceeded},
@@ -471,9 +504,9 @@ func TestStatusOfErrors(t *testing.T) {
 	}
 }
 
-// What ends an idle daemon is time that went by, whatever happened to the clock.
+// Changes of the system's clock do not end a daemon.
 func TestLastUsedFollowsNoClock(t *testing.T) {
-	h := newHouse(t, Options{})
+	h := newServer(t, Options{})
 	before := h.LastUsed()
 	time.Sleep(time.Millisecond)
 	ask(t, h.Handler(), "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)

@@ -2,10 +2,14 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strings"
 
 	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/sdk/resource"
@@ -13,18 +17,38 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/core"
+	webreply "github.com/memcore/memcore/internal/web/reply"
 )
 
-// Traces returns where spans go: to an OpenTelemetry collector over HTTP, which the variables of its specification (OTEL_EXPORTER_OTLP_ENDPOINT and others)
-// name. Spans say which routes were asked, how long each stage took, and how many hits there were; no query, text or path. end sends what is left.
-func Traces(ctx context.Context, version string) (to trace.TracerProvider, end func(context.Context) error, err error) {
-	exporter, err := otlptracehttp.New(ctx)
+// Traces returns a provider for OTEL_EXPORTER_OTLP_ENDPOINT and other standard variables. Spans
+// have no query, text or path. failed gets errors, end sends the rest.
+func Traces(ctx context.Context, version string, failed func(error)) (to trace.TracerProvider, end func(context.Context) error, err error) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { failed(unsaid(err)) }))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithProxy(unlessRedirected))
 	if err != nil {
 		return nil, nil, fmt.Errorf("traces: %w", err)
 	}
 	about := resource.NewSchemaless(attribute.String("service.name", "memcore"), attribute.String("service.version", version))
 	provider := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
-	return provider, provider.Shutdown, nil
+	return provider, func(ctx context.Context) error { return unsaid(provider.Shutdown(ctx)) }, nil
+}
+
+// unlessRedirected is http.ProxyFromEnvironment that stops redirects, which would take the headers
+// with them. A client of our own would ignore the variables for TLS.
+func unlessRedirected(r *http.Request) (*url.URL, error) {
+	if r.Response != nil {
+		return nil, errors.New("redirects are not followed")
+	}
+	return http.ProxyFromEnvironment(r)
+}
+
+// unsaid returns an error without what the collector said, which may repeat a key.
+func unsaid(err error) error {
+	if err == nil {
+		return nil
+	}
+	text, _, _ := strings.Cut(webreply.Unquoted(err).Error(), " (body: ")
+	return errors.New(text)
 }
 
 // traced makes a span of each request.
@@ -40,20 +64,19 @@ func (s *Server) traced(next http.Handler) http.Handler {
 	}))
 }
 
-// say adds to the span of a request what retrieval has done.
-func say(ctx context.Context, result core.Result) {
+func traceResult(ctx context.Context, result core.Result) {
 	span := trace.SpanFromContext(ctx)
 	if !span.IsRecording() {
 		return
 	}
 	span.SetAttributes(attribute.Int("memcore.hits", len(result.Hits)), attribute.String("memcore.state", string(result.State)), attribute.Bool("memcore.degraded", len(result.Degraded) > 0))
-	suspicious := 0
+	flagged := 0
 	for _, hit := range result.Hits {
-		if hit.Suspicion != nil {
-			suspicious++
+		if hit.Injection != nil {
+			flagged++
 		}
 	}
-	span.SetAttributes(attribute.Int("memcore.suspicious", suspicious), attribute.Int("memcore.withheld", len(result.Withheld)))
+	span.SetAttributes(attribute.Int("memcore.flagged", flagged), attribute.Int("memcore.withheld", len(result.Withheld)))
 	for stage, took := range result.Took {
 		span.SetAttributes(attribute.Float64("memcore.ms."+stage, float64(took.Microseconds())/1000))
 	}

@@ -1,38 +1,94 @@
 package httpapi
 
 import (
-	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/trace"
 )
 
-// A span a request reaches the collector, and says nothing of what was asked.
+// Each request has a span, without its query or path.
 func TestTraces(t *testing.T) {
+	traces, sent := collect(t)
+	h := newServer(t, Options{Traces: traces})
+	status, _ := ask(t, h.Handler(), "POST", "/v1/retrieve", `{"workspace":"/secret-folder","query":"secret question"}`)
+	require.Equal(t, 200, status)
+	text := sent()
+	for _, want := range []string{"POST /v1/retrieve", "memcore.hits", "v1.2.3"} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "secret")
+}
+
+// A collector that echoes a key or redirects gets no further than its errors.
+func TestCollectorIsNotTrusted(t *testing.T) {
+	const key = "planted-key-4242"
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("asked elsewhere") }))
+	defer elsewhere.Close()
+	for name, tt := range map[string]struct {
+		answer http.HandlerFunc
+		want   string
+	}{
+		"echoes": {func(w http.ResponseWriter, r *http.Request) { http.Error(w, r.Header.Get("X-Api-Key"), 400) }, "400 Bad Request"},
+		"echoes as its head": {func(w http.ResponseWriter, r *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil {
+				fmt.Fprintf(conn, "%s\r\n\r\n", r.Header.Get("X-Api-Key"))
+				conn.Close()
+			}
+		}, "malformed HTTP response"},
+		"redirects": {http.RedirectHandler(elsewhere.URL, http.StatusTemporaryRedirect).ServeHTTP, "redirects are not followed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := false
+			collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked = r.Header.Get("X-Api-Key") == key
+				tt.answer(w, r)
+			}))
+			defer collector.Close()
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
+			t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-api-key="+key)
+			var said []string
+			traces, end, err := Traces(t.Context(), "v1.2.3", func(err error) { said = append(said, err.Error()) })
+			require.NoError(t, err)
+			_, span := traces.Tracer("test").Start(t.Context(), "request")
+			span.End()
+			if err := end(t.Context()); err != nil {
+				said = append(said, err.Error())
+			}
+			collector.CloseClientConnections()
+			require.True(t, asked)
+			require.Contains(t, strings.Join(said, "\n"), tt.want)
+			require.NotContains(t, strings.Join(said, "\n"), key)
+		})
+	}
+}
+
+// collect starts a collector. sent returns what it got.
+func collect(t *testing.T) (traces trace.TracerProvider, sent func() string) {
+	t.Helper()
 	var mu sync.Mutex
-	var sent []byte
+	var got []byte
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		sent = append(sent, body...)
+		got = append(got, body...)
 	}))
-	defer collector.Close()
+	t.Cleanup(collector.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	traces, end, err := Traces(t.Context(), "v1.2.3")
+	traces, end, err := Traces(t.Context(), "v1.2.3", func(error) {})
 	require.NoError(t, err)
-	h := newHouse(t, Options{Traces: traces})
-	status, _ := ask(t, h.Handler(), "POST", "/v1/retrieve", `{"workspace":"/secret-folder","query":"secret question"}`)
-	require.Equal(t, 200, status)
-	require.NoError(t, end(t.Context()))
-	mu.Lock()
-	defer mu.Unlock()
-	for _, want := range []string{"POST /v1/retrieve", "memcore.hits", "v1.2.3"} {
-		require.True(t, bytes.Contains(sent, []byte(want)), want)
+	return traces, func() string {
+		require.NoError(t, end(t.Context()))
+		mu.Lock()
+		defer mu.Unlock()
+		return string(got)
 	}
-	require.False(t, bytes.Contains(sent, []byte("secret")))
 }

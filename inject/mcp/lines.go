@@ -12,8 +12,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// lines stand between a client on a pair of streams and the SDK, which ends a session at the first line that is not JSON-RPC, and answers nothing any more once its
-// input has ended. A bad line is answered here, and the end waits for the answers to what was asked.
+// lines is between a client's streams and the SDK, which would end the session at a bad line, and
+// answer nothing after the input. So lines answers bad lines, and ends the input after the last
+// answer.
 type lines struct {
 	in *bufio.Reader
 
@@ -27,11 +28,11 @@ type lines struct {
 }
 
 const (
-	// longestLine is the largest message that is read, in bytes.
+	// longestLine bounds a message, in bytes.
 	longestLine = 16 << 20
-	// lastAnswers is how long answers are waited for when the input has ended.
+	// lastAnswers bounds how long that takes.
 	lastAnswers = 5 * time.Second
-	// batchesUntil is the version of the protocol from which on there are no batches; the SDK ends a session at one.
+	// batchesUntil is the first version without batches.
 	batchesUntil = "2025-06-18"
 )
 
@@ -56,7 +57,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next reads a line; of one that is too long nothing.
+// next reads a line; a longer one than allowed becomes invalid JSON.
 func (l *lines) next() (line []byte, err error) {
 	for {
 		part, err := l.in.ReadSlice('\n')
@@ -71,10 +72,10 @@ func (l *lines) next() (line []byte, err error) {
 	}
 }
 
-// take passes a message on, or answers what is none.
+// take passes a message on, or answers a bad one.
 func (l *lines) take(line []byte) {
 	if !json.Valid(line) {
-		l.say(-32700, "this is no JSON")
+		l.say(-32700, "this is not JSON")
 		return
 	}
 	messages := []json.RawMessage{line}
@@ -83,7 +84,7 @@ func (l *lines) take(line []byte) {
 		taken := l.batches
 		l.mu.Unlock()
 		if messages = nil; !taken || json.Unmarshal(line, &messages) != nil || len(messages) == 0 {
-			l.say(-32600, "this is no message: this version of the protocol has no batches, and no version empty ones")
+			l.say(-32600, "a batch is empty, or this version of the protocol has no batches")
 			return
 		}
 	}
@@ -91,7 +92,7 @@ func (l *lines) take(line []byte) {
 	for _, message := range messages {
 		decoded, err := jsonrpc.DecodeMessage(message) // as the SDK will
 		if err != nil {
-			l.say(-32600, "this is no message of JSON-RPC 2.0")
+			l.say(-32600, "this is not a message of JSON-RPC 2.0")
 			return
 		}
 		if request, ok := decoded.(*jsonrpc.Request); ok && request.ID.IsValid() {
@@ -99,16 +100,16 @@ func (l *lines) take(line []byte) {
 		}
 	}
 	if len(ids) > 0 && !l.expect(ids, len(messages) > 1) {
-		l.say(-32600, "a batch has an id twice, or that of a request that is not answered yet")
+		l.say(-32600, "a batch has an id twice, or the id of a request that waits for its answer")
 		return
 	}
 	l.rest = append(bytes.TrimRight(line, "\r\n"), '\n')
 }
 
-// keyOf is an ID as JSON, in which "1" and 1 are two.
+// keyOf keeps "1" and 1 apart.
 func keyOf(id jsonrpc.ID) string { return fmt.Sprintf("%#v", id.Raw()) }
 
-// expect notes that requests wait for answers. The IDs of a batch must be new.
+// expect notes requests. A batch needs new IDs.
 func (l *lines) expect(ids []string, batch bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,7 +135,7 @@ func (l *lines) say(code int, text string) {
 	_, _ = l.out.Write(append(data, '\n'))
 }
 
-// Write passes on what the SDK says, a message or a batch at a time, and notes what is answered.
+// Write passes messages on, and notes what they answer.
 func (l *lines) Write(p []byte) (int, error) {
 	messages := []json.RawMessage{p}
 	if bytes.HasPrefix(p, []byte("[")) {
@@ -165,7 +166,7 @@ func (l *lines) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// wait waits until all requests are answered, but not for ever.
+// wait waits for all answers, at most lastAnswers.
 func (l *lines) wait() {
 	limit := time.NewTimer(lastAnswers)
 	defer limit.Stop()

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,18 +19,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/tools"
 )
 
-// A shelf is a memory of a few files, whose tools do what tools may do.
-type shelf struct {
+// A fakeMemory has a few files and tools.
+type fakeMemory struct {
 	mu        sync.Mutex
 	files     map[string]string
-	cancelled chan struct{}
+	waiting   chan struct{} // a tool waits for its cancellation
+	cancelled chan struct{} // it was cancelled
+	room      int           // that was asked for last
 }
 
-func newShelf() *shelf {
-	return &shelf{files: map[string]string{"facts/user.md": "# User\n", "with space.md": "space\n", "empty.md": ""}, cancelled: make(chan struct{}, 1)}
+func newMemory() *fakeMemory {
+	return &fakeMemory{files: map[string]string{"facts/user.md": "# User\n", "with space.md": "space\n", "empty.md": ""}, waiting: make(chan struct{}, 1), cancelled: make(chan struct{}, 1)}
 }
 
 type params struct {
@@ -36,45 +40,55 @@ type params struct {
 	Tags  []string `json:"tags,omitempty"`
 }
 
-func (s *shelf) Tools() []notes.Tool {
-	return []notes.Tool{
-		notes.NewTool("search_memory", "Search.", func(_ context.Context, p params) (notes.Answer, error) {
+func (s *fakeMemory) Tools() []tools.Tool {
+	unlisted := tools.New("panic", "Panic.", func(context.Context, params) (tools.Answer, error) { panic("oh") })
+	unlisted.Unlisted = true
+	return []tools.Tool{
+		tools.New("search_memory", "Search.", func(_ context.Context, p params) (tools.Answer, error) {
 			if p.Query == "" {
-				return notes.Answer{}, errors.New("the query is empty")
+				return tools.Answer{}, errors.New("the query is empty")
 			}
-			return notes.Answer{Text: "found " + p.Query, Data: []string{p.Query}}, nil
-		}, notes.ReadOnly),
-		notes.NewTool("write", "Write.", func(_ context.Context, p params) (notes.Answer, error) {
+			return tools.Answer{Text: "found " + p.Query, Data: []string{p.Query}}, nil
+		}, tools.ReadOnly),
+		tools.New("write", "Write.", func(_ context.Context, p params) (tools.Answer, error) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.files[p.Query] = "new\n"
-			return notes.Answer{Text: "written", Data: map[string]bool{"success": true}}, nil
-		}, notes.Destructive),
-		notes.NewTool("slow", "Wait.", func(ctx context.Context, p params) (notes.Answer, error) {
+			return tools.Answer{Text: "written", Data: map[string]bool{"success": true}}, nil
+		}, tools.Destructive),
+		tools.New("slow", "Wait.", func(ctx context.Context, p params) (tools.Answer, error) {
 			for i := range 3 {
 				Progress(ctx, i+1, 3, "step")
 			}
 			if p.Query == "for ever" {
+				s.waiting <- struct{}{}
 				<-ctx.Done()
 				s.cancelled <- struct{}{}
 			}
-			return notes.Answer{Text: "done"}, ctx.Err()
-		}, notes.ReadOnly),
-		notes.NewTool("panic", "Panic.", func(context.Context, params) (notes.Answer, error) { panic("oh") }),
+			return tools.Answer{Text: "done"}, ctx.Err()
+		}, tools.ReadOnly),
+		tools.New("refresh_memory", "Refresh.", func(context.Context, struct{}) (tools.Answer, error) {
+			return tools.Answer{Text: "1 added"}, nil
+		}, tools.ReadOnly),
+		unlisted,
 	}
 }
 
-func (s *shelf) Files(context.Context) ([]File, error) {
+func (s *fakeMemory) Files(context.Context) ([]File, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []File
 	for name, text := range s.files {
-		all = append(all, File{URI: Scheme + strings.ReplaceAll(name, " ", "%20"), Name: name, Size: int64(len(text))})
+		f := File{URI: Scheme + strings.ReplaceAll(name, " ", "%20"), Name: name, Size: int64(len(text)), Changed: time.Date(2026, 2, 24, 0, 0, 0, 0, time.UTC)}
+		if name == "facts/user.md" {
+			f.Title = "About the user"
+		}
+		all = append(all, f)
 	}
 	return all, nil
 }
 
-func (s *shelf) Read(_ context.Context, uri string) (string, error) {
+func (s *fakeMemory) Read(_ context.Context, uri string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text, ok := s.files[strings.ReplaceAll(strings.TrimPrefix(uri, Scheme), "%20", " ")]
@@ -84,10 +98,22 @@ func (s *shelf) Read(_ context.Context, uri string) (string, error) {
 	return text, nil
 }
 
-func (s *shelf) Curated(context.Context) (string, error) { return "# Curated", nil }
+func (s *fakeMemory) Curated(context.Context) (string, error) { return "# Curated", nil }
 
-// roads connect a client to a server in each way there is.
-var roads = map[string]func(t *testing.T, s *Server, c *mcp.Client) *mcp.ClientSession{
+func (s *fakeMemory) Beginning(ctx context.Context) (string, error) {
+	reference, err := s.Reference(ctx, 0)
+	return "# Curated\n\n" + reference, err
+}
+
+func (s *fakeMemory) Reference(_ context.Context, room int) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.room = room
+	return fmt.Sprintf("There are %d memory files.", len(s.files)), nil
+}
+
+// transports connect a client to a server.
+var transports = map[string]func(t *testing.T, s *Server, c *mcp.Client) *mcp.ClientSession{
 	"stdio": func(t *testing.T, s *Server, c *mcp.Client) *mcp.ClientSession {
 		in, toServer := io.Pipe()
 		fromServer, out := io.Pipe()
@@ -100,7 +126,7 @@ var roads = map[string]func(t *testing.T, s *Server, c *mcp.Client) *mcp.ClientS
 			select {
 			case err := <-served:
 				require.NoError(t, err)
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the server does not end with its input")
 			}
 		})
@@ -120,7 +146,7 @@ var roads = map[string]func(t *testing.T, s *Server, c *mcp.Client) *mcp.ClientS
 			select {
 			case err := <-served:
 				require.NoError(t, err)
-			case <-time.After(20 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the server does not end")
 			}
 		})
@@ -137,11 +163,11 @@ func (b bearing) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func TestServer(t *testing.T) {
-	for name, connect := range roads {
+	for name, connect := range transports {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
 			progressed := make(chan string, 10)
-			memory := newShelf()
+			memory := newMemory()
 			server := New(memory, Options{Version: "1.2.3", Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 			client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
 				ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { progressed <- r.Params.Message },
@@ -153,7 +179,7 @@ func TestServer(t *testing.T) {
 			require.Len(t, tools.Tools, 4)
 			for _, tool := range tools.Tools {
 				require.Equal(t, tool.Name == "write", *tool.Annotations.DestructiveHint, tool.Name)
-				require.Equal(t, tool.Name == "search_memory" || tool.Name == "slow", tool.Annotations.ReadOnlyHint, tool.Name)
+				require.Equal(t, tool.Name != "write", tool.Annotations.ReadOnlyHint, tool.Name)
 			}
 			call := func(name string, arguments any) (*mcp.CallToolResult, error) {
 				return session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -169,7 +195,7 @@ func TestServer(t *testing.T) {
 				require.True(t, result.IsError, "%v", bad)
 			}
 			_, err = call("panic", nil)
-			require.Error(t, err)
+			require.ErrorContains(t, err, "memcore failed", "an unlisted tool is called")
 			result, err = call("search_memory", map[string]any{"query": "alive"})
 			require.NoError(t, err, "a panic ends nothing")
 			require.False(t, result.IsError)
@@ -177,14 +203,14 @@ func TestServer(t *testing.T) {
 			_, err = session.CallTool(ctx, &mcp.CallToolParams{Meta: mcp.Meta{"progressToken": "p"}, Name: "slow", Arguments: map[string]any{"query": "x"}})
 			require.NoError(t, err)
 			require.Equal(t, "step", <-progressed)
-			short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
-			_, err = session.CallTool(short, &mcp.CallToolParams{Name: "slow", Arguments: map[string]any{"query": "for ever"}})
-			stop()
+			given, giveUp := context.WithCancel(ctx)
+			go func() { <-memory.waiting; giveUp() }()
+			_, err = session.CallTool(given, &mcp.CallToolParams{Name: "slow", Arguments: map[string]any{"query": "for ever"}})
 			require.Error(t, err)
 			select {
 			case <-memory.cancelled:
-			case <-time.After(10 * time.Second):
-				t.Error("the tool does not know that nobody waits any more")
+			case <-time.After(time.Minute):
+				t.Error("the tool does not know that the request was cancelled")
 			}
 
 			read := func(uri string) (string, error) {
@@ -207,23 +233,28 @@ func TestServer(t *testing.T) {
 			require.NoError(t, err)
 			require.Eventually(t, func() bool {
 				resources, err := session.ListResources(ctx, nil)
-				return err == nil && len(resources.Resources) == 4
-			}, 10*time.Second, 10*time.Millisecond)
+				return err == nil && len(resources.Resources) == 5
+			}, time.Minute, 10*time.Millisecond)
 			memory.mu.Lock()
 			delete(memory.files, "more.md")
 			memory.mu.Unlock()
 			require.Eventually(t, func() bool {
 				resources, err := session.ListResources(ctx, nil)
-				return err == nil && len(resources.Resources) == 3
-			}, 10*time.Second, 10*time.Millisecond)
+				return err == nil && len(resources.Resources) == 4
+			}, time.Minute, 10*time.Millisecond)
 
 			prompts, err := session.ListPrompts(ctx, nil)
 			require.NoError(t, err)
-			require.Len(t, prompts.Prompts, 5)
-			for name, want := range map[string]string{"memory_show": "# Curated", "memory_search": "found boats", "memory_add": "\n\nboats", "memory_reflect": "episode", "memory_refresh": "refresh_memory"} {
-				got, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: map[string]string{"text": "boats", "query": "boats"}})
+			require.Len(t, prompts.Prompts, 8)
+			for name, want := range map[string]string{"memory_show": "# Curated", "memory_context": "# Curated\n\nThere are 3 memory files.", "memory_search": "found boats", "memory_add": "\n\nboats", "memory_reflect": "episode", "memory_refresh": "what has changed: 1 added",
+				"memory_list": "\n> - facts/user.md (7 bytes, changed 2026-02-24): About the user\n", "memory_edit": "as I say:\n\nboats\n\nFirst find the statement with search_memory"} {
+				got, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: map[string]string{"text": "boats", "query": "boats", "change": "boats"}})
 				require.NoError(t, err, name)
-				require.Contains(t, got.Messages[0].Content.(*mcp.TextContent).Text, want)
+				text := got.Messages[0].Content.(*mcp.TextContent).Text
+				require.Contains(t, text, want)
+				if name == "memory_list" || name == "memory_edit" { // titles are what files say
+					require.True(t, strings.HasSuffix(text, "\n</memory>"), text)
+				}
 			}
 			_, err = session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "memory_add"})
 			require.ErrorContains(t, err, "the argument text is missing")
@@ -231,9 +262,49 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A line that is no message ends nothing, and what was asked before the end of the input is answered.
+// A client gets an index of memory when it connects, and can load the beginning.
+func TestBeginning(t *testing.T) {
+	for name, connect := range transports {
+		t.Run(name, func(t *testing.T) {
+			memory := newMemory()
+			server := New(memory, Options{Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+			changed := make(chan string, 10)
+			client := mcp.NewClient(&mcp.Implementation{Name: "test"}, &mcp.ClientOptions{
+				ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { changed <- r.Params.URI },
+			})
+			session := connect(t, server, client)
+			require.Equal(t, instructions+"\n\nThere are 3 memory files.", session.InitializeResult().Instructions)
+			require.Equal(t, longestInstructions, len([]rune(instructions))+len("\n\n")+memory.room, "clients cut what is longer")
+
+			resources, err := session.ListResources(t.Context(), nil)
+			require.NoError(t, err)
+			i := slices.IndexFunc(resources.Resources, func(r *mcp.Resource) bool { return r.URI == contextURI })
+			require.GreaterOrEqual(t, i, 0)
+			require.Equal(t, &mcp.Annotations{Audience: []mcp.Role{"assistant"}, Priority: 1}, resources.Resources[i].Annotations)
+			read, err := session.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: contextURI})
+			require.NoError(t, err)
+			require.Equal(t, "# Curated\n\nThere are 3 memory files.", read.Contents[0].Text)
+
+			require.NoError(t, session.Subscribe(t.Context(), &mcp.SubscribeParams{URI: contextURI}))
+			// Subscribe returns before the server knows of it, so a first change may go unnoticed.
+			for i := 0; ; i++ {
+				require.Less(t, i, 60, "the client is not notified of changes")
+				_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "write", Arguments: map[string]any{"query": fmt.Sprintf("more%d.md", i)}})
+				require.NoError(t, err)
+				select {
+				case uri := <-changed:
+					require.Equal(t, contextURI, uri)
+					return
+				case <-time.After(time.Second):
+				}
+			}
+		})
+	}
+}
+
+// Bad lines do not end a session, and all requests before the end are answered.
 func TestStdioOfScripts(t *testing.T) {
-	server := New(newShelf(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
+	server := New(newMemory(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
 	input := strings.Join([]string{
 		`garbage`,
 		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
@@ -253,7 +324,7 @@ func TestStdioOfScripts(t *testing.T) {
 	require.Contains(t, said, `"id":"three"`)
 }
 
-// Messages at which the SDK would end the session are answered, and the session goes on.
+// Messages that would end the SDK's session are answered.
 func TestSessionSurvives(t *testing.T) {
 	for _, tt := range []struct{ name, version, line, want string }{
 		{"a number", "2025-06-18", `17`, `"code":-32600`},
@@ -266,11 +337,12 @@ func TestSessionSurvives(t *testing.T) {
 		{"an empty batch", "2025-03-26", `[]`, `"code":-32600`},
 		{"a batch with no message", "2025-03-26", `[{"jsonrpc":"2.0","id":7,"method":"ping"},5]`, `"code":-32600`},
 		{"a batch with an id twice", "2025-03-26", `[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","id":7,"method":"ping"}]`, `"code":-32600`},
+		{"initialized twice", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, `duplicate`},
 		{"a resource with a NUL", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"memcore:///a\u0000\u001b"}}`, `"id":7,"error"`},
 		{"a resource of another scheme with a NUL", "2025-06-18", `{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"file:///\u0000"}}`, `"id":7,"error"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			server := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+			server := New(newMemory(), Options{Logger: slog.New(slog.DiscardHandler)})
 			in, input := io.Pipe()
 			output, out := io.Pipe()
 			served := make(chan error, 1)
@@ -308,7 +380,7 @@ func FuzzLines(f *testing.F) {
 		l := newLines(strings.NewReader(input), &out)
 		done := make(chan struct{})
 		defer close(done)
-		go func() { // nobody answers here
+		go func() { // the pipe is not read otherwise
 			for {
 				l.mu.Lock()
 				clear(l.pending)
@@ -336,9 +408,9 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// What is not of the client that was meant is refused before any tool hears of it.
+// The server refuses web pages and wrong tokens before it reads a message.
 func TestHTTPRefuses(t *testing.T) {
-	server := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+	server := New(newMemory(), Options{Logger: slog.New(slog.DiscardHandler)})
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())

@@ -9,35 +9,36 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/memcore/memcore/internal/overload"
-	"github.com/memcore/memcore/internal/webguard"
+	"github.com/memcore/memcore/internal/web/origin"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
 const (
 	sessionIdle = 30 * time.Minute
 	keepAlive   = 5 * time.Minute // below sessionIdle: a client that only listens answers pings
 	maxBody     = 8 << 20
-	// sessionlessFrom is the version of the protocol from which on there are no sessions.
+	// sessionlessFrom is the first version without sessions.
 	sessionlessFrom = "2026-07-28"
-	// drain is how long running requests may take when the server ends.
+	// drain bounds requests at the end.
 	drain = 5 * time.Second
-	// bodyWait is how long a client may take to send a message, mostBodies how many bytes all messages may have at a time.
+	// bodyWait bounds sending a message, mostBodies the bytes of all.
 	bodyWait   = 10 * time.Second
 	mostBodies = 64 << 20
-	// mostMessages are worked on at a time, others wait for messageWait; mostStreams listen; mostSessions are open.
+	// mostMessages bounds them at a time. Others wait up to slotWait.
 	mostMessages = 64
-	messageWait  = time.Second
+	slotWait     = time.Second
 	mostStreams  = 256
 	mostSessions = 256
 )
 
-// ServeStdio serves one client on a pair of streams, until the client closes in or ctx ends, and returns nil then. What an error says is for a log.
+// ServeStdio serves one client until it closes in or ctx ends, which is no error.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, stop := context.WithCancel(ctx)
 	var watching sync.WaitGroup
@@ -56,7 +57,8 @@ type keepOpen struct{ io.Writer }
 
 func (keepOpen) Close() error { return nil }
 
-// Handler serves streamable HTTP, with a bearer token if one is given. It refuses what web pages send. Close ends what it has begun.
+// Handler serves streamable HTTP, with a bearer token unless it is "", and refuses web pages. Close
+// ends its sessions.
 func (s *Server) Handler(token string) http.Handler {
 	sessions := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sessions }, &mcp.StreamableHTTPOptions{SessionTimeout: sessionIdle, MaxRequestBodyBytes: maxBody})
 	sessionless := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.sessionless },
@@ -71,7 +73,7 @@ func (s *Server) Handler(token string) http.Handler {
 	h = s.bounded(h)
 	if token != "" {
 		h = auth.RequireBearerToken(func(_ context.Context, given string, _ *http.Request) (*auth.TokenInfo, error) {
-			if !webguard.IsToken(given, token) {
+			if !origin.IsToken(given, token) {
 				return nil, fmt.Errorf("%w: it is not the one of this server", auth.ErrInvalidToken)
 			}
 			return &auth.TokenInfo{UserID: "owner"}, nil
@@ -79,88 +81,100 @@ func (s *Server) Handler(token string) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case webguard.IsForeign(r):
-			http.Error(w, "pages of other sites may not use this server", http.StatusForbidden)
-		case webguard.IsMisnamed(r):
-			http.Error(w, "this server is asked by its address on this machine, not by another name", http.StatusForbidden)
+		case origin.IsForeign(r):
+			http.Error(w, "web pages may not use this server", http.StatusForbidden)
+		case origin.IsMisnamed(r):
+			http.Error(w, "address this server by its IP address or localhost, not by another name", http.StatusForbidden)
 		default:
 			h.ServeHTTP(w, r)
 		}
 	})
 }
 
-// bounded refuses what would be too much: messages and streams at a time, sessions, bytes.
+// bounded refuses messages, streams and bytes over their bounds.
 func (s *Server) bounded(next http.Handler) http.Handler {
-	messages, streams := make(chan struct{}, mostMessages), make(chan struct{}, mostStreams)
+	messages, streams := make(overload.Slots, mostMessages), make(overload.Slots, mostStreams)
 	bodies := &overload.Bodies{Most: mostBodies}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodPost {
-			select {
-			case streams <- struct{}{}:
-				defer func() { <-streams }()
-				next.ServeHTTP(w, r)
-			default:
-				busy(w, "as many clients listen as may")
-			}
-			return
-		}
-		if r.Header.Get("Mcp-Session-Id") == "" && r.Header.Get("Mcp-Protocol-Version") < sessionlessFrom && s.crowded() {
-			busy(w, "as many sessions are open as may be; end those that are not used (DELETE)")
-			return
-		}
-		data, free, err := bodies.Read(w, r, maxBody, bodyWait)
-		defer free()
+		slots := messages
 		switch {
-		case errors.Is(err, overload.ErrLarge):
-			w.Header().Set("Connection", "close") // the rest is not read
-			http.Error(w, fmt.Sprintf("the message is larger than %d bytes", maxBody), http.StatusRequestEntityTooLarge)
-			return
-		case errors.Is(err, overload.ErrFull):
-			busy(w, err.Error())
-			return
-		case errors.Is(err, overload.ErrSlow):
-			http.Error(w, err.Error(), http.StatusRequestTimeout)
-			return
-		case err != nil:
-			http.Error(w, "the message cannot be read: "+err.Error(), http.StatusBadRequest)
-			return
+		case r.Method != http.MethodPost:
+			slots = streams
+		default:
+			data, free, err := bodies.Read(w, r, maxBody, bodyWait)
+			defer free()
+			if err != nil {
+				refuse(w, err)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(data))
 		}
-		r.Body = io.NopCloser(bytes.NewReader(data))
-		wait := time.NewTimer(messageWait)
-		defer wait.Stop()
-		select {
-		case messages <- struct{}{}:
-			defer func() { <-messages }()
+		err := slots.Do(r.Context(), slotWait, func() error {
 			next.ServeHTTP(w, r)
-		case <-wait.C:
-			busy(w, "the server is working on as many messages as it can")
-		case <-r.Context().Done():
+			return nil
+		})
+		if err != nil {
+			refuse(w, err)
 		}
 	})
 }
 
-func busy(w http.ResponseWriter, why string) {
-	w.Header().Set("Retry-After", "1")
-	http.Error(w, why, http.StatusServiceUnavailable)
-}
-
-// crowded tells whether there are as many sessions as may be.
-func (s *Server) crowded() bool {
-	n := 0
-	for range s.sessions.Sessions() {
-		n++
+func refuse(w http.ResponseWriter, err error) {
+	status := overload.StatusOf(err)
+	switch status {
+	case http.StatusServiceUnavailable:
+		w.Header().Set("Retry-After", "1")
+	case http.StatusRequestEntityTooLarge:
+		w.Header().Set("Connection", "close") // the rest is not read
 	}
-	return n >= mostSessions
+	http.Error(w, err.Error(), status)
 }
 
-// ServeHTTP serves streamable HTTP at /mcp of a listener until ctx ends, and returns nil then.
+// placed gives each new session a place, for which an unused one ends: its client gets status 404
+// and begins another. Sessions that asked for something have precedence; those with a running
+// request stay.
+func (s *Server) placed(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+		session, ok := request.GetSession().(*mcp.ServerSession)
+		switch {
+		case !ok || method == "ping" || strings.HasPrefix(method, "notifications/"):
+		case method == "initialize":
+			if err := s.place(session); err != nil {
+				return nil, err
+			}
+		default:
+			s.places.Work(session)
+			defer s.places.Wait(session, true)
+		}
+		return next(ctx, method, request)
+	}
+}
+
+var errCrowded = fmt.Errorf("%w: all sessions are working", overload.ErrBusy)
+
+func (s *Server) place(session *mcp.ServerSession) error {
+	old, replaces, _, ok := s.places.Take(session, true)
+	if replaces {
+		go old.Close() // it waits for the client
+	}
+	if !ok {
+		return errCrowded
+	}
+	go func() {
+		_ = session.Wait() // its error is the client's
+		s.places.Leave(session)
+	}()
+	return nil
+}
+
+// ServeHTTP serves streamable HTTP at /mcp until ctx ends, which is no error.
 func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token string) error {
 	base, end := context.WithCancel(context.Background())
 	defer end()
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.Handler(token))
-	// No limit on writing: it would cut streams of events.
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return base },
+	// A limit for writing would cut streams of events.
+	server := &http.Server{Handler: mux, BaseContext: func(net.Listener) context.Context { return base },
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn)}
 	listener = overload.Protect(server, listener, overload.Options{})
 	var watching sync.WaitGroup
@@ -174,7 +188,7 @@ func (s *Server) ServeHTTP(ctx context.Context, listener net.Listener, token str
 		return err
 	case <-ctx.Done():
 	}
-	end() // streams of events stand for ever
+	end() // streams of events have no end
 	s.Close()
 	wait, stop := context.WithTimeout(context.Background(), drain)
 	defer stop()

@@ -11,14 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 )
 
-// Past what it can do, the server refuses with a status and is well afterwards: messages at a time, sessions, streams, bytes.
+// Over its bounds of messages, streams and bytes, the server refuses with a status, then
+// works as before.
 func TestBounds(t *testing.T) {
 	release := make(chan struct{})
 	entered := make(chan struct{}, 1000)
-	s := New(newShelf(), Options{Logger: slog.New(slog.DiscardHandler)})
+	s := New(newMemory(), Options{Logger: slog.New(slog.DiscardHandler)})
 	defer s.Close()
 	held := httptest.NewServer(s.bounded(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Hold") != "" {
@@ -71,19 +73,61 @@ func TestBounds(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, again := ask(held.URL, http.MethodPost, strings.Repeat(" ", 100<<10), http.Header{})
 		return status == http.StatusServiceUnavailable && again == "1"
-	}, 10*time.Second, 10*time.Millisecond, "bytes of all together")
-
-	open := httptest.NewServer(s.Handler(""))
-	defer open.Close()
-	begin := func() (int, string) {
-		return ask(open.URL, http.MethodPost, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
-			http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}})
-	}
-	for range mostSessions {
-		status, _ := begin()
-		require.Equal(t, http.StatusOK, status)
-	}
-	status, again := begin()
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Equal(t, "1", again)
+	}, time.Minute, 10*time.Millisecond, "bytes of all together")
 }
+
+// However many sessions begin and stay unused, those in use go on and others begin. A client whose
+// session ended learns it from a 404 and begins another.
+func TestSessionsGiveWay(t *testing.T) {
+	s := New(newMemory(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
+	defer s.Close()
+	server := httptest.NewServer(s.Handler(""))
+	defer server.Close()
+	connect := func() *mcp.ClientSession {
+		client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: true}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
+		require.NoError(t, err)
+		return session
+	}
+	used, unused := connect(), connect()
+	defer used.Close()
+	defer unused.Close()
+	require.NotEmpty(t, used.ID())
+	list := func(session *mcp.ClientSession) error {
+		_, err := session.ListTools(t.Context(), nil)
+		return err
+	}
+	require.NoError(t, list(used))
+	for n := range 2*mostSessions + 88 {
+		begin(t, server.URL)
+		if n%20 == 0 {
+			require.NoError(t, list(used))
+		}
+	}
+	require.Eventually(t, func() bool {
+		n := 0
+		for range s.sessions.Sessions() {
+			n++
+		}
+		return n <= mostSessions
+	}, 20*time.Second, time.Millisecond)
+	require.ErrorIs(t, list(unused), mcp.ErrSessionMissing)
+	again := connect()
+	defer again.Close()
+	require.NoError(t, list(again))
+	require.NoError(t, list(used))
+}
+
+func begin(t *testing.T, address string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(initialize))
+	require.NoError(t, err)
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	_, _ = io.Copy(io.Discard, response.Body)
+	require.NoError(t, response.Body.Close())
+	require.Equal(t, http.StatusOK, response.StatusCode)
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`

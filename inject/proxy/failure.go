@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+
+	"github.com/memcore/memcore/internal/web/reply"
 )
 
-// statusClosed is logged when the client went away before there was an answer.
+// statusClosed is logged if the client went away first.
 const statusClosed = 499
 
 // unanswered is called when the upstream did not answer.
@@ -19,14 +21,14 @@ func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 		x.status = statusClosed
 		panic(http.ErrAbortHandler) // returning would be an empty answer with status 200
 	}
-	x.err = err
+	x.err = reply.Unquoted(err)
 	tried := *r.URL
 	tried.RawQuery = "" // it may hold a key
 	x.fail(w, r, http.StatusBadGateway, fmt.Sprintf("the upstream does not answer: %s %s: %v; start it, or run memcore proxy with another --upstream",
-		r.Method, tried.String(), err))
+		r.Method, tried.String(), x.err))
 }
 
-// fail answers with an error in the form that the clients of an API read.
+// fail answers in the API's form.
 func (x *exchange) fail(w http.ResponseWriter, r *http.Request, status int, why string) {
 	x.status = status
 	x.headers(w.Header())

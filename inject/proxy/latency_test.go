@@ -21,8 +21,8 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// BenchmarkLatency asks an upstream with the proxy in between and without it, in turns, and reports what both took: the difference is
-// what a person waits longer for the first byte.
+// BenchmarkLatency asks an upstream with and without the proxy in turns. The difference is what the
+// proxy adds before the first byte.
 func BenchmarkLatency(b *testing.B) {
 	question := `{"model":"m","messages":[{"role":"user","content":"which port does staging postgres use?"}]}`
 	history := `{"model":"m","messages":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("a line of a file\\n", 60)+`"},{"role":"assistant","content":"`+
@@ -49,7 +49,7 @@ func BenchmarkLatency(b *testing.B) {
 	}
 }
 
-// ask returns how long an answer took; injected says whether it must have memory.
+// ask returns how long an answer took. injected says whether it must have memory.
 func ask(b *testing.B, url, body string, injected bool) time.Duration {
 	r := post(b, url+"/v1/chat/completions", body)
 	began := time.Now()
@@ -70,7 +70,7 @@ func report(b *testing.B, name string, all []time.Duration) {
 	b.ReportMetric(float64(all[len(all)*95/100].Microseconds()), name+"-p95-µs")
 }
 
-// workspace is a real memory of testdata/workspace.
+// workspace returns a memory of testdata/workspace.
 func workspace(b *testing.B) *core.Manager {
 	folder, err := filepath.Abs(filepath.Join("..", "..", "testdata", "workspace"))
 	require.NoError(b, err)

@@ -11,53 +11,44 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/inject/turn"
-	"github.com/memcore/memcore/internal/overload"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// maxBody is the largest request body that memory is put into. It has to be held whole; larger ones pass through.
+// maxBody bounds the requests that get memory, in bytes.
 const maxBody = 64 << 20
 
-// Reasons why nothing was injected, beside those of package turn.
+// Reasons for no memory, beside those of package turn.
 const (
 	reasonCompressed = "the request is compressed"
 	reasonLarge      = "the request is over 64 MB"
-	reasonFull       = "the proxy holds as much of other requests as it can"
+	reasonFull       = "the proxy holds too much of other requests"
 	reasonOff        = "memory is turned off"
 )
 
-// speculative is the Upgrade that Java's client offers with every first request, whatever it is for. Nobody takes it.
+// speculative is offered by Java's client, and accepted by no server.
 const speculative = "h2c"
 
-// offersH2C tells whether a request offers, among others perhaps, to go on as HTTP/2.
+// offersH2C reports whether a request offers HTTP/2.
 func offersH2C(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
 		return slices.ContainsFunc(strings.Split(offered, ","), func(protocol string) bool { return strings.EqualFold(strings.TrimSpace(protocol), speculative) })
 	})
 }
 
-// An editor is one of package turn's functions for requests as JSON.
-type editor func(context.Context, retriever, []byte, turn.Options) ([]byte, turn.Report, error)
+// An editor puts memory into an API's request.
+type editor func(context.Context, turn.Retriever, []byte, turn.Options) ([]byte, turn.Report, error)
 
-// routes are the paths whose requests get memory, by how they end, so that any base will do.
+// routes are the ends of paths that get memory.
 var routes = []struct {
 	suffix string
 	edit   editor
 }{
-	{"/chat/completions", func(ctx context.Context, r retriever, request []byte, o turn.Options) ([]byte, turn.Report, error) {
-		return turn.JSON(ctx, r, request, o)
-	}},
-	{"/responses", func(ctx context.Context, r retriever, request []byte, o turn.Options) ([]byte, turn.Report, error) {
-		return turn.ResponsesJSON(ctx, r, request, o)
-	}},
-	{"/v1/messages", func(ctx context.Context, r retriever, request []byte, o turn.Options) ([]byte, turn.Report, error) {
-		return turn.AnthropicJSON(ctx, r, request, o)
-	}},
-	{"/api/chat", func(ctx context.Context, r retriever, request []byte, o turn.Options) ([]byte, turn.Report, error) {
-		return turn.OllamaJSON(ctx, r, request, o)
-	}},
+	{"/chat/completions", turn.JSON},
+	{"/responses", turn.ResponsesJSON},
+	{"/v1/messages", turn.AnthropicJSON},
+	{"/api/chat", turn.OllamaJSON},
 }
 
-// editorOf returns how memory gets into a request; nil if it is to pass as it is.
 func editorOf(r *http.Request) editor {
 	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !offersH2C(r) {
 		return nil
@@ -70,10 +61,11 @@ func editorOf(r *http.Request) editor {
 	return nil
 }
 
-// bodyWait is how long a client may take to send a chat request.
+// bodyWait bounds sending a chat request.
 const bodyWait = 2 * time.Minute
 
-// withMemory returns the request to pass on, and notes in x what was done. What it holds counts until free is called. An error is one of reading the body.
+// withMemory returns the request to pass on, and reports in x. The caller calls free when done with
+// the body, whose reading may fail.
 func (p *Proxy) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) (out *http.Request, free func(), err error) {
 	nothing := func() {}
 	edit := editorOf(r)
@@ -126,13 +118,13 @@ func (p *Proxy) edited(ctx context.Context, edit editor, body []byte, x *exchang
 	return with
 }
 
-// setBody gives a request a body that can be sent again, should the upstream close an idle connection at the same moment.
+// setBody lets a body be sent again, as over a new connection.
 func setBody(r *http.Request, body []byte) {
 	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	r.Body, _ = r.GetBody()
-	if r.ContentLength >= 0 { // else it comes in pieces, and goes on so
+	if r.ContentLength >= 0 { // else it is chunked
 		r.ContentLength = int64(len(body))
 	}
-	r.Header.Del("Expect")  // the client was told to go on already
+	r.Header.Del("Expect")  // the client was answered already
 	r.Header.Del("Upgrade") // speculative, if any
 }

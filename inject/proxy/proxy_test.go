@@ -28,7 +28,7 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 )
 
-// knows is a memory that answers every question with the same hits.
+// knows answers every question with the same hits.
 type knows struct {
 	hits     []core.MemoryHit
 	err      error
@@ -57,7 +57,7 @@ type memory interface {
 	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
 }
 
-// encoded is the block as a JSON string.
+// encoded returns the block as a JSON string.
 func encoded(t testing.TB) string {
 	text, _ := formatter.Block(port)
 	data, err := json.Marshal(text)
@@ -65,7 +65,7 @@ func encoded(t testing.TB) string {
 	return string(data)
 }
 
-// An upstream keeps what it is sent.
+// An upstream keeps its requests.
 type upstream struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -98,7 +98,7 @@ func newUpstream(t testing.TB, answer http.HandlerFunc) *upstream {
 	return u
 }
 
-// only is the one request that came.
+// only returns the one request that came.
 func (u *upstream) only(t *testing.T) received {
 	t.Helper()
 	u.mu.Lock()
@@ -107,7 +107,7 @@ func (u *upstream) only(t *testing.T) received {
 	return u.requests[0]
 }
 
-// start serves a proxy until the test ends, and returns its URL. Afterwards nothing of it runs.
+// start serves a proxy until the test ends, and returns its URL. Then none of its goroutines runs.
 func start(t testing.TB, target string, memory memory, options proxy.Options) string {
 	t.Helper()
 	options.Listen = "127.0.0.1:0"
@@ -115,6 +115,7 @@ func start(t testing.TB, target string, memory memory, options proxy.Options) st
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	options.Turn.Logger = options.Logger
+	options.Turn.Timeout = cmp.Or(options.Turn.Timeout, time.Minute)
 	p, err := proxy.New(target, memory, options)
 	require.NoError(t, err)
 	listener, err := p.Listen()
@@ -130,17 +131,17 @@ func start(t testing.TB, target string, memory memory, options proxy.Options) st
 			if err != nil {
 				t.Errorf("Serve = %v", err)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("Serve does not return")
 		}
-		if !assert.Eventually(t, func() bool { return running() == "" }, 5*time.Second, time.Millisecond) {
+		if !assert.Eventually(t, func() bool { return running() == "" }, time.Minute, time.Millisecond) {
 			t.Errorf("something still runs after Serve:\n%s", running())
 		}
 	})
 	return "http://" + listener.Addr().String()
 }
 
-// running are the goroutines of a proxy; "" for none. Tests here have one proxy at a time.
+// running returns the stacks of the one proxy's goroutines.
 func running() string {
 	stacks := make([]byte, 1<<20)
 	var ours []string
@@ -155,7 +156,7 @@ func running() string {
 // client shows answers as they are.
 var client = &http.Transport{DisableCompression: true}
 
-// An answer is a response whose body was read.
+// An answer is a response and its body.
 type answer struct {
 	status int
 	header http.Header
@@ -185,7 +186,7 @@ const (
 	messages  = `{"model":"m","max_tokens":9, "messages":[{"role":"user","content":"which port?"}]}`
 )
 
-// Chat requests get memory, whatever base the client and the upstream have; paths are joined without doubling.
+// Chat requests get memory below any base, and paths are joined without doubling.
 func TestRoutes(t *testing.T) {
 	chatWith := strings.Replace(chat, `[{"role"`, `[{"role":"user","content":`+encoded(t)+`},{"role"`, 1)
 	for _, tt := range []struct{ name, base, method, path, body, uri, want string }{
@@ -233,7 +234,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// Headers of the answer say what was injected, or why nothing was, and then the request is as it came.
+// Headers say what was injected. If nothing was, they say why, and the request is unchanged.
 func TestReport(t *testing.T) {
 	const pending = `{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a"}]}]}`
 	for _, tt := range []struct {
@@ -252,7 +253,7 @@ func TestReport(t *testing.T) {
 		{name: "not all indexed", memory: &knows{state: core.StateBuilding}, reason: "nothing relevant was found, and the index is not complete yet"},
 		{name: "not all asked", memory: &knows{degraded: []string{"no “model”"}}, reason: "nothing relevant was found, but not all was asked: no ?model?"},
 		{name: "memory fails", memory: &knows{hits: port, err: errors.New("disk")}, reason: turn.ReasonFailed},
-		{name: "memory is late", memory: &knows{hits: port, wait: time.Minute}, reason: turn.ReasonLate},
+		{name: "memory is late", memory: &knows{hits: port, wait: time.Hour}, options: proxy.Options{Turn: turn.Options{Timeout: 50 * time.Millisecond}}, reason: turn.ReasonLate},
 		{name: "a call waits", path: "/v1/messages", body: pending, reason: turn.ReasonPending},
 		{name: "no JSON", body: "message=x", reason: "chat request is not JSON: invalid character 'm' looking for beginning of value"},
 		{name: "JSON of another kind", body: `{"prompt":"渡"}`, reason: `chat request has no "messages"`},
@@ -271,7 +272,7 @@ func TestReport(t *testing.T) {
 			}
 			began := time.Now()
 			got := send(t, r)
-			if took := time.Since(began); took > 5*time.Second {
+			if took := time.Since(began); took > time.Minute {
 				t.Errorf("the answer took %v", took)
 			}
 			want := map[string]string{"Injected": "0", "Reason": tt.reason, "Tokens": "", "Sources": "", "Dry-Run": ""}
@@ -305,7 +306,7 @@ func TestMemoryTurnedOff(t *testing.T) {
 	}
 }
 
-// Many sources, long or odd ones, fit into a header.
+// Many, long or odd sources fit into a header.
 func TestSources(t *testing.T) {
 	for _, tt := range []struct{ name, source, want string }{
 		{"many", "a.md#L1", strings.Repeat(", a.md#L1", 8)},
@@ -324,7 +325,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// The upstream gets the client's headers and no others; the token and what concerns one connection only stay here.
+// The upstream gets the client's headers, without the token and those of the connection.
 func TestRequestHeaders(t *testing.T) {
 	u := newUpstream(t, nil)
 	r := post(t, start(t, u.URL, &knows{hits: port}, proxy.Options{Token: "s3cret"})+"/v1/chat/completions", chat)
@@ -344,7 +345,7 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// Answers pass as they are, errors too: status, headers, bytes.
+// Answers pass unchanged, errors too: status, headers, bytes.
 func TestAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -380,7 +381,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Tokens reach the client as they are sent: the first one before the last one exists, and all bytes are those of the upstream.
+// Tokens pass one by one, and unchanged.
 func TestStreaming(t *testing.T) {
 	events := []string{"data: {\"a\": 1}\n\n", ": ping\r\n\r\n", "data: {\"b\":\"渡\"}\n\n", "data: [DONE]\n\n"}
 	goOn := make(chan struct{})
@@ -411,7 +412,7 @@ func TestStreaming(t *testing.T) {
 	require.Empty(t, rest)
 }
 
-// An upstream that dies in the middle of an answer is not mistaken for one that is done.
+// A client sees that an answer broke off.
 func TestBrokenStream(t *testing.T) {
 	u := newUpstream(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, "data: 1\n\n")
@@ -426,7 +427,7 @@ func TestBrokenStream(t *testing.T) {
 	}
 }
 
-// A client that goes away is one for whom the upstream need not work on.
+// The upstream sees that a client went away.
 func TestClientGoesAway(t *testing.T) {
 	for name, first := range map[string]bool{"before the answer": false, "in the middle of it": true} {
 		t.Run(name, func(t *testing.T) {
@@ -452,11 +453,11 @@ func TestClientGoesAway(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			select {
 			case <-cancelled:
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("the upstream's request goes on")
 			}
 			if !first {
-				require.Eventually(t, func() bool { return strings.Contains(log.String(), "status=499") }, 5*time.Second, 5*time.Millisecond)
+				require.Eventually(t, func() bool { return strings.Contains(log.String(), "status=499") }, time.Minute, 5*time.Millisecond)
 			}
 		})
 	}
@@ -479,7 +480,7 @@ func (l *logBuffer) String() string {
 	return l.bytes.String()
 }
 
-// The log has a line for each request, and nothing in it that is the user's.
+// The log has a line a request, without the user's data.
 func TestLog(t *testing.T) {
 	u := newUpstream(t, nil)
 	var log logBuffer
@@ -491,7 +492,7 @@ func TestLog(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(log.String(), "level=INFO msg=request method=POST path=/v1/chat/completions status=200 injected=2 added=")
 	},
-		5*time.Second, 5*time.Millisecond, "log: %s", &log)
+		time.Minute, 5*time.Millisecond, "log: %s", &log)
 	for _, secret := range []string{"sk-", "t0ken", "which port", "5433", "staging"} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log has %q: %s", secret, &log)
@@ -499,18 +500,18 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// What is wrong on the way is said in the form of the API.
+// Errors have the form of the API.
 func TestFailures(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	nobody := "http://" + free.Addr().String()
+	closed := "http://" + free.Addr().String()
 	require.NoError(t, free.Close())
-	url := start(t, nobody, &knows{hits: port}, proxy.Options{})
+	url := start(t, closed, &knows{hits: port}, proxy.Options{})
 	for _, tt := range []struct{ path, want string }{
-		{"/v1/chat/completions", `{"error":{"code":"memcore_proxy","message":"memcore: the upstream does not answer: POST ` + nobody + `/v1/chat/completions: dial tcp `},
-		{"/v1/responses", `{"error":{"code":"memcore_proxy","message":"memcore: the upstream does not answer: POST ` + nobody + `/v1/responses: dial tcp `},
-		{"/v1/messages?key=k", `{"error":{"message":"memcore: the upstream does not answer: POST ` + nobody + `/v1/messages: dial tcp `},
-		{"/api/chat", `{"error":"memcore: the upstream does not answer: POST ` + nobody + `/api/chat: dial tcp `},
+		{"/v1/chat/completions", `{"error":{"code":"memcore_proxy","message":"memcore: the upstream does not answer: POST ` + closed + `/v1/chat/completions: dial tcp `},
+		{"/v1/responses", `{"error":{"code":"memcore_proxy","message":"memcore: the upstream does not answer: POST ` + closed + `/v1/responses: dial tcp `},
+		{"/v1/messages?key=k", `{"error":{"message":"memcore: the upstream does not answer: POST ` + closed + `/v1/messages: dial tcp `},
+		{"/api/chat", `{"error":"memcore: the upstream does not answer: POST ` + closed + `/api/chat: dial tcp `},
 	} {
 		got := send(t, post(t, url+tt.path, chat))
 		if got.status != http.StatusBadGateway || !strings.HasPrefix(string(got.body), tt.want) || !strings.Contains(string(got.body), "refused; start it, or run") ||
@@ -520,7 +521,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// Web pages do not get in, by whatever name; programs do.
+// Web pages are refused by any name, programs are not.
 func TestGuards(t *testing.T) {
 	for _, tt := range []struct {
 		name, host, origin, token string
@@ -592,7 +593,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A proxy in front of itself would pass requests round and round.
+// A proxy refuses to be its own upstream.
 func TestLoop(t *testing.T) {
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -613,7 +614,7 @@ func TestBaseURL(t *testing.T) {
 	}
 }
 
-// Bodies beyond the limit are passed on as they come, of known length or not; those below it get memory.
+// Larger bodies pass without memory, of known length or not.
 func TestHugeBodies(t *testing.T) {
 	pad := strings.Repeat("x", 1<<20)
 	for _, tt := range []struct {
@@ -648,7 +649,7 @@ func TestHugeBodies(t *testing.T) {
 	}
 }
 
-// An upstream may answer while the request is still being sent.
+// An upstream may answer before it has the whole request.
 func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 	u := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()
@@ -681,7 +682,7 @@ func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
 	}
 }
 
-// Requests at once do not get into each other's way, and connections are used again.
+// Concurrent requests are independent, and connections are used again.
 func TestConcurrentRequests(t *testing.T) {
 	var connections sync.Map
 	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) { connections.Store(r.RemoteAddr, true) })
@@ -717,7 +718,7 @@ func TestConcurrentRequests(t *testing.T) {
 	}
 }
 
-// An idle connection that the upstream has closed costs no request.
+// An idle connection that the upstream closes costs no request.
 func TestUpstreamClosesIdleConnections(t *testing.T) {
 	u := newUpstream(t, nil)
 	url := start(t, u.URL, &knows{hits: port}, proxy.Options{})
@@ -728,7 +729,7 @@ func TestUpstreamClosesIdleConnections(t *testing.T) {
 	}
 }
 
-// A connection that is handed over to another protocol carries bytes both ways, and does not outlive the proxy.
+// An upgraded connection passes bytes both ways, and ends with the proxy.
 func TestUpgrade(t *testing.T) {
 	u := newUpstream(t, func(w http.ResponseWriter, r *http.Request) {
 		connection, buffered, err := http.NewResponseController(w).Hijack()
@@ -747,7 +748,7 @@ func TestUpgrade(t *testing.T) {
 	defer connection.Close()
 	io.WriteString(connection, "GET /v1/realtime HTTP/1.1\r\nHost: "+address+"\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 	got := make([]byte, 4096)
-	require.NoError(t, connection.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, connection.SetReadDeadline(time.Now().Add(time.Minute)))
 	n := 0
 	readTo := func(end string) {
 		for !strings.HasSuffix(string(got[:n]), end) {
@@ -764,7 +765,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// A stopping proxy lets answers end that are under way, and cuts those that do not.
+// A stopping proxy waits for answers, then cuts the rest.
 func TestStop(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -803,7 +804,7 @@ func TestStop(t *testing.T) {
 			select {
 			case err := <-served:
 				require.NoError(t, err)
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Fatal("Serve does not return")
 			}
 			if _, err := net.DialTimeout("tcp", listener.Addr().String(), time.Second); err == nil {
@@ -813,7 +814,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// What a client offers with every request does not keep memory away.
+// A speculative upgrade does not prevent memory.
 func TestSpeculativeUpgrade(t *testing.T) {
 	u := newUpstream(t, nil)
 	r := post(t, start(t, u.URL, &knows{hits: port}, proxy.Options{})+"/v1/chat/completions", chat)

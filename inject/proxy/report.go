@@ -12,56 +12,61 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 )
 
-// Headers of an answer to a chat request, and of a request.
+// Headers of answers to chat requests, and of requests.
 const (
 	injectedHeader = "X-Memcore-Injected" // how many hits
 	tokensHeader   = "X-Memcore-Tokens"   // about what they cost
 	sourcesHeader  = "X-Memcore-Sources"  // their citations
-	reasonHeader   = "X-Memcore-Reason"   // why there are none
+	rulesHeader    = "X-Memcore-Rules"    // files of the rules that apply
+	reasonHeader   = "X-Memcore-Reason"   // why it has neither hits nor rules
+	systemHeader   = "X-Memcore-System"   // how many characters the system message was given
 	dryRunHeader   = "X-Memcore-Dry-Run"  // "true" if the others say what would have been
 	tokenHeader    = "X-Memcore-Token"    // of a request: Options.Token
 )
 
-// Limits of what goes into headers, which clients and proxies limit as a whole, often to 8 KB.
+// Many clients and proxies take 8 KB of headers.
 const (
 	maxSources       = 8
 	maxSourcesHeader = 2048 // bytes
 	maxReason        = 200  // bytes
 )
 
-// An exchange is what is to be said about one request.
+// An exchange is the report about one request.
 type exchange struct {
 	chat   bool // one that gets memory
 	dry    bool
 	report turn.Report
-	added  time.Duration // for which the request was held up once it was there
+	added  time.Duration // by memory
 	status int
 	err    error // why the upstream did not answer
 }
 
 type exchangeKey struct{}
 
-// headers sets what the answer to a chat request says about memory; whatever an upstream says under these names is another memcore's.
+// headers replaces another memcore's.
 func (x *exchange) headers(h http.Header) {
-	for _, name := range []string{injectedHeader, tokensHeader, sourcesHeader, reasonHeader, dryRunHeader} {
+	for _, name := range []string{injectedHeader, tokensHeader, sourcesHeader, rulesHeader, reasonHeader, systemHeader, dryRunHeader} {
 		h.Del(name)
 	}
 	if !x.chat {
 		return
 	}
-	h.Set(injectedHeader, strconv.Itoa(x.report.Injected))
-	if x.report.Injected > 0 {
-		h.Set(tokensHeader, strconv.Itoa(x.report.Tokens))
-		h.Set(sourcesHeader, sourcesOf(x.report.Sources))
-	} else {
-		h.Set(reasonHeader, headerText(x.reason(), maxReason))
+	set := func(when bool, name, value string) {
+		if when {
+			h.Set(name, value)
+		}
 	}
-	if x.dry {
-		h.Set(dryRunHeader, "true")
-	}
+	report := x.report
+	set(true, injectedHeader, strconv.Itoa(report.Injected))
+	set(report.Tokens > 0, tokensHeader, strconv.Itoa(report.Tokens))
+	set(len(report.Rules) > 0, rulesHeader, sourcesOf(report.Rules))
+	set(report.Injected > 0, sourcesHeader, sourcesOf(report.Sources))
+	set(report.Injected == 0 && report.Reason != "", reasonHeader, headerText(x.reason(), maxReason))
+	set(report.System > 0, systemHeader, strconv.Itoa(report.System))
+	set(x.dry, dryRunHeader, "true")
 }
 
-// reason is why nothing was injected. That nothing is known is only said if all of memory could be asked.
+// reason returns why nothing was injected. "Nothing known" needs a complete index.
 func (x *exchange) reason() string {
 	switch {
 	case x.report.Reason != turn.ReasonNothing:
@@ -76,8 +81,7 @@ func (x *exchange) reason() string {
 	return turn.ReasonNothing
 }
 
-// sourcesOf joins citations to "a.md#L1, b.md#L2", as many as a header should hold. What is not plain ASCII in them, blanks and
-// commas are percent-encoded.
+// sourcesOf joins citations that fit, percent-encoded: "a.md#L1, b.md#L2".
 func sourcesOf(sources []string) string {
 	var all strings.Builder
 	for _, source := range sources[:min(len(sources), maxSources)] {
@@ -105,7 +109,7 @@ func escape(text string) string {
 	return b.String()
 }
 
-// headerText is a text in plain ASCII, cut to most bytes.
+// headerText returns at most most bytes of ASCII.
 func headerText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -116,7 +120,7 @@ func headerText(text string, most int) string {
 	return text[:min(len(text), most)]
 }
 
-// answered is called with each answer of the upstream before it is passed on.
+// answered sees each answer before it is passed on.
 func (p *Proxy) answered(response *http.Response) error {
 	x, _ := response.Request.Context().Value(exchangeKey{}).(*exchange)
 	x.status = response.StatusCode
@@ -124,30 +128,24 @@ func (p *Proxy) answered(response *http.Response) error {
 	return nil
 }
 
-// logExchange writes the line of a request. The path may be anyone's, so it is logged escaped; the query may hold a key, so it is not.
+// logExchange leaves out the query, which may hold a key.
 func (p *Proxy) logExchange(r *http.Request, x *exchange) {
 	attributes := []any{"method", r.Method, "path", r.URL.EscapedPath(), "status", x.status}
-	if x.chat {
-		attributes = append(attributes, "injected", x.report.Injected, "added", x.added.Round(100*time.Microsecond))
+	add := func(when bool, key string, value any) {
+		if when {
+			attributes = append(attributes, key, value)
+		}
 	}
-	if x.chat && x.report.Injected > 0 {
-		attributes = append(attributes, "tokens", x.report.Tokens)
-	}
-	if x.report.Suspicious > 0 {
-		attributes = append(attributes, "suspicious", x.report.Suspicious)
-	}
-	if x.report.Withheld > 0 {
-		attributes = append(attributes, "withheld", x.report.Withheld)
-	}
-	if x.chat && x.report.Reason != "" {
-		attributes = append(attributes, "reason", x.reason())
-	}
-	if x.dry {
-		attributes = append(attributes, "dryRun", true)
-	}
-	if x.report.Injected > 0 && len(x.report.Degraded) > 0 {
-		attributes = append(attributes, "degraded", strings.Join(x.report.Degraded, "; "))
-	}
+	add(x.chat, "injected", x.report.Injected)
+	add(x.chat, "added", x.added.Round(100*time.Microsecond))
+	add(x.chat && x.report.Tokens > 0, "tokens", x.report.Tokens)
+	add(x.report.System > 0, "system", x.report.System)
+	add(x.chat && len(x.report.Rules) > 0, "rules", len(x.report.Rules))
+	add(x.report.Flagged > 0, "flagged", x.report.Flagged)
+	add(x.report.Withheld > 0, "withheld", x.report.Withheld)
+	add(x.chat && x.report.Reason != "", "reason", x.reason())
+	add(x.dry, "dryRun", true)
+	add(x.report.Injected > 0 && len(x.report.Degraded) > 0, "degraded", strings.Join(x.report.Degraded, "; "))
 	level := slog.LevelInfo
 	if x.err != nil {
 		level, attributes = slog.LevelWarn, append(attributes, "error", x.err)

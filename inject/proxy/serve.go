@@ -11,41 +11,36 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memcore/memcore/internal/overload"
-	"github.com/memcore/memcore/internal/webguard"
+	"github.com/memcore/memcore/internal/web/origin"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// Limits on clients that open connections and then say nothing.
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
-	unread            = 5 * time.Minute // a person may look at half an answer for a while
-)
+// unread bounds an answer's wait: people may pause.
+const unread = 5 * time.Minute
 
-// Listen opens the address of the Options. The caller closes it, or has Serve do so.
+// Listen opens the address. The caller or Serve closes it.
 func (p *Proxy) Listen() (net.Listener, error) {
-	listener, err := net.ListenTCP("tcp", p.listen) // what was checked, not what the name is by now
+	listener, err := net.ListenTCP("tcp", p.listen) // the address that was checked
 	if err != nil {
 		return nil, fmt.Errorf("%w; if another program has it, such as another memcore proxy, choose another address", err)
 	}
-	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && webguard.IsLocal(p.upstream.Host, p.host) {
+	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && origin.IsLocal(p.upstream.Host, p.host) {
 		return nil, errors.Join(fmt.Errorf("upstream %s is this proxy itself", p.upstream.Host), listener.Close())
 	}
 	return listener, nil
 }
 
-// Serve answers requests until ctx ends; then it takes no more, lets answers go on for Options.Grace and cuts those that are left.
-// When it returns, listener is closed and nothing of the proxy runs any more. The error is nil if ctx ended it.
+// Serve answers until ctx ends, then for Options.Grace, and cuts the rest. It waits for all
+// requests, and closes the listener. The end of ctx is no error.
 func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	live, cut := context.WithCancel(context.WithoutCancel(ctx)) // requests outlive ctx by the grace
 	defer cut()
 	running := &gate{next: p}
 	server := &http.Server{
-		Handler:           running,
-		ReadHeaderTimeout: readHeaderTimeout,
-		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
-		BaseContext:       func(net.Listener) context.Context { return live },
+		Handler:        running,
+		MaxHeaderBytes: http.DefaultMaxHeaderBytes, // as the upstream may take
+		ErrorLog:       slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		BaseContext:    func(net.Listener) context.Context { return live },
 	}
 	protected := overload.Protect(server, listener, overload.Options{Unread: unread})
 	failed := make(chan error, 1)
@@ -55,7 +50,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	case err = <-failed:
 	case <-ctx.Done():
 		grace, stop := context.WithTimeout(live, p.options.Grace)
-		_ = server.Shutdown(grace) // what is left is cut
+		_ = server.Shutdown(grace) // the rest is cut
 		stop()
 		<-failed
 	}
@@ -66,7 +61,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	return err
 }
 
-// A gate knows which requests are being answered: http.Server forgets those whose connections it closes or hands over.
+// A gate counts running requests: http.Server forgets hijacked connections.
 type gate struct {
 	next    http.Handler
 	mu      sync.Mutex
@@ -92,7 +87,7 @@ func (g *gate) enter() bool {
 	return !g.closed
 }
 
-// shut lets nobody in any more and waits for those who are.
+// shut refuses further requests and waits for the others.
 func (g *gate) shut() {
 	g.mu.Lock()
 	g.closed = true

@@ -12,15 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Sizes of a language model that is as small as one can be.
+// Sizes of the smallest language model.
 const (
 	width = 64
 	inner = 128
 	heads = 2
 )
 
-// tinyModel is a GGUF file of a model that always says "yes". All embeddings are the same vector, nothing happens to it on its way, and one
-// row of the last matrix is not zero.
+// tinyModel returns a GGUF file of a model that always says "yes": all embeddings are the same
+// vector, layers do nothing, and one row of the last matrix is not zero.
 func tinyModel(t *testing.T) []byte {
 	tokens, kinds := []string{"<unk>", "<s>", "</s>"}, []int32{2, 3, 3}
 	for b := range 256 {
@@ -63,7 +63,7 @@ func tinyModel(t *testing.T) []byte {
 	return g.file()
 }
 
-// A gguf is a model file in the making: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+// A gguf is a model file: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
 type gguf struct {
 	t                     *testing.T
 	values, tensors, data bytes.Buffer

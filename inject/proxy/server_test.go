@@ -17,7 +17,8 @@ import (
 	"github.com/memcore/memcore/inject/proxy"
 )
 
-// real is the base URL of an Ollama server with the model all-minilm; .ci/test-servers starts it.
+// real returns the URL of an Ollama server with the model all-minilm, as .ci/test-servers starts
+// it.
 func real(t *testing.T) string {
 	t.Helper()
 	address := os.Getenv("MEMCORE_TEST_OLLAMA")
@@ -27,11 +28,11 @@ func real(t *testing.T) string {
 	return "http://" + address
 }
 
-// identifier is what a server makes up for each answer.
+// identifier matches what a server invents for each answer.
 var identifier = regexp.MustCompile(`"(request_)?id":"[^"]*",?`)
 
-// A real server answers through the proxy as it does without. Its model makes vectors only, so to a chat it answers with an error, which
-// names the model: the request arrived.
+// A real server answers the same through the proxy. Its model only embeds, so its error to a chat
+// names the model.
 func TestServer(t *testing.T) {
 	for _, tt := range []struct{ name, method, path, body, injected, says string }{
 		{"version", "GET", "/api/version", "", "", `"version"`},
@@ -71,8 +72,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// A real server chats through the proxy, and its model has read the memory: the prompt is longer. The model is made for it, and goes
-// to the server through the proxy, too.
+// A real server reads the memory: its prompt is longer. The model, too, gets there through the
+// proxy.
 func TestServerChats(t *testing.T) {
 	url := start(t, real(t), &knows{hits: port}, proxy.Options{})
 	const name = "memcore-says-yes"

@@ -1,115 +1,90 @@
 package setup
 
-import "path/filepath"
+import (
+	"os"
+	"path/filepath"
+	"regexp"
 
-// A kind is what is known of an agent. Docs/integrations has where it was measured.
-type kind struct {
-	name, title string
-	folder      string // of its configuration, in the home folder and in projects
-	executables []string
-	// flat is Cursor's form of hooks: entries stand in the event's list themselves, not in groups.
-	flat   bool
-	label  string // "name" of an entry; "" is none
-	events []agentEvent
-	// files, below home for the user and below the project for a project
-	userHooks, projectHooks     string
-	userServers, projectServers string
-	typed                       bool // an MCP server has "type": "stdio"
-}
+	"github.com/memcore/memcore/inject/agents"
+)
 
-// An agentEvent is a moment at which an agent runs hooks.
-type agentEvent struct {
-	name    string
-	timeout int // in the agent's own unit
-}
-
-// Timeouts are in seconds but for Gemini CLI, which counts milliseconds. At the end of a session Codex allows no more than 3 s. Gemini's
-// PreCompress is left out: it comes every turn, also when nothing is compressed.
-var kinds = []kind{
-	{
-		name: ClaudeCode, title: "Claude Code", folder: ".claude", executables: []string{"claude"},
-		events:    []agentEvent{{"SessionStart", 5}, {"UserPromptSubmit", 5}, {"Stop", 5}, {"PreCompact", 5}, {"SessionEnd", 3}},
-		userHooks: "settings.json", projectHooks: ".claude/settings.json",
-		userServers: "../.claude.json", projectServers: ".mcp.json", typed: true,
-	},
-	{
-		name: GeminiCLI, title: "Gemini CLI", folder: ".gemini", executables: []string{"gemini"}, label: serverName,
-		events:    []agentEvent{{"SessionStart", 5000}, {"BeforeAgent", 5000}, {"AfterAgent", 5000}, {"SessionEnd", 5000}},
-		userHooks: "settings.json", projectHooks: ".gemini/settings.json",
-		userServers: "settings.json", projectServers: ".gemini/settings.json",
-	},
-	{
-		name: Codex, title: "Codex", folder: ".codex", executables: []string{"codex"},
-		events:    []agentEvent{{"SessionStart", 5}, {"UserPromptSubmit", 5}, {"Stop", 5}, {"PreCompact", 5}, {"SessionEnd", 3}},
-		userHooks: "hooks.json", projectHooks: ".codex/hooks.json",
-		userServers: "config.toml", projectServers: ".codex/config.toml",
-	},
-	{
-		name: Cursor, title: "Cursor", folder: ".cursor", executables: []string{"cursor", "cursor-agent"}, flat: true,
-		events:    []agentEvent{{"sessionStart", 5}, {"beforeSubmitPrompt", 5}, {"afterAgentResponse", 5}, {"preCompact", 5}, {"sessionEnd", 5}},
-		userHooks: "hooks.json", projectHooks: ".cursor/hooks.json",
-		userServers: "mcp.json", projectServers: ".cursor/mcp.json",
-	},
-}
-
-// serverName is that of our MCP server in all agents.
+// serverName names our MCP server in all agents.
 const serverName = "memcore"
 
-// home is the folder of the user's configuration; "" if there is no home folder.
-func (k *kind) home(o Options) string {
+// home returns the folder of settings; "" if unknown.
+func (a Agent) home() string {
+	if chosen := a.options.Homes[a.Name]; chosen != "" {
+		return chosen
+	}
+	if a.options.Home == "" {
+		return ""
+	}
+	return filepath.Join(a.options.Home, a.row.Folder)
+}
+
+func (a Agent) hooksFile(s Scope) string   { return a.file(s, a.row.Hooks) }
+func (a Agent) serversFile(s Scope) string { return a.file(s, a.row.Servers) }
+
+// file returns the path of settings; "" if unknown.
+func (a Agent) file(s Scope, at agents.Files) string {
+	name := at.User
 	switch {
-	case k.name == Codex && o.CodexHome != "":
-		return o.CodexHome
-	case k.name == ClaudeCode && o.ClaudeHome != "":
-		return o.ClaudeHome
-	case o.Home == "":
+	case s == Project:
+		return filepath.Join(a.options.Project, filepath.FromSlash(at.Project))
+	case a.home() == "":
+		return ""
+	case at.Chosen != "" && a.options.Homes[a.Name] != "":
+		name = at.Chosen
+	}
+	return filepath.Join(a.home(), filepath.FromSlash(name))
+}
+
+// enabledPlugin finds memcore's plugin, of any marketplace, in settings in JSON or TOML.
+var enabledPlugin = regexp.MustCompile(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
+
+// Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it has
+// none. The plugin has the same hooks and server that Plan adds.
+func (a Agent) Plugin() string {
+	if a.row.Plugin == "" || a.home() == "" {
 		return ""
 	}
-	return filepath.Join(o.Home, k.folder)
-}
-
-func (k *kind) hooksFile(o Options, s Scope) string {
-	return k.file(o, s, k.userHooks, k.projectHooks)
-}
-
-func (k *kind) serversFile(o Options, s Scope) string {
-	user := k.userServers
-	if k.name == ClaudeCode && o.ClaudeHome != "" {
-		user = ".claude.json" // beside the folder by default, but inside one that was chosen
+	path := filepath.Join(a.home(), filepath.FromSlash(a.row.Plugin))
+	if !isFolder(path) {
+		text, err := os.ReadFile(path)
+		if err != nil || !enabledPlugin.Match(text) {
+			return ""
+		}
 	}
-	return k.file(o, s, user, k.projectServers)
+	return a.options.shown(path)
 }
 
-func (k *kind) file(o Options, s Scope, user, project string) string {
-	if s == Project {
-		return filepath.Join(o.Project, filepath.FromSlash(project))
-	}
-	if k.home(o) == "" {
-		return ""
-	}
-	return filepath.Join(k.home(o), filepath.FromSlash(user))
-}
-
-// hookEntry is how a hook is written for an event.
-func (k *kind) hookEntry(e agentEvent, binary string) object {
-	run := object{{"command", hookCommand(binary, k.name)}, {"timeout", e.timeout}}
-	if k.flat {
+// hookEntry returns an event's hook, as in the file.
+func hookEntry(a agents.Agent, e agents.Event, binary string) object {
+	run := object{{"command", hookCommand(binary, a.Name)}, {"timeout", e.Timeout}}
+	if a.FlatHooks {
+		if e.Matcher != "" {
+			run = append(run, member{"matcher", e.Matcher})
+		}
 		return run
 	}
 	entry := append(object{{"type", "command"}}, run...)
-	if k.label != "" {
-		entry = append(object{{"name", k.label}}, entry...)
+	if a.HookName != "" {
+		entry = append(object{{"name", a.HookName}}, entry...)
 	}
-	return object{{"hooks", []any{entry}}}
+	group := object{{"hooks", []any{entry}}}
+	if e.Matcher != "" {
+		group = append(object{{"matcher", e.Matcher}}, group...)
+	}
+	return group
 }
 
-// serverEntry is how the MCP server is written.
-func (k *kind) serverEntry(binary string, trust bool) object {
+// serverEntry returns the MCP server, as in the file.
+func serverEntry(a agents.Agent, binary string, trust bool) object {
 	entry := object{{"command", binary}, {"args", []any{"mcp"}}}
-	if k.typed {
+	if a.TypedServers {
 		entry = append(object{{"type", "stdio"}}, entry...)
 	}
-	if trust && k.name == GeminiCLI {
+	if trust && a.TrustsServers {
 		entry = append(entry, member{"trust", true})
 	}
 	return entry

@@ -9,34 +9,27 @@ import (
 	"strings"
 )
 
-// Binary returns the path that agents should run: that by which memcore was called (name, the process's first argument) if it leads to this very
-// executable, else the executable. So a link that a package manager keeps is not replaced by the file of one version behind it.
+// Binary returns memcore's path for agents: as called, if that leads to this executable. A package
+// manager's link outlives versions.
 func Binary(name string) (string, error) {
 	running, err := os.Executable()
 	if err != nil {
 		return "", fmt.Errorf("where memcore is: %w", err)
 	}
-	called, err := exec.LookPath(name)
-	if err != nil {
-		return running, nil
+	if called, err := exec.LookPath(name); err == nil {
+		if called, err = filepath.Abs(called); err == nil && sameFile(called, running) {
+			return called, nil
+		}
 	}
-	if called, err = filepath.Abs(called); err != nil {
-		return running, nil
-	}
-	a, errA := os.Stat(called)
-	b, errB := os.Stat(running)
-	if errA != nil || errB != nil || !os.SameFile(a, b) {
-		return running, nil
-	}
-	return called, nil
+	return running, nil
 }
 
-// hookCommand is the command line that an agent runs at its events. Agents give it to a shell.
-func hookCommand(binary, agent string) string { return quoted(binary) + " hook " + agent }
+// hookCommand returns what an agent gives to a shell.
+func hookCommand(binary, agent string) string { return Quoted(binary) + " hook " + agent }
 
-// quoted is a path as one word of a shell. On Windows it is one of all the shells that agents use there, which share neither quotes nor
-// the meaning of backslashes.
-func quoted(path string) string {
+// Quoted returns a path as a shell's word. Shells of Windows differ in single quotes and
+// backslashes.
+func Quoted(path string) string {
 	if runtime.GOOS == "windows" {
 		path = filepath.ToSlash(path)
 		if strings.ContainsAny(path, " &()") {
@@ -50,16 +43,16 @@ func quoted(path string) string {
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
-// plainCharacters mean nothing but themselves to a shell.
+// plainCharacters need no quotes in a shell.
 const plainCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@%,="
 
-// A word is one of a command line.
+// A word is a word of a command line.
 type word struct {
 	text       string // without quotes
 	start, end int    // in the line
 }
 
-// words splits a command line as a shell does, as far as quotes and spaces go.
+// words splits a command line as a shell does.
 func words(line string) []word {
 	var all []word
 	var text strings.Builder
@@ -91,8 +84,8 @@ func words(line string) []word {
 	return all
 }
 
-// ownCommand finds in a command line what runs a hook of memcore: an executable of that name, or binary itself, with "hook" and an agent behind it.
-// Variables may be set before it. It returns where that part is.
+// ownCommand finds what runs our hook in a command line: an executable named memcore, or binary,
+// then "hook" and an agent; variables may precede it.
 func ownCommand(line, binary string) (start, end int, ours bool) {
 	all := words(line)
 	for len(all) > 0 && isAssignment(all[0].text) {
@@ -103,7 +96,7 @@ func ownCommand(line, binary string) (start, end int, ours bool) {
 	}
 	end = all[1].end
 	if len(all) > 2 && !strings.HasPrefix(all[2].text, "-") {
-		raw := line[all[2].start:all[2].end] // what a shell does next, such as ";", may follow without a space
+		raw := line[all[2].start:all[2].end] // ";" may follow without a space
 		if agent := len(raw) - len(strings.TrimLeft(raw, "abcdefghijklmnopqrstuvwxyz-")); agent > 0 {
 			end = all[2].start + agent
 		}
@@ -111,7 +104,7 @@ func ownCommand(line, binary string) (start, end int, ours bool) {
 	return all[0].start, end, true
 }
 
-// updated is a command line of ours with binary and agent as they are now, and whatever a person has put around them.
+// updated changes our command's binary and agent.
 func updated(line, binary, agent string) string {
 	start, end, _ := ownCommand(line, binary)
 	return line[:start] + hookCommand(binary, agent) + line[end:]
@@ -122,7 +115,7 @@ func isAssignment(word string) bool {
 	return ok && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// isMemcore tells whether a path is that of memcore, on whichever system it was written.
+// isMemcore reports whether a path of any system is memcore's.
 func isMemcore(path, binary string) bool {
 	base := path[strings.LastIndexAny(path, `/\`)+1:]
 	return base == "memcore" || strings.EqualFold(base, "memcore.exe") || binary != "" && path == binary

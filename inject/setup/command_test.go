@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/inject/agents"
 )
 
 func TestOwnCommand(t *testing.T) {
@@ -36,7 +39,7 @@ func TestOwnCommand(t *testing.T) {
 	} {
 		got := ""
 		if _, _, ours := ownCommand(tt.line, "/b/memcore"); ours {
-			got = updated(tt.line, "/b/memcore", ClaudeCode)
+			got = updated(tt.line, "/b/memcore", agents.ClaudeCode)
 		}
 		if got != tt.want {
 			t.Errorf("command %q becomes %q, want %q", tt.line, got, tt.want)
@@ -44,7 +47,7 @@ func TestOwnCommand(t *testing.T) {
 	}
 }
 
-// Whoever has renamed the executable has to find again what was entered for it.
+// A renamed executable recognises its own entries.
 func TestOwnCommandOfAnotherName(t *testing.T) {
 	_, _, ours := ownCommand("/b/remember hook codex", "/b/remember")
 	require.True(t, ours)
@@ -54,7 +57,7 @@ func TestOwnCommandOfAnotherName(t *testing.T) {
 
 func TestQuoted(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		require.Equal(t, `"C:/Program Files/memcore.exe"`, quoted(`C:\Program Files\memcore.exe`))
+		require.Equal(t, `"C:/Program Files/memcore.exe"`, Quoted(`C:\Program Files\memcore.exe`))
 		return
 	}
 	for in, want := range map[string]string{
@@ -66,11 +69,11 @@ func TestQuoted(t *testing.T) {
 		"~/bin/memcore":        "'~/bin/memcore'",
 		"/opt/1.2-3_4/memcore": "/opt/1.2-3_4/memcore",
 	} {
-		if got := quoted(in); got != want {
-			t.Errorf("quoted(%q) = %s, want %s", in, got, want)
+		if got := Quoted(in); got != want {
+			t.Errorf("Quoted(%q) = %s, want %s", in, got, want)
 		}
-		if all := words(quoted(in) + " hook x"); len(all) != 3 || all[0].text != in {
-			t.Errorf("words of %s are %v, want the first to be %q", quoted(in), all, in)
+		if all := words(Quoted(in) + " hook x"); len(all) != 3 || all[0].text != in {
+			t.Errorf("words of %s are %v, want the first to be %q", Quoted(in), all, in)
 		}
 	}
 }
@@ -97,10 +100,10 @@ func TestBinary(t *testing.T) {
 	require.Equal(t, running, got, "another program of that name is not run")
 }
 
-func TestDepth(t *testing.T) {
-	for in, want := range map[string]int{`{}`: 1, `{"a":[[]]}`: 3, `["]]][[[[", "\"[["]`: 1, "// [[[[\n[/* [[[[ */]": 1, "[/*": 1, `["`: 1, "[/": 1, "//": 0, "{//\n[]}": 2} {
-		if got := depth(in); got != want {
-			t.Errorf("depth(%q) = %d, want %d", in, got, want)
-		}
-	}
+// The parser survives the deepest document.
+func TestDeepDocument(t *testing.T) {
+	_, err := parseDocument(strings.Repeat("[", maxBrackets))
+	require.ErrorContains(t, err, "it is not valid JSON")
+	_, err = parseDocument(strings.Repeat("[", maxBrackets+1))
+	require.ErrorContains(t, err, "it has more than 100000 objects and lists")
 }

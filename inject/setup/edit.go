@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// An edit changes the files of one agent in one scope.
+// An edit changes an agent's files.
 type edit struct {
 	Agent
 	scope  Scope
@@ -22,26 +22,28 @@ func (a Agent) edit(scope Scope, binary string) *edit {
 	return &edit{Agent: a, scope: scope, binary: binary}
 }
 
-func (e *edit) note(format string, args ...any) {
-	e.notes = append(e.notes, Note{e.Name, fmt.Sprintf(format, args...)})
+func (e *edit) note(format string, args ...any) { e.noteText(fmt.Sprintf(format, args...)) }
+
+// noteText adds a note, unless it is empty.
+func (e *edit) noteText(text string) {
+	if text != "" {
+		e.notes = append(e.notes, Note{e.Name, text})
+	}
 }
 
-// open returns a file of the agent, the same one every time.
+// open returns the same file each time.
 func (e *edit) open(path string) (*file, error) {
 	if path == "" {
 		return nil, errors.New("there is no home folder: set HOME, or use --project")
 	}
 	shown, place := e.options.shown(path), "the home folder"
-	within := []string{e.options.Home, e.kind.home(e.options), e.options.Project}
-	if e.scope == Project { // what comes with a project must not lead into the home folder
-		within, place = []string{e.options.Project}, "the project"
+	within := []string{e.options.Home, e.home(), e.options.Project}
+	mode := fs.FileMode(0o600) // some agents keep accounts in their settings
+	if e.scope == Project {    // files of a project must not lead into the home folder
+		within, place, mode = []string{e.options.Project}, "the project", 0o644
 		if rel, err := filepath.Rel(e.options.Project, path); err == nil {
 			shown = filepath.ToSlash(rel)
 		}
-	}
-	mode := fs.FileMode(0o600) // Claude Code, for one, keeps accounts in its own
-	if e.scope == Project {
-		mode = 0o644
 	}
 	f, err := openFile(path, shown, within, place, mode)
 	if err != nil {
@@ -71,6 +73,11 @@ func (e *edit) changes() ([]Change, error) {
 	return all, nil
 }
 
+// changed reports whether there is something to write.
+func (e *edit) changed() bool {
+	return slices.ContainsFunc(e.files, func(f *file) bool { return f.text != f.Before })
+}
+
 // json changes a JSON file.
 func (e *edit) json(path string, change func(*document) error) error {
 	f, err := e.open(path)
@@ -78,11 +85,11 @@ func (e *edit) json(path string, change func(*document) error) error {
 		return err
 	}
 	d, err := parseDocument(f.text)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.Path, err)
+	if err == nil {
+		d.exists = !f.Created
+		err = change(d)
 	}
-	d.exists = !f.Created
-	if err := change(d); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	f.text = d.String()
@@ -90,8 +97,16 @@ func (e *edit) json(path string, change func(*document) error) error {
 	return nil
 }
 
-// mayHold tells whether a file can have anything of ours: one that has not is nobody's business when memcore is taken out, broken or not. Nor can one that
-// memcore would not have written to, which is said.
+// remove changes a JSON file if mayHold.
+func (e *edit) remove(path string, change func(*document)) error {
+	if !e.mayHold(path) {
+		return nil
+	}
+	return e.json(path, func(d *document) error { change(d); return nil })
+}
+
+// mayHold reports whether a file may run memcore. Others are not parsed: a broken one stops no
+// removal. It notes files outside of the folder.
 func (e *edit) mayHold(path string) bool {
 	if path == "" {
 		return false
@@ -106,98 +121,109 @@ func (e *edit) mayHold(path string) bool {
 }
 
 func (e *edit) addHooks() error {
-	file := e.kind.hooksFile(e.options, e.scope)
-	done := false
-	if e.Name == Codex {
-		var err error
-		if done, err = e.addCodexHooks(file); err != nil {
-			return err
-		}
+	if has, err := e.hasTOMLHooks(); has || err != nil {
+		return err
 	}
-	if !done {
-		if err := e.json(file, func(d *document) error { return d.addHooks(e.kind, e.binary) }); err != nil {
-			return err
-		}
+	err := e.json(e.hooksFile(e.scope), func(d *document) error { return d.addHooks(e.row, e.binary) })
+	if err != nil {
+		return err
 	}
 	if e.changed() {
-		e.noteHooks()
+		e.noteText(e.row.Notes.Hooks)
+		if e.scope == Project {
+			e.noteText(e.row.Notes.ProjectHooks)
+		}
 	}
 	return nil
 }
 
-// changed tells whether there is anything to write so far.
-func (e *edit) changed() bool {
-	return slices.ContainsFunc(e.files, func(f *file) bool { return f.text != f.Before })
-}
-
-// noteHooks says what it takes for hooks that were entered to run.
-func (e *edit) noteHooks() {
-	switch e.Name {
-	case Codex:
-		e.note("Codex runs new hooks only after you have trusted them: start codex and type /hooks")
-		if e.scope == Project {
-			e.note("Codex reads .codex only in a project that it trusts")
-		}
-	case GeminiCLI:
-		if e.scope == Project {
-			e.note("Gemini CLI reads .gemini/settings.json only in a folder that it trusts")
-		}
-	case Cursor:
-		e.note("Cursor's files are written after its documentation; this was not tried with Cursor itself")
-	}
-}
-
 func (e *edit) removeHooks() error {
-	if e.Name == Codex {
-		if err := e.removeTOML(path{"hooks"}); err != nil {
-			return err
-		}
+	if _, err := e.hasTOMLHooks(); err != nil {
+		return err
 	}
-	file := e.kind.hooksFile(e.options, e.scope)
-	if !e.mayHold(file) {
-		return nil
-	}
-	return e.json(file, func(d *document) error { return d.removeHooks(e.kind, e.binary) })
+	return e.remove(e.hooksFile(e.scope), func(d *document) { d.removeHooks(e.row, e.binary) })
 }
 
 func (e *edit) addServer(trust bool) error {
-	file := e.kind.serversFile(e.options, e.scope)
-	if e.Name == Codex {
-		return e.addCodexServer(file)
+	file := e.serversFile(e.scope)
+	if e.row.TOML {
+		return e.addTOMLServer(file)
 	}
 	return e.json(file, func(d *document) error {
 		before := d.text
-		other, err := d.addServer(e.kind, e.binary, trust)
-		switch {
-		case err != nil:
+		other, err := d.addServer(e.row, e.binary, trust)
+		if err != nil {
 			return err
-		case other == serverName:
-			e.note("%s has another MCP server named %s, which stays as it is: memcore's is not entered", e.options.shown(file), serverName)
-		case other != "":
-			e.note("%s runs memcore as an MCP server already, named %s", e.options.shown(file), other)
 		}
-		if e.Name == ClaudeCode && e.scope == Project && d.text != before {
-			e.note("Claude Code asks for your approval of .mcp.json: start claude in the project")
+		e.noteServer(file, other)
+		if d.text == before {
+			return nil
 		}
-		if entry, ok := d.at(ownServer); e.Name == GeminiCLI && ok && index(entry, "trust") < 0 && d.text != before {
-			e.note("without trust, gemini asks before it uses memcore's tools, and gemini -p does not show them to the model; --trust-mcp trusts them")
+		if e.scope == Project {
+			e.noteText(e.row.Notes.ProjectServers)
+		}
+		if d.at(ownServer) != nil && d.at(ownServer.to("trust")) == nil {
+			e.noteText(e.row.Notes.UntrustedServers)
 		}
 		return nil
 	})
 }
 
-func (e *edit) removeServer() error {
-	if e.Name == Codex {
-		return e.removeTOML(path{"mcp_servers"})
+// noteServer names a server in the way of ours.
+func (e *edit) noteServer(file, other string) {
+	switch other {
+	case "":
+	case serverName:
+		e.note("%s has another MCP server named %s, which stays: memcore's was not added", e.options.shown(file), serverName)
+	default:
+		e.note("%s runs memcore as an MCP server already, named %s", e.options.shown(file), other)
 	}
-	file := e.kind.serversFile(e.options, e.scope)
-	if !e.mayHold(file) {
+}
+
+func (e *edit) removeServer() error {
+	if e.row.TOML {
+		return e.removeTOML(func(t *tables) error { return t.removeServer(e.binary) })
+	}
+	return e.remove(e.serversFile(e.scope), func(d *document) {
+		if d.isOurServer(ownServer, e.binary) {
+			d.takeOut(ownServer)
+		}
+	})
+}
+
+func (e *edit) addStatusLine() error {
+	if !e.row.StatusLine {
 		return nil
 	}
+	file := e.hooksFile(e.scope)
 	return e.json(file, func(d *document) error {
-		if !d.isOurServer(ownServer, e.binary) {
-			return nil
+		if !d.addStatusLine(e.binary) {
+			e.note("%s has another status line, which stays; '%s %s' prints a line for it", e.options.shown(file), serverName, statusCommand)
 		}
-		return d.takeOut(ownServer)
+		return nil
 	})
+}
+
+func (e *edit) removeStatusLine() error {
+	if !e.row.StatusLine {
+		return nil
+	}
+	return e.remove(e.hooksFile(e.scope), func(d *document) {
+		if d.isOurStatusLine(e.binary) {
+			d.takeOut(statusLine)
+		}
+	})
+}
+
+// OffersStatusLine reports whether the agent can show a status line and has none.
+func (a Agent) OffersStatusLine(scope Scope) bool {
+	if !a.row.StatusLine {
+		return false
+	}
+	f, err := a.edit(scope, "").open(a.hooksFile(scope))
+	if err != nil {
+		return false
+	}
+	d, err := parseDocument(f.text)
+	return err == nil && d.at(statusLine) == nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/memcore/memcore/inject/setup"
 )
 
-// FuzzInstallAndUninstall: whatever is in an agent's file, taking memcore out gives back the bytes there were before it was entered, if it was not there
-// already; and doing either twice is doing it once.
+// Removal undoes Plan byte for byte in any file without memcore. Doing either twice changes
+// nothing.
 func FuzzInstallAndUninstall(f *testing.F) {
 	for _, text := range []string{
 		"", "\n", "{}", "{ }", "{\n}\n", "\ufeff{}\r\n", `{"hooks":{}}`, `{"hooks":{"Stop":[]},"mcpServers":{ }}`, `{"a":1}`, `{"a":1,}`, "{\"version\": 1}\n",

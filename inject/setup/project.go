@@ -10,62 +10,62 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// memoryFiles are names of memory files of all agents, in the order in which they are proposed: memcore writes to the first.
+// memoryFiles are all agents'. memcore writes to the first.
 var memoryFiles = []string{"BEANS.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"}
 
-// A Folder is what a project has that memory can be made of.
+// A Folder is a project before memory.
 type Folder struct {
 	Path string `json:"path"`
 	Git  bool   `json:"git"`
-	// MemoryFiles are the names of those in the folder itself.
+	// MemoryFiles are names of files in the folder itself.
 	MemoryFiles []string `json:"memoryFiles"`
-	Markdown    int      `json:"markdown"` // files that would be indexed
-	// Logs counts agents' conversations about the project, by the format of their logs.
+	Markdown    int      `json:"markdown"` // files to be indexed
+	// Logs counts conversations about the project by log format.
 	Logs map[string]int `json:"logs"`
+	// Longest is the path of the longest of the files to be indexed, without MemoryFiles, or "".
+	Longest string `json:"-"`
 }
 
-// Look looks at a project: files are the sources of its memory, logs those of conversations, which are counted and not read. What cannot be
-// read counts as nothing; indexing says what that is. The error is that of ctx.
+// Look looks at a project, with sources of files and logs. It ignores what cannot be read. The
+// error is ctx's.
 func Look(ctx context.Context, project string, files, logs []source.Source) (Folder, error) {
-	f := Folder{Path: project, MemoryFiles: []string{}, Logs: map[string]int{}}
+	f := Folder{Path: project, MemoryFiles: memoryFilesOf(project), Logs: map[string]int{}}
 	_, err := os.Lstat(filepath.Join(project, ".git"))
 	f.Git = err == nil
-	f.MemoryFiles = append(f.MemoryFiles, memoryFilesOf(project)...)
-	for _, s := range files {
-		for _, d := range documents(ctx, s) {
-			if d.Kind == source.KindMarkdown {
-				f.Markdown++
-			}
+	longest := int64(0)
+	for _, d := range documents(ctx, files) {
+		if d.Kind != source.KindMarkdown {
+			continue
+		}
+		f.Markdown++
+		if d.Size > longest && !slices.Contains(f.MemoryFiles, d.Path) {
+			f.Longest, longest = d.Path, d.Size
 		}
 	}
-	for _, s := range logs {
-		for _, d := range documents(ctx, s) {
-			if d.Kind == source.KindConversation {
-				f.Logs[d.Format]++
-			}
+	for _, d := range documents(ctx, logs) {
+		if d.Kind == source.KindConversation {
+			f.Logs[d.Format]++
 		}
 	}
 	return f, ctx.Err()
 }
 
-func documents(ctx context.Context, s source.Source) []source.Document {
-	listing, err := s.List(ctx)
-	if err != nil {
-		return nil
+func documents(ctx context.Context, sources []source.Source) (all []source.Document) {
+	for _, s := range sources {
+		if listing, err := s.List(ctx); err == nil {
+			all = append(all, listing.Documents...)
+		}
 	}
-	return listing.Documents
+	return all
 }
 
-// memoryFilesOf leaves out a file that is another one by a second name, as CLAUDE.md often is AGENTS.md: agents would be given it twice.
+// memoryFilesOf returns no second names of a file: agents would get it twice.
 func memoryFilesOf(project string) []string {
-	var names []string
+	names := []string{}
 	var seen []os.FileInfo
-	entries, err := os.ReadDir(project)
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(project)
 	for _, name := range memoryFiles {
-		// Some systems find files whatever the case of their names.
+		// Some systems ignore case.
 		if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == name }) {
 			continue
 		}
@@ -78,11 +78,11 @@ func memoryFilesOf(project string) []string {
 	return names
 }
 
-// AddConfig proposes the project's .beans/config.yaml with the names of the memory files that were found, if there is no such file and the default would
-// leave one out. In the home folder, that file is the person's own, which is not proposed.
+// AddConfig proposes .beans/config.yaml for found files, unless it exists or the default has them.
+// In the home folder, it is the user's own.
 func (p *Proposal) AddConfig(o Options, found []string) error {
 	names := append([]string{"BEANS.md"}, slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == "BEANS.md" })...)
-	if len(names) == 1 || sameFolder(o.Project, o.Home) {
+	if len(names) == 1 || sameFile(o.Project, o.Home) {
 		return nil
 	}
 	const shown = ".beans/config.yaml"
@@ -90,17 +90,43 @@ func (p *Proposal) AddConfig(o Options, found []string) error {
 	if err != nil || !f.Created {
 		return err
 	}
-	f.text = "# Settings of memcore for this project. They count once the folder is trusted: memcore trust add\n" +
-		"memory:\n  # Curated memory files, later ones of higher priority. What is saved goes into the first.\n  fileNames: [" + strings.Join(names, ", ") + "]\n"
-	c, _, err := f.change()
+	f.text = configBefore + strings.Join(names, ", ") + configAfter
+	return p.addFile(f, Note{Text: shown + " counts once the folder is trusted: 'memcore trust add'"})
+}
+
+// The project's configuration before and after the names of files.
+const (
+	configBefore = "# Settings of memcore for this project. They count once the folder is trusted: memcore trust add\n" +
+		"memory:\n  # Curated memory files, later ones of higher priority. memcore saves into the first that exists.\n  fileNames: ["
+	configAfter = "]\n"
+)
+
+// IsOwnConfig reports whether a project's configuration is as AddConfig writes it.
+func IsOwnConfig(text string) bool {
+	names, starts := strings.CutPrefix(text, configBefore)
+	names, ends := strings.CutSuffix(names, configAfter)
+	return starts && ends && !strings.ContainsAny(names, "]\n")
+}
+
+// AddIgnored proposes a .gitignore.
+func (p *Proposal) AddIgnored(o Options, path, text string) error {
+	f, err := openFile(path, o.shown(path), []string{o.Project, o.Home}, "the project", 0o644)
 	if err != nil {
 		return err
 	}
-	p.add([]Change{c}, []Note{{Text: shown + " counts once the folder is trusted: 'memcore trust add'"}})
-	return nil
+	f.text = text
+	return p.addFile(f)
 }
 
-func sameFolder(a, b string) bool {
+func (p *Proposal) addFile(f *file, notes ...Note) error {
+	c, _, err := f.change()
+	if err == nil {
+		p.add([]Change{c}, notes)
+	}
+	return err
+}
+
+func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)

@@ -1,10 +1,8 @@
-// Package setup enters memcore into the configuration of agents: their hooks and their list of MCP servers.
+// Package setup adds memcore to agents' settings: hooks, an MCP server and a status line.
 //
-// It finds the agents there are, plans changes of their files, and applies a plan whole or not at all. The files belong to
-// people: comments, order, indentation and unknown keys stay byte for byte, a file that does not parse is refused, and what was
-// entered can be taken out again. Its one rule: only entries that run memcore are changed, whoever else has similar ones.
-//
-// It reads no environment variable and starts no program; trust, where an agent asks for it, is left to the person.
+// It plans changes, and applies a plan as a whole or not at all. It changes only entries that run
+// memcore, and can take them out again; the rest stays byte for byte. It refuses files that do not
+// parse, reads no environment and starts no program.
 package setup
 
 import (
@@ -13,14 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-)
 
-// Names of agents.
-const (
-	ClaudeCode = "claude-code"
-	GeminiCLI  = "gemini-cli"
-	Codex      = "codex"
-	Cursor     = "cursor"
+	"github.com/memcore/memcore/inject/agents"
 )
 
 // A Scope says whose files are meant.
@@ -28,8 +20,8 @@ type Scope int
 
 // Scopes.
 const (
-	User    Scope = iota // in the home folder: they count in every project
-	Project              // in the project: they count there, for whoever works in it
+	User    Scope = iota // files in the home folder, for every project
+	Project              // files in the project, for all who work in it
 )
 
 // Options say where to look. Folders are absolute.
@@ -37,51 +29,52 @@ type Options struct {
 	Home    string
 	Project string
 	Path    string // folders of executables, as in PATH
-	// CodexHome and ClaudeHome take the place of .codex and .claude in Home, as CODEX_HOME and CLAUDE_CONFIG_DIR do; "" is not to.
-	CodexHome  string
-	ClaudeHome string
+	// Homes are chosen folders of settings, by agent.
+	Homes map[string]string
 }
 
-// A Want says what is entered into an agent's configuration.
+// A Want says what an agent's settings should have.
 type Want struct {
-	Hooks    bool
-	MCP      bool
-	TrustMCP bool // tell agents that ask (Gemini CLI) to run the tools without confirmation
+	Hooks bool
+	MCP   bool
+	// StatusLine adds a status line if the agent has none.
+	StatusLine bool
+	TrustMCP   bool // tell agents that ask to run the tools without confirmation
 }
 
-// An Agent is a program that memory can be given to. It is safe for concurrent use.
+// An Agent can use memcore. It is safe for concurrent use.
 type Agent struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`
-	// Found says what of it there is, such as "~/.claude" or the path of its executable; without any it is not installed.
+	// Found are traces such as "~/.claude" or an executable.
 	Found []string `json:"found"`
 
-	kind    *kind
+	row     agents.Agent
 	options Options
 }
 
-// Installed tells whether anything of the agent was found.
+// Installed reports whether there is a trace.
 func (a Agent) Installed() bool { return len(a.Found) > 0 }
 
-// Names are those of all agents that are known.
-func Names() []string {
-	var names []string
-	for _, k := range kinds {
-		names = append(names, k.name)
+// Names returns the names of agents with settings.
+func Names() (names []string) {
+	for _, a := range Find(Options{}) {
+		names = append(names, a.Name)
 	}
 	return names
 }
 
-// Find returns all agents that are known, always in the same order, with what was found of each.
-func Find(o Options) []Agent {
-	var all []Agent
-	for i := range kinds {
-		k := &kinds[i]
-		a := Agent{Name: k.name, Title: k.title, Found: []string{}, kind: k, options: o}
-		if folder := k.home(o); folder != "" && isFolder(folder) {
+// Find returns all agents, in a fixed order.
+func Find(o Options) (all []Agent) {
+	for _, row := range agents.All {
+		if row.Folder == "" {
+			continue
+		}
+		a := Agent{Name: row.Name, Title: row.Title, Found: []string{}, row: row, options: o}
+		if folder := a.home(); folder != "" && isFolder(folder) {
 			a.Found = append(a.Found, o.shown(folder))
 		}
-		for _, name := range k.executables {
+		for _, name := range row.Executables {
 			if file := executable(name, o.Path); file != "" {
 				a.Found = append(a.Found, o.shown(file))
 			}
@@ -96,11 +89,12 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// executable returns the first file of that name in a list of folders that can be run; "" if there is none.
+// executable returns the first of a name, or "". A relative folder could make a project look like
+// an agent.
 func executable(name, path string) string {
 	for _, folder := range filepath.SplitList(path) {
 		if !filepath.IsAbs(folder) {
-			continue // a project must not pose as an agent
+			continue
 		}
 		for _, extension := range executableExtensions {
 			file := filepath.Join(folder, name+extension)
@@ -112,23 +106,28 @@ func executable(name, path string) string {
 	return ""
 }
 
-// A Note is something a person should know about a plan.
+// A Note tells a person something about a plan.
 type Note struct {
 	Agent string `json:"agent,omitempty"`
 	Text  string `json:"text"`
 }
 
-// Plan returns what has to change so that the agent runs binary, an absolute path, as wanted; nothing if it does. An entry of memcore that is
-// there is changed where it stands. Nothing is written. The error names the file that cannot be changed, and why.
+// Plan returns what makes the agent run binary, an absolute path, as wanted. It writes nothing. An
+// error names the file in the way.
 func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, error) {
 	e := a.edit(scope, binary)
-	if want.Hooks {
-		if err := e.addHooks(); err != nil {
-			return nil, nil, err
+	for _, step := range []struct {
+		wanted bool
+		add    func() error
+	}{
+		{want.Hooks, e.addHooks},
+		{want.StatusLine, e.addStatusLine},
+		{want.MCP, func() error { return e.addServer(want.TrustMCP) }},
+	} {
+		if !step.wanted {
+			continue
 		}
-	}
-	if want.MCP {
-		if err := e.addServer(want.TrustMCP); err != nil {
+		if err := step.add(); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -139,27 +138,26 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 	return changes, e.notes, err
 }
 
-// Removal returns what takes out all that runs memcore from the agent's files. A file that has nothing else is removed.
+// Removal returns what takes memcore out again.
 func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
 	e := a.edit(scope, binary)
-	// The other way round than it was entered, so that every byte finds its place again.
-	if err := e.removeServer(); err != nil {
-		return nil, nil, err
-	}
-	if err := e.removeHooks(); err != nil {
-		return nil, nil, err
+	// Plan's order backwards: every byte finds its place.
+	for _, remove := range []func() error{e.removeServer, e.removeStatusLine, e.removeHooks} {
+		if err := remove(); err != nil {
+			return nil, nil, err
+		}
 	}
 	changes, err := e.changes()
 	return changes, e.notes, err
 }
 
-// A Proposal is what is to be written, for all agents at once.
+// A Proposal is a plan for several agents.
 type Proposal struct {
 	Changes []Change `json:"changes"`
 	Notes   []Note   `json:"notes"`
 }
 
-// Propose plans for several agents. If hooks of memcore stand in the files of the other scope already, a Note says so.
+// Propose plans for agents, with notes on hooks in the other scope or in a plugin.
 func Propose(agents []Agent, scope Scope, binary string, want Want) (Proposal, error) {
 	var p Proposal
 	for _, a := range agents {
@@ -169,20 +167,22 @@ func Propose(agents []Agent, scope Scope, binary string, want Want) (Proposal, e
 		}
 		p.add(changes, notes)
 		if want.Hooks {
-			p.Notes = append(p.Notes, a.twice(scope, binary)...)
+			p.add(nil, a.hooksElsewhere(scope, binary))
 		}
 	}
 	return p, nil
 }
 
-// twice warns of hooks in the other scope, which agents run in addition. A file that cannot be read there is nothing to stop for.
-func (a Agent) twice(scope Scope, binary string) []Note {
+func (a Agent) hooksElsewhere(scope Scope, binary string) []Note {
 	other, flag := Project, "--project"
 	if scope == Project {
 		other, flag = User, "--user"
 	}
+	if plugin := a.Plugin(); plugin != "" {
+		return []Note{{a.Name, fmt.Sprintf("memcore's plugin for %s is installed (%s), and hooks would run twice: remove the plugin, or leave these out with --no-hooks --no-mcp", a.Title, plugin)}}
+	}
 	e := a.edit(other, binary)
-	if err := e.removeHooks(); err != nil || a.kind.hooksFile(a.options, other) == a.kind.hooksFile(a.options, scope) {
+	if err := e.removeHooks(); err != nil || a.hooksFile(other) == a.hooksFile(scope) {
 		return nil
 	}
 	for _, f := range e.files {
@@ -193,7 +193,7 @@ func (a Agent) twice(scope Scope, binary string) []Note {
 	return nil
 }
 
-// ProposeRemoval plans to take memcore out of the files of several agents.
+// ProposeRemoval takes memcore out of agents' files.
 func ProposeRemoval(agents []Agent, scopes []Scope, binary string) (Proposal, error) {
 	var p Proposal
 	for _, a := range agents {
@@ -208,7 +208,7 @@ func ProposeRemoval(agents []Agent, scopes []Scope, binary string) (Proposal, er
 	return p, nil
 }
 
-// add takes changes over but for those of a file that has some already: in the home folder, the files of both scopes may be the same.
+// add adds once: both scopes may have the same file.
 func (p *Proposal) add(changes []Change, notes []Note) {
 	for _, c := range changes {
 		if !slices.ContainsFunc(p.Changes, func(d Change) bool { return d.File == c.File }) {
@@ -222,7 +222,7 @@ func (p *Proposal) add(changes []Change, notes []Note) {
 	}
 }
 
-// shown names a path for a person.
+// shown returns a path as a person reads it.
 func (o Options) shown(path string) string {
 	if o.Home != "" {
 		if rel, err := filepath.Rel(o.Home, path); err == nil && filepath.IsLocal(rel) {

@@ -3,6 +3,7 @@ package setup_test
 import (
 	"context"
 	"flag"
+	"github.com/memcore/memcore/inject/agents"
 	"io/fs"
 	"maps"
 	"os"
@@ -22,12 +23,13 @@ import (
 
 var update = flag.Bool("update", false, "rewrite what the files in testdata want")
 
-// crlf stands for a carriage return at the end of a line in testdata, where editors would not show or keep it.
+// crlf stands for a carriage return in testdata, which editors would not keep.
 const crlf = "␍"
 
-// TestPlans goes through testdata: each file names an agent and a scope in its first line, has the files there are before, below "want/" those
-// that differ after memcore was entered, and the notes. What was entered is entered once, and comes out again without a trace. Where the comment
-// says that memcore was there before ("old"), "left/" has what taking it out leaves.
+// TestPlans reads testdata. The first line of a file names an agent, a scope and what to plan. Then
+// come the files before, those that Plan changes ("want/") and the notes. A second Plan changes
+// nothing, and Removal restores the files. If memcore was there before ("old"), "left/" has what
+// Removal leaves.
 func TestPlans(t *testing.T) {
 	all, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	require.NoError(t, err)
@@ -45,14 +47,14 @@ func TestPlans(t *testing.T) {
 			home := tree(t, archive)
 			before := files(t, home)
 			agent := find(t, home, words[0])
-			want := setup.Want{Hooks: !slices.Contains(words, "no-hooks"), MCP: !slices.Contains(words, "no-mcp"), TrustMCP: slices.Contains(words, "trust")}
+			want := setup.Want{Hooks: !slices.Contains(words, "no-hooks"), MCP: !slices.Contains(words, "no-mcp"), TrustMCP: slices.Contains(words, "trust"), StatusLine: slices.Contains(words, "status-line")}
 			changes, notes, err := agent.Plan(scope, binary, want)
-			var told strings.Builder
+			var noted strings.Builder
 			for _, n := range notes {
-				told.WriteString(n.Text + "\n")
+				noted.WriteString(n.Text + "\n")
 			}
 			if err != nil {
-				told.WriteString("error: " + err.Error() + "\n")
+				noted.WriteString("error: " + err.Error() + "\n")
 			}
 			write(t, changes)
 			installed := files(t, home)
@@ -68,12 +70,12 @@ func TestPlans(t *testing.T) {
 				require.Equal(t, before, left, "after taking it out")
 				left = nil
 			}
-			check(t, file, archive, before, installed, left, strings.ReplaceAll(told.String(), home, "HOME"))
+			check(t, file, archive, before, installed, left, strings.ReplaceAll(noted.String(), home, "HOME"))
 		})
 	}
 }
 
-// tree writes the files of an archive that are not wanted ones into a home folder.
+// tree writes the files before into a home folder.
 func tree(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -90,7 +92,7 @@ func tree(t *testing.T, archive *txtar.Archive) string {
 	return home
 }
 
-// isWanted tells files of an archive that say what should come of the others.
+// isWanted reports whether a file is an expected result.
 func isWanted(name string) bool {
 	return strings.HasPrefix(name, "want/") || strings.HasPrefix(name, "left/") || name == "notes"
 }
@@ -106,7 +108,7 @@ func find(t *testing.T, home, name string) setup.Agent {
 	return setup.Agent{}
 }
 
-// files are the contents of all files below a folder by their names.
+// files returns the contents of all files below a folder, by name.
 func files(t *testing.T, root string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -122,8 +124,8 @@ func files(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// check compares what was written with what the archive wants, or rewrites that.
-func check(t *testing.T, file string, archive *txtar.Archive, before, after, left map[string]string, told string) {
+// check compares the results with the archive, or rewrites it.
+func check(t *testing.T, file string, archive *txtar.Archive, before, after, left map[string]string, noted string) {
 	t.Helper()
 	got := &txtar.Archive{Comment: archive.Comment}
 	for _, f := range archive.Files {
@@ -141,8 +143,8 @@ func check(t *testing.T, file string, archive *txtar.Archive, before, after, lef
 			}
 		}
 	}
-	if told != "" {
-		got.Files = append(got.Files, txtar.File{Name: "notes", Data: []byte(told)})
+	if noted != "" {
+		got.Files = append(got.Files, txtar.File{Name: "notes", Data: []byte(noted)})
 	}
 	if *update {
 		require.NoError(t, os.WriteFile(file, txtar.Format(got), 0o644))
@@ -162,15 +164,15 @@ func TestFind(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(bin, name), nil, 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "cursor"), nil, 0o644)) // cannot be run
 	found := map[string][]string{}
-	for _, a := range setup.Find(setup.Options{Home: home, Path: bin, CodexHome: filepath.Join(home, "elsewhere")}) {
+	for _, a := range setup.Find(setup.Options{Home: home, Path: bin, Homes: map[string]string{agents.Codex: filepath.Join(home, "elsewhere")}}) {
 		found[a.Name] = a.Found
 		require.Equal(t, len(a.Found) > 0, a.Installed())
 	}
 	require.Equal(t, map[string][]string{
-		setup.ClaudeCode: {"~/.claude"},
-		setup.GeminiCLI:  {filepath.Join(bin, name)},
-		setup.Codex:      {"~/elsewhere"},
-		setup.Cursor:     {},
+		agents.ClaudeCode: {"~/.claude"},
+		agents.GeminiCLI:  {filepath.Join(bin, name)},
+		agents.Codex:      {"~/elsewhere"},
+		agents.Cursor:     {},
 	}, found)
 	for _, a := range setup.Find(setup.Options{Home: t.TempDir(), Path: "." + string(os.PathListSeparator) + "bin"}) {
 		require.False(t, a.Installed(), a.Name)
@@ -179,10 +181,10 @@ func TestFind(t *testing.T) {
 
 func TestFoldersOfOnesOwn(t *testing.T) {
 	home := t.TempDir()
-	o := setup.Options{Home: home, CodexHome: t.TempDir(), ClaudeHome: t.TempDir()}
+	o := setup.Options{Home: home, Homes: map[string]string{agents.Codex: t.TempDir(), agents.ClaudeCode: t.TempDir()}}
 	for name, want := range map[string][]string{
-		setup.Codex:      {filepath.Join(o.CodexHome, "config.toml"), filepath.Join(o.CodexHome, "hooks.json")},
-		setup.ClaudeCode: {filepath.Join(o.ClaudeHome, ".claude.json"), filepath.Join(o.ClaudeHome, "settings.json")},
+		agents.Codex:      {filepath.Join(o.Homes[agents.Codex], "config.toml"), filepath.Join(o.Homes[agents.Codex], "hooks.json")},
+		agents.ClaudeCode: {filepath.Join(o.Homes[agents.ClaudeCode], ".claude.json"), filepath.Join(o.Homes[agents.ClaudeCode], "settings.json")},
 	} {
 		for _, a := range setup.Find(o) {
 			if a.Name != name {
@@ -210,10 +212,10 @@ func resolved(t *testing.T, path string) string {
 	return real
 }
 
-// apply writes a plan for Claude Code as the command does.
+// apply plans and applies for Claude Code.
 func apply(t *testing.T, home string, scope setup.Scope) (setup.Proposal, *notes.Journal, error) {
 	t.Helper()
-	p, err := setup.Propose([]setup.Agent{find(t, home, setup.ClaudeCode), find(t, home, setup.GeminiCLI)}, scope, binary, setup.Want{Hooks: true, MCP: true})
+	p, err := setup.Propose([]setup.Agent{find(t, home, agents.ClaudeCode), find(t, home, agents.GeminiCLI)}, scope, binary, setup.Want{Hooks: true, MCP: true})
 	journal := notes.OpenJournal(filepath.Join(t.TempDir(), "journal"))
 	if err != nil {
 		return p, journal, err
@@ -246,7 +248,7 @@ func TestApplyAndUndo(t *testing.T) {
 
 func TestChangedMeanwhile(t *testing.T) {
 	home := resolved(t, t.TempDir())
-	p, err := setup.Propose([]setup.Agent{find(t, home, setup.ClaudeCode)}, setup.User, binary, setup.Want{Hooks: true, MCP: true})
+	p, err := setup.Propose([]setup.Agent{find(t, home, agents.ClaudeCode)}, setup.User, binary, setup.Want{Hooks: true, MCP: true})
 	require.NoError(t, err)
 	file := p.Changes[len(p.Changes)-1].File
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -289,10 +291,10 @@ func TestFilesThatAreNotWritten(t *testing.T) {
 		}, `Gemini CLI: ~/.gemini/settings.json: it is not UTF-8 text`},
 		{"a folder", setup.User, func(t *testing.T, home string) {
 			require.NoError(t, os.Mkdir(filepath.Join(home, ".gemini", "settings.json"), 0o755))
-		}, `Gemini CLI: ~/.gemini/settings.json: settings.json is a folder, not a file`},
+		}, `Gemini CLI: ~/.gemini/settings.json: it is a folder, not a file`},
 		{"nested too deep", setup.User, func(t *testing.T, home string) {
 			require.NoError(t, os.WriteFile(filepath.Join(home, ".gemini", "settings.json"), []byte(strings.Repeat("[", 4<<20)), 0o600))
-		}, `Gemini CLI: ~/.gemini/settings.json: it is not valid JSON: it is nested deeper than 1000 levels`},
+		}, `Gemini CLI: ~/.gemini/settings.json: it has more than 100000 objects and lists`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home := resolved(t, t.TempDir())
@@ -307,7 +309,7 @@ func TestFilesThatAreNotWritten(t *testing.T) {
 	}
 }
 
-// TestOneFileThatCannotBeWritten: the folder lets nothing be written, which only shows when the others are.
+// If one file cannot be written, all stay. This shows only while they are written.
 func TestOneFileThatCannotBeWritten(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Geteuid() == 0 {
 		t.Skip("this user may write everywhere")
@@ -321,7 +323,7 @@ func TestOneFileThatCannotBeWritten(t *testing.T) {
 	require.Empty(t, files(t, home))
 }
 
-// TestLinkWithinHome: a file that is kept elsewhere in the home folder is changed there, and the link stays.
+// A link within the home folder stays, and its file is changed.
 func TestLinkWithinHome(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
@@ -354,21 +356,21 @@ func TestBothScopesAreTold(t *testing.T) {
 	require.NoError(t, err)
 	p, _, err := apply(t, home, setup.Project)
 	require.NoError(t, err)
-	require.Contains(t, p.Notes, setup.Note{Agent: setup.ClaudeCode,
+	require.Contains(t, p.Notes, setup.Note{Agent: agents.ClaudeCode,
 		Text: "hooks of memcore are in ~/.claude/settings.json as well, and would run twice: 'memcore uninstall-hooks --agent claude-code --user' takes them out there"})
-	p, err = setup.ProposeRemoval([]setup.Agent{find(t, home, setup.ClaudeCode), find(t, home, setup.GeminiCLI)}, []setup.Scope{setup.Project, setup.User}, binary)
+	p, err = setup.ProposeRemoval([]setup.Agent{find(t, home, agents.ClaudeCode), find(t, home, agents.GeminiCLI)}, []setup.Scope{setup.Project, setup.User}, binary)
 	require.NoError(t, err)
 	require.Len(t, p.Changes, 6)
 	require.NoError(t, setup.Apply(t.Context(), notes.OpenJournal(t.TempDir()), "uninstall", p.Changes))
 	require.Empty(t, files(t, home))
 }
 
-// TestSecretsAreNotShown: what stands near a change may be a key.
+// Keys beside a change are not shown.
 func TestSecretsAreNotShown(t *testing.T) {
 	home := resolved(t, t.TempDir())
 	key := "ghp_" + "x7Kq9Rz2Lm4Wv8Yt6Bn3Cd5Fg1Hj0Ps9Qw2E"
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".claude.json"), []byte("{\n  \"token\": \""+key+"\"\n}\n"), 0o600))
-	changes, _, err := find(t, home, setup.ClaudeCode).Plan(setup.User, binary, setup.Want{MCP: true})
+	changes, _, err := find(t, home, agents.ClaudeCode).Plan(setup.User, binary, setup.Want{MCP: true})
 	require.NoError(t, err)
 	require.Len(t, changes, 1)
 	require.Contains(t, changes[0].After, key)
@@ -378,7 +380,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 
 func TestLook(t *testing.T) {
 	project, logs := resolved(t, t.TempDir()), resolved(t, t.TempDir())
-	for name, text := range map[string]string{"CLAUDE.md": "x", "GEMINI.md": "y", "docs/a.md": "z", "code.go": "package x"} {
+	for name, text := range map[string]string{"CLAUDE.md": "x", "GEMINI.md": "y", "docs/a.md": "zz", "code.go": "package x"} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(project, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(project, name), []byte(text), 0o600))
 	}
@@ -392,7 +394,7 @@ func TestLook(t *testing.T) {
 	}
 	got, err := setup.Look(t.Context(), project, folder(project), append(folder(logs), folder(filepath.Join(logs, "absent"))...))
 	require.NoError(t, err)
-	require.Equal(t, setup.Folder{Path: project, MemoryFiles: []string{"CLAUDE.md", "GEMINI.md"}, Markdown: 4, Logs: map[string]int{"claude-code": 1}}, got)
+	require.Equal(t, setup.Folder{Path: project, MemoryFiles: []string{"CLAUDE.md", "GEMINI.md"}, Markdown: 4, Logs: map[string]int{"claude-code": 1}, Longest: "docs/a.md"}, got)
 	require.NoError(t, os.Mkdir(filepath.Join(project, ".git"), 0o755))
 	got, err = setup.Look(t.Context(), project, nil, nil)
 	require.NoError(t, err)

@@ -1,7 +1,6 @@
 package setup
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,36 +10,29 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A tables is a TOML file, seen as the tables it is made of. It is changed by replacing pieces of its text: every table that is added has one
-// line break before it, which goes with it when it is taken out.
+// A tables is a TOML file. Changes replace pieces of its text, with an added table's line break.
 type tables struct {
 	text   string
+	made   bool // memcore makes the file
 	values map[string]any
-	all    []table // in order; what stands before the first header is none
+	all    []table // in order, without what stands before the first header
 }
 
-// A table is one header and the lines below it, to the last one that is neither empty nor a comment.
+// A table has no empty lines and comments at its end.
 type table struct {
-	array      bool // [[…]]
 	key        []string
 	start, end int
 	pairs      []pair
 }
 
-// A pair is a key and where its value stands. Only strings have a place.
+// A pair is a key and its string's place.
 type pair struct {
 	key        string
 	text       string
 	start, end int
 }
 
-func parseTables(text string) (*tables, error) {
-	t := &tables{text: text}
-	return t, t.parse()
-}
-
-// maxTables is the largest TOML file that is read, in bytes. Its parser calls itself for each level of nesting, which costs about a kilobyte of stack;
-// 8 MB of brackets end the process.
+// maxTables is in bytes: the parser is recursive.
 const maxTables = 256 << 10
 
 func (t *tables) parse() error {
@@ -59,33 +51,28 @@ func (t *tables) parse() error {
 	var p unstable.Parser
 	p.Reset([]byte(t.text))
 	for p.NextExpression() {
-		switch e := p.Expression(); e.Kind {
-		case unstable.Table, unstable.ArrayTable:
-			key, at := keyOf(e)
-			t.closeLast(t.lineStart(at))
-			t.all = append(t.all, table{array: e.Kind == unstable.ArrayTable, key: key, start: t.lineStart(at)})
-		case unstable.KeyValue:
-			key, _ := keyOf(e)
-			if len(t.all) == 0 || len(key) != 1 {
-				continue
-			}
-			one := pair{key: key[0]}
-			if v := e.Value(); v.Kind == unstable.String {
-				one.text, one.start, one.end = string(v.Data), int(v.Raw.Offset), int(v.Raw.Offset+v.Raw.Length)
-			}
-			last := &t.all[len(t.all)-1]
-			last.pairs = append(last.pairs, one)
+		e := p.Expression()
+		key, at := keyOf(e)
+		switch {
+		case e.Kind == unstable.Table || e.Kind == unstable.ArrayTable:
+			start := strings.LastIndexByte(t.text[:at], '\n') + 1
+			t.closeLast(start)
+			t.all = append(t.all, table{key: key, start: start})
+		case e.Kind == unstable.KeyValue && len(t.all) > 0 && len(key) == 1 && e.Value().Kind == unstable.String:
+			last, v := &t.all[len(t.all)-1], e.Value()
+			last.pairs = append(last.pairs, pair{key[0], string(v.Data), int(v.Raw.Offset), int(v.Raw.Offset + v.Raw.Length)})
 		}
 	}
 	t.closeLast(len(t.text))
 	return p.Error()
 }
 
-// keyOf returns the parts of a key, and where it begins.
 func keyOf(n *unstable.Node) (key []string, at int) {
-	at = -1
+	if n.Kind != unstable.Table && n.Kind != unstable.ArrayTable && n.Kind != unstable.KeyValue {
+		return nil, 0
+	}
 	for it := n.Key(); it.Next(); {
-		if at < 0 {
+		if len(key) == 0 {
 			at = int(it.Node().Raw.Offset)
 		}
 		key = append(key, string(it.Node().Data))
@@ -93,23 +80,20 @@ func keyOf(n *unstable.Node) (key []string, at int) {
 	return key, at
 }
 
-func (t *tables) lineStart(at int) int { return strings.LastIndexByte(t.text[:at], '\n') + 1 }
-
-// closeLast ends the last table before limit, without the empty lines and comments there: those belong to what follows.
+// closeLast ends the last table. Empty lines and comments belong to the next.
 func (t *tables) closeLast(limit int) {
 	if len(t.all) == 0 {
 		return
 	}
 	last := &t.all[len(t.all)-1]
-	end := last.start
-	for at := last.start; at < limit; {
-		line, _, _ := strings.Cut(t.text[at:limit], "\n")
-		at += min(len(line)+1, limit-at)
+	last.end = last.start
+	at := last.start
+	for line := range strings.Lines(t.text[last.start:limit]) {
+		at += len(line)
 		if trimmed := strings.Trim(line, blanks); trimmed != "" && trimmed[0] != '#' {
-			end = at
+			last.end = at
 		}
 	}
-	last.end = end
 }
 
 func (t *tables) splice(start, end int, with string) error {
@@ -117,32 +101,22 @@ func (t *tables) splice(start, end int, with string) error {
 	return t.parse()
 }
 
-// lineBreak is the one the file uses.
-func (t *tables) lineBreak() string {
-	if at := strings.IndexByte(t.text, '\n'); at > 0 && t.text[at-1] == '\r' {
-		return "\r\n"
+// add puts a table at the end.
+func (t *tables) add(lines ...string) error {
+	nl := lineBreakOf(t.text)
+	if !t.made || t.text != "" {
+		t.text += nl
 	}
-	return "\n"
-}
-
-// add puts tables at the end, each a header and its lines. In a file that is made, the first one begins it.
-func (t *tables) add(made bool, all ...[]string) error {
-	nl := t.lineBreak()
-	for i, lines := range all {
-		if !made || i > 0 || t.text != "" {
-			t.text += nl
-		}
-		t.text += strings.Join(lines, nl) + nl
-	}
+	t.text += strings.Join(lines, nl) + nl
 	return t.parse()
 }
 
-// remove takes a table out, with the line break before it if no two lines become one by that.
+// remove takes the line break, too, unless that joins lines.
 func (t *tables) remove(one table) error {
-	before := t.text[:one.start]
+	before, rest := t.text[:one.start], t.text[one.end:]
 	for _, nl := range []string{"\r\n", "\n"} {
 		if cut, ok := strings.CutSuffix(before, nl); ok {
-			if rest := t.text[one.end:]; cut == "" || strings.HasSuffix(cut, "\n") || rest == "" || strings.HasPrefix(rest, nl) || strings.HasPrefix(rest, "\n") {
+			if cut == "" || strings.HasSuffix(cut, "\n") || rest == "" || strings.HasPrefix(rest, nl) || strings.HasPrefix(rest, "\n") {
 				before = cut
 			}
 			break
@@ -157,19 +131,16 @@ func (one table) below(key ...string) bool {
 	return len(one.key) >= len(key) && slices.Equal(one.key[:len(key)], key)
 }
 
-// get returns the string of a pair.
+// get returns a pair with a string.
 func (one table) get(key string) (pair, bool) {
-	i := slices.IndexFunc(one.pairs, func(p pair) bool { return p.key == key && p.end > 0 })
+	i := slices.IndexFunc(one.pairs, func(p pair) bool { return p.key == key })
 	if i < 0 {
 		return pair{}, false
 	}
 	return one.pairs[i], true
 }
 
-// quotedTOML is a string as TOML writes it. What JSON escapes, TOML escapes alike.
+// quotedTOML returns a TOML string, which escapes like JSON.
 func quotedTOML(text string) string {
-	var b bytes.Buffer
-	quoted, _ := marshal(text, "", "") // strings can be marshalled
-	b.WriteString(strings.ReplaceAll(quoted, "\x7f", `\u007f`))
-	return b.String()
+	return strings.ReplaceAll(marshal(text, "", ""), "\x7f", `\u007f`)
 }

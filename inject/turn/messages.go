@@ -2,12 +2,15 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/memcore/memcore/formatter"
 )
 
-// A Message is one message of a chat, whatever the client's own type.
+// A Message is for clients with types of their own.
 type Message struct {
 	Role       string   // "system", "user", "assistant" or "tool"
 	Text       string   // what it says
@@ -15,9 +18,8 @@ type Message struct {
 	ToolCallID string   // of a tool message: the call it answers
 }
 
-// Messages returns the messages with memory before the last user message. The slice it is given is
-// never changed; if there is nothing to inject, it is returned as it is.
-func Messages(ctx context.Context, r retriever, messages []Message, options Options) ([]Message, Report) {
+// Messages returns a copy with memory before the last user message, or messages itself.
+func Messages(ctx context.Context, r Retriever, messages []Message, options Options) ([]Message, Report) {
 	return inject(ctx, r, messages, shape[Message]{
 		role:  func(m Message) string { return m.Role },
 		text:  func(m Message) string { return m.Text },
@@ -28,16 +30,25 @@ func Messages(ctx context.Context, r retriever, messages []Message, options Opti
 			}
 			return []string{m.ToolCallID}
 		},
+		system: func(text string) Message { return Message{Role: "system", Text: text} },
+		extend: func(m Message, text string) Message {
+			m.Text = formatter.Join(m.Text, text)
+			return m
+		},
 	}, func(text string) Message { return Message{Role: "user", Text: text} }, options)
 }
 
-// OpenAI does what Messages does for the types of go-openai.
-func OpenAI(ctx context.Context, r retriever, messages []openai.ChatCompletionMessage, options Options) ([]openai.ChatCompletionMessage, Report) {
+// OpenAI is Messages for go-openai's types.
+func OpenAI(ctx context.Context, r Retriever, messages []openai.ChatCompletionMessage, options Options) ([]openai.ChatCompletionMessage, Report) {
 	return inject(ctx, r, messages, shape[openai.ChatCompletionMessage]{
 		role:    func(m openai.ChatCompletionMessage) string { return m.Role },
 		text:    openAIText,
 		calls:   openAICalls,
 		answers: openAIAnswers,
+		system: func(text string) openai.ChatCompletionMessage {
+			return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleSystem, Content: text}
+		},
+		extend: openAIExtended,
 	}, func(text string) openai.ChatCompletionMessage {
 		return openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text}
 	}, options)
@@ -54,6 +65,15 @@ func openAIText(m openai.ChatCompletionMessage) string {
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+func openAIExtended(m openai.ChatCompletionMessage, text string) openai.ChatCompletionMessage {
+	if len(m.MultiContent) > 0 {
+		m.MultiContent = append(slices.Clip(m.MultiContent), openai.ChatMessagePart{Type: openai.ChatMessagePartTypeText, Text: text})
+		return m
+	}
+	m.Content = formatter.Join(m.Content, text)
+	return m
 }
 
 func openAICalls(m openai.ChatCompletionMessage) []string {

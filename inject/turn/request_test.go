@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 type editor func(ctx context.Context, r *knows, request []byte, options turn.Options) ([]byte, turn.Report, error)
 
-// editors are the functions that edit JSON, by folder of testdata.
+// editors edit JSON, by folder of testdata.
 var editors = map[string]editor{
 	"chat": func(ctx context.Context, r *knows, request []byte, options turn.Options) ([]byte, turn.Report, error) {
 		return turn.JSON(ctx, r, request, options)
@@ -38,7 +38,8 @@ var editors = map[string]editor{
 	},
 }
 
-// Each request of testdata becomes what its golden file says (go test -update writes those), and memory is asked for what the user said.
+// Requests of testdata become their golden files (go test -update), and memory is asked what the
+// user said.
 func TestRequests(t *testing.T) {
 	for _, tt := range []struct{ api, file, query string }{
 		{"chat", "history", "which port is it?"},
@@ -85,7 +86,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// Nothing is injected, and a request is returned as it came.
+// Nothing is injected, and the request is unchanged.
 func TestRequestsThatStay(t *testing.T) {
 	for _, tt := range []struct{ name, api, in, reason, failure string }{
 		{name: "a chat's call waits", api: "chat", in: `{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"a"},{"id":"b"}]},{"role":"tool","tool_call_id":"a"}]}`, reason: turn.ReasonPending},
@@ -123,7 +124,7 @@ func TestRequestsThatStay(t *testing.T) {
 	}
 }
 
-// fuzz checks that whatever the request, it stays as it is but for one insertion, which is in its messages.
+// fuzz checks that a request changes by one insertion in its messages only.
 func fuzz(f *testing.F, api, key string, seeds ...string) {
 	files, err := filepath.Glob(filepath.Join("testdata", api, "*.json"))
 	require.NoError(f, err)
@@ -157,7 +158,7 @@ func fuzz(f *testing.F, api, key string, seeds ...string) {
 	})
 }
 
-// checkRest: taking away what the two have in common at both ends leaves nothing of in, or the string that became a list.
+// checkRest checks that got has all of in, apart from a string that became a list.
 func checkRest(t *testing.T, in, got []byte) {
 	t.Helper()
 	head := 0
@@ -174,7 +175,7 @@ func checkRest(t *testing.T, in, got []byte) {
 	}
 }
 
-// checkList: all but the messages means the same.
+// checkList checks that members beside the messages are equal.
 func checkList(t *testing.T, in, got []byte, key string) {
 	t.Helper()
 	was, is := decode(t, in), decode(t, got)
@@ -187,7 +188,7 @@ func checkList(t *testing.T, in, got []byte, key string) {
 	}
 }
 
-// decode keeps numbers as they are written: some are too large for a float64.
+// decode keeps numbers as text: some exceed a float64.
 func decode(t *testing.T, text []byte) (value any) {
 	t.Helper()
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -212,7 +213,7 @@ func FuzzOllamaJSON(f *testing.F) {
 	fuzz(f, "ollama", "messages", `{"messages":[{"role":"tool","content":"x"},{"role":"user","content":"x"}]}`)
 }
 
-// BenchmarkJSON is what a turn of a long session costs beside retrieving: 1 MB of history.
+// BenchmarkJSON edits a request with 1 MB of history.
 func BenchmarkJSON(b *testing.B) {
 	var request strings.Builder
 	request.WriteString(`{"model":"m","messages":[`)

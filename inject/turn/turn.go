@@ -1,12 +1,17 @@
 // Package turn injects memory into one request to a model.
 //
-// The memory is a message of its own before the last user message, in a copy of the messages (for Anthropic's API a block in that
-// message): it lives for this request only and never enters the history. Nothing here fails a turn: whatever goes
-// wrong, the messages come back as they were, and the Report says why.
+// Memory is a message before the last user message, or for Anthropic's API a block in it. It never
+// enters the history. Text that is the same in all turns, such as curated memory, goes to the end
+// of the system message if Options ask for it.
+//
+// Nothing fails a turn: if something goes wrong, messages come back unchanged, and the Report says
+// why.
 package turn
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,26 +19,59 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/formatter"
 )
 
-// A retriever finds what is worth knowing; *core.Manager is one.
-type retriever interface {
+// A Retriever finds what is relevant; *core.Manager is one.
+type Retriever interface {
 	RetrieveRelevant(ctx context.Context, request string, options core.RetrieveOptions) (core.Result, error)
 }
 
-// Options say how memory is injected. The zero value is what an agent wants.
+// A ruler knows the rules for a request; *core.Manager is one.
+type ruler interface {
+	RulesFor(ctx context.Context, request string) (curated.Memory, error)
+}
+
+// Options say how to inject memory. The zero value is what an agent wants.
 type Options struct {
 	// Retrieve narrows what is retrieved.
 	Retrieve core.RetrieveOptions
-	// Timeout is how long the turn may wait for its memory; what comes later is not injected. 0 means
-	// 1 s, negative means to wait as long as the context does.
+	// Timeout bounds the wait for memory; 0 is 1 s, negative no limit.
 	Timeout time.Duration
+	// System, if not nil, returns text for the end of the system message, even with an error, and
+	// even for a request with a pending tool call. Text that the request has is not added again.
+	// It should change only when memory does, since providers cache prompts by their beginning.
+	System func(ctx context.Context) (System, error)
+	// NoRules leaves out rules.
+	NoRules bool
 	// Logger gets what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 }
 
 const defaultTimeout = time.Second
+
+// errLate is the cause of a context whose Timeout has passed.
+var errLate = errors.New("memory took too long")
+
+// within returns a context that ends with the turn's time.
+func (o Options) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if o.Timeout < 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeoutCause(ctx, cmp.Or(o.Timeout, defaultTimeout), errLate)
+}
+
+// cancelled reports whether the turn itself has ended.
+func cancelled(ctx context.Context) bool {
+	return ctx.Err() != nil && !errors.Is(context.Cause(ctx), errLate)
+}
+
+// without returns options that do not retrieve some documents.
+func (o Options) without(documents []string) Options {
+	o.Retrieve.Not = slices.Concat(o.Retrieve.Not, documents)
+	return o
+}
 
 // Reasons why nothing was injected, as in Report.Reason.
 const (
@@ -54,47 +92,54 @@ type Report struct {
 	Injected int                 `json:"injected"`           // hits
 	Tokens   int                 `json:"tokens"`             // about what they cost
 	Sources  []string            `json:"sources,omitempty"`  // their citations, best first
+	System   int                 `json:"system,omitempty"`   // characters that the system message was given
+	Rules    []string            `json:"rules,omitempty"`    // files of the rules that apply to the turn
 	Reason   string              `json:"reason,omitempty"`   // why nothing was injected
 	Findings []formatter.Finding `json:"findings,omitempty"` // what the sanitiser changed
-	// Suspicious of the injected hits were marked as not to be followed, and Withheld more left out.
-	Suspicious int             `json:"suspicious,omitempty"`
-	Withheld   int             `json:"withheld,omitempty"`
-	State      core.State      `json:"state,omitempty"` // of the index, if it was asked
-	Degraded   []string        `json:"degraded,omitempty"`
-	Stale      *core.Staleness `json:"stale,omitempty"`
+	// Flagged hits have a warning; Withheld hits were left out.
+	Flagged  int             `json:"flagged,omitempty"`
+	Withheld int             `json:"withheld,omitempty"`
+	State    core.State      `json:"state,omitempty"` // of the index, if it was asked
+	Degraded []string        `json:"degraded,omitempty"`
+	Stale    *core.Staleness `json:"stale,omitempty"`
 }
 
-// A shape is how messages of some type are read.
+// A shape reads messages of some type.
 type shape[M any] struct {
 	role    func(M) string
 	text    func(M) string
 	calls   func(M) []string // IDs of the tool calls of an assistant message
 	answers func(M) []string // IDs of the calls that a message has results of
-	held    func(M) bool     // whether memory is in a user message; nil if it never is
+	held    func(M) bool     // whether a user message has memory in it; nil if it never does
+
+	system func(text string) M // a system message
+	extend func(M, string) M   // a system message with more text
 }
 
-// functionID stands in for the ID that a function call of the older API has not: its answer bears the
-// function's name. The prefix keeps it apart from real IDs.
+// functionID stands in for IDs, which calls of the older API lack. The prefix keeps them apart.
 func functionID(name string) string { return "function:" + name }
 
-// inject returns messages with memory before the last user message, in a new slice, or messages
-// itself.
-func inject[M any](ctx context.Context, r retriever, messages []M, is shape[M], memory func(text string) M, options Options) ([]M, Report) {
-	last, block, report := choose(ctx, r, messages, is, options)
+// inject returns a copy with memory before the last user message, or messages itself.
+func inject[M any](ctx context.Context, r Retriever, messages []M, is shape[M], memory func(text string) M, options Options) ([]M, Report) {
+	ctx, stop := options.within(ctx)
+	defer stop()
+	messages, added, whole := withSystem(ctx, messages, is, options)
+	last, block, report := choose(ctx, r, messages, is, options.without(whole))
+	report.System = added
 	if block == "" {
 		return messages, report
 	}
 	return slices.Insert(slices.Clone(messages), last, memory(block)), report
 }
 
-// choose returns the block and the last user message, which it is for; "" if nothing is to be injected.
+// choose returns the last user message's index and its block, if any.
 //
-// Messages behind the last user message, such as tool calls with their results, do not matter: each
-// request of a turn's loop gets the memory at the same place, so that the model's prompt cache holds.
-func choose[M any](ctx context.Context, r retriever, messages []M, is shape[M], options Options) (last int, block string, report Report) {
+// Tool calls behind that message do not matter: all requests of a turn get the memory at the same
+// place, so that prompt caches hold.
+func choose[M any](ctx context.Context, r Retriever, messages []M, is shape[M], options Options) (last int, block string, report Report) {
 	last = lastUser(messages, is)
 	switch {
-	case ctx.Err() != nil:
+	case cancelled(ctx):
 		return last, "", Report{Reason: ReasonCancelled}
 	case last < 0:
 		return last, "", Report{Reason: ReasonNoUser}
@@ -107,8 +152,9 @@ func choose[M any](ctx context.Context, r retriever, messages []M, is shape[M], 
 	if query == "" {
 		return last, "", Report{Reason: ReasonBlank}
 	}
-	block, report = retrieve(ctx, r, query, options)
-	return last, block, report
+	rules := rulesFor(ctx, r, query, options)
+	block, report = retrieve(ctx, r, query, options.without(rules.whole))
+	return last, rules.before(block, &report), report
 }
 
 func lastUser[M any](messages []M, is shape[M]) int {
@@ -120,8 +166,7 @@ func lastUser[M any](messages []M, is shape[M]) int {
 	return -1
 }
 
-// pending tells whether a tool call has no answer yet: between a call and its result no message may
-// stand, and the model is not asked anything new.
+// pending reports whether a tool call has no result yet. No message may come between the two.
 func pending[M any](messages []M, is shape[M]) bool {
 	open := map[string]bool{}
 	for _, message := range messages {
@@ -135,23 +180,57 @@ func pending[M any](messages []M, is shape[M]) bool {
 	return len(open) > 0
 }
 
-// retrieve returns the block for a query, or why there is none.
-func retrieve(ctx context.Context, r retriever, query string, options Options) (string, Report) {
-	if options.Timeout == 0 {
-		options.Timeout = defaultTimeout
+// rules are the rules that apply to a request.
+type rules struct {
+	text   string
+	files  []string
+	whole  []string // the files whose whole text it is, which need not be retrieved
+	tokens int
+}
+
+// rulesFor returns the rules that apply to a request.
+func rulesFor(ctx context.Context, r Retriever, request string, options Options) rules {
+	knows, ok := r.(ruler)
+	if !ok || options.NoRules {
+		return rules{}
 	}
-	inTime := ctx
-	if options.Timeout > 0 {
-		var stop context.CancelFunc
-		inTime, stop = context.WithTimeout(ctx, options.Timeout)
-		defer stop()
+	memory, err := knows.RulesFor(ctx, request)
+	if err != nil {
+		logger(options).Warn("rules are not injected", "error", err)
+		return rules{}
 	}
-	result, err := r.RetrieveRelevant(inTime, query, options.Retrieve)
+	found := rules{text: formatter.Now(memory), tokens: memory.Usage.Tokens}
+	for _, f := range memory.Files {
+		if f.Applies == "" {
+			continue
+		}
+		found.files = append(found.files, f.Path)
+		if f.IsWhole() {
+			found.whole = append(found.whole, f.Path)
+		}
+	}
+	return found
+}
+
+// before puts the rules before the block. A request knows nothing of earlier ones, so each gets all
+// rules that apply.
+func (r rules) before(block string, report *Report) string {
+	if r.text == "" || report.Reason == ReasonCancelled {
+		return block
+	}
+	report.Rules, report.Reason = r.files, ""
+	report.Tokens += r.tokens
+	return formatter.Join(r.text, block)
+}
+
+// retrieve returns the block for a query, or a reason for none.
+func retrieve(ctx context.Context, r Retriever, query string, options Options) (string, Report) {
+	result, err := r.RetrieveRelevant(ctx, query, options.Retrieve)
 	report := Report{State: result.State, Degraded: result.Degraded, Stale: result.Stale, Withheld: len(result.Withheld)}
 	switch {
-	case ctx.Err() != nil:
+	case cancelled(ctx):
 		report.Reason = ReasonCancelled
-	case inTime.Err() != nil:
+	case ctx.Err() != nil:
 		report.Reason = ReasonLate
 	case err != nil:
 		report.Reason = ReasonFailed
@@ -168,8 +247,8 @@ func retrieve(ctx context.Context, r retriever, query string, options Options) (
 	report.Injected, report.Findings = len(result.Hits), findings
 	for _, hit := range result.Hits {
 		report.Tokens += hit.TokenEstimate
-		if formatter.IsSuspicious(hit) {
-			report.Suspicious++
+		if formatter.IsFlagged(hit) {
+			report.Flagged++
 		}
 		report.Sources = append(report.Sources, hit.Source)
 	}
@@ -183,12 +262,10 @@ func logger(options Options) *slog.Logger {
 	return options.Logger
 }
 
-// maxQuery is how much of a user message makes the query, in bytes. Of a longer one the beginning and
-// the end count: that is where people say what they want with the text they paste between.
+// maxQuery bounds the query, in bytes. People begin or end a long message with what they want.
 const maxQuery = 4096
 
-// Query is what memory is asked for a user's message: all of it, or of a long one the first and the last half of maxQuery, cut at rune borders; "" if it
-// has no text.
+// Query returns the text of a user's message, or the first and last half of maxQuery bytes of it.
 func Query(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= maxQuery {

@@ -19,16 +19,17 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 )
 
-// knows is a memory that answers every question with the same hits.
+// knows answers every question with the same hits.
 type knows struct {
 	hits  []core.MemoryHit
 	err   error
 	wait  time.Duration
 	asked []string
+	not   []string // what was not to be found at last
 }
 
-func (k *knows) RetrieveRelevant(ctx context.Context, request string, _ core.RetrieveOptions) (core.Result, error) {
-	k.asked = append(k.asked, request)
+func (k *knows) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
+	k.asked, k.not = append(k.asked, request), o.Not
 	select {
 	case <-time.After(k.wait):
 	case <-ctx.Done():
@@ -45,7 +46,7 @@ func block(t *testing.T) string {
 	return text
 }
 
-// encoded is the block as a JSON string.
+// encoded returns the block as a JSON string.
 func encoded(t testing.TB) string {
 	text, _ := formatter.Block(port)
 	data, err := json.Marshal(text)
@@ -87,7 +88,11 @@ func TestMessages(t *testing.T) {
 			if tt.memory == nil {
 				tt.memory = &knows{hits: port}
 			}
-			got, report := turn.Messages(t.Context(), tt.memory, in, turn.Options{Timeout: 50 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+			timeout := time.Minute
+			if tt.reason == turn.ReasonLate {
+				timeout = 50 * time.Millisecond
+			}
+			got, report := turn.Messages(t.Context(), tt.memory, in, turn.Options{Timeout: timeout, Logger: slog.New(slog.DiscardHandler)})
 			if !reflect.DeepEqual(in[:cap(in)], before) {
 				t.Errorf("the caller's slice was changed: %v", in)
 			}
@@ -138,7 +143,7 @@ func TestLongMessageThatIsNoUTF8HasAQuery(t *testing.T) {
 	}
 }
 
-// The older API has one function call in place of tool calls, without an ID.
+// The older API has a single function call without an ID.
 func TestFunctionCall(t *testing.T) {
 	turns := []openai.ChatCompletionMessage{
 		{Role: "user", Content: "which port?"},
@@ -212,7 +217,7 @@ func TestJSON(t *testing.T) {
 }
 
 func ExampleOpenAI() {
-	// r is a *core.Manager in a real program.
+	// In a program, r is a *core.Manager.
 	r := &knows{hits: port}
 	history := []openai.ChatCompletionMessage{{Role: "user", Content: "Which port does staging postgres use?"}}
 

@@ -1,27 +1,27 @@
-// Package filetime tells when files have changed, whatever clocks and programs say.
+// Package filetime finds out whether files have changed.
 package filetime
 
 import (
 	"io/fs"
+	"os"
 	"time"
 )
 
-// Changed is when the system says that content or attributes of a file were changed last. Programs can set the time of a file's
-// content, and those that copy or restore do; this one they cannot. The zero time is for systems that do not tell.
-func Changed(info fs.FileInfo) time.Time { return Fit(changed(info)) }
+// Changed returns when content or attributes changed last, which programs cannot set. It is zero on
+// systems without it.
+func Changed(info fs.FileInfo) time.Time { return fit(changed(info)) }
 
-// Modified is when the content of a file was changed last, as Fit makes it.
-func Modified(info fs.FileInfo) time.Time { return Fit(info.ModTime()) }
+// Modified returns when content changed last.
+func Modified(info fs.FileInfo) time.Time { return fit(info.ModTime()) }
 
-// Times between which Fit leaves all as they are.
+// Times that JSON can have. The zero time means unknown.
 var (
-	earliest = time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC) // the zero time means that none is known
+	earliest = time.Date(1, 1, 1, 0, 0, 0, 1, time.UTC)
 	latest   = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 )
 
-// Fit returns the nearest time that can be written as text: file systems keep years beyond 9999, which JSON refuses. The zero time
-// stays what it is.
-func Fit(t time.Time) time.Time {
+// fit returns the nearest such time, zero for zero.
+func fit(t time.Time) time.Time {
 	switch {
 	case t.IsZero():
 		return t
@@ -33,10 +33,14 @@ func Fit(t time.Time) time.Time {
 	return t
 }
 
-// soon is how soon after a writing the time of a file may not tell of another one: clocks of file systems go by steps, and networks
-// add theirs.
+// Same reports whether a and b are one unchanged file.
+func Same(a, b fs.FileInfo) bool {
+	return a != nil && b != nil && os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// soon exceeds the clock steps of file systems.
 const soon = 100 * time.Millisecond
 
-// Doubtful tells whether a file that was written and looked at at these times may have been written to again after the look, and bear the same
-// time. A time far in the future, which a clock that was put back leaves behind, is as good as one in the past.
+// Doubtful reports whether a write after the time looked may leave a file's time at written. A time
+// far in the future is fine.
 func Doubtful(written, looked time.Time) bool { return looked.Sub(written).Abs() < soon }

@@ -15,13 +15,13 @@ func TestFit(t *testing.T) {
 		{}, time.Unix(0, 0), time.Unix(-1<<62, 0), time.Unix(1<<55, 0), time.Date(2262, 5, 1, 0, 0, 0, 0, time.UTC),
 		time.Date(9999, 12, 31, 23, 59, 59, 999, time.FixedZone("", -12*3600)), time.Date(1, 1, 1, 0, 0, 0, 0, time.FixedZone("", 12*3600)),
 	} {
-		fit := Fit(at)
-		require.Equal(t, at.IsZero(), fit.IsZero())
-		_, err := json.Marshal(fit.UTC())
+		got := fit(at)
+		require.Equal(t, at.IsZero(), got.IsZero())
+		_, err := json.Marshal(got.UTC())
 		require.NoError(t, err, at)
 	}
 	now := time.Now()
-	require.Equal(t, now, Fit(now))
+	require.Equal(t, now, fit(now))
 }
 
 func TestDoubtful(t *testing.T) {
@@ -31,14 +31,14 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// What is written back with the time it had is known to have changed all the same.
+// A write is noticed even if the writer restores the time of modification.
 func TestChanged(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a")
 	require.NoError(t, os.WriteFile(file, []byte("a"), 0o600))
 	before, err := os.Stat(file)
 	require.NoError(t, err)
 	if Changed(before).IsZero() {
-		t.Skip("this system does not tell")
+		t.Skip("this system does not keep the time of changes")
 	}
 	time.Sleep(20 * time.Millisecond)
 	require.NoError(t, os.WriteFile(file, []byte("b"), 0o600))

@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/memcore/memcore/internal/safefile"
 )
 
-// files are the steps after which a test may want to stop, or which some file systems cannot do.
+// files are steps that tests interrupt, and some file systems lack.
 type files struct {
 	link       func(from, to string) error
 	rename     func(from, to string) error
@@ -18,12 +20,12 @@ type files struct {
 
 var system = files{
 	link:       os.Link,
-	rename:     func(from, to string) error { return patiently(func() error { return os.Rename(from, to) }) },
+	rename:     func(from, to string) error { return retry(func() error { return os.Rename(from, to) }) },
 	syncFile:   syncFile,
-	syncFolder: syncFolder,
+	syncFolder: safefile.SyncFolder,
 }
 
-// syncFile opens for writing, because Windows flushes nothing else.
+// syncFile opens for writing: Windows flushes no other file.
 func syncFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -33,24 +35,27 @@ func syncFile(path string) error {
 }
 
 func readFile(path string) (text []byte, err error) {
-	err = patiently(func() error {
+	err = retry(func() error {
 		text, err = os.ReadFile(path)
 		return err
 	})
 	return text, err
 }
 
-// patience is how often a step is repeated that another process stood in the way of.
-const patience = 50
+// retries bounds how often a step is retried that another process disturbs.
+const (
+	retries        = 50
+	betweenRetries = 2 * time.Millisecond
+)
 
-// patiently repeats a step while it fails for a reason that passes: Windows neither replaces a file
-// that someone reads just then, nor opens one that is just being replaced.
-func patiently(step func() error) error {
-	for range patience {
-		if err := step(); err == nil || !passing(err) {
+// retry repeats a step on transient errors: Windows neither replaces a file that is being read, nor
+// opens one being replaced.
+func retry(step func() error) error {
+	for range retries {
+		if err := step(); err == nil || !transient(err) {
 			return err
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(betweenRetries)
 	}
 	return step()
 }
@@ -69,7 +74,7 @@ func copyFile(ctx context.Context, from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// A stoppable reader ends with the error of its context.
+// A stoppable reads until its context ends.
 type stoppable struct {
 	ctx context.Context
 	io.Reader

@@ -1,10 +1,9 @@
-// Package generation swaps the content of a folder in whole.
+// Package generation replaces the content of a folder as a whole.
 //
-// A folder holds numbered generations, of which the file CURRENT names one. A writer prepares the
-// next generation beside it, as a copy that shares files with the current one by hard link, and
-// publishes it by one rename; a crash before that leaves the current one untouched. Readers never
-// wait and never see half. One rule for writers: a file shared with the current generation is never
-// written in place, except by Next.Append beyond the length that generation recorded.
+// A folder holds numbered generations; the file CURRENT names one. A writer prepares the next one,
+// shares files by hard link, and publishes it by one rename. A crash before that changes nothing.
+// Readers never wait and never see half. Writers must not write to a shared file, except by
+// Next.Append beyond its recorded length.
 package generation
 
 import (
@@ -17,43 +16,43 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const currentFile = "CURRENT"
 
-// keep is how many generations survive a Publish: the new one and the one before it, which a reader
-// may have been about to open.
+// keep generations survive a Publish: the new one, and the one that readers may be opening.
 const keep = 2
 
-// Errors of Current and what is built on it; test with errors.Is.
+// Errors of Current; test with errors.Is.
 var (
-	// ErrNone means that nothing has been published yet.
+	// ErrNone means that nothing is published.
 	ErrNone = errors.New("no generation yet")
-	// ErrDamaged means that CURRENT does not say which generation is current. A release that wrote no checksum into it has left such
-	// a one, too. BeginAnew makes one that stands.
+	// ErrDamaged means that CURRENT is unreadable, or without checksums. BeginAnew replaces it.
 	ErrDamaged = errors.New("CURRENT is damaged or of an earlier release")
 )
 
-// currentText is what CURRENT holds: a number by itself could become that of the generation before, which is still there, by one bit.
+// currentText has a checksum: one wrong bit could name the previous generation.
 func currentText(n uint64) string {
 	number := strconv.FormatUint(n, 10)
 	return fmt.Sprintf("%s %08x\n", number, crc32.ChecksumIEEE([]byte(number)))
 }
 
-// A Dir is a folder of generations. It holds no open files; its methods are safe for concurrent use
-// by any number of readers and one writer, in any number of processes.
+// A Dir is a folder of generations. It is safe for concurrent use by any number of readers and one
+// writer, in any number of processes.
 type Dir struct {
 	root  string
 	files files
 }
 
-// New returns the folder of generations at root, which need not exist before the first Begin.
+// New takes a root, which need not exist.
 func New(root string) *Dir { return &Dir{root: root, files: system} }
 
-// Root is the folder that holds the generations.
+// Root is the folder of the generations.
 func (d *Dir) Root() string { return d.root }
 
-// Current returns the number, at least 1, and the folder of the current generation, or ErrNone, ErrDamaged, or a *fs.PathError.
+// Current returns the current generation: its number, at least 1, and folder. Errors: ErrNone,
+// ErrDamaged, a *fs.PathError.
 func (d *Dir) Current() (n uint64, path string, err error) {
 	file := filepath.Join(d.root, currentFile)
 	text, err := readFile(file)
@@ -71,7 +70,7 @@ func (d *Dir) Current() (n uint64, path string, err error) {
 	return n, d.folder(n), nil
 }
 
-// number reads the name of a generation: a number from 1, written in no other way than folder does.
+// number parses the name of a generation.
 func number(name string) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(name, 10, 63)
 	return n, err == nil && n > 0 && name == strconv.FormatUint(n, 10)
@@ -79,11 +78,10 @@ func number(name string) (n uint64, ok bool) {
 
 func (d *Dir) folder(n uint64) string { return filepath.Join(d.root, strconv.FormatUint(n, 10)) }
 
-// View calls open with the folder of the current generation. If open fails and a writer has
-// published another generation meanwhile, the one at hand may have been removed under it: then open
-// is called again with the new one.
+// View calls open with the current folder, again if it fails and another generation has become
+// current: a writer may have removed the folder.
 func (d *Dir) View(open func(n uint64, path string) error) error {
-	for {
+	for tried := 0; ; {
 		n, path, err := d.Current()
 		if err != nil {
 			return err
@@ -91,14 +89,22 @@ func (d *Dir) View(open func(n uint64, path string) error) error {
 		if err = open(n, path); err == nil {
 			return nil
 		}
-		if now, _, currentErr := d.Current(); currentErr != nil || now == n {
+		now, _, currentErr := d.Current()
+		if currentErr != nil {
 			return err
 		}
+		if now != n {
+			continue
+		}
+		// On Windows, a file is not opened while the link to it in an older generation is removed.
+		if tried++; tried > retries || !transient(err) {
+			return err
+		}
+		time.Sleep(betweenRetries)
 	}
 }
 
-// sweep removes all generations before the current one but the last. What cannot be removed now
-// (open on some systems) is tried again by the next Publish.
+// sweep keeps the current generation and the last. The next Publish retries failures.
 func (d *Dir) sweep(current uint64) {
 	entries, err := os.ReadDir(d.root)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// publish makes a generation of the given files, sharing what share chooses.
+// publish publishes a generation of these files; share is as for Begin.
 func publish(t *testing.T, d *Dir, share func(string) bool, content map[string]string) {
 	t.Helper()
 	next, err := d.Begin(t.Context(), share)
@@ -215,7 +215,7 @@ func TestAppendToWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What was appended to is synced, what is only shared is not.
+// Appended files are synced, shared ones are not.
 func TestSyncsWhatChanged(t *testing.T) {
 	d := New(t.TempDir())
 	publish(t, d, nil, map[string]string{"log": "l", "sub/segment": "s"})
@@ -240,8 +240,8 @@ func TestSyncsWhatChanged(t *testing.T) {
 
 var errCrash = errors.New("crash")
 
-// crashAt lets the n-th of all steps fail, and all after it if it is a crash; reached
-// tells whether there were so many.
+// crashAt makes step n fail, and for a crash all later steps. reached reports whether there was
+// one.
 func crashAt(d *Dir, n int, crash bool) (reached *bool) {
 	reached = new(bool)
 	var mu sync.Mutex
@@ -272,7 +272,8 @@ func crashAt(d *Dir, n int, crash bool) (reached *bool) {
 	return reached
 }
 
-// Whatever step a writer ends at, the old content is there or the new one, and the next writer goes on.
+// Whatever step a writer ends at, the old content is there or the new one, and the next writer goes
+// on.
 func TestCrashAtEachStep(t *testing.T) {
 	for _, crash := range []bool{true, false} {
 		t.Run(fmt.Sprintf("crash %v", crash), func(t *testing.T) { testCrashes(t, crash) })
@@ -292,7 +293,7 @@ func testCrashes(t *testing.T, crash bool) {
 		err = next.Publish()
 		number, content := current(t, root)
 		if err == nil {
-			require.False(t, *reached, "step %d failed and nobody said so", n)
+			require.False(t, *reached, "no error although step %d failed", n)
 			require.Equal(t, after, content)
 			require.Greater(t, n, 3, "steps of Publish that were crashed at")
 			return
@@ -312,7 +313,7 @@ func testCrashes(t *testing.T, crash bool) {
 	}
 }
 
-// What a process that was killed before Publish leaves behind does not show, and is cleared away.
+// A later Begin removes what a process killed before Publish has left.
 func TestStaleLeftovers(t *testing.T) {
 	d := New(t.TempDir())
 	publish(t, d, nil, map[string]string{"a": "1"})
@@ -342,7 +343,7 @@ func TestDamagedCurrent(t *testing.T) {
 			t.Errorf("Current with CURRENT %q: error %v, want a short one that says so", text, err)
 		}
 		if _, err := d.Begin(t.Context(), nil); err == nil {
-			t.Errorf("Begin with CURRENT %q: no error, a writer would begin anew", text)
+			t.Errorf("Begin with CURRENT %q: no error; a writer would overwrite generations", text)
 		}
 		if err := d.View(func(uint64, string) error { return nil }); err == nil {
 			t.Errorf("View with CURRENT %q: no error", text)
@@ -495,11 +496,11 @@ func TestUnwritableRoot(t *testing.T) {
 	}
 }
 
-func TestPatiently(t *testing.T) {
+func TestRetry(t *testing.T) {
 	calls := 0
-	err := patiently(func() error { calls++; return errCrash })
+	err := retry(func() error { calls++; return errCrash })
 	if !errors.Is(err, errCrash) || calls != 1 {
-		t.Errorf("patiently: error %v after %d calls, want the error at once", err, calls)
+		t.Errorf("retry: error %v after %d calls, want the error at once", err, calls)
 	}
 }
 

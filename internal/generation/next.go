@@ -11,21 +11,46 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/memcore/memcore/internal/safefile"
 )
 
-// A Next is a generation in preparation. It is not safe for concurrent use.
+// A Next is in preparation. It is not safe for concurrent use.
 type Next struct {
 	dir       *Dir
 	n         uint64
 	folder    string
-	linked    map[string]bool // shared files by path that nothing was appended to: durable already
+	linked    map[string]bool // shared files, by path, without appends: durable already
 	published bool
 }
 
-// Begin prepares the next generation. share chooses, by slash-separated path inside a generation,
-// the files of the current one that are taken over by hard link (by copy where links are not
-// possible); all others are left behind; nil takes over nothing. Remains of a Begin that was never
-// published are removed. End it with Publish or Abandon.
+// Write prepares the generation after n, fills it by write, and publishes it. share is as for
+// Begin.
+func (d *Dir) Write(ctx context.Context, n uint64, share func(path string) bool, write func(*Next) error) error {
+	next, err := d.BeginAfter(ctx, n, share)
+	if err != nil {
+		return err
+	}
+	if err := write(next); err != nil {
+		next.Abandon()
+		return err
+	}
+	return next.Publish()
+}
+
+// BeginAfter is Begin after reading generation n. It fails if another is current.
+func (d *Dir) BeginAfter(ctx context.Context, n uint64, share func(path string) bool) (*Next, error) {
+	next, err := d.Begin(ctx, share)
+	if err == nil && next.n != n+1 {
+		next.Abandon()
+		return nil, fmt.Errorf("generation %d was read, now it would be %d: another process commits, or the index was removed", n, next.n)
+	}
+	return next, err
+}
+
+// Begin prepares the next generation and removes an unpublished one. share chooses, by
+// slash-separated path, the files to link (or copy) from the current one; nil chooses none. End it
+// with Publish or Abandon.
 func (d *Dir) Begin(ctx context.Context, share func(path string) bool) (*Next, error) {
 	n, current, err := d.Current()
 	if err != nil && !errors.Is(err, ErrNone) {
@@ -34,7 +59,7 @@ func (d *Dir) Begin(ctx context.Context, share func(path string) bool) (*Next, e
 	return d.begin(ctx, n, current, share)
 }
 
-// BeginAnew is Begin without taking over anything, also where CURRENT is damaged or gone: beside whatever generations there are.
+// BeginAnew is Begin without shared files, even if CURRENT is damaged. It overwrites no generation.
 func (d *Dir) BeginAnew(ctx context.Context) (*Next, error) {
 	n, _, err := d.Current()
 	if errors.Is(err, ErrDamaged) || errors.Is(err, ErrNone) {
@@ -60,7 +85,7 @@ func (d *Dir) begin(ctx context.Context, n uint64, current string, share func(pa
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if err := d.makeRoot(); err != nil {
+	if err := safefile.MkdirAll(d.root, 0o700); err != nil {
 		return nil, err
 	}
 	next := &Next{dir: d, n: n + 1, folder: d.folder(n + 1), linked: map[string]bool{}}
@@ -78,17 +103,6 @@ func (d *Dir) begin(ctx context.Context, n uint64, current string, share func(pa
 		return nil, err
 	}
 	return next, nil
-}
-
-// makeRoot makes the root, if it is missing, and its entry in the folder above durable.
-func (d *Dir) makeRoot() error {
-	if _, err := os.Stat(d.root); err == nil {
-		return nil
-	}
-	if err := os.MkdirAll(d.root, 0o700); err != nil {
-		return err
-	}
-	return d.files.syncFolder(filepath.Dir(d.root))
 }
 
 func (x *Next) share(ctx context.Context, current string, share func(string) bool) error {
@@ -114,8 +128,8 @@ func (x *Next) share(ctx context.Context, current string, share func(string) boo
 	})
 }
 
-// Take takes over one file of the current generation under another name: both are slash-separated
-// paths inside a generation. Folders on the way are made.
+// Take takes over a file of the current generation under another name, slash-separated. It makes
+// missing folders.
 func (x *Next) Take(ctx context.Context, from, to string) error {
 	_, current, err := x.dir.Current()
 	if err != nil {
@@ -142,9 +156,8 @@ func (x *Next) Path() string { return x.folder }
 // Number is the number the generation will have.
 func (x *Next) Number() uint64 { return x.n }
 
-// Append opens the file with the given slash-separated name for writing at length, which must be
-// what the current generation recorded as its length, and creates it if that is 0. What a writer
-// that failed left beyond is overwritten; readers of the current generation never look there.
+// Append opens the file with the slash-separated name for writing at length, which the current
+// generation has recorded; 0 creates it. It overwrites what a failed writer left beyond.
 func (x *Next) Append(name string, length int64) (*os.File, error) {
 	path := filepath.Join(x.folder, filepath.FromSlash(name))
 	flags := os.O_WRONLY
@@ -174,9 +187,8 @@ func seekInside(f *os.File, offset int64) error {
 	return err
 }
 
-// Publish makes everything in the folder durable and the generation current, then removes all but
-// the one before it. If it fails, the generation is abandoned; only if the very last step fails,
-// that of making the swap itself durable, it has become current all the same.
+// Publish makes the generation durable and current, and removes all but the one before it. On an
+// error it abandons the generation, unless only the swap may not be durable: then it is current.
 func (x *Next) Publish() error {
 	if err := x.swap(); err != nil {
 		x.Abandon()
@@ -190,7 +202,7 @@ func (x *Next) Publish() error {
 	return nil
 }
 
-// swap does all that is needed before the rename, and the rename.
+// swap syncs the generation and renames CURRENT.
 func (x *Next) swap() error {
 	if err := x.sync(); err != nil {
 		return err
@@ -205,11 +217,9 @@ func (x *Next) swap() error {
 	return x.dir.files.rename(temporary, filepath.Join(x.dir.root, currentFile))
 }
 
-// syncs is how many files are synced at once: file systems with a journal make them durable
-// together, so that many cost hardly more than one.
+// syncs files are synced at once: journals take many for hardly more than one.
 const syncs = 8
 
-// sync makes the generation durable, and its entry in the root.
 func (x *Next) sync() error {
 	var group errgroup.Group
 	group.SetLimit(syncs)
@@ -228,7 +238,7 @@ func (x *Next) sync() error {
 	return errors.Join(err, group.Wait())
 }
 
-// Abandon removes the generation in preparation. After Publish it does nothing.
+// Abandon removes an unpublished generation.
 func (x *Next) Abandon() {
 	if !x.published {
 		os.RemoveAll(x.folder)

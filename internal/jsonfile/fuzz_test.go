@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A file that cannot be taken is not written over, save where it can be done without.
+// An unusable file is not overwritten, unless it can be derived again.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{`{"names":{"a":1}}`, `{"names":[]}`, `{"format":2,"names":{}}`, `{"FORMAT":null}`, `null`, `[]`, `7`, "", "\x00", `{"names":{"a":1e999}}`} {
 		f.Add(seed)

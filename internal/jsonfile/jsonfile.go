@@ -1,4 +1,4 @@
-// Package jsonfile keeps one JSON document in a file that several processes change.
+// Package jsonfile keeps JSON documents that several processes change.
 package jsonfile
 
 import (
@@ -14,19 +14,20 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/memcore/memcore/internal/beneath"
+	"github.com/memcore/memcore/internal/safefile"
 )
 
-// Errors of documents that are there; test with errors.Is.
+// Errors of existing files; test with errors.Is.
 var (
-	// ErrDamaged means that a file is no JSON, or not that of the document.
+	// ErrDamaged means that a file is not of the document's type.
 	ErrDamaged = errors.New("file is damaged")
-	// ErrNewer means that a file says to be in a format: those of this release say nothing. It is neither read nor written, or what
-	// this release does not know in it would be lost.
+	// ErrNewer means that a file names a format; this release does not. Overwriting it would lose
+	// unknown fields.
 	ErrNewer = errors.New("file was written by a newer memcore")
 )
 
-// Load reads the document; that of a missing file is the zero T. Errors wrap ErrDamaged or ErrNewer, or are those of the file system.
+// Load reads a document. A missing file is the zero T. Errors wrap ErrDamaged or ErrNewer, or are
+// the file system's.
 func Load[T any](file string) (T, error) {
 	var document T
 	data, err := os.ReadFile(file)
@@ -47,7 +48,7 @@ func Load[T any](file string) (T, error) {
 	return document, nil
 }
 
-// LoadDerived is Load for a document that can be done without: that of a damaged file is the zero T.
+// LoadDerived is Load, but damaged means missing.
 func LoadDerived[T any](file string) (T, error) {
 	document, err := Load[T](file)
 	if errors.Is(err, ErrDamaged) {
@@ -56,10 +57,9 @@ func LoadDerived[T any](file string) (T, error) {
 	return document, err
 }
 
-// Lock waits until no other process holds the document, and returns what ends that. Folders of the file that are missing are made, for
-// their owner only.
+// Lock makes missing folders, for the owner only.
 func Lock(ctx context.Context, file string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+	if err := safefile.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return nil, err
 	}
 	lock := flock.New(file+".lock", flock.SetPermissions(0o600))
@@ -69,7 +69,7 @@ func Lock(ctx context.Context, file string) (unlock func(), err error) {
 	return func() { lock.Unlock() }, nil
 }
 
-// Save writes the document as a whole, and durably: readers see the old one or the new. A link stays one, and what it leads to is written.
+// Save writes durably and atomically. It follows links.
 func Save[T any](file string, document T) error {
 	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
@@ -78,22 +78,21 @@ func Save[T any](file string, document T) error {
 	return Write(file, append(data, '\n'))
 }
 
-// Write writes a file as a whole, as Save does. It also removes what writers in the same folder have left that were ended while they wrote, as hooks are when
-// their time is up.
+// Write writes a file like Save.
 func Write(file string, data []byte) error {
 	if real, err := filepath.EvalSymlinks(file); err == nil {
 		file = real
 	}
-	return beneath.Replace(filepath.Dir(file), filepath.Base(file), data, 0o600)
+	return safefile.Replace(filepath.Dir(file), filepath.Base(file), data, 0o600)
 }
 
-// Change loads the document, lets change alter it and saves it, while no other process does the same. A change that returns an error
-// saves nothing, nor does one that changes nothing.
+// Change loads a document, calls change and saves the result under a lock, unless change fails or
+// changes nothing.
 func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
 	return changeLoaded(ctx, file, Load[T], change)
 }
 
-// ChangeDerived is Change for a document that can be done without: a damaged file begins anew.
+// ChangeDerived is Change with LoadDerived.
 func ChangeDerived[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
 	return changeLoaded(ctx, file, LoadDerived[T], change)
 }

@@ -33,7 +33,7 @@ func TestDamagedAndNewerFilesAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestDerivedDocumentsBeginAnew(t *testing.T) {
+func TestDamagedDerivedDocumentsCountAsMissing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "document.json")
 	add := func(d *document) error { d.Names = append(d.Names, "b"); return nil }
 	require.NoError(t, os.WriteFile(file, []byte(`{"names": ["a"`), 0o600))
@@ -51,7 +51,7 @@ func TestDerivedDocumentsBeginAnew(t *testing.T) {
 	require.ErrorIs(t, err, ErrNewer)
 }
 
-// Writers that were ended while they wrote leave temporary files, which the next writer in the folder removes, and nothing else.
+// The next writer removes temporary files of writers that were killed, and nothing else.
 func TestLeftOver(t *testing.T) {
 	dir := t.TempDir()
 	old := time.Now().Add(-2 * time.Minute)
@@ -64,7 +64,7 @@ func TestLeftOver(t *testing.T) {
 	for _, name := range []string{".memcore-new-A", ".memcore-new-B", "a.json.lock", "b.json", "a.json"} {
 		put(name, old)
 	}
-	put(".memcore-new-C", time.Now()) // somebody is writing it
+	put(".memcore-new-C", time.Now()) // being written
 	require.NoError(t, os.Mkdir(filepath.Join(dir, ".memcore-new-D"), 0o700))
 	require.NoError(t, os.Chtimes(filepath.Join(dir, ".memcore-new-D"), old, old))
 	require.NoError(t, Save(filepath.Join(dir, "a.json"), map[string]int{"a": 1}))

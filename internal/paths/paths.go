@@ -1,4 +1,4 @@
-// Package paths compares paths, and names files as citations do: relative to the project or to the home folder.
+// Package paths compares paths and names files in citations.
 package paths
 
 import (
@@ -6,22 +6,23 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
 )
 
-// Names are the folders that files are named after.
+// Names are relative to a workspace or home folder.
 type Names struct {
-	workspace, home []string // as given, and with links resolved
+	workspace, home []string // Spellings
 }
 
-// NewNames returns the names by a workspace and a home folder; "" is none.
+// NewNames takes the workspace and the home folder. Either may be "".
 func NewNames(workspace, home string) Names {
 	return Names{workspace: Spellings(workspace), home: Spellings(home)}
 }
 
-// Spellings returns a folder's absolute path as given and, if different, with links resolved.
+// Spellings returns a folder's absolute path and, if different, the resolved one.
 func Spellings(folder string) []string {
 	if folder == "" {
 		return nil
@@ -33,8 +34,8 @@ func Spellings(folder string) []string {
 	return all
 }
 
-// Of returns the name of a file: relative to the workspace, else "~/…", else its path, slash-separated. Bytes that are no UTF-8 are written
-// as \xNN, since names are stored and shown as text.
+// Of returns a path relative to the workspace, else "~/…" in the home, else the path itself, with
+// slashes. Bytes that are not UTF-8 become \xNN.
 func (n Names) Of(path string) string { return validUTF8(n.relative(path)) }
 
 func validUTF8(name string) string {
@@ -55,7 +56,7 @@ func validUTF8(name string) string {
 func (n Names) relative(path string) string {
 	for _, folder := range n.workspace {
 		if rel, ok := Within(folder, path); ok {
-			return filepath.ToSlash(rel)
+			return inWorkspace(filepath.ToSlash(rel))
 		}
 	}
 	for _, folder := range n.home {
@@ -66,7 +67,24 @@ func (n Names) relative(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// Within returns path relative to folder ("." if they are the same) if it lies inside.
+// inWorkspace returns a path of the workspace: a folder "~" in it is not the home.
+func inWorkspace(rel string) string {
+	if rel == "~" || strings.HasPrefix(rel, "~/") {
+		return "./" + rel
+	}
+	return rel
+}
+
+// Clean returns a path with slashes, as Of does.
+func Clean(name string) string {
+	name = filepath.ToSlash(name)
+	if strings.HasPrefix(name, "./") {
+		return inWorkspace(path.Clean(name))
+	}
+	return path.Clean(name)
+}
+
+// Within returns path relative to folder, if inside. The folder is ".".
 func Within(folder, path string) (string, bool) {
 	if path == folder {
 		return ".", true
@@ -77,23 +95,23 @@ func Within(folder, path string) (string, bool) {
 	return strings.CutPrefix(path, folder)
 }
 
-// Absolute returns a path as an absolute one.
+// Absolute returns an absolute path.
 func Absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs
 	}
-	return filepath.Clean(path) // no working directory; List will tell
+	return filepath.Clean(path) // there is no working directory
 }
 
-// Bounds of a name as FolderName makes it, in bytes: what is shown of the path, and what tells paths apart that are shown alike.
+// Bounds of FolderName, in bytes.
 const (
 	longestSlug = 150
 	hashDigits  = 12
 )
 
-// FolderName returns a name for what is kept about a folder: /home/me/project is --home-me-project--. The path is absolute, with its links resolved. One that could be
-// taken for another's in this way, or would be too long for a name, is cut if need be and gets a hash of the path: /home/me-project is
-// --home-me-project-0d7cf19f2a5b--, say.
+// FolderName names a folder with data about path, absolute and resolved: --home-me-project-- for
+// /home/me/project. If that is ambiguous or too long, it gets a hash: /home/me-project is
+// --home-me-project-0d7cf19f2a5b--.
 func FolderName(path string) string {
 	slashed := filepath.ToSlash(path)
 	slug := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(slashed), "-")
@@ -101,30 +119,25 @@ func FolderName(path string) string {
 	if !strings.ContainsAny(below, `-\:`) && !strings.HasPrefix(slashed, "//") && len(slug) <= longestSlug && !endsLikeHash(slug) {
 		return "--" + slug + "--"
 	}
-	if end := longestSlug; len(slug) > end {
-		for end > longestSlug-utf8.UTFMax && !utf8.RuneStart(slug[end]) {
-			end--
-		}
-		slug = slug[:end]
+	if len(slug) > longestSlug {
+		slug = strings.ToValidUTF8(slug[:longestSlug], "")
 	}
 	sum := sha256.Sum256([]byte(path))
 	return "--" + slug + "-" + hex.EncodeToString(sum[:])[:hashDigits] + "--"
 }
 
-// endsLikeHash tells what would be taken for a name that has a hash.
 func endsLikeHash(slug string) bool {
 	last := slug[strings.LastIndexByte(slug, '-')+1:]
 	return len(last) == hashDigits && strings.Trim(last, "0123456789abcdef") == ""
 }
 
-// longest is more than any system allows for a path, in bytes.
-const longest = 4096
+// Longest exceeds what any system allows in a path.
+const Longest = 4096
 
-// Resolve returns an absolute path with its links resolved; the end of one that does not exist stays as it is, and so does a path that
-// is longer than any file's.
+// Resolve resolves links. Missing elements and a path over Longest stay.
 func Resolve(path string) string {
 	path = Absolute(path)
-	if len(path) > longest {
+	if len(path) > Longest {
 		return path
 	}
 	for at, rest := path, ""; ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
@@ -139,5 +152,13 @@ func Resolve(path string) string {
 	}
 }
 
-// IsPrivate tells files that their owner keeps to themselves by their name, ".local.md".
+// IsPrivate reports whether a file stays out of git and shared memories.
 func IsPrivate(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".local.md") }
+
+// Citation returns "a.md#L10-L20", or "a.md#L10" for one line.
+func Citation(path string, first, last int) string {
+	if last <= first {
+		return fmt.Sprintf("%s#L%d", path, first)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", path, first, last)
+}

@@ -16,7 +16,20 @@ func TestNamesThatAreNoText(t *testing.T) {
 	}
 }
 
-// No two folders have the same name, none has one that is too long, and that of an ordinary path says what it is.
+// A folder of the workspace cannot be named as the home is.
+func TestFolderNamedAsTheHome(t *testing.T) {
+	names := NewNames("/home/ada/project", "/home/ada")
+	for path, want := range map[string]string{
+		"/home/ada/project/~/.beans/BEANS.md": "./~/.beans/BEANS.md", "/home/ada/project/~": "./~", "/home/ada/project/~a.md": "~a.md", "/home/ada/.beans/BEANS.md": "~/.beans/BEANS.md",
+	} {
+		got := names.Of(filepath.FromSlash(path))
+		if filepath.Separator == '/' && got != want || Clean(got) != got {
+			t.Errorf("Of(%q) = %q, clean %q, want %q", path, got, Clean(got), want)
+		}
+	}
+}
+
+// Names are unique and bounded; an ordinary path's name shows the path.
 func TestFolderName(t *testing.T) {
 	long := "/x/" + strings.Repeat("ä", 200)
 	hashed := FolderName("/x/acme-internal")
@@ -62,6 +75,17 @@ func TestFolderName(t *testing.T) {
 	for _, path := range []string{"/x/a:b", `/x/a\b`} {
 		if got := FolderName(path); got == FolderName("/x/ab") || got == FolderName("/x/a/b") {
 			t.Errorf("%q is named like another folder, %q", path, got)
+		}
+	}
+}
+
+func TestCitation(t *testing.T) {
+	for _, tt := range []struct {
+		start, end int
+		want       string
+	}{{10, 20, "a.md#L10-L20"}, {10, 10, "a.md#L10"}} {
+		if got := Citation("a.md", tt.start, tt.end); got != tt.want {
+			t.Errorf("Citation(%d, %d) = %s, want %s", tt.start, tt.end, got, tt.want)
 		}
 	}
 }

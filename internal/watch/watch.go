@@ -1,11 +1,11 @@
-// Package watch tells when something may have changed in a set of folders.
+// Package watch reports that files in folders may have changed.
 //
-// It watches folders, not files, so that editors which replace files are noticed. It says when to look, not what has changed: events can be lost, and
-// whoever looks at the files themselves misses nothing. Where the system does not let it watch (there are limits for all programs of a user together) it says
-// when to look now and then.
+// It watches folders, because editors replace files. It does not say which file changed: events can
+// be lost. If it cannot watch a folder, it reports at intervals.
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,20 +19,21 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Options say how changes are gathered.
+// Options of a Watcher.
 type Options struct {
-	// Quiet is how long nothing must happen before a change counts as complete: editors write, rename and remove in a row. 0 is 150 ms.
+	// Quiet is the pause that completes a change, which takes editors several steps; 0 is 150 ms.
 	Quiet time.Duration
-	// Longest is how long a change waits for quiet at most; 0 is 2 s.
+	// Longest bounds the wait for a pause; 0 is 2 s.
 	Longest time.Duration
-	// Most is how many folders are watched, so that a large tree does not use up what the system has for all programs; 0 is 4096.
+	// Most bounds folders: programs share the system's limit; 0 is 4096.
 	Most int
-	// Every is after how long the folders are looked at whether something was heard or not; 0 is 10 s if there is a Problem, else never. It is for what is not
-	// watched, and for file systems that tell nothing.
+	// Every is the interval of reports without an event: some file systems send none. 0 is 10 s
+	// with a Problem, else never.
 	Every time.Duration
-	// Relevant tells the files whose changes matter, by path; nil is all. That something was made, renamed or removed always matters.
+	// Relevant selects files whose writes matter; nil is all. Creating, renaming and removing
+	// always matter.
 	Relevant func(path string) bool
-	// Heard is called at once when something has happened, before it is quiet; nil is not to be told.
+	// Heard, if not nil, is called at each event.
 	Heard func()
 }
 
@@ -43,11 +44,11 @@ const (
 	defaultEvery   = 10 * time.Second // with a problem
 )
 
-// A Watcher watches folders. Its methods are safe for concurrent use.
+// A Watcher is safe for concurrent use.
 type Watcher struct {
 	o      Options
-	notify *fsnotify.Watcher // nil if the system gives none
-	never  error             // why it is nil
+	notify *fsnotify.Watcher // nil if the system refuses one
+	never  error             // why notify is nil
 	every  time.Duration     // Options.Every, or defaultEvery
 
 	mu      sync.Mutex
@@ -55,29 +56,20 @@ type Watcher struct {
 	problem error
 }
 
-// New returns a watcher of nothing yet. It is to be closed.
+// New returns a Watcher for the caller to close.
 func New(o Options) *Watcher {
-	if o.Quiet == 0 {
-		o.Quiet = defaultQuiet
-	}
-	if o.Longest == 0 {
-		o.Longest = defaultLongest
-	}
-	if o.Most == 0 {
-		o.Most = defaultMost
-	}
-	w := &Watcher{o: o, every: o.Every, watched: map[string]bool{}}
-	if w.every == 0 {
-		w.every = defaultEvery
-	}
+	o.Quiet = cmp.Or(o.Quiet, defaultQuiet)
+	o.Longest = cmp.Or(o.Longest, defaultLongest)
+	o.Most = cmp.Or(o.Most, defaultMost)
+	w := &Watcher{o: o, every: cmp.Or(o.Every, defaultEvery), watched: map[string]bool{}}
 	var err error
 	if w.notify, err = fsnotify.NewWatcher(); err != nil {
-		w.notify, w.never = nil, fmt.Errorf("nothing is watched, files are looked at now and then: %w", limitOf(err, syscall.EMFILE, "fs.inotify.max_user_instances, or on open files"))
+		w.notify, w.never = nil, fmt.Errorf("no folder is watched, so files are checked at intervals: %w", limitOf(err, syscall.EMFILE, "fs.inotify.max_user_instances, or on open files"))
 	}
 	return w
 }
 
-// limitOf names the limit that an error of the system stands for.
+// limitOf adds the system's limit if err means it.
 func limitOf(err error, of syscall.Errno, name string) error {
 	if errors.Is(err, of) {
 		return fmt.Errorf("the system's limit is reached (%s): %w", name, err)
@@ -85,7 +77,7 @@ func limitOf(err error, of syscall.Errno, name string) error {
 	return err
 }
 
-// Problem is why changes may go unheard and are found by looking now and then only; nil if there is no reason. It is that of the last Watch.
+// Problem returns why the last Watch is incomplete.
 func (w *Watcher) Problem() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,8 +92,8 @@ func (w *Watcher) Close() error {
 	return w.notify.Close()
 }
 
-// Watch makes folders those that are watched, and tells whether one of them was not watched before: what has changed in it meanwhile was not heard. Of one that
-// does not exist the nearest above it is watched. What cannot be watched is a Problem, no error.
+// Watch replaces the folders and reports whether one is new: its files may have changed before. For
+// a missing folder it watches the nearest above.
 func (w *Watcher) Watch(folders []string) (more bool) {
 	wanted := map[string]bool{}
 	for _, folder := range folders {
@@ -114,7 +106,7 @@ func (w *Watcher) Watch(folders []string) (more bool) {
 	}
 	for folder := range w.watched {
 		if info, err := os.Stat(folder); err != nil || !info.IsDir() || !wanted[folder] {
-			w.notify.Remove(folder) // one that is gone is no longer watched anyway
+			w.notify.Remove(folder) // fails if it is gone
 			delete(w.watched, folder)
 		}
 	}
@@ -124,7 +116,7 @@ func (w *Watcher) Watch(folders []string) (more bool) {
 			continue
 		}
 		if len(w.watched) >= w.o.Most {
-			refused = fmt.Errorf("more than %d would take too much of what the system has for all programs", w.o.Most)
+			refused = fmt.Errorf("more than %d would leave too few for other programs", w.o.Most)
 			break
 		}
 		switch err := w.notify.Add(folder); {
@@ -140,12 +132,12 @@ func (w *Watcher) Watch(folders []string) (more bool) {
 		}
 	}
 	if refused != nil {
-		w.problem = fmt.Errorf("%d of %d folders are watched, files are looked at now and then: %w", len(w.watched), len(wanted), refused)
+		w.problem = fmt.Errorf("%d of %d folders are watched, so files are checked at intervals: %w", len(w.watched), len(wanted), refused)
 	}
 	return more
 }
 
-// existing is the nearest folder at or above a path that exists.
+// existing returns the nearest folder at or above.
 func existing(path string) string {
 	for {
 		if info, err := os.Stat(path); err == nil && info.IsDir() || path == filepath.Dir(path) {
@@ -155,18 +147,14 @@ func existing(path string) string {
 	}
 }
 
-// Run calls changed whenever something may have changed and it is quiet, until changed fails or ctx ends, and returns that error. Calls do not overlap; what
-// happens during one is heard, and leads to the next.
+// Run calls changed after each change until it fails or ctx ends. Events during a call lead to the
+// next.
 func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	var due <-chan time.Time
 	var since time.Time
 	ticker := time.NewTicker(w.every)
 	defer ticker.Stop()
-	var events chan fsnotify.Event
-	var failures chan error
-	if w.notify != nil {
-		events, failures = w.notify.Events, w.notify.Errors
-	}
+	events, failures := w.channels()
 	done := make(chan error, 1)
 	running, again := false, false
 	defer func() {
@@ -191,17 +179,16 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 			if !errors.Is(err, fsnotify.ErrEventOverflow) {
 				return fmt.Errorf("watch files: %w", err)
 			}
-			heard(0) // events were lost: look at everything
+			heard(0) // events were lost
 		case event := <-events:
 			if event.Has(fsnotify.Remove | fsnotify.Rename) {
 				w.gone(event.Name)
 			}
-			if event.Op == fsnotify.Chmod || w.o.Relevant != nil && !event.Has(fsnotify.Create|fsnotify.Remove|fsnotify.Rename) && !w.o.Relevant(event.Name) {
-				continue
+			if w.matters(event) {
+				heard(w.o.Quiet)
 			}
-			heard(w.o.Quiet)
 		case <-ticker.C:
-			if due == nil && (w.o.Every > 0 || w.Problem() != nil) { // nothing was heard, so nobody is told that something has
+			if due == nil && (w.o.Every > 0 || w.Problem() != nil) { // without a call of Heard
 				since, due = time.Now(), time.After(0)
 			}
 		case <-due:
@@ -223,14 +210,32 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	}
 }
 
-// gone notes that a folder, and those below it, have to be watched anew if they come back: what is watched is where they are now.
+func (w *Watcher) channels() (<-chan fsnotify.Event, <-chan error) {
+	if w.notify == nil {
+		return nil, nil
+	}
+	return w.notify.Events, w.notify.Errors
+}
+
+// matters reports whether an event may change what a file says.
+func (w *Watcher) matters(event fsnotify.Event) bool {
+	switch {
+	case event.Op == fsnotify.Chmod:
+		return false
+	case event.Has(fsnotify.Create | fsnotify.Remove | fsnotify.Rename):
+		return true
+	}
+	return w.o.Relevant == nil || w.o.Relevant(event.Name)
+}
+
+// gone lets Watch add a folder and those below again.
 func (w *Watcher) gone(folder string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	below := folder + string(filepath.Separator)
 	for path := range w.watched {
 		if path == folder || strings.HasPrefix(path, below) {
-			w.notify.Remove(path) // it may be gone by itself
+			w.notify.Remove(path) // fails if it is gone
 			delete(w.watched, path)
 		}
 	}

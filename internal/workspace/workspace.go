@@ -1,5 +1,4 @@
-// Package workspace knows which project a command is about and which paths were registered as its
-// memory. It reads no memory itself.
+// Package workspace finds a workspace and lists its sources.
 package workspace
 
 import (
@@ -8,23 +7,27 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/memcore/memcore/internal/jsonfile"
-	"github.com/memcore/memcore/internal/private"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/userdir"
 )
 
-// Find returns the folder of the project that dir belongs to: the nearest folder at or above it that
-// holds .git or .beans and not on a stranger's word (private.Marks), else dir itself. The home folder is
-// no project on account of its .beans. The result is absolute, links resolved.
+// repository marks the root of a git repository.
+const repository = ".git"
+
+// Find returns the nearest folder at or above dir with .git or .beans, else dir; absolute,
+// resolved. Strangers' markers do not count (userdir.Marks), nor does .beans in the home.
 func Find(dir, home string) (string, error) {
 	found, _, err := Look(dir, home)
 	return found, err
 }
 
-// Look is Find, and also tells which .git and .beans it went past since a stranger made them, for a person.
+// Look is Find, with strangers' markers and their owners.
 func Look(dir, home string) (found string, passed []string, err error) {
 	start, err := filepath.Abs(dir)
 	if err != nil {
@@ -39,12 +42,12 @@ func Look(dir, home string) (found string, passed []string, err error) {
 	if resolved, err := filepath.EvalSymlinks(home); err == nil {
 		home = resolved
 	}
-	for at := start; ; at = filepath.Dir(at) {
-		for _, marker := range []string{".git", ".beans"} {
+	for at := range upFrom(start) {
+		for _, marker := range []string{repository, ".beans"} {
 			if marker == ".beans" && at == home {
 				continue
 			}
-			counts, strange := private.Marks(at, marker, start)
+			counts, strange := userdir.Marks(at, marker, start)
 			if counts {
 				return at, passed, nil
 			}
@@ -52,30 +55,68 @@ func Look(dir, home string) (found string, passed []string, err error) {
 				passed = append(passed, strange)
 			}
 		}
-		if at == filepath.Dir(at) {
-			return start, passed, nil
+	}
+	return start, passed, nil
+}
+
+// A Repository is the root of a git repository.
+type Repository struct {
+	Root string
+	Own  bool // false: a stranger made it (userdir.Marks)
+}
+
+// Repositories returns those at or above dir, absolute, nearest first.
+func Repositories(dir string) []Repository {
+	var all []Repository
+	for at := range upFrom(dir) {
+		if own, passed := userdir.Marks(at, repository, dir); own || passed != "" {
+			all = append(all, Repository{at, own})
+		}
+	}
+	return all
+}
+
+// RepositoryOf returns the nearest own repository at or above dir, or "". Below home, one at or
+// above home does not count: trust in dotfiles would be trust in everything below. home may be "".
+func RepositoryOf(dir, home string) string {
+	for _, r := range Repositories(dir) {
+		if _, inHome := paths.Within(home, dir); home != "" && inHome && dir != home {
+			if _, above := paths.Within(r.Root, home); above {
+				return ""
+			}
+		}
+		if r.Own {
+			return r.Root
+		}
+	}
+	return ""
+}
+
+// upFrom yields a folder and its parents.
+func upFrom(dir string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for at := dir; yield(at) && at != filepath.Dir(at); at = filepath.Dir(at) {
 		}
 	}
 }
 
-// IndexName is the name of the index folder of a workspace: stable, and different for every folder.
+// IndexName returns the unique name of a workspace's index folder.
 func IndexName(workspace string) string {
 	sum := sha256.Sum256([]byte(workspace))
 	return filepath.Base(workspace) + "-" + hex.EncodeToString(sum[:6])
 }
 
-// Sources is what was registered as the memory of a workspace.
+// Sources are those registered for a workspace.
 type Sources struct {
-	// Workspace is the folder the list is for; it is there for whoever looks into the file.
+	// Workspace is for people who read the file.
 	Workspace string `json:"workspace"`
-	// Paths are absolute paths of files and folders, in the order they were registered. None means
-	// the workspace itself.
+	// Paths are absolute, in order; none means the workspace.
 	Paths []string `json:"paths,omitempty"`
-	// Conversations means that the logs which known agents keep of this workspace are read, too.
+	// Conversations adds agents' logs about this workspace.
 	Conversations bool `json:"conversations,omitempty"`
 }
 
-// Load returns the sources registered in file; those of a missing file are empty.
+// Load reads a file, which may be missing.
 func Load(file string) (Sources, error) {
 	s, err := jsonfile.Load[Sources](file)
 	if err != nil {
@@ -84,8 +125,7 @@ func Load(file string) (Sources, error) {
 	return s, nil
 }
 
-// Change loads the sources, lets change alter them and saves them if they differ, while no other
-// process does the same. If change returns an error, nothing is saved.
+// Change is jsonfile.Change for sources.
 func Change(ctx context.Context, file string, change func(*Sources) error) (Sources, error) {
 	return jsonfile.Change(ctx, file, change)
 }
@@ -105,7 +145,7 @@ func (s *Sources) Add(path string) error {
 	return nil
 }
 
-// Forget takes a path out, which need not exist any more.
+// Forget removes a path, which need not exist.
 func (s *Sources) Forget(path string) error {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

@@ -34,10 +34,10 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Whoever makes /tmp/.git or /tmp/.beans must not get the work of others below /tmp.
+// A stranger's /tmp/.git or /tmp/.beans must not claim folders below /tmp.
 func TestStrangersMarkersDoNotCount(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only the system's owner can give files away")
+		t.Skip("only root can give files away")
 	}
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)

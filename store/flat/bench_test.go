@@ -2,7 +2,9 @@ package flat
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,8 +17,8 @@ import (
 // benchDimension is that of the built-in model.
 const benchDimension = 384
 
-// generated makes records as an index of a real memory has them: documents of fifty chunks, texts
-// of some six hundred characters.
+// generated makes records like those of a real memory: documents of fifty chunks, texts of about
+// six hundred characters.
 type generated struct {
 	random *rand.Rand
 	made   int
@@ -29,7 +31,19 @@ func (g *generated) vector(dimension int) []float32 {
 	for i := range vec {
 		vec[i] = float32(g.random.NormFloat64())
 	}
-	vec, _ = unit(vec)
+	return scaled(vec)
+}
+
+// scaled returns a vector with length 1.
+func scaled(vec []float32) []float32 {
+	square := 0.0
+	for _, x := range vec {
+		square += float64(x) * float64(x)
+	}
+	vec = slices.Clone(vec)
+	for i := range vec {
+		vec[i] = float32(float64(vec[i]) / math.Sqrt(square))
+	}
 	return vec
 }
 
@@ -48,7 +62,7 @@ func (g *generated) records(n, dimension int) []store.Record {
 	return recs
 }
 
-// filled returns an index of n records, put in batches.
+// filled returns an index of n records.
 func filled(tb testing.TB, n, dimension int) *Index {
 	tb.Helper()
 	ix, err := Open(tb.Context(), tb.TempDir(), dimension)
@@ -130,7 +144,7 @@ func BenchmarkCommit5000(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
-		dir := filled(b, n, benchDimension).root.Root()
+		dir := filled(b, n, benchDimension).Folder()
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
 				ix, err := Open(b.Context(), dir, benchDimension)
@@ -138,7 +152,7 @@ func BenchmarkOpen(b *testing.B) {
 				require.NoError(b, ix.Close())
 			}
 		})
-		// What a one-shot command pays.
+		// As in a command that searches once.
 		b.Run(fmt.Sprintf("%d and search", n), func(b *testing.B) {
 			vec := newGenerated(9).vector(benchDimension)
 			for b.Loop() {

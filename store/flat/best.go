@@ -2,6 +2,7 @@ package flat
 
 import (
 	"bytes"
+	"container/heap"
 	"slices"
 )
 
@@ -11,33 +12,43 @@ type found struct {
 	row   int
 }
 
-// best keeps the k best of what it is offered, the worst of them on top of a heap.
+// best keeps the k best rows in a heap, the worst on top.
 type best struct {
 	*snapshot
 	k    int
 	heap []found
 }
 
-// worse orders by score, then ID.
-func (b *best) worse(x, y found) bool {
-	if x.score != y.score {
-		return x.score < y.score
+// compare orders by falling score, then by ID.
+func (b *best) compare(x, y found) int {
+	switch {
+	case x.score > y.score:
+		return -1
+	case x.score < y.score:
+		return 1
 	}
-	return bytes.Compare(b.row(x.row).keyBytes(), b.row(y.row).keyBytes()) > 0
+	return bytes.Compare(b.row(x.row).keyBytes(), b.row(y.row).keyBytes())
 }
+
+func (b *best) Len() int           { return len(b.heap) }
+func (b *best) Less(i, j int) bool { return b.compare(b.heap[i], b.heap[j]) > 0 }
+func (b *best) Swap(i, j int)      { b.heap[i], b.heap[j] = b.heap[j], b.heap[i] }
+func (b *best) Push(any)           { panic("best: offer adds") }
+func (b *best) Pop() any           { panic("best: nothing is removed") }
 
 func (b *best) offer(x found) {
 	switch {
 	case len(b.heap) < b.k:
 		b.heap = append(b.heap, x)
-		b.up(len(b.heap) - 1)
-	case b.worse(b.heap[0], x):
+		if len(b.heap) == b.k {
+			heap.Init(b)
+		}
+	case b.compare(x, b.heap[0]) < 0:
 		b.heap[0] = x
-		b.down(0)
+		heap.Fix(b, 0)
 	}
 }
 
-// least is a score below which nothing is kept.
 func (b *best) least() float32 {
 	if len(b.heap) < b.k {
 		return -2
@@ -45,40 +56,8 @@ func (b *best) least() float32 {
 	return b.heap[0].score
 }
 
-func (b *best) up(i int) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if !b.worse(b.heap[i], b.heap[parent]) {
-			return
-		}
-		b.heap[i], b.heap[parent] = b.heap[parent], b.heap[i]
-		i = parent
-	}
-}
-
-func (b *best) down(i int) {
-	for {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(b.heap); child++ {
-			if b.worse(b.heap[child], b.heap[worst]) {
-				worst = child
-			}
-		}
-		if worst == i {
-			return
-		}
-		b.heap[i], b.heap[worst] = b.heap[worst], b.heap[i]
-		i = worst
-	}
-}
-
 // sorted returns what was kept, best first.
 func (b *best) sorted() []found {
-	slices.SortFunc(b.heap, func(x, y found) int {
-		if b.worse(y, x) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(b.heap, b.compare)
 	return b.heap
 }

@@ -6,10 +6,9 @@ import (
 	"github.com/memcore/memcore/store/flat/internal/dot"
 )
 
-// A code is a vector in a quarter of the bytes: a scale, the length of the error, and a signed byte a
-// number, filled up to a multiple of codeUnit. Searching, what takes time is to get vectors out of
-// memory; so first comes the code, and the vector only if the code does not rule out that the row
-// is among the best. The answer is exact all the same, because the error is known:
+// A code is a vector in a quarter of the bytes: a scale, the length of the error, and a signed byte
+// a number, padded to codeUnit. A search reads only the vectors that their codes do not rule out.
+// It is exact, since
 //
 //	|query · vector - query · scale·bytes| ≤ |query| · |vector - scale·bytes| = error
 type code []byte
@@ -23,7 +22,7 @@ func codeSize(dimension int) int {
 	return codeHead + (dimension+codeUnit-1)/codeUnit*codeUnit
 }
 
-// newCode returns the code of a vector: the only one, so that Check can compare.
+// newCode is deterministic, so that Check can compare.
 func newCode(vec []float32) code {
 	c := make(code, codeSize(len(vec)))
 	largest := float32(0)
@@ -43,13 +42,13 @@ func newCode(vec []float32) code {
 	return c
 }
 
-// codes of rows that lie together.
+// codes are those of consecutive rows.
 type codes struct {
 	dimension int
 	rows      []byte
 }
 
-// limits sets out[i] to what the cosine of the i-th row cannot exceed.
+// limits sets out to upper bounds of the rows' cosines.
 func (c codes) limits(query, out []float32) {
 	size := codeSize(c.dimension)
 	dot.CodeProducts(query, c.rows[codeHead:], size, out)
@@ -60,5 +59,5 @@ func (c codes) limits(query, out []float32) {
 	}
 }
 
-// rounding is more than what the order of additions can change in a cosine.
+// rounding bounds how the order of additions changes a cosine.
 func rounding(dimension int) float32 { return float32(dimension) / (1 << 21) }

@@ -2,110 +2,85 @@ package flat
 
 import (
 	"context"
-	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// Commit implements store.Index. It writes what has changed; when more than maxDead of the rows have
-// died, it writes all that live anew.
-func (ix *Index) Commit(ctx context.Context) error {
-	ix.committing.Lock()
-	defer ix.committing.Unlock()
-	taken, err := ix.takeBatch()
-	if err != nil {
-		return ix.fail("commit", err)
-	}
-	if len(taken.changes) == 0 {
-		return nil
-	}
-	return ix.read(ctx, "commit", func(s *snapshot) error {
-		c := newCommit(ctx, s, taken)
-		if len(c.dead)+c.added == 0 {
-			return nil
-		}
-		return c.run(ix.root)
-	})
-}
-
-// maxDead is the share of dead rows from which on all is written anew.
+// maxDead is the share of dead rows above which files are rewritten.
 const maxDead = 0.3
 
-// A commit is one at work.
+// A commit writes the generation that follows a snapshot.
 type commit struct {
 	ctx     context.Context
 	last    *snapshot
-	changes []change
+	changes []disk.Change
 	dead    []uint32 // rows that die with it
 	added   int      // rows that come with it
 }
 
-func newCommit(ctx context.Context, s *snapshot, b batch) *commit {
-	c := &commit{ctx: ctx, last: s, changes: b.changes}
-	rows := s.find(b.keys())
-	for _, change := range b.changes {
-		if row, known := rows[change.key]; known {
-			c.dead = append(c.dead, uint32(row))
-		}
-		if change.vector != nil {
+func newCommit(ctx context.Context, s *snapshot, changes []disk.Change) *commit {
+	c := &commit{ctx: ctx, last: s, changes: changes}
+	keys := make([]key, len(changes))
+	for i, change := range changes {
+		keys[i] = keyOf(change.ID)
+		if change.Record != nil {
 			c.added++
+		}
+	}
+	rows := s.find(keys)
+	for _, k := range keys {
+		if row, known := rows[k]; known {
+			c.dead = append(c.dead, uint32(row))
 		}
 	}
 	return c
 }
 
-// compacts tells whether it is time to write all anew.
+// Commit implements disk.Snapshot. It appends, or writes new files if too many rows are dead.
+func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []disk.Change) error {
+	c := newCommit(ctx, s, changes)
+	if len(c.dead)+c.added == 0 {
+		return nil
+	}
+	if c.compacts() {
+		return dir.Write(ctx, s.number, nil, func(next *generation.Next) error {
+			return c.write(next, emptySnapshot(s.Dimension), c.copyLive)
+		})
+	}
+	share := func(path string) bool { return path != store.ManifestFile }
+	return dir.Write(ctx, s.number, share, func(next *generation.Next) error { return c.write(next, s, c.bury) })
+}
+
+// compacts reports whether the commit writes new files.
 func (c *commit) compacts() bool {
 	dead := c.last.dead.count + len(c.dead)
 	return float64(dead) > maxDead*float64(c.last.Rows+c.added)
 }
 
-func (c *commit) run(root *generation.Dir) error {
-	var share func(string) bool // all anew
-	if !c.compacts() {
-		share = func(path string) bool { return path != metaFile }
-	}
-	next, err := root.Begin(c.ctx, share)
-	if err != nil {
-		return err
-	}
-	if next.Number() != c.last.number+1 {
-		next.Abandon()
-		return fmt.Errorf("generation %d was read, now it would be %d: another process commits, or the index was removed",
-			c.last.number, next.Number())
-	}
-	if err := c.write(next); err != nil {
-		next.Abandon()
-		return err
-	}
-	return next.Publish()
-}
-
-func (c *commit) write(next *generation.Next) (err error) {
-	last := c.last
-	if c.compacts() {
-		last = emptySnapshot(c.last.Dimension)
-	}
+// write appends what before writes, then the new rows.
+func (c *commit) write(next *generation.Next, last *snapshot, before func(*output) error) error {
 	out, err := newOutput(next, last)
 	if err != nil {
 		return err
 	}
-	if c.compacts() {
-		err = c.copyLive(out)
-	} else {
-		err = c.bury(out)
-	}
-	if err == nil {
+	if err = before(out); err == nil {
 		err = c.add(out)
 	}
 	if err = out.close(err); err != nil {
 		return err
 	}
-	out.meta.Generation = next.Number()
-	return out.meta.write(next.Path())
+	text, err := format.Encode(next.Path(), out.manifest)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(next.Path(), store.ManifestFile), text, 0o600)
 }
 
-// bury writes which rows have died.
+// bury writes the dead rows.
 func (c *commit) bury(out *output) error {
 	for _, row := range c.dead {
 		if err := out.addDead(row); err != nil {
@@ -115,7 +90,7 @@ func (c *commit) bury(out *output) error {
 	return nil
 }
 
-// copyLive copies all rows that go on living. One that is damaged ends it: its code would be made anew, from what is not its vector.
+// copyLive verifies live rows, so that damage does not get a new checksum.
 func (c *commit) copyLive(out *output) error {
 	s := c.last
 	dead := s.dead.clone(s.Rows)
@@ -133,11 +108,11 @@ func (c *commit) copyLive(out *output) error {
 			return err
 		}
 		e := s.row(row)
-		record := make([]byte, e.length())
-		if err := s.readRecord(e, record); err != nil {
+		record, err := s.readRecord(e)
+		if err != nil {
 			return err
 		}
-		if err := out.addRow(s.places[s.place[row]], newRowEntry(e.key(), record, e.vectorSum()), record, s.vector(row)); err != nil {
+		if err := out.addRow(s.places[s.place[row]], newRowEntry(e.key(), e.day(), record, e.vectorSum()), record, s.vector(row)); err != nil {
 			return err
 		}
 	}
@@ -147,14 +122,17 @@ func (c *commit) copyLive(out *output) error {
 // add writes the new rows.
 func (c *commit) add(out *output) error {
 	for _, change := range c.changes {
-		if change.vector == nil {
+		r := change.Record
+		if r == nil {
 			continue
 		}
 		if err := c.ctx.Err(); err != nil {
 			return err
 		}
-		e := newRowEntry(change.key, change.record, checksum(bytesOf(change.vector)))
-		if err := out.addRow(change.place, e, change.record, change.vector); err != nil {
+		var record disk.Encoder
+		record.Record(r)
+		e := newRowEntry(keyOf(r.ID), disk.DayOf(r.Time), record, checksum(bytesOf(r.Vector)))
+		if err := out.addRow(place{r.Scope, r.Kind, r.Path}, e, record, r.Vector); err != nil {
 			return err
 		}
 	}

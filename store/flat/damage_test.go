@@ -2,8 +2,8 @@ package flat
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
 	"os"
 	"path/filepath"
@@ -26,7 +26,7 @@ func linesWith(text, part string) iter.Seq[string] {
 	}
 }
 
-// folderOf a closed index of two commits, and of its current generation.
+// folderOf returns the folder of a closed index of two commits, and of its current generation.
 func folderOf(t *testing.T, n int) (dir, folder string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -43,17 +43,21 @@ func folderOf(t *testing.T, n int) (dir, folder string) {
 func TestDamageIsTold(t *testing.T) {
 	replace := func(old, new string) func(*testing.T, string, string) {
 		return func(t *testing.T, _, folder string) {
-			path := filepath.Join(folder, metaFile)
+			path := filepath.Join(folder, store.ManifestFile)
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.Contains(t, string(text), old)
-			_, body, _ := strings.Cut(strings.Replace(string(text), old, new, 1), "\n")
-			version := format
-			if strings.Contains(new, "format") {
-				version = 99
-			}
-			head := fmt.Sprintf(metaHead, version, metaSum(version, []byte(body)))
-			require.NoError(t, os.WriteFile(path, []byte(head+body), 0o600))
+			_, content, _ := strings.Cut(strings.Replace(string(text), old, new, 1), `"content":`)
+			text, err = format.Encode(folder, json.RawMessage(strings.TrimSuffix(content, "}")))
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(path, text, 0o600))
+		}
+	}
+	otherFormat := func(number int) func(*testing.T, string, string) {
+		return func(t *testing.T, _, folder string) {
+			text, err := store.ManifestFormat{Kind: format.Kind, Number: number}.Encode(folder, "?")
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(folder, store.ManifestFile), text, 0o600))
 		}
 	}
 	type damage func(t *testing.T, dir, folder string)
@@ -69,32 +73,27 @@ func TestDamageIsTold(t *testing.T) {
 		damage damage
 		want   error
 	}{
-		"vectors are gone":       {gone("2/vectors"), store.ErrCorrupt},
-		"codes are gone":         {gone("2/codes"), store.ErrCorrupt},
-		"records are gone":       {gone("2/records"), store.ErrCorrupt},
-		"the table is gone":      {gone("2/table"), store.ErrCorrupt},
-		"meta is gone":           {gone("2/meta"), store.ErrCorrupt},
-		"the generation is gone": {gone("2"), store.ErrCorrupt},
-		"vectors are cut":        {cut(vectorsFile, 100), store.ErrCorrupt},
-		"codes are empty":        {cut(codesFile, 0), store.ErrCorrupt},
-		"records are cut":        {cut(recordsFile, 100), store.ErrCorrupt},
-		"the table is cut":       {cut(tableFile, 100), store.ErrCorrupt},
-		"meta is cut":            {cut(metaFile, 60), store.ErrCorrupt},
-		"meta is empty":          {cut(metaFile, 0), store.ErrCorrupt},
-		"CURRENT is nonsense":    {func(t *testing.T, dir, _ string) { overwrite(t, filepath.Join(dir, "CURRENT"), "x") }, store.ErrCorrupt},
-		"meta is nonsense":       {func(t *testing.T, _, folder string) { overwrite(t, filepath.Join(folder, metaFile), "hello") }, store.ErrCorrupt},
-		"a later format":         {replace(`{`, `{"format": 99,`), store.ErrNewer},
-		"the first format": {func(t *testing.T, _, folder string) {
-			overwrite(t, filepath.Join(folder, metaFile), "memcore vectors, format 1, checksum 00000000\n{}")
-		}, store.ErrFormat},
-		"another byte order":      {replace(byteOrder, "middle"), store.ErrFormat},
-		"more rows than there":    {replace(`"rows":103`, `"rows":104`), store.ErrCorrupt},
-		"more live than rows":     {replace(`"live":101`, `"live":104`), store.ErrCorrupt},
-		"negative rows":           {replace(`"rows":103`, `"rows":-1`), store.ErrCorrupt},
-		"endless rows":            {replace(`"rows":103`, `"rows":9223372036854775807`), store.ErrCorrupt},
-		"endless records":         {replace(`"records":`, `"records":999999`), store.ErrCorrupt},
-		"a dimension of nothing":  {replace(`"dimension":24`, `"dimension":0`), store.ErrCorrupt},
-		"a dimension without end": {replace(`"dimension":24`, `"dimension":4611686018427387904`), store.ErrCorrupt},
+		"vectors are gone":         {gone("2/vectors"), store.ErrCorrupt},
+		"codes are gone":           {gone("2/codes"), store.ErrCorrupt},
+		"records are gone":         {gone("2/records"), store.ErrCorrupt},
+		"the table is gone":        {gone("2/table"), store.ErrCorrupt},
+		"the manifest is gone":     {gone("2/manifest.json"), store.ErrCorrupt},
+		"the generation is gone":   {gone("2"), store.ErrCorrupt},
+		"vectors are cut":          {cut(vectorsFile, 100), store.ErrCorrupt},
+		"codes are empty":          {cut(codesFile, 0), store.ErrCorrupt},
+		"records are cut":          {cut(recordsFile, 100), store.ErrCorrupt},
+		"the table is cut":         {cut(tableFile, 100), store.ErrCorrupt},
+		"the manifest is cut":      {cut(store.ManifestFile, 60), store.ErrCorrupt},
+		"the manifest is empty":    {cut(store.ManifestFile, 0), store.ErrCorrupt},
+		"CURRENT is nonsense":      {func(t *testing.T, dir, _ string) { overwrite(t, filepath.Join(dir, "CURRENT"), "x") }, store.ErrCorrupt},
+		"the manifest is nonsense": {func(t *testing.T, _, folder string) { overwrite(t, filepath.Join(folder, store.ManifestFile), "hello") }, store.ErrCorrupt},
+		"a later format":           {otherFormat(99), store.ErrNewer},
+		"an earlier format":        {otherFormat(2), store.ErrFormat},
+		"more rows than there":     {replace(`"rows":103`, `"rows":104`), store.ErrCorrupt},
+		"more live than rows":      {replace(`"live":101`, `"live":104`), store.ErrCorrupt},
+		"negative rows":            {replace(`"rows":103`, `"rows":-1`), store.ErrCorrupt},
+		"endless rows":             {replace(`"rows":103`, `"rows":9223372036854775807`), store.ErrCorrupt},
+		"endless records":          {replace(`"records":`, `"records":999999`), store.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, folder := folderOf(t, 100)
@@ -113,10 +112,10 @@ func overwrite(t *testing.T, path, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// Whatever bit is wrong, nothing but an error comes of it, and Check tells.
+// Any wrong bit leads to an error or a right answer, and Check reports it.
 func TestFlippedBits(t *testing.T) {
 	dir, folder := folderOf(t, 30)
-	for _, name := range []string{metaFile, tableFile, vectorsFile, codesFile, recordsFile} {
+	for _, name := range []string{store.ManifestFile, tableFile, vectorsFile, codesFile, recordsFile} {
 		path := filepath.Join(folder, name)
 		whole, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -133,7 +132,7 @@ func TestFlippedBits(t *testing.T) {
 	require.NoError(t, useAll(dir))
 }
 
-// useAll does all that one can do with an index.
+// useAll calls all methods of an index.
 func useAll(dir string) error {
 	ctx := context.Background()
 	ix, err := Open(ctx, dir, small)
@@ -150,14 +149,14 @@ func useAll(dir string) error {
 	return errors.Join(err1, err2, err3, err4, ix.Check(ctx))
 }
 
-// No answer is ever made without a row whose code or vector is not what it was, however good another one is.
+// No answer leaves out a row because its code or vector is damaged, however good other rows are.
 func TestDamagedRowsAreNotPassedOver(t *testing.T) {
 	for _, name := range []string{codesFile, vectorsFile} {
 		for _, before := range []bool{false, true} {
 			ix := filled(t, 2000, small)
-			folder := filepath.Join(ix.root.Root(), "1")
+			folder := filepath.Join(ix.Folder(), "1")
 			s := snap(t, ix)
-			query, _ := unit(s.vector(1700)) // the best by far, and late, so that its code decides
+			query := scaled(s.vector(1700)) // the best by far, and late, so that its code decides
 			_, err := ix.Nearest(t.Context(), query, 3, store.Filter{})
 			require.NoError(t, err)
 			size := s.codes.size
@@ -180,7 +179,7 @@ func TestDamagedRowsAreNotPassedOver(t *testing.T) {
 			reader := ix
 			flip(int64(1700 * size))
 			if !before { // else it is damaged under a reader that has verified it
-				reader = open(t, ix.root.Root(), small)
+				reader = open(t, ix.Folder(), small)
 			}
 			hits, err := reader.Nearest(t.Context(), query, 3, store.Filter{})
 			if !errors.Is(err, store.ErrCorrupt) {
@@ -193,7 +192,7 @@ func TestDamagedRowsAreNotPassedOver(t *testing.T) {
 	}
 }
 
-// No answer is ever made of a damaged row.
+// No answer contains a damaged row.
 func TestDamagedRowsAreNotAnswers(t *testing.T) {
 	for _, name := range []string{recordsFile, vectorsFile} {
 		dir, folder := folderOf(t, 30)
@@ -213,7 +212,7 @@ func TestDamagedRowsAreNotAnswers(t *testing.T) {
 	}
 }
 
-// What a writer that was killed has appended to shared files does not count, and is overwritten.
+// Data that a killed writer has appended to shared files does not count, and is overwritten.
 func TestTailsDoNotCount(t *testing.T) {
 	dir, folder := folderOf(t, 30)
 	reader := open(t, dir, small)
@@ -233,13 +232,13 @@ func TestTailsDoNotCount(t *testing.T) {
 	}
 }
 
-// A file that somebody cuts short under a reader is an error, not the end of the process.
+// A file cut short under a reader is an error, not the end of the process.
 func TestFilesCutWhileOpen(t *testing.T) {
 	skipOnWindows(t)
 	for _, n := range []int{500, 5000} { // the latter is searched by several goroutines
 		ix := filled(t, n, small)
 		require.Equal(t, n, count(t, ix)) // it is open now
-		require.NoError(t, os.Truncate(filepath.Join(ix.root.Root(), "1", vectorsFile), 0))
+		require.NoError(t, os.Truncate(filepath.Join(ix.Folder(), "1", vectorsFile), 0))
 		_, err := ix.Nearest(t.Context(), newGenerated(1).vector(small), n, store.Filter{})
 		if !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("Nearest in a file cut short: error %v, want ErrCorrupt", err)
@@ -248,13 +247,4 @@ func TestFilesCutWhileOpen(t *testing.T) {
 			t.Errorf("Check of a file cut short: error %v, want ErrCorrupt", err)
 		}
 	}
-}
-
-func TestPanicsOtherThanFaultsGoOn(t *testing.T) {
-	defer func() {
-		if recover() != "a bug" {
-			t.Error("careful hides a panic that is no fault")
-		}
-	}()
-	careful(func() error { panic("a bug") })
 }

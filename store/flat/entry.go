@@ -1,18 +1,18 @@
 package flat
 
 import (
-	"bytes"
 	"encoding/binary"
 	"strings"
-	"time"
+
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
 const entrySize = 64
 
 // An entry is one line of the table: little-endian, by kind
 //
-//	rowEntry:    day of the record's time 1:4, place 4:8, offset 8:16, length 16:20, checksum of the record 20:24, key 24:57,
-//	             checksum of the code 57:60, of the vector 60:64
+//	rowEntry:    day 1:4, place 4:8; of the record: offset 8:16, length 16:20, checksum 20:24;
+//	             key 24:57, checksum of the code 57:60, of the vector 60:64
 //	deadEntry:   row 4:8
 //	placeEntry:  length 16:20, followed by that many bytes, filled up with zeros to whole entries
 //
@@ -27,7 +27,7 @@ const (
 )
 
 func (e entry) kind() byte           { return e[0] }
-func (e entry) day() day             { return day(uint32(e[1]) | uint32(e[2])<<8 | uint32(e[3])<<16) }
+func (e entry) day() disk.Day        { return disk.Day(uint32(e[1]) | uint32(e[2])<<8 | uint32(e[3])<<16) }
 func (e entry) number() uint32       { return binary.LittleEndian.Uint32(e[4:]) } // place or row
 func (e entry) offset() int64        { return int64(binary.LittleEndian.Uint64(e[8:])) }
 func (e entry) length() int          { return int(binary.LittleEndian.Uint32(e[16:])) }
@@ -40,41 +40,24 @@ func (e entry) setOffset(at int64)   { binary.LittleEndian.PutUint64(e[8:], uint
 func (e entry) setNumber(n uint32)   { binary.LittleEndian.PutUint32(e[4:], n) }
 func (e entry) setLength(length int) { binary.LittleEndian.PutUint32(e[16:], uint32(length)) }
 
-func newRowEntry(k key, record []byte, vectorSum uint32) entry {
+func newRowEntry(k key, d disk.Day, record []byte, vectorSum uint32) entry {
 	e := make(entry, entrySize)
 	e[0] = rowEntry
+	e[1], e[2], e[3] = byte(d), byte(d>>8), byte(d>>16)
 	e.setLength(len(record))
 	binary.LittleEndian.PutUint32(e[20:], checksum(record))
-	d := dayOf(recordTime(record))
-	e[1], e[2], e[3] = byte(d), byte(d>>8), byte(d>>16)
 	copy(e[24:], k[:])
 	binary.LittleEndian.PutUint32(e[60:], vectorSum)
 	return e
 }
 
-// codeSumOf folds the checksum of a code into the three bytes that an entry has for it.
+// codeSumOf folds a code's checksum into an entry's three bytes.
 func codeSumOf(c code) uint32 {
 	sum := checksum(c)
 	return (sum ^ sum>>24) & (1<<24 - 1)
 }
 
 func (e entry) setCodeSum(sum uint32) { e[57], e[58], e[59] = byte(sum), byte(sum>>8), byte(sum>>16) }
-
-// A day is what an entry keeps of a time, in UTC. Days are in the order of times; what three bytes have
-// no room for, the years before 1970 and after 47000, is of the first or the last day.
-type day uint32
-
-const (
-	noDay  day = 0 // the time is unknown
-	maxDay     = 1<<24 - 1
-)
-
-func dayOf(t time.Time) day {
-	if t.IsZero() {
-		return noDay
-	}
-	return day(max(1, min(t.Unix()/(24*60*60)+1, maxDay)))
-}
 
 func newDeadEntry(row uint32) entry {
 	e := make(entry, entrySize)
@@ -94,8 +77,7 @@ func newPlaceEntry(p place) entry {
 
 func padded(n int) int { return (n + entrySize - 1) / entrySize * entrySize }
 
-// A key is a record's ID, its digits packed two to a byte, followed by their number. Keys are in
-// the order of the IDs.
+// A key is an ID, two digits a byte, and its length. Keys sort like IDs.
 type key [keySize]byte
 
 const (
@@ -103,48 +85,38 @@ const (
 	maxDigits = 64
 )
 
-// keyOf packs an ID; ok is false if it is not one.
-func keyOf(id string) (k key, ok bool) {
-	if len(id) < 1 || len(id) > maxDigits {
-		return k, false
-	}
+// keyOf packs an ID.
+func keyOf(id string) (k key) {
 	for i := range len(id) {
-		digit := strings.IndexByte(digits, id[i])
-		if digit < 0 {
-			return k, false
-		}
-		k[i/2] |= byte(digit) << (4 * (1 - i%2))
+		k[i/2] |= byte(strings.IndexByte(digits, id[i])) << (4 * (1 - i%2))
 	}
 	k[keySize-1] = byte(len(id))
-	return k, true
+	return k
 }
 
 const digits = "0123456789abcdef"
 
 func (k key) String() string {
-	id := make([]byte, k.size())
+	id := make([]byte, min(int(k[keySize-1]), maxDigits))
 	for i := range id {
 		id[i] = digits[k[i/2]>>(4*(1-i%2))&15]
 	}
 	return string(id)
 }
 
-func (k key) size() int   { return min(int(k[keySize-1]), maxDigits) }
-func (k key) valid() bool { got, ok := keyOf(k.String()); return ok && bytes.Equal(got[:], k[:]) }
+func (k key) valid() bool { id := k.String(); return disk.ValidID(id) && keyOf(id) == k }
 
-// A place is what records of one document share, and what filters ask for.
+// A place is what a document's records share.
 type place struct{ scope, kind, path string }
 
 func (p place) encode() []byte {
-	var e encoder
-	e.string(p.scope)
-	e.string(p.kind)
-	e.string(p.path)
-	return e.b
+	var e disk.Encoder
+	e.Texts(p.scope, p.kind, p.path)
+	return e
 }
 
 func decodePlace(b []byte) (place, error) {
-	d := decoder{rest: b}
-	p := place{d.string(), d.string(), d.string()}
-	return p, d.end()
+	d := disk.Decoder{Rest: b}
+	p := place{d.Text(), d.Text(), d.Text()}
+	return p, d.End()
 }

@@ -1,15 +1,18 @@
 package flat
 
-import "github.com/memcore/memcore/store"
+import (
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
+)
 
-// A selection says which rows of a snapshot a search looks at.
+// A selection chooses the rows of a search.
 type selection struct {
 	*snapshot
 	places []bool // by number of the place; nil if all pass
 	timed  []bool // by row; nil if all pass
 }
 
-// selectRows looks at each place once, however many rows it has.
+// selectRows checks each place once, not each row.
 func (s *snapshot) selectRows(f store.Filter) (selection, error) {
 	rows := selection{snapshot: s}
 	if f.Scope != "" || f.Kind != "" || f.Path != "" || len(f.Not) > 0 {
@@ -26,20 +29,14 @@ func (s *snapshot) selectRows(f store.Filter) (selection, error) {
 	return rows, err
 }
 
-// within reports by row which selected rows pass Since and Until. The day in a row's entry decides; only
-// records of the first and the last day are read.
+// within reports by row which selected rows pass Since and Until. Entries have days: it reads only
+// records of the first and last one.
 func (s selection) within(f store.Filter) ([]bool, error) {
-	first, last := day(1), day(maxDay)
-	if !f.Since.IsZero() {
-		first = dayOf(f.Since)
-	}
-	if !f.Until.IsZero() {
-		last = dayOf(f.Until)
-	}
+	first, last := disk.Days(f)
 	timed := make([]bool, s.Rows)
 	for row := range timed {
 		d := s.row(row).day()
-		if !s.has(row) || d < first || d > last || d == noDay {
+		if !s.has(row) || d < first || d > last || d == disk.NoDay {
 			continue
 		}
 		timed[row] = d > first && d < last
@@ -59,8 +56,7 @@ func (s selection) has(row int) bool {
 	return !s.dead.has(row) && (s.places == nil || s.places[s.place[row]]) && (s.timed == nil || s.timed[row])
 }
 
-// run returns the first run of selected rows from lo up to hi: all from from up to to; from is hi if
-// there is none.
+// run returns the first run of selected rows in [lo, hi).
 func (s selection) run(lo, hi int) (from, to int) {
 	for lo < hi && !s.has(lo) {
 		lo++

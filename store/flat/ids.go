@@ -6,18 +6,17 @@ import (
 	"sync"
 )
 
-// ids finds rows by ID: a hash table of row numbers that is filled when it is first needed and then
-// grows with the log. Of rows with the same ID it knows the last.
+// ids finds rows by ID in a hash table, filled on first use.
 type ids struct {
 	mu     sync.Mutex
-	newest *snapshot // the one with most rows so far; only its table is looked at
+	newest *snapshot // with the most rows so far; only its table counts
 	slots  []uint32  // row + 1, or 0; a power of two of them
 	filled int       // rows taken in
 }
 
 var seed = maphash.MakeSeed()
 
-// find returns the live rows of the given keys; unknown ones are left out.
+// find returns the live rows of known keys.
 func (x *ids) find(s *snapshot, keys []key) map[key]int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -35,7 +34,7 @@ func (x *ids) find(s *snapshot, keys []key) map[key]int {
 	return rows
 }
 
-// grow takes in the rows of s.
+// grow adds the rows of s.
 func (x *ids) grow(s *snapshot) {
 	if x.newest == nil || s.Rows > x.newest.Rows {
 		x.newest = s
@@ -48,7 +47,7 @@ func (x *ids) grow(s *snapshot) {
 	}
 }
 
-// slotsFor leaves at least half of the slots free.
+// slotsFor keeps at least half of the slots free.
 func slotsFor(rows int) int {
 	size := 16
 	for size < 2*rows {
@@ -57,7 +56,7 @@ func slotsFor(rows int) int {
 	return size
 }
 
-// slot returns where the key is or would be.
+// slot returns a key's slot, or the free one for it.
 func (x *ids) slot(k []byte) int {
 	mask := len(x.slots) - 1
 	at := int(maphash.Bytes(seed, k)) & mask
@@ -67,7 +66,7 @@ func (x *ids) slot(k []byte) int {
 	return at
 }
 
-// lookFor looks through all rows for a live one with the key; -1 if there is none.
+// lookFor scans for the live row of a key, else -1.
 func (s *snapshot) lookFor(k key) int {
 	for row := range s.Rows {
 		if !s.dead.has(row) && bytes.Equal(s.row(row).keyBytes(), k[:]) {
@@ -77,13 +76,12 @@ func (s *snapshot) lookFor(k key) int {
 	return -1
 }
 
-// placeNumbers finds the number of a place; filled and growing like ids.
+// placeNumbers is filled and grows like ids.
 type placeNumbers struct {
 	mu  sync.Mutex
 	all map[place]uint32
 }
 
-// find returns the number of a place in s; ok is false if it has none there.
 func (x *placeNumbers) find(s *snapshot, p place) (number uint32, ok bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -14,7 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 	"github.com/memcore/memcore/store/storetest"
 )
 
@@ -53,20 +55,17 @@ func count(t *testing.T, ix *Index) int {
 	return n
 }
 
-// snap returns the current snapshot, to look inside.
+// snap returns the current snapshot.
 func snap(t *testing.T, ix *Index) *snapshot {
 	t.Helper()
-	s, err := ix.enter()
+	s, err := disk.Read(t.Context(), ix.Index, "look", func(s *snapshot) (*snapshot, error) { return s, nil })
 	require.NoError(t, err)
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	s.leave()
 	return s
 }
 
 func TestOpenWithAnotherDimension(t *testing.T) {
 	ix := filled(t, 3, small)
-	dir := ix.root.Root()
+	dir := ix.Folder()
 	for _, dimension := range []int{small - 1, small + 1} {
 		_, err := Open(t.Context(), dir, dimension)
 		var wrapped *store.Error
@@ -129,7 +128,7 @@ func TestQueriesOfAnyLength(t *testing.T) {
 	}
 }
 
-// The codes that speed up a search change nothing in its answer, not even among near-duplicates.
+// Codes change no answer, not even among near-duplicates.
 func TestCodesChangeNothing(t *testing.T) {
 	for _, dimension := range []int{1, 3, small, 100, 4096} {
 		t.Run(fmt.Sprint(dimension), func(t *testing.T) {
@@ -142,7 +141,7 @@ func TestCodesChangeNothing(t *testing.T) {
 			for i := range 20 {
 				query, k := g.vector(dimension), []int{1, 10, 50, 700}[i%4]
 				if i%2 == 0 { // in a cluster
-					query, _ = unit(s.vector(i * 50))
+					query = scaled(s.vector(i * 50))
 				}
 				got, err := s.scan(t.Context(), query, k, selection{snapshot: s})
 				require.NoError(t, err)
@@ -164,7 +163,7 @@ func filledWithClusters(t *testing.T, n, dimension int) *Index {
 		for j := range near {
 			near[j] += float32(g.random.NormFloat64()) * 1e-4 * float32(i%2)
 		}
-		recs[i].Vector, _ = unit(near)
+		recs[i].Vector = scaled(near)
 	}
 	for some := range slices.Chunk(recs, n/3) {
 		add(t, ix, some...)
@@ -175,7 +174,7 @@ func filledWithClusters(t *testing.T, n, dimension int) *Index {
 
 func bruteForce(s *snapshot, query []float32, k int) []found {
 	all := best{snapshot: s, k: k}
-	x := &scanner{best: all, rows: selection{snapshot: s}, query: query, seen: s.verifier.seen.Load()}
+	x := &scanner{best: all, rows: selection{snapshot: s}, query: query, seen: s.verified.Load()}
 	for row := range s.Rows {
 		if !s.dead.has(row) {
 			if err := x.score(row, row+1); err != nil {
@@ -186,10 +185,10 @@ func bruteForce(s *snapshot, query []float32, k int) []found {
 	return x.best.sorted()
 }
 
-// A commit makes readers read what is new, not all again.
+// After a commit, readers read only what is new.
 func TestReadersKeepWhatTheyHave(t *testing.T) {
 	ix := filled(t, 1300, 4096)
-	reader := open(t, ix.root.Root(), 4096)
+	reader := open(t, ix.Folder(), 4096)
 	before := snap(t, reader)
 	add(t, ix, newGenerated(77).records(1, 4096)...)
 	after := snap(t, reader)
@@ -204,8 +203,8 @@ func TestReadersKeepWhatTheyHave(t *testing.T) {
 func TestDeadRowsAreLeftOut(t *testing.T) {
 	g := newGenerated(1)
 	recs := g.records(100, small)
-	ix, reader := open(t, t.TempDir(), small), open(t, t.TempDir(), small)
-	reader.root = ix.root
+	dir := t.TempDir()
+	ix, reader := open(t, dir, small), open(t, dir, small)
 	add(t, ix, recs...)
 	remove(t, ix, recs[:30]...)
 	stats, err := ix.Stats(t.Context())
@@ -229,50 +228,49 @@ func TestDeadRowsAreLeftOut(t *testing.T) {
 	require.Equal(t, 2, count(t, reader))
 }
 
-// A reader that is at work when the same IDs are put again still finds what it began with.
+// A running reader finds its records even if the same IDs are put again.
 func TestAnOldSnapshotKeepsItsRows(t *testing.T) {
 	g := newGenerated(1)
 	recs := g.records(40, small)
 	ix := open(t, t.TempDir(), small)
 	add(t, ix, recs...)
-	old, err := ix.enter()
+	_, err := disk.Read(t.Context(), ix.Index, "look", func(old *snapshot) (any, error) {
+		again := slices.Clone(recs[:5])
+		for i := range again {
+			again[i].Text, again[i].Vector = "changed", g.vector(small)
+		}
+		add(t, ix, again...)
+		query := g.vector(small)
+		ids := []string{recs[0].ID, recs[4].ID, recs[7].ID}
+		now, err := ix.Similarities(t.Context(), query, ids) // the table of IDs is now that of the new generation
+		require.NoError(t, err)
+		before, err := old.similarities(t.Context(), query, ids)
+		require.NoError(t, err)
+		require.Len(t, before, 3)
+		require.Equal(t, before[recs[7].ID], now[recs[7].ID])
+		require.NotEqual(t, before[recs[0].ID], now[recs[0].ID])
+		hits, err := old.nearest(t.Context(), query, 40, store.Filter{})
+		require.NoError(t, err)
+		for _, hit := range hits {
+			require.NotEqual(t, "changed", hit.Record.Text)
+		}
+		return nil, nil
+	})
 	require.NoError(t, err)
-	again := slices.Clone(recs[:5])
-	for i := range again {
-		again[i].Text, again[i].Vector = "changed", g.vector(small)
-	}
-	add(t, ix, again...)
-	query := g.vector(small)
-	ids := []string{recs[0].ID, recs[4].ID, recs[7].ID}
-	now, err := ix.Similarities(t.Context(), query, ids) // the table of IDs is now that of the new generation
-	require.NoError(t, err)
-	before, err := old.similarities(t.Context(), query, ids)
-	require.NoError(t, err)
-	require.Len(t, before, 3)
-	require.Equal(t, before[recs[7].ID], now[recs[7].ID])
-	require.NotEqual(t, before[recs[0].ID], now[recs[0].ID])
-	hits, err := old.nearest(t.Context(), query, 40, store.Filter{})
-	require.NoError(t, err)
-	for _, hit := range hits {
-		require.NotEqual(t, "changed", hit.Record.Text)
-	}
-	ix.mu.Lock()
-	require.NoError(t, old.leave())
-	ix.mu.Unlock()
 }
 
 func TestARemovedIndexAnswersAndDoesNotCommit(t *testing.T) {
 	skipOnWindows(t)
 	ix := filled(t, 20, small)
 	require.Equal(t, 20, count(t, ix))
-	require.NoError(t, os.RemoveAll(ix.root.Root()))
+	require.NoError(t, os.RemoveAll(ix.Folder()))
 	hits, err := ix.Nearest(t.Context(), newGenerated(1).vector(small), 5, store.Filter{})
 	require.NoError(t, err)
 	require.Len(t, hits, 5)
 	require.NoError(t, ix.Put(t.Context(), newGenerated(5).records(1, small)))
 	require.Error(t, ix.Commit(t.Context()))
 	require.Equal(t, 20, count(t, ix))
-	other := open(t, ix.root.Root(), small)
+	other := open(t, ix.Folder(), small)
 	require.Zero(t, count(t, other))
 }
 
@@ -282,11 +280,11 @@ func skipOnWindows(t *testing.T) {
 	}
 }
 
-// An index that was deleted and built anew may have the same number; readers notice.
+// A deleted and rebuilt index may have the same number; readers notice.
 func TestAnIndexBuiltAnewIsNoticed(t *testing.T) {
 	skipOnWindows(t)
 	reader := filled(t, 20, small)
-	dir := reader.root.Root()
+	dir := reader.Folder()
 	for n := range 5 {
 		require.NoError(t, os.RemoveAll(dir))
 		writer := open(t, dir, small)
@@ -298,28 +296,26 @@ func TestAnIndexBuiltAnewIsNoticed(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	add(t, open(t, dir, small+1), newGenerated(1).records(1, small+1)...)
 	if _, err := reader.Count(t.Context()); !errors.Is(err, store.ErrDimension) {
-		t.Errorf("Count of an index built anew with another dimension: error %v, want ErrDimension", err)
+		t.Errorf("Count of an index rebuilt with another dimension: error %v, want ErrDimension", err)
 	}
 }
 
-// Two processes that commit at once are a mistake of the caller; the later one must not undo the first.
+// If the caller lets two processes commit at once, the later one must not undo the first.
 func TestACommitFromAnOldStateFails(t *testing.T) {
 	ix := filled(t, 5, small)
-	old, err := ix.enter()
+	_, err := disk.Read(t.Context(), ix.Index, "look", func(old *snapshot) (any, error) {
+		add(t, ix, newGenerated(8).records(1, small)...)
+		r := newGenerated(9).records(1, small)[0]
+		err := old.Commit(t.Context(), generation.New(ix.Folder()), []disk.Change{{ID: r.ID, Record: &r}})
+		require.ErrorContains(t, err, "another process commits")
+		return nil, nil
+	})
 	require.NoError(t, err)
-	add(t, ix, newGenerated(8).records(1, small)...)
-	changes, err := newChange(newGenerated(9).records(1, small)[0], small)
-	require.NoError(t, err)
-	c := newCommit(t.Context(), old, batch{changes: []change{changes}})
-	require.ErrorContains(t, c.run(ix.root), "another process commits")
 	require.Equal(t, 6, count(t, ix))
 	require.NoError(t, ix.Check(t.Context()))
-	ix.mu.Lock()
-	require.NoError(t, old.leave())
-	ix.mu.Unlock()
 }
 
-// A stopping context ends with its n-th question.
+// A stopping context ends at its n-th call.
 type stopping struct {
 	context.Context
 	left int
@@ -332,7 +328,7 @@ func (c *stopping) Err() error {
 	return nil
 }
 
-// Wherever a commit is cancelled, nothing of it stays, not even in the size of files.
+// A commit cancelled at any step leaves nothing, not even in the size of files.
 func TestACommitCancelledAnywhere(t *testing.T) {
 	g := newGenerated(1)
 	recs := g.records(20, small)
@@ -366,7 +362,7 @@ func TestACommitCancelledAnywhere(t *testing.T) {
 func fileSizes(t *testing.T, ix *Index) map[string]int64 {
 	t.Helper()
 	sizes := map[string]int64{}
-	require.NoError(t, filepath.WalkDir(ix.root.Root(), func(path string, entry fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(ix.Folder(), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}

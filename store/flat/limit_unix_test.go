@@ -13,7 +13,7 @@ import (
 
 const errFileTooLarge = syscall.EFBIG
 
-// limitFileSize limits the files of this process, for as long as it lives.
+// limitFileSize limits the size of this process's files.
 func limitFileSize(t *testing.T, size uint64) {
 	signal.Ignore(syscall.SIGXFSZ)
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: size, Max: 1 << 40}))

@@ -8,37 +8,37 @@ import (
 	"github.com/edsrzf/mmap-go"
 )
 
-// A rows is a memory-mapped file of rows of one size, in chunks. Chunks are shared by snapshots: when
-// rows are appended, only the last chunk, which they are appended to, is mapped anew.
+// A rows is a memory-mapped file in chunks, which snapshots share: after an append, only the last
+// is mapped again.
 type rows struct {
-	size   int // bytes of a row
+	size   int // of a row in bytes
 	per    int // rows in a full chunk
 	chunks []*chunk
 }
 
 type chunk struct {
 	mapped mmap.MMap
-	users  int // snapshots; guarded by Index.mu
+	users  int // snapshots
 }
 
 const (
-	// mapUnit is what offsets of mappings have to be multiples of, on all systems.
+	// mapUnit divides the offsets of mappings on all systems.
 	mapUnit = 1 << 16
-	// chunkSize is about how large a chunk is, or larger if it has to be.
+	// chunkSize is a chunk's approximate or least size.
 	chunkSize = 8 << 20
 )
 
-// newRows is for rows of the given size; chunks begin at multiples of mapUnit.
+// newRows returns no rows of a size. Chunks begin at multiples of mapUnit.
 func newRows(size int) rows {
 	a, b := mapUnit, size
 	for b != 0 {
 		a, b = b, a%b
 	}
-	least := mapUnit / a // rows that are a multiple of mapUnit together
+	least := mapUnit / a // rows whose size is a multiple of mapUnit
 	return rows{size: size, per: least * max(1, chunkSize/(least*size))}
 }
 
-// grown maps n rows of the file, sharing the chunks of r that have not grown.
+// grown maps n rows, sharing r's complete chunks.
 func (r rows) grown(f *os.File, n int) (rows, error) {
 	next := rows{size: r.size, per: r.per}
 	for first := 0; first < n; first += r.per {
@@ -53,7 +53,7 @@ func (r rows) grown(f *os.File, n int) (rows, error) {
 	return next, nil
 }
 
-// chunk returns the i-th chunk of the file, the one r has if it is as large.
+// chunk returns a chunk, r's if of this size.
 func (r rows) chunk(f *os.File, i, size int) (*chunk, error) {
 	if i < len(r.chunks) && len(r.chunks[i].mapped) == size {
 		return r.chunks[i], nil
@@ -65,7 +65,7 @@ func (r rows) chunk(f *os.File, i, size int) (*chunk, error) {
 	return &chunk{mapped: mapped}, nil
 }
 
-// leave ends one use of each chunk. The caller holds Index.mu.
+// leave ends a use of each chunk. Calls must not overlap.
 func (r rows) leave() (err error) {
 	for _, c := range r.chunks {
 		if c.users--; c.users == 0 {
@@ -75,11 +75,11 @@ func (r rows) leave() (err error) {
 	return err
 }
 
-// between returns the rows from lo up to hi, hi excluded, all in one chunk, inside the mapped file.
+// between returns rows of one chunk, inside the mapped file.
 func (r rows) between(lo, hi int) []byte {
 	at := lo % r.per
 	return r.chunks[lo/r.per].mapped[at*r.size : (at+hi-lo)*r.size]
 }
 
-// end returns the end of the chunk that row is in.
+// end returns the end of the row's chunk.
 func (r rows) end(row int) int { return (row/r.per + 1) * r.per }

@@ -9,45 +9,42 @@ import (
 	"github.com/memcore/memcore/internal/generation"
 )
 
-// An output appends to the files of a generation in preparation.
+// An output appends to files of an unpublished generation.
 type output struct {
-	meta   // of what is written so far
-	last   *snapshot
-	places map[place]uint32 // those that are new
+	manifest // of all written so far
+	last     *snapshot
+	places   map[place]uint32 // the new ones
 
 	vectors, codes, records, table *appender
 }
 
-// newOutput appends behind what last has; to new files if that is empty.
-func newOutput(next *generation.Next, last *snapshot) (out *output, err error) {
-	out = &output{meta: last.meta, last: last, places: map[place]uint32{}}
-	out.ByteOrder = byteOrder
-	defer func() {
+// newOutput appends to last's files, or to new ones if it is empty.
+func newOutput(next *generation.Next, last *snapshot) (*output, error) {
+	out := &output{manifest: last.manifest, last: last, places: map[place]uint32{}}
+	for _, file := range []struct {
+		appender **appender
+		name     string
+		length   int64
+	}{
+		{&out.vectors, vectorsFile, last.vectorsSize()},
+		{&out.codes, codesFile, last.codesSize()},
+		{&out.records, recordsFile, last.Records},
+		{&out.table, tableFile, last.tableSize()},
+	} {
+		f, err := next.Append(file.name, file.length)
 		if err != nil {
-			err = out.close(err)
+			return nil, out.close(err)
 		}
-	}()
-	if out.vectors, err = newAppender(next, vectorsFile, last.vectorsSize()); err != nil {
-		return out, err
+		*file.appender = &appender{f, file.length, bufio.NewWriterSize(f, 1<<16)}
 	}
-	if out.codes, err = newAppender(next, codesFile, last.codesSize()); err != nil {
-		return out, err
-	}
-	if out.records, err = newAppender(next, recordsFile, last.Records); err != nil {
-		return out, err
-	}
-	out.table, err = newAppender(next, tableFile, last.tableSize())
-	return out, err
+	return out, nil
 }
 
-// addRow writes a row; e lacks only its place and where the record is.
+// addRow completes e with place and offset.
 func (o *output) addRow(p place, e entry, record []byte, vector []float32) error {
 	number, err := o.placeNumber(p)
 	if err != nil {
 		return err
-	}
-	if o.Rows == maxRows || o.Entries > maxEntries-maxName/entrySize-2 {
-		return errors.New("index is full")
 	}
 	e.setNumber(number)
 	e.setOffset(o.Records)
@@ -67,7 +64,6 @@ func (o *output) addDead(row uint32) error {
 	return o.addEntry(newDeadEntry(row))
 }
 
-// placeNumber returns the number of a place, which gets one if it has none yet.
 func (o *output) placeNumber(p place) (uint32, error) {
 	if number, known := o.last.log.known.find(o.last, p); known {
 		return number, nil
@@ -86,8 +82,8 @@ func (o *output) addEntry(e entry) error {
 	return o.table.write(e)
 }
 
-// close ends writing. After an error, its own or the one it is given, what was appended to shared
-// files is cut off, so that a full disk is not left full.
+// close truncates shared files after an error, its own or err, so that a full disk does not stay
+// full.
 func (o *output) close(err error) error {
 	all := []*appender{o.vectors, o.codes, o.records, o.table}
 	for _, a := range all {
@@ -108,14 +104,6 @@ type appender struct {
 	file   *os.File
 	from   int64
 	buffer *bufio.Writer
-}
-
-func newAppender(next *generation.Next, name string, length int64) (*appender, error) {
-	f, err := next.Append(name, length)
-	if err != nil {
-		return nil, err
-	}
-	return &appender{f, length, bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
 func (a *appender) write(b []byte) error {

@@ -17,7 +17,7 @@ import (
 // batchSize is how many records the writing process commits at a time.
 const batchSize = 5
 
-// TestProcess is not a test: it is what the processes started by the tests below do.
+// TestProcess is not a test: the tests below run it in other processes.
 func TestProcess(t *testing.T) {
 	dir := os.Getenv("FLAT_TEST_DIR")
 	switch os.Getenv("FLAT_TEST_ROLE") {
@@ -32,8 +32,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// generation n of the records: the same IDs are put again and again, so that rows die and all is
-// written anew now and then.
+// generation returns version n of the records: the same IDs each time, so that rows die and some
+// commits write new files.
 func version(n int) []store.Record {
 	recs := newGenerated(uint64(n)).records(batchSize, small)
 	for i := range recs {
@@ -54,7 +54,7 @@ func writeForEver(t *testing.T, dir string) {
 	}
 }
 
-// readUntilFull fails if it ever sees half a batch.
+// readUntilFull fails if it sees half a batch.
 func readUntilFull(t *testing.T, dir string) {
 	ix := open(t, dir, small)
 	for seen := ""; seen != fmt.Sprint(versions); {
@@ -111,7 +111,7 @@ func TestProcessesReadWhileOneWrites(t *testing.T) {
 	}
 }
 
-// A writer that is killed at any moment leaves whole batches, and the next one goes on from there.
+// A writer killed at any moment leaves whole batches, and the next one continues.
 func TestAKilledWriterLeavesWholeBatches(t *testing.T) {
 	dir := t.TempDir()
 	reader := open(t, dir, small)
@@ -130,8 +130,7 @@ func TestAKilledWriterLeavesWholeBatches(t *testing.T) {
 	}
 }
 
-// When nothing more can be written, commits fail, their files take no more space than before, and
-// what was there is still found.
+// On a full disk, commits fail, files keep their size, and records are still found.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	out, err := process(t, "full", dir).CombinedOutput()

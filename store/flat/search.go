@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -10,51 +11,8 @@ import (
 
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat/internal/dot"
+	"github.com/memcore/memcore/store/internal/disk"
 )
-
-// Nearest implements store.VectorIndex. vec may have any length but 0: a cosine does not depend on it.
-func (ix *Index) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) (hits []store.Hit, err error) {
-	query, err := ix.query(vec)
-	if err != nil {
-		return nil, ix.fail("nearest", err)
-	}
-	err = ix.read(ctx, "nearest", func(s *snapshot) error {
-		hits, err = s.nearest(ctx, query, k, f)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return hits, nil
-}
-
-// Similarities implements store.VectorIndex.
-func (ix *Index) Similarities(ctx context.Context, vec []float32, ids []string) (found map[string]float64, err error) {
-	query, err := ix.query(vec)
-	if err != nil {
-		return nil, ix.fail("similarities", err)
-	}
-	err = ix.read(ctx, "similarities", func(s *snapshot) error {
-		found, err = s.similarities(ctx, query, ids)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-// query checks a vector to search for and scales it to length 1.
-func (ix *Index) query(vec []float32) ([]float32, error) {
-	if len(vec) != ix.dimension {
-		return nil, fmt.Errorf("%w: %d numbers, want %d", store.ErrDimension, len(vec), ix.dimension)
-	}
-	query, length := unit(vec)
-	if query == nil {
-		return nil, fmt.Errorf("vector has length %v", length)
-	}
-	return query, nil
-}
 
 func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.Filter) ([]store.Hit, error) {
 	if k = min(k, s.Live); k <= 0 {
@@ -70,40 +28,32 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.
 	}
 	hits := make([]store.Hit, len(rows))
 	for i, found := range rows {
-		if err := ctx.Err(); err != nil {
+		r, err := s.record(found.row)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return nil, err
 		}
-		if hits[i], err = s.hit(found); err != nil {
-			return nil, err
-		}
+		hits[i] = store.Hit{Record: r, Score: float64(found.score)}
 	}
 	return hits, nil
 }
 
-// hit reads a record that was found.
-func (s *snapshot) hit(x found) (store.Hit, error) {
-	rec, err := s.record(x.row)
-	return store.Hit{Record: rec, Score: float64(x.score)}, err
-}
-
 const (
-	// blockSize is how many rows are scored between two looks at the context: some ten microseconds.
+	// blockSize rows are scored between checks of the context, in about 10 µs.
 	blockSize = 256
-	// alone is how many rows one goroutine scores in about the time it takes to start another.
+	// alone rows are scored while another goroutine starts.
 	alone = 1024
 )
 
-// scan returns the k best of the selected rows. Goroutines take blocks of rows as they come, and each
-// keeps its own best.
+// scan returns the k best selected rows. Each goroutine takes blocks and keeps its own best.
 func (s *snapshot) scan(ctx context.Context, query []float32, k int, rows selection) ([]found, error) {
 	var next atomic.Int64
 	var group errgroup.Group
-	seen := s.verifier.seen.Load()
+	seen := s.verified.Load()
 	scanners := make([]*scanner, max(1, min(runtime.GOMAXPROCS(0), s.Rows/alone)))
 	for i := range scanners {
 		x := &scanner{best: best{snapshot: s, k: k}, rows: rows, query: query, seen: seen}
 		scanners[i] = x
-		group.Go(func() error { return careful(func() error { return x.blocks(ctx, &next) }) })
+		group.Go(func() error { return disk.Careful(false, func() error { return x.blocks(ctx, &next) }) })
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
@@ -122,7 +72,7 @@ type scanner struct {
 	best   best
 	rows   selection
 	query  []float32
-	seen   *seen
+	seen   *verified
 	scores [blockSize]float32
 	limits [blockSize]float32
 }
@@ -143,7 +93,7 @@ func (x *scanner) blocks(ctx context.Context, next *atomic.Int64) error {
 	}
 }
 
-// block scores the selected rows from lo up to hi. Documents lie together, so runs are long.
+// block scores selected rows. Documents are contiguous, so runs are long.
 func (x *scanner) block(lo, hi int) error {
 	s := x.rows.snapshot
 	for lo < hi {
@@ -164,7 +114,7 @@ func (x *scanner) block(lo, hi int) error {
 	return nil
 }
 
-// scoreByCode scores those rows from lo up to hi that their codes do not rule out.
+// scoreByCode scores rows that their codes do not rule out.
 func (x *scanner) scoreByCode(lo, hi int) error {
 	s, limits := x.rows.snapshot, x.limits[:hi-lo]
 	if err := s.verify(x.seen.codes, lo, s.checkCode); err != nil {
@@ -185,7 +135,7 @@ func (x *scanner) scoreByCode(lo, hi int) error {
 	return nil
 }
 
-// score offers the rows from lo up to hi, which are of one block, to the best.
+// score scores rows of one block.
 func (x *scanner) score(lo, hi int) error {
 	s := x.rows.snapshot
 	if err := s.verify(x.seen.vectors, lo, s.checkVector); err != nil {
@@ -210,11 +160,10 @@ func (x *scanner) scoreVectors(lo, hi int) error {
 	return nil
 }
 
-// cosine limits a score to what rounding may have led it out of. Others only come from vectors that
-// are not what was stored.
+// cosine corrects rounding. Only damaged vectors are further out.
 func cosine(score float32) (float32, error) {
 	if !(score >= -1.01 && score <= 1.01) {
-		return 0, corrupt("vector has a cosine of %v", score)
+		return 0, disk.Corrupt("vector has a cosine of %v", score)
 	}
 	return min(max(score, -1), 1), nil
 }
@@ -222,8 +171,8 @@ func cosine(score float32) (float32, error) {
 func (s *snapshot) similarities(ctx context.Context, query []float32, ids []string) (map[string]float64, error) {
 	keys := make([]key, 0, len(ids))
 	for _, id := range ids {
-		if k, ok := keyOf(id); ok {
-			keys = append(keys, k)
+		if disk.ValidID(id) {
+			keys = append(keys, keyOf(id))
 		}
 	}
 	found := make(map[string]float64, len(keys))
@@ -245,7 +194,7 @@ func (s *snapshot) similarities(ctx context.Context, query []float32, ids []stri
 	return found, nil
 }
 
-// find returns the live rows of the given keys; unknown ones are left out.
+// find returns the live rows of known keys.
 func (s *snapshot) find(keys []key) map[key]int {
 	if s.Rows == 0 || len(keys) == 0 {
 		return nil

@@ -1,71 +1,64 @@
 package flat
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"hash/crc32"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync/atomic"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// A snapshot is a generation opened for reading. It never changes and may be read by many. What the
-// next generation adds to is shared with its snapshot: slices are appended to beyond the length
-// they have here, and the log knows more than is in here.
+// A snapshot is an open generation, safe for concurrent use. The next one shares its slices and
+// appends beyond their length here.
 type snapshot struct {
-	meta
-	number   uint64
-	identity fs.FileInfo // of meta; nil for the snapshot of an index that has no generation
+	manifest
+	number uint64 // 0 if there is no generation
+	folder string
 
 	log     *log
 	vectors rows
 	codes   rows
-	table   []byte   // all entries
+	table   table
 	entry   []uint32 // of a row: number of its entry
 	place   []uint32 // of a row
 	places  []place
 	dead    bitmap
 
-	verifier *verifier
-	users    int // guarded by Index.mu
+	verified atomic.Pointer[verified]
 }
 
-// A log is what snapshots share while the same files grow.
+// A table has all entries of a generation.
+type table []byte
+
+func (t table) entry(at int) entry {
+	return entry(t[at*entrySize : (at+1)*entrySize])
+}
+
+// A log is shared by the snapshots of growing files.
 type log struct {
 	records *os.File
-	file    fs.FileInfo // of records; as long as that is open, no other file is the same
+	file    fs.FileInfo // of records; while that is open, no other file is the same
 	ids     ids
 	known   placeNumbers
-	users   int // snapshots; guarded by Index.mu
+	users   int // snapshots
 }
 
 func emptySnapshot(dimension int) *snapshot {
 	return &snapshot{
-		meta: meta{Dimension: dimension}, log: &log{users: 1}, verifier: &verifier{},
+		manifest: manifest{Dimension: dimension}, log: &log{users: 1},
 		vectors: newRows(dimension * floatSize), codes: newRows(codeSize(dimension)),
 	}
 }
 
-// is tells whether s is the given generation: its number, with the same file, which it does not have
-// if somebody deleted the index and built another.
-func (s *snapshot) is(number uint64, folder string) bool {
-	if s == nil || s.identity == nil || s.number != number {
-		return false
-	}
-	now, err := os.Stat(filepath.Join(folder, metaFile))
-	return err == nil && os.SameFile(now, s.identity) && now.ModTime().Equal(s.identity.ModTime())
-}
-
-// leave ends one use of s; the last one closes it. The caller holds Index.mu.
-func (s *snapshot) leave() error {
-	if s.users--; s.users > 0 {
-		return nil
-	}
-	return s.release()
-}
-
-func (s *snapshot) release() error {
+// Close implements generation.Snapshot.
+func (s *snapshot) Close() error {
 	err := errors.Join(s.vectors.leave(), s.codes.leave())
 	if s.log.users--; s.log.users == 0 && s.log.records != nil {
 		err = errors.Join(err, s.log.records.Close())
@@ -73,22 +66,23 @@ func (s *snapshot) release() error {
 	return err
 }
 
-// openSnapshot opens the generation in folder; last, which may be nil, is what was open before.
+// openSnapshot opens a generation; last, if not nil, was open before.
 func openSnapshot(last *snapshot, number uint64, folder string, dimension int) (*snapshot, error) {
+	if number == 0 {
+		return emptySnapshot(dimension), nil
+	}
 	f, err := openFiles(folder)
 	if err != nil {
-		return nil, err
+		return nil, disk.Damaged(err)
 	}
 	defer f.close()
-	if f.meta.Generation != number {
-		return nil, corrupt("meta is of generation %d, not %d", f.meta.Generation, number)
-	}
-	if f.meta.Dimension != dimension {
+	if f.Dimension != dimension {
 		return nil, store.ErrDimension
 	}
 	if last == nil || !f.continues(last) {
 		last = emptySnapshot(dimension)
-		last.log = &log{file: f.recordsInfo, records: f.keepRecords()}
+		last.log = &log{file: f.recordsInfo, records: f.records}
+		f.records = nil // not closed with the others
 	}
 	s, err := f.extend(last)
 	if err != nil {
@@ -97,59 +91,51 @@ func openSnapshot(last *snapshot, number uint64, folder string, dimension int) (
 		}
 		return nil, err
 	}
-	s.number, s.identity = number, f.metaInfo
+	s.number, s.folder = number, folder
+	s.Unchanged(folder)
 	return s, nil
 }
 
-// files are those of a generation, open.
+// files are the open files of a generation.
 type files struct {
-	meta                           meta
+	manifest
 	vectors, codes, records, table *os.File
-	metaInfo, recordsInfo          fs.FileInfo
+	recordsInfo                    fs.FileInfo
 }
 
-// openFiles opens the files of a generation and checks their sizes.
-func openFiles(folder string) (f *files, err error) {
-	f = &files{}
-	defer func() {
-		if err != nil {
-			f.close()
-			f, err = nil, damaged(err)
+func openFiles(folder string) (*files, error) {
+	f := &files{}
+	err := format.Read(folder, &f.manifest)
+	for _, file := range []struct {
+		opened **os.File
+		name   string
+		size   int64
+	}{
+		{&f.vectors, vectorsFile, f.vectorsSize()},
+		{&f.codes, codesFile, f.codesSize()},
+		{&f.table, tableFile, f.tableSize()},
+		{&f.records, recordsFile, f.Records},
+	} {
+		if err == nil {
+			*file.opened, f.recordsInfo, err = openFile(folder, file.name, file.size)
 		}
-	}()
-	if f.metaInfo, err = os.Stat(filepath.Join(folder, metaFile)); err != nil {
-		return f, err
 	}
-	text, err := os.ReadFile(filepath.Join(folder, metaFile))
 	if err != nil {
-		return f, err
+		f.close()
+		return nil, err
 	}
-	if f.meta, err = parseMeta(text); err != nil {
-		return f, err
-	}
-	if f.vectors, _, err = openFile(folder, vectorsFile, f.meta.vectorsSize()); err != nil {
-		return f, err
-	}
-	if f.codes, _, err = openFile(folder, codesFile, f.meta.codesSize()); err != nil {
-		return f, err
-	}
-	if f.records, f.recordsInfo, err = openFile(folder, recordsFile, f.meta.Records); err != nil {
-		return f, err
-	}
-	f.table, _, err = openFile(folder, tableFile, f.meta.tableSize())
-	return f, err
+	return f, nil
 }
 
-// openFile opens a file that has at least the given size. It may be longer: what a later commit,
-// or one that failed, has appended does not count.
+// openFile requires the given size. Anything beyond is from a later or failed commit.
 func openFile(folder, name string, size int64) (*os.File, fs.FileInfo, error) {
 	f, err := os.Open(filepath.Join(folder, name))
 	if err != nil {
 		return nil, nil, err
 	}
 	info, err := f.Stat()
-	if err == nil && info.Size() < size {
-		err = corrupt("%s has %d bytes, want %d", name, info.Size(), size)
+	if err == nil && (size < 0 || info.Size() < size) {
+		err = disk.Corrupt("%s has %d bytes, want %d", name, info.Size(), size)
 	}
 	if err != nil {
 		f.Close()
@@ -166,32 +152,25 @@ func (f *files) close() {
 	}
 }
 
-// keepRecords hands over the file of records, which is then not closed with the others.
-func (f *files) keepRecords() *os.File {
-	records := f.records
-	f.records = nil
-	return records
-}
-
-// continues tells whether the files are those of last, grown.
+// continues reports whether the files are last's, perhaps grown.
 func (f *files) continues(last *snapshot) bool {
-	return last.log.file != nil && os.SameFile(f.recordsInfo, last.log.file) && f.meta.Entries >= last.Entries &&
-		f.meta.Rows >= last.Rows && f.meta.Records >= last.Records
+	return last.log.file != nil && os.SameFile(f.recordsInfo, last.log.file) && f.Entries >= last.Entries &&
+		f.Rows >= last.Rows && f.Records >= last.Records
 }
 
 // extend reads what the files have beyond last.
 func (f *files) extend(last *snapshot) (*snapshot, error) {
-	added := make([]byte, f.meta.tableSize()-last.tableSize())
+	added := make([]byte, f.tableSize()-last.tableSize())
 	if _, err := f.table.ReadAt(added, last.tableSize()); err != nil {
-		return nil, damaged(err)
+		return nil, disk.Damaged(err)
 	}
-	if crc32.Update(last.Checksum, castagnoli, added) != f.meta.Checksum {
-		return nil, corrupt("table has the wrong checksum")
+	if crc32.Update(last.Checksum, castagnoli, added) != f.Checksum {
+		return nil, disk.Corrupt("table has the wrong checksum")
 	}
-	s := *last
-	s.meta, s.users, s.verifier = f.meta, 0, &verifier{}
-	s.table = append(last.table, added...)
-	s.dead = last.dead.clone(f.meta.Rows)
+	s := &snapshot{
+		manifest: f.manifest, log: last.log, table: append(last.table, added...), entry: last.entry,
+		place: last.place, places: last.places, dead: last.dead.clone(f.Rows),
+	}
 	if err := s.readEntries(last.Entries); err != nil {
 		return nil, err
 	}
@@ -203,13 +182,13 @@ func (f *files) extend(last *snapshot) (*snapshot, error) {
 		return nil, errors.Join(err, s.vectors.leave())
 	}
 	s.log.users++
-	return &s, nil
+	return s, nil
 }
 
-// readEntries takes in the entries of the table from the given one.
+// readEntries reads the table from an entry on.
 func (s *snapshot) readEntries(from int) error {
 	for at := from; at < s.Entries; at++ {
-		e := s.entryAt(at)
+		e := s.table.entry(at)
 		var err error
 		switch e.kind() {
 		case rowEntry:
@@ -219,25 +198,25 @@ func (s *snapshot) readEntries(from int) error {
 		case placeEntry:
 			at, err = s.readPlace(at, e)
 		default:
-			err = corrupt("table has an entry of kind %d", e.kind())
+			err = disk.Corrupt("table has an entry of kind %d", e.kind())
 		}
 		if err != nil {
 			return err
 		}
 	}
 	if len(s.entry) != s.Rows || s.Rows-s.dead.count != s.Live {
-		return corrupt("table has %d rows, %d of them dead; meta says %d rows, %d live", len(s.entry), s.dead.count, s.Rows, s.Live)
+		return disk.Corrupt("table has %d rows, %d of them dead; manifest has %d rows, %d live", len(s.entry), s.dead.count, s.Rows, s.Live)
 	}
 	return nil
 }
 
 func (s *snapshot) readRow(at int, e entry) error {
-	// In this order: the sum of two large numbers may be negative.
+	// In this order: the sum of large numbers may be negative.
 	if e.offset() < 0 || e.offset() > s.Records || int64(e.length()) > s.Records-e.offset() {
-		return corrupt("record of row %d lies outside the file", len(s.entry))
+		return disk.Corrupt("record of row %d lies outside the file", len(s.entry))
 	}
 	if int(e.number()) >= len(s.places) || len(s.entry) == s.Rows {
-		return corrupt("row %d has place %d of %d", len(s.entry), e.number(), len(s.places))
+		return disk.Corrupt("row %d has place %d of %d", len(s.entry), e.number(), len(s.places))
 	}
 	s.entry = append(s.entry, uint32(at))
 	s.place = append(s.place, e.number())
@@ -247,59 +226,111 @@ func (s *snapshot) readRow(at int, e entry) error {
 func (s *snapshot) readDead(e entry) error {
 	row := int(e.number())
 	if row >= len(s.entry) || s.dead.has(row) {
-		return corrupt("row %d dies twice or before it is born", row)
+		return disk.Corrupt("row %d is deleted twice or before it exists", row)
 	}
 	s.dead.add(row)
 	return nil
 }
 
-// readPlace returns the number of the last entry that belongs to the place.
+// readPlace returns the number of the place's last entry.
 func (s *snapshot) readPlace(at int, e entry) (int, error) {
 	end := at + 1 + padded(e.length())/entrySize
 	if end > s.Entries {
-		return at, corrupt("table ends inside a name")
+		return at, disk.Corrupt("table ends inside a name")
 	}
 	p, err := decodePlace(s.table[(at+1)*entrySize:][:e.length()])
 	if err != nil {
-		return at, damaged(err)
+		return at, disk.Damaged(err)
 	}
 	s.places = append(s.places, p)
 	return end - 1, nil
 }
 
-func (s *snapshot) entryAt(at int) entry {
-	return entry(s.table[at*entrySize : (at+1)*entrySize])
-}
+func (s *snapshot) row(row int) entry { return s.table.entry(int(s.entry[row])) }
 
-// row returns the entry of a row.
-func (s *snapshot) row(row int) entry { return s.entryAt(int(s.entry[row])) }
-
-// vector returns a row's vector, inside the mapped file.
+// vector lies inside the mapped file.
 func (s *snapshot) vector(row int) []float32 { return floatsOf(s.vectors.between(row, row+1)) }
 
-// record reads a row's record.
-func (s *snapshot) record(row int) (store.Record, error) {
+func (s *snapshot) record(row int) (r store.Record, err error) {
 	e := s.row(row)
-	b := make([]byte, e.length())
-	if err := s.readRecord(e, b); err != nil {
-		return store.Record{}, err
-	}
-	rec, err := decodeRecord(e.key(), s.places[s.place[row]], b)
+	b, err := s.readRecord(e)
 	if err != nil {
-		return store.Record{}, corrupt("%s: %w", e.key(), err)
+		return r, err
 	}
-	return rec, nil
+	p := s.places[s.place[row]]
+	r = store.Record{ID: e.key().String(), Scope: p.scope, Kind: p.kind, Path: p.path}
+	d := disk.Decoder{Rest: b}
+	d.Record(&r)
+	if err := d.End(); err != nil {
+		return store.Record{}, disk.Corrupt("record %s: %w", e.key(), err)
+	}
+	return r, nil
 }
 
-// readRecord reads the bytes of a record, as many as b has room for, and checks them.
-func (s *snapshot) readRecord(e entry, b []byte) error {
+// readRecord checks the bytes of a record.
+func (s *snapshot) readRecord(e entry) ([]byte, error) {
+	b := make([]byte, e.length())
 	if _, err := s.log.records.ReadAt(b, e.offset()); err != nil {
-		return damaged(err)
+		return nil, disk.Damaged(err)
 	}
 	if checksum(b) != e.recordSum() {
-		return corrupt("record %s has the wrong checksum", e.key())
+		return nil, disk.Corrupt("record %s has the wrong checksum", e.key())
+	}
+	return b, nil
+}
+
+// Document implements disk.Snapshot.
+func (s *snapshot) Document(ctx context.Context, path string) (records []store.Record, err error) {
+	places := make([]bool, len(s.places))
+	for i, p := range s.places {
+		places[i] = p.path == path
+	}
+	if !slices.Contains(places, true) {
+		return nil, nil
+	}
+	for row, place := range s.place {
+		if !places[place] || s.dead.has(row) {
+			continue
+		}
+		r, err := s.record(row)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// each calls do with each live record and its vector, which lies inside the mapped file.
+func (s *snapshot) each(ctx context.Context, do func(store.Record) error) error {
+	for row := range s.Rows {
+		if s.dead.has(row) {
+			continue
+		}
+		if err := cmp.Or(ctx.Err(), s.checkVector(row)); err != nil {
+			return err
+		}
+		r, err := s.record(row)
+		if err != nil {
+			return err
+		}
+		r.Vector = s.vector(row)
+		if err := do(r); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// Count implements disk.Snapshot.
+func (s *snapshot) Count() int { return s.Live }
+
+// Stats implements disk.Snapshot.
+func (s *snapshot) Stats() (store.Stats, error) {
+	return store.Stats{
+		Engine: "flat", Records: s.Live, Deleted: s.Rows - s.Live, Fragments: min(1, s.Rows),
+		Bytes: s.vectorsSize() + s.codesSize() + s.Records + s.tableSize(),
+	}, nil
 }
 
 // A bitmap is a set of rows.

@@ -7,33 +7,32 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/filetime"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// A verifier knows which rows of a snapshot have the right checksums. Each is looked at once, since a search reads all codes and
-// many vectors every time. That holds until somebody writes into the files, which commits do, and damage.
-type verifier struct{ seen atomic.Pointer[seen] }
-
-// seen is what was verified of files that were written at the given times: blocks of blockSize rows.
-type seen struct {
-	codesAt, vectorsAt time.Time
-	hasty              bool // they may have been written to again since, and bear the same time
+// A verified records which blocks of blockSize rows are intact. A search reads many, so each is
+// verified once, until the files change.
+type verified struct {
+	codesAt, vectorsAt time.Time // when the files were written
+	doubtful           bool      // later writes may have the same time
 	codes, vectors     []atomic.Bool
 }
 
-// look forgets what was verified if the files have been written to since, or so lately that one cannot tell. The caller holds
-// Index.mu.
-func (v *verifier) look(folder string, rows int) {
+// Unchanged implements generation.Snapshot. It forgets what was verified if files may have changed.
+func (s *snapshot) Unchanged(folder string) bool {
 	now := time.Now()
 	codesAt, vectorsAt := writtenAt(folder, codesFile), writtenAt(folder, vectorsFile)
-	if known := v.seen.Load(); known != nil && !known.hasty && known.codesAt.Equal(codesAt) && known.vectorsAt.Equal(vectorsAt) {
-		return
+	known := s.verified.Load()
+	if known != nil && !known.doubtful && known.codesAt.Equal(codesAt) && known.vectorsAt.Equal(vectorsAt) {
+		return true
 	}
-	blocks := (rows + blockSize - 1) / blockSize
-	hasty := filetime.Doubtful(codesAt, now) || filetime.Doubtful(vectorsAt, now)
-	v.seen.Store(&seen{codesAt, vectorsAt, hasty, make([]atomic.Bool, blocks), make([]atomic.Bool, blocks)})
+	blocks := (s.Rows + blockSize - 1) / blockSize
+	doubtful := filetime.Doubtful(codesAt, now) || filetime.Doubtful(vectorsAt, now)
+	s.verified.Store(&verified{codesAt, vectorsAt, doubtful, make([]atomic.Bool, blocks), make([]atomic.Bool, blocks)})
+	return true
 }
 
-// writtenAt is zero for a file that is gone, which is no matter: it is mapped.
+// writtenAt is zero for a deleted file, which is still mapped.
 func writtenAt(folder, name string) time.Time {
 	info, err := os.Stat(filepath.Join(folder, name))
 	if err != nil {
@@ -42,7 +41,7 @@ func writtenAt(folder, name string) time.Time {
 	return info.ModTime()
 }
 
-// verify makes sure of all rows of the block that row is in.
+// verify checks all rows of the row's block.
 func (s *snapshot) verify(blocks []atomic.Bool, row int, check func(row int) error) error {
 	number := row / blockSize
 	if blocks[number].Load() {
@@ -60,16 +59,16 @@ func (s *snapshot) verify(blocks []atomic.Bool, row int, check func(row int) err
 func (s *snapshot) checkVector(row int) error {
 	e := s.row(row)
 	if checksum(bytesOf(s.vector(row))) != e.vectorSum() {
-		return corrupt("vector of %s has the wrong checksum", e.key())
+		return disk.Corrupt("vector of %s has the wrong checksum", e.key())
 	}
 	return nil
 }
 
-// checkCode is as good as comparing with the code of the vector, which takes ten times as long.
+// checkCode is as good as comparing with the vector, in a tenth of the time.
 func (s *snapshot) checkCode(row int) error {
 	e := s.row(row)
 	if codeSumOf(s.codes.between(row, row+1)) != e.codeSum() {
-		return corrupt("code of %s has the wrong checksum", e.key())
+		return disk.Corrupt("code of %s has the wrong checksum", e.key())
 	}
 	return nil
 }

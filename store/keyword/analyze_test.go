@@ -158,7 +158,7 @@ func matchedIDs(t testing.TB, ix *Index, query string) []string {
 	return ids
 }
 
-// Whatever a text holds, each of its words finds it, in the form it has there.
+// Each word of any text finds it, in its form there.
 func FuzzAnalyzers(f *testing.F) {
 	for _, seed := range []string{
 		"the user's getCacheStats in core/source/source.go, v1.26.8", "O'Brien's don't can't's", "中文 ガ e\u200b\u0301 ς ß",

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A vocabulary like a language's: a few words are everywhere, most are rare.
+// A vocabulary like a language's: a few frequent words, most are rare.
 type vocabulary struct {
 	random *rand.Rand
 	zipf   *rand.Zipf
@@ -110,9 +110,9 @@ func BenchmarkCommit2000(b *testing.B) {
 	}
 }
 
-// What a one-shot command pays: open, one search, close.
+// As in a command that searches once: open, search, close.
 func BenchmarkOpenAt10k(b *testing.B) {
-	dir := filled(b, 10_000).root.Root()
+	dir := filled(b, 10_000).Folder()
 	query := newVocabulary(2).text(10)
 	for b.Loop() {
 		ix, err := Open(b.Context(), dir)

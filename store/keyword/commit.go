@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	index "github.com/blevesearch/bleve_index_api"
@@ -18,29 +18,17 @@ import (
 
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// Commit implements store.Index.
-func (ix *Index) Commit(ctx context.Context) error {
-	ix.committing.Lock()
-	defer ix.committing.Unlock()
-	batch, err := ix.takeBatch()
-	if err != nil {
-		return ix.fail("commit", err)
-	}
-	if len(batch) == 0 {
-		return nil
-	}
-	return ix.read(ctx, "commit", func(s *snapshot) error { return ix.write(ctx, s, batch) })
-}
-
-// write makes the next generation out of the snapshot and a batch, and publishes it.
-func (ix *Index) write(ctx context.Context, s *snapshot, batch map[string]*store.Record) error {
-	c := &change{ctx: ctx, lengths: s.manifest.Lengths}
-	if err := c.remove(s, batch); err != nil {
+// Commit implements disk.Snapshot.
+func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []disk.Change) error {
+	slices.SortFunc(changes, func(a, b disk.Change) int { return strings.Compare(a.ID, b.ID) })
+	c := &commit{ctx: ctx, lengths: s.manifest.Lengths}
+	if err := c.remove(s, changes); err != nil {
 		return err
 	}
-	if err := c.add(batch); err != nil {
+	if err := c.add(changes); err != nil {
 		return err
 	}
 	if !c.changed {
@@ -48,40 +36,35 @@ func (ix *Index) write(ctx context.Context, s *snapshot, batch map[string]*store
 	}
 	slices.SortStableFunc(c.pieces, func(a, b *piece) int { return cmp.Compare(a.live(), b.live()) })
 	merged, kept := divide(c.pieces)
-	next, err := ix.root.Begin(ctx, func(path string) bool {
+	share := func(path string) bool {
 		return slices.ContainsFunc(kept, func(p *piece) bool { return p.stored && p.entry.File == path })
-	})
-	if err != nil {
-		return err
 	}
-	if err := c.finish(next, merged, kept); err != nil {
-		next.Abandon()
-		return err
-	}
-	return next.Publish()
+	return dir.Write(ctx, s.number, share, func(next *generation.Next) error { return c.finish(next, merged, kept) })
 }
 
-// A change is a commit at work.
-type change struct {
+// A commit writes the generation that follows a snapshot.
+type commit struct {
 	ctx     context.Context
 	pieces  []*piece // what the next generation is made of
 	lengths lengths
-	changed bool // is there anything to commit?
+	changed bool
 }
 
-// A piece is a segment of the last generation or the new one, which is still in memory.
+// A piece is a segment, old or new.
 type piece struct {
 	segment segment.Segment
 	entry   segmentEntry
-	stored  bool // is it a file of the last generation?
+	stored  bool // it is a file of the last generation
 }
 
 func (p *piece) live() int { return p.entry.live() }
 
-// remove marks all records of the batch as deleted where the snapshot has them: those to be put
-// come back in a new segment.
-func (c *change) remove(s *snapshot, batch map[string]*store.Record) error {
-	ids := slices.Sorted(maps.Keys(batch))
+// remove marks old versions of records as deleted.
+func (c *commit) remove(s *snapshot, changes []disk.Change) error {
+	ids := make([]string, len(changes))
+	for i, change := range changes {
+		ids[i] = change.ID
+	}
 	for _, p := range s.parts {
 		rows, err := p.live(ids)
 		if err != nil {
@@ -93,13 +76,13 @@ func (c *change) remove(s *snapshot, batch map[string]*store.Record) error {
 		entry := p.entry
 		entry.Deleted = roaring.Or(p.entry.Deleted, rows)
 		if entry.live() > 0 {
-			c.pieces = append(c.pieces, &piece{segment: p.Segment, entry: entry, stored: true})
+			c.pieces = append(c.pieces, &piece{segment: p.reader, entry: entry, stored: true})
 		}
 	}
 	return c.ctx.Err()
 }
 
-func (c *change) forget(p *part, rows *roaring.Bitmap) error {
+func (c *commit) forget(p *part, rows *roaring.Bitmap) error {
 	for row := rows.Iterator(); row.HasNext(); {
 		_, size, err := p.record(uint64(row.Next()))
 		if err != nil {
@@ -111,25 +94,26 @@ func (c *change) forget(p *part, rows *roaring.Bitmap) error {
 	return nil
 }
 
-// most is how many records are analysed and built into one segment at a time: about 60 MB.
+// most bounds the records of a new segment, to about 60 MB of memory.
 const most = 2_000
 
-// add builds segments of the batch's new records.
-func (c *change) add(batch map[string]*store.Record) error {
-	maps.DeleteFunc(batch, func(_ string, rec *store.Record) bool { return rec == nil })
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(batch)), most) {
-		recs := make([]*store.Record, len(ids))
-		for i, id := range ids {
-			recs[i] = batch[id]
+// add builds segments of the new records.
+func (c *commit) add(changes []disk.Change) error {
+	var records []*store.Record
+	for _, change := range changes {
+		if change.Record != nil {
+			records = append(records, change.Record)
 		}
-		if err := c.addSegment(recs); err != nil {
+	}
+	for some := range slices.Chunk(records, most) {
+		if err := c.addSegment(some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *change) addSegment(recs []*store.Record) error {
+func (c *commit) addSegment(recs []*store.Record) error {
 	docs, err := c.analyse(recs)
 	if err != nil {
 		return err
@@ -145,8 +129,8 @@ func (c *change) addSegment(recs []*store.Record) error {
 	return nil
 }
 
-// analyse makes documents of records, on all processors.
-func (c *change) analyse(recs []*store.Record) ([]index.Document, error) {
+// analyse turns records into documents, on all processors.
+func (c *commit) analyse(recs []*store.Record) ([]index.Document, error) {
 	docs, sizes := make([]index.Document, len(recs)), make([]lengths, len(recs))
 	group, ctx := errgroup.WithContext(c.ctx)
 	workers := min(runtime.GOMAXPROCS(0), len(recs))
@@ -154,7 +138,7 @@ func (c *change) analyse(recs []*store.Record) ([]index.Document, error) {
 		group.Go(func() error {
 			analyzer := newTextAnalyzer()
 			for i := worker; i < len(recs) && ctx.Err() == nil; i += workers {
-				docs[i], sizes[i] = newDocument(*recs[i], analyzer)
+				docs[i], sizes[i] = newDocument(recs[i], analyzer)
 			}
 			return ctx.Err()
 		})
@@ -168,12 +152,11 @@ func (c *change) analyse(recs []*store.Record) ([]index.Document, error) {
 	return docs, nil
 }
 
-// growth is how many times larger a segment has to be than all smaller ones together, to be left
-// alone by a commit. Sizes then form a geometric series: n records are in about log4(n) segments,
-// and each is rewritten about as often, however small the commits are.
+// A commit keeps a segment that is growth times larger than all smaller ones together. So n records
+// are in about log4(n) segments, each rewritten about as often.
 const growth = 3
 
-// divide chooses, among pieces by rising size, those to be merged into one.
+// divide chooses the pieces to merge; they are sorted by size.
 func divide(pieces []*piece) (merged, kept []*piece) {
 	smaller, last := 0, 0
 	for i, p := range pieces {
@@ -194,9 +177,9 @@ func divide(pieces []*piece) (merged, kept []*piece) {
 
 func mostlyDead(p *piece) bool { return p.live() < p.entry.Records/2 }
 
-// finish writes all files of the next generation that are not shared with the last one.
-func (c *change) finish(next *generation.Next, merged, kept []*piece) error {
-	m := manifest{Generation: next.Number(), Lengths: c.lengths}
+// finish writes the files that the last generation does not share.
+func (c *commit) finish(next *generation.Next, merged, kept []*piece) error {
+	m := manifest{Lengths: c.lengths}
 	for i, p := range kept {
 		entry := p.entry
 		if !p.stored {
@@ -214,10 +197,10 @@ func (c *change) finish(next *generation.Next, merged, kept []*piece) error {
 		}
 		m.Segments = append(m.Segments, entry)
 	}
-	return writeManifest(next.Path(), m)
+	return m.write(next.Path())
 }
 
-// segmentName is unlike all names of earlier generations.
+// segmentName returns a name that no generation has used.
 func segmentName(next *generation.Next, i int) string {
 	return fmt.Sprintf("%d-%d.zap", next.Number(), i)
 }
@@ -230,7 +213,7 @@ func persist(p *piece, folder, name string) (segmentEntry, error) {
 	return entryOf(path)
 }
 
-func (c *change) merge(pieces []*piece, folder, name string) (segmentEntry, error) {
+func (c *commit) merge(pieces []*piece, folder, name string) (segmentEntry, error) {
 	path := filepath.Join(folder, name)
 	var segments []segment.Segment
 	var dead []*roaring.Bitmap
@@ -246,14 +229,14 @@ func (c *change) merge(pieces []*piece, folder, name string) (segmentEntry, erro
 	return entryOf(path)
 }
 
-// stopped is ctx in the form that Bleve's merge wants.
-func (c *change) stopped() (stop chan struct{}, release func()) {
+// stopped adapts ctx to Bleve's merge.
+func (c *commit) stopped() (stop chan struct{}, release func()) {
 	stop = make(chan struct{})
 	cancel := context.AfterFunc(c.ctx, func() { close(stop) })
 	return stop, func() { cancel() }
 }
 
-// entryOf opens a segment that was just written: what cannot be read back is not committed.
+// entryOf opens a new segment, lest an unreadable one be committed.
 func entryOf(path string) (segmentEntry, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -3,28 +3,28 @@ package keyword
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// The fields that are searched. A record's terms count by the field they stand in (see Weights).
-// The neighbours come last: they help to find a turn but say nothing about how rare a word is.
+// The searched fields; weights says what each counts. fieldAround is last: it does not count for
+// how rare a word is.
 const (
-	fieldText    = iota
-	fieldTitle   // headings, and the path of a file
-	fieldSpeaker // who said it
-	fieldDate    // when it was said, in words and numbers
-	fieldAround  // the turns before and after
+	fieldText  = iota
+	fieldTitle // headings, and the path of a file
+	fieldSpeaker
+	fieldDate   // of a turn, in words and numbers
+	fieldAround // the turns before and after
 	fieldCount
 )
 
 var fieldNames = [fieldCount]string{"text", "title", "speaker", "date", "around"}
 
-// lengths counts a record's tokens by field.
+// lengths are a record's numbers of tokens by field.
 type lengths [fieldCount]int64
 
 func (l *lengths) add(other lengths) {
@@ -40,16 +40,16 @@ func (l *lengths) subtract(other lengths) {
 }
 
 const (
-	idField     = "_id"    // what Bleve's segments call it
+	idField     = "_id"    // Bleve's name
 	facetField  = "facet"  // exact terms to filter by
 	recordField = "record" // the encoded record; stored, not searched
 )
 
-// kindConversation is the Kind of records whose Time is when they were said.
+// kindConversation is the Kind of turns.
 const kindConversation = "conversation"
 
-// newDocument is rec as Bleve's segments take it, and how long its fields are.
-func newDocument(rec store.Record, analyzer *textAnalyzer) (*document, lengths) {
+// newDocument returns rec for Bleve, and the lengths of its fields.
+func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths) {
 	texts := [fieldCount]string{
 		fieldText:    rec.Text,
 		fieldTitle:   title(rec),
@@ -78,9 +78,9 @@ func newDocument(rec store.Record, analyzer *textAnalyzer) (*document, lengths) 
 	return doc, size
 }
 
-// title is what stands over a record. The path of a log is left out: it is made of numbers and the
-// same for a thousand turns.
-func title(rec store.Record) string {
+// title joins headings and path, but not the path of a log: only numbers, the same for a thousand
+// turns.
+func title(rec *store.Record) string {
 	title := strings.Join(rec.Headings, "\n")
 	if rec.Kind != kindConversation {
 		title += "\n" + rec.Path
@@ -88,41 +88,34 @@ func title(rec store.Record) string {
 	return title
 }
 
-// dateWords is the date of a turn as people ask for it. The time of a file is not told: it is when
-// somebody last touched it.
-func dateWords(rec store.Record) string {
+// dateWords returns a turn's date as people ask for it. They do not ask when a file changed.
+func dateWords(rec *store.Record) string {
 	if rec.Kind != kindConversation || rec.Time.IsZero() {
 		return ""
 	}
 	return rec.Time.UTC().Format("2 January 2006 2006-01-02")
 }
 
-// Facets begin with what they are about, so that one field holds them all.
+// Facets begin with their subject: all are in one field.
 func scopeFacet(scope string) string   { return "scope " + scope }
 func kindFacet(kind string) string     { return "kind " + kind }
 func documentFacet(name string) string { return "document " + name }
 func folderFacet(folder string) string { return "folder " + folder }
-func dayFacet(day int64) string        { return fmt.Sprintf("day %08d", day) }
+func dayFacet(day disk.Day) string     { return fmt.Sprintf("day %08d", day) }
 func languageFacet(name string) string { return "language " + name }
 
-func facets(rec store.Record) []string {
+func facets(rec *store.Record) []string {
 	all := []string{scopeFacet(rec.Scope), kindFacet(rec.Kind), documentFacet(rec.Path)}
 	for at := strings.LastIndexByte(rec.Path, '/'); at >= 0; at = strings.LastIndexByte(rec.Path[:at], '/') {
 		all = append(all, folderFacet(rec.Path[:at]))
 	}
 	if !rec.Time.IsZero() {
-		all = append(all, dayFacet(dayOf(rec.Time)))
+		all = append(all, dayFacet(disk.DayOf(rec.Time)))
 	}
 	return all
 }
 
-// lastDay is the largest that dayFacet keeps in order.
-const lastDay = 99_999_999
-
-// dayOf numbers the days of UTC from 1 in 1970. All before are of the first day, those far ahead of the last.
-func dayOf(t time.Time) int64 { return max(1, min(t.Unix()/(24*60*60)+1, lastDay)) }
-
-// A document is what Bleve's segments are built from. All its fields are analysed beforehand.
+// A document is input of Bleve's segment builder, analysed.
 type document struct {
 	id     string
 	fields []*field

@@ -6,10 +6,10 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// allowed tells by number which records pass the filter; nil means all. Dead records may pass: they
-// match nothing.
+// allowed reports by number which records pass; nil means all. It may be wrong about dead ones.
 func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 && !f.Timed() {
 		return nil, nil
@@ -18,7 +18,7 @@ func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 	for _, p := range s.parts {
 		rows, err := p.allowed(f)
 		if err != nil {
-			return nil, damaged(err)
+			return nil, disk.Damaged(err)
 		}
 		for row := rows.Iterator(); row.HasNext(); {
 			allowed[p.first+int(row.Next())] = true
@@ -58,21 +58,15 @@ func (p *part) allowed(f store.Filter) (*roaring.Bitmap, error) {
 	return rows, nil
 }
 
-// intersectTime keeps in rows what passes Since and Until. Facets have days only, so records of the first
-// and the last day are read.
+// intersectTime keeps the rows within Since and Until. Facets have only days, so it reads the first
+// and the last day's records.
 func (p *part) intersectTime(rows *roaring.Bitmap, f store.Filter) error {
-	first, last := int64(1), int64(lastDay)
-	if !f.Since.IsZero() {
-		first = dayOf(f.Since)
-	}
-	if !f.Until.IsZero() {
-		last = dayOf(f.Until)
-	}
+	first, last := disk.Days(f)
 	if first > last {
 		rows.Clear()
 		return nil
 	}
-	days, err := p.facetsBetween(dayFacet(first), dayFacet(last+1))
+	days, err := p.facets(dayFacet(first), dayFacet(last+1))
 	if err != nil {
 		return err
 	}
@@ -93,7 +87,7 @@ func (p *part) intersectTime(rows *roaring.Bitmap, f store.Filter) error {
 	return nil
 }
 
-// keepWithin keeps in rows those whose record passes Since and Until.
+// keepWithin is intersectTime by records.
 func (p *part) keepWithin(rows *roaring.Bitmap, f store.Filter) error {
 	for _, row := range rows.ToArray() {
 		rec, _, err := p.record(uint64(row))
@@ -107,24 +101,23 @@ func (p *part) keepWithin(rows *roaring.Bitmap, f store.Filter) error {
 	return nil
 }
 
-// facetsBetween returns the facets of the part from one up to another, which is excluded.
-func (p *part) facetsBetween(from, to string) ([]string, error) {
+// facets returns the facets in [from, to), dead records' too.
+func (p *part) facets(from, to string) ([]string, error) {
 	dictionary, err := p.Dictionary(facetField)
 	if err != nil {
-		return nil, err
+		return nil, disk.Damaged(err)
 	}
 	var all []string
 	facets := dictionary.AutomatonIterator(nil, []byte(from), []byte(to))
 	for {
 		entry, err := facets.Next()
 		if err != nil || entry == nil {
-			return all, err
+			return all, disk.Damaged(err)
 		}
 		all = append(all, entry.Term)
 	}
 }
 
-// intersect keeps in rows what has one of the facets.
 func (p *part) intersect(rows *roaring.Bitmap, facets ...string) error {
 	some := roaring.New()
 	for _, facet := range facets {
@@ -138,11 +131,11 @@ func (p *part) intersect(rows *roaring.Bitmap, facets ...string) error {
 	return nil
 }
 
-// live returns the numbers inside the part of the live records with the given IDs.
+// live returns the part's live records with these IDs.
 func (p *part) live(ids []string) (*roaring.Bitmap, error) {
 	rows, err := p.DocNumbers(ids)
 	if err != nil {
-		return nil, damaged(err)
+		return nil, disk.Damaged(err)
 	}
 	rows.AndNot(p.entry.Deleted)
 	return rows, nil

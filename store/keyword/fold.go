@@ -8,10 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folding makes one spelling of the many that look or mean the same: compatibility forms (full
-// width, ligatures, circled), accents on Latin and Greek letters, Arabic vowel signs, curly
-// apostrophes, invisible characters. Case stays, since it shows where the words of getCacheStats
-// begin. Accents of other scripts stay too: й is not и. Folding twice is folding once.
+// folding unifies what looks or means the same: compatibility forms, accents on Latin and Greek,
+// Arabic vowel signs, apostrophes, invisible characters. It keeps case, which splits getCacheStats,
+// and other accents: й is not и. It is idempotent.
 type folding struct{}
 
 func (folding) Filter(text []byte) []byte {
@@ -20,7 +19,7 @@ func (folding) Filter(text []byte) []byte {
 	}
 	folded := make([]byte, 0, len(text))
 	var base rune // the letter that marks belong to
-	// What is no UTF-8 would keep the characters behind it from being taken apart.
+	// Invalid UTF-8 would stop the normaliser.
 	for text := norm.NFKD.Bytes(bytes.ToValidUTF8(text, []byte("\uFFFD"))); len(text) > 0; {
 		r, size := utf8.DecodeRune(text)
 		text = text[size:]
@@ -46,8 +45,8 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// invisible tells characters that separate nothing a reader would see: soft hyphens, joiners,
-// direction marks, tags, variation selectors, the Arabic stretching line.
+// invisible characters are soft hyphens, joiners, direction marks, tags, variation selectors and
+// the Arabic stretching line.
 func invisible(r rune) bool {
 	return r == 0x0640 || r == 0x034F || r >= 0xFE00 && r <= 0xFE0F || r > 0x7F && unicode.Is(unicode.Cf, r)
 }
@@ -56,7 +55,7 @@ func dropsMark(base, mark rune) bool {
 	switch {
 	case unicode.In(base, unicode.Latin, unicode.Greek):
 		return true
-	case base == 'е' || base == 'Е': // ё is mostly written е
+	case base == 'е' || base == 'Е': // ё is usually written е
 		return mark == 0x0308
 	}
 	return mark >= 0x064B && mark <= 0x0652 || mark == 0x0670 // Arabic vowel signs

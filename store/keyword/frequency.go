@@ -2,38 +2,29 @@ package keyword
 
 import "context"
 
-// Frequencies returns how many records hold each word in their text or their title, and how many
-// records there are. Of a word that is several terms, such as a name of several parts, the rarest
-// term counts.
-func (ix *Index) Frequencies(ctx context.Context, words []string) (holders []int, records int, err error) {
-	err = ix.read(ctx, "frequencies", func(s *snapshot) error {
-		x, err := newSearch(s, ix.options)
-		if err != nil {
-			return err
-		}
-		layout, err := s.layout()
-		if err != nil {
-			return err
-		}
-		holders, records = make([]int, len(words)), s.live
-		for i, word := range words {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if holders[i], err = x.rarestOf(parse(word, layout.spoken)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func (s *snapshot) frequencies(ctx context.Context, words []string) ([]int, error) {
+	x, err := newSearch(s)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return holders, records, nil
+	layout, err := s.layout()
+	if err != nil {
+		return nil, err
+	}
+	holders := make([]int, len(words))
+	for i, word := range words {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if holders[i], err = x.rarestOf(parse(word, layout.spoken)); err != nil {
+			return nil, err
+		}
+	}
+	return holders, nil
 }
 
-// rarestOf is how many records hold the rarest of terms. That nothing holds a compound as a whole
-// says nothing of its parts.
+// rarestOf returns how many records hold the rarest term. A compound without records does not
+// count: its parts may be common.
 func (x *search) rarestOf(terms []term) (int, error) {
 	least := 0
 	for i, t := range terms {

@@ -42,19 +42,17 @@ import (
 	"github.com/blevesearch/snowballstem/turkish"
 )
 
-// A language says how the words of one are reduced to stems, by the algorithms of Snowball. Words are
-// folded before, so their accents are gone, in texts and queries alike.
+// A language stems folded words by Snowball.
 type language struct {
 	name string // ISO 639-1
 	stem func(*snowballstem.Env) bool
 	stop []byte // Snowball's list of function words; nil for English
 }
 
-// english is the language of what shows no other: names, code and short texts.
+// english also serves names, code and short texts.
 var english = &language{name: "en", stem: english_.Stem}
 
-// byScript are the languages that are told by their letters: one each, the most spoken. Its neighbours,
-// such as Ukrainian, are shortened by its rules, in texts and queries alike.
+// byScript has each script's most spoken language, whose rules serve the others, such as Ukrainian.
 var byScript = []struct {
 	script *unicode.RangeTable
 	language
@@ -63,7 +61,7 @@ var byScript = []struct {
 	{unicode.Arabic, language{"ar", arabic.Stem, ar.ArabicStopWords}},
 }
 
-// byWords are the languages that are told by their function words.
+// byWords are recognised by function words.
 var byWords = []*language{
 	{"de", german.Stem, de.GermanStopWords},
 	{"fr", french.Stem, fr.FrenchStopWords},
@@ -89,7 +87,7 @@ func languageOf(name string) *language {
 	return nil
 }
 
-// functionWords tell which of byWords have a word, as a set of bits; bit len(byWords) is English.
+// functionWords returns a bit set of byWords for each word; bit len(byWords) is English.
 var functionWords = sync.OnceValue(func() map[string]uint32 {
 	all := map[string]uint32{}
 	for i, l := range byWords {
@@ -103,7 +101,7 @@ var functionWords = sync.OnceValue(func() map[string]uint32 {
 	return all
 })
 
-// scriptStops are the function words of byScript, which no other language here shares.
+// scriptStops are function words of byScript; none is in two languages.
 var scriptStops = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range byScript {
@@ -114,7 +112,7 @@ var scriptStops = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// stopList reads a list as Snowball writes it: a word at the beginning of a line, comments behind | or #.
+// stopList reads Snowball's format: words at line starts, comments after | or #.
 func stopList(list []byte) map[string]bool {
 	all := map[string]bool{}
 	for line := range strings.Lines(string(list)) {
@@ -127,8 +125,8 @@ func stopList(list []byte) map[string]bool {
 	return all
 }
 
-// languagesOf returns the languages of a text, other than English, that at least enough of its words are function
-// words of, more than of any other and of English; none if that is English. There are several if they have equally many.
+// languagesOf returns the languages, without English, with the most function words, at least
+// enough; several if equal.
 func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	counts := make([]int, len(byWords)+1)
 	for _, token := range tokens {
@@ -150,12 +148,12 @@ func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	return found
 }
 
-// Undetermined is the language of a text that is not English, as ISO 639-2 writes it.
+// Undetermined is "not English" (ISO 639-2).
 const Undetermined = "und"
 
-// LanguageOf returns the language of a query, ISO 639-1, as far as its function words and letters tell that it is not English;
-// Undetermined if they tell no more than that, "" if they do not. A single word tells nothing without a letter that English does not
-// have: "war file" is not German. Other scripts than Latin are not looked at.
+// LanguageOf returns the language of a query (ISO 639-1) if its words show that it is not English,
+// Undetermined if they do not show which, else "". A single word counts only with a letter that
+// English lacks: "war file" is not German. It handles only Latin script.
 func LanguageOf(query string) string {
 	query = query[:min(len(query), longestQuery)]
 	letters, foreign, vietnamese := 0, 0, 0
@@ -172,7 +170,7 @@ func LanguageOf(query string) string {
 		}
 	}
 	if vietnamese > 2 && 10*vietnamese > letters {
-		return "vi" // before its marks are folded: "thế" is not "the"
+		return "vi" // before folding: "thế" is not "the"
 	}
 	tokens := newQueryAnalyzer().Analyze([]byte(query))
 	enough := 2
@@ -195,7 +193,7 @@ func LanguageOf(query string) string {
 	return Undetermined
 }
 
-// withoutStopWords drops the stop words of English and of the given languages, unless there is nothing else.
+// withoutStopWords drops stop words, also of English, unless all are.
 func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
 	drop := uint32(1) << len(byWords)
 	for i, l := range byWords {
@@ -215,8 +213,7 @@ func withoutStopWords(tokens analysis.TokenStream, languages []*language) analys
 	return kept
 }
 
-// stemOf returns the stem of a word. Only words of letters are touched: names with digits or dots mean
-// exactly themselves. A word in letters of another script is stemmed by those.
+// stemOf prefers the language of the word's script. It keeps names with digits or dots.
 func (l *language) stemOf(word []byte) []byte {
 	if len(word) <= 2 {
 		return word

@@ -3,16 +3,17 @@ package keyword
 import (
 	"slices"
 	"strings"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// A layout says which records make up which documents. It is read from the facets when a snapshot is
-// first searched.
+// A layout assigns records to documents. A snapshot's first search reads it.
 type layout struct {
 	of      []int32     // number of the document a record belongs to; -1 if it is dead
 	sizes   []int32     // live records of a document
 	live    int         // documents
 	average float64     // of sizes
-	spoken  []*language // of the live records, beside English and those a script tells
+	spoken  []*language // languages of the live records, without English and byScript
 }
 
 func (s *snapshot) layout() (*layout, error) {
@@ -27,34 +28,27 @@ func readLayout(s *snapshot) (*layout, error) {
 	}
 	known := map[string]int32{}
 	for _, p := range s.parts {
-		err := p.eachFacet(documentFacet(""), func(name string) error {
+		err := p.eachFacet(documentFacet(""), func(name string, rows *roaring.Bitmap) {
 			document, ok := known[name]
 			if !ok {
 				document = int32(len(l.sizes))
 				known[name] = document
 				l.sizes = append(l.sizes, 0)
 			}
-			rows, err := p.rows(documentFacet(name))
-			if err != nil {
-				return err
-			}
 			for row := rows.Iterator(); row.HasNext(); {
 				l.of[p.first+int(row.Next())] = document
 				l.sizes[document]++
 			}
-			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
 	for _, p := range s.parts {
-		err := p.eachFacet(languageFacet(""), func(name string) error {
-			rows, err := p.rows(languageFacet(name))
-			if spoken := languageOf(name); err == nil && spoken != nil && !rows.IsEmpty() && !slices.Contains(l.spoken, spoken) {
+		err := p.eachFacet(languageFacet(""), func(name string, rows *roaring.Bitmap) {
+			if spoken := languageOf(name); spoken != nil && !rows.IsEmpty() && !slices.Contains(l.spoken, spoken) {
 				l.spoken = append(l.spoken, spoken)
 			}
-			return err
 		})
 		if err != nil {
 			return nil, err
@@ -69,26 +63,32 @@ func readLayout(s *snapshot) (*layout, error) {
 	return l, nil
 }
 
-// eachFacet calls do for what stands behind prefix in each facet of the part that begins with it,
-// whether a live record has it or not.
-func (p *part) eachFacet(prefix string, do func(rest string) error) error {
-	dictionary, err := p.Dictionary(facetField)
-	if err != nil {
-		return damaged(err)
-	}
-	end := []byte(prefix)
-	end[len(end)-1]++
-	facets := dictionary.AutomatonIterator(nil, []byte(prefix), end)
-	for {
-		entry, err := facets.Next()
+func (s *snapshot) languages() (map[string]int, error) {
+	records := map[string]int{}
+	for _, p := range s.parts {
+		err := p.eachFacet(languageFacet(""), func(name string, rows *roaring.Bitmap) {
+			records[name] += int(rows.GetCardinality())
+		})
 		if err != nil {
-			return damaged(err)
+			return nil, err
 		}
-		if entry == nil {
-			return nil
-		}
-		if err := do(strings.TrimPrefix(entry.Term, prefix)); err != nil {
+	}
+	return records, nil
+}
+
+// eachFacet calls do with the rest of each facet after prefix, which ends in a space, and its live
+// records.
+func (p *part) eachFacet(prefix string, do func(rest string, rows *roaring.Bitmap)) error {
+	facets, err := p.facets(prefix, strings.TrimSuffix(prefix, " ")+"!")
+	if err != nil {
+		return err
+	}
+	for _, facet := range facets {
+		rows, err := p.rows(facet)
+		if err != nil {
 			return err
 		}
+		do(strings.TrimPrefix(facet, prefix), rows)
 	}
+	return nil
 }

@@ -9,21 +9,20 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// A lexer finds the words of a text: prose in any script, and the names people ask for by parts.
+// A lexer splits texts into words of any script, and names into their parts.
 //
-// A compound is a run of words joined by single connectors, or with a capital inside, such as
-// core/source/source.go, ERR_CONN_42, getCacheStats, 10.0.0.5:5433. It becomes a token itself, and
-// so do its parts: first between / \ : @ # ~ +, then at dots, then at - _ and apostrophes, then
-// at capitals. What is joined by - _ or capitals is written together in its token, so that
-// get_cache_stats, get-cache-stats, getCacheStats and getcachestats are one.
+// A compound is a run of words with single connectors or inner capitals, such as
+// core/source/source.go, ERR_CONN_42, getCacheStats, 10.0.0.5:5433. It becomes a token, and so do
+// its parts: split at / \ : @ # ~ +, then dots, then - _ and apostrophes, then capitals. Its token
+// omits - and _, so that get_cache_stats and getCacheStats are equal.
 //
-// Scripts without spaces become pairs of neighbouring characters, Hangul too, since Korean glues
-// its particles on.
+// Scripts without spaces become pairs of characters, as does Hangul, since Korean attaches
+// particles.
 //
-// What a word becomes does not depend on what stands around it: this is what makes a query find it.
+// A word's tokens do not depend on context, so that queries find it.
 type lexer struct {
-	// characters asks for single characters of scripts without spaces as well. Otherwise only those
-	// come that stand alone, and Chinese ones: unlike letters and syllables they mean something.
+	// characters adds single characters of scripts without spaces. Else only isolated and Chinese
+	// ones, which have a meaning, are tokens.
 	characters bool
 }
 
@@ -48,7 +47,7 @@ type scan struct {
 	tokens     analysis.TokenStream
 }
 
-// run takes the characters from start on that belong to scripts without spaces.
+// run consumes characters of scripts without spaces.
 func (s *scan) run(start int) (end int) {
 	var starts []int
 	at := start
@@ -84,7 +83,7 @@ func (s *scan) han(at int) bool {
 	return unicode.Is(unicode.Han, r)
 }
 
-// compound takes a word, and all that is connected to it.
+// compound consumes a word and what is connected.
 func (s *scan) compound(start int) (end int) {
 	end = s.word(start)
 	for {
@@ -114,7 +113,7 @@ func (s *scan) word(at int) (end int) {
 	return at
 }
 
-// connected returns where the next word of a compound begins, or at if the compound ends there.
+// connected returns the start of a compound's next word, else at.
 func (s *scan) connected(at int) int {
 	rest := s.text[at:]
 	next := at
@@ -132,7 +131,7 @@ func (s *scan) connected(at int) int {
 	return next
 }
 
-// connectors are what joins words, by level: the outermost first.
+// connectors join words, by level, the outermost first.
 var connectors = [...]string{`/\:@#~+`, `.`, `-_'`}
 
 func level(c byte) int {
@@ -144,7 +143,7 @@ func level(c byte) int {
 	return -1
 }
 
-// sharp returns the end of a name like c++ or f#, or end.
+// sharp returns the end of names such as c++ or f#, else end.
 func (s *scan) sharp(start, end int) int {
 	if end-start > 4 || bytes.ContainsAny(s.text[start:end], `/\:@#~+.-_'`) {
 		return end
@@ -164,8 +163,8 @@ func (s *scan) withoutPossessive(start, end int) int {
 	return end
 }
 
-// split makes tokens of the compound between start and end and of its parts, from the outermost
-// connectors inwards.
+// split adds tokens of the compound in [start, end) and of its parts, from the outermost connectors
+// inwards.
 func (s *scan) split(start, end, outermost int) {
 	for at := outermost; at < len(connectors); at++ {
 		parts := splitAt(s.text, start, end, connectors[at])
@@ -209,13 +208,12 @@ func (s *scan) capitals(start, end int) {
 	}
 }
 
-// add makes a token of a word as it stands.
+// add adds the token of a word.
 func (s *scan) add(start, end int) {
 	end = start + len(cut(s.text[start:end]))
 	s.addTerm(start, end, lower(s.text[start:end]), false)
 }
 
-// addWhole makes a token of a compound, whose parts are tokens too.
 func (s *scan) addWhole(start, end int, term []byte) {
 	if len(term) <= longest {
 		s.addTerm(start, end, term, true)
@@ -230,7 +228,6 @@ func (s *scan) addTerm(start, end int, term []byte, whole bool) {
 
 type span struct{ start, end int }
 
-// splitAt splits the text between start and end at the connectors in set.
 func splitAt(text []byte, start, end int, set string) []span {
 	var parts []span
 	from := start
@@ -246,8 +243,8 @@ func splitAt(text []byte, start, end int, set string) []span {
 	return append(parts, span{from, end})
 }
 
-// splitCapitals begins a part at a capital after a small letter, and at the last capital of several
-// (or the first after a digit) if a small letter follows.
+// splitCapitals begins a part at a capital after a small letter and, before a small letter, at the
+// last of several capitals and after a digit.
 func splitCapitals(text []byte, start, end int) []span {
 	var parts []span
 	from := start
@@ -273,7 +270,7 @@ func isContraction(text []byte, parts []span) bool {
 		contractions[string(lower(text[parts[1].start:parts[1].end]))]
 }
 
-// isVersion tells v1.26.8, which is asked for as 1.26.8 too.
+// isVersion reports whether text is like v1.26.8, which people also call 1.26.8.
 func isVersion(text []byte) bool {
 	return len(text) > 1 && text[0]|0x20 == 'v' && text[1] >= '0' && text[1] <= '9'
 }
@@ -299,7 +296,7 @@ func joined(text []byte, parts []span) []byte {
 
 func lower(text []byte) []byte { return bytes.ToLower(text) }
 
-// cut shortens text to longest bytes at most, at the border of a character.
+// cut shortens text to longest bytes of whole characters.
 func cut(text []byte) []byte {
 	if len(text) <= longest {
 		return text
@@ -313,7 +310,7 @@ func cut(text []byte) []byte {
 
 func startsWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// unspaced tells letters of scripts that are written without spaces between words, and Hangul.
+// unspaced reports whether r is Hangul or of a script without spaces.
 func unspaced(r rune) bool {
 	if r < 0x0E00 {
 		return false

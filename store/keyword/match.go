@@ -7,27 +7,11 @@ import (
 	"slices"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// Match implements store.KeywordIndex. The score is BM25 over several fields (see Options). Of a
-// query with more than Options.MaxTerms different terms, the rarest count, and only its first 64 KiB.
-// Stop words, those of English and of the language of the query, count only if there is nothing else.
-//
-// Matches.Ceiling is the sum over the query's terms of idf * (K1+1). A name such as getCacheStats
-// counts in it as a term of its own, beside its parts, only if some record holds it as a whole.
-func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter) (matches store.Matches, err error) {
-	err = ix.read(ctx, "match", func(s *snapshot) error {
-		matches, err = s.match(ctx, query, k, f, ix.options)
-		return err
-	})
-	if err != nil {
-		return store.Matches{}, err
-	}
-	return matches, nil
-}
-
-func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filter, options Options) (store.Matches, error) {
-	result, err := s.scores(ctx, query, options)
+func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
+	result, err := s.scores(ctx, query)
 	if err != nil {
 		return store.Matches{}, err
 	}
@@ -47,7 +31,7 @@ func (s *snapshot) match(ctx context.Context, query string, k int, f store.Filte
 	return matches, err
 }
 
-// documentScore is the score of the document that a record belongs to.
+// documentScore returns the score of the record's document.
 func (s *snapshot) documentScore(result *scores, number int) float64 {
 	if document := s.documents.of[number]; document >= 0 {
 		return result.ofDocument[document]
@@ -55,20 +39,8 @@ func (s *snapshot) documentScore(result *scores, number int) float64 {
 	return 0
 }
 
-// Scores implements store.KeywordIndex.
-func (ix *Index) Scores(ctx context.Context, query string, ids []string) (found map[string]store.Score, err error) {
-	err = ix.read(ctx, "scores", func(s *snapshot) error {
-		found, err = s.scoresByID(ctx, query, ids, ix.options)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
-}
-
-func (s *snapshot) scoresByID(ctx context.Context, query string, ids []string, options Options) (map[string]store.Score, error) {
-	result, err := s.scores(ctx, query, options)
+func (s *snapshot) scoresByID(ctx context.Context, query string, ids []string) (map[string]store.Score, error) {
+	result, err := s.scores(ctx, query)
 	if err != nil {
 		return nil, err
 	}
@@ -82,25 +54,22 @@ func (s *snapshot) scoresByID(ctx context.Context, query string, ids []string, o
 			number := p.first + int(row.Next())
 			id, err := s.id(number)
 			if err != nil {
-				return nil, damaged(err)
+				return nil, disk.Damaged(err)
 			}
-			score := store.Score{Record: result.of[number], Document: s.documentScore(result, number), Held: result.held[number]}
-			if score != (store.Score{}) {
-				found[id] = score
-			}
+			found[id] = store.Score{Record: result.of[number], Document: s.documentScore(result, number), Held: result.held[number]}
 		}
 	}
 	return found, nil
 }
 
-func (s *snapshot) scores(ctx context.Context, query string, options Options) (*scores, error) {
+func (s *snapshot) scores(ctx context.Context, query string) (*scores, error) {
 	s.mu.Lock()
 	last := s.last
 	s.mu.Unlock()
-	if last.scores != nil && last.query == query && last.options == options {
+	if last.scores != nil && last.query == query {
 		return last.scores, nil
 	}
-	x, err := newSearch(s, options)
+	x, err := newSearch(s)
 	if err != nil {
 		return nil, err
 	}
@@ -113,13 +82,12 @@ func (s *snapshot) scores(ctx context.Context, query string, options Options) (*
 		return nil, err
 	}
 	s.mu.Lock()
-	s.last = answer{query, options, result}
+	s.last = answer{query, result}
 	s.mu.Unlock()
 	return result, nil
 }
 
-// best returns the k best of the matched records, best first, equal scores by ID. IDs are read only
-// where they decide.
+// best returns the k best records. It reads IDs only of equal scores.
 func (s *snapshot) best(ctx context.Context, result *scores, matched []int, k int) ([]store.Hit, error) {
 	if k <= 0 || len(matched) == 0 {
 		return nil, ctx.Err()
@@ -131,7 +99,7 @@ func (s *snapshot) best(ctx context.Context, result *scores, matched []int, k in
 	for _, number := range matched {
 		id, err := s.id(number)
 		if err != nil {
-			return nil, damaged(err)
+			return nil, disk.Damaged(err)
 		}
 		ids[number] = id
 	}
@@ -141,7 +109,7 @@ func (s *snapshot) best(ctx context.Context, result *scores, matched []int, k in
 	return s.hits(ctx, result, matched[:min(k, len(matched))])
 }
 
-// kthBest returns the k-th best score, or 0 if there are fewer.
+// kthBest returns the k-th best score; 0 if fewer.
 func kthBest(score []float64, matched []int, k int) float64 {
 	if k > len(matched) {
 		return 0

@@ -17,7 +17,7 @@ import (
 // batchSize is how many records the writing process commits at a time.
 const batchSize = 5
 
-// TestProcess is not a test: it is what the processes started by the tests below do.
+// TestProcess is not a test: the tests below run it in other processes.
 func TestProcess(t *testing.T) {
 	dir := os.Getenv("KEYWORD_TEST_DIR")
 	switch os.Getenv("KEYWORD_TEST_ROLE") {
@@ -46,7 +46,7 @@ func writeForEver(t *testing.T, dir string) {
 	require.NoError(t, ix.Close())
 }
 
-// readUntilFull fails if it ever sees less than before, half a batch, or a record it cannot find.
+// readUntilFull fails if records vanish, a batch is incomplete, or a record is not found.
 func readUntilFull(t *testing.T, dir string) {
 	ix, err := Open(t.Context(), dir)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func TestProcessesReadWhileOneWrites(t *testing.T) {
 	}
 }
 
-// A writer that is killed at any moment leaves whole batches, and the next one goes on from there.
+// A writer killed at any moment leaves whole batches, and the next one continues.
 func TestAKilledWriterLeavesWholeBatches(t *testing.T) {
 	dir, before := t.TempDir(), 0
 	reader, err := Open(t.Context(), dir)

@@ -8,23 +8,24 @@ import (
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// longestQuery is how many bytes of a query are looked at.
+// longestQuery is how many bytes of a query count.
 const longestQuery = 64 << 10
 
 // A term is one word of a query.
 type term struct {
-	// spellings are how records may have the word: its stems in the languages that come into question.
+	// spellings are the word's stems in all possible languages.
 	spellings [][]byte
-	// whole is set if the term stands for a compound whose parts are terms as well. It is a further
-	// chance to match, not a further demand: if no record holds it, the parts say all there is.
+	// whole marks a compound. If no record holds it, its parts count alone.
 	whole bool
 	word  string // as the query has it
 }
 
-// parse returns the terms of a query, each once, in the order of the query. Spoken are the languages
-// that records are in; the query may be in one of them or in another.
+// parse returns a query's distinct terms in order. spoken are the records' languages; the query may
+// have another.
 func parse(query string, spoken []*language) []term {
 	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)]))
 	asked := languagesOf(tokens, 1)
@@ -50,7 +51,7 @@ func parse(query string, spoken []*language) []term {
 	return terms
 }
 
-// wordAt is a token as the query writes it, in capitals or not. Where folding has moved it, it is the token.
+// wordAt returns a token as the query writes it, or folded if that moved it.
 func wordAt(query string, token *analysis.Token) string {
 	if 0 <= token.Start && token.Start < token.End && token.End <= len(query) {
 		if word := query[token.Start:token.End]; strings.EqualFold(word, string(token.Term)) {
@@ -60,7 +61,7 @@ func wordAt(query string, token *analysis.Token) string {
 	return string(token.Term)
 }
 
-// spell returns the stems of a word in each language, each stem once, that of the first language first.
+// spell returns a word's distinct stems, in order of languages.
 func spell(word []byte, languages []*language) [][]byte {
 	var all [][]byte
 	for _, l := range languages {
@@ -72,23 +73,22 @@ func spell(word []byte, languages []*language) [][]byte {
 	return all
 }
 
-// A search is one query at work on a snapshot. It is for one goroutine.
+// A search is a query on a snapshot. It is not safe for concurrent use.
 type search struct {
 	*snapshot
-	options      Options
 	dictionaries [fieldCount][]segment.TermDictionary // by field and part
 	averages     [fieldCount]float64                  // length of a field
 	postings     segment.PostingsList                 // reused
 	hits         segment.PostingsIterator             // reused
 }
 
-func newSearch(s *snapshot, options Options) (*search, error) {
-	x := &search{snapshot: s, options: options}
+func newSearch(s *snapshot) (*search, error) {
+	x := &search{snapshot: s}
 	for i, name := range fieldNames {
 		for _, p := range s.parts {
 			dictionary, err := p.Dictionary(name)
 			if err != nil {
-				return nil, damaged(err)
+				return nil, disk.Damaged(err)
 			}
 			x.dictionaries[i] = append(x.dictionaries[i], dictionary)
 		}
@@ -97,9 +97,8 @@ func newSearch(s *snapshot, options Options) (*search, error) {
 	return x, nil
 }
 
-// rarest returns at most n of terms: those held by the fewest records, but those held by none last,
-// since they find nothing. A whole message of an agent is a query too; its rare words are what it
-// is about.
+// rarest returns the n terms with the fewest records: in a query that is a whole message, they
+// carry the subject.
 func (x *search) rarest(terms []term, n int) ([]term, error) {
 	if len(terms) <= n {
 		return terms, nil
@@ -114,7 +113,7 @@ func (x *search) rarest(terms []term, n int) ([]term, error) {
 		if err != nil {
 			return nil, err
 		}
-		all[i] = counted{t, records - 1} // none becomes the largest number
+		all[i] = counted{t, records - 1} // 0 becomes the largest number
 	}
 	slices.SortStableFunc(all, func(a, b counted) int { return cmp.Compare(a.records, b.records) })
 	rarest := make([]term, n)
@@ -124,7 +123,7 @@ func (x *search) rarest(terms []term, n int) ([]term, error) {
 	return rarest, nil
 }
 
-// records is about how many records hold a term: those that do in their text or else their title.
+// records estimates how many hold a term: in their text, else in their title.
 func (x *search) records(t term) (n uint64, err error) {
 	for _, field := range []int{fieldText, fieldTitle} {
 		for at := range x.parts {
@@ -142,11 +141,11 @@ func (x *search) records(t term) (n uint64, err error) {
 	return n, nil
 }
 
-// open makes x.postings those of a spelling in a field of a part.
+// open sets x.postings.
 func (x *search) open(field, at int, spelling []byte) (err error) {
 	x.postings, err = x.dictionaries[field][at].PostingsList(spelling, x.parts[at].deleted, x.postings)
 	if err != nil {
-		return damaged(err)
+		return disk.Damaged(err)
 	}
 	return nil
 }

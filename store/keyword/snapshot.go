@@ -1,9 +1,11 @@
 package keyword
 
 import (
+	"cmp"
+	"context"
 	"errors"
-	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,18 +19,16 @@ import (
 
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// A snapshot is a generation opened for reading. It never changes and may be read by many.
+// A snapshot is an open generation, safe for concurrent use.
 type snapshot struct {
-	number   uint64
-	folder   string
-	identity fs.FileInfo // of folder; nil for the snapshot of an index that has none
+	number   uint64 // 0 if there is no generation
 	manifest manifest
 	parts    []*part
 	rows     int // records in all parts, dead ones too
 	live     int
-	users    int // guarded by Index.mu
 
 	laidOut      sync.Once
 	documents    *layout
@@ -38,76 +38,73 @@ type snapshot struct {
 	last answer
 }
 
-// An answer is the scores of a query: those of the last one are kept, since Match is followed by
-// Scores for what only other indexes have found.
+// An answer is kept: Scores often follows Match with the same query.
 type answer struct {
-	query   string
-	options Options
-	scores  *scores
+	query  string
+	scores *scores
+}
+
+// A reader is what answers need of a segment.
+type reader interface {
+	segment.Segment
+	CRC() uint32
+	Data() []byte
 }
 
 // A part is one open segment.
 type part struct {
-	*zap.Segment
+	reader
 	entry    segmentEntry
-	file     fs.FileInfo     // as it was when its bytes were verified
-	verified time.Time       // guarded by Index.mu once it is open
-	deleted  *roaring.Bitmap // nil if nothing is, which Bleve reads faster
+	file     fs.FileInfo     // when its bytes were verified
+	verified time.Time       // changed only by Unchanged
+	deleted  *roaring.Bitmap // nil if empty, which Bleve reads faster
 	first    int             // number of its first record in the snapshot
 }
 
-// openSnapshot opens the generation in folder. Errors wrap ErrFormat or ErrCorrupt where they are;
-// one that also wraps fs.ErrNotExist may mean that the generation was just swept away. What last, which may be nil, has verified is not
-// verified again.
-func openSnapshot(last *snapshot, number uint64, folder string) (*snapshot, error) {
-	s := &snapshot{number: number, folder: folder}
+// openSnapshot opens a generation. What last, if not nil, has verified counts.
+func openSnapshot(_ context.Context, last *snapshot, number uint64, folder string) (*snapshot, error) {
+	s := &snapshot{number: number}
+	if number == 0 {
+		return s, nil
+	}
 	var err error
-	if s.identity, err = os.Stat(folder); err != nil {
-		return nil, damaged(err)
-	}
 	if s.manifest, err = readManifest(folder); err != nil {
-		return nil, damaged(err)
-	}
-	if s.manifest.Generation != number {
-		return nil, fmt.Errorf("%w: %s is of generation %d, not %d", store.ErrCorrupt, manifestName, s.manifest.Generation, number)
+		return nil, err
 	}
 	for _, entry := range s.manifest.Segments {
 		p, err := openPart(last, filepath.Join(folder, entry.File), entry)
 		if err != nil {
-			s.close()
+			s.Close()
 			return nil, err
 		}
 		p.first = s.rows
 		s.parts = append(s.parts, p)
 		s.rows += entry.Records
+		s.live += entry.live()
 	}
-	s.live = s.manifest.live()
 	return s, nil
 }
 
 func openPart(last *snapshot, path string, entry segmentEntry) (*part, error) {
 	p := &part{entry: entry, verified: time.Now()}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, damaged(err)
+	var err error
+	if p.file, err = os.Stat(path); err != nil {
+		return nil, disk.Damaged(err)
 	}
-	if info.Size() != entry.Bytes {
-		return nil, fmt.Errorf("%w: %s has %d bytes, want %d", store.ErrCorrupt, entry.File, info.Size(), entry.Bytes)
+	if p.file.Size() != entry.Bytes {
+		return nil, disk.Corrupt("%s has %d bytes, want %d", entry.File, p.file.Size(), entry.Bytes)
 	}
-	opened, err := openSegment(path)
-	if err != nil {
+	if known := last.part(p.file); known != nil {
+		p.verified = known.verified
+	} else if err := verifyFile(path, entry); err != nil {
 		return nil, err
 	}
-	if int(opened.Count()) != entry.Records || opened.CRC() != entry.CRC {
-		opened.Close()
-		return nil, fmt.Errorf("%w: %s is another segment than the one recorded", store.ErrCorrupt, entry.File)
+	if p.reader, err = openSegment(path); err != nil {
+		return nil, err
 	}
-	p.Segment, p.file = opened, info
-	if known := last.part(info); known != nil {
-		p.verified = known.verified
-	} else if err := verify(opened); err != nil {
-		opened.Close()
-		return nil, fmt.Errorf("%s: %w", entry.File, err)
+	if int(p.Count()) != entry.Records || p.CRC() != entry.CRC {
+		p.Close()
+		return nil, disk.Corrupt("%s is another segment than the one recorded", entry.File)
 	}
 	if !entry.Deleted.IsEmpty() {
 		p.deleted = entry.Deleted
@@ -115,84 +112,94 @@ func openPart(last *snapshot, path string, entry segmentEntry) (*part, error) {
 	return p, nil
 }
 
-// verify reads all bytes of a segment: Bleve's readers look at no checksum, and would answer from what is damaged. A megabyte
-// takes about 0.1 ms.
-func verify(opened *zap.Segment) (err error) {
-	defer recoverDamage(&err)()
-	content := opened.Data()
-	if crc32.ChecksumIEEE(content[:len(content)-checksumSize]) != opened.CRC() {
-		return fmt.Errorf("%w: wrong checksum", store.ErrCorrupt)
+// verifyFile checks the bytes of a file before Bleve opens it, which believes every length in it.
+func verifyFile(path string, entry segmentEntry) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return disk.Damaged(err)
+	}
+	defer file.Close()
+	sum := crc32.NewIEEE()
+	if _, err := io.Copy(sum, io.LimitReader(file, entry.Bytes-checksumSize)); err != nil {
+		return disk.Damaged(err)
+	}
+	if sum.Sum32() != entry.CRC {
+		return disk.Corrupt("%s: wrong checksum", entry.File)
 	}
 	return nil
 }
 
-// unchanged tells whether the file is still the one that was verified; if its time cannot tell, it is verified again. One that is
-// gone is no other: it is mapped. The caller holds Index.mu.
+// verify checks a segment's bytes, which Bleve does not, in 0.1 ms a megabyte.
+func (p *part) verify() error {
+	return disk.Careful(true, func() error {
+		content := p.Data()
+		if crc32.ChecksumIEEE(content[:len(content)-checksumSize]) != p.CRC() {
+			return disk.Corrupt("%s: wrong checksum", p.entry.File)
+		}
+		return nil
+	})
+}
+
+const checksumSize = 4
+
+// Unchanged implements generation.Snapshot.
+func (s *snapshot) Unchanged(folder string) bool {
+	return !slices.ContainsFunc(s.parts, func(p *part) bool { return !p.unchanged(folder) })
+}
+
+// unchanged reports whether the file is the verified one. If its time cannot tell, it verifies
+// again. A deleted file counts as unchanged: it is still mapped.
 func (p *part) unchanged(folder string) bool {
 	looked := time.Now()
 	now, err := os.Stat(filepath.Join(folder, p.entry.File))
 	switch {
 	case err != nil:
 		return true
-	case !p.isFile(now):
+	case !filetime.Same(now, p.file):
 		return false
-	case !p.hasty():
+	case !p.doubtful():
 		return true
-	case verify(p.Segment) != nil:
+	case p.verify() != nil:
 		return false
 	}
 	p.verified = looked
 	return true
 }
 
-// hasty tells whether the file was verified so soon after a writing that its time may not tell of another one.
-func (p *part) hasty() bool { return filetime.Doubtful(p.file.ModTime(), p.verified) }
+// doubtful reports whether the file may have changed with the same time.
+func (p *part) doubtful() bool { return filetime.Doubtful(p.file.ModTime(), p.verified) }
 
-// isFile tells whether a file is the one that was verified, under whatever name.
-func (p *part) isFile(f fs.FileInfo) bool {
-	return os.SameFile(f, p.file) && f.Size() == p.file.Size() && f.ModTime().Equal(p.file.ModTime())
+func openSegment(path string) (opened *zap.Segment, err error) {
+	err = disk.Careful(true, func() error {
+		segment, err := (&zap.ZapPlugin{}).Open(path)
+		if err == nil {
+			opened = segment.(*zap.Segment)
+		}
+		return disk.Damaged(err)
+	})
+	return opened, err
 }
 
-func openSegment(path string) (_ *zap.Segment, err error) {
-	defer recoverDamage(&err)()
-	opened, err := (&zap.ZapPlugin{}).Open(path)
-	if err != nil {
-		return nil, damaged(err)
-	}
-	return opened.(*zap.Segment), nil
-}
-
-// damaged tells what is wrong with a file that must be there and be right. Errors that say nothing
-// about its content, such as a lack of permission or of file handles, stay as they are.
-func damaged(err error) error {
-	var pathError *fs.PathError
-	switch {
-	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrFormat), errors.Is(err, store.ErrNewer):
-		return err
-	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist):
-		return err
-	}
-	return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-}
-
-func (s *snapshot) close() {
+// Close implements generation.Snapshot.
+func (s *snapshot) Close() error {
 	for _, p := range s.parts {
 		p.Close()
 	}
+	return nil
 }
 
-// part returns that of a file as it is now; nil if it is none's.
+// part returns the open part of a file; nil if new or changed.
 func (s *snapshot) part(file fs.FileInfo) *part {
 	if s == nil {
 		return nil
 	}
-	if i := slices.IndexFunc(s.parts, func(p *part) bool { return p.isFile(file) && !p.hasty() }); i >= 0 {
+	if i := slices.IndexFunc(s.parts, func(p *part) bool { return filetime.Same(p.file, file) && !p.doubtful() }); i >= 0 {
 		return s.parts[i]
 	}
 	return nil
 }
 
-// row finds a record by its number in the snapshot.
+// row returns a record's part and its number there.
 func (s *snapshot) row(number int) (*part, uint64) {
 	at := len(s.parts) - 1
 	for s.parts[at].first > number {
@@ -201,55 +208,100 @@ func (s *snapshot) row(number int) (*part, uint64) {
 	return s.parts[at], uint64(number - s.parts[at].first)
 }
 
-// record reads a record by its number in the snapshot.
 func (s *snapshot) record(number int) (store.Record, error) {
 	p, local := s.row(number)
 	rec, _, err := p.record(local)
 	return rec, err
 }
 
-// id reads a record's ID by its number in the snapshot.
 func (s *snapshot) id(number int) (string, error) {
 	p, local := s.row(number)
 	id, err := p.DocID(local)
 	return string(id), err
 }
 
-func (p *part) record(local uint64) (rec store.Record, size lengths, err error) {
-	var id string
-	found := false
-	// The visitor always asks for more: zapx v17.2.3 gives its buffer back twice if it does not.
-	visitErr := p.VisitStoredFields(local, func(field string, _ byte, value []byte, _ []uint64) bool {
+func (p *part) record(local uint64) (r store.Record, size lengths, err error) {
+	var decodeErr error = disk.ErrShort // unless the visitor runs
+	// Stopping early makes zapx v17.2.3 return its buffer twice.
+	err = p.VisitStoredFields(local, func(field string, _ byte, value []byte, _ []uint64) bool {
 		switch field {
 		case idField:
-			id = string(value)
+			r.ID = string(value)
 		case recordField:
-			found = true
-			rec, size, err = decodeRecord(id, value)
+			size, decodeErr = decodeRecord(&r, value)
 		}
 		return true
 	})
-	if visitErr == nil && !found {
-		visitErr = fmt.Errorf("row %d holds no record", local)
+	if err = errors.Join(err, decodeErr); err != nil {
+		err = disk.Corrupt("row %d of %s: %w", local, p.entry.File, err)
 	}
-	if err = errors.Join(visitErr, err); err != nil {
-		err = fmt.Errorf("%w: %s: %w", store.ErrCorrupt, p.entry.File, err)
-	}
-	return rec, size, err
+	return r, size, err
 }
 
-// rows returns the numbers inside the part of the live records with the given facet. The bitmap is
-// not the caller's to change.
+func encodeRecord(r *store.Record, size lengths) []byte {
+	var e disk.Encoder
+	e.Numbers(size[:]...)
+	e.Texts(r.Scope, r.Kind, r.Path)
+	e.Record(r)
+	return e
+}
+
+// decodeRecord reads all but the ID, and keeps no reference to b.
+func decodeRecord(r *store.Record, b []byte) (size lengths, err error) {
+	d := disk.Decoder{Rest: b}
+	for i := range size {
+		size[i] = d.Number()
+	}
+	r.Scope, r.Kind, r.Path = d.Text(), d.Text(), d.Text()
+	d.Record(r)
+	return size, d.End()
+}
+
+// Document implements disk.Snapshot.
+func (s *snapshot) Document(ctx context.Context, path string) (records []store.Record, err error) {
+	for _, p := range s.parts {
+		rows, err := p.rows(documentFacet(path))
+		if err != nil {
+			return nil, err
+		}
+		for row := rows.Iterator(); row.HasNext(); {
+			r, _, err := p.record(uint64(row.Next()))
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				return nil, err
+			}
+			records = append(records, r)
+		}
+	}
+	return records, nil
+}
+
+// Count implements disk.Snapshot.
+func (s *snapshot) Count() int { return s.live }
+
+// Stats implements disk.Snapshot.
+func (s *snapshot) Stats() (store.Stats, error) {
+	stats := store.Stats{Engine: "bleve", Records: s.live, Fragments: len(s.parts), Deleted: s.rows - s.live}
+	for _, p := range s.parts {
+		stats.Bytes += p.entry.Bytes
+	}
+	return stats, nil
+}
+
+// rows returns a facet's live records in the part, not to be changed.
 func (p *part) rows(facet string) (*roaring.Bitmap, error) {
 	dictionary, err := p.Dictionary(facetField)
 	if err != nil {
-		return nil, err
+		return nil, disk.Damaged(err)
 	}
 	postings, err := dictionary.PostingsList([]byte(facet), p.deleted, nil)
 	if err != nil {
-		return nil, err
+		return nil, disk.Damaged(err)
 	}
-	return bitmapOf(postings.Iterator(false, false, false, nil))
+	rows, err := bitmapOf(postings.Iterator(false, false, false, nil))
+	if err != nil {
+		return nil, disk.Damaged(err)
+	}
+	return rows, nil
 }
 
 func bitmapOf(postings segment.PostingsIterator) (*roaring.Bitmap, error) {

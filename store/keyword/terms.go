@@ -1,16 +1,16 @@
 package keyword
 
-// A Terms makes of texts the terms that an Index would, for those who compare a few texts without one. It is for one goroutine, and faster the more it
-// has seen.
+// A Terms makes the terms of an Index without one. It caches stems and is not safe for concurrent
+// use.
 type Terms struct {
 	analyzer *textAnalyzer
 	known    map[string]string // one string a term, however many texts have it
 }
 
-// NewTerms returns one that has seen nothing.
+// NewTerms returns an empty Terms.
 func NewTerms() *Terms { return &Terms{analyzer: newTextAnalyzer(), known: map[string]string{}} }
 
-// Of returns the terms of a text in their order, as often as they occur.
+// Of returns a text's terms in order, with repetitions.
 func (t *Terms) Of(text string) []string {
 	tokens := t.analyzer.Analyze([]byte(text))
 	stemmed := t.analyzer.stem(tokens, spokenIn(tokens))
@@ -26,18 +26,20 @@ func (t *Terms) Of(text string) []string {
 	return all
 }
 
-// An Asked term is one that a query asks for.
+// An Asked is a term of a query.
 type Asked struct {
 	Word      string   // as the query has it
-	Spellings []string // a text that has one of them has the term
-	// Whole is set if it stands for a compound, such as getCacheStats, whose parts are asked for as well: a further chance to match, not a further demand.
+	Spellings []string // a text with one of them has the term
+	// Whole marks a compound, such as getCacheStats, whose parts are terms too: another way to
+	// match, not another demand.
 	Whole bool
 }
 
-// Asked returns the terms of a query, each once, spelled as the texts seen so far may have them. Stop words are left out, unless there is nothing else.
+// Asked returns a query's distinct terms, in the languages so far. Stop words count only if all
+// words are.
 func (t *Terms) Asked(query string) []Asked {
 	var spoken []*language
-	for _, l := range byWords { // in a set order
+	for _, l := range byWords { // in a fixed order
 		if t.analyzer.stems[l] != nil {
 			spoken = append(spoken, l)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A query has the terms of a text whose words it asks for, in each of the languages seen.
+// A query shares terms with a text that has its words, in each language of the texts so far.
 func TestTerms(t *testing.T) {
 	for _, tt := range []struct {
 		text, query string
@@ -36,7 +36,7 @@ func TestTerms(t *testing.T) {
 	require.Len(t, NewTerms().Asked("the of"), 2, "unless there is nothing else")
 }
 
-// What is in another language than English is known as such, and names and single words are not taken for one.
+// Names and single words do not show a language.
 func TestLanguageOf(t *testing.T) {
 	for query, want := range map[string]string{
 		"Which port does the staging server use?": "",

@@ -17,25 +17,24 @@ import (
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
-// limits say when a table is tidied. Rows that move cost about 0.1 ms each.
+// limits say when to compact. Moving a row takes about 0.1 ms.
 type limits struct {
-	full       uint64  // rows from which on a fragment is large enough: it is merged only if it is mostly dead
-	fragments  int     // smaller ones that a commit leaves, about
-	quick      uint64  // rows that a commit moves at most, as long as there is no need
-	dead       float64 // share of dead rows that Compact leaves in a fragment at most
+	full       uint64  // rows of a large fragment, which is merged only if mostly dead
+	fragments  int     // approximate number of smaller ones after a commit
+	quick      uint64  // rows that a commit usually moves at most
+	dead       float64 // largest share of dead rows in a fragment after Compact
 	part       float64 // share of all rows below which Compact merges fragments
-	indexFrom  int     // rows from which on there is an approximate index on vectors
-	lookupFrom int     // rows from which on there are indexes on ID and path
-	stale      float64 // share of all rows that an index lacks at most after Compact
-	staleRows  uint64  // rows that an index lacks at most after Compact
+	indexFrom  int     // fewest rows with an approximate index on vectors
+	lookupFrom int     // fewest rows with indexes on ID and path
+	stale      float64 // largest share of rows that an index lacks after Compact
+	staleRows  uint64  // most rows that an index lacks after Compact
 }
 
 var defaultLimits = limits{
 	full: 4096, fragments: 12, quick: 300, dead: 0.2, part: 0.1, indexFrom: 20_000, lookupFrom: 2_000, stale: 0.1, staleRows: 30_000,
 }
 
-// small chooses the fragments that a commit merges: small ones when there are many, and those that are
-// mostly dead.
+// small chooses the fragments that a commit merges: mostly dead ones, and, if many, small ones.
 func (l limits) small(all []dataset.Fragment) []dataset.Fragment {
 	sorted := slices.SortedFunc(slices.Values(all), func(a, b dataset.Fragment) int {
 		return cmp.Or(cmp.Compare(a.Rows-a.Deleted, b.Rows-b.Deleted), cmp.Compare(a.ID, b.ID))
@@ -61,11 +60,11 @@ func (l limits) small(all []dataset.Fragment) []dataset.Fragment {
 	return chosen
 }
 
-// maxMoved is how many rows one Compact moves at most: about 20 seconds.
+// maxMoved bounds the rows that a Compact moves, in about 20 s.
 const maxMoved = 150_000
 
-// large chooses the fragments that Compact rewrites: those with dead rows, and the smallest of those
-// that are small beside all, if there are several.
+// large chooses the fragments that Compact rewrites: those with dead rows, and several small ones,
+// the smallest first.
 func (l limits) large(all []dataset.Fragment) []dataset.Fragment {
 	live := uint64(0)
 	for _, f := range all {
@@ -85,14 +84,14 @@ func (l limits) large(all []dataset.Fragment) []dataset.Fragment {
 		}
 	}
 	if len(chosen) == 1 && !l.rotten(chosen[0]) {
-		return nil // a single small fragment gains nothing
+		return nil // one small fragment gains nothing
 	}
 	return chosen
 }
 
 func (l limits) rotten(f dataset.Fragment) bool { return float64(f.Deleted) > l.dead*float64(f.Rows) }
 
-// merge appends the living rows of fragments again, as few new ones, and deletes the old ones.
+// merge appends the live rows of fragments as few new ones.
 func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error {
 	if len(fragments) == 0 {
 		return nil
@@ -106,7 +105,7 @@ func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error 
 		return err
 	}
 	if err := c.wholly(records, fragments); err != nil {
-		return err // what was not read must not be deleted
+		return err // never delete unread rows
 	}
 	if err := c.append(ctx, records); err != nil {
 		return err
@@ -118,7 +117,7 @@ func (c *commit) merge(ctx context.Context, fragments []dataset.Fragment) error 
 	return c.reread()
 }
 
-// wholly tells whether records are all the living rows of fragments, each once.
+// wholly requires each live row of fragments once in records.
 func (c *commit) wholly(records []store.Record, fragments []dataset.Fragment) error {
 	live := uint64(0)
 	appends := map[int64]bool{}
@@ -140,7 +139,6 @@ func (c *commit) wholly(records []store.Record, fragments []dataset.Fragment) er
 	return nil
 }
 
-// whereIn is the filter for the rows of fragments.
 func (c *commit) whereIn(fragments []dataset.Fragment) (string, error) {
 	numbers := map[string]bool{}
 	for _, f := range fragments {
@@ -158,10 +156,9 @@ func (c *commit) whereIn(fragments []dataset.Fragment) (string, error) {
 	return appendColumn + " IN (" + strings.Join(list, ", ") + ")", nil
 }
 
-// rowsPerRead bounds memory: with its vector, a row takes many times its size while it is JSON.
+// rowsPerRead bounds memory: JSON multiplies a vector's size.
 const rowsPerRead = 4000
 
-// read returns rows with their vectors.
 func (c *commit) read(ctx context.Context, where string) ([]store.Record, error) {
 	var records []store.Record
 	for {
@@ -182,31 +179,11 @@ func (c *commit) read(ctx context.Context, where string) ([]store.Record, error)
 	}
 }
 
-// Compact implements store.Compactor: it drops dead rows, merges fragments, and makes the approximate
-// index, or makes it anew, if the table is large enough. Searches go on meanwhile; they see it when it
-// is done.
-func (ix *Index) Compact(ctx context.Context) error {
-	var due bool
-	if err := ix.read(ctx, "compact", func(s *snapshot) error {
-		due = len(ix.limits.large(s.data.Fragments)) > 0 || len(ix.limits.due(s.data)) > 0
-		return nil
-	}); err != nil || !due {
-		return err
-	}
-	return ix.rewrite(ctx, "compact", func(c *commit) error {
-		if err := c.merge(ctx, ix.limits.large(c.data.Fragments)); err != nil {
-			return err
-		}
-		c.compacted()
-		return c.index(ctx, ix.limits.due(c.data))
-	})
-}
-
-// An index on a column, with the name that Lance gives it.
+// An index of a column, under Lance's default name.
 type index struct {
 	name, column string
 	kind         contracts.IndexType
-	from         func(limits) int // rows from which on there is one
+	from         func(limits) int // fewest rows with it
 }
 
 const vectorIndex = "vector_idx"
@@ -217,7 +194,7 @@ var indexes = []index{
 	{"path_idx", "path", contracts.IndexTypeBTree, func(l limits) int { return l.lookupFrom }},
 }
 
-// due returns the indexes that are to be made, or made anew: Lance searches all rows that they lack.
+// due returns missing indexes, and those that lack rows: Lance scans these.
 func (l limits) due(d *dataset.Dataset) []index {
 	live, _ := d.Rows()
 	var due []index
@@ -230,7 +207,6 @@ func (l limits) due(d *dataset.Dataset) []index {
 	return due
 }
 
-// index makes the indexes that are due.
 func (c *commit) index(ctx context.Context, due []index) error {
 	for _, x := range due {
 		if err := c.table.CreateIndex(ctx, x.column, x.kind); err != nil {

@@ -22,7 +22,7 @@ import (
 
 const small = 32 // dimension
 
-// vectors draws unit vectors in clusters, as embeddings are.
+// vectors returns random unit vectors in clusters, like embeddings.
 func vectors(seed uint64, n, dimension int) [][]float32 {
 	centres := rand.New(rand.NewPCG(1, 1))
 	middle := make([][]float32, 40)
@@ -48,7 +48,7 @@ func vectors(seed uint64, n, dimension int) [][]float32 {
 	return drawn
 }
 
-// records are n with IDs from lo; every hundredth is global, ten make a document.
+// records returns n records with IDs from lo; every hundredth is global, ten make a document.
 func records(seed uint64, lo, n, dimension int) []store.Record {
 	recs := make([]store.Record, n)
 	for i, vector := range vectors(seed, n, dimension) {
@@ -137,7 +137,7 @@ func TestCompactLeavesTheBatchAsItIs(t *testing.T) {
 	require.Equal(t, 401, stats(t, ix).Records)
 }
 
-// recall is the share of the exact k best that the index finds, over some queries.
+// recall is the share of the exact k best that the index finds, over several queries.
 func recall(t *testing.T, approximate, exact *Index, k int, f store.Filter) float64 {
 	found, all := 0, 0
 	for _, query := range vectors(77, 50, small) {
@@ -188,7 +188,7 @@ func TestApproximateIndex(t *testing.T) {
 	if got := recall(t, approximate, exact, 50, store.Filter{}); got < 0.95 {
 		t.Errorf("recall@50 = %.3f, want at least 0.95", got)
 	}
-	// A filter that most pass, and one that few pass, which is searched exactly.
+	// One filter passes most rows, the other few, which are searched exactly.
 	if got := recall(t, approximate, exact, 50, store.Filter{Scope: "project"}); got < 0.95 {
 		t.Errorf("recall@50 with a wide filter = %.3f, want at least 0.95", got)
 	}
@@ -197,7 +197,7 @@ func TestApproximateIndex(t *testing.T) {
 			t.Errorf("recall@50 with the narrow filter %+v = %.3f, want 1", f, got)
 		}
 	}
-	// What came after the index was made is found too, and what is gone is not.
+	// Searches find rows added after the index was made, and no deleted ones.
 	late := records(5, rows, 3, small)
 	add(t, approximate, late...)
 	hits, err := approximate.Nearest(t.Context(), late[1].Vector, 1, store.Filter{})
@@ -211,7 +211,7 @@ func TestApproximateIndex(t *testing.T) {
 	hits, err = approximate.Nearest(t.Context(), late[1].Vector, 3, store.Filter{})
 	require.NoError(t, err)
 	require.NotEqual(t, late[1].ID, hits[0].Record.ID)
-	// When it lacks many rows it is made anew.
+	// If it lacks many rows, it is rebuilt.
 	add(t, approximate, records(6, rows+10, 1000, small)...)
 	require.Contains(t, stats(t, approximate).Index, "1002 searched exactly")
 	require.NoError(t, approximate.Compact(t.Context()))
@@ -276,15 +276,12 @@ func TestDamage(t *testing.T) {
 			require.NoError(t, os.WriteFile(file, data, 0o600))
 		}, store.ErrCorrupt},
 		"another format": {func(t *testing.T, database string) {
-			file := filepath.Join(filepath.Dir(database), metaFile)
-			require.NoError(t, os.WriteFile(file, []byte(`{"format":99,"dimension":32,"database":"x"}`), 0o600))
+			text, err := store.ManifestFormat{Kind: "lancedb", Number: 99}.Encode(filepath.Dir(database), manifest{})
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(database), store.ManifestFile), text, 0o600))
 		}, store.ErrNewer},
-		"meta is no JSON": {func(t *testing.T, database string) {
-			require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(database), metaFile), []byte(`{`), 0o600))
-		}, store.ErrCorrupt},
-		"meta names a folder outside": {func(t *testing.T, database string) {
-			file := filepath.Join(filepath.Dir(database), metaFile)
-			require.NoError(t, os.WriteFile(file, []byte(`{"format":1,"dimension":32,"database":"../x"}`), 0o600))
+		"manifest is no JSON": {func(t *testing.T, database string) {
+			require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(database), store.ManifestFile), []byte(`{`), 0o600))
 		}, store.ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -313,7 +310,7 @@ func one(t *testing.T, pattern string) string {
 	return found[0]
 }
 
-// cut leaves one part in n of a file.
+// cut keeps the first n-th of a file.
 func cut(t *testing.T, pattern string, n int64) {
 	t.Helper()
 	file := one(t, pattern)

@@ -4,188 +4,162 @@ package lancedb
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"math"
+	"os"
 	"sync"
 	"time"
 
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// An Index is a store.VectorIndex in a folder, and a store.Compactor. It holds open tables but no lock.
-// A native call that outlasts its context goes on behind; Close waits for it.
+// An Index is a store.VectorIndex and store.Compactor in a folder. It holds open tables, no lock. A
+// native call outlives its context; Close waits for it.
 type Index struct {
-	root      *generation.Dir
-	dimension int
+	*disk.Index[*snapshot]
+	*engine
+}
+
+// An engine is shared by an index's snapshots.
+type engine struct {
 	limits    limits
-
-	mu      sync.Mutex // guards what follows, and the users of snapshots
-	closed  bool
-	current *snapshot
-	batch   batch
-
-	committing chan struct{}  // holds one value while a Commit or Compact is at work
-	behind     sync.WaitGroup // tables and folders that wait for a native call
+	abandoned chan struct{}  // has a value while an abandoned commit's folder is removed
+	behind    sync.WaitGroup // native calls that tables and folders wait for
 }
 
 var (
-	_ store.VectorIndex = (*Index)(nil)
-	_ store.Compactor   = (*Index)(nil)
+	_ store.VectorIndex  = (*Index)(nil)
+	_ store.VectorReader = (*Index)(nil)
+	_ store.Compactor    = (*Index)(nil)
 )
 
-// Options say how an index is kept. The zero value is right for most.
+// Options of the zero value are right for most.
 type Options struct {
-	// ApproximateFrom is the number of rows from which on Compact makes an approximate index; 0 means
-	// 20,000, negative means never: every search is exact. The smallest that Lance can index is 256.
+	// ApproximateFrom is how many rows, at least 256, get an approximate index from Compact. 0
+	// means 20,000; negative means never.
 	ApproximateFrom int
 }
 
-// Open opens the index in dir for vectors of the given dimension, at least 1. The folder need not
-// exist: it is made by the first Commit. Errors, wrapped in a *store.Error: store.ErrDimension if the
-// index has vectors of another one, store.ErrFormat, store.ErrCorrupt, those of the file system.
+// Open opens the index in dir, which the first Commit makes. dimension is at least 1. Errors, in a
+// *store.Error: store.ErrDimension if the index has another one, ErrFormat, ErrNewer, ErrCorrupt,
+// and file errors.
 func Open(ctx context.Context, dir string, dimension int, options Options) (*Index, error) {
-	ix := &Index{root: generation.New(dir), dimension: dimension, limits: defaultLimits, committing: make(chan struct{}, 1)}
+	e := &engine{limits: defaultLimits, abandoned: make(chan struct{}, 1)}
 	switch {
 	case options.ApproximateFrom < 0:
-		ix.limits.indexFrom = math.MaxInt
+		e.limits.indexFrom = math.MaxInt
 	case options.ApproximateFrom > 0:
-		ix.limits.indexFrom = options.ApproximateFrom
+		e.limits.indexFrom = options.ApproximateFrom
 	}
-	if dimension < 1 {
-		return nil, ix.fail("open", fmt.Errorf("dimension is %d, want at least 1", dimension))
-	}
-	if err := ix.read(ctx, "open", func(*snapshot) error { return nil }); err != nil {
-		ix.Close()
+	ix, err := disk.Open(ctx, dir, disk.Engine[*snapshot]{
+		Dimension: dimension,
+		Open: func(_ context.Context, _ *snapshot, number uint64, folder string) (*snapshot, error) {
+			return openSnapshot(e, number, folder, dimension)
+		},
+	})
+	if err != nil {
 		return nil, err
 	}
-	return ix, nil
+	return &Index{ix, e}, nil
 }
 
-// Dimension implements store.VectorIndex.
-func (ix *Index) Dimension() int { return ix.dimension }
+// closeTimeout bounds Close's wait for cancelled native calls. They read, or write into an unused
+// folder.
+const closeTimeout = time.Second
 
-// closePatience is how long Close waits for native calls that outlast their contexts. What they still
-// do is where nobody looks, or reading.
-const closePatience = time.Second
-
-// Close implements store.Index. It waits for reads and native calls that are under way, but not for ever.
+// Close implements store.Index. It waits for reads and, up to closeTimeout, for native calls.
 func (ix *Index) Close() error {
-	ix.mu.Lock()
-	if !ix.closed {
-		ix.closed, ix.batch = true, batch{}
-		ix.replace(nil)
-	}
-	ix.mu.Unlock()
+	err := ix.Index.Close()
 	ended := make(chan struct{})
 	go func() { ix.behind.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(closePatience):
+	case <-time.After(closeTimeout):
 	}
-	return nil
+	return err
 }
 
-// rereads is how often a read begins again because a writer was faster.
-const rereads = 50
-
-// read calls f with the snapshot of the last commit by any process, and gives its error the form
-// that callers expect. Lance opens files when it needs them, and a generation is removed when two have
-// followed it: if f fails and the generation has moved, f is called again with the new one.
-func (ix *Index) read(ctx context.Context, op string, f func(*snapshot) error) error {
-	for again := 0; ; again++ {
-		moved, err := ix.readOnce(ctx, f)
-		if err == nil || !moved || again == rereads || ctx.Err() != nil {
-			return ix.fail(op, err)
-		}
-	}
-}
-
-// readOnce also tells whether the generation that was read is no longer the current one.
-func (ix *Index) readOnce(ctx context.Context, f func(*snapshot) error) (moved bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	s, err := ix.enter()
-	if err != nil {
-		return false, err
-	}
-	defer func() {
-		ix.mu.Lock()
-		defer ix.mu.Unlock()
-		ix.leave(s)
-	}()
-	if err = f(s); err != nil {
-		now, _, currentErr := ix.root.Current()
-		moved = currentErr == nil && now != s.number
-	}
-	return moved, err
-}
-
-func (ix *Index) fail(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return &store.Error{Op: op, Path: ix.root.Root(), Err: err}
-}
-
-// enter returns the snapshot of the current generation; it stays open until its leave.
-func (ix *Index) enter() (*snapshot, error) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.closed {
-		return nil, store.ErrClosed
-	}
-	if err := ix.follow(); err != nil {
-		return nil, err
-	}
-	ix.current.users++
-	return ix.current, nil
-}
-
-// follow makes current the current generation. The caller holds ix.mu.
-func (ix *Index) follow() error {
-	err := ix.root.View(func(number uint64, folder string) error {
-		if ix.current.is(number, folder) {
-			return nil
-		}
-		next, err := openSnapshot(number, folder, ix.dimension)
-		if err == nil {
-			ix.replace(next)
-		}
-		return err
+// Nearest implements store.VectorIndex. An approximate index can miss hits; see docs/benchmarks.md.
+func (ix *Index) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) ([]store.Hit, error) {
+	return disk.Search(ctx, ix.Index, "nearest", vec, func(s *snapshot, query []float32) ([]store.Hit, error) {
+		return s.nearest(ctx, query, k, f)
 	})
-	var pathError *fs.PathError
-	switch {
-	case errors.Is(err, generation.ErrNone):
-		if ix.current == nil || ix.current.number != 0 {
-			ix.replace(emptySnapshot(ix.dimension))
+}
+
+// Similarities implements store.VectorIndex. It is exact.
+func (ix *Index) Similarities(ctx context.Context, vec []float32, ids []string) (map[string]float64, error) {
+	return disk.Search(ctx, ix.Index, "similarities", vec, func(s *snapshot, query []float32) (map[string]float64, error) {
+		return s.similarities(ctx, query, ids)
+	})
+}
+
+// Each implements store.VectorReader.
+func (ix *Index) Each(ctx context.Context, do func(store.Record) error) error {
+	_, err := disk.Read(ctx, ix.Index, "read all", func(s *snapshot) (struct{}, error) {
+		return struct{}{}, s.each(ctx, do)
+	})
+	return err
+}
+
+// Compact implements store.Compactor: it drops dead rows, merges fragments, and, in a large table,
+// makes an approximate index. Searches see the result at its end.
+func (ix *Index) Compact(ctx context.Context) error {
+	due, err := disk.Read(ctx, ix.Index, "compact", func(s *snapshot) (bool, error) {
+		return len(ix.limits.large(s.data.Fragments)) > 0 || len(ix.limits.due(s.data)) > 0, nil
+	})
+	if err != nil || !due {
+		return err
+	}
+	return disk.Write(ctx, ix.Index, "compact", func(s *snapshot, dir *generation.Dir) error {
+		return s.rewrite(ctx, dir, func(c *commit) error {
+			if err := c.merge(ctx, ix.limits.large(c.data.Fragments)); err != nil {
+				return err
+			}
+			c.compacted()
+			return c.index(ctx, ix.limits.due(c.data))
+		})
+	})
+}
+
+// Commit implements disk.Snapshot.
+func (s *snapshot) Commit(ctx context.Context, dir *generation.Dir, changes []disk.Change) error {
+	return s.rewrite(ctx, dir, func(c *commit) error {
+		if err := c.apply(ctx, changes); err != nil {
+			return err
 		}
-		return nil
-	case err == nil, errors.Is(err, store.ErrDimension), errors.Is(err, store.ErrFormat), errors.Is(err, store.ErrNewer):
-		return err
-	case errors.As(err, &pathError) && !errors.Is(err, fs.ErrNotExist), errors.Is(err, store.ErrCorrupt):
-		return err
-	}
-	return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		return c.merge(ctx, s.limits.small(c.data.Fragments))
+	})
 }
 
-func (ix *Index) replace(next *snapshot) {
-	if ix.current != nil {
-		ix.leave(ix.current)
+// rewrite publishes what do makes of the next generation.
+func (s *snapshot) rewrite(ctx context.Context, dir *generation.Dir, do func(*commit) error) error {
+	select {
+	case s.abandoned <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
-	if next != nil {
-		next.users = 1
+	c, err := s.begin(ctx, dir)
+	if err != nil {
+		<-s.abandoned
+		return err
 	}
-	ix.current = next
+	if err = do(c); err == nil {
+		err = c.finish(ctx)
+	}
+	if err == nil {
+		<-s.abandoned
+		return c.next.Publish()
+	}
+	c.next.Abandon()
+	s.behind.Go(func() { s.clear(c) })
+	return err
 }
 
-// leave ends one use of s; the last one closes it, behind the back of callers, who should not wait for
-// a search that was cancelled. The caller holds ix.mu.
-func (ix *Index) leave(s *snapshot) {
-	if s.users--; s.users == 0 {
-		ix.behind.Go(s.close)
-	}
+// clear removes an abandoned commit, after its native call, which may write into the folder until
+// then.
+func (s *snapshot) clear(c *commit) {
+	_ = c.table.Close() // its changes are dropped
+	_ = os.RemoveAll(c.database())
+	<-s.abandoned
 }

@@ -18,7 +18,7 @@ const (
 	versions  = 120
 )
 
-// TestProcess is not a test: it is what the processes started by the test below do.
+// TestProcess is not a test: the test below runs it in other processes.
 func TestProcess(t *testing.T) {
 	dir := os.Getenv("LANCEDB_TEST_DIR")
 	switch os.Getenv("LANCEDB_TEST_ROLE") {
@@ -37,8 +37,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// version n of the records: the same IDs are put again and again, with others beside them, so that
-// rows die, fragments are merged, and an approximate index is made and made anew.
+// version n of the records: the same IDs each time, with others beside them, so that rows die,
+// fragments are merged, and the approximate index is rebuilt.
 func version(n int) []store.Record {
 	recs := records(uint64(n+1), n*batchSize, batchSize, small)
 	for i := range recs {
@@ -48,7 +48,7 @@ func version(n int) []store.Record {
 	return recs
 }
 
-// readUntilLast fails if it ever sees half a batch, or an index that it cannot search.
+// readUntilLast fails if it sees half a batch, or cannot search.
 func readUntilLast(t *testing.T, dir string) {
 	ix := openIndex(t, dir, small, Options{})
 	query := vectors(9, 1, small)[0]
@@ -72,7 +72,8 @@ func readUntilLast(t *testing.T, dir string) {
 	fmt.Println("reads:", reads)
 }
 
-// Readers in other processes see whole commits, and none ever fails, while one writes and compacts.
+// Readers in other processes see whole commits and never fail while one process writes and
+// compacts.
 func TestReadersBesideAWriter(t *testing.T) {
 	dir := t.TempDir()
 	start := func(role string) *exec.Cmd {

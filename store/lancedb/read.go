@@ -3,31 +3,19 @@
 package lancedb
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
-// Document implements store.Index.
-func (ix *Index) Document(ctx context.Context, path string) (recs []store.Record, err error) {
-	err = ix.read(ctx, "document", func(s *snapshot) error {
-		recs, err = s.document(ctx, path)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return recs, nil
-}
-
-func (s *snapshot) document(ctx context.Context, path string) ([]store.Record, error) {
+// Document implements disk.Snapshot.
+func (s *snapshot) Document(ctx context.Context, path string) ([]store.Record, error) {
 	if s.rows() == 0 {
 		return nil, nil
 	}
@@ -39,40 +27,52 @@ func (s *snapshot) document(ctx context.Context, path string) ([]store.Record, e
 	if err != nil {
 		return nil, err
 	}
-	var recs []store.Record
-	for _, row := range rows {
-		recs = append(recs, row.Record)
+	records := make([]store.Record, len(rows))
+	for i, row := range rows {
+		records[i] = row.Record
 	}
-	slices.SortFunc(recs, func(a, b store.Record) int {
-		return cmp.Or(cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.ID, b.ID))
-	})
-	return recs, nil
+	return records, nil
 }
 
-// Count implements store.Index.
-func (ix *Index) Count(ctx context.Context) (n int, err error) {
-	err = ix.read(ctx, "count", func(s *snapshot) error {
-		n = s.rows()
+// each calls do with each record and its vector.
+func (s *snapshot) each(ctx context.Context, do func(store.Record) error) error {
+	if s.rows() == 0 {
 		return nil
-	})
-	return n, err
-}
-
-// Stats implements store.Index.
-func (ix *Index) Stats(ctx context.Context) (stats store.Stats, err error) {
-	err = ix.read(ctx, "stats", func(s *snapshot) error {
-		live, dead := s.data.Rows()
-		stats = store.Stats{
-			Engine: "lancedb", Records: int(live), Deleted: int(dead), Fragments: len(s.data.Fragments),
-			Versions: s.versions(), Compacted: s.Compacted, Index: s.index(),
-		}
-		stats.Bytes, err = s.size()
+	}
+	t, err := s.exactly(ctx)
+	if err != nil {
 		return err
-	})
-	return stats, err
+	}
+	for read := 0; ; {
+		rows, err := t.Select(ctx, table.Query{Columns: append(table.RecordColumns(), "vector"), Limit: rowsPerRead, Offset: read})
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			if err := do(row.Record); err != nil {
+				return err
+			}
+		}
+		if read += len(rows); len(rows) < rowsPerRead {
+			return nil
+		}
+	}
 }
 
-// versions is the number of versions of the table that this generation keeps.
+// Count implements disk.Snapshot.
+func (s *snapshot) Count() int { return s.rows() }
+
+// Stats implements disk.Snapshot.
+func (s *snapshot) Stats() (store.Stats, error) {
+	live, dead := s.data.Rows()
+	size, err := s.size()
+	return store.Stats{
+		Engine: "lancedb", Records: int(live), Deleted: int(dead), Fragments: len(s.data.Fragments),
+		Versions: s.versions(), Compacted: s.Compacted, Index: s.index(), Bytes: size,
+	}, err
+}
+
+// versions counts the generation's versions of the table.
 func (s *snapshot) versions() int {
 	if s.number == 0 {
 		return 0
@@ -88,7 +88,7 @@ func (s *snapshot) index() string {
 	return fmt.Sprintf("IVF_FLAT of %d rows, %d searched exactly", s.rows()-int(s.data.Uncovered(index)), s.data.Uncovered(index))
 }
 
-// size is the number of bytes of all files of the generation.
+// size counts the bytes of the generation's files.
 func (s *snapshot) size() (bytes int64, err error) {
 	if s.number == 0 {
 		return 0, nil
@@ -106,17 +106,11 @@ func (s *snapshot) size() (bytes int64, err error) {
 	return bytes, err
 }
 
-// Check implements store.Index.
-func (ix *Index) Check(ctx context.Context) error {
-	return ix.read(ctx, "check", func(s *snapshot) error {
-		if s.number == 0 {
-			return nil
-		}
-		return s.check(ctx)
-	})
-}
-
-func (s *snapshot) check(ctx context.Context) error {
+// Check implements disk.Snapshot.
+func (s *snapshot) Check(ctx context.Context) error {
+	if s.number == 0 {
+		return nil
+	}
 	t, err := s.exactly(ctx)
 	if err != nil {
 		return damage(ctx, err)
@@ -132,7 +126,7 @@ func (s *snapshot) check(ctx context.Context) error {
 				return err
 			}
 			if ids[row.Record.ID] {
-				return fmt.Errorf("%w: two rows have the ID %s", store.ErrCorrupt, row.Record.ID)
+				return disk.Corrupt("two rows have the ID %s", row.Record.ID)
 			}
 			ids[row.Record.ID] = true
 		}
@@ -141,7 +135,7 @@ func (s *snapshot) check(ctx context.Context) error {
 		}
 	}
 	if len(ids) != s.rows() {
-		return fmt.Errorf("%w: %d rows can be read, the table says %d", store.ErrCorrupt, len(ids), s.rows())
+		return disk.Corrupt("%d rows can be read, the table says %d", len(ids), s.rows())
 	}
 	return nil
 }
@@ -149,14 +143,14 @@ func (s *snapshot) check(ctx context.Context) error {
 func checkRow(row table.Row, dimension int) error {
 	switch {
 	case len(row.Record.Vector) != dimension:
-		return fmt.Errorf("%w: vector of record %q has %d numbers, want %d", store.ErrCorrupt, row.Record.ID, len(row.Record.Vector), dimension)
+		return disk.Corrupt("vector of record %q has %d numbers, want %d", row.Record.ID, len(row.Record.Vector), dimension)
 	case row.Extra[sumColumn] != sumOf(row.Record):
-		return fmt.Errorf("%w: record %q has the wrong checksum", store.ErrCorrupt, row.Record.ID)
+		return disk.Corrupt("record %q has the wrong checksum", row.Record.ID)
 	}
 	return nil
 }
 
-// damage says that a table which could not be read is damaged, unless the reader was stopped.
+// damage turns a reading error into damage, unless ctx has ended.
 func damage(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

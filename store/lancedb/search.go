@@ -5,13 +5,12 @@ package lancedb
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
 
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
@@ -19,44 +18,7 @@ func schemaOf(dimension int) *arrow.Schema {
 	return table.Schema(dimension, table.NumberColumn(appendColumn), table.NumberColumn(sumColumn))
 }
 
-// Nearest implements store.VectorIndex. Above the size at which the table has an approximate index,
-// hits can be missing that a search of all would find; see docs/benchmarks.md for how many.
-func (ix *Index) Nearest(ctx context.Context, vec []float32, k int, f store.Filter) (hits []store.Hit, err error) {
-	query, err := ix.query(vec)
-	if err != nil {
-		return nil, ix.fail("nearest", err)
-	}
-	err = ix.read(ctx, "nearest", func(s *snapshot) error {
-		hits, err = s.nearest(ctx, query, k, f)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return hits, nil
-}
-
-// query is vec with length 1; one that has no direction is refused.
-func (ix *Index) query(vec []float32) ([]float32, error) {
-	if len(vec) != ix.dimension {
-		return nil, store.ErrDimension
-	}
-	length := 0.0
-	for _, x := range vec {
-		length += float64(x) * float64(x)
-	}
-	if length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
-		return nil, fmt.Errorf("vector has length %v, want one with a direction", math.Sqrt(length))
-	}
-	query := slices.Clone(vec)
-	for i, x := range vec {
-		query[i] = float32(float64(x) / math.Sqrt(length))
-	}
-	return query, nil
-}
-
-// widening is how many times more hits than needed are asked of the approximate index if some of them
-// may not pass the filter.
+// widening multiplies the hits asked of the approximate index if a filter may reject some.
 const widening = 4
 
 func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.Filter) ([]store.Hit, error) {
@@ -76,9 +38,8 @@ func (s *snapshot) nearest(ctx context.Context, query []float32, k int, f store.
 	return best(ctx, t, query, k, table.Where(f))
 }
 
-// approximately asks the index for more than k hits without the filter: with it, the index would look
-// for what passes only where most of the nearest are. Few pass if the filter is narrow; then the
-// caller searches exactly.
+// approximately asks the index for more hits, unfiltered: filtered, it would search only the
+// nearest partitions. A narrow filter leaves few; the caller then searches exactly.
 func (s *snapshot) approximately(ctx context.Context, query []float32, k int, f store.Filter) ([]store.Hit, error) {
 	t, err := s.all(ctx)
 	if err != nil {
@@ -94,10 +55,10 @@ func (s *snapshot) approximately(ctx context.Context, query []float32, k int, f 
 	return hits[:min(k, len(hits))], err
 }
 
-// tied is how many hits more than k are asked for, to see whether others score like the last.
+// tied hits beyond k are read, to find equal scores.
 const tied = 8
 
-// best returns the k best hits in order, those of equal score by ID.
+// best returns the k best, equal scores by ID.
 func best(ctx context.Context, t *table.Table, query []float32, k int, where string) ([]store.Hit, error) {
 	for wanted := k + tied; ; wanted *= 2 {
 		rows, err := t.Select(ctx, table.Query{
@@ -119,27 +80,11 @@ func best(ctx context.Context, t *table.Table, query []float32, k int, where str
 	}
 }
 
-// cosineOf is the cosine of two vectors of length 1 with this squared distance.
+// cosineOf takes the squared distance of unit vectors.
 func cosineOf(distance float64) float64 { return max(-1, min(1, 1-distance/2)) }
 
-// Similarities implements store.VectorIndex. It is exact.
-func (ix *Index) Similarities(ctx context.Context, vec []float32, ids []string) (scores map[string]float64, err error) {
-	query, err := ix.query(vec)
-	if err != nil {
-		return nil, ix.fail("similarities", err)
-	}
-	err = ix.read(ctx, "similarities", func(s *snapshot) error {
-		scores, err = s.similarities(ctx, query, ids)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return scores, nil
-}
-
 func (s *snapshot) similarities(ctx context.Context, query []float32, ids []string) (map[string]float64, error) {
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !validID(id) })
+	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !disk.ValidID(id) })
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	scores := map[string]float64{}

@@ -4,90 +4,91 @@ package lancedb
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/internal/disk"
 	"github.com/memcore/memcore/store/lancedb/internal/dataset"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
 const (
 	tableFolder = table.Name + ".lance"
-	// exactFolder, beside the table's, is the database of the view that has no index.
+	// exactFolder holds the view without the index.
 	exactFolder  = "exact"
 	appendColumn = "append"
 	sumColumn    = "sum"
 )
 
-// A snapshot is a generation opened for reading.
+// format: its number grows when older indexes cannot be used any more.
+//
+//	2: the manifest is written as in the other indexes
+var format = store.ManifestFormat{Kind: "lancedb", Number: 2}
+
+// A manifest describes the table of a generation.
+type manifest struct {
+	Dimension int `json:"dimension"`
+	// Database is the table's folder in the generation, new at each commit: a cancelled one's
+	// native call writes into its own.
+	Database  string    `json:"database"`
+	Append    int64     `json:"append"` // number of the last append
+	Compacted time.Time `json:"compacted,omitzero"`
+	// Appends are those of the table, by fragment.
+	Appends map[uint64]int64 `json:"appends"`
+}
+
+// A snapshot is an open generation.
 type snapshot struct {
-	meta
-	number   uint64 // 0 if there is no generation yet
-	folder   string
-	identity fs.FileInfo // of the meta file
-	data     *dataset.Dataset
+	*engine
+	manifest
+	number uint64 // 0 if there is no generation
+	folder string
+	data   *dataset.Dataset
 
-	users int // guarded by Index.mu
-
-	opening sync.Mutex // guards the tables, which are opened when first needed
+	opening sync.Mutex // guards the tables, which open on first use
 	table   *table.Table
 	exact   *table.Table
 }
 
-func emptySnapshot(dimension int) *snapshot {
-	return &snapshot{meta: meta{Format: metaFormat, Dimension: dimension}, data: &dataset.Dataset{}}
-}
-
-func openSnapshot(number uint64, folder string, dimension int) (*snapshot, error) {
-	s := &snapshot{number: number, folder: folder}
-	var err error
-	if s.identity, err = os.Stat(filepath.Join(folder, metaFile)); err != nil {
-		return nil, err
+func openSnapshot(e *engine, number uint64, folder string, dimension int) (*snapshot, error) {
+	s := &snapshot{engine: e, manifest: manifest{Dimension: dimension}, number: number, folder: folder, data: &dataset.Dataset{}}
+	if number == 0 {
+		return s, nil
 	}
-	if s.meta, err = readMeta(folder); err != nil {
-		return nil, err
+	if err := format.Read(folder, &s.manifest); err != nil {
+		return nil, disk.Damaged(err)
 	}
 	if s.Dimension != dimension {
 		return nil, store.ErrDimension
 	}
+	var err error
 	if s.data, err = dataset.Read(filepath.Join(s.database(), tableFolder)); err != nil {
-		return nil, err
+		return nil, disk.Damaged(err)
 	}
 	if missing := s.data.Missing(); missing != "" {
-		return nil, fmt.Errorf("%w: %s is missing in %s", store.ErrCorrupt, missing, s.database())
+		return nil, disk.Corrupt("%s is missing in %s", missing, s.database())
 	}
 	return s, nil
 }
 
+// Unchanged implements generation.Snapshot.
+func (s *snapshot) Unchanged(string) bool { return true }
+
 func (s *snapshot) database() string { return filepath.Join(s.folder, s.Database) }
 
-// is tells whether s is the given generation: its number, with the same file, which it does not have
-// if somebody deleted the index and built another.
-func (s *snapshot) is(number uint64, folder string) bool {
-	if s == nil || s.identity == nil || s.number != number {
-		return false
-	}
-	now, err := os.Stat(filepath.Join(folder, metaFile))
-	return err == nil && os.SameFile(now, s.identity) && now.ModTime().Equal(s.identity.ModTime())
-}
-
-// rows is the number of living rows.
 func (s *snapshot) rows() int {
 	live, _ := s.data.Rows()
 	return int(live)
 }
 
-// approximate tells whether searches of the table use an index on vectors.
+// approximate reports whether the table has an index on vectors.
 func (s *snapshot) approximate() bool {
 	_, ok := s.data.Index(vectorIndex)
 	return ok
 }
 
-// all returns the table with its approximate index, if it has one.
 func (s *snapshot) all(ctx context.Context) (*table.Table, error) {
 	return s.open(ctx, &s.table, s.database())
 }
@@ -114,12 +115,17 @@ func (s *snapshot) open(ctx context.Context, known **table.Table, database strin
 	return opened, nil
 }
 
-func (s *snapshot) close() {
-	s.opening.Lock()
-	defer s.opening.Unlock()
-	for _, t := range []*table.Table{s.table, s.exact} {
-		if t != nil {
-			_ = t.Close() // it was only read from
+// Close implements generation.Snapshot. Tables close in the background, lest a cancelled search
+// hold it up.
+func (s *snapshot) Close() error {
+	s.behind.Go(func() {
+		s.opening.Lock()
+		defer s.opening.Unlock()
+		for _, t := range []*table.Table{s.table, s.exact} {
+			if t != nil {
+				_ = t.Close() // it was only read
+			}
 		}
-	}
+	})
+	return nil
 }

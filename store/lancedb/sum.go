@@ -13,7 +13,7 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumOf is the checksum of all of a record: Lance keeps none.
+// sumOf is a record's checksum: Lance keeps none.
 func sumOf(r store.Record) int64 {
 	var b []byte
 	for _, text := range []string{r.ID, r.Scope, r.Kind, r.Path, strings.Join(r.Headings, "\x00"), r.Session, r.Speaker,

@@ -42,7 +42,7 @@ func testPut(x *fixture) {
 	x.holds(ix, numbers(0, 6)...)
 }
 
-// oddTexts are texts that a careless store would change.
+// oddTexts are texts that a careless store changes.
 var oddTexts = []string{
 	"", " ", "\n", "two\nlines\r\nand\ttabs", `it's "quoted"; DROP TABLE records; -- \`, "100 % of _ and ?",
 	"naïve Zürich 東京 🚀 e\u0301", "zero\x00byte and \xff\xfe not UTF-8", "\u202eright to left\u202c \ufeff",
@@ -68,15 +68,10 @@ func testFields(x *fixture) {
 	}
 }
 
-// sameRecords compares what Document and a search answer with the records that were put, all of one
-// document.
+// sameRecords compares answers with the records of a document.
 func (x *fixture) sameRecords(ix *index, put []store.Record) {
 	x.Helper()
-	recs := x.document(ix, put[0].Path)
-	require.Len(x, recs, len(put))
-	for i := range put {
-		x.same("Document", recs[i], put[i])
-	}
+	x.sameDocument(ix, put[0].Path, put...)
 	hits := x.search(ix, len(put), store.Filter{})
 	require.Len(x, hits, len(put))
 	for _, hit := range hits {
@@ -95,7 +90,7 @@ func testReplace(x *fixture) {
 	changed = x.kind.dress(changed)
 	x.add(ix, changed)
 	x.holds(ix, numbers(0, 5)...)
-	x.sameRecords2(ix, "notes/b.md", changed)
+	x.sameDocument(ix, "notes/b.md", changed)
 	require.Len(x, x.document(ix, "notes/a.md"), 4)
 	require.Equal(x, []string{id(2)}, x.found(ix, store.Filter{Scope: "global"}))
 
@@ -104,12 +99,12 @@ func testReplace(x *fixture) {
 	x.put(ix, changed, again) // also within one call
 	x.commit(ix)
 	x.holds(ix, numbers(0, 5)...)
-	x.sameRecords2(ix, "notes/c.md", again)
+	x.sameDocument(ix, "notes/c.md", again)
 	require.Empty(x, x.document(ix, "notes/b.md"))
 }
 
-// sameRecords2 compares a document with the records that were put.
-func (x *fixture) sameRecords2(ix *index, path string, put ...store.Record) {
+// sameDocument compares a document with its records.
+func (x *fixture) sameDocument(ix *index, path string, put ...store.Record) {
 	x.Helper()
 	recs := x.document(ix, path)
 	require.Len(x, recs, len(put), path)
@@ -241,7 +236,9 @@ func testBadIDs(x *fixture) {
 func testRecordsNotKept(x *fixture) {
 	ix := x.open()
 	rec := x.kind.dress(store.Record{ID: id(1), Path: "notes/a.md", Headings: []string{"Kept"}, Text: "kept"})
-	score := x.scoreOf(rec)
+	alone := x.openIn(x.TempDir())
+	x.add(alone, rec)
+	score := x.search(alone, 1, store.Filter{})[0].Score
 	recs := []store.Record{rec}
 	x.put(ix, recs...)
 	recs[0].Headings[0] = "changed"
@@ -254,13 +251,6 @@ func testRecordsNotKept(x *fixture) {
 	require.Len(x, hits, 1)
 	require.Equal(x, []string{"Kept"}, hits[0].Record.Headings)
 	require.InDelta(x, score, hits[0].Score, 1e-5)
-}
-
-// scoreOf is the score a record has alone in an index.
-func (x *fixture) scoreOf(rec store.Record) float64 {
-	ix := x.openIn(x.TempDir())
-	x.add(ix, rec)
-	return x.search(ix, 1, store.Filter{})[0].Score
 }
 
 func testAnswersOwned(x *fixture) {

@@ -15,7 +15,7 @@ import (
 
 const batchSize = 10
 
-// Readers of the same and of another index work while one writes batches of ten.
+// Readers of two indexes run while a writer writes batches of ten.
 func testConcurrent(x *fixture) {
 	writer, other := x.open(), x.open()
 	var wait sync.WaitGroup
@@ -31,7 +31,7 @@ func testConcurrent(x *fixture) {
 	}
 	for n := range 30 {
 		x.put(writer, x.records(n*batchSize, (n+1)*batchSize)...)
-		if n >= 20 { // from here on one batch goes for each that comes
+		if n >= 20 { // from here on each batch replaces another
 			for i := range batchSize {
 				x.delete(writer, id((n-20)*batchSize+i))
 			}
@@ -43,7 +43,7 @@ func testConcurrent(x *fixture) {
 	x.holds(other, numbers(100, 300)...)
 }
 
-// readBatches reads until ctx ends; it returns an error if it sees less than before, or half a batch.
+// readBatches reads until ctx ends. Vanished records or half a batch are an error.
 func readBatches(ctx context.Context, ix *index) error {
 	seen := 0
 	for ctx.Err() == nil {
@@ -67,7 +67,7 @@ func readBatches(ctx context.Context, ix *index) error {
 	return nil
 }
 
-// Each commit replaces all records at once, so every answer has to be of one commit.
+// Each commit replaces all records, so an answer must be of one.
 func testWholeCommits(x *fixture) {
 	ix, other := x.open(), x.open()
 	write := func(version string) {
@@ -133,7 +133,7 @@ func testCancelled(x *fixture) {
 
 func second[T any](_ T, err error) error { return err }
 
-// testCancelRunning cancels searches while they run; a call must not outlive its context by long.
+// Cancelled searches end soon.
 func testCancelRunning(x *fixture) {
 	ix := x.open()
 	x.add(ix, x.records(0, 500)...)

@@ -38,7 +38,7 @@ func testSecondReader(x *fixture) {
 	x.holds(reader)
 	for n := range 20 {
 		x.add(writer, x.record(n, "notes/a.md"))
-		switch n % 4 { // each kind of read is the first after some commit
+		switch n % 4 { // each kind of read is once the first after a commit
 		case 0:
 			require.Equal(x, n+1, x.count(reader))
 		case 1:
@@ -61,7 +61,7 @@ func testSecondReader(x *fixture) {
 	x.holds(reader, numbers(15, 20)...)
 }
 
-// The caller sees to it that only one commits at a time; who it is may change.
+// The writer may change, if only one commits at a time.
 func testSecondWriter(x *fixture) {
 	both := []*index{x.open(), x.open()}
 	for n := range 12 {
@@ -77,7 +77,7 @@ func testSecondWriter(x *fixture) {
 	}
 }
 
-// What is in the folder while a writer works is what a crash would leave there.
+// A crash leaves the folder as it is during a write.
 func testCrash(x *fixture) {
 	ix := x.open()
 	x.put(ix, x.records(0, 3)...)
@@ -101,7 +101,6 @@ func (x *fixture) copyFolder() string {
 	return dir
 }
 
-// modTimes are the times of all files in a folder.
 func modTimes(x *fixture, dir string) map[string]time.Time {
 	x.Helper()
 	times := map[string]time.Time{}
@@ -118,7 +117,7 @@ func modTimes(x *fixture, dir string) map[string]time.Time {
 	return times
 }
 
-// fragmentsAfterSmallCommits is generous: what matters is that it does not grow with their number.
+// fragmentsAfterSmallCommits is generous, but independent of how many commits there were.
 const fragmentsAfterSmallCommits = 40
 
 func testSmallCommits(x *fixture) {

@@ -10,21 +10,20 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// dimension is that of the vectors of all checks that do not need another.
+// dimension is that of most checks' vectors.
 const dimension = 24
 
-// common is a word that every record for a keyword index holds, so that a search for it finds all.
+// common is in every keyword record.
 const common = "memo"
 
-// A kind of index is all that the shared checks need to know of it.
+// A kind is what shared checks know of an index.
 type kind struct {
 	open func(dir string) *index
-	// dress completes a record: with a vector, or with the common word in its text. Equal texts
-	// have equal scores.
+	// dress adds a vector, or the common word to the text. Equal texts score equally.
 	dress func(rec store.Record) store.Record
 }
 
-// An index is one of either kind, with a search that every dressed record is an answer to.
+// An index has a search for all dressed records.
 type index struct {
 	store.Index
 	search func(ctx context.Context, k int, f store.Filter) ([]store.Hit, error)
@@ -84,7 +83,7 @@ func keywordKind(open func(dir string) store.KeywordIndex) kind {
 	}
 }
 
-// vectorOf returns a unit vector drawn from a generator seeded by text.
+// vectorOf returns a random unit vector, seeded by text.
 func vectorOf(text string) []float32 {
 	h := fnv.New64a()
 	h.Write([]byte(text))
@@ -104,7 +103,7 @@ func randomVector(random *rand.Rand, n int) []float32 {
 	return vec
 }
 
-// cosine of two vectors, computed slowly and exactly.
+// cosine computes the exact cosine slowly.
 func cosine(a, b []float32) float64 {
 	dot, aa, bb := 0.0, 0.0, 0.0
 	for i := range a {
@@ -115,10 +114,10 @@ func cosine(a, b []float32) float64 {
 	return dot / math.Sqrt(aa*bb)
 }
 
-// id makes a valid record ID of a number.
+// id returns a valid record ID.
 func id(n int) string { return fmt.Sprintf("%08x", n) }
 
-// record returns a plain record of the fixture's kind; its number decides ID, line and text.
+// record returns a plain record, by number.
 func (x *fixture) record(n int, path string) store.Record {
 	return x.kind.dress(store.Record{
 		ID: id(n), Scope: "project", Kind: "markdown", Path: path, StartLine: n + 1, EndLine: n + 1,
@@ -126,7 +125,7 @@ func (x *fixture) record(n int, path string) store.Record {
 	})
 }
 
-// records returns records from lo up to hi, hi excluded, of one document.
+// records returns the records [lo, hi) of one document.
 func (x *fixture) records(lo, hi int) []store.Record {
 	recs := make([]store.Record, 0, hi-lo)
 	for n := lo; n < hi; n++ {

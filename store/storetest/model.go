@@ -13,12 +13,12 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A model is what an index should hold: the last commit and the batch.
+// A model is an index's expected content.
 type model struct {
 	committed, pending map[string]store.Record
 }
 
-// testModel makes random changes in an index and in a map, and compares.
+// testModel makes random changes in an index and its model.
 func testModel(x *fixture) {
 	for seed := range uint64(4) {
 		w := &walk{
@@ -94,7 +94,6 @@ func (w *walk) deleteSome() {
 	w.delete(w.ix, ids...)
 }
 
-// compare compares all an index answers with the model.
 func (w *walk) compare(ix *index) {
 	w.Helper()
 	require.Equal(w, len(w.model.committed), w.count(ix), "step %d: Count", w.step)
@@ -153,7 +152,7 @@ func (w *walk) compareSearch(ix *index, f store.Filter) {
 	require.True(w, slices.IsSortedFunc(hits, compareHits), "step %d: order of %v", w.step, brief(hits))
 }
 
-// passes is what store.Filter says.
+// passes implements store.Filter's description.
 func passes(rec store.Record, f store.Filter) bool {
 	return (f.Scope == "" || f.Scope == rec.Scope) &&
 		(f.Kind == "" || f.Kind == rec.Kind) &&
@@ -163,5 +162,5 @@ func passes(rec store.Record, f store.Filter) bool {
 		(f.Until.IsZero() || !rec.Time.IsZero() && rec.Time.Before(f.Until))
 }
 
-// someDay begins the days of the records that have a time.
+// someDay is the first day of records with a time.
 var someDay = time.Date(2026, 3, 30, 0, 0, 0, 0, time.UTC)

@@ -37,11 +37,11 @@ func testDocumentOrder(x *fixture) {
 	}
 }
 
-// texts of few kinds, so that many scores are equal.
-func (x *fixture) ties(n int) []store.Record {
+// ties have few different texts, so many equal scores.
+func ties(k kind, n int) []store.Record {
 	var recs []store.Record
 	for i := range n {
-		recs = append(recs, x.kind.dress(store.Record{
+		recs = append(recs, k.dress(store.Record{
 			ID: id(i * 7919 % 100_003), Path: "notes/a.md", Text: strings.Repeat("word ", i%4) + "end",
 		}))
 	}
@@ -50,7 +50,7 @@ func (x *fixture) ties(n int) []store.Record {
 
 func testHitOrder(x *fixture) {
 	ix := x.open()
-	recs := x.ties(60)
+	recs := ties(x.kind, 60)
 	for some := range slices.Chunk(recs, 13) {
 		x.add(ix, some...)
 	}
@@ -77,7 +77,7 @@ func compareHits(a, b store.Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Record.ID, b.Record.ID))
 }
 
-// brief shows hits by ID and score.
+// brief prints hits as ID and score.
 func brief(hits []store.Hit) []string {
 	var all []string
 	for _, hit := range hits {
@@ -202,7 +202,7 @@ func testTimes(x *fixture) {
 	}
 }
 
-// oddPaths would mean something else in a query language, a pattern or another file system.
+// oddPaths have a meaning in queries, patterns or other file systems.
 var oddPaths = []string{
 	"100%/x.md", "100_/x.md", "100a/x.md", "it's/x.md", `it"s/x.md`, "it`s/x.md", `back\slash/x.md`, "semi;colon/x.md", "a b/x.md",
 	"*/x.md", "?/x.md", "[a]/x.md", "(a|b)/x.md", "ü/x.md", "u\u0308/x.md", "東京/x.md", "../x.md", "./x.md", "new\nline/x.md",
@@ -236,7 +236,7 @@ func testOddPaths(x *fixture) {
 	}
 }
 
-// within are the odd paths in a folder.
+// within returns the odd paths in a folder.
 func within(folder string) []string {
 	return slices.DeleteFunc(slices.Clone(oddPaths), func(path string) bool { return !strings.HasPrefix(path, folder+"/") })
 }

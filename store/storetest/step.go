@@ -10,7 +10,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Steps that must succeed; a test reads as a list of them.
+// Steps must succeed; a test reads as a list of them.
 
 func (x *fixture) put(ix *index, recs ...store.Record) {
 	x.Helper()
@@ -55,7 +55,7 @@ func (x *fixture) count(ix *index) int {
 	return n
 }
 
-// found returns the IDs of all records that pass the filter, sorted.
+// found returns the sorted IDs that pass the filter.
 func (x *fixture) found(ix *index, f store.Filter) []string {
 	x.Helper()
 	ids := idsOf(x.search(ix, 1<<20, f))
@@ -63,7 +63,7 @@ func (x *fixture) found(ix *index, f store.Filter) []string {
 	return ids
 }
 
-// holds fails the test unless the index holds exactly the records with these numbers.
+// holds requires exactly these records.
 func (x *fixture) holds(ix *index, numbers ...int) {
 	x.Helper()
 	want := make([]string, 0, len(numbers))
@@ -87,7 +87,7 @@ func idsOf(hits []store.Hit) []string {
 	return ids
 }
 
-// numbers from lo up to hi, hi excluded.
+// numbers returns [lo, hi).
 func numbers(lo, hi int) []int {
 	var all []int
 	for n := lo; n < hi; n++ {
@@ -96,8 +96,8 @@ func numbers(lo, hi int) []int {
 	return all
 }
 
-// answer is how a record comes back: without its vector, its time in whole seconds of UTC, and
-// without telling empty headings from none.
+// answer returns a record as an index does: without vector, in whole seconds of UTC, without empty
+// headings.
 func answer(rec store.Record) store.Record {
 	rec.Vector = nil
 	rec.Time = time.Unix(rec.Time.Unix(), 0).UTC()
@@ -107,7 +107,7 @@ func answer(rec store.Record) store.Record {
 	return rec
 }
 
-// same compares a record that came back with the one that was put.
+// same compares an answered record with the stored one.
 func (x *fixture) same(where string, got, put store.Record) {
 	x.Helper()
 	if got.Vector != nil {
@@ -119,7 +119,7 @@ func (x *fixture) same(where string, got, put store.Record) {
 	require.Equal(x, answer(put), answer(got), where)
 }
 
-// cancelled is a context that has ended.
+// cancelled returns a context that has ended.
 func cancelled() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

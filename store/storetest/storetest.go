@@ -1,8 +1,5 @@
-// Package storetest holds what every index of package store has to do.
-//
-// TestVectorIndex and TestKeywordIndex check the documented contract, a named subtest for each
-// clause; most clauses are the same for both kinds and are checked by the same code. Run them with
-// -race. Whatever a test leaves in its folder is opened again at the end and has to pass Check.
+// Package storetest tests the contract of package store's indexes, with a subtest a clause. Run it
+// with -race. At its end, each test reopens and checks its folder.
 package storetest
 
 import (
@@ -12,14 +9,14 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A check is one clause of the contract. It takes a testing.TB so that the kit itself can be tested
-// with indexes that break it.
+// A check is a clause of the contract. Its testing.TB lets the kit's tests run it on broken
+// indexes.
 type check struct {
 	name string
 	test func(x *fixture)
 }
 
-// shared are the clauses both kinds of index keep.
+// shared are the clauses of both kinds.
 var shared = []check{
 	{"an empty index has nothing and no error", testEmpty},
 	{"Put makes records findable after Commit", testPut},
@@ -46,6 +43,9 @@ var shared = []check{
 	{"another open index sees a commit at its next read", testSecondReader},
 	{"another open index may commit next", testSecondWriter},
 	{"an uncommitted batch is lost in a crash", testCrash},
+	{"an index whose folder is removed is not an empty one", testRemoved},
+	{"an index that lost its manifest or CURRENT is damaged", testLost},
+	{"an index of another release is not read", testOtherRelease},
 	{"many small commits stay few fragments", testSmallCommits},
 	{"searches run beside commits", testConcurrent},
 	{"reads of one moment agree", testWholeCommits},
@@ -56,9 +56,8 @@ var shared = []check{
 	{"random changes agree with a map", testModel},
 }
 
-// TestVectorIndex runs the whole contract of a store.VectorIndex. open returns the index in dir,
-// which may be empty or not exist; it is called again for the same dir, also while an earlier index
-// is open, to stand for another process. The caller of open closes what it returns.
+// TestVectorIndex tests a store.VectorIndex. open opens the index in dir, which may be missing or
+// already open, as by another process.
 func TestVectorIndex(t *testing.T, open func(t *testing.T, dir string, dimension int) store.VectorIndex) {
 	t.Helper()
 	k := func(t *testing.T) kind {
@@ -68,7 +67,7 @@ func TestVectorIndex(t *testing.T, open func(t *testing.T, dir string, dimension
 	run(t, k, vectorOnly)
 }
 
-// TestKeywordIndex runs the whole contract of a store.KeywordIndex; open is as for TestVectorIndex.
+// TestKeywordIndex tests a store.KeywordIndex; open is as for TestVectorIndex.
 func TestKeywordIndex(t *testing.T, open func(t *testing.T, dir string) store.KeywordIndex) {
 	t.Helper()
 	k := func(t *testing.T) kind {
@@ -85,7 +84,7 @@ func run(t *testing.T, k func(t *testing.T) kind, checks []check) {
 	}
 }
 
-// A fixture is what one check works with: a folder and the way to open an index in it.
+// A fixture is a check's folder and index.
 type fixture struct {
 	testing.TB
 	kind kind
@@ -96,15 +95,13 @@ func newFixture(t testing.TB, k kind) *fixture {
 	return &fixture{TB: t, kind: k, dir: t.TempDir()}
 }
 
-// run does the check, then looks at what it left behind: still inside the test, where the context
-// of the test is alive for open.
+// run checks the folder, too, while the test's context lives.
 func (x *fixture) run(c check) {
 	x.Helper()
 	defer x.checkFolder(x.dir)
 	c.test(x)
 }
 
-// checkFolder opens what a test left behind and checks it.
 func (x *fixture) checkFolder(dir string) {
 	ix := x.kind.open(dir)
 	if err := ix.Check(context.Background()); err != nil {
@@ -115,7 +112,7 @@ func (x *fixture) checkFolder(dir string) {
 	}
 }
 
-// open opens the index in the fixture's folder, once more if it is open; it is closed at the end.
+// open opens the index, perhaps again, until the test ends.
 func (x *fixture) open() *index { return x.openIn(x.dir) }
 
 func (x *fixture) openIn(dir string) *index {

@@ -19,10 +19,9 @@ import (
 	"github.com/memcore/memcore/store/keyword"
 )
 
-// The kit is tested with real indexes that each break one clause: the check of that clause has to
-// notice.
+// The kit runs on indexes that each break one clause: its check must fail.
 
-// A vectorFault changes what a store.VectorIndex does; fields that are nil change nothing.
+// A vectorFault changes a store.VectorIndex; nil fields change nothing.
 type vectorFault struct {
 	store.VectorIndex
 	put          func(ix store.VectorIndex, recs []store.Record) error
@@ -110,7 +109,7 @@ func hits(change func([]store.Hit) []store.Hit) *vectorFault {
 	}}
 }
 
-// filters is a fault in how a filter is understood.
+// filters is a fault in the meaning of a filter.
 func filters(change func(store.Filter) store.Filter) *vectorFault {
 	return &vectorFault{nearest: func(ix store.VectorIndex, ctx context.Context, vec []float32, k int, f store.Filter) ([]store.Hit, error) {
 		return ix.Nearest(ctx, vec, k, change(f))
@@ -309,7 +308,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 	}
 }
 
-// A wordFault changes what a store.KeywordIndex does.
+// A wordFault changes a store.KeywordIndex.
 type wordFault struct {
 	store.KeywordIndex
 	query   func(string) string
@@ -388,7 +387,7 @@ func TestTheKitNoticesKeywordFaults(t *testing.T) {
 	}
 }
 
-// notices fails the test unless the named check fails with the kind.
+// notices requires that the named check fails for the kind.
 func notices(t *testing.T, name string, checks []check, k kind) {
 	t.Helper()
 	i := slices.IndexFunc(checks, func(c check) bool { return c.name == name })
@@ -405,7 +404,7 @@ func notices(t *testing.T, name string, checks []check, k kind) {
 	}
 }
 
-// A recorder is a testing.TB that remembers failures instead of reporting them.
+// A recorder is a testing.TB that stores failures.
 type recorder struct {
 	testing.TB
 	failed atomic.Bool
@@ -423,7 +422,7 @@ func (r *recorder) Fatalf(string, ...any) { r.FailNow() }
 func (r *recorder) Fatal(...any)          { r.FailNow() }
 func (r *recorder) Failed() bool          { return r.failed.Load() }
 
-// Every check has a name of its own, since the name is what a failure is looked up by.
+// Names of checks are unique, since failures are looked up by name.
 func TestNamesOfChecks(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range slices.Concat(shared, vectorOnly, keywordOnly) {

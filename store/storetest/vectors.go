@@ -19,6 +19,7 @@ var vectorOnly = []check{
 	{"Nearest agrees with brute force", testNearest},
 	{"scores are cosines", testCosines},
 	{"Similarities agree with Nearest", testSimilarities},
+	{"Each gives every record and its vector back", testEach},
 	{"a replaced record has its new vector only", testNewVector},
 	{"a query that points nowhere is refused", testZeroQuery},
 }
@@ -79,7 +80,6 @@ func testNearest(x *fixture) {
 	}
 }
 
-// compareBruteForce compares hits with the best k found by looking at all records.
 func (x *fixture) compareBruteForce(hits []store.Hit, recs []store.Record, vec []float32, k int, f store.Filter) {
 	x.Helper()
 	var want []float64
@@ -109,7 +109,7 @@ func testCosines(x *fixture) {
 		store.Record{ID: id(3), Text: "across", Vector: across},
 	)
 	slightlyLong := slices.Clone(vec)
-	slightlyLong[0] = 1.0009 // within what a Record allows
+	slightlyLong[0] = 1.0009 // within a Record's tolerance
 	x.add(ix, store.Record{ID: id(4), Text: "long", Vector: slightlyLong})
 	got, err := ix.vectors.Similarities(x.Context(), vec, []string{id(1), id(2), id(3), id(4)})
 	require.NoError(x, err)
@@ -152,6 +152,37 @@ func testZeroQuery(x *fixture) {
 			x.Errorf("Nearest to a vector of %v: %d hits, no error", number, len(hits))
 		}
 	}
+}
+
+func testEach(x *fixture) {
+	ix := x.open()
+	reader, ok := ix.vectors.(store.VectorReader)
+	require.True(x, ok)
+	none := func(store.Record) error { return errors.New("there is no record") }
+	require.NoError(x, reader.Each(x.Context(), none))
+	all := x.records(0, 40)
+	x.add(ix, all...)
+	x.delete(ix, all[7].ID)
+	x.commit(ix)
+	want, got := map[string]store.Record{}, map[string]store.Record{}
+	vectors := map[string][]float32{}
+	for _, r := range slices.Delete(all, 7, 8) {
+		want[r.ID], vectors[r.ID] = withoutVector(r), r.Vector
+	}
+	require.NoError(x, reader.Each(x.Context(), func(r store.Record) error {
+		require.InDeltaSlice(x, vectors[r.ID], r.Vector, 1e-6)
+		got[r.ID] = withoutVector(r)
+		return nil
+	}))
+	require.Equal(x, want, got)
+	stop, calls := errors.New("stop"), 0
+	require.ErrorIs(x, reader.Each(x.Context(), func(store.Record) error { calls++; return stop }), stop)
+	require.Equal(x, 1, calls)
+}
+
+func withoutVector(r store.Record) store.Record {
+	r.Vector = nil
+	return r
 }
 
 func testNewVector(x *fixture) {

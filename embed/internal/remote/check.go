@@ -5,21 +5,20 @@ import (
 	"math"
 )
 
-// A dimensionError says that vectors have two lengths; it becomes embed.ErrDimension.
+// A dimensionError, vectors of two lengths, becomes embed.ErrDimension.
 type dimensionError struct{ got, want int }
 
 func (e *dimensionError) Error() string { return fmt.Sprintf("got %d numbers, want %d", e.got, e.want) }
 
-// An answerError is an answer that arrived and makes no sense. Asking again would not help.
+// An answerError is an unusable answer, not retried.
 type answerError struct{ text string }
 
 func (e *answerError) Error() string { return e.text }
 
-// Nonsense returns an error for an answer that cannot be used; it is not asked for again.
+// Nonsense returns an error for an unusable answer, without retries.
 func Nonsense(format string, args ...any) error { return &answerError{fmt.Sprintf(format, args...)} }
 
-// accept checks an answer to n texts, makes its vectors unit vectors in place, and remembers their
-// dimension if all is well.
+// accept checks an answer to n texts, normalises its vectors in place, and stores their dimension.
 func (c *Client) accept(vecs [][]float32, n int) error {
 	if len(vecs) != n {
 		return Nonsense("%d vectors for %d texts", len(vecs), n)
@@ -42,7 +41,7 @@ func (c *Client) accept(vecs [][]float32, n int) error {
 	return nil
 }
 
-// normalise gives v length one. Sums are of float64, in which no float32 overflows.
+// normalise cannot overflow: it sums squares in float64.
 func normalise(v []float32) error {
 	var sum float64
 	for _, x := range v {

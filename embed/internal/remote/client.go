@@ -1,11 +1,9 @@
-// Package remote is what embedders that ask a server have in common: cutting and batching texts,
-// trying again, reading answers with distrust, and making unit vectors of them.
-//
-// It knows no protocol. A package such as ollama gives it a function that asks once; everything
-// around that question is here, so that each server's faults are met in the same way.
+// Package remote is what embedders with a server share: they cut and batch texts, retry, check
+// answers and normalise vectors. A package such as ollama passes a function that sends a request.
 package remote
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,7 +13,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// Defaults for what Options leaves zero.
+// Defaults of Options.
 const (
 	DefaultBatchSize = 32
 	DefaultTimeout   = 2 * time.Minute
@@ -23,42 +21,33 @@ const (
 	DefaultRetryFor  = time.Minute
 )
 
-// A person waits for the vector of a query, and search does without it: a query is tried twice at
-// most, and not again when this much time has gone by.
+// A person waits for a query, which works without its vector.
 const (
 	queryTries    = 2
 	queryRetryFor = 3 * time.Second
 )
 
-// maxBatchTokens bounds one request beside the number of its texts; hosted endpoints refuse more
-// than about 300,000 tokens.
+// maxBatchTokens bounds a request: hosted endpoints refuse more than about 300,000.
 const maxBatchTokens = 100_000
 
-// Options are the settings of a Client. Zero means the default for all but Dimension.
+// Options are the settings of a Client.
 type Options struct {
-	Name           string // what errors call the model, such as `ollama model "x" at host:1`
-	MaxTokens      int    // tokens of one text, prefix included; at least 16
-	Dimension      int    // length of the vectors; 0: learned from the first answer
-	BatchSize      int    // texts in one request
-	DocumentPrefix string // put before each document
-	QueryPrefix    string // put before each query
-	Timeout        time.Duration
-	Tries          int
-	RetryFor       time.Duration
+	embed.RemoteOptions
+	Name string // of model and server, for errors: `ollama model "x" at host:1`
 }
 
-// Ask sends texts in one request, once, and returns what the server answered, in order of the texts.
-// It passes on the errors of the HTTP client made by NewHTTP.
+// Ask sends one request and returns the vectors in order. It returns the errors of NewHTTP's
+// client.
 type Ask func(ctx context.Context, texts []string) ([][]float32, error)
 
-// A Client is all of an embed.Embedder but its fingerprint. It is safe for concurrent use.
+// A Client is an embed.Embedder without a fingerprint, safe for concurrent use.
 type Client struct {
 	opts Options
 	ask  Ask
 	dim  atomic.Int64
 }
 
-// New returns a Client that asks by ask.
+// New returns a Client that sends requests by ask.
 func New(opts Options, ask Ask) *Client {
 	c := &Client{opts: opts.withDefaults(), ask: ask}
 	c.dim.Store(int64(opts.Dimension))
@@ -67,33 +56,25 @@ func New(opts Options, ask Ask) *Client {
 
 func (o Options) withDefaults() Options {
 	o.MaxTokens = max(o.MaxTokens, minTokens)
-	if o.BatchSize <= 0 {
-		o.BatchSize = DefaultBatchSize
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.Tries <= 0 {
-		o.Tries = DefaultTries
-	}
-	if o.RetryFor <= 0 {
-		o.RetryFor = DefaultRetryFor
-	}
+	o.BatchSize = cmp.Or(max(o.BatchSize, 0), DefaultBatchSize)
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
+	o.Tries = cmp.Or(max(o.Tries, 0), DefaultTries)
+	o.RetryFor = cmp.Or(max(o.RetryFor, 0), DefaultRetryFor)
 	return o
 }
 
-// Dimension is as embed.Embedder has it.
+// Dimension implements embed.Embedder.
 func (c *Client) Dimension() int { return int(c.dim.Load()) }
 
-// MaxTokens is how many tokens of a text are sent, those of the longer prefix left out.
+// MaxTokens leaves room for the longer prefix.
 func (c *Client) MaxTokens() int {
 	return max(c.opts.MaxTokens-max(CountTokens(c.opts.DocumentPrefix), CountTokens(c.opts.QueryPrefix)), minTokens)
 }
 
-// CountTokens is the function of the same name.
+// CountTokens implements embed.Embedder.
 func (c *Client) CountTokens(text string) int { return CountTokens(text) }
 
-// Embed is as embed.Embedder has it.
+// Embed implements embed.Embedder.
 func (c *Client) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -114,7 +95,7 @@ func (c *Client) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]
 	return vecs, nil
 }
 
-// prepare makes of each text what is sent: valid, with its prefix, and never longer than allowed.
+// prepare cuts, prefixes and cleans texts.
 func (c *Client) prepare(kind embed.Kind, texts []string) []string {
 	prefix := c.opts.DocumentPrefix
 	if kind == embed.Query {
@@ -127,8 +108,7 @@ func (c *Client) prepare(kind embed.Kind, texts []string) []string {
 	return sent
 }
 
-// clean makes any bytes something that a server accepts. Some refuse an empty text, some end it at
-// its first NUL, and JSON holds no invalid UTF-8.
+// clean suits servers: some refuse an empty text or cut at a NUL, and JSON lacks invalid UTF-8.
 func clean(text string) string {
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", " "), "\ufffd")
 	if text == "" {
@@ -137,7 +117,7 @@ func clean(text string) string {
 	return text
 }
 
-// batch is how many of texts go into the next request, at least one.
+// batch returns how many texts the next request takes.
 func (c *Client) batch(texts []string) int {
 	n, tokens := 0, 0
 	for n < min(len(texts), c.opts.BatchSize) {
@@ -150,9 +130,8 @@ func (c *Client) batch(texts []string) int {
 	return n
 }
 
-// fit asks for texts, and for less at once when the server says that they are too much for it: half
-// the texts, and when it is one text, half of that. Only a text on its own is ever cut, so its
-// vector never depends on the others of its batch.
+// fit halves a batch that is too much for the server. It cuts only a single text, so that vectors
+// do not depend on batches.
 func (c *Client) fit(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
 	vecs, err := c.retry(ctx, kind, texts)
 	if err == nil || !tooMuch(err) {
@@ -181,8 +160,8 @@ func (c *Client) halves(ctx context.Context, kind embed.Kind, texts []string) ([
 	return append(left, right...), nil
 }
 
-// Explain makes of err what the contract promises: the caller's own reason if ctx ended, otherwise
-// one of embed's errors. The cause is told, not wrapped: a timeout of ours is not the caller's.
+// Explain returns the error of the contract: that of ctx if it ended, or one of embed's. It does
+// not wrap err, since the Client's timeout is not the caller's.
 func Explain(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// sink is an Ask that remembers what it was asked.
+// sink is an Ask that stores its requests.
 type sink struct {
 	asked  [][]string
 	answer func(texts []string) ([][]float32, error)
@@ -27,7 +27,7 @@ func (s *sink) ask(_ context.Context, texts []string) ([][]float32, error) {
 	return ones(texts), nil
 }
 
-// ones answers vectors that tell the length of the text.
+// ones returns vectors that encode the length of the text.
 func ones(texts []string) [][]float32 {
 	vecs := make([][]float32, len(texts))
 	for i, text := range texts {
@@ -38,7 +38,7 @@ func ones(texts []string) [][]float32 {
 
 func TestBatches(t *testing.T) {
 	s := new(sink)
-	c := New(Options{BatchSize: 3, MaxTokens: 1 << 20}, s.ask)
+	c := New(Options{RemoteOptions: embed.RemoteOptions{BatchSize: 3, MaxTokens: 1 << 20}}, s.ask)
 	texts := []string{"1", "22", "333", "4444", strings.Repeat("7", 60_000), strings.Repeat("8", 60_001), "9"}
 	vecs, err := c.Embed(t.Context(), embed.Document, texts)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestWhatIsSent(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := new(sink)
-			c := New(Options{DocumentPrefix: "passage: ", QueryPrefix: "query: ", MaxTokens: 22}, s.ask)
+			c := New(Options{RemoteOptions: embed.RemoteOptions{DocumentPrefix: "passage: ", QueryPrefix: "query: ", MaxTokens: 22}}, s.ask)
 			for kind, want := range map[embed.Kind]string{embed.Document: tt.document, embed.Query: tt.query} {
 				s.asked = nil
 				if _, err := c.Embed(t.Context(), kind, []string{tt.in}); err != nil {
@@ -137,7 +137,7 @@ func TestDimension(t *testing.T) {
 		v[0] = 1
 		return [][]float32{v}, nil
 	}}
-	learns, given := New(Options{}, s.ask), New(Options{Dimension: 4}, s.ask)
+	learns, given := New(Options{}, s.ask), New(Options{RemoteOptions: embed.RemoteOptions{Dimension: 4}}, s.ask)
 	if _, err := learns.Embed(t.Context(), embed.Document, []string{"a"}); err != nil || learns.Dimension() != 3 {
 		t.Errorf("Dimension() = %d, %v; want 3 learned", learns.Dimension(), err)
 	}
@@ -150,8 +150,7 @@ func TestDimension(t *testing.T) {
 	}
 }
 
-// A server that takes few texts at once and short ones only; what each text is cut to must not
-// depend on its neighbours.
+// A server takes few and short texts only. Where a text is cut must not depend on its batch.
 func TestTooMuch(t *testing.T) {
 	sent := map[string]string{}
 	s := &sink{}
@@ -170,7 +169,7 @@ func TestTooMuch(t *testing.T) {
 		return ones(texts), nil
 	}
 	texts := []string{"a", "b" + strings.Repeat("1", 150), "c" + strings.Repeat("é", 400), "d", "e", "f", "g" + strings.Repeat("2", 99), "h"}
-	if _, err := New(Options{MaxTokens: 8000}, s.ask).Embed(t.Context(), embed.Document, texts); err != nil {
+	if _, err := New(Options{RemoteOptions: embed.RemoteOptions{MaxTokens: 8000}}, s.ask).Embed(t.Context(), embed.Document, texts); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range texts {
@@ -189,11 +188,11 @@ func TestTooMuch(t *testing.T) {
 }
 
 func TestMaxTokensLeavesRoomForPrefix(t *testing.T) {
-	c := New(Options{MaxTokens: 100, QueryPrefix: strings.Repeat("1", 30)}, nil)
+	c := New(Options{RemoteOptions: embed.RemoteOptions{MaxTokens: 100, QueryPrefix: strings.Repeat("1", 30)}}, nil)
 	if got := c.MaxTokens(); got != 70 {
 		t.Errorf("MaxTokens() = %d, want 70", got)
 	}
-	if got := New(Options{MaxTokens: -5}, nil).MaxTokens(); got != minTokens {
+	if got := New(Options{RemoteOptions: embed.RemoteOptions{MaxTokens: -5}}, nil).MaxTokens(); got != minTokens {
 		t.Errorf("MaxTokens() of a senseless option = %d, want %d", got, minTokens)
 	}
 }
@@ -209,14 +208,14 @@ func TestRetries(t *testing.T) {
 		{"a busy server is asked again", embed.Document, busy, 3},
 		{"for a query only once more", embed.Query, busy, 2},
 		{"a refused key is final", embed.Document, &StatusError{Code: 401}, 1},
-		{"a wait beyond our patience is final", embed.Document, &StatusError{Code: 429, RetryAfter: time.Hour}, 1},
+		{"a wait beyond RetryFor is permanent", embed.Document, &StatusError{Code: 429, RetryAfter: time.Hour}, 1},
 		{"nonsense is final", embed.Document, Nonsense("what"), 1},
 		{"an unknown error is final", embed.Document, errors.New("bug"), 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &sink{answer: func([]string) ([][]float32, error) { return nil, tt.err }}
-			_, err := New(Options{Tries: 3}, s.ask).Embed(t.Context(), tt.kind, []string{"a"})
+			_, err := New(Options{RemoteOptions: embed.RemoteOptions{Tries: 3}}, s.ask).Embed(t.Context(), tt.kind, []string{"a"})
 			if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), tt.err.Error()) || len(s.asked) != tt.want {
 				t.Errorf("Embed = %v after %d requests, want ErrUnavailable with the cause after %d", err, len(s.asked), tt.want)
 			}
@@ -238,19 +237,19 @@ func TestCancelDuringBackoff(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	base := Options{MaxTokens: 512}
+	base := Options{RemoteOptions: embed.RemoteOptions{MaxTokens: 512}}
 	same := base
 	same.Name, same.BatchSize, same.Timeout, same.Tries, same.RetryFor = "x", 7, time.Second, 9, time.Second
 	if a, b := Fingerprint("k", "m", base), Fingerprint("k", "m", same); a != b {
 		t.Errorf("Fingerprint = %q and %q, want what changes no vector left out", a, b)
 	}
-	// It must never change between releases unless vectors do: indexes are rebuilt for it.
+	// It changes only when vectors change: then indexes are rebuilt.
 	if got, want := Fingerprint("k", "m", base), "k/m/dim=0/max=512.1/prefix=4d01ebbbc427"; got != want {
 		t.Errorf("Fingerprint = %q, want %q", got, want)
 	}
 	seen := map[string]bool{Fingerprint("k", "m", base): true}
-	for i, o := range []Options{{MaxTokens: 256}, {MaxTokens: 512, Dimension: 3}, {MaxTokens: 512, QueryPrefix: "p"}, {MaxTokens: 512, DocumentPrefix: "p"}} {
-		f := Fingerprint("k", "m", o)
+	for i, o := range []embed.RemoteOptions{{MaxTokens: 256}, {MaxTokens: 512, Dimension: 3}, {MaxTokens: 512, QueryPrefix: "p"}, {MaxTokens: 512, DocumentPrefix: "p"}} {
+		f := Fingerprint("k", "m", Options{RemoteOptions: o})
 		if seen[f] {
 			t.Errorf("Fingerprint of options %d = %q, which another one has", i, f)
 		}

@@ -7,12 +7,11 @@ import (
 	"net/url"
 )
 
-// estimateVersion changes with CountTokens, since that decides where long texts are cut.
+// estimateVersion changes with CountTokens, which cuts long texts.
 const estimateVersion = 1
 
-// Fingerprint names a vector space as embed.Embedder wants it: kind of server, model, and what
-// options change. It holds no address and no key, and it is known before the first answer, so the
-// dimension is in it only where it was asked for.
+// Fingerprint names a vector space. It is known before the first answer, so it has the dimension
+// only if that was set.
 func Fingerprint(kind, model string, o Options) string {
 	prefixes := sha256.Sum256(fmt.Appendf(nil, "%q %q", o.DocumentPrefix, o.QueryPrefix))
 	return fmt.Sprintf("%s/%s/dim=%d/max=%d.%d/prefix=%s", kind, url.QueryEscape(model),

@@ -13,28 +13,27 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// retry asks until there is an answer that makes sense, a reason why there never will be, or no
-// patience left. The waits grow from about a quarter of a second to 15 s, with jitter, unless the
-// server says how long to wait. A ctx that ends stops a wait at once.
+// retry asks until an answer is usable, an error permanent, or the time up. It waits 0.25 to 15 s,
+// with jitter, or as the server demands.
 func (c *Client) retry(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
 	waits := &backoff.ExponentialBackOff{
 		InitialInterval: 250 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 15 * time.Second}
-	tries, patience := uint(c.opts.Tries), c.opts.RetryFor
+	tries, retryFor := uint(c.opts.Tries), c.opts.RetryFor
 	if kind == embed.Query {
-		tries, patience = min(tries, queryTries), min(patience, queryRetryFor)
+		tries, retryFor = min(tries, queryTries), min(retryFor, queryRetryFor)
 	}
-	var last error // the library's own error would be "retry after 5s", without the reason
+	var last error // the library's error "retry after 5s" lacks the reason
 	vecs, err := backoff.Retry(ctx, func() (vecs [][]float32, err error) {
 		vecs, last = c.once(ctx, texts)
 		return vecs, verdict(last)
-	}, backoff.WithBackOff(waits), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(patience))
+	}, backoff.WithBackOff(waits), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(retryFor))
 	if err != nil {
 		return nil, last
 	}
 	return vecs, nil
 }
 
-// once asks a single time, within the time a request may take.
+// once asks one time, within the timeout.
 func (c *Client) once(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
@@ -45,7 +44,7 @@ func (c *Client) once(ctx context.Context, texts []string) ([][]float32, error) 
 	return vecs, c.accept(vecs, len(texts))
 }
 
-// verdict says to package backoff what to do about err.
+// verdict marks err for package backoff.
 func verdict(err error) error {
 	if err == nil {
 		return nil
@@ -60,9 +59,9 @@ func verdict(err error) error {
 	return backoff.Permanent(err)
 }
 
-// transient says whether the same question may be answered later: the server is busy or ill, or the
-// line to it is. Everything else (a refused key, an unknown model or host, a bad certificate, an
-// answer of nonsense) stays as it is.
+// transient reports whether the same request may succeed later: the server or the connection is
+// busy or failing. A refused key, an unknown model or host, a bad certificate or an unusable answer
+// is permanent.
 func transient(err error) bool {
 	var (
 		status  *StatusError

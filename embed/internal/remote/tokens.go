@@ -5,18 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// minTokens is the least a model may read; below it, prefixes and cutting leave nothing of a text.
+// minTokens leaves room beside prefixes.
 const minTokens = 16
 
-// CountTokens estimates, without the model's tokeniser, how many tokens text has: on the high side
-// for ordinary text in any script, so that what is counted as fitting fits.
+// CountTokens estimates tokens without the model's tokeniser, on the high side.
 //
-// It charges a word one token, a quarter more for each letter from the fourth on, and three quarters
-// where it is no ordinary word: very long, or several capitals (base64). A capital after a small
-// letter begins a word. It charges one for each digit, punctuation mark and letter of another
-// script, one and a half for a CJK character, and for anything else one a byte, which is what
-// byte-level tokenisers fall back to. TestEstimate in package ollama compares it with a real
-// tokeniser.
+// A word costs one token and, from its fourth letter on, a quarter a letter; three quarters if it
+// is very long or has several capitals (base64). A capital after a small letter begins a word. A
+// digit, punctuation mark or letter of another script costs one, a CJK character one and a half,
+// anything else one a byte. TestEstimate in package ollama compares it with a real tokeniser.
 func CountTokens(text string) int {
 	var e estimate
 	for _, r := range text {
@@ -25,7 +22,7 @@ func CountTokens(text string) int {
 	return e.tokens()
 }
 
-// cutAt is the number of bytes of the longest beginning of text with at most limit tokens.
+// cutAt returns the bytes of the longest prefix within limit.
 func cutAt(text string, limit int) int {
 	var e estimate
 	for i, r := range text {
@@ -37,14 +34,14 @@ func cutAt(text string, limit int) int {
 	return len(text)
 }
 
-// An estimate counts in quarters of a token, rune by rune; it never falls.
+// An estimate counts quarters of tokens by rune. It never decreases.
 type estimate struct {
 	quarters int
 	word     int // letters since the word began, 0 outside of words
 	last     rune
 }
 
-// Letters of a word: up to the first bound only the first costs, beyond the second it is no word.
+// Up to shortWord letters cost one token; beyond longWord text is not ordinary.
 const (
 	shortWord = 3
 	longWord  = 12
@@ -81,7 +78,7 @@ func isUpper(r rune) bool { return 'A' <= r && r <= 'Z' }
 func (e *estimate) other(r rune) {
 	e.word = 0
 	switch {
-	case r == ' ' && e.last != ' ': // belongs to the word after it
+	case r == ' ' && e.last != ' ': // part of the next word
 	case isCJK(r):
 		e.quarters += 6
 	default:
@@ -89,7 +86,6 @@ func (e *estimate) other(r rune) {
 	}
 }
 
-// cost is the whole tokens of a rune that is no ASCII letter.
 func cost(r rune) int {
 	if r < utf8.RuneSelf || unicode.IsLetter(r) || unicode.IsMark(r) {
 		return 1

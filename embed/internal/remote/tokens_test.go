@@ -33,7 +33,7 @@ func TestCountTokens(t *testing.T) {
 	}
 }
 
-// Cutting keeps a beginning that fits, ends between runes, and could not have kept more.
+// The kept prefix fits, ends between runes, and is the longest.
 func FuzzCut(f *testing.F) {
 	f.Add("the quick brown fox", 3)
 	f.Add("汉字汉字", 2)

@@ -15,14 +15,14 @@ import (
 	"unicode"
 )
 
-// maxAnswer bounds an answer; 32 vectors of 4,096 numbers are below 2 MB.
+// maxAnswer: 32 vectors of 4,096 numbers are below 2 MB.
 const maxAnswer = 64 << 20
 
-// A StatusError is an answer that says that the request failed.
+// A StatusError is a failure that the server reports.
 type StatusError struct {
 	Code       int
-	Message    string        // what the server said, one line of at most 200 characters, without secrets
-	RetryAfter time.Duration // 0: it did not say
+	Message    string        // of the server: one line, at most 200 characters, no secrets
+	RetryAfter time.Duration // 0: unknown
 }
 
 func (e *StatusError) Error() string {
@@ -33,10 +33,9 @@ func (e *StatusError) Error() string {
 	return text
 }
 
-// NewHTTP returns a client for the protocol libraries. It reads an answer whole, no more than it
-// should, and turns what is no JSON or no success into an error before a library sees it, so that
-// all libraries fail alike. Redirects are not followed: texts go where the user sends them.
-// secret is a text that no error shows, "" if there is none. A nil base is Go's default transport.
+// NewHTTP returns a client for protocol libraries. It bounds answers; failures, and answers that
+// are not JSON, are errors, equal for all. It follows no redirects. Errors never contain secret. A
+// nil base is http.DefaultTransport.
 func NewHTTP(base http.RoundTripper, secret string) *http.Client {
 	if base == nil {
 		base = http.DefaultTransport
@@ -52,23 +51,40 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	res, err := t.base.RoundTrip(req)
 	if err != nil {
-		return nil, err
+		return nil, t.safe(err)
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("answer breaks off after %d bytes: %w", len(body), err)
+		return nil, fmt.Errorf("answer breaks off after %d bytes: %w", len(body), t.safe(err))
 	case res.StatusCode < 200 || res.StatusCode > 299:
 		return nil, t.failed(res, body)
 	case len(body) > maxAnswer:
 		return nil, Nonsense("answer is longer than %d MB", maxAnswer>>20)
 	case !json.Valid(body):
-		return nil, Nonsense("answer is not JSON (%s): %s", kindOf(res), t.oneLine(string(body)))
+		return nil, Nonsense("answer is not JSON (%s): %s", t.oneLine(kindOf(res)), t.oneLine(string(body)))
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))
 	return res, nil
 }
+
+// safe returns an error of net/http, which may quote the server, without the secret.
+func (t *transport) safe(err error) error {
+	if text := err.Error(); t.withoutSecret(text) != text {
+		return &safeError{err, t.oneLine(text)}
+	}
+	return err
+}
+
+type safeError struct {
+	err  error
+	text string
+}
+
+func (e *safeError) Error() string { return e.text }
+
+func (e *safeError) Unwrap() error { return e.err }
 
 func kindOf(res *http.Response) string {
 	if kind := res.Header.Get("Content-Type"); kind != "" {
@@ -81,15 +97,15 @@ func (t *transport) failed(res *http.Response, body []byte) error {
 	e := &StatusError{Code: res.StatusCode, Message: t.oneLine(message(body)), RetryAfter: retryAfter(res.Header, time.Now())}
 	switch {
 	case e.Code == http.StatusUnauthorized || e.Code == http.StatusForbidden:
-		e.Message = "" // it may quote the key, in full or in part
+		e.Message = "" // it may quote the key
 	case e.Code >= 300 && e.Code < 400:
 		e.Message = "redirects are not followed"
 	}
 	return e
 }
 
-// message finds what a server says in the shapes in use: {"error": "…"}, {"error": {"message": "…"}},
-// {"message": "…"}, {"detail": "…"}, or plain text.
+// message finds the server's message: {"error": "…"}, {"error": {"message": "…"}}, {"message":
+// "…"}, {"detail": "…"}, or plain text.
 func message(body []byte) string {
 	var said struct {
 		Error, Message, Detail json.RawMessage
@@ -110,7 +126,7 @@ func message(body []byte) string {
 	return string(body)
 }
 
-// oneLine makes text from outside fit to stand in an error: short, printable, without the secret.
+// oneLine returns a short, printable line without the secret.
 func (t *transport) oneLine(text string) string {
 	text = t.withoutSecret(text)
 	text = strings.Map(func(r rune) rune {
@@ -119,7 +135,7 @@ func (t *transport) oneLine(text string) string {
 		}
 		return ' '
 	}, text)
-	// Once more when what stood in the place of the secret's blanks is a blank.
+	// Again: white space may have hidden a secret.
 	runes := []rune(t.withoutSecret(strings.Join(strings.Fields(text), " ")))
 	if len(runes) > 200 {
 		return string(runes[:199]) + "…"
@@ -134,7 +150,7 @@ func (t *transport) withoutSecret(text string) string {
 	return strings.ReplaceAll(text, t.secret, "***")
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter parses the header: seconds or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.ParseFloat(value, 64); err == nil && seconds > 0 && seconds < 1e6 {
@@ -148,8 +164,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 
 var tooMuchWords = regexp.MustCompile(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
 
-// tooMuch says whether err is a server's refusal of a text for its length, or of a batch for its
-// size. There is no code for it; servers use 400, 413, 422 and 500, and words.
+// tooMuch reports whether a server refused texts for their size. Servers use 400, 413, 422 and 500,
+// and words.
 func tooMuch(err error) bool {
 	var status *StatusError
 	if !errors.As(err, &status) {
@@ -164,8 +180,7 @@ func tooMuch(err error) bool {
 	return false
 }
 
-// bare takes off the layer in which net/http tells method and address: the address may hold a
-// password, and errors name the server anyway.
+// bare removes net/http's address, which may hold a password.
 func bare(err error) error {
 	var request *url.Error
 	if errors.As(err, &request) {

@@ -43,7 +43,7 @@ type label struct {
 	Turn       int        `json:"turn"`
 	Sample     string     `json:"sample"`
 	Kind       string     `json:"kind"`
-	Prompt     string     `json:"prompt"`   // hash of what somebody wrote
+	Prompt     string     `json:"prompt"`   // hash of the text
 	Question   string     `json:"question"` // ours, in full
 	Judged     []judgment `json:"judged"`
 }
@@ -56,7 +56,7 @@ type judgment struct {
 	Grade  int    `json:"grade"`
 }
 
-// What the fields look like.
+// Formats of fields.
 var (
 	fromGitHub = regexp.MustCompile(`^https://github\.com/[\w.-]+/[\w.-]+$`)
 	object     = regexp.MustCompile(`^[0-9a-f]{40}$`)
@@ -65,6 +65,17 @@ var (
 	home       = regexp.MustCompile(`/(home|Users)/|[\w.+-]+@[\w-]+\.[a-z]{2,}`)
 	address    = regexp.MustCompile(`\w+://([\w.-]+)`)
 )
+
+// opinion is two judges' grades of a passage.
+type opinion struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	Lines  [2]int `json:"lines"`
+	Offset int    `json:"offset"`
+	SHA256 string `json:"sha256"`
+	First  int    `json:"first"`
+	Second int    `json:"second"`
+}
 
 func strictly(t *testing.T, data []byte, into any) {
 	t.Helper()
@@ -87,22 +98,24 @@ func readSources(t *testing.T) map[string]repository {
 	return byName
 }
 
-func readLabels(t *testing.T) []label {
+func readLines[T any](t *testing.T, name string) []T {
 	t.Helper()
-	file, err := os.Open("labels.jsonl")
+	file, err := os.Open(name)
 	require.NoError(t, err)
 	defer file.Close()
-	var all []label
+	var all []T
 	lines := bufio.NewScanner(file)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var l label
-		strictly(t, lines.Bytes(), &l)
-		all = append(all, l)
+		var one T
+		strictly(t, lines.Bytes(), &one)
+		all = append(all, one)
 	}
 	require.NoError(t, lines.Err())
 	return all
 }
+
+func readLabels(t *testing.T) []label { return readLines[label](t, "labels.jsonl") }
 
 func TestSources(t *testing.T) {
 	for _, r := range readSources(t) {
@@ -157,7 +170,7 @@ func TestLabelsAgreeWithSources(t *testing.T) {
 	}
 }
 
-// The table of the README has the numbers that the labels have.
+// The README counts the labels correctly.
 func TestReadmeCounts(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -183,9 +196,75 @@ func TestReadmeCounts(t *testing.T) {
 	}
 }
 
-// Nothing personal is kept, and no host but the one that the repositories come from.
+// The second judge graded passages of the first.
+func TestSecondJudgeAgreesWithLabels(t *testing.T) {
+	type passage struct {
+		id, path, hash string
+		lines          [2]int
+		offset         int
+	}
+	known := map[passage]bool{}
+	for _, l := range readLabels(t) {
+		for _, j := range l.Judged {
+			known[passage{l.ID, j.Path, j.SHA256, j.Lines, j.Offset}] = true
+		}
+	}
+	for _, o := range readLines[opinion](t, "second.jsonl") {
+		p := passage{o.ID, o.Path, o.SHA256, o.Lines, o.Offset}
+		require.True(t, known[p], "%+v is not in labels.jsonl, or there twice", o)
+		delete(known, p)
+	}
+}
+
+// The README has the agreement from second.jsonl.
+func TestReadmeAgreement(t *testing.T) {
+	data, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	readme := strings.Join(strings.Fields(string(data)), " ")
+	opinions := readLines[opinion](t, "second.jsonl")
+
+	var table [3][3]int
+	for _, o := range opinions {
+		table[o.First][o.Second]++
+	}
+	for first, row := range table {
+		require.Contains(t, readme, fmt.Sprintf("| %d | %d | %d | %d |", first, row[0], row[1], row[2]))
+	}
+	for _, c := range []struct {
+		says  string
+		grade func(int) int
+	}{
+		{`%d have the same grade (κ %s)`, func(g int) int { return g }},
+		{`%d are the same on "2 or not" (κ %s)`, func(g int) int { return g / 2 }},
+		{`%d on "1 or better" (κ %s)`, func(g int) int { return min(g, 1) }},
+	} {
+		same, kappa := agreement(opinions, c.grade)
+		require.Contains(t, readme, fmt.Sprintf(c.says, same, strings.TrimPrefix(fmt.Sprintf("%.2f", kappa), "0")))
+	}
+}
+
+// agreement returns the share of equal opinions and Cohen's κ.
+func agreement(opinions []opinion, grade func(int) int) (same int, kappa float64) {
+	var first, second [3]float64
+	for _, o := range opinions {
+		a, b := grade(o.First), grade(o.Second)
+		first[a]++
+		second[b]++
+		if a == b {
+			same++
+		}
+	}
+	n := float64(len(opinions))
+	var chance float64
+	for g := range first {
+		chance += first[g] * second[g] / (n * n)
+	}
+	return same, (float64(same)/n - chance) / (1 - chance)
+}
+
+// No personal data, and no host but that of the repositories.
 func TestNothingPersonal(t *testing.T) {
-	for _, name := range []string{"sources.json", "labels.jsonl", "README.md"} {
+	for _, name := range []string{"sources.json", "labels.jsonl", "second.jsonl", "README.md"} {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		require.Less(t, len(data), 1<<20, name)

@@ -22,8 +22,8 @@ for library in liblancedb_go.so liblancedb_go.dylib; do
 done
 cp LICENSE README.md CHANGELOG.md "dist/$name/"
 program=$PWD/dist/$name/memcore
-(cd internal/supply && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
-(cd internal/supply && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
+(cd internal/dev/release && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
+(cd internal/dev/release && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
 tar czf "dist/$name.tar.gz" -C dist "$name"
 
 elsewhere=$(mktemp -d)

@@ -1,3 +1,3 @@
-// Package native holds the scripts that find or build the native library of LanceDB, and that bundle it
-// with memcore. It has no Go code of its own; its tests run the scripts with tools that only pretend.
+// Package native holds the scripts that find or build LanceDB's native library and bundle it with
+// memcore. Its tests run them with fake tools.
 package native

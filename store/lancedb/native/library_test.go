@@ -22,11 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// realTools are what the script may use of the machine. Everything else it sees is in testdata/tools.
+// realTools are the machine's tools that the script may use. It finds all others in testdata/tools.
 var realTools = []string{"bash", "sh", "go", "awk", "sed", "grep", "tr", "cut", "cp", "mv", "rm", "mkdir", "chmod", "cat",
 	"touch", "date", "tee", "tail", "find", "dirname", "getconf", "sleep", "tar", "gzip", "sha256sum", "shasum", "flock", "perl"}
 
-// A machine is a computer for the script: its tools, an empty cache, and the fakes' folder.
+// A machine is the script's environment: tools, an empty cache, and the fakes' folder.
 type machine struct {
 	t     *testing.T
 	tools string
@@ -45,6 +45,13 @@ func newMachine(t *testing.T) *machine {
 	for _, dir := range []string{m.tools, m.fakes, m.home} {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
+	config := filepath.Join(m.home, ".config")
+	if runtime.GOOS == "darwin" {
+		config = filepath.Join(m.home, "Library", "Application Support")
+	}
+	// go would count its calls here, in a process that may outlive the test.
+	require.NoError(t, os.MkdirAll(filepath.Join(config, "go", "telemetry"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(config, "go", "telemetry", "mode"), []byte("off"), 0o644))
 	m.installTools()
 	m.addPackage("lance-0.37.0", "src/lib.rs", "// lance\n")
 	m.addPackage("protoc-bin-vendored-"+protocHost()+"-3.3.0", "bin/protoc", fakeProtoc)
@@ -69,7 +76,7 @@ func (m *machine) installTools() {
 	}
 }
 
-// protocHost is what the package with a protoc for this machine calls it.
+// protocHost is this machine's name in the packages of protoc.
 func protocHost() string {
 	system := map[string]string{"linux": "linux", "darwin": "macos"}[runtime.GOOS]
 	return system + "-" + map[string]string{"amd64": "x86_64", "arm64": "aarch_64"}[runtime.GOARCH]
@@ -82,7 +89,7 @@ func libraryName() string {
 	return "liblancedb_go.so"
 }
 
-// addPackage puts a package with one file where the fake cargo has its packages.
+// addPackage adds a package of one file to the fake cargo's packages.
 func (m *machine) addPackage(name, file, content string) {
 	path := filepath.Join(m.fakes, "packages", name, file)
 	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -91,14 +98,14 @@ func (m *machine) addPackage(name, file, content string) {
 
 func (m *machine) without(tool string) { require.NoError(m.t, os.Remove(filepath.Join(m.tools, tool))) }
 
-// fake writes a file that the fakes look for.
+// fake writes a file for the fakes.
 func (m *machine) fake(name string, content []byte) {
 	require.NoError(m.t, os.WriteFile(filepath.Join(m.fakes, name), content, 0o644))
 }
 
 func (m *machine) remove(name string) { require.NoError(m.t, os.Remove(filepath.Join(m.fakes, name))) }
 
-// calls counts the calls of the fakes that begin with a text.
+// calls counts the calls of fakes that begin with a text.
 func (m *machine) calls(prefix string) int {
 	content, _ := os.ReadFile(filepath.Join(m.fakes, "calls"))
 	count := 0
@@ -110,7 +117,7 @@ func (m *machine) calls(prefix string) int {
 	return count
 }
 
-// cache is the folder that the script keeps its libraries in.
+// cache is the script's folder of libraries.
 func (m *machine) cache() string {
 	if runtime.GOOS == "darwin" {
 		return filepath.Join(m.home, "Library/Caches/memcore/lancedb")
@@ -118,13 +125,13 @@ func (m *machine) cache() string {
 	return filepath.Join(m.home, "cache/memcore/lancedb")
 }
 
-// A result is what one run of the script said.
+// A result is the output of one run.
 type result struct {
 	stdout, stderr string
 	code           int
 }
 
-// run runs the script with some more environment, NAME=VALUE, before "--", and arguments after it.
+// run runs the script with additional environment, NAME=VALUE, before "--", and arguments after it.
 func (m *machine) run(settings ...string) result {
 	m.t.Helper()
 	command, stdout, stderr := m.command(settings...)
@@ -154,7 +161,8 @@ func (m *machine) command(settings ...string) (command *exec.Cmd, stdout, stderr
 	return command, stdout, stderr
 }
 
-// environment is ours, but for what the script reads; go still finds its modules.
+// environment is the test's, without the variables that the script reads; go still finds its
+// modules.
 func (m *machine) environment() []string {
 	var env []string
 	for _, variable := range os.Environ() {
@@ -200,7 +208,7 @@ func TestBuiltOnce(t *testing.T) {
 	}
 }
 
-// What is built is what the module's Cargo.lock says, package by package, but for what the recipe changes.
+// The recipe builds the packages of the module's Cargo.lock, except for its own changes.
 func TestWhatIsBuilt(t *testing.T) {
 	m := newMachine(t)
 	m.wantLibrary(m.run(), "built")
@@ -230,7 +238,7 @@ func TestWhatIsBuilt(t *testing.T) {
 	}
 }
 
-// entry is what a Cargo.lock says of a package.
+// entry is a package in a Cargo.lock.
 func entry(lock, name string) string {
 	_, rest, _ := strings.Cut(lock, "name = \""+name+"\"\n")
 	text, _, _ := strings.Cut(rest, "[[package]]")
@@ -263,7 +271,7 @@ func TestKilledBuildGoesOn(t *testing.T) {
 	m.wantGoesOn()
 }
 
-// start begins a build that hangs, as a process group of its own.
+// start begins a build that hangs, in its own process group.
 func (m *machine) start(settings ...string) *exec.Cmd {
 	m.t.Helper()
 	command, _, stderr := m.command(settings...)
@@ -283,7 +291,7 @@ func (m *machine) await(stderr *bytes.Buffer, done func() bool) {
 	}
 }
 
-// wantGoesOn checks that a build goes on where the last one ended.
+// wantGoesOn checks that a build continues where the last one ended.
 func (m *machine) wantGoesOn() {
 	m.t.Helper()
 	m.wantLibrary(m.run(), "built")
@@ -292,7 +300,7 @@ func (m *machine) wantGoesOn() {
 	}
 }
 
-// Two builds at once: the second waits and finds what the first has made, with flock or without.
+// Of two builds at once, the second waits and finds the first one's library, with flock or without.
 func TestTwoAtOnce(t *testing.T) {
 	for _, tool := range []string{"flock", "perl"} {
 		t.Run(tool, func(t *testing.T) {
@@ -398,7 +406,7 @@ func TestGivenFolder(t *testing.T) {
 	}
 }
 
-// An archive is used only if its checksum is known and right.
+// An archive is used only with a known and right checksum.
 func TestPublished(t *testing.T) {
 	platform := runtime.GOOS + "_" + runtime.GOARCH
 	good := archive(t, "lib/"+platform+"/"+libraryName())
@@ -479,8 +487,8 @@ func archive(t *testing.T, name string) []byte {
 	return buffer.Bytes()
 }
 
-// Builds of other keys that nobody went on with are removed after a month; libraries stay, for programs
-// use them where they are.
+// Abandoned builds of other keys are removed after a month. Libraries stay: programs use them in
+// place.
 func TestOldBuildsGo(t *testing.T) {
 	m := newMachine(t)
 	m.wantLibrary(m.run(), "built")
@@ -499,7 +507,7 @@ func TestOldBuildsGo(t *testing.T) {
 	}
 }
 
-// A protoc that is not the one that the recipe was written with is not run.
+// A protoc of another version than the recipe's is not run.
 func TestForeignProtoc(t *testing.T) {
 	m := newMachine(t)
 	got := m.run("MEMCORE_PROTOC_SHA256=") // as for everybody: the sum that the script knows

@@ -8,9 +8,8 @@ import (
 	"strconv"
 )
 
-// An Endpoint is an S3-compatible storage that is not Amazon's, or how Amazon's is reached. Keys are
-// not part of it: they come from the environment (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY,
-// AWS_SESSION_TOKEN) or from the machine's role.
+// An Endpoint is an S3-compatible storage, or Amazon's. Keys come from AWS_ACCESS_KEY_ID,
+// AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN or the machine's role.
 type Endpoint struct {
 	URL       string // such as https://storage.example:9000; "" is Amazon's
 	Region    string // "" is us-east-1
@@ -18,8 +17,8 @@ type Endpoint struct {
 	AllowHTTP bool   // without encryption
 }
 
-// SetEnvironment makes an endpoint known to LanceDB, which takes it from the environment of the process
-// only, and only before it first connects. What is set there already stays.
+// SetEnvironment puts an endpoint where LanceDB looks when it first connects: into the environment.
+// It keeps set variables.
 func SetEnvironment(e Endpoint) error {
 	values := map[string]string{"AWS_REGION": e.Region}
 	if e.Region == "" {

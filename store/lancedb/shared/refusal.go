@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// advice is what helps against the refusals of an S3-compatible storage, by its code.
+// advice is by the storage's error code.
 var advice = map[string]string{
 	"AccessDenied":          "the key must be allowed to list, read, write and delete there",
 	"ExpiredToken":          "renew AWS_SESSION_TOKEN",
@@ -22,7 +22,7 @@ var advice = map[string]string{
 	"SignatureDoesNotMatch": "check AWS_SECRET_ACCESS_KEY and the region",
 }
 
-// explain says what a storage has refused and what helps; what is no refusal stays as it is.
+// explain adds advice to a storage's error.
 func explain(err error) error {
 	_, answer, found := strings.Cut(err.Error(), "non-2xx status code: ")
 	if !found {
@@ -36,11 +36,11 @@ func explain(err error) error {
 	return errors.New("the storage refuses: " + answer)
 }
 
-// dialTimeout is how long a server may take to accept a connection.
+// dialTimeout bounds a server's accepting a connection.
 const dialTimeout = 5 * time.Second
 
-// reachable tells soon what LanceDB would find out by trying for minutes: that nothing answers at the
-// endpoint. It knows nothing of storage behind a proxy, or without an endpoint.
+// reachable fails at once without a server at the endpoint, which LanceDB would try for minutes. It
+// does not check behind a proxy, or without an endpoint.
 func reachable(ctx context.Context, uri string) error {
 	endpoint, err := url.Parse(os.Getenv("AWS_ENDPOINT"))
 	if !strings.HasPrefix(uri, "s3://") || err != nil || endpoint.Host == "" || behindProxy() {

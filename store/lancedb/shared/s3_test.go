@@ -30,12 +30,12 @@ import (
 	"github.com/memcore/memcore/store/lancedb/internal/table"
 )
 
-// The tests in this file run against a real S3-compatible server, MinIO. Everything that connects to it
-// is a process of its own: this test binary again, told by variables what to do (TestMain). So each has
-// an environment of its own, as on a machine of its own, and can be killed.
+// The tests in this file run against MinIO, a real S3-compatible server. Each client is a process
+// of its own: this test binary, with its job in variables (TestMain). So it has its own
+// environment, as on another machine, and can be killed.
 const (
 	minioVariable = "MEMCORE_TEST_MINIO" // path of the server's executable
-	jobVariable   = "SHARED_TEST_JOB"    // name of what this process does, and arguments
+	jobVariable   = "SHARED_TEST_JOB"    // job of this process, and arguments
 	uriVariable   = "SHARED_TEST_URI"
 )
 
@@ -62,7 +62,7 @@ var jobs = map[string]func(ctx context.Context, uri string, args []string) error
 	"ask":     askJob,
 }
 
-// A server is a MinIO that runs.
+// A server is a running MinIO.
 type server struct {
 	address, data, user, password string
 	process                       *exec.Cmd
@@ -80,7 +80,7 @@ func startServer(t *testing.T) *server {
 		t.Skipf("%s is not set: memories on object storage are NOT tested (.ci/real-minio.sh makes a server)", minioVariable)
 	}
 	s := &server{address: freeAddress(t), data: t.TempDir(), user: randomText(), password: randomText()}
-	require.NoError(t, os.Mkdir(filepath.Join(s.data, bucket), 0o755)) // which is how MinIO keeps a bucket
+	require.NoError(t, os.Mkdir(filepath.Join(s.data, bucket), 0o755)) // MinIO keeps a bucket as a folder
 	s.start(t, program)
 	return s
 }
@@ -102,7 +102,7 @@ func (s *server) start(t *testing.T, program string) {
 	}, 30*time.Second, 50*time.Millisecond, "MinIO does not get ready")
 }
 
-// stop kills the server, as a machine that fails does. It may be called twice.
+// stop kills the server, as a failing machine does. It may be called twice.
 func (s *server) stop() {
 	if s.process == nil {
 		return
@@ -122,13 +122,13 @@ func freeAddress(t *testing.T) string {
 
 func randomText() string { return fmt.Sprintf("k%016x", rand.Uint64()) }
 
-// A child is a process that does a job.
+// A child is a process with a job.
 type child struct {
 	*exec.Cmd
 	out *bufio.Reader
 }
 
-// job starts a process; variables win over those of the server.
+// job starts a process; variables override those of the server.
 func (s *server) job(t *testing.T, uri, job string, variables ...string) *child {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -147,7 +147,7 @@ func (s *server) job(t *testing.T, uri, job string, variables ...string) *child 
 	return &child{cmd, bufio.NewReader(out)}
 }
 
-// finish returns what a process has printed, and whether it succeeded.
+// finish returns the output of a process, and whether it succeeded.
 func (c *child) finish(t *testing.T) (string, bool) {
 	t.Helper()
 	text, err := io.ReadAll(c.out)
@@ -162,7 +162,7 @@ func (c *child) succeed(t *testing.T) string {
 	return text
 }
 
-// connect is what each job begins with.
+// connect begins each job.
 func connect(uri string) (*Table, error) {
 	endpoint := Endpoint{URL: os.Getenv("SHARED_TEST_ENDPOINT"), PathStyle: true, AllowHTTP: true}
 	if err := SetEnvironment(endpoint); err != nil {
@@ -171,8 +171,8 @@ func connect(uri string) (*Table, error) {
 	return Open(uri, Options{Dimension: dimension})
 }
 
-// publishJob publishes batches of records: publish OWNER BATCHES SIZE. From the second on, each batch
-// also changes a record of the one before and withdraws another.
+// publishJob publishes batches of records: publish OWNER BATCHES SIZE. From the second on, each
+// batch also changes a record of the one before and withdraws another.
 func publishJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -195,7 +195,7 @@ func publishJob(ctx context.Context, uri string, args []string) error {
 	return nil
 }
 
-// onceJob publishes one record, within the time given: once OWNER DURATION.
+// onceJob publishes one record within a timeout: once OWNER DURATION.
 func onceJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -210,7 +210,7 @@ func onceJob(ctx context.Context, uri string, args []string) error {
 	return t.Publish(ctx, args[0], "model", []store.Record{record(1, "once")}, nil)
 }
 
-// pullJob prints what OWNER gets from the others: pull OWNER.
+// pullJob prints what OWNER gets from others: pull OWNER.
 func pullJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -223,7 +223,7 @@ func pullJob(ctx context.Context, uri string, args []string) error {
 	return err
 }
 
-// ownerEmbedder makes vectors as the records of publishJob have them, for both of its owners.
+// ownerEmbedder makes the vectors of publishJob's records, for both owners.
 type ownerEmbedder struct{}
 
 func (ownerEmbedder) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
@@ -238,8 +238,8 @@ func (ownerEmbedder) Fingerprint() string         { return "model" }
 func (ownerEmbedder) MaxTokens() int              { return 200 }
 func (ownerEmbedder) CountTokens(text string) int { return len(text) / 4 }
 
-// askJob is a machine that has nothing of its own: it takes everything over, and is asked for what each
-// owner has said: ask OWNER.
+// askJob is a machine without records of its own: it reads everything and searches for the text of
+// each owner: ask OWNER.
 func askJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -281,11 +281,11 @@ func askJob(ctx context.Context, uri string, args []string) error {
 	return errors.Join(m.Check(ctx), m.Close())
 }
 
-// slots is how many records a process that is killed keeps changing.
+// slots is how many records a process changes until it is killed.
 const slots = 12
 
-// foreverJob goes on publishing, three records at a time, from a number on: forever OWNER FROM. Lines
-// say what it begins and what is done. It compacts often, to be killed there, too.
+// foreverJob publishes three records at a time, from a number on: forever OWNER FROM. It prints
+// when it begins and ends one. It compacts often, to be killed there too.
 func foreverJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -309,7 +309,7 @@ func slotRecords(n int) []store.Record {
 	return put
 }
 
-// mendJob publishes once more, then prints what the table holds of an owner: mend OWNER N.
+// mendJob publishes once more, then prints the table's rows of an owner: mend OWNER N.
 func mendJob(ctx context.Context, uri string, args []string) error {
 	t, err := connect(uri)
 	if err != nil {
@@ -337,7 +337,7 @@ func atoi(text string) int {
 	return n
 }
 
-// TestWritersLoseNothing has two processes publish to one table at the same time.
+// TestWritersLoseNothing lets two processes publish to one table at the same time.
 func TestWritersLoseNothing(t *testing.T) {
 	s := startServer(t)
 	const uri, batches, size = "s3://" + bucket + "/team", 40, 5
@@ -378,7 +378,7 @@ func TestWritersLoseNothing(t *testing.T) {
 	t.Logf("shared: %d writers, %d publishes in %.1f s, %d records, %d lost", len(owners), len(owners)*batches, took.Seconds(), len(found), lost)
 }
 
-// wantPublished is the last that publishJob has said of a record.
+// wantPublished is publishJob's last version of a record.
 func wantPublished(owner string, n, batches, size int) string {
 	again := n/size < batches-1
 	switch {
@@ -390,7 +390,7 @@ func wantPublished(owner string, n, batches, size int) string {
 	return "false 4 " + owner
 }
 
-// TestPublisherKilled kills a publisher at random moments; the next one has to go on from there.
+// TestPublisherKilled kills a publisher at random moments; the next one has to continue from there.
 func TestPublisherKilled(t *testing.T) {
 	s := startServer(t)
 	const uri, kills = "s3://" + bucket + "/killed", 20
@@ -423,8 +423,8 @@ func TestPublisherKilled(t *testing.T) {
 	}
 }
 
-// wantMended checks that of each record there is one row, no older than the last publish of it that
-// was done; one that was cut short may have come through or not.
+// wantMended checks that each record has one row, no older than its last completed publish; an
+// interrupted one may have succeeded.
 func wantMended(t *testing.T, text string, lastDone [4]int, last int) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -449,7 +449,7 @@ func wantMended(t *testing.T, text string, lastDone [4]int, last int) {
 	require.Equal(t, slots, live)
 }
 
-// TestStorageThatRefuses wants an error soon, and one that says what is wrong.
+// TestStorageThatRefuses wants an early error that names the cause.
 func TestStorageThatRefuses(t *testing.T) {
 	s := startServer(t)
 	away := *s
@@ -474,8 +474,8 @@ func TestStorageThatRefuses(t *testing.T) {
 	}
 }
 
-// TestServerDiesMidway kills the server under a publisher, which has to end, and goes on with the
-// server.
+// TestServerDiesMidway kills the server under a publisher, which has to end, then continues with
+// the restarted server.
 func TestServerDiesMidway(t *testing.T) {
 	s := startServer(t)
 	const uri = "s3://" + bucket + "/dies"
@@ -499,7 +499,7 @@ func TestServerDiesMidway(t *testing.T) {
 			begun = max(begun, atoi(number))
 		}
 	}
-	// All twelve records are there only after four batches.
+	// All twelve records need four batches.
 	mended := s.job(t, uri, "publish ada 3 4").succeed(t) + s.job(t, uri, fmt.Sprintf("mend ada %d", begun+1)).succeed(t) + "\n"
 	for n := range slots {
 		if !strings.Contains(mended, fmt.Sprintf("%04x ", n)) {

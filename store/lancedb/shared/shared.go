@@ -26,29 +26,28 @@ const (
 	ownerColumn    = "owner"
 	numberColumn   = "number"   // of the owner's batch
 	goneColumn     = "gone"     // the record is withdrawn
-	embedderColumn = "embedder" // fingerprint of what made the vector
-	appendColumn   = "append"   // microseconds since 1970: which rows were written together
+	embedderColumn = "embedder" // fingerprint of the vector's embedder
+	appendColumn   = "append"   // microseconds since 1970; the same in rows of one append
 )
 
 // A Table is a store.Shared.
 type Table struct {
 	uri        string
 	schema     *arrow.Schema
-	maxAppends int // const maxAppends, but in tests
+	maxAppends int // const maxAppends, except in tests
 }
 
 var _ store.Shared = (*Table)(nil)
 
-// Options say how a table is reached.
+// Options are those of Open.
 type Options struct {
-	// Dimension is the length of vectors, at least 1, in a table that is made now for a first batch that
-	// has none; else theirs counts. In one that was made
-	// with another, vectors are left out: readers make their own.
+	// Dimension, at least 1, is for a table that a batch without vectors creates. A table with
+	// another one gets no vectors: readers embed.
 	Dimension int
 }
 
-// Open opens the table in the database at uri: a folder, or such as s3://bucket/prefix, for which
-// Environment has to be set first. It is made by the first Publish. Nothing is reached yet.
+// Open opens the table at uri: a folder, or such as s3://bucket/prefix, after SetEnvironment. It
+// does not connect. The first Publish makes the table.
 func Open(uri string, options Options) (*Table, error) {
 	if uri == "" || options.Dimension < 1 {
 		return nil, fmt.Errorf("shared memory: URI %q, dimension %d: want a folder or s3://bucket/prefix, and at least 1", uri, options.Dimension)
@@ -67,17 +66,17 @@ func schemaOf(dimension int) *arrow.Schema {
 // Close implements store.Shared.
 func (t *Table) Close() error { return nil }
 
-// attempts is how often a step is tried: storage is far away, and writers may be in each other's way.
+// attempts of a step: storage is remote, and writers may collide.
 const attempts = 4
 
-// with calls f with the table as it is now. Every step may be repeated.
+// with calls f with the table, perhaps several times.
 func (t *Table) with(ctx context.Context, op string, f func(*table.Table) error) error {
-	return t.patiently(ctx, op, table.Open, f)
+	return t.retry(ctx, op, table.Open, f)
 }
 
-// ensure makes the table if there is none, fit for the vectors of some records.
+// ensure creates a missing table for these vectors.
 func (t *Table) ensure(ctx context.Context, records []store.Record) error {
-	return t.patiently(ctx, "open", func(ctx context.Context, uri string, schema *arrow.Schema) (*table.Table, error) {
+	return t.retry(ctx, "open", func(ctx context.Context, uri string, schema *arrow.Schema) (*table.Table, error) {
 		opened, err := table.Open(ctx, uri, schema)
 		if errors.Is(err, table.ErrMissing) {
 			for _, record := range records {
@@ -86,13 +85,13 @@ func (t *Table) ensure(ctx context.Context, records []store.Record) error {
 					break
 				}
 			}
-			return table.Create(ctx, uri, schema) // fails if another has just done so: then we try again
+			return table.Create(ctx, uri, schema) // fails if another process is faster: the next attempt opens it
 		}
 		return opened, err
 	}, func(*table.Table) error { return nil })
 }
 
-func (t *Table) patiently(ctx context.Context, op string,
+func (t *Table) retry(ctx context.Context, op string,
 	open func(context.Context, string, *arrow.Schema) (*table.Table, error), f func(*table.Table) error) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval = 50 * time.Millisecond
@@ -107,7 +106,7 @@ func (t *Table) patiently(ctx context.Context, op string,
 		if err != nil {
 			return struct{}{}, err
 		}
-		// A native call that hangs must not make us hang.
+		// Close waits for native calls, which may hang.
 		defer func() { go opened.Close() }()
 		return struct{}{}, f(opened)
 	}, backoff.WithBackOff(wait), backoff.WithMaxTries(attempts))
@@ -122,7 +121,7 @@ func (t *Table) patiently(ctx context.Context, op string,
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }
 
-// What a row says of itself; nothing, if another program has made the table in another form.
+// Columns are zero if another program made the table otherwise.
 func number(row table.Row) int64   { n, _ := row.Extra[numberColumn].(int64); return n }
 func written(row table.Row) int64  { n, _ := row.Extra[appendColumn].(int64); return n }
 func gone(row table.Row) bool      { b, _ := row.Extra[goneColumn].(bool); return b }
@@ -131,10 +130,9 @@ func madeBy(row table.Row) string  { s, _ := row.Extra[embedderColumn].(string);
 
 var bookkeeping = []string{ownerColumn, numberColumn, goneColumn, embedderColumn, appendColumn}
 
-// rowsPerRead bounds memory: with its vector, a row takes many times its size while it is JSON.
+// rowsPerRead bounds memory: JSON multiplies a vector's size.
 const rowsPerRead = 4000
 
-// rows returns the rows that pass a filter.
 func rows(ctx context.Context, t *table.Table, where string, vectors bool) ([]table.Row, error) {
 	columns := append(table.RecordColumns(), bookkeeping...)
 	if vectors {
@@ -156,12 +154,12 @@ func read(ctx context.Context, t *table.Table, columns []string, where string) (
 	}
 }
 
-// An account is what an owner has in the table.
+// An account is an owner's part of the table.
 type account struct {
 	last    int64                // number of its last batch
-	live    map[string]table.Row // by ID: the last word on each record, also on those withdrawn
+	live    map[string]table.Row // by ID: the latest row of each record, also if withdrawn
 	appends map[int64]bool
-	stale   []string // IDs of which there are rows beside the last word
+	stale   []string // IDs with older rows
 }
 
 func accountOf(all []table.Row) account {
@@ -180,8 +178,8 @@ func accountOf(all []table.Row) account {
 	return a
 }
 
-// older tells whether a row says less of its record than another. Of two with one number, which an
-// append that was repeated and a compaction that was cut short leave, the one written last counts.
+// older reports whether a row is older than its record's other one. Of equal numbers, the last
+// written counts.
 func older(row, than table.Row) bool {
 	return cmp.Or(cmp.Compare(number(row), number(than)), cmp.Compare(written(row), written(than))) < 0
 }
@@ -215,7 +213,7 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 	if err := t.ensure(ctx, put); err != nil {
 		return err
 	}
-	batch := int64(0) // the same if a step has to be repeated
+	batch := int64(0) // the same in a repeated step
 	return t.with(ctx, "publish to", func(opened *table.Table) error {
 		if _, err := identity(ctx, opened, true); err != nil {
 			return err
@@ -237,12 +235,11 @@ func (t *Table) Publish(ctx context.Context, owner, embedder string, put, withdr
 		if len(a.appends) < t.maxAppends {
 			return nil
 		}
-		_ = compact(ctx, opened, owner) // the batch is published; the next one tries again
+		_ = compact(ctx, opened, owner) // the batch is published; the next one compacts
 		return nil
 	})
 }
 
-// rowsOf are those of a batch in a table with vectors of the given dimension.
 func rowsOf(dimension int, owner, embedder string, number int64, put, withdrawn []store.Record) []table.Row {
 	written := time.Now().UnixMicro()
 	extra := func(gone bool, embedder string) map[string]any {
@@ -262,7 +259,7 @@ func rowsOf(dimension int, owner, embedder string, number int64, put, withdrawn 
 	return all
 }
 
-// replaced are the IDs of which there are older rows than those of a batch.
+// replaced returns the IDs with rows older than the batch.
 func replaced(a account, put, withdrawn []store.Record) []string {
 	ids := slices.Clone(a.stale)
 	for _, record := range slices.Concat(put, withdrawn) {
@@ -276,9 +273,8 @@ func replaced(a account, put, withdrawn []store.Record) []string {
 
 const idsPerDelete = 1000
 
-// clean deletes the rows of these records that are not the last word, also those that say the same: a
-// publisher that was killed while it compacted leaves all rows of an owner twice. Deleting by append
-// takes one commit then, by number one for each batch there ever was.
+// clean deletes older rows and the copies that a killed compaction leaves. By append that takes one
+// commit, by number one for each batch ever.
 func clean(ctx context.Context, t *table.Table, owner string, ids []string) error {
 	for some := range slices.Chunk(ids, idsPerDelete) {
 		found, err := rows(ctx, t, table.And(ownedBy(owner), table.In("id", some)), false)
@@ -291,7 +287,7 @@ func clean(ctx context.Context, t *table.Table, owner string, ids []string) erro
 			byAppend[written(row)] = append(byAppend[written(row)], id)
 		}
 		for written, ids := range byAppend {
-			// What is newer than what was read here stays.
+			// Newer rows stay.
 			where := table.And(ownedBy(owner), table.In("id", ids), notIn(written), numberColumn+" <= "+strconv.FormatInt(a.last, 10))
 			if err := t.Delete(ctx, where); err != nil {
 				return err
@@ -301,13 +297,11 @@ func clean(ctx context.Context, t *table.Table, owner string, ids []string) erro
 	return nil
 }
 
-// maxAppends is how many appends of an owner there are at most: every one is a file that each reader
-// looks into.
+// maxAppends bounds an owner's appends: every reader opens them all.
 const maxAppends = 64
 
-// compact appends the rows of an owner again, as one, with the numbers they have, and deletes the
-// others. Until then readers find rows twice, which they take as once; if it does not come to that, the
-// next publisher cleans.
+// compact appends an owner's rows again, as one append with their numbers, and deletes the others.
+// If it is interrupted, the next publisher cleans.
 func compact(ctx context.Context, t *table.Table, owner string) error {
 	all, err := rows(ctx, t, ownedBy(owner), true)
 	if err != nil {
@@ -325,7 +319,6 @@ func compact(ctx context.Context, t *table.Table, owner string) error {
 	return t.Delete(ctx, table.And(ownedBy(owner), notIn(written)))
 }
 
-// notIn passes the rows of other appends.
 func notIn(written int64) string { return appendColumn + " <> " + strconv.FormatInt(written, 10) }
 
 // Changes implements store.Shared.
@@ -356,16 +349,16 @@ func (t *Table) Changes(ctx context.Context, owner string, since store.Cursor) (
 	case errors.Is(err, table.ErrMissing) && since.Storage() == 0:
 		return nil, nil, nil
 	case errors.Is(err, table.ErrMissing):
-		return nil, nil, fmt.Errorf("read shared memory %s: there was a table and it is missing: bring it back, or begin anew with memcore index --rebuild", t.uri)
+		return nil, nil, fmt.Errorf("read shared memory %s: the table is missing: restore it, or start again with memcore index --rebuild", t.uri)
 	}
 	return changes, next, err
 }
 
-// noOwner owns the row whose number tells this table from one that was made anew in its place.
+// noOwner owns the row that identifies this table, even if recreated.
 const noOwner = ""
 
-// identity returns that number. If there is none yet, it is 0 or, if asked for, made; of two that were
-// made at once the lower counts.
+// identity returns its number: 0 without one, unless it may create it. Of two made at once the
+// lower counts.
 func identity(ctx context.Context, t *table.Table, create bool) (int64, error) {
 	found, err := rows(ctx, t, ownedBy(noOwner), false)
 	if err != nil {
@@ -380,12 +373,12 @@ func identity(ctx context.Context, t *table.Table, create bool) (int64, error) {
 	if lowest > 0 || !create {
 		return lowest, nil
 	}
-	made := 1 + rand.Int64N(1<<53-1) // exact also for readers to whom all numbers are floating
+	made := 1 + rand.Int64N(1<<53-1) // exact as a float64 too
 	return made, t.Add(ctx, []table.Row{{Record: store.Record{ID: strconv.FormatInt(made, 16)}, Extra: map[string]any{
 		ownerColumn: noOwner, numberColumn: made, goneColumn: true, embedderColumn: "", appendColumn: time.Now().UnixMicro()}}})
 }
 
-// newerThan is the filter for what others than owner have published since.
+// newerThan passes what other owners published since.
 func newerThan(owner string, since store.Cursor) string {
 	known := []string{owner, noOwner}
 	parts := []string{}
@@ -400,11 +393,11 @@ func newerThan(owner string, since store.Cursor) string {
 	return strings.Join(append(parts, "NOT "+table.In(ownerColumn, known)), " OR ")
 }
 
-// rowsPerStep is how many rows Changes returns at least, if there are as many: so much is held in memory,
-// and lost when a reader is interrupted.
+// rowsPerStep is how many rows Changes returns, rounded up to batches. It bounds memory and the
+// loss of an interrupted reader.
 const rowsPerStep = 4000
 
-// step is the filter for the first of these batches, owner by owner, and advances the cursor by them.
+// step returns the filter for the first batches, by owner, and advances the cursor.
 func step(rows []table.Row, cursor store.Cursor) string {
 	slices.SortFunc(rows, func(a, b table.Row) int {
 		return cmp.Or(cmp.Compare(ownerOf(a), ownerOf(b)), cmp.Compare(number(a), number(b)))
@@ -422,7 +415,7 @@ func step(rows []table.Row, cursor store.Cursor) string {
 	return cmp.Or(strings.Join(parts, " OR "), "false")
 }
 
-// changesOf orders rows by owner and number and leaves out what they replace.
+// changesOf orders rows by owner and number, without replaced ones.
 func changesOf(found []table.Row) []store.Change {
 	byOwner := map[string][]table.Row{}
 	for _, row := range found {

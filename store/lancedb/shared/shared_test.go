@@ -76,13 +76,13 @@ func TestPublishAndChanges(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, changes)
 
-	// One who knows nothing gets the last word on each record of each owner.
+	// Without a cursor, Changes returns the latest row of each record of each owner.
 	changes, _, err = shared.Changes(t.Context(), "c", nil)
 	require.NoError(t, err)
 	require.Len(t, changes, 4)
 }
 
-// Whoever makes the table may be killed when its folder is there and its first manifest is not.
+// The creator of the table may be killed after making its folder, before the first manifest.
 func TestTableThatWasNeverFinished(t *testing.T) {
 	uri := filepath.Join(t.TempDir(), "shared")
 	require.NoError(t, os.MkdirAll(filepath.Join(uri, table.Name+".lance", "data"), 0o755))
@@ -120,7 +120,7 @@ func TestTableOfAnotherDimension(t *testing.T) {
 	require.Nil(t, changes[1].Record.Vector)
 }
 
-// TestTableFitsTheFirstVectors has an embedder that did not know its dimension beforehand.
+// TestTableFitsTheFirstVectors has an embedder whose dimension is unknown at first.
 func TestTableFitsTheFirstVectors(t *testing.T) {
 	guessed, err := Open(t.TempDir(), Options{Dimension: 9})
 	require.NoError(t, err)
@@ -132,11 +132,11 @@ func TestTableFitsTheFirstVectors(t *testing.T) {
 	require.Equal(t, record(2, "one").Vector, changes[1].Record.Vector)
 }
 
-// TestCrashBetweenAppendAndDelete does what a publisher does before it is killed.
+// TestCrashBetweenAppendAndDelete repeats what a publisher does before it is killed.
 func TestCrashBetweenAppendAndDelete(t *testing.T) {
 	shared := open(t, t.TempDir())
 	require.NoError(t, shared.Publish(t.Context(), "a", "", []store.Record{record(1, "one"), record(2, "two")}, nil))
-	for number := int64(2); number < 4; number++ { // twice the same batch, as after an answer that was lost
+	for number := int64(2); number < 4; number++ { // the same batch twice, as after a lost answer
 		opened, err := table.Open(t.Context(), shared.uri, shared.schema)
 		require.NoError(t, err)
 		require.NoError(t, opened.Add(t.Context(), rowsOf(dimension, "a", "", 2, []store.Record{record(1, "uno")}, []store.Record{record(2, "")})))
@@ -157,7 +157,7 @@ func TestCrashBetweenAppendAndDelete(t *testing.T) {
 	require.Equal(t, []string{"0001 uno 2", "0002  2", "0009 nine 3"}, got) // each once, none of batch 1
 }
 
-// ownedRows returns what there is of an owner, also what is replaced.
+// ownedRows returns all rows of an owner, replaced ones too.
 func ownedRows(t testing.TB, shared *Table, owner string) []table.Row {
 	t.Helper()
 	opened, err := table.Open(t.Context(), shared.uri, shared.schema)
@@ -168,8 +168,8 @@ func ownedRows(t testing.TB, shared *Table, owner string) []table.Row {
 	return all
 }
 
-// TestCrashInCompaction does what a publisher does before it is killed between the append and the delete
-// of a compaction. The next one has to clean, long before it would compact itself, and at once.
+// TestCrashInCompaction repeats what a publisher does before it is killed between the append and
+// the delete of a compaction. The next one has to clean at once, long before its own compaction.
 func TestCrashInCompaction(t *testing.T) {
 	shared := open(t, t.TempDir())
 	const batches = 20
@@ -250,7 +250,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestAnotherTable has the table deleted, and made anew.
+// TestAnotherTable deletes the table and makes it again.
 func TestAnotherTable(t *testing.T) {
 	uri := t.TempDir()
 	shared := open(t, uri)
@@ -290,7 +290,7 @@ func everything(t *testing.T, shared *Table, owner string) (all []store.Change, 
 	}
 }
 
-// TestManyRows reads more than one answer has: of two owners, with a batch larger than a step.
+// TestManyRows reads more rows than one answer has: of two owners, with a batch larger than a step.
 func TestManyRows(t *testing.T) {
 	shared := open(t, t.TempDir())
 	want := map[string]bool{}

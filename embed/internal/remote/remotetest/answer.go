@@ -12,7 +12,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// Answering is a server that gives one answer to everything.
+// Answering is a server with one answer.
 type Answering struct {
 	Status int
 	Text   string
@@ -24,12 +24,12 @@ func (a Answering) RoundTrip(r *http.Request) (*http.Response, error) {
 		Body: io.NopCloser(strings.NewReader(a.Text)), Request: r}, nil
 }
 
-// CheckAnswer checks that whatever a server answers is a vector for each text, all of the embedder's dimension and without a number that
-// is none, or an error without the secret.
+// CheckAnswer checks that any answer gives one finite vector of the embedder's dimension for each
+// text, or an error without the secret.
 func CheckAnswer(t *testing.T, status int, text, secret string, open func(server Answering) embed.Embedder) {
 	t.Helper()
 	if status < 200 || status > 599 {
-		return // net/http gives no such answers
+		return // net/http never returns these
 	}
 	e := open(Answering{status, text})
 	vectors, err := e.Embed(t.Context(), embed.Query, []string{"one", "two"})

@@ -1,5 +1,4 @@
-// Package remotetest holds what every embedder that asks a server must do when that server is
-// faulty. The faults are those of HTTP and of servers in general; a Protocol says how to speak.
+// Package remotetest tests embedders by faulty servers.
 package remotetest
 
 import (
@@ -20,16 +19,15 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// A Protocol is what the suite needs to know of an embedder.
+// A Protocol adapts the kit to an embedder.
 type Protocol struct {
-	// Open returns an embedder for the server at url, of one text a request, with that bound on a
-	// request and otherwise as it comes.
+	// Open returns an embedder for the server, with one text a request and this timeout.
 	Open func(t testing.TB, url string, timeout time.Duration) embed.Embedder
-	// Answer is a successful answer that holds these vectors, as JSON.
+	// Answer is a successful answer, as JSON.
 	Answer func(vecs [][]float32) string
 }
 
-// A serve answers the nth request, counted from 1.
+// A serve answers request n, from 1.
 type serve func(w http.ResponseWriter, r *http.Request, n int)
 
 // server starts a server and counts its requests.
@@ -37,7 +35,7 @@ func server(t testing.TB, s serve) (url string, requests *atomic.Int64) {
 	t.Helper()
 	requests = new(atomic.Int64)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body) // otherwise the end of the connection is not noticed
+		io.Copy(io.Discard, r.Body) // needed to notice the end of the connection
 		s(w, r, int(requests.Add(1)))
 	}))
 	srv.Config.ErrorLog = nil
@@ -45,13 +43,13 @@ func server(t testing.TB, s serve) (url string, requests *atomic.Int64) {
 	return srv.URL, requests
 }
 
-// A fault is a server that does one thing wrong, and what is to come of it.
+// A fault is a faulty server and the expected error.
 type fault struct {
 	name     string
 	serve    serve
-	requests int64  // how many are to be made
-	want     error  // nil: it comes right in the end
-	text     string // what the error says
+	requests int64  // expected
+	want     error  // nil: it succeeds in the end
+	text     string // in the error
 }
 
 // TestFaults runs all faults as subtests.
@@ -90,7 +88,7 @@ func (p Protocol) faults() []fault {
 		{"nothing", one(200, "application/json", good), 1, nil, ""},
 		{"rate limited once", first(429, good, "Retry-After", "1"), 2, nil, ""},
 		{"rate limited for long", one(429, "application/json", `{"error": "slow down"}`), 2, embed.ErrUnavailable, "429 Too Many Requests: slow down"},
-		{"a wait longer than patience", first(429, good, "Retry-After", "3600"), 1, embed.ErrUnavailable, "429"},
+		{"a wait longer than RetryFor", first(429, good, "Retry-After", "3600"), 1, embed.ErrUnavailable, "429"},
 		{"a failure once", first(500, good), 2, nil, ""},
 		{"overloaded for long", one(503, "text/html", "<html>\n<b>503</b></html>"), 2, embed.ErrUnavailable, "503 Service Unavailable: <html> <b>503</b></html>"},
 		{"a bad request", one(400, "application/json", `{"error": {"message": "no such\u001b[31m thing"}}`), 1, embed.ErrUnavailable, "400 Bad Request: no such [31m thing"},
@@ -122,7 +120,7 @@ func always(code int, kind, body string) serve {
 	}
 }
 
-// first answers code to the first request, with these headers, and body to the others.
+// first answers request 1 by code and headers, others by body.
 func first(code int, body string, headers ...string) serve {
 	return func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n > 1 {
@@ -149,7 +147,7 @@ func endless(w http.ResponseWriter, _ *http.Request, _ int) {
 	}
 }
 
-// hangUp cuts the first connection after some bytes of the body, and answers the others.
+// hangUp cuts off only the first body.
 func hangUp(body string, after int) serve {
 	return func(w http.ResponseWriter, _ *http.Request, n int) {
 		if n > 1 {
@@ -170,7 +168,7 @@ func hangUp(body string, after int) serve {
 
 func (p Protocol) testNoServer(t *testing.T) {
 	srv := httptest.NewServer(nil)
-	srv.Close() // its port is free now
+	srv.Close() // its port is now free
 	_, err := p.Open(t, srv.URL, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
 	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), strings.TrimPrefix(srv.URL, "http://")) {
 		t.Errorf("Embed = %v, want ErrUnavailable that names the server", err)
@@ -212,7 +210,7 @@ func (p Protocol) testCancelWait(t *testing.T) {
 	}
 }
 
-// cancelled embeds documents, for which patience is longer than the test's.
+// cancelled embeds documents: their retries outlast the test.
 func (p Protocol) cancelled(t *testing.T, ctx context.Context, url string) {
 	t.Helper()
 	start := time.Now()

@@ -1,55 +1,51 @@
-// Package kernel holds the arithmetic of a transformer on float32 slices: the product of matrices,
-// and what is done to every number between two of them.
+// Package kernel is the arithmetic of a transformer on float32 slices.
 //
-// A Set is one implementation; Sets lists those this machine can run: the portable one, and on x86-64
-// assembly for AVX2, AVX-512 and AVX-512 VNNI (left out by the build tags purego and noasm). They differ in the
-// last bits of a result, never in more. The functions check their slices once a call and keep
-// nothing; all are safe for concurrent use on slices that do not overlap.
+// A Set is one implementation. Sets lists those of this machine: portable Go, and assembly for
+// AVX2, AVX-512, AVX-512 VNNI and NEON (without the build tags purego and noasm). Results differ
+// only in the last bits. The functions check the lengths of slices and keep nothing. They are safe
+// for concurrent use on separate slices.
 package kernel
 
 //go:generate go run ./gen -out kernel_amd64.s -stubs stubs_amd64.go -pkg kernel
 //go:generate go run ./genarm -out kernel_arm64.s -stubs stubs_arm64.go
 
-// Width is how many columns of a product are computed at a time, and how many numbers the lengths of
-// rows given to the other functions must be a multiple of.
+// Width columns are computed at a time. It divides the lengths of rows.
 const Width = 32
 
-// Group is how many numbers share a scale: of a column of a quantised panel, and of a row of what is
-// multiplied with it. Quad is how many numbers of a column lie side by side.
+// Group numbers share a scale. Quad codes of a column are adjacent.
 const (
 	Group = 32
 	Quad  = 4
 )
 
-// geluBlock is what the length given to GELU must be a multiple of.
+// geluBlock divides the length for GELU.
 const geluBlock = 64
 
 // A Set is one implementation of the functions.
 type Set struct {
 	name string
-	// tile is how many rows multiply takes at a time.
 	tile int
-	// multiply, for 1 to tile rows, adds a·b to c; b and c have Width columns.
+	// multiply adds a·b to c for 1 to tile rows and Width columns.
 	multiply   func(rows, depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int)
 	dequantise func(dst []float32, codes []byte, scales []float32)
-	// round replaces x by the nearest numbers that Round can give.
+	// round rounds x as Round does.
 	round func(dst, x []float32)
-	// integer is nil where the machine has no fast products of bytes.
+	// integer is nil without fast products of bytes.
 	integer   *integer
 	gelu      func(x []float32)
 	softmax   func(x []float32, scale float32)
 	layerNorm func(x, add, gain, bias []float32)
 }
 
-// Name says which instructions the set uses: "portable", "avx2", "avx512" or "avx512vnni".
+// Name is "portable", "avx2", "avx512", "avx512vnni", "neon" or "dotprod".
 func (s *Set) Name() string { return s.name }
 
 // Best is the fastest set of this machine.
 func Best() *Set { return Sets()[0] }
 
-// MultiplyAdd adds the product a·b to c, where a has the given rows of depth numbers, b depth rows of
-// Width numbers and c rows of Width numbers. Row i of a matrix starts at i times its stride (lda,
-// ldb, ldc). Each number of c is the sum of its products in the order of depth, whatever rows is.
+// MultiplyAdd adds a·b to c: a has rows of depth numbers, b has depth rows and c rows of Width. Row
+// i starts at i times its matrix's stride (lda, ldb, ldc). For any number of rows, products are
+// added in the order of depth.
 func (s *Set) MultiplyAdd(rows, depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
 	if rows == 0 || depth == 0 {
 		return
@@ -57,7 +53,7 @@ func (s *Set) MultiplyAdd(rows, depth int, a []float32, lda int, b []float32, ld
 	_ = a[(rows-1)*lda+depth-1]
 	_ = b[(depth-1)*ldb+Width-1]
 	_ = c[(rows-1)*ldc+Width-1]
-	// Tiles of nearly equal height: 14 rows are 7 and 7 rather than 12 and 2.
+	// Tiles are of nearly equal height: 7 and 7, not 12 and 2.
 	tiles := (rows + s.tile - 1) / s.tile
 	for i := range tiles {
 		lo, hi := i*rows/tiles, (i+1)*rows/tiles
@@ -65,9 +61,8 @@ func (s *Set) MultiplyAdd(rows, depth int, a []float32, lda int, b []float32, ld
 	}
 }
 
-// Dequantise writes codes as rows of Width numbers to dst, each times the scale of its column; every
-// Group rows the next Width scales are used. The number of rows is a multiple of Group. Codes are bytes
-// that stand for themselves less 128; the Quad codes of four rows lie side by side, column by column.
+// Dequantise writes codes to dst as rows of Width, each times the scale of its column and Group of
+// rows, whole ones. A code is a byte less 128; the Quad codes of four rows are adjacent by column.
 func (s *Set) Dequantise(dst []float32, codes []byte, scales []float32) {
 	n := len(codes)
 	if n == 0 {
@@ -79,8 +74,8 @@ func (s *Set) Dequantise(dst []float32, codes []byte, scales []float32) {
 	s.dequantise(dst[:n], codes, scales[:n/Group])
 }
 
-// GELU replaces each x by x·Φ(x), Φ being the distribution function of the normal distribution; off
-// by less than 2e-6. The length is a multiple of 64.
+// GELU replaces x by x·Φ(x), Φ being the normal distribution, with an error below 2e-6. The length
+// is a multiple of 64.
 func (s *Set) GELU(x []float32) {
 	if len(x)%geluBlock != 0 {
 		panic("kernel: length for GELU is not a multiple of 64")
@@ -90,9 +85,8 @@ func (s *Set) GELU(x []float32) {
 	}
 }
 
-// Softmax replaces each x by exp(scale·x) divided by the sum of all those; scale is positive. The
-// length is a multiple of Width; fill it up with -Inf. Numbers that are 80/scale or more below the
-// largest count as if they were that far below it.
+// Softmax replaces x by exp(scale·x) divided by their sum; scale is positive. Pad x with -Inf to a
+// multiple of Width. Numbers more than 80/scale below the largest count as that.
 func (s *Set) Softmax(x []float32, scale float32) {
 	checkWidth(len(x))
 	if len(x) > 0 {
@@ -100,8 +94,8 @@ func (s *Set) Softmax(x []float32, scale float32) {
 	}
 }
 
-// LayerNorm replaces x by x + add, less its mean, divided by its standard deviation (of the
-// variance plus 1e-12), times gain, plus bias. The length is a multiple of Width.
+// LayerNorm adds add to x, subtracts the mean, divides by the deviation (of the variance plus
+// 1e-12), multiplies by gain and adds bias. The length is a multiple of Width.
 func (s *Set) LayerNorm(x, add, gain, bias []float32) {
 	checkWidth(len(x))
 	if n := len(x); n > 0 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// forEach runs test for every set of this machine. At least the portable one is always there.
+// forEach runs test for every set of this machine.
 func forEach(t *testing.T, test func(t *testing.T, s *Set)) {
 	for _, s := range Sets() {
 		t.Run(s.Name(), func(t *testing.T) { test(t, s) })
@@ -22,7 +22,7 @@ func random(r *rand.Rand, n int, spread float32) []float32 {
 	return x
 }
 
-// check reports the first number that is further off than limit.
+// check reports the first number whose error exceeds limit.
 func check(t *testing.T, what string, got []float32, want func(i int) float64, limit float64) {
 	t.Helper()
 	for i, v := range got {
@@ -40,7 +40,7 @@ func TestMultiplyAdd(t *testing.T) {
 			for _, depth := range []int{1, 2, 3, 4, 5, 7, 8, 31, 32, 192} {
 				lda, ldb, ldc := depth+r.IntN(5), Width+r.IntN(40), Width+r.IntN(40)
 				a, b := random(r, (rows-1)*lda+depth, 1), random(r, (depth-1)*ldb+Width, 1)
-				// Numbers between the rows and after the end must stay as they are.
+				// Numbers between the rows and after the end must not change.
 				c := random(r, rows*ldc+50, 1)
 				before := append([]float32(nil), c...)
 				s.MultiplyAdd(rows, depth, a, lda, b, ldb, c, ldc)
@@ -57,8 +57,8 @@ func TestMultiplyAdd(t *testing.T) {
 	})
 }
 
-// A row's product must not depend on how many rows are multiplied with it, or a batch would not equal
-// its texts one by one.
+// A row's product must not depend on the number of rows, so that a batch equals its texts one by
+// one.
 func TestMultiplyAddRowsAlone(t *testing.T) {
 	forEach(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(3, 4))

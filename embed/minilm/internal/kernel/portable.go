@@ -2,7 +2,7 @@ package kernel
 
 import "math"
 
-// portable is the set that needs nothing of the machine.
+// portable runs on any machine.
 var portable = &Set{
 	name:       "portable",
 	tile:       4,
@@ -24,8 +24,8 @@ func multiplyPortable(rows, depth int, a []float32, lda int, b []float32, ldb in
 	}
 }
 
-// multiply4 takes four rows and two columns at a time: eight sums, which with the numbers they are
-// made of just fit the sixteen registers of amd64.
+// multiply4 takes four rows and two columns at a time: their sums fit the sixteen registers of
+// amd64.
 func multiply4(depth int, a []float32, lda int, b []float32, ldb int, c []float32, ldc int) {
 	a0, a1, a2, a3 := a[:depth], a[lda:][:depth], a[2*lda:][:depth], a[3*lda:][:depth]
 	for j := 0; j < Width; j += 2 {
@@ -97,8 +97,7 @@ func roundPortable(dst, x []float32) {
 	}
 }
 
-// groupScale is what the largest number of a group is codeTop of, and the number that others are to be
-// multiplied with.
+// groupScale returns a group's code step, and its inverse.
 func groupScale(group *[Group]float32) (scale, inverse float32) {
 	top := float32(leastTop)
 	for _, v := range group {
@@ -137,7 +136,7 @@ func softmaxPortable(x []float32, scale float32) {
 	}
 }
 
-// exp is e to the x for x ≤ 0; below -80 it stays what it is there.
+// exp takes x from -80 to 0.
 func exp(x float32) float32 {
 	x = max(x, expTable[0])
 	k := math.Round(float64(x * expTable[1]))

@@ -1,28 +1,25 @@
 package kernel
 
-// depth is how many rows of a panel of weights are made into numbers at a time: 24 KB, which leaves
-// room in a first-level cache of 32 KB.
+// depth rows of weights are dequantised at a time: 24 KB, for a cache of 32 KB.
 const depth = 192
 
-// integerDepth is the same for a panel that is used as it is.
+// integerDepth is the depth of panels multiplied as bytes.
 const integerDepth = 768
 
-// A Rounded is the left side of products with quantised panels: rows of numbers, each Group of which
-// were rounded to whole multiples of a 127th of the largest of them. Every Set rounds alike, so that a
-// machine that multiplies bytes computes what others compute. The zero value is ready for use; it keeps
-// its memory for the next matrix. It serves one goroutine at a time.
+// A Rounded is the left side of products with quantised panels: numbers in 127ths of their group's
+// largest, in all Sets alike. The zero value is ready; it can be reused. It is not safe for
+// concurrent use.
 type Rounded struct {
 	columns int
 	rows    int
-	exact   []float32 // what was rounded, if Fine
-	values  []float32 // what it was rounded to, or
-	planes  [2]plane  // the same in bytes; if Fine, the second one is what the first took away
+	exact   []float32 // before rounding, if Fine
+	values  []float32 // after rounding, or
+	planes  [2]plane  // its codes; if Fine, the second plane has the remainder
 	rest    []float32
 	panel   [depth * Width]float32
 }
 
-// A plane holds the codes of numbers and what belongs to each group of them: how much a code is worth,
-// and -codeZero times their sum, which takes away what weights with codeZero added bring too much.
+// A plane has codes and, by group, their scale and an offset, which corrects the weights' codeZero.
 type plane struct {
 	codes   []int8
 	scales  []float32
@@ -33,39 +30,37 @@ func (p *plane) size(n int) {
 	p.codes, p.scales, p.offsets = grown(p.codes, n), grown(p.scales, n/Group), grown(p.offsets, n/Group)
 }
 
-// from is the plane from the given group on.
+// from returns the plane from a group on.
 func (p plane) from(group int) plane {
 	return plane{p.codes[group*Group:], p.scales[group:], p.offsets[group:]}
 }
 
-// A Precision says how near a Rounded is to what was rounded.
+// A Precision is that of a Rounded.
 type Precision int
 
-// Coarse numbers have an error of a 254th of the largest of their group at most, Fine ones of a
-// 60,000th; their product takes twice as long.
+// The error is at most a 254th of the group's largest, for Fine a 60,000th. Fine takes twice as
+// long.
 const (
 	Coarse Precision = iota
 	Fine
 )
 
-// integer is what a set has that multiplies bytes.
+// integer multiplies bytes.
 type integer struct {
 	tile int // how many rows multiply takes at a time
-	// quantise sets codes, scales and offsets to x rounded, and rest, if it is not nil, to x less that.
+	// quantise rounds x; rest, if not nil, gets the remainder.
 	quantise func(to plane, x, rest []float32)
-	// multiply, for 1 to tile rows, adds the product of the first groups of each and a panel to c. From
-	// one row to the next there are stride groups.
+	// multiply adds the product of 1 to tile rows and a panel to c. stride is in groups.
 	multiply func(rows, groups int, a plane, stride int, p panel, c []float32, ldc int)
 }
 
-// withIntegers is a set that also multiplies bytes.
 func withIntegers(s *Set, name string, x *integer) *Set {
 	more := *s
 	more.name, more.integer = name, x
 	return &more
 }
 
-// A panel is one of quantised weights, from some row on.
+// A panel is quantised weights from some row on.
 type panel struct {
 	codes  []byte
 	scales []float32
@@ -73,8 +68,8 @@ type panel struct {
 
 func (p panel) from(row int) panel { return panel{p.codes[row*Width:], p.scales[row/Group*Width:]} }
 
-// Round sets r to the numbers of x, rounded; x has rows of the given number of columns, a multiple of
-// Group. It is not to change while r is used, if r is to be Fine.
+// Round sets r to x, whose rows have a multiple of Group columns. If r is Fine, x must not change
+// while r is in use.
 func (s *Set) Round(r *Rounded, x []float32, columns int, precision Precision) {
 	if columns <= 0 || columns%Group != 0 || len(x)%columns != 0 {
 		panic("kernel: rows to round are not whole groups")
@@ -106,7 +101,6 @@ func (i *integer) round(r *Rounded, x []float32, precision Precision) {
 	i.quantise(r.planes[1], r.rest, nil)
 }
 
-// grown is a slice of length n, with the memory of s if that is enough.
 func grown[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -114,8 +108,8 @@ func grown[T any](s []T, n int) []T {
 	return s[:n]
 }
 
-// MultiplyPanel adds to c, rows of Width numbers ldc apart, the product of r and a panel as described
-// at Dequantise, of as many rows as r has columns. Only what was rounded Fine can be multiplied so.
+// MultiplyPanel adds the product of r and a panel (see Dequantise) to c. Precision Fine needs a
+// Fine r.
 func (s *Set) MultiplyPanel(r *Rounded, precision Precision, codes []byte, scales []float32, c []float32, ldc int) {
 	p := panel{codes[:r.columns*Width], scales[:r.columns/Group*Width]}
 	if r.rows == 0 {
@@ -143,7 +137,7 @@ func (s *Set) MultiplyPanel(r *Rounded, precision Precision, codes []byte, scale
 	}
 }
 
-// multiplyAll goes tile by tile; tiles are of nearly equal height.
+// multiplyAll uses tiles of nearly equal height.
 func (i *integer) multiplyAll(a plane, rows, columns int, p panel, c []float32, ldc int) {
 	tiles := (rows + i.tile - 1) / i.tile
 	stride := columns / Group

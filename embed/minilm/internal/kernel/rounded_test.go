@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// randomPanel makes a quantised panel of the given number of rows, all codes among its own.
+// randomPanel returns a quantised panel with this number of rows, which contains every code.
 func randomPanel(r *rand.Rand, rows int) ([]byte, []float32) {
 	codes := make([]byte, rows*Width)
 	for i := range codes {
@@ -17,12 +17,12 @@ func randomPanel(r *rand.Rand, rows int) ([]byte, []float32) {
 	return codes, random(r, rows/Group*Width, 0.01)
 }
 
-// codeAt is the code of a panel at a row and column, as a number.
+// codeAt returns the code at a row and column of a panel.
 func codeAt(codes []byte, row, col int) float32 {
 	return float32(int(codes[row/Quad*Quad*Width+col*Quad+row%Quad]) - codeZero)
 }
 
-// nearest is what Round makes of x, by its definition.
+// nearest rounds x by the definition of Round.
 func nearest(x []float32) []float32 {
 	out := make([]float32, len(x))
 	roundPortable(out, x)
@@ -38,7 +38,7 @@ func TestMultiplyPanel(t *testing.T) {
 				ldc := Width + r.IntN(40)
 				a := random(r, rows*columns, 1)
 				codes, scales := randomPanel(r, columns)
-				// Numbers between the rows and after the end must stay as they are.
+				// Numbers between the rows and after the end must not change.
 				c := random(r, rows*ldc+50, 1)
 				before := slices.Clone(c)
 				precision := Precision(r.IntN(2))
@@ -61,8 +61,7 @@ func TestMultiplyPanel(t *testing.T) {
 	})
 }
 
-// A number is never further from what it is rounded to than half a step, and the largest of a group
-// stays what it is.
+// Rounding changes a number by at most half a step, and never the largest of a group.
 func TestRound(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	x := append(random(r, 20*Group, 1), make([]float32, Group)...)
@@ -83,7 +82,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// All sets round to the same numbers, or vectors would depend on the machine.
+// All sets round alike, so that vectors do not depend on the machine.
 func TestRoundAlike(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
@@ -110,8 +109,8 @@ func TestRoundAlike(t *testing.T) {
 	}
 }
 
-// A row's product must not depend on how many rows are multiplied with it, or a batch would not equal
-// its texts one by one.
+// A row's product must not depend on the number of rows, so that a batch equals its texts one by
+// one.
 func TestMultiplyPanelRowsAlone(t *testing.T) {
 	forEach(t, func(t *testing.T, s *Set) {
 		r := rand.New(rand.NewPCG(7, 8))

@@ -4,7 +4,7 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// Sets are the sets this machine can run, fastest first, the portable one last.
+// Sets are this machine's, the fastest first, portable last.
 func Sets() []*Set { return usable }
 
 var usable = find()
@@ -23,7 +23,7 @@ func find() []*Set {
 	return append(sets, portable)
 }
 
-// A tileFunc adds a·b to the tile of c it was made for.
+// A tileFunc adds a·b to a tile of c.
 type tileFunc func(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
 var tilesAVX2 = [...]tileFunc{
@@ -71,7 +71,7 @@ var avx512 = &Set{
 	},
 }
 
-// An integerTileFunc adds the product of codes to the tile of c it was made for.
+// An integerTileFunc adds the product of codes to a tile of c.
 type integerTileFunc func(groups int, a *int8, scales *float32, offsets *int32, stride int,
 	codes *byte, columns *float32, c *float32, ldc int)
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// Sets are the sets this machine can run, fastest first, the portable one last. Every arm64 has NEON;
-// not every one multiplies bytes, but all that run macOS do.
+// Sets are this machine's, the fastest first, portable last. Every arm64 has NEON; not every one
+// multiplies bytes.
 func Sets() []*Set { return usable }
 
 var usable = find()
@@ -21,7 +21,6 @@ func find() []*Set {
 	return []*Set{neon, portable}
 }
 
-// tilesNEON add a·b to the tile of c they were made for.
 var tilesNEON = [...]func(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int){
 	multiply1NEON, multiply2NEON, multiply3NEON, multiply4NEON, multiply5NEON,
 }
@@ -45,12 +44,11 @@ var neon = &Set{
 	},
 }
 
-// tilesDotProd add the product of codes to the tile of c they were made for.
 var tilesDotProd = [...]func(groups int, a *int8, scales *float32, stride int, codes *byte, c *float32, ldc int, columns *float32){
 	multiplyCodes1NEON, multiplyCodes2NEON, multiplyCodes3NEON, multiplyCodes4NEON, multiplyCodes5NEON,
 }
 
-// dotprod is neon with products of bytes; both sides are signed, so it needs no offsets.
+// dotprod is neon with products of bytes: both sides signed, without offsets.
 var dotprod = withIntegers(neon, "dotprod", &integer{
 	tile: len(tilesDotProd),
 	quantise: func(to plane, x, rest []float32) {

@@ -2,7 +2,7 @@
 
 package kernel
 
-// Sets are the sets this machine can run, fastest first, the portable one last.
+// Sets are the sets of this machine.
 func Sets() []*Set { return usable }
 
 var usable = []*Set{portable}

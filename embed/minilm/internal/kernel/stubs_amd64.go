@@ -34,7 +34,7 @@ func multiply5AVX2(depth int, a *float32, lda int, b *float32, ldb int, c *float
 //go:noescape
 func multiply6AVX2(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
-// dequantiseAVX2 writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.
+// dequantiseAVX2 writes groups of 32 rows and columns: codes less zero, times their scale.
 //
 //go:noescape
 func dequantiseAVX2(dst *float32, codes *byte, scales *float32, zero float32, groups int)
@@ -119,7 +119,7 @@ func multiply11AVX512(depth int, a *float32, lda int, b *float32, ldb int, c *fl
 //go:noescape
 func multiply12AVX512(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
-// dequantiseAVX512 writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.
+// dequantiseAVX512 writes groups of 32 rows and columns: codes less zero, times their scale.
 //
 //go:noescape
 func dequantiseAVX512(dst *float32, codes *byte, scales *float32, zero float32, groups int)
@@ -174,12 +174,12 @@ func multiplyCodes5AVX512(groups int, a *int8, scales *float32, offsets *int32, 
 //go:noescape
 func multiplyCodes6AVX512(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)
 
-// quantiseAVX512 writes the codes of groups of 32 numbers, and for each its scale and -128 times the sum of its codes.
+// quantiseAVX512 writes codes by groups of 32 numbers, with their scale and -128 times their sum.
 //
 //go:noescape
 func quantiseAVX512(codes *int8, scales *float32, offsets *int32, x *float32, groups int, table *float32)
 
-// quantiseRestAVX512 writes the codes of groups of 32 numbers, and for each its scale and -128 times the sum of its codes; rest is x less what the codes stand for.
+// quantiseRestAVX512 is quantise; rest gets x less what the codes stand for.
 //
 //go:noescape
 func quantiseRestAVX512(codes *int8, scales *float32, offsets *int32, x *float32, groups int, table *float32, rest *float32)

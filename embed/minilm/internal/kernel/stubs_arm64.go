@@ -29,7 +29,7 @@ func multiply4NEON(depth int, a *float32, lda int, b *float32, ldb int, c *float
 //go:noescape
 func multiply5NEON(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)
 
-// dequantiseNEON writes groups of 32 rows by 32 columns, each code less 128 times the scale of its group and column.
+// dequantiseNEON writes groups of 32 rows and columns: codes less 128, times their scale.
 //
 //go:noescape
 func dequantiseNEON(dst *float32, codes *byte, scales *float32, groups int)
@@ -79,12 +79,12 @@ func multiplyCodes4NEON(groups int, a *int8, scales *float32, stride int, codes 
 //go:noescape
 func multiplyCodes5NEON(groups int, a *int8, scales *float32, stride int, codes *byte, c *float32, ldc int, columns *float32)
 
-// quantiseNEON writes the codes of groups of 32 numbers, and for each its scale.
+// quantiseNEON writes codes by groups of 32 numbers, with their scale.
 //
 //go:noescape
 func quantiseNEON(codes *int8, x *float32, groups int, table *float32, scales *float32)
 
-// quantiseRestNEON writes the codes of groups of 32 numbers, and for each its scale; rest is x less what the codes stand for.
+// quantiseRestNEON is quantise; rest gets x less what the codes stand for.
 //
 //go:noescape
 func quantiseRestNEON(codes *int8, x *float32, groups int, table *float32, scales *float32, rest *float32)

@@ -8,13 +8,13 @@ import (
 	"github.com/memcore/memcore/embed/minilm/internal/weights"
 )
 
-// builder takes tensors by name and remembers the first that is missing or has another shape.
+// builder takes tensors by name and keeps the first error.
 type builder struct {
 	tensors map[string]tensor
 	err     error
 }
 
-// build makes the model of the published tensors and vocabulary.
+// build makes the model from tensors and vocabulary.
 func build(tensors map[string]tensor, vocabulary []byte) (*weights.Model, error) {
 	b := &builder{tensors: tensors}
 	m := &weights.Model{Words: words(vocabulary), Norm: b.norm("embeddings.LayerNorm")}
@@ -33,13 +33,13 @@ func build(tensors map[string]tensor, vocabulary []byte) (*weights.Model, error)
 	return m, b.err
 }
 
-// words brings the vocabulary into the form of one newline after each word.
+// words puts a newline after each word.
 func words(vocabulary []byte) string {
 	text := bytes.ReplaceAll(vocabulary, []byte("\r\n"), []byte("\n"))
 	return string(append(bytes.TrimRight(text, "\n"), '\n'))
 }
 
-// get returns a tensor of at least the given shape, an empty one after an error.
+// get returns a tensor of at least this shape, empty after an error.
 func (b *builder) get(name string, rows, cols int) tensor {
 	t, ok := b.tensors[name]
 	if (!ok || t.rows < rows || t.cols != cols) && b.err == nil {
@@ -57,7 +57,7 @@ func (b *builder) norm(name string) weights.Norm {
 	return weights.Norm{Gain: b.vector(name+".weight", weights.Hidden), Bias: b.vector(name+".bias", weights.Hidden)}
 }
 
-// places adds the embedding of the first segment, the only one there is, to those of the positions.
+// places adds the only segment's embedding to the positions'.
 func (b *builder) places() []float32 {
 	segment := b.get("embeddings.token_type_embeddings.weight", 1, weights.Hidden).data
 	out := b.get("embeddings.position_embeddings.weight", weights.Positions, weights.Hidden).data
@@ -81,9 +81,8 @@ func (b *builder) layer(prefix string, in inputs) weights.Layer {
 	}
 }
 
-// matrix puts linear maps of the same input side by side. In the published model row i of a weight
-// makes number i of the output, so its rows are the columns here. Rounding is such that outputs, for
-// inputs like those of the gram, change least.
+// matrix puts linear maps of one input side by side, transposed. Rounding changes outputs for
+// inputs like the gram's the least.
 func (b *builder) matrix(like *gram, out int, names ...string) weights.Matrix {
 	in := like.n
 	m := weights.Matrix{In: in, Out: out * len(names)}
@@ -132,7 +131,7 @@ func (b *builder) words(name string) ([]byte, []float32) {
 	return codes, scales
 }
 
-// scale is what the largest number of the group is 127 of, rounded to half precision.
+// scale returns a 127th of the group's largest number, in half precision.
 func scale(group []float32) float32 {
 	var top float32
 	for _, v := range group {
@@ -141,7 +140,6 @@ func scale(group []float32) float32 {
 	return weights.RoundHalf(top / 127)
 }
 
-// code is v in units of scale as a signed byte.
 func code(v, scale float32) byte {
 	if scale == 0 {
 		return 0

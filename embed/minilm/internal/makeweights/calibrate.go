@@ -18,8 +18,7 @@ var calibration string
 
 const epsilon = 1e-12 // of the model's layer norms
 
-// A gram is what the inputs of a matrix have in common: for each two of them the sum of their products
-// over all tokens, as the lower half of a square matrix.
+// A gram sums, over all tokens, the products of each two inputs: the lower half of a square matrix.
 type gram struct {
 	n    int
 	sums []float64
@@ -42,7 +41,7 @@ func (g *gram) merge(other *gram) {
 	}
 }
 
-// An inputs has the gram of what goes into each matrix of a layer.
+// inputs are the grams of a layer's matrices.
 type inputs struct{ queryKeyValue, attention, up, down *gram }
 
 func newInputs() inputs {
@@ -56,12 +55,10 @@ func (in inputs) merge(other inputs) {
 	in.down.merge(other.down)
 }
 
-// parts is into how many the texts are dealt out. It does not depend on the machine, so neither does the
-// order in which sums are made.
+// parts is fixed, so that sums have one order everywhere.
 const parts = 8
 
-// calibrate runs the published model over the paragraphs of a text and returns what went into its
-// matrices.
+// calibrate runs the published model over paragraphs and returns its matrices' inputs.
 func (b *builder) calibrate(vocabulary, text string) [weights.Layers]inputs {
 	tokens, err := wordpiece.New(vocabulary)
 	if err != nil {
@@ -92,7 +89,7 @@ func (b *builder) calibrate(vocabulary, text string) [weights.Layers]inputs {
 	return found[0]
 }
 
-// An exactModel is the published model, with the names its tensors have.
+// An exactModel is the published model, under its names.
 type exactModel struct {
 	word, place, segment tensor
 	norm                 weights.Norm
@@ -104,7 +101,7 @@ type exactLayer struct {
 	attentionNorm, downNorm                weights.Norm
 }
 
-// A dense is a linear map: row i of matrix makes number i of the output.
+// A dense is a linear map: a row of matrix an output.
 type dense struct {
 	matrix tensor
 	bias   []float32
@@ -158,7 +155,7 @@ func dot(x []float64, w []float32) float64 {
 	return a + b + c + d
 }
 
-// run takes a text through the model and adds what goes into its matrices to found.
+// run adds the inputs for a text to found.
 func (m *exactModel) run(ids []int32, found *[weights.Layers]inputs) {
 	x := make([][]float64, len(ids))
 	for i, id := range ids {

@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// damping is added to the diagonal of a gram, as a share of its mean: inputs that calibration hardly
-// saw must not carry the errors of others.
+// damping of a gram's diagonal is a share of its mean, so that rare inputs do not carry others'
+// errors.
 const damping = 0.01
 
-// factor returns the upper triangle U, row by row, for which UᵀU is the inverse of a gram. Row i says how
-// the error of rounding weight i is best made up for by those after it (Frantar et al., GPTQ, 2022,
-// arXiv 2210.17323, algorithm 1).
+// factor returns U with UᵀU the inverse of a gram. Row i says how later weights compensate for
+// rounding weight i (Frantar et al., GPTQ, 2022, arXiv 2210.17323, algorithm 1).
 func (g *gram) factor() ([]float64, error) {
 	n := g.n
 	h := append([]float64(nil), g.sums...)
@@ -39,7 +38,7 @@ func (g *gram) factor() ([]float64, error) {
 	return upper, nil
 }
 
-// cholesky replaces the lower half of a by L, for which LLᵀ is a.
+// cholesky replaces the lower half of a by L, LLᵀ being a.
 func cholesky(a []float64, n int) error {
 	for i := range n {
 		for j := range i + 1 {
@@ -85,8 +84,7 @@ func invert(l []float64, n int) []float64 {
 	return out
 }
 
-// compensated rounds a column one weight after the other, and lets those that are still to come make up
-// for the error. It returns the codes; scales has one for each group.
+// compensated rounds a column; later weights compensate for errors. scales has one a group.
 func compensated(column []float32, scales []float32, upper []float64) []byte {
 	n := len(column)
 	left := make([]float64, n)
@@ -107,7 +105,6 @@ func compensated(column []float32, scales []float32, upper []float64) []byte {
 	return codes
 }
 
-// everyColumn calls do for each of n columns, on all processors.
 func everyColumn(n int, do func(col int)) {
 	var wg sync.WaitGroup
 	for part := range parts {

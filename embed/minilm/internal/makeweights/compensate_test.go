@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// alike makes inputs that have much in common, as those of a model do.
+// alike returns correlated inputs, like those of a model.
 func alike(r *rand.Rand, n, count int) [][]float64 {
 	common := make([]float64, n)
 	for i := range common {
@@ -65,7 +65,7 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// Rounding that compensates changes the outputs for such inputs less than rounding each weight by itself.
+// Compensated rounding changes the outputs for such inputs less than plain rounding.
 func TestCompensated(t *testing.T) {
 	const n = 64
 	r := rand.New(rand.NewPCG(3, 4))

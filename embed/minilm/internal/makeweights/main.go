@@ -49,7 +49,7 @@ func run(wheel, output string) error {
 	return nil
 }
 
-// unzip returns the content of the files with the given base names, each of which must be there.
+// unzip returns the files with these base names.
 func unzip(archive string, names ...string) (map[string][]byte, error) {
 	z, err := zip.OpenReader(archive)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm/internal/weights"
 )
 
-// safetensors makes a file of the format from its header and numbers.
+// safetensors returns a file with this header and numbers.
 func safetensors(header string, numbers ...float32) []byte {
 	data := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	data = append(data, header...)
@@ -85,7 +85,7 @@ func TestUnzip(t *testing.T) {
 	require.Error(t, err)
 }
 
-// A code times its scale is never further from the number than half a scale.
+// A code times its scale is at most half a scale from the number.
 func TestSetColumn(t *testing.T) {
 	const in, out = 64, 64
 	m := weights.Matrix{In: in, Out: out, Codes: make([]byte, in*out), Scales: make([]float32, in*out/weights.Group)}

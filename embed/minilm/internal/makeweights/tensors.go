@@ -8,21 +8,21 @@ import (
 	"math"
 )
 
-// A tensor is a matrix, or a vector as a matrix of one row.
+// A tensor is a matrix, perhaps of one row.
 type tensor struct {
 	rows, cols int
 	data       []float32
 }
 
-// header is what a safetensors file says of one tensor.
+// header describes a tensor in a safetensors file.
 type header struct {
 	Type    string `json:"dtype"`
 	Shape   []int  `json:"shape"`
 	Offsets [2]int `json:"data_offsets"`
 }
 
-// parseTensors reads the float32 tensors of a safetensors file: the length of a JSON header in eight
-// bytes, the header, the numbers.
+// parseTensors reads the float32 tensors of a safetensors file: the length of a JSON header in
+// eight bytes, the header, the numbers.
 func parseTensors(file []byte) (map[string]tensor, error) {
 	if len(file) < 8 {
 		return nil, errors.New("file is too short")

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// reader takes the parts from the front of data. Once data does not reach, all is empty.
+// reader takes parts from data, empty ones beyond its end.
 type reader struct {
 	data  []byte
 	short bool
@@ -84,12 +84,10 @@ func checkLength(got, want int) {
 	}
 }
 
-// RoundHalf is the number of half precision nearest to v, which is 0 or from 2⁻¹⁴ to 65504 in size:
-// what a scale becomes when it is written.
+// RoundHalf rounds v, 0 or from 2⁻¹⁴ to 65504 in size, to half precision.
 func RoundHalf(v float32) float32 { return fromHalf(toHalf(v)) }
 
-// toHalf rounds to even. Scales are never so small or large that they leave the normal numbers of
-// half precision; toHalf panics if one is.
+// toHalf rounds to even. It panics outside of half precision's normal numbers.
 func toHalf(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign := uint16(b >> 16 & 0x8000)
@@ -106,7 +104,7 @@ func toHalf(v float32) uint16 {
 
 func fromHalf(h uint16) float32 {
 	sign, rest := uint32(h&0x8000)<<16, uint32(h&0x7fff)
-	if rest < 0x400 { // zero, and what toHalf does not write
+	if rest < 0x400 { // zero; toHalf writes no subnormal numbers
 		return math.Float32frombits(sign)
 	}
 	return math.Float32frombits(sign | (rest<<13 + (127-15)<<23))

@@ -1,9 +1,7 @@
-// Package weights is the file that the built-in model is kept in: what is in it, and in which order.
+// Package weights reads and writes the file of the built-in model.
 //
-// Matrices are one signed byte a number, with a scale for every 32 (in the layers) or 64 (word
-// embeddings) of them, and lie in the order in which they are multiplied. A file in memory is used
-// where it is: only scales, biases and positions, 2 MB, are unpacked. The package computes
-// nothing; package kernel does, makeweights rounds.
+// Matrices are signed bytes in the order of multiplication, with a scale for every 32 numbers (64
+// in word embeddings). The file is used in place: only 2 MB of it is unpacked.
 package weights
 
 import (
@@ -17,13 +15,12 @@ const (
 	Heads        = 12
 	Intermediate = 1536
 	Layers       = 6
-	Positions    = 256 // tokens the model was trained to read at once, [CLS] and [SEP] among them
+	Positions    = 256 // tokens the model reads at once, with [CLS] and [SEP]
 	Vocabulary   = 30522
 )
 
-// Panel is how many columns of a matrix lie together, Group how many numbers of a column share a
-// scale, Quad how many of them lie side by side, WordGroup how many numbers of a word embedding share a
-// scale. Zero is the code of 0 in a matrix.
+// Panel columns are stored together, Group numbers of a column share a scale, Quad of those are
+// adjacent, WordGroup numbers of a word embedding share a scale, and Zero is the code of 0.
 const (
 	Panel     = 32
 	Group     = 32
@@ -42,7 +39,7 @@ type Model struct {
 	Layers     [Layers]Layer
 }
 
-// A Layer is one of the transformer.
+// A Layer is a transformer layer.
 type Layer struct {
 	QueryKeyValue Matrix // Hidden to 3·Hidden: queries, keys, values
 	Attention     Matrix // Hidden to Hidden
@@ -52,13 +49,13 @@ type Layer struct {
 	DownNorm      Norm
 }
 
-// A Norm is the gain and bias of a layer norm, Hidden numbers each.
+// A Norm has Hidden numbers each.
 type Norm struct{ Gain, Bias []float32 }
 
-// A Matrix turns rows of In numbers into rows of Out numbers. Panel p holds columns 32·p to 32·p+31:
-// of the first Quad rows the codes of the first column, those of the second, and so on, then those of
-// the next Quad rows; and for each Group of rows 32 scales. The product of bytes that machines have takes
-// unsigned ones on this side, so a code is Zero more than the multiple of the scale it stands for.
+// A Matrix maps rows of In numbers to rows of Out. Panel p has columns 32·p to 32·p+31: for each
+// Quad rows, the codes of the first column, then the second, and so on; for each Group of rows 32
+// scales. Processors multiply unsigned by signed bytes, so a code is the weight in units of its
+// scale, plus Zero.
 type Matrix struct {
 	In, Out int
 	Bias    []float32 // Out
@@ -66,13 +63,13 @@ type Matrix struct {
 	Codes   []byte    // Out/Panel × In × Panel
 }
 
-// ErrFormat says that bytes are not a file of this package.
+// ErrFormat means that bytes are not a file of this package.
 var ErrFormat = errors.New("not a file of model weights")
 
 // magic names the format and its version.
 const magic = "memcore minilm 2\n"
 
-// Parse reads a file. The Model refers to data, which must not change.
+// Parse returns a Model that refers to data, which must not change.
 func Parse(data []byte) (*Model, error) {
 	if len(data) < len(magic) || string(data[:len(magic)]) != magic {
 		return nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, magic)
@@ -86,14 +83,14 @@ func Parse(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// Append appends the file that holds m to data. It panics if a part of m has not its length.
+// Append appends m's file. It panics if a part has a wrong length.
 func (m *Model) Append(data []byte) []byte {
 	w := &writer{data: append(data, magic...)}
 	m.visit(w)
 	return w.data
 }
 
-// A visitor is told every part of a file in order: to read it or to write it.
+// A visitor reads or writes each part in order.
 type visitor interface {
 	text(s *string)
 	codes(b *[]byte, n int)

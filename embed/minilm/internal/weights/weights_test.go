@@ -17,7 +17,7 @@ func file(t testing.TB) []byte {
 	return data
 }
 
-// What is read and written again is the same, byte by byte and number by number.
+// Writing and reading changes no byte and no number.
 func TestRoundTrip(t *testing.T) {
 	data := file(t)
 	m, err := Parse(data)
@@ -87,7 +87,7 @@ func TestRoundHalf(t *testing.T) {
 	}
 }
 
-// Every half is its own rounding.
+// Rounding changes no half.
 func TestHalves(t *testing.T) {
 	for h := range 1 << 16 {
 		exponent := h >> 10 & 31

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchTexts are what people index: the project's own Markdown and Go, and prose in other scripts.
+// benchTexts are the project's Markdown and Go, and prose in other scripts.
 func benchTexts(b *testing.B) map[string]string {
 	b.Helper()
 	join := func(pattern string) string {

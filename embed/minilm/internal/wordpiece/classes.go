@@ -2,14 +2,14 @@ package wordpiece
 
 import "unicode"
 
-// A class is what the tokeniser does with an ASCII character.
+// A class is how the tokeniser treats an ASCII character.
 type class uint8
 
 const (
 	letter      class = iota // of a word, also digits
 	drop                     // a control
 	space                    // ends a word
-	punctuation              // a word of its own; all that is neither letter, digit, space nor control
+	punctuation              // a word of its own; all other characters
 )
 
 var asciiClass, asciiLower = asciiTables()
@@ -33,19 +33,19 @@ func classOf(c byte) class {
 	return punctuation
 }
 
-// isOther is true of controls, formats and private use: what is left out.
+// isOther reports whether r is a control, format or private-use character.
 func isOther(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) && !unicode.Is(young, r)
 }
 
-// Three characters have changed sides since version 8 of Unicode, which the reference tokeniser has.
+// These changed class after version 8 of Unicode.
 const (
 	pamudpod = '\u1734'     // was an accent
 	chi      = '\u166d'     // was punctuation
 	sandhi   = '\U000111c9' // was punctuation; in young, too, since it is an accent now
 )
 
-// isAccent is true of marks that take no room.
+// isAccent reports whether r is a mark without width.
 func isAccent(r rune) bool {
 	return r >= 0x300 && (unicode.Is(unicode.Mn, r) && !unicode.Is(young, r) || r == pamudpod)
 }
@@ -57,8 +57,8 @@ func isPunctuation(r rune) bool {
 	return unicode.Is(unicode.P, r) && !unicode.Is(young, r) || r == chi || r == sandhi
 }
 
-// chinese are the blocks whose characters are words of their own, by first and last. The gap before
-// 2B920 is in the reference tokeniser too, and the model was trained with it.
+// chinese are the blocks whose characters are words. The reference tokeniser has the gap before
+// 2B920 too.
 var chinese = [...][2]rune{
 	{0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xf900, 0xfaff},
 	{0x20000, 0x2a6df}, {0x2a700, 0x2b73f}, {0x2b740, 0x2b81f}, {0x2b920, 0x2ceaf}, {0x2f800, 0x2fa1f},

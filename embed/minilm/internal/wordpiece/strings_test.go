@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ten thousand strings in many scripts give the tokens that the reference tokeniser gives.
+// Ten thousand strings in many scripts give the tokens of the reference tokeniser.
 // internal/reference/make_strings.py makes the file.
 func TestStrings(t *testing.T) {
 	tok := open(t)
@@ -47,7 +47,7 @@ func TestStrings(t *testing.T) {
 	}
 }
 
-// hashOf is what the file has of the tokens of a string.
+// hashOf is the file's hash of a string's tokens.
 func hashOf(ids []int32) string {
 	digest := sha256.New()
 	for _, id := range ids {

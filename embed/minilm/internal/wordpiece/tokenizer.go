@@ -1,7 +1,6 @@
-// Package wordpiece cuts text into the word pieces of an uncased BERT model, exactly as the
-// reference tokeniser does: controls removed, letters lowered, accents stripped, Chinese characters
-// and punctuation apart, then the longest piece that fits, again and again. It knows neither the
-// frame of [CLS] and [SEP] nor what a piece means.
+// Package wordpiece cuts text into the pieces of an uncased BERT model, as the reference tokeniser
+// does: it removes controls, lowers letters, strips accents, separates Chinese characters and
+// punctuation, then takes the longest piece repeatedly.
 package wordpiece
 
 import (
@@ -14,25 +13,25 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxRunes is the length above which a word is not looked at but unknown.
+// maxRunes bounds a word; longer ones are unknown.
 const maxRunes = 100
 
 // A Tokenizer is safe for concurrent use.
 type Tokenizer struct {
 	pieces  *trie
-	special []special // found in raw text, before anything is done to it
+	special []special // found in the unchanged text
 	unknown int32
 	scans   sync.Pool
 }
 
-// A special is a token that stands for itself, in capitals and with its brackets.
+// A special is a token such as [SEP].
 type special struct {
 	text string
 	id   int32
 }
 
-// New makes a tokenizer of a vocabulary: a word a line, its id the number of the line from 0; those
-// that start with ## go on a word. The words must have [UNK] and the other special tokens of BERT.
+// New takes a vocabulary of a word a line, its id from 0; ## continues a word. BERT's special
+// tokens are required.
 func New(words string) (*Tokenizer, error) {
 	t := &Tokenizer{pieces: newTrie(words)}
 	t.scans.New = func() any { return &scan{t: t} }
@@ -49,8 +48,7 @@ func New(words string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Append appends the ids of the first pieces of text, at most limit of them, to ids. Any bytes will
-// do: what is not UTF-8 is left out.
+// Append appends the ids of at most limit pieces. It skips invalid UTF-8.
 func (t *Tokenizer) Append(ids []int32, text string, limit int) []int32 {
 	s := t.scans.Get().(*scan)
 	defer s.free()
@@ -59,7 +57,7 @@ func (t *Tokenizer) Append(ids []int32, text string, limit int) []int32 {
 	return append(ids, s.ids[:min(len(s.ids), limit)]...)
 }
 
-// Count is how many pieces text has.
+// Count returns how many pieces text has.
 func (t *Tokenizer) Count(text string) int {
 	s := t.scans.Get().(*scan)
 	defer s.free()
@@ -68,20 +66,20 @@ func (t *Tokenizer) Count(text string) int {
 	return s.count
 }
 
-// A scan is one passage over a text, with the buffers it needs.
+// A scan is a pass over a text.
 type scan struct {
 	t        *Tokenizer
-	limit    int  // stop once there are as many ids
+	limit    int  // stop at this many ids
 	counting bool // keep no ids, never stop
 	ids      []int32
 	count    int    // of ids counted and dropped
-	run      []byte // what was read since the last white space, cleaned
-	ascii    bool   // run is nothing else
+	run      []byte // cleaned text since the last white space
+	ascii    bool   // run is ASCII
 	plain    []byte // run decomposed
 	word     []byte // lowered, between two punctuation marks
 }
 
-// keep is how large a buffer may be that is kept for the next text.
+// keep bounds the buffers kept for the next text.
 const keep = 1 << 16
 
 func (s *scan) free() {
@@ -94,7 +92,7 @@ func (s *scan) free() {
 	s.t.scans.Put(s)
 }
 
-// text reads on until the end of text or the limit.
+// text reads to its end or the limit.
 func (s *scan) text(text string) {
 	s.ascii = true
 	for i := 0; i < len(text) && len(s.ids) < s.limit; {
@@ -117,7 +115,7 @@ func (s *scan) text(text string) {
 	s.flush()
 }
 
-// specialAt takes a special token at the start of text and returns its length, or 0.
+// specialAt returns the length of an appended special token, or 0.
 func (s *scan) specialAt(text string) int {
 	for _, sp := range s.t.special {
 		if strings.HasPrefix(text, sp.text) {
@@ -158,7 +156,7 @@ func (s *scan) append(r rune) {
 	s.ascii = false
 }
 
-// flush cuts up what was read since the last white space.
+// flush cuts the text since the last white space.
 func (s *scan) flush() {
 	if len(s.run) == 0 {
 		return
@@ -184,8 +182,7 @@ func (s *scan) flushASCII() {
 	}
 }
 
-// decompose sets plain. As long as there are neither marks, which may have to change places, nor Hangul
-// syllables, that is character by character, without what norm.NFD.Append allocates for each word.
+// decompose sets plain. It decomposes by character if it can: norm.NFD.Append allocates.
 func (s *scan) decompose() {
 	s.plain = s.plain[:0]
 	for rest := s.run; len(rest) > 0; {
@@ -203,7 +200,7 @@ func (s *scan) decompose() {
 	}
 }
 
-// isHangul is true of text that begins with a character from U+A000 to U+DFFF, all Hangul syllables among them.
+// isHangul reports whether text begins with a character from U+A000 to U+DFFF.
 func isHangul(text []byte) bool { return text[0] >= 0xea && text[0] <= 0xed }
 
 func (s *scan) flushRunes() {
@@ -225,7 +222,6 @@ func (s *scan) flushRunes() {
 	}
 }
 
-// endWord cuts a word into pieces, or calls it unknown if it cannot be cut to its end.
 func (s *scan) endWord() {
 	if len(s.word) == 0 {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm/internal/weights"
 )
 
-// open makes the tokeniser of the model itself.
+// open returns the tokeniser of the model.
 func open(t testing.TB) *Tokenizer {
 	t.Helper()
 	data, err := os.ReadFile("../../minilm.bin")
@@ -28,7 +28,7 @@ func open(t testing.TB) *Tokenizer {
 	return tok
 }
 
-// small makes a tokeniser that a reader can hold in the head; ids count from 0.
+// small returns a tokeniser with a short vocabulary; ids count from 0.
 func small(t testing.TB, words ...string) *Tokenizer {
 	t.Helper()
 	tok, err := New("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n" + strings.Join(words, "\n") + "\n")
@@ -110,7 +110,7 @@ func TestTrieGrows(t *testing.T) {
 	}
 }
 
-// Every code point between two letters gives the tokens that the reference tokeniser gives.
+// Every code point between two letters gives the tokens of the reference tokeniser.
 func TestCodePoints(t *testing.T) {
 	tok := open(t)
 	file, err := os.ReadFile("../../testdata/codepoints.txt")

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A trie finds the longest piece at the start of some bytes. Its edges lie in one open hash table:
-// a step costs one probe, mostly, and building it takes milliseconds and two allocations.
+// A trie finds the longest piece at a text's start. Its edges are in an open hash table, fast to
+// build and search.
 type trie struct {
 	edges []edge // a power of two, at most half full
 	shift uint   // turns a product into a place in edges
@@ -14,17 +14,16 @@ type trie struct {
 	used  int // edges
 }
 
-// An edge leads from a node by a byte to another node. Node 0 has none leading to it, so a zero edge
-// is an empty place.
+// An edge leads from a node by a byte to another, never 0: the zero edge is empty.
 type edge struct{ key, to uint32 }
 
-// Nodes where a search begins: a piece that begins a word, and one that goes on, its ## left out.
+// Searches start at root or, within a word, at continued.
 const (
 	root      uint32 = 0
 	continued uint32 = 1
 )
 
-// none is the id of a node at which no piece ends.
+// none marks nodes at which no piece ends.
 const none int32 = -1
 
 func newTrie(words string) *trie {
@@ -53,7 +52,7 @@ func (t *trie) resize(n int) {
 	}
 }
 
-// place is where the edge of a key is, or is to be put.
+// place returns a key's slot, or the free one for it.
 func (t *trie) place(key uint32) *edge {
 	mask := len(t.edges) - 1
 	for i := int(uint64(key) * 0x9e3779b97f4a7c15 >> t.shift); ; i++ {
@@ -71,7 +70,7 @@ func (t *trie) insert(node uint32, word string, id int32) {
 	t.ids[node] = id
 }
 
-// child is the node that a byte leads to, made if need be.
+// child makes a missing node.
 func (t *trie) child(node uint32, c byte) uint32 {
 	key := node<<8 | uint32(c)
 	e := t.place(key)
@@ -86,8 +85,7 @@ func (t *trie) child(node uint32, c byte) uint32 {
 	return e.to
 }
 
-// longest is the longest piece that text starts with, searched from root or continued, and its
-// length; the length is 0 if there is none.
+// longest returns the longest piece and its length, or 0.
 func (t *trie) longest(node uint32, text []byte) (id int32, n int) {
 	for i, c := range text {
 		if node = t.place(node<<8 | uint32(c)).to; node == 0 {
@@ -100,7 +98,7 @@ func (t *trie) longest(node uint32, text []byte) (id int32, n int) {
 	return id, n
 }
 
-// find is the id of a whole word.
+// find returns the id of a whole word.
 func (t *trie) find(word string) (int32, bool) {
 	id, n := t.longest(root, []byte(word))
 	return id, n == len(word) && n > 0

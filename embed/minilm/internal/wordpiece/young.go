@@ -2,10 +2,8 @@ package wordpiece
 
 import "unicode"
 
-// young are the accents, punctuation marks and format characters that Unicode got after version 8,
-// which is the version of the reference tokeniser: to it they are letters. The ranges take in
-// letters and unassigned characters between them. TestCodePoints fails if a new version of Unicode in
-// Go's tables makes the list too short.
+// young characters came after version 8 of Unicode: the reference tokeniser treats them as letters.
+// The ranges include letters and unassigned characters. TestCodePoints checks them.
 var young = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x061d, 0x061d, 1}, {0x07fd, 0x07fd, 1}, {0x0890, 0x08e2, 1}, {0x09fd, 0x09fe, 1},

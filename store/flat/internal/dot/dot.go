@@ -1,10 +1,10 @@
-// Package dot multiplies a vector with many others: in assembly for AVX2 and AVX-512 on x86-64
-// (left out by the build tags purego and noasm), in Go elsewhere.
+// Package dot multiplies a vector with many: in assembly for AVX2 and AVX-512, unless a build tag
+// is purego or noasm, else in Go.
 package dot
 
 //go:generate go run ./gen -out dot_amd64.s -stubs stubs_amd64.go -pkg dot
 
-// An implementation of the functions, for slices that fit and are not empty.
+// An implementation's functions take fitting slices, not empty.
 type implementation struct {
 	name         string
 	products     func(query, rows, out []float32)
@@ -12,12 +12,10 @@ type implementation struct {
 	codesAreFast bool
 }
 
-// best is the fastest implementation of this machine.
 var best = usable[0]
 
-// Products sets out[i] to the product of query with the i-th row; rows holds len(out) rows of
-// len(query) numbers. The product of two vectors does not depend on what else is in a call; between
-// implementations it differs by rounding.
+// Products sets out[i] to the product of query and row i, whatever the other rows are.
+// Implementations differ by rounding.
 func Products(query, rows, out []float32) {
 	if len(rows) != len(query)*len(out) {
 		panic("dot: rows do not fit")
@@ -29,8 +27,7 @@ func Products(query, rows, out []float32) {
 	best.products(query, rows, out)
 }
 
-// CodeProducts sets out[i] to the product of query with the signed bytes that begin at rows[i*stride].
-// Any numbers between -128 and 127 may be in rows.
+// CodeProducts is Products of signed bytes, which begin at rows[i*stride].
 func CodeProducts(query []float32, rows []byte, stride int, out []float32) {
 	if len(out) == 0 || len(query) == 0 {
 		clear(out)
@@ -42,7 +39,7 @@ func CodeProducts(query []float32, rows []byte, stride int, out []float32) {
 	best.codeProducts(query, rows, stride, out)
 }
 
-// CodesAreFast tells whether CodeProducts takes less time than Products on rows that come from memory.
+// CodesAreFast reports whether CodeProducts beats Products.
 func CodesAreFast() bool { return best.codesAreFast }
 
 var portable = implementation{
@@ -60,7 +57,7 @@ var portable = implementation{
 	},
 }
 
-// product keeps eight sums, so that additions need not wait for each other.
+// product keeps eight sums: additions do not wait for each other.
 func product(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3, s4, s5, s6, s7 float32

@@ -16,7 +16,7 @@ func random(seed uint64, n int) []float32 {
 	return v
 }
 
-// exact computes in float64, and how large rounding may make an error.
+// exact computes in float64, and bounds the rounding error.
 func exact(a, b []float32) (sum, slack float64) {
 	for i := range a {
 		p := float64(a[i]) * float64(b[i])
@@ -39,7 +39,7 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// testRows also puts marks around what may be touched.
+// testRows also surrounds the output with marks.
 func testRows(t *testing.T, x implementation, n, count int) {
 	t.Helper()
 	query, rows, out := random(uint64(n), n), random(uint64(n+1), n*count+1)[1:], random(3, count+2)
@@ -93,7 +93,7 @@ func testCodeRows(t *testing.T, x implementation, n, stride, count int) {
 	}
 }
 
-// The same two vectors have the same product wherever they stand, to the last bit.
+// The product of two vectors does not depend on their place, to the last bit.
 func TestProductsDoNotDependOnPlace(t *testing.T) {
 	for _, x := range usable {
 		for _, n := range []int{1, 7, 24, 100, 384, 389} {

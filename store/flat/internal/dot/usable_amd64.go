@@ -4,7 +4,7 @@ package dot
 
 import "golang.org/x/sys/cpu"
 
-// usable are the implementations this machine can run, fastest first, the portable one last.
+// usable are this machine's implementations, fastest first.
 var usable = find()
 
 func find() []implementation {

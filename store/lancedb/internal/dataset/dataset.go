@@ -1,18 +1,19 @@
-// Package dataset knows which files of a Lance dataset on local disk are alive.
+// Package dataset finds the live files of a Lance dataset on local disk.
 //
-// A Lance dataset is a folder of files that are written once: data, deletion vectors, indexes, and a
-// manifest for each version, which names all that the version consists of (the format is described
-// by table.proto of lance-table 0.37 and "Table layout" of Lance's documentation). What the newest
-// manifest does not name serves older versions only.
+// A dataset is a folder of files, written once: data, deletion vectors, indexes, and for each
+// version a manifest of its files (see table.proto of lance-table 0.37). Others than the newest
+// one's belong to older versions.
 package dataset
 
 import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,10 +25,10 @@ const (
 	dataFolder      = "data"
 )
 
-// ErrFormat means a manifest that this package cannot read.
+// ErrFormat means that this package cannot read a manifest.
 var ErrFormat = errors.New("not a Lance manifest of a known format")
 
-// A Dataset is what the newest manifest of a dataset says.
+// A Dataset is the newest manifest's content.
 type Dataset struct {
 	Version   uint64
 	Fragments []Fragment
@@ -35,17 +36,17 @@ type Dataset struct {
 
 	folder   string
 	manifest string // its name in _versions
-	message  []byte // the manifest as it was read
+	message  []byte // the manifest as read
 	format   [4]byte
 }
 
-// A Fragment is a part of the rows: what one append has written.
+// A Fragment holds the rows of one append.
 type Fragment struct {
 	ID       uint64
 	Rows     uint64 // including dead ones
 	Deleted  uint64
 	files    []string // in the dataset's folder, slash-separated
-	external bool     // names files outside of the folder
+	external bool     // has files outside of the folder
 }
 
 // An Index is an index on a column.
@@ -53,10 +54,10 @@ type Index struct {
 	Name    string
 	Covered map[uint64]bool // IDs of the fragments whose rows it holds
 	folder  string
-	message []byte // as it was read
+	message []byte // as read
 }
 
-// Read reads the newest manifest of the dataset in folder. Errors: those of the file system, ErrFormat.
+// Read reads the newest manifest. Errors: ErrFormat, file errors.
 func Read(folder string) (*Dataset, error) {
 	name, err := newest(filepath.Join(folder, versionsFolder))
 	if err != nil {
@@ -74,8 +75,8 @@ func Read(folder string) (*Dataset, error) {
 	return d, nil
 }
 
-// newest returns the name of the manifest with the highest version. Names are the version, or, so
-// that the newest is listed first, 2^64-1 less the version in 20 digits.
+// newest returns the manifest of the highest version. Its name is the version, or 2^64-1 less it in
+// 20 digits.
 func newest(folder string) (string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -107,7 +108,7 @@ const (
 	lengthSize = 4
 )
 
-// section returns the message that begins, after its length, at position.
+// section returns the message at position, after its length.
 func section(file []byte, position uint64) ([]byte, error) {
 	if uint64(len(file)) < lengthSize || position > uint64(len(file))-lengthSize {
 		return nil, ErrFormat
@@ -140,7 +141,7 @@ func (d *Dataset) parse(file []byte) error {
 	return d.parseIndexes(message)
 }
 
-// Rows are those of all fragments: living and dead.
+// Rows counts the rows of all fragments.
 func (d *Dataset) Rows() (live, dead uint64) {
 	for _, f := range d.Fragments {
 		live += f.Rows - f.Deleted
@@ -159,7 +160,7 @@ func (d *Dataset) Index(name string) (Index, bool) {
 	return Index{}, false
 }
 
-// Uncovered is the number of living rows that the index does not hold.
+// Uncovered counts the live rows that the index lacks.
 func (d *Dataset) Uncovered(index Index) uint64 {
 	n := uint64(0)
 	for _, f := range d.Fragments {
@@ -170,32 +171,32 @@ func (d *Dataset) Uncovered(index Index) uint64 {
 	return n
 }
 
-// Alive tells which files, by slash-separated path in the dataset's folder, the newest version
-// consists of.
-func (d *Dataset) Alive() (func(path string) bool, error) {
+// Walk calls do for each file, slash-separated. alive is set if the newest version uses it.
+func (d *Dataset) Walk(do func(file string, alive bool) error) error {
 	files := map[string]bool{path.Join(versionsFolder, d.manifest): true}
 	for _, f := range d.Fragments {
 		if f.external {
-			return nil, fmt.Errorf("fragment %d is kept outside of %s", f.ID, d.folder)
+			return fmt.Errorf("fragment %d is kept outside of %s", f.ID, d.folder)
 		}
 		for _, file := range f.files {
 			files[file] = true
 		}
 	}
-	return func(file string) bool {
-		if files[file] {
-			return true
+	return filepath.WalkDir(d.folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		for _, index := range d.Indexes {
-			if strings.HasPrefix(file, index.folder+"/") {
-				return true
-			}
+		file, err := filepath.Rel(d.folder, name)
+		if err != nil {
+			return err
 		}
-		return false
-	}, nil
+		file = filepath.ToSlash(file)
+		inIndex := slices.ContainsFunc(d.Indexes, func(x Index) bool { return strings.HasPrefix(file, x.folder+"/") })
+		return do(file, files[file] || inIndex)
+	})
 }
 
-// Versions is the number of versions that the folder still has manifests of.
+// Versions counts the manifests in the folder.
 func (d *Dataset) Versions() int {
 	entries, err := filepath.Glob(filepath.Join(d.folder, versionsFolder, "*.manifest"))
 	if err != nil {
@@ -204,7 +205,7 @@ func (d *Dataset) Versions() int {
 	return len(entries)
 }
 
-// Missing returns the first file of the newest version that is not in the folder; "" if all are.
+// Missing returns a missing file of the newest version, or "".
 func (d *Dataset) Missing() string {
 	for _, f := range d.Fragments {
 		for _, file := range f.files {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// WriteWithout makes, at folder, a view of the same version that lacks the indexes of this name: a
-// manifest of its own beside links to the data of d. Without an index on vectors, a search is exact.
+// WriteWithout makes a view of the version without the indexes of this name: a manifest beside
+// links to the data. Without an index on vectors, a search is exact.
 func (d *Dataset) WriteWithout(name, folder string) error {
 	if err := os.MkdirAll(filepath.Join(folder, versionsFolder), 0o700); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (d *Dataset) WriteWithout(name, folder string) error {
 	return os.WriteFile(filepath.Join(folder, versionsFolder, d.manifest), d.file(message, indexes), 0o600)
 }
 
-// without copies a message, less one field.
+// without copies a message without one field.
 func without(message []byte, field protowire.Number) ([]byte, error) {
 	var rest []byte
 	for len(message) > 0 {
@@ -54,8 +54,7 @@ func without(message []byte, field protowire.Number) ([]byte, error) {
 	return rest, nil
 }
 
-// file is a manifest file in the format of the one d was read from; message does not yet say where the
-// indexes are.
+// file returns a manifest like d's. message lacks the position of the indexes yet.
 func (d *Dataset) file(message, indexes []byte) []byte {
 	var file []byte
 	if len(indexes) > 0 {

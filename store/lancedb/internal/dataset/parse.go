@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers of the fields of table.proto that are read.
+// Numbers of fields of table.proto.
 const (
 	manifestFragments    = 2
 	manifestVersion      = 3
@@ -41,7 +41,6 @@ const (
 	uuidBytes = 1
 )
 
-// A value of a field: number if it was written as one, else bytes.
 type value struct {
 	number uint64
 	bytes  []byte
@@ -75,7 +74,7 @@ func fields(message []byte, f func(number protowire.Number, v value) error) erro
 	return nil
 }
 
-// parseManifest returns the position of the indexes, nil if there are none.
+// parseManifest returns the position of the indexes, or nil.
 func (d *Dataset) parseManifest(message []byte) (indexes *uint64, err error) {
 	err = fields(message, func(number protowire.Number, v value) error {
 		switch number {

@@ -5,12 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// The table takes texts in UTF-8 only, but a file can have any bytes in its name. A byte that is not
-// part of a character becomes one of the last 256 code points, all of them for private use; so do the
-// bytes of such a character itself, so that nothing is lost or mixed up.
+// The table takes only UTF-8. Other bytes become one of the last 256 code points, which are
+// private; so do the bytes of these, which keeps it reversible.
 const firstByte = 0x10FF00
 
-// characters makes UTF-8 of any text; bytesOf undoes it.
+// characters returns any text as UTF-8; bytesOf undoes it.
 func characters(text string) string {
 	if plainText(text) {
 		return text
@@ -30,8 +29,8 @@ func characters(text string) string {
 	return b.String()
 }
 
-// plainText tells whether a text certainly is the same in both forms: it is UTF-8 and has no character
-// that begins with the same two bytes as the last 256.
+// plainText reports whether a text surely is the same in both forms: UTF-8 without the first two
+// bytes of the last 256.
 func plainText(text string) bool {
 	return utf8.ValidString(text) && !strings.Contains(text, "\xf4\x8f")
 }

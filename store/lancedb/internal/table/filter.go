@@ -9,13 +9,12 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Text quotes a value for a filter: in single quotes, each of which inside is doubled; nothing else
-// has a meaning there.
+// Text quotes a value for a filter. Only single quotes have a meaning.
 func Text(value string) string {
 	return "'" + strings.ReplaceAll(characters(value), "'", "''") + "'"
 }
 
-// In is the filter that a column has one of the values; it passes no row if there are none.
+// In passes rows whose column has one of the values.
 func In(column string, values []string) string {
 	if len(values) == 0 {
 		return "false"
@@ -27,7 +26,7 @@ func In(column string, values []string) string {
 	return column + " IN (" + strings.Join(quoted, ", ") + ")"
 }
 
-// And joins filters; empty ones are left out.
+// And joins filters that are not empty.
 func And(filters ...string) string {
 	filters = slices.DeleteFunc(slices.Clone(filters), func(f string) bool { return f == "" })
 	if len(filters) < 2 {
@@ -36,7 +35,7 @@ func And(filters ...string) string {
 	return "(" + strings.Join(filters, ") AND (") + ")"
 }
 
-// Where is the filter of a search; "" if every row passes.
+// Where returns a search's filter; "" passes all.
 func Where(f store.Filter) string {
 	var parts []string
 	if f.Scope != "" {
@@ -46,8 +45,7 @@ func Where(f store.Filter) string {
 		parts = append(parts, "kind = "+Text(f.Kind))
 	}
 	if f.Path != "" {
-		// Texts are compared by their bytes, and after "/" comes "0": no pattern, so no character of
-		// a path that would have to be escaped.
+		// Texts compare by bytes; "0" follows "/". A range needs no escapes.
 		folder := strings.TrimSuffix(f.Path, "/")
 		parts = append(parts, "path = "+Text(f.Path)+" OR (path >= "+Text(folder+"/")+" AND path < "+Text(folder+"0")+")")
 	}
@@ -55,7 +53,7 @@ func Where(f store.Filter) string {
 		parts = append(parts, "NOT "+In("path", f.Not))
 	}
 	if !f.Since.IsZero() && !f.Until.IsZero() && secondsFrom(f.Since) >= secondsFrom(f.Until) {
-		return "false" // DataFusion fails on a range that is empty
+		return "false" // DataFusion fails on an empty range
 	}
 	if f.Timed() {
 		parts = append(parts, "time > 0") // 0 is unknown
@@ -69,7 +67,7 @@ func Where(f store.Filter) string {
 	return And(parts...)
 }
 
-// secondsFrom is the first whole second that is not before t.
+// secondsFrom returns the first whole second not before t.
 func secondsFrom(t time.Time) int64 {
 	if t.Nanosecond() > 0 {
 		return t.Unix() + 1

@@ -52,7 +52,7 @@ func TestWhere(t *testing.T) {
 	}
 }
 
-// FuzzText reads the quoted text the way SQL does: nothing may be left over after it.
+// FuzzText parses the quoted text like SQL: nothing may follow it.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"", "'", "''", "a'b", "'; DROP TABLE x; --", "\x00", "\\'", "\xff'", "ü'", "\U0010FF41\xff"} {
 		f.Add(seed)

@@ -10,7 +10,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A packed record is its form in the record column: all but the vector, what is empty left out.
+// A packed is a record's form in its column: without vector and empty fields.
 type packed struct {
 	ID        string   `json:"id"`
 	Scope     string   `json:"scope,omitempty"`
@@ -48,7 +48,7 @@ func marshal(r *store.Record) string {
 	for _, text := range p.texts() {
 		*text = characters(*text)
 	}
-	data, _ := json.Marshal(p) // texts and numbers always can be
+	data, _ := json.Marshal(p) // texts and numbers cannot fail
 	return string(data)
 }
 
@@ -59,7 +59,7 @@ func unmarshal(value any, r *store.Record) error {
 	}
 	var p packed
 	if err := json.Unmarshal([]byte(bytesOf(text)), &p); err != nil {
-		return fmt.Errorf("%.60q is no record: %w", text, err)
+		return fmt.Errorf("%.60q is not a record: %w", text, err)
 	}
 	for _, text := range p.texts() {
 		*text = bytesOf(*text)

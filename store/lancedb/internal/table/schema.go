@@ -13,10 +13,9 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A Row is a record in the table. Extra holds the columns a Schema was given beyond those of a
-// record, by name: values are string, int64 or bool.
+// A Row is a record in the table. Extra has further columns: string, int64 or bool.
 type Row struct {
-	Record   store.Record // Vector is nil if the row has none, or it was not asked for
+	Record   store.Record // Vector is nil if missing or not selected
 	Distance float64      // squared Euclidean distance to the query of a vector search
 	Extra    map[string]any
 }
@@ -26,12 +25,11 @@ var (
 	number = arrow.PrimitiveTypes.Int64
 )
 
-// recordColumn holds all of a record but the vector. Lance reads each column of a hit from a place of
-// its own, so that one of them costs half the time of them all.
+// recordColumn holds records without vectors. Lance reads each column of a hit apart; one takes
+// half the time.
 const recordColumn = "record"
 
-// columns are what else is kept of a record, to filter by and for whoever reads the table with other
-// tools. Nothing here reads them back.
+// columns are for filters and other tools. memcore does not read them.
 var columns = []struct {
 	arrow.Field
 	of func(*store.Record) any
@@ -54,13 +52,12 @@ var columns = []struct {
 
 func field(name string, kind arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: kind} }
 
-// Extra columns a table may have.
+// Extra columns of a table.
 func TextColumn(name string) arrow.Field   { return field(name, text) }
 func NumberColumn(name string) arrow.Field { return field(name, number) }
 func BoolColumn(name string) arrow.Field   { return field(name, arrow.FixedWidthTypes.Boolean) }
 
-// Schema is that of a table of records with vectors of the given dimension, at least 1, and of extra
-// columns.
+// Schema returns a table's schema. dimension is at least 1.
 func Schema(dimension int, extra ...arrow.Field) *arrow.Schema {
 	var fields []arrow.Field
 	for _, c := range columns {
@@ -71,10 +68,10 @@ func Schema(dimension int, extra ...arrow.Field) *arrow.Schema {
 	return arrow.NewSchema(append(fields, extra...), nil)
 }
 
-// RecordColumns are the columns that a record is read from, but for the vector.
+// RecordColumns are what a record without its vector needs.
 func RecordColumns() []string { return []string{recordColumn} }
 
-// encode makes one Arrow record of rows; the caller releases it.
+// encode returns an Arrow record for the caller to release.
 func encode(schema *arrow.Schema, rows []Row) (arrow.Record, error) {
 	builder := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer builder.Release()
@@ -141,8 +138,7 @@ func appendVector(to *array.FixedSizeListBuilder, dimension int32, vector []floa
 	return nil
 }
 
-// decode makes a row of what the binding has read from JSON. Columns that were not asked for stay
-// empty.
+// decode returns a row from the binding's JSON. Unselected columns stay empty.
 func decode(schema *arrow.Schema, values map[string]any) (Row, error) {
 	row := Row{}
 	for name, value := range values {

@@ -1,10 +1,10 @@
 //go:build lancedb
 
-// Package table speaks to one LanceDB table of records, through a binding that takes no notice of
-// contexts and takes filters as text.
+// Package table accesses a LanceDB table of records. The binding ignores contexts and takes filters
+// as text.
 //
-// Its calls return as soon as their context ends; the native call they began goes on behind, and
-// Close waits for it. Rows travel in as Arrow and come out as JSON.
+// Calls return when their context ends. The native call continues; Close waits for it. Rows go in
+// as Arrow and come out as JSON.
 package table
 
 import (
@@ -20,17 +20,17 @@ import (
 	"github.com/lancedb/lancedb-go/pkg/lancedb"
 )
 
-// Name is the table's name in every database of memcore.
+// Name is the table's name in every database.
 const Name = "memory_entries"
 
-// ErrMissing means that the database has no table of that name.
+// ErrMissing means that there is no such table.
 var ErrMissing = errors.New("no such table")
 
 // ErrClosed is returned by every call after Close.
 var ErrClosed = errors.New("table is closed")
 
-// A Table is an open table. It shows the version that was newest when it was opened, and what it has
-// itself changed since; open it anew to see what others did. Its methods are safe for concurrent use.
+// A Table shows the version newest at its opening, and its own changes. It is safe for concurrent
+// use.
 type Table struct {
 	schema *arrow.Schema
 	conn   contracts.IConnection
@@ -47,23 +47,23 @@ type Vector struct {
 	K     int
 }
 
-// A Query says what Select returns.
+// A Query selects rows.
 type Query struct {
-	Columns []string // in any order; with Near, "_distance" comes by itself
+	Columns []string // in any order; Near adds "_distance"
 	Where   string   // SQL, values made by Text or In; "" is all
-	Limit   int      // 0 is none
+	Limit   int      // 0 is no limit
 	Offset  int
-	Near    *Vector // nil is every row, in the order in which they were added
+	Near    *Vector // nil is all rows, in the order of appends
 }
 
-// Dimension is the length of its vectors.
+// Dimension is the length of vectors.
 func (t *Table) Dimension() int {
 	fields, _ := t.schema.FieldsByName("vector")
 	return int(fields[0].Type.(*arrow.FixedSizeListType).Len())
 }
 
-// Open opens the table of the database at uri, a folder or such as s3://bucket/prefix. schema is what
-// it was created with. Errors: ErrMissing, and what the storage says.
+// Open opens the table at uri, a folder or such as s3://bucket/prefix. schema is its creation's.
+// Errors: ErrMissing and the storage's.
 func Open(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error) {
 	return connect(ctx, uri, schema, func(conn contracts.IConnection) (contracts.ITable, error) {
 		names, err := conn.TableNames(ctx)
@@ -74,7 +74,7 @@ func Open(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error)
 			if name == Name {
 				opened, err := conn.OpenTable(ctx, Name)
 				if err != nil && strings.Contains(err.Error(), "was not found") {
-					// Its maker was killed before the first manifest; there is nothing in it.
+					// Its creator was killed before the first manifest.
 					err = fmt.Errorf("%w: %s was begun and never finished", ErrMissing, Name)
 				}
 				return opened, err
@@ -84,8 +84,7 @@ func Open(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error)
 	})
 }
 
-// Create creates the table in the database at uri, which is made if it is missing, and fails if there
-// is one.
+// Create creates the table, and a missing database at uri. An existing table is an error.
 func Create(ctx context.Context, uri string, schema *arrow.Schema) (*Table, error) {
 	return connect(ctx, uri, schema, func(conn contracts.IConnection) (contracts.ITable, error) {
 		made, err := lancedb.NewSchema(schema)
@@ -110,7 +109,7 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		}
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		// Vectors may have another length than the caller expects, if another has made the table.
+		// Vectors have another length if another process made it.
 		made, err := native.Schema(ctx)
 		if err == nil {
 			err = fits(made, schema)
@@ -123,14 +122,13 @@ func connect(ctx context.Context, uri string, schema *arrow.Schema,
 		return nil
 	})
 	if err != nil {
-		go t.Close() // when the native call has returned, if ctx ended first
+		go t.Close() // after the native call
 		return nil, fmt.Errorf("table %s in %s: %w", Name, uri, plain(err))
 	}
 	return t, nil
 }
 
-// fits returns an error if a table lacks a column of the schema, or has it in another form. Only the
-// length of vectors may differ.
+// fits requires the columns of the schema. Only the length of vectors may differ.
 func fits(made, want *arrow.Schema) error {
 	for _, f := range want.Fields() {
 		found, ok := made.FieldsByName(f.Name)
@@ -144,7 +142,7 @@ func fits(made, want *arrow.Schema) error {
 	return nil
 }
 
-// wait runs a native call and returns when it has ended or ctx has.
+// wait returns at the end of the call or of ctx.
 func (t *Table) wait(ctx context.Context, call func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -169,8 +167,8 @@ func (t *Table) wait(ctx context.Context, call func() error) error {
 	}
 }
 
-// plain strips what the native library adds to its errors, the places in its source and the markup of
-// a server's answer, so that a line is left that a person can read.
+// plain makes an error one readable line, without the library's source positions and a server's
+// markup.
 func plain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
 		errors.Is(err, ErrClosed) || errors.Is(err, ErrMissing) {
@@ -202,8 +200,7 @@ func (t *Table) Add(ctx context.Context, rows []Row) error {
 	}))
 }
 
-// Delete deletes the rows that pass the filter. The filter must not hold a NUL, at which the binding
-// would cut it short.
+// Delete deletes by a filter without NUL, where the binding would cut it.
 func (t *Table) Delete(ctx context.Context, where string) error {
 	if where == "" || strings.ContainsRune(where, 0) {
 		return fmt.Errorf("delete where %q: want a filter, and no NUL in it", where)
@@ -257,7 +254,7 @@ func (t *Table) Count(ctx context.Context) (int, error) {
 	return int(<-answer), nil
 }
 
-// Version is the number of the version that is shown.
+// Version is the number of the shown version.
 func (t *Table) Version(ctx context.Context) (int, error) {
 	answer := make(chan int, 1)
 	err := t.wait(ctx, func() error {
@@ -271,14 +268,14 @@ func (t *Table) Version(ctx context.Context) (int, error) {
 	return <-answer, nil
 }
 
-// CreateIndex makes an index on a column, or replaces the one it has.
+// CreateIndex makes or replaces an index.
 func (t *Table) CreateIndex(ctx context.Context, column string, kind contracts.IndexType) error {
 	return plain(t.wait(ctx, func() error {
 		return t.native.CreateIndex(context.WithoutCancel(ctx), []string{column}, kind)
 	}))
 }
 
-// Close waits for the calls that are running and releases the table.
+// Close waits for running calls and releases the table.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	if t.closed {

@@ -8,10 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Places in the table of rounding.
+// Indexes in roundTable.
 const roundLeast, roundTop, roundMask = 0, 1, 2
 
-// rounding is how a group of 32 numbers is rounded: where its numbers are, and registers to work with.
+// rounding has the registers for rounding a group.
 type rounding struct {
 	isa
 	x, inverse, scale, t, u []reg.VecPhysical
@@ -23,7 +23,7 @@ func (v isa) rounding(table reg.Register) rounding {
 	return rounding{v, v.regs[:n], v.regs[n : n+1], v.regs[n+1 : n+2], v.regs[n+2 : n+3], v.regs[n+3 : n+4], table}
 }
 
-// group loads a group and leaves its scale and the inverse of it in all of the registers for them.
+// group sets two registers to a group's scale and its inverse.
 func (r rounding) group(from reg.Register) {
 	top, t := r.t[0], r.u[0]
 	VBROADCASTSS(number(r.table, roundLeast), top)
@@ -49,7 +49,7 @@ func (v isa) and(a, b, to reg.Register) {
 	VANDPS(a, b, to)
 }
 
-// round makes the function that rounds numbers, for machines that multiply the results as numbers.
+// round is for machines without products of bytes.
 func (v isa) round() {
 	v.begin("round", "(dst *float32, x *float32, groups int, table *float32)",
 		"writes groups of 32 numbers rounded to multiples of a 127th of the largest.")
@@ -72,15 +72,14 @@ func (v isa) round() {
 	v.end()
 }
 
-// quantise makes the function that rounds numbers to bytes, and the one that also keeps what rounding
-// took away. AVX-512F.
+// quantise rounds numbers to bytes, perhaps with the remainder. AVX-512F.
 func (v isa) quantise(rest bool) {
 	name, signature, doc := "quantise", "(codes *int8, scales *float32, offsets *int32, x *float32, groups int, table *float32",
-		"writes the codes of groups of 32 numbers, and for each its scale and -128 times the sum of its codes"
+		"writes codes by groups of 32 numbers, with their scale and -128 times their sum."
 	if rest {
-		name, signature, doc = "quantiseRest", signature+", rest *float32", doc+"; rest is x less what the codes stand for"
+		name, signature, doc = "quantiseRest", signature+", rest *float32", "is quantise; rest gets x less what the codes stand for."
 	}
-	v.begin(name, signature+")", doc+".")
+	v.begin(name, signature+")", doc)
 	codes, scales, offsets := param("codes"), param("scales"), param("offsets")
 	x, groups := param("x"), param("groups")
 	r := v.rounding(param("table"))
@@ -115,7 +114,7 @@ func (v isa) quantise(rest bool) {
 	v.end()
 }
 
-// rest writes x less codes times scale, and moves on.
+// rest writes x less codes times scale, and advances.
 func (r rounding) rest(x, to reg.Register) {
 	t, u := r.t[0], r.u[0]
 	VBROADCASTSS(r.scale[0].AsX(), r.scale[0])
@@ -128,11 +127,11 @@ func (r rounding) rest(x, to reg.Register) {
 	SUBQ(I8(-128), to)
 }
 
-// integerRows is how many rows a tile of bytes has: of 32 registers two hold the sums of each row as
-// numbers, two those of a group as integers, two weights, one a row's bytes, two scales.
+// integerRows is a tile's height. Of 32 registers two hold a row's sums as numbers, two those of a
+// group, two weights, one bytes, two scales.
 const integerRows = 6
 
-// integerTile is one multiplication of bytes in the making.
+// integerTile is a multiplication of bytes.
 type integerTile struct {
 	isa
 	rows           int
@@ -144,8 +143,7 @@ type integerTile struct {
 	spare          []reg.VecPhysical
 }
 
-// multiplyCodes makes the function that multiplies bytes: within a group in integers, exactly. AVX-512
-// VNNI.
+// multiplyCodes multiplies bytes, exactly in a group. AVX-512 VNNI.
 func (v isa) multiplyCodes(rows int) {
 	v.begin(fmt.Sprintf("multiplyCodes%d", rows), "(groups int, a *int8, scales *float32, offsets *int32, stride int, codes *byte, columns *float32, c *float32, ldc int)",
 		fmt.Sprintf("adds the product of codes to c, %d rows by %d columns.", rows, 2*v.lanes))
@@ -186,7 +184,7 @@ func everyThird(first, stride reg.Register, rows int) []reg.Register {
 	return all
 }
 
-// inRow is a place in a row, disp bytes from where its pointer is.
+// inRow is disp bytes after a row's start.
 func inRow(pointers []reg.Register, stride reg.Register, row, disp int) Mem {
 	m := Mem{Base: pointers[row/3], Disp: disp}
 	if row%3 > 0 {
@@ -195,7 +193,7 @@ func inRow(pointers []reg.Register, stride reg.Register, row, disp int) Mem {
 	return m
 }
 
-// begin sets the sums of a group to what the zero of the weights asks for.
+// begin sets a group's sums to the correction for the weights' zero.
 func (t *integerTile) begin() {
 	for row := range t.rows {
 		for i := range 2 {
@@ -217,7 +215,7 @@ func (t *integerTile) quad(quad int) {
 	}
 }
 
-// scale adds the sums of a group to those of all, times the scales of row and column.
+// scale adds a group's sums, times the scales of row and column, to the total.
 func (t *integerTile) scale(columns reg.Register) {
 	for i := range 2 {
 		VMOVUPS(t.at(columns, i), t.columns[i])
@@ -232,7 +230,7 @@ func (t *integerTile) scale(columns reg.Register) {
 	}
 }
 
-// advance moves on to the next group.
+// advance moves to the next group.
 func (t *integerTile) advance() {
 	ADDQ(U32(8*128), t.codes)
 	for _, p := range t.a {

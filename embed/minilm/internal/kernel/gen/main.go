@@ -1,8 +1,7 @@
-// Command gen writes the assembly of package kernel; run it with go generate in that folder.
+// Command gen writes the assembly of package kernel; run go generate there.
 //
-// Functions on numbers are made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16),
-// from the same code; only the registers and the number of rows a tile has room for differ. Registers
-// are named, not allocated, so that none above the fifteenth slips into AVX2 code.
+// Functions on numbers share code for AVX2 with FMA (8 numbers a register) and AVX-512F (16).
+// Registers are named, not allocated, so that AVX2 code uses only the first sixteen.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// An isa is an instruction set the functions are made for.
+// An isa is an instruction set.
 type isa struct {
 	name  string
 	lanes int // numbers in a register
@@ -51,23 +50,22 @@ func main() {
 	Generate()
 }
 
-// begin opens a function called name, completed by the instruction set.
+// begin opens a function.
 func (v isa) begin(name, signature, doc string) {
 	TEXT(name+v.name, NOSPLIT, "func"+signature)
 	Pragma("noescape")
 	Doc(name + v.name + " " + doc)
 }
 
-// end closes a function that leaves registers wider than 128 bits behind.
+// end ends a function that used registers wider than 128 bits.
 func (v isa) end() {
 	VZEROUPPER()
 	RET()
 }
 
-// bytes is the width of a register.
 func (v isa) bytes() int { return 4 * v.lanes }
 
-// zero clears a register. The form for AVX-512 is the one that needs no extension of it.
+// zero needs only the base set of AVX-512.
 func (v isa) zero(r reg.Register) {
 	if v.lanes == 16 {
 		VPXORD(r, r, r)
@@ -76,18 +74,16 @@ func (v isa) zero(r reg.Register) {
 	VXORPS(r, r, r)
 }
 
-// at is the memory i registers and off bytes after base.
 func (v isa) at(base reg.Register, i int) Mem {
 	return Mem{Base: base, Disp: i * v.bytes()}
 }
 
-// number is the float32 at index i of the table of constants.
 func number(table reg.Register, i int) Mem { return Mem{Base: table, Disp: 4 * i} }
 
 // param loads an argument into a register.
 func param(name string) reg.Register { return Load(Param(name), GP64()) }
 
-// reduce folds all numbers of register i into its lowest one, using register tmp.
+// reduce adds register i's numbers into its lowest one, overwriting tmp.
 func (v isa) reduce(op func(...Op), i, tmp int) {
 	acc, t := v.regs[i], v.regs[tmp]
 	if v.lanes == 16 {

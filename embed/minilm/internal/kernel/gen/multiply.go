@@ -8,17 +8,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tile is one multiplication in the making: rows of a, two registers of columns of b.
+// tile multiplies rows of a with two registers of columns of b.
 type tile struct {
 	isa
 	rows     int
 	lda, ldb reg.Register   // bytes from one row to the next
-	a        []reg.Register // every third row of a: the two after it are reached by lda and 2·lda
+	a        []reg.Register // every third row of a; lda and 2·lda reach the next two
 	b        reg.Register
 }
 
-// multiply makes the function that adds a·b to a tile of c with the given number of rows. All sums
-// stay in registers until the end; each number of a is used twice, each of b once a row.
+// multiply adds a·b to a tile of c. Sums stay in registers; each number of a is used twice, each of
+// b once a row.
 func (v isa) multiply(rows int) {
 	v.begin(fmt.Sprintf("multiply%d", rows), "(depth int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int)",
 		fmt.Sprintf("adds a·b to c, %d rows by %d columns.", rows, 2*v.lanes))
@@ -62,7 +62,7 @@ func (t *tile) rowPointers(a reg.Register) {
 	}
 }
 
-// step multiplies one row of b with one column of a, the one step numbers ahead.
+// step multiplies a row of b with a column of a.
 func (t *tile) step(step int) {
 	b0, b1 := t.regs[2*t.rows], t.regs[2*t.rows+1]
 	VMOVUPS(t.at(t.b, 0), b0)
@@ -77,7 +77,6 @@ func (t *tile) step(step int) {
 	}
 }
 
-// element is where the number of a row lies that is step columns ahead.
 func (t *tile) element(row, step int) Mem {
 	m := Mem{Base: t.a[row/3], Disp: 4 * step}
 	if row%3 > 0 {
@@ -107,11 +106,11 @@ func (t *tile) store() {
 	}
 }
 
-// dequantise makes the function that turns codes of one byte into numbers, group by group. Each number
-// of a register read holds the codes of four rows in one column.
+// dequantise turns codes into numbers by group. Each number of a register has four rows' codes in
+// one column.
 func (v isa) dequantise() {
 	v.begin("dequantise", "(dst *float32, codes *byte, scales *float32, zero float32, groups int)",
-		"writes groups of 32 rows by 32 columns, each code less zero times the scale of its group and column.")
+		"writes groups of 32 rows and columns: codes less zero, times their scale.")
 	dst, codes, scales, groups := param("dst"), param("codes"), param("scales"), param("groups")
 	n := 32 / v.lanes
 	zero := v.regs[15]

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Places in the table of constants that the functions get; package kernel fills it in this order.
+// Indexes in package kernel's tables of constants.
 const (
 	geluLow, geluHigh, geluSpread, geluOne, geluHalf, geluFirst = 0, 1, 2, 3, 4, 5
 	geluDegree                                                  = 12
@@ -15,8 +15,7 @@ const (
 	expDegree                                         = 6
 )
 
-// horner evaluates, for each of the registers x, the polynomial whose coefficients stand in the
-// table from the highest power down, into the registers y.
+// horner evaluates the table's polynomial for x, from the highest power down, into y.
 func (v isa) horner(table reg.Register, first, degree int, x, y []reg.VecPhysical, c reg.VecPhysical) {
 	for i := range x {
 		VBROADCASTSS(number(table, first), y[i])
@@ -29,7 +28,7 @@ func (v isa) horner(table reg.Register, first, degree int, x, y []reg.VecPhysica
 	}
 }
 
-// gelu makes the function for the activation, four registers at a time.
+// gelu makes the activation, four registers at a time.
 func (v isa) gelu() {
 	v.begin("gelu", "(x *float32, n int, table *float32)", "replaces n numbers, a multiple of 64, by their GELU.")
 	x, n, table := param("x"), param("n"), param("table")
@@ -53,14 +52,14 @@ func (v isa) gelu() {
 	v.end()
 }
 
-// clamp loads numbers and limits them to the range of the polynomial, kept in registers 9 and 10.
+// clamp limits numbers to the polynomial's range, in registers 9 and 10.
 func (v isa) clamp(from Mem, to reg.VecPhysical) {
 	VMOVUPS(from, to)
 	VMAXPS(v.regs[9], to, to)
 	VMINPS(v.regs[10], to, to)
 }
 
-// geluSquare computes what the polynomial is evaluated at: the square, mapped to [-1, 1].
+// geluSquare computes the polynomial's argument: the square, mapped to [-1, 1].
 func (v isa) geluSquare(x, table reg.Register, u []reg.VecPhysical) {
 	spread, one := v.regs[11], v.regs[12]
 	VBROADCASTSS(number(table, geluSpread), spread)
@@ -72,7 +71,7 @@ func (v isa) geluSquare(x, table reg.Register, u []reg.VecPhysical) {
 	}
 }
 
-// softmax makes the function for the weights of attention: maximum, exponentials and sum, division.
+// softmax takes the maximum, exponentials and their sum, and divides.
 func (v isa) softmax() {
 	v.begin("softmax", "(x *float32, n int, scale float32, table *float32)",
 		"replaces n numbers, a multiple of 32, by the softmax of their multiples by scale.")
@@ -85,7 +84,7 @@ func (v isa) softmax() {
 	v.end()
 }
 
-// each loops over n numbers at x, 32 at a time; body gets a register that walks.
+// each loops over n numbers at x, 32 at a time.
 func (v isa) each(name string, x, n reg.Register, body func(p reg.Register)) {
 	p, left := GP64(), GP64()
 	MOVQ(x, p)
@@ -110,8 +109,8 @@ func (v isa) softmaxMax(x, n reg.Register) {
 	VBROADCASTSS(top.AsX(), top)
 }
 
-// softmaxExp replaces the numbers by their exponentials, and leaves their sums in register 2.
-// Registers 0 and 1 hold the maximum and the scale.
+// softmaxExp replaces numbers by exponentials, summed in register 2. Registers 0 and 1 hold the
+// maximum and scale.
 func (v isa) softmaxExp(x, n, table reg.Register) {
 	top, scale, sum, low, log2e, ln2High, ln2Low := v.regs[0], v.regs[1], v.regs[2], v.regs[3], v.regs[4], v.regs[5], v.regs[6]
 	v.zero(sum)
@@ -144,7 +143,6 @@ func (v isa) softmaxExp(x, n, table reg.Register) {
 	})
 }
 
-// softmaxDivide divides the numbers by the sum of register 2.
 func (v isa) softmaxDivide(x, n reg.Register) {
 	sum := v.regs[2]
 	v.reduce(func(o ...Op) { VADDPS(o[0], o[1], o[2]) }, 2, 3)
@@ -158,8 +156,7 @@ func (v isa) softmaxDivide(x, n reg.Register) {
 	})
 }
 
-// layerNorm makes the function that adds, centres and scales one row: three passes over memory
-// that stays in the nearest cache.
+// layerNorm adds, centres and scales a row in three passes.
 func (v isa) layerNorm() {
 	v.begin("layerNorm", "(x *float32, add *float32, gain *float32, bias *float32, n int)",
 		"replaces n numbers, a multiple of 32, by the layer norm of their sums with add.")
@@ -175,7 +172,7 @@ func (v isa) layerNorm() {
 	v.end()
 }
 
-// sumOf adds to x and leaves the sum of all in the lowest number of register 1.
+// sumOf adds to x and leaves the total in the lowest number of register 1.
 func (v isa) sumOf(x, n, add reg.Register, sum reg.VecPhysical) {
 	v.zero(sum)
 	v.each("sum", x, n, func(p reg.Register) {
@@ -191,7 +188,7 @@ func (v isa) sumOf(x, n, add reg.Register, sum reg.VecPhysical) {
 	v.reduce(func(o ...Op) { VADDPS(o[0], o[1], o[2]) }, 1, 2)
 }
 
-// inverseDeviation leaves 1/σ in all of register 2; registers 0 and 1 hold the count and the mean.
+// inverseDeviation leaves 1/σ in all of register 2; registers 0 and 1 hold count and mean.
 func (v isa) inverseDeviation(x, n reg.Register) {
 	count, mean, square := v.regs[0], v.regs[1], v.regs[2]
 	v.zero(square)

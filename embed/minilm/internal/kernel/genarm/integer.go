@@ -2,11 +2,11 @@ package main
 
 import "fmt"
 
-// Places in the table of rounding.
+// Indexes in roundTable.
 const roundLeast, roundTop = 0, 1
 
-// group loads the 32 numbers R1 points to into registers 0 to 7, and leaves the scale of the group in
-// all of register 17, its inverse in 18. The table is in 20 (least top) and 21 (127).
+// group loads 32 numbers at R1 into registers 0 to 7, and sets all of register 17 to the group's
+// scale, of 18 to its inverse. Registers 20 and 21 hold leastTop and codeTop.
 func (a *assembly) group() {
 	for i := range 8 {
 		a.load(i, 1, 16*i)
@@ -25,7 +25,7 @@ func (a *assembly) group() {
 	a.dup(18, 18)
 }
 
-// round makes the function that rounds numbers, for machines that multiply the results as numbers.
+// round is for machines without products of bytes.
 func (a *assembly) round() {
 	a.begin("roundNEON", "writes groups of 32 numbers rounded to multiples of a 127th of the largest.",
 		arg{"dst", "*float32"}, arg{"x", "*float32"}, arg{"groups", "int"}, arg{"table", "*float32"})
@@ -46,16 +46,15 @@ func (a *assembly) round() {
 	a.end()
 }
 
-// quantise makes the function that rounds numbers to bytes, and the one that also keeps what rounding
-// took away.
+// quantise rounds numbers to bytes, perhaps with the remainder.
 func (a *assembly) quantise(rest bool) {
-	name, doc := "quantiseNEON", "writes the codes of groups of 32 numbers, and for each its scale"
+	name, doc := "quantiseNEON", "writes codes by groups of 32 numbers, with their scale."
 	args := []arg{{"codes", "*int8"}, {"x", "*float32"}, {"groups", "int"}, {"table", "*float32"}, {"scales", "*float32"}}
 	if rest {
-		name, doc = "quantiseRestNEON", doc+"; rest is x less what the codes stand for"
+		name, doc = "quantiseRestNEON", "is quantise; rest gets x less what the codes stand for."
 		args = append(args, arg{"rest", "*float32"})
 	}
-	a.begin(name, doc+".", args...)
+	a.begin(name, doc, args...)
 	a.loadScalar(20, 3, 4*roundLeast)
 	a.loadScalar(21, 3, 4*roundTop)
 	a.loop("group", 2, 1, func() {
@@ -90,14 +89,13 @@ func (a *assembly) quantise(rest bool) {
 	a.end()
 }
 
-// integerRows is how many rows a tile of bytes has: of 32 registers two hold the sums of each row as
-// numbers, two those of a group as integers, eight weights, one a row's bytes, one what makes weights
-// signed.
+// integerRows is a tile's height. Of 32 registers two hold a row's sums as numbers, two those of a
+// group, eight weights, one bytes, one the weights' sign.
 const integerRows = 5
 
-// multiplyCodes makes the function that multiplies bytes, 8 columns at a time: within a group in
-// integers, exactly. For machines with dot products (FEAT_DotProd). R1 and R10 to R13 point to rows of
-// codes, R2 and R14, R15, R16, R17 to their scales; R8 is from one quad of weights to the next.
+// multiplyCodes multiplies bytes, 8 columns at a time, exactly in a group. It needs FEAT_DotProd.
+// R1 and R10 to R13 point to codes, R2 and R14 to R17 to scales; R8 is the step between quads of
+// weights.
 func (a *assembly) multiplyCodes(rows int) {
 	const integers, weights, row, signs = 2 * integerRows, 20, 28, 29
 	a.begin(fmt.Sprintf("multiplyCodes%dNEON", rows), fmt.Sprintf("adds the product of codes to c, %d rows by 8 columns.", rows),

@@ -1,8 +1,8 @@
 // Command genarm writes the assembly of package kernel for arm64; run it with go generate in that
 // folder.
 //
-// Go's assembler has few of the vector instructions that are needed, so all of them are written as the
-// words they are encoded in (Arm Architecture Reference Manual, C7), each with its usual name beside it.
+// Go's assembler lacks most of the needed vector instructions, so all are written as encoded words
+// (Arm Architecture Reference Manual, C7) with their names beside them.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// assembly is the text of functions and of their declarations.
+// assembly is the text of functions and their declarations.
 type assembly struct {
 	code, stubs strings.Builder
 }
@@ -55,11 +55,10 @@ func (a *assembly) line(format string, args ...any) { fmt.Fprintf(&a.code, "\t"+
 
 func (a *assembly) label(name string) { fmt.Fprintf(&a.code, "%s:\n", name) }
 
-// An arg is one of a function: its name and type, *float32, *int8, *byte, int or float32.
+// An arg is of kind *float32, *int8, *byte, int or float32.
 type arg struct{ name, kind string }
 
-// begin opens a function without result, and loads its arguments into R0 and on; float32 ones into the
-// lowest number of V31.
+// begin loads the arguments into R0 and up, float32 ones into the lowest number of V31.
 func (a *assembly) begin(name, doc string, args ...arg) {
 	var list []string
 	size, register := 0, 0
@@ -68,7 +67,7 @@ func (a *assembly) begin(name, doc string, args ...arg) {
 		list = append(list, x.name+" "+x.kind)
 		if x.kind == "float32" {
 			loads = append(loads, fmt.Sprintf("FMOVS %s+%d(FP), F31", x.name, size))
-			size += 8 // what follows is a pointer or an int
+			size += 8 // the next one is a pointer or an int
 			continue
 		}
 		loads = append(loads, fmt.Sprintf("MOVD %s+%d(FP), R%d", x.name, size, register))

@@ -2,12 +2,11 @@ package main
 
 import "fmt"
 
-// tileRows is how many rows a tile of numbers has: of 32 registers four hold the sums of each row, one
-// four numbers of it, and four a row of the other matrix.
+// tileRows is a tile's height. Of 32 registers four hold a row's sums, one four numbers of it, four
+// a row of the other matrix.
 const tileRows = 5
 
-// multiply makes the function that adds the product to a tile of rows by 16 columns. R1 and R10 to
-// R13 point to rows of a.
+// multiply adds a·b to a tile 16 columns wide. R1 and R10 to R13 point to rows of a.
 func (a *assembly) multiply(rows int) {
 	a.begin(fmt.Sprintf("multiply%dNEON", rows), fmt.Sprintf("adds a·b to c, %d rows by 16 columns.", rows),
 		arg{"depth", "int"}, arg{"a", "*float32"}, arg{"lda", "int"}, arg{"b", "*float32"}, arg{"ldb", "int"}, arg{"c", "*float32"}, arg{"ldc", "int"})
@@ -47,7 +46,7 @@ func (a *assembly) multiply(rows int) {
 	a.end()
 }
 
-// tileStep multiplies number k of the registers for a with one row of b.
+// tileStep multiplies number k of a's registers with a row of b.
 func (a *assembly) tileStep(rows, k int) {
 	const b = 25
 	for j := range 4 {
@@ -61,8 +60,7 @@ func (a *assembly) tileStep(rows, k int) {
 	}
 }
 
-// addTile adds sums, in the given number of registers a row from 0 on, to c, which R5 points to; R6 is
-// from one row to the next. It uses a register more.
+// addTile adds sums, in registers from 0 on, to c at R5, with row stride R6. It overwrites spare.
 func (a *assembly) addTile(rows, registers, spare int) {
 	for i := range rows {
 		for j := range registers {
@@ -76,17 +74,17 @@ func (a *assembly) addTile(rows, registers, spare int) {
 	}
 }
 
-// signs sets a register to what turns a byte with 128 added into one without.
+// signs sets a mask, which makes signed bytes of codes plus 128.
 func (a *assembly) signs(d int) {
 	a.line("MOVD $0x80808080, R15")
 	a.dupBits(d, 15)
 }
 
-// dequantise makes the function that turns codes into numbers, group by group; quads are dealt out to
-// four registers, one for each row of 16 columns.
+// dequantise turns codes into numbers by group. It deals quads out to four registers, one a row of
+// 16 columns.
 func (a *assembly) dequantise() {
 	const signs, scales, half, number = 30, 16, 4, 5
-	a.begin("dequantiseNEON", "writes groups of 32 rows by 32 columns, each code less 128 times the scale of its group and column.",
+	a.begin("dequantiseNEON", "writes groups of 32 rows and columns: codes less 128, times their scale.",
 		arg{"dst", "*float32"}, arg{"codes", "*byte"}, arg{"scales", "*float32"}, arg{"groups", "int"})
 	a.signs(signs)
 	a.loop("group", 3, 1, func() {

@@ -1,6 +1,6 @@
 package main
 
-// Places in the tables of constants that the functions get; package kernel fills them in this order.
+// Indexes in package kernel's tables of constants.
 const (
 	geluLow, geluHigh, geluSpread, geluOne, geluHalf, geluFirst = 0, 1, 2, 3, 4, 5
 	geluDegree                                                  = 12
@@ -9,8 +9,8 @@ const (
 	expDegree                                         = 6
 )
 
-// horner evaluates, for each of the registers x, the polynomial whose coefficients stand in the table
-// from the highest power down. It returns which of the registers y or z hold the results.
+// horner evaluates the table's polynomial for x, from the highest power down. It returns the
+// results, y or z.
 func (a *assembly) horner(table, first, degree int, x, y, z []int) []int {
 	a.loadAll(y[0], table, 4*first)
 	for _, r := range y[1:] {
@@ -29,7 +29,7 @@ func (a *assembly) horner(table, first, degree int, x, y, z []int) []int {
 	return y
 }
 
-// gelu makes the function for the activation, four registers at a time.
+// gelu makes the activation, four registers at a time.
 func (a *assembly) gelu() {
 	a.begin("geluNEON", "replaces n numbers, a multiple of 64, by their GELU.",
 		arg{"x", "*float32"}, arg{"n", "int"}, arg{"table", "*float32"})
@@ -59,7 +59,7 @@ func (a *assembly) gelu() {
 	a.end()
 }
 
-// each loops over the numbers at R0, 32 at a time; R10 walks, R11 counts. R1 is how many there are.
+// each loops over R1 numbers at R0, 32 at a time; R10 moves, R11 counts.
 func (a *assembly) each(name string, body func()) {
 	a.line("MOVD R0, R10")
 	a.line("MOVD R1, R11")
@@ -69,13 +69,12 @@ func (a *assembly) each(name string, body func()) {
 	})
 }
 
-// sumAcross leaves the sum of a register's numbers in its lowest one.
 func (a *assembly) sumAcross(r int) {
 	a.faddp(r, r, r)
 	a.faddp(r, r, r)
 }
 
-// softmax makes the function for the weights of attention: maximum, exponentials and sum, division.
+// softmax takes the maximum, exponentials and their sum, and divides.
 func (a *assembly) softmax() {
 	const top, scale, sum, low, log2e, ln2High, ln2Low = 24, 31, 25, 26, 27, 28, 29
 	a.begin("softmaxNEON", "replaces n numbers, a multiple of 32, by the softmax of their multiples by scale.",
@@ -129,8 +128,7 @@ func (a *assembly) softmax() {
 	a.end()
 }
 
-// layerNorm makes the function that adds, centres and scales one row: three passes over memory that
-// stays in the nearest cache.
+// layerNorm adds, centres and scales a row in three passes.
 func (a *assembly) layerNorm() {
 	const count, mean, square = 24, 25, 26
 	a.begin("layerNormNEON", "replaces n numbers, a multiple of 32, by the layer norm of their sums with add.",

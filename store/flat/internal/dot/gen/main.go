@@ -1,7 +1,7 @@
-// Command gen writes the assembly of package dot; run it with go generate in that folder.
+// Command gen writes the assembly of package dot; run go generate there.
 //
-// The functions are made twice, for AVX2 with FMA (8 numbers a register) and for AVX-512F (16), from the
-// same code. Registers are named, not allocated, so that none above the fifteenth slips into AVX2 code.
+// AVX2 with FMA (8 numbers a register) and AVX-512F (16) share the code. Registers are named, not
+// allocated: AVX2 has none above the fifteenth.
 package main
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sums is how many sums are kept at once, so that additions need not wait for each other.
+// sums are kept at once: additions do not wait for each other.
 const sums = 4
 
-// An isa is an instruction set the functions are made for.
+// An isa is an instruction set.
 type isa struct {
 	name  string
 	lanes int // numbers in a register
@@ -30,7 +30,7 @@ type form struct {
 	size             int // bytes of a number
 	// load loads a register of numbers as float32.
 	load func(from Mem, to reg.VecPhysical)
-	// loadOne loads one number as float32 into the lowest of a register, using tmp.
+	// loadOne loads one number into the lowest of a register.
 	loadOne func(from Mem, to, tmp reg.Register)
 }
 
@@ -62,7 +62,7 @@ func main() {
 	Generate()
 }
 
-// products makes a function: for each row, many numbers at a time, then one register, then one number.
+// products makes a function: many numbers at a time, then a register, then one.
 func (v isa) products(f form) {
 	TEXT(f.name+v.name, NOSPLIT, "func(query *float32, n int, "+f.param+", stride int, count int, out *float32)")
 	Pragma("noescape")
@@ -89,7 +89,7 @@ func (v isa) products(f form) {
 	RET()
 }
 
-// body multiplies one row and leaves the product in the lowest number of register 0.
+// body leaves a row's product in the lowest number of register 0.
 func (v isa) body(f form, q, row, left reg.Register) {
 	advance := func(step int) {
 		ADDQ(U32(4*step), q)
@@ -129,7 +129,7 @@ func (v isa) loop(name string, step int, left reg.Register, body func(step int))
 	Label(name + "End")
 }
 
-// zero clears a register. The form for AVX-512 is the one that needs no extension of it.
+// zero, in its form for AVX-512, needs no extension.
 func (v isa) zero(r reg.Register) {
 	if v.lanes == 16 {
 		VPXORD(r, r, r)

@@ -1,0 +1,350 @@
+package chunker
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/prompt"
+)
+
+// Why a turn of an agent's log makes no chunk.
+const (
+	LeftOutRequest      = "request"      // it only asks; answers have it as their heading
+	LeftOutAnnouncement = "announcement" // it says what the agent does next
+	LeftOutShort        = "short"        // it is too short to be useful
+	LeftOutCode         = "code"         // code or output without prose
+	LeftOutPasted       = "pasted"       // pasted text
+	LeftOutSummary      = "summary"      // an agent's summary of turns that are in the log
+	LeftOutTools        = "tool calls"   // calls of tools and their results
+)
+
+// requestSize bounds a request that heads an answer, in tokens.
+const requestSize = 40
+
+// Unheaded is the heading of chunks without a request.
+const Unheaded = "…"
+
+// Session keeps what is worth remembering of an agent's log: what answers find, decide, explain or
+// sum up, and what the user states. Chunk.Headings holds the request. leftOut says why a turn made
+// no chunk.
+//
+// request is the title (see Request) before the first turn, or "". The rest is as for Conversation.
+func Session(name string, turns []Turn, request string, o Options) (chunks []Chunk, leftOut []string) {
+	c := &conversation{name: name, limits: newLimits(o), seen: ordinals{}}
+	leftOut = make([]string, len(turns))
+	heading := c.shorten(request, requestSize)
+	for i, t := range turns {
+		text := strings.TrimSpace(cleanString(t.Text))
+		kept, asked, reason := "", "", LeftOutTools
+		switch {
+		case text == "":
+		case t.Role == "user":
+			kept, asked, reason = userText(text)
+		case t.Role == "system":
+			reason = LeftOutSummary
+		case t.Role == "assistant":
+			last := isLastAnswer(turns, i)
+			if kept, reason = answer(text, last); reason == "" && o.Redact != nil {
+				if clean := o.Redact(text); clean != text {
+					text = clean
+					kept, reason = answer(text, last)
+				}
+			}
+		}
+		if reason == "" && o.Redact != nil && !strings.Contains(text, kept) {
+			kept = o.Redact(kept) // cutting may have joined the parts of a secret
+		}
+		if reason == "" && !c.chunksUnder(t, kept, heading) {
+			reason = LeftOutCode
+		}
+		leftOut[i] = reason
+		if asked != "" {
+			heading = c.shorten(asked, requestSize)
+		}
+	}
+	return c.chunks, leftOut
+}
+
+// Request returns the last request's title (prompt.Title), or earlier.
+func Request(turns []Turn, earlier string) string {
+	for _, t := range slices.Backward(turns) {
+		if t.Role != "user" {
+			continue
+		}
+		if asked := prompt.Title(cleanString(t.Text)); asked != "" {
+			return asked
+		}
+	}
+	return earlier
+}
+
+// chunksUnder reports whether the text made any chunk.
+func (c *conversation) chunksUnder(t Turn, text, heading string) bool {
+	if heading == "" {
+		heading = Unheaded
+	}
+	about := newSection(c.limits, []string{heading}, "", time.Time{}) // date and speaker are not embedded
+	number := 0
+	c.cut(text, len(text), nil, about, func(p piece) {
+		if hasProse(p.of(text)) {
+			number++
+			c.chunk(t, c.speaker(t), p, p.of(text), number)
+		}
+	})
+	return number > 0
+}
+
+// isLastAnswer reports whether no later turn answers the same request.
+func isLastAnswer(turns []Turn, i int) bool {
+	for _, t := range turns[i+1:] {
+		switch {
+		case strings.TrimSpace(t.Text) == "":
+		case t.Role == "user":
+			return true
+		case t.Role == "assistant":
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	leastAnswer     = 160 // bytes of an answer in the middle of the work
+	leastLastAnswer = 60  // of the last one
+	leastFinding    = 70  // of one that says what it found
+)
+
+var (
+	announces = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(\W*(now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also),?\W+)*` +
+			`(let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|we need to|i should|we should|time to|checking|looking|reading|running|updating|adding|creating|continuing)\b`)
+	})
+	finds = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|` +
+			`won't work|doesn't (work|match|support|exist)|does not (work|match|support|exist)|already (exists|handles|has|does)|none of|only works|must be|should be|has to be|not supported|is missing|was missing|fixed|found it|works now|` +
+			`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
+	})
+)
+
+// answer returns what to keep, or why nothing.
+func answer(text string, last bool) (kept, leftOut string) {
+	kept = withoutAsides(withoutLongCode(text))
+	prose := proseOf(kept)
+	length := weight(prose)
+	switch {
+	case len(prose) < 20 && len(text) > 2*leastAnswer:
+		return "", LeftOutCode
+	case length >= leastAnswer, last && length >= leastLastAnswer, !last && length >= leastFinding && finds().MatchString(prose):
+		return kept, ""
+	case announces().MatchString(proseOf(text)):
+		return "", LeftOutAnnouncement
+	}
+	return "", LeftOutShort
+}
+
+// weight counts characters, those of wide scripts as three.
+func weight(text string) int {
+	n := 0
+	for _, r := range text {
+		if n++; r >= 0x2E80 {
+			n += 2
+		}
+	}
+	return n
+}
+
+var (
+	states = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(always|never|don't|dont|do not|must|mustn't|should(n't)?|ought|instead|rather|prefer(red)?|avoid|stop|wrong|no,|not like|decided|decision|because|convention|standard(i[sz]e)?|` +
+			`rule|make sure|ensure|remember|note that|from now on|only|keep|use|we (use|have|want|need|are|do|don't|can't)|i (want|need|like|prefer|use|have|don't|changed|moved|decided|set)|` +
+			`is (a|the|an|in|at|on|not|now|called)|are (not|now|in)|has to|have to|api key|the (password|key|port|url|branch|name)|` +
+			`immer|nie|niemals|nicht|statt|sondern|muss|müssen|sollte|wir (nutzen|verwenden|haben|wollen)|bitte keine?|` +
+			`siempre|nunca|debe|usa(r|mos)?|en vez de|toujours|jamais|il faut|ne pas|plutôt|nous (utilisons|avons))\b|` +
+			`不要|不能|必须|必須|应该|應該|改用|使用|总是|總是|不是|别|しないで|ください|べき|使って|ではなく|常に|必ず|하지 마|사용`)
+	})
+	question = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^(what|why|how|where|when|which|who|is|are|does|do|did|can|could|would|should|was|were|has|have|any|wie|was|warum|wo|qué|cómo|pourquoi|comment)\b`)
+	})
+	structured = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(#{1,4} \S|\s*([-*]|\d+\.) \S)`) })
+)
+
+const (
+	leastStatement    = 12       // bytes
+	longestStatement  = 1200     // of plain text; a longer specification has headings and items
+	leastStructured   = 3        // headings and items
+	mostStatementCuts = 24 << 10 // bytes that are looked at
+)
+
+// userText also returns a request's title.
+func userText(text string) (stated, asked, leftOut string) {
+	form := prompt.Form(head(text, mostStatementCuts))
+	if len(text) > mostStatementCuts {
+		asked = prompt.Title(text)
+	} else {
+		asked = form.Title()
+	}
+	stated, leftOut = statement(form)
+	return stated, asked, leftOut
+}
+
+// statement returns what the user states, or why nothing.
+func statement(p prompt.Prompt) (stated, leftOut string) {
+	own := p.Own
+	if p.Kind != prompt.Request {
+		if p.Kind == prompt.Pasted {
+			return "", LeftOutPasted
+		}
+		return "", LeftOutRequest
+	}
+	length := weight(own)
+	switch {
+	case length < leastStatement:
+		return "", LeftOutRequest
+	case length > 400 && len(structured().FindAllStringIndex(own, leastStructured)) >= leastStructured:
+		return own, "" // a specification, a plan, a list of rules
+	case length > longestStatement:
+		return "", LeftOutPasted
+	case !states().MatchString(own):
+		return "", LeftOutRequest
+	}
+	for _, sentence := range sentences(own) {
+		if states().MatchString(sentence) && !isQuestion(sentence) {
+			return own, ""
+		}
+	}
+	return "", LeftOutRequest
+}
+
+func isQuestion(sentence string) bool {
+	sentence = strings.TrimSpace(sentence)
+	return strings.ContainsAny(lastRune(sentence), "?？؟") || question().MatchString(sentence)
+}
+
+func lastRune(text string) string {
+	_, n := utf8.DecodeLastRuneInString(text)
+	return text[len(text)-n:]
+}
+
+func sentences(text string) []string {
+	var all []string
+	for line := range strings.SplitSeq(text, "\n") {
+		for from := 0; from < len(line); {
+			end := sentenceEnd(line, from)
+			if end <= from {
+				break
+			}
+			all = append(all, line[from:end])
+			from = end
+		}
+	}
+	return all
+}
+
+// A longer fence than longestCode keeps its first keptCode lines.
+const (
+	longestCode = 8
+	keptCode    = 3
+)
+
+func withoutLongCode(text string) string {
+	var kept, code []string
+	var open fence.Fence
+	endCode := func() {
+		if len(code) > longestCode {
+			code = append(code[:keptCode:keptCode], "…")
+		}
+		kept, code = append(kept, code...), nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		was := open.Open()
+		open, _ = open.Next(line)
+		if was && open.Open() {
+			code = append(code, line)
+			continue
+		}
+		endCode()
+		kept = append(kept, line)
+	}
+	endCode()
+	return strings.TrimSpace(strings.Join(kept, "\n"))
+}
+
+var (
+	asides = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?s)<(details|think|thinking|summary|analysis)>.*?(</(details|think|thinking|summary|analysis)>|$)`)
+	})
+	// emptyLine: marks of an exporter, numbered lines, rows of paths.
+	emptyLine = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("^\\s*(_\\**_|\\d+\\s*[→│|]\\+?.*|\\|\\s*[^\\w|]*`?[\\w/.:~-]+`?[^\\w|]*\\|(\\s*[^\\w|]*(L?\\d+(-\\d+)?)?\\s*\\|)?|\\|.*(file://|\\bL\\d+\\b).*\\|?|Line \\d+: .*, severity: \\d+)\\s*$")
+	})
+	blankLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n{3,}`) })
+)
+
+// withoutAsides removes what the program adds, and announcements.
+func withoutAsides(text string) string {
+	if strings.Contains(text, "<") {
+		text = asides().ReplaceAllString(text, "")
+	}
+	var kept []string
+	var open fence.Fence
+	for line := range strings.SplitSeq(text, "\n") {
+		var isCode bool
+		if open, isCode = open.Next(line); isCode {
+			kept = append(kept, line)
+		} else if !mayBeEmpty(line) || !emptyLine().MatchString(line) {
+			kept = append(kept, withoutAnnouncements(line))
+		}
+	}
+	text = strings.Join(kept, "\n")
+	if strings.Contains(text, "\n\n\n") {
+		text = blankLines().ReplaceAllString(text, "\n\n")
+	}
+	return strings.TrimSpace(text)
+}
+
+// mayBeEmpty is a cheap check whether emptyLine can match.
+func mayBeEmpty(line string) bool {
+	line = strings.TrimLeft(line, " \t\n\f\r")
+	return line != "" && (strings.IndexByte("_|0123456789", line[0]) >= 0 || strings.HasPrefix(line, "Line "))
+}
+
+// withoutAnnouncements removes the sentences that announce the next step.
+func withoutAnnouncements(line string) string {
+	if !announces().MatchString(line) && !strings.Contains(line, ". ") && !strings.Contains(line, "! ") {
+		return line
+	}
+	all := sentences(line)
+	kept := all[:0:0]
+	for _, sentence := range all {
+		if !announces().MatchString(strings.TrimSpace(sentence)) || finds().MatchString(sentence) {
+			kept = append(kept, sentence)
+		}
+	}
+	if len(kept) == len(all) {
+		return line
+	}
+	return strings.TrimSpace(strings.Join(kept, ""))
+}
+
+// proseOf returns a text without its fences, on one line.
+func proseOf(text string) string {
+	var prose []string
+	var open fence.Fence
+	for line := range strings.SplitSeq(text, "\n") {
+		var isCode bool
+		if open, isCode = open.Next(line); !isCode {
+			prose = append(prose, line)
+		}
+	}
+	return strings.Trim(oneLine(strings.Join(prose, "\n")), "_* ")
+}
+
+// hasProse reports whether a text has more than code.
+func hasProse(text string) bool {
+	return len(proseOf(text)) >= 20 || utf8.RuneCountInString(proseOf(text)) >= 8
+}

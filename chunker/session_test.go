@@ -1,0 +1,122 @@
+package chunker_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/chunker"
+)
+
+// log makes turns of texts that begin with the role.
+func log(texts ...string) []chunker.Turn {
+	var turns []chunker.Turn
+	for i, text := range texts {
+		role, said, _ := strings.Cut(text, ": ")
+		turn := chunker.Turn{Line: i + 1, EndLine: i + 1, Role: role, Session: "s", Time: time.Date(2026, 5, 1, 9, i, 0, 0, time.UTC), Text: said}
+		if role == "tool" {
+			turn.Text, turn.Tools = "", []chunker.ToolUse{{Name: "bash", Input: said}}
+		}
+		turns = append(turns, turn)
+	}
+	return turns
+}
+
+const cause = "The worker stops because the queue closes its channel twice: once in Stop and once in the deferred call. I removed the deferred one, and the test of the shutdown passes now, a hundred times in a row."
+
+func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		turns []chunker.Turn
+		want  []string // "speaker | heading | text"
+		left  map[string]int
+	}{
+		{"an exchange", log("user: why does the worker stop?", "assistant: Let me look at the queue.", "tool: grep -r close", "assistant: "+cause),
+			[]string{"assistant | why does the worker stop? | " + cause}, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutAnnouncement: 1, chunker.LeftOutTools: 1}},
+		{"an acknowledgement asks nothing new", log("user: why does the worker stop?", "assistant: It may be the queue.", "user: go on", "assistant: "+cause),
+			[]string{"assistant | why does the worker stop? | " + cause}, map[string]int{chunker.LeftOutRequest: 2, chunker.LeftOutShort: 1}},
+		{"a correction", log("user: add a test", "assistant: Done.", "user: no, never use sleep in tests, pass a fake clock instead"),
+			[]string{"user | add a test | no, never use sleep in tests, pass a fake clock instead"}, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutShort: 1}},
+		{"a question states nothing", log("user: should we always use the fake clock?"), nil, map[string]int{chunker.LeftOutRequest: 1}},
+		{"pasted output", log("user: 2026-05-01 09:00:00 ERROR worker failed to start\n2026-05-01 09:00:01 INFO bye", "assistant: "+cause),
+			[]string{"assistant | worker failed to start | " + cause}, map[string]int{chunker.LeftOutPasted: 1}},
+		{"a short last answer", log("user: which port has staging?", "assistant: Staging listens on 5433, behind the proxy on 443; production has 5432."),
+			[]string{"assistant | which port has staging? | Staging listens on 5433, behind the proxy on 443; production has 5432."}, map[string]int{chunker.LeftOutRequest: 1}},
+		{"code alone", log("user: write it", "assistant: ```go\n"+strings.Repeat("x := 1\n", 60)+"```"), nil, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutCode: 1}},
+		{"what an agent writes to make room", log("system: " + cause), nil, map[string]int{chunker.LeftOutSummary: 1}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			chunks, left := chunker.Session("log.jsonl", tt.turns, "", chunker.Options{})
+			var got []string
+			for _, c := range chunks {
+				require.Len(t, c.Headings, 1)
+				got = append(got, c.Speaker+" | "+c.Headings[0]+" | "+c.Text)
+			}
+			require.Equal(t, tt.want, got)
+			require.Len(t, left, len(tt.turns))
+			counts := map[string]int{}
+			for _, reason := range left {
+				if reason != "" {
+					counts[reason]++
+				}
+			}
+			require.Equal(t, tt.left, counts)
+		})
+	}
+}
+
+func TestSessionRedactsWhatItKeeps(t *testing.T) {
+	seen := 0
+	redact := func(text string) string {
+		seen++
+		return strings.ReplaceAll(text, "hunter22", "[redacted]")
+	}
+	const short = "The password is hunter22, now let me look at the queue."
+	turns := log("user: why?", "assistant: "+short, "assistant: "+cause+" The password is hun<think>x</think>ter22.", "assistant: "+cause+" Use hunter22.")
+	chunks, left := chunker.Session("log.jsonl", turns, "", chunker.Options{Redact: redact})
+	require.Equal(t, []string{chunker.LeftOutRequest, chunker.LeftOutShort, "", ""}, left)
+	require.Len(t, chunks, 2)
+	require.Contains(t, chunks[0].Text, "The password is [redacted].", "parts that come together are seen")
+	require.Contains(t, chunks[1].Text, "Use [redacted].")
+	require.Equal(t, 3, seen, "what is left out is not looked at, and what was is not looked at again")
+}
+
+func TestSessionOfText(t *testing.T) {
+	long := "We looked at three ways. " + cause + "\n\n```sh\nmake test\n```\n\nNow let me update the changelog.\n\n```go\n" + strings.Repeat("x := 1\n", 30) + "```"
+	chunks, _ := chunker.Session("log.jsonl", log("user: why?", "assistant: "+long), "", chunker.Options{})
+	text := ""
+	for _, c := range chunks {
+		text += c.Text + "\n"
+	}
+	require.Contains(t, text, "make test", "a command that worked stays")
+	require.NotContains(t, text, "changelog", "what will be done next says nothing")
+	require.Equal(t, 3, strings.Count(text, "x := 1"), "long code is cut")
+}
+
+// A log in parts makes the same chunks as at once.
+func TestSessionReadOn(t *testing.T) {
+	turns := log("user: why does the worker stop?", "assistant: "+cause, "assistant: "+cause+" It also holds for the scheduler, which has a queue of its own.")
+	all, _ := chunker.Session("log.jsonl", turns, "", chunker.Options{})
+	rest, _ := chunker.Session("log.jsonl", turns[2:], "why does the worker stop?", chunker.Options{})
+	require.Equal(t, all[len(all)-1:], rest)
+}
+
+func FuzzSession(f *testing.F) {
+	f.Add("why?", cause, "go on", "")
+	f.Add("```\n", "<details>", "| a | b |", "x\n\x00")
+	f.Fuzz(func(t *testing.T, a, b, c, before string) {
+		turns := log("user: "+a, "assistant: "+b, "user: "+c, "assistant: "+a+"\n\n"+b)
+		chunks, _ := chunker.Session("log.jsonl", turns, before, chunker.Options{})
+		again, _ := chunker.Session("log.jsonl", turns, before, chunker.Options{})
+		require.Equal(t, chunks, again)
+		seen := map[string]bool{}
+		for _, chunk := range chunks {
+			if chunk.StartLine < 1 || chunk.EndLine > 4 || strings.TrimSpace(chunk.Text) == "" || len(chunk.Headings) != 1 || seen[chunk.ID] {
+				t.Fatalf("bad chunk %+v", chunk)
+			}
+			seen[chunk.ID] = true
+		}
+	})
+}

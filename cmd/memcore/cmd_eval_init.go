@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+func evalInitCommand(a *cli) *cobra.Command {
+	var force, fromUse bool
+	cmd := &cobra.Command{
+		Use:   "init [FILE]",
+		Short: "Draft questions to your own memory",
+		Long: `Write a file of cases for 'memcore eval run' (default ` + eval.CasesFile + `): sentences of your documents
+with one word left out, for you to turn into questions, and small talk that must get nothing.
+
+--from-use takes the prompts for which agents got something. If the answer used it, the case expects those
+documents; the other prompts become comments for you to decide about.`,
+		Args: arguments(cobra.MaximumNArgs(1), "at most one file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := eval.CasesFile
+			if len(args) > 0 {
+				name = args[0]
+			}
+			return draft(cmd.Context(), a, name, force, fromUse)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite FILE")
+	cmd.Flags().BoolVar(&fromUse, "from-use", false, "make the cases from what agents got here and used")
+	return cmd
+}
+
+func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error {
+	at, err := a.Folders()
+	if err != nil {
+		return err
+	}
+	var text []byte
+	next := "turn its sentences into questions, then run"
+	if fromUse {
+		next = "read them, then run"
+		text, err = casesFromUse(ctx, at)
+	} else {
+		text, err = draftCases(ctx, a, at)
+	}
+	if err != nil {
+		return fmt.Errorf("draft cases: %w", err)
+	}
+	if force {
+		err = writeWhole(name, text)
+	} else {
+		path := paths.Absolute(name)
+		err = safefile.Create(filepath.Dir(path), filepath.Base(path), text, 0o600)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return kind.Usagef("%s exists; name another file, or overwrite it with --force", name)
+	}
+	if err != nil {
+		return fmt.Errorf("draft cases: %w", err)
+	}
+	return a.print(fmt.Sprintf("%s drafted: %s\n  memcore eval run --data %s\n", name, next, name))
+}
+
+func draftCases(ctx context.Context, a *cli, at config.Folders) ([]byte, error) {
+	registered, err := workspace.Load(at.Sources())
+	if err != nil {
+		return nil, err
+	}
+	return eval.Draft(ctx, a.Index().ProjectSources(registered))
+}
+
+// casesFromUse makes cases from the log of use.
+func casesFromUse(ctx context.Context, at config.Folders) ([]byte, error) {
+	turns, err := use.NewLog(at.Use()).Turns(ctx, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	text, err := eval.FromUse(turns)
+	if errors.Is(err, eval.ErrNothingUsed) {
+		err = kind.Hint(err, "hooks of agents keep it, unless memory.use or memory.hook.log is false")
+	}
+	return text, err
+}

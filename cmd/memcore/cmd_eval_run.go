@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/eval/page"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+func evalRunCommand(a *cli) *cobra.Command {
+	var o evalRunFlags
+	cmd := &cobra.Command{
+		Use:   "run --data DIR|FILE",
+		Short: "Measure retrieval on a data set, or on your own memory",
+		Long: `Measure recall, rank, what turns get, and other thresholds.
+
+FILE.yaml has cases for the memory of this workspace as it is indexed: questions and the expected hits;
+'memcore eval init' drafts one. 'memcore view' shows the last 50 runs of ` + eval.CasesFile + ` in the
+workspace's folder. A DIR has collections (corpus.jsonl, queries.jsonl and qrels.tsv in the
+layout of BEIR), FILE.json those of LoCoMo or LongMemEval as published. Each is indexed in a temporary
+folder, with cached vectors where there are some. With --gate, a run that does worse than an earlier
+one fails.`,
+		Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.check(); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), a)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "`DIR` of the collections, or a glob of such folders; a JSON file of LoCoMo or LongMemEval; or a YAML file of cases")
+	engineFlag(a, f)
+	f.StringVar(&o.format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
+	f.StringVar(&o.html, "html", "", "`FILE` for the report as one HTML page with charts and the worst questions")
+	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
+	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline or --json: fail if recall, MRR or nDCG is lower, and not by chance")
+	f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
+	f.Uint64Var(&o.draw.Seed, "seed", 1, "`SEED` by which --limit draws them")
+	f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
+	f.StringVar(&o.level, "level", eval.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
+	return cmd
+}
+
+// evalRunFlags are the flags of 'eval run'.
+type evalRunFlags struct {
+	data, format, level  string
+	html, baseline, gate string
+	failing              int
+	draw                 eval.Draw
+}
+
+func (o evalRunFlags) check() error {
+	switch {
+	case o.data == "":
+		return kind.Usagef("--data is empty, want a folder of collections or a file of cases ('memcore eval init' drafts one)")
+	case !slices.Contains(eval.Levels, o.level):
+		return kind.Usagef("--level is %q, want one of %s", o.level, strings.Join(eval.Levels, ", "))
+	case o.format != "" && !slices.Contains(eval.Formats, o.format):
+		return kind.Usagef("--format is %q, want beir, locomo or longmemeval", o.format)
+	case o.draw.Limit < 0 || o.failing < 0:
+		return kind.Usagef("--limit is %d and --failing is %d, want at least 0", o.draw.Limit, o.failing)
+	}
+	return nil
+}
+
+func (o evalRunFlags) run(ctx context.Context, a *cli) error {
+	report, cutOff := o.evaluate(ctx, a)
+	if cutOff != nil && len(report.Queries) == 0 {
+		return cutOff
+	}
+	err := o.print(a, report)
+	if cutOff != nil {
+		a.note("the run was cut off after %d questions; the figures are of these", len(report.Queries))
+		return errors.Join(cutOff, err)
+	}
+	if err == nil && o.baseline != "" {
+		err = writeBaseline(o.baseline, report)
+	}
+	if err != nil || o.gate == "" {
+		return err
+	}
+	queries, err := report.PassGate(o.gate)
+	if err == nil {
+		a.note("gate %s: passed on %d queries", o.gate, queries)
+	}
+	return err
+}
+
+func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (eval.Report, error) {
+	if ext := filepath.Ext(o.data); ext == ".yaml" || ext == ".yml" {
+		return o.evaluateOwn(ctx, a)
+	}
+	open, _, err := collectionOpener(a)
+	if err != nil {
+		return eval.Report{}, err
+	}
+	collections, err := eval.Collections(o.data, o.format)
+	if err != nil {
+		return eval.Report{}, err
+	}
+	for _, line := range eval.UndatedNotes(collections) {
+		a.note("%s", line)
+	}
+	return eval.RunAll(ctx, open, o.draw.From(collections), eval.Options{Level: o.level, Progress: noteEach(a)})
+}
+
+// evaluateOwn asks the memory of this workspace the cases of a file.
+func (o evalRunFlags) evaluateOwn(ctx context.Context, a *cli) (report eval.Report, err error) {
+	cases, err := eval.ReadCases(o.data)
+	if err != nil {
+		return report, err
+	}
+	err = a.Index().With(ctx, func(m *core.Manager) error {
+		status, err := m.Status(ctx)
+		if err != nil {
+			return err
+		}
+		if status.State == core.StateMissing {
+			return kind.Usagef("nothing is indexed here yet: memcore index")
+		}
+		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), o.draw.Cases(cases), eval.Options{})
+		if err == nil && o.draw.Limit == 0 && app.IsOwnCases(a.Workspace, o.data) && a.DaemonFits() {
+			keepRun(a, report, status.Embedder)
+		}
+		return err
+	})
+	return report, err
+}
+
+// keepRun keeps a run of the workspace's own cases. Without it, its figures are still printed.
+func keepRun(a *cli, report eval.Report, embedder string) {
+	if err := app.KeepRun(a.Workspace, report, embedder); err != nil {
+		a.note("%v", err)
+		return
+	}
+	a.note("kept; memcore view shows it beside earlier runs")
+}
+
+func (o evalRunFlags) print(a *cli, report eval.Report) error {
+	var err error
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		err = a.print(report.Table() + report.Failing(o.failing))
+	}
+	if err != nil || o.html == "" {
+		return err
+	}
+	title := fmt.Sprintf("%s, %s", filepath.Base(o.data), time.Now().Format(time.DateOnly))
+	return writeReport(a, o.html, func(w io.Writer) error { return page.Write(w, title, report) })
+}
+
+func writeBaseline(name string, report eval.Report) error {
+	data, err := report.EncodeBaseline()
+	if err != nil {
+		return err
+	}
+	if err := writeWhole(name, data); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	return nil
+}

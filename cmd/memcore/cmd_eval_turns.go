@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+func evalTurnsCommand(a *cli) *cobra.Command {
+	var o turnsFlags
+	cmd := &cobra.Command{
+		Use:   "turns --data DIR [SET…]",
+		Short: "Measure real prompts with judged hits",
+		Long: `Measure what prompts of real sessions get: of those that want something, the share that gets it
+(hit@gold); of the others, the share that gets nothing (silent@none); of the hits they get, the share that
+is wanted (p@2) or at least related (p@1+).
+
+DIR has a folder for each set: cases.jsonl with prompts and judgments, sessions with the logs, and
+states/NAME with the Markdown and the list of logs (sessions.txt) known at the time. SET selects sets. A
+hit without a judgment counts as noise; --verbose lists those hits, and the turns that went wrong.`,
+		RunE: func(cmd *cobra.Command, sets []string) error {
+			if o.data == "" {
+				return kind.Usagef("--data is empty, want a folder of sets of turns")
+			}
+			if (o.keep || o.fresh) && o.work == "" || o.keep && o.fresh {
+				return kind.Usagef("--keep and --fresh are for the indexes in --work, and one of them at a time")
+			}
+			if err := o.query.check(cmd); err != nil {
+				return err
+			}
+			return o.run(cmd.Context(), a, sets)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.data, "data", "", "`DIR` of the sets, or one set")
+	f.StringVar(&o.out, "out", "", "`FILE` for the report as JSON, beside the table")
+	f.StringVar(&o.work, "work", "", "`DIR` that keeps indexes for the next run of the same program (default: a temporary one)")
+	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs")
+	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline: fail if hit, silence or precision is lower")
+	f.BoolVar(&o.keep, "keep", false, "use the indexes in --work although another program made them, for changes that leave the index alone")
+	f.BoolVar(&o.fresh, "fresh", false, "rebuild the indexes in --work")
+	f.IntVar(&o.query.limit, "limit", 0, "`N` hits at most a turn (default: as configured)")
+	f.Float64Var(&o.query.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
+	engineFlag(a, f)
+	return cmd
+}
+
+// turnsFlags are the flags of 'eval turns'.
+type turnsFlags struct {
+	data, out, work, baseline, gate string
+	fresh, keep                     bool
+	query                           queryFlags
+}
+
+func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
+	sets, err := eval.ReadTurns(o.data, names...)
+	if err != nil {
+		return err
+	}
+	open, _, err := collectionOpener(a)
+	if err != nil {
+		return err
+	}
+	retrieve, err := a.RetrieveOptionsFor(retrieveRequest(a, o.query, ""))
+	if err != nil {
+		return err
+	}
+	retrieve.Unrecorded = true
+	report, failed := eval.RunTurns(ctx, open, sets, eval.TurnsOptions{
+		Folder: o.work, Rebuild: o.fresh, Keep: o.keep, Retrieve: retrieve, Progress: noteEach(a)})
+	if len(report.Turns) == 0 {
+		return failed
+	}
+	if err := o.print(a, report); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	if o.baseline != "" {
+		if err := writeJSON(o.baseline, report.Baseline()); err != nil {
+			return fmt.Errorf("baseline: %w", err)
+		}
+	}
+	if o.gate == "" {
+		return nil
+	}
+	if err := report.PassGate(o.gate); err != nil {
+		return err
+	}
+	a.note("gate %s: passed on %d turns", o.gate, len(report.Turns))
+	return nil
+}
+
+func (o turnsFlags) print(a *cli, report eval.TurnsReport) error {
+	if o.out != "" {
+		if err := writeJSON(o.out, report); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+	}
+	if a.json {
+		return a.printJSON(report)
+	}
+	text := report.Table()
+	if a.verbose {
+		text += report.Details()
+	}
+	return a.print(text)
+}

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/paths"
+)
+
+func explainCommand(a *cli) *cobra.Command {
+	var last bool
+	var q queryFlags
+	cmd := &cobra.Command{
+		Use:   "explain QUERY|--last",
+		Short: "Show why each candidate is given to a turn or left out",
+		Long: `Show, for each candidate of a query, its scores and why a turn would get it or not. Also show the
+threshold, the token budget, what the sanitiser changes, and the age of the index.
+
+With --last, do this for the last hook of an agent in this workspace, and show which hits the agent
+used.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if last != (len(args) == 0) {
+				return kind.Hint(kind.Usagef("explain: name a query, or --last, not both"), "memcore explain 'which port does staging use'")
+			}
+			if last {
+				if q.narrow != (narrowFlags{}) {
+					return kind.Usagef("explain: --last takes no filter: it says what a hook did")
+				}
+				return explainLast(cmd.Context(), a)
+			}
+			if err := q.check(cmd); err != nil {
+				return err
+			}
+			text, err := a.queryText(args)
+			if err != nil {
+				return err
+			}
+			if !a.Settings.Enabled {
+				a.note(app.TurnedOff)
+			}
+			q.explain = true
+			return explainQuery(cmd.Context(), a, retrieveRequest(a, q, text))
+		},
+	}
+	cmd.Flags().BoolVar(&last, "last", false, "the last hook of an agent in this workspace")
+	q.narrow.add(cmd.Flags())
+	return cmd
+}
+
+func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) error {
+	options, err := a.RetrieveOptionsFor(request)
+	if err != nil {
+		return err
+	}
+	answer, err := a.Memory().Retrieve(ctx, request)
+	if err != nil {
+		return withHint(err)
+	}
+	status, err := a.Memory().Status(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(explained{Result: answer.Result, Options: options, Updated: status.Updated, Findings: answer.Findings})
+	}
+	return a.print(explanation(answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget))
+}
+
+// explained is the JSON of explain.
+type explained struct {
+	core.Result
+	Options  core.RetrieveOptions `json:"options"`
+	Updated  time.Time            `json:"updated,omitzero"` // the index
+	Findings []formatter.Finding  `json:"findings,omitempty"`
+}
+
+// signsOf returns why a hit is suspicious.
+func signsOf(hit core.MemoryHit) string {
+	v := hit.Injection
+	if len(v.Findings) == 0 {
+		return fmt.Sprintf("score %.2f", v.Score)
+	}
+	f := v.Findings[0]
+	return fmt.Sprintf("%s (score %.2f)", whyOf(f.Rules, f.Signs), f.Score)
+}
+
+// whyOf returns matching rules, else what the classifier counts most.
+func whyOf(rules, signs []string) string {
+	switch {
+	case len(rules) > 0:
+		return strings.Join(rules, ", ")
+	case len(signs) > 0:
+		return "classifier: " + strings.Join(signs, ", ")
+	}
+	return "classifier"
+}
+
+// lastHook is the JSON of explain --last.
+type lastHook struct {
+	hook.Trace
+	// Used reports for each hit whether the agent used it.
+	Used []use.Hit `json:"used,omitempty"`
+	// Findings are what the sanitiser changed in the hits.
+	Findings []formatter.Finding `json:"findings,omitempty"`
+}
+
+func newLastHook(trace hook.Trace, given use.Turn) lastHook {
+	_, findings := formatter.Block(trace.Result.Hits)
+	return lastHook{Trace: trace, Used: given.Hits, Findings: findings}
+}
+
+func explainLast(ctx context.Context, a *cli) error {
+	at, err := a.Folders()
+	if err != nil {
+		return err
+	}
+	trace, err := app.LastTrace(at.Last())
+	if err != nil {
+		return fmt.Errorf("the last hook: %w", err)
+	}
+	if trace.At.IsZero() {
+		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), "'memcore init' puts hooks into the agents' configuration")
+	}
+	given, _, err := a.Use().Turn(ctx, trace.Turn)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(newLastHook(trace, given))
+	}
+	text := traceText(trace, given, a.Missing(trace.Result.State))
+	for _, later := range trace.Later {
+		text += laterText(later)
+	}
+	return a.print(text)
+}
+
+// traceText describes what a hook did, and which hits the agent used. missing says why there was no
+// index.
+func traceText(trace hook.Trace, given use.Turn, missing string) string {
+	var b strings.Builder
+	e := trace.Event
+	fmt.Fprintf(&b, "%s, %s of %s (%s)%s\n", trace.At.Local().Format(time.DateTime), e.Kind, e.Agent, e.Name, tookText(trace))
+	if e.Prompt != "" {
+		fmt.Fprintf(&b, "prompt: %s\n", plain.OneLine(plain.Shorten(e.Prompt, 200)))
+	}
+	if e.Cut != "" {
+		fmt.Fprintf(&b, "cut: %s\n", plain.OneLine(e.Cut))
+	}
+	b.WriteString(outcomeText(trace))
+	if trace.Repeated > 0 {
+		fmt.Fprintf(&b, "%s left out, which the session has already\n", plain.Count(trace.Repeated, "hit"))
+	}
+	b.WriteString(rulesText(trace) + usedText(given) + problemsText(trace))
+	if trace.Result.State != "" { // memory was asked
+		b.WriteString("\n" + explanation(trace.Result, missing, time.Time{}, 0))
+	}
+	return b.String()
+}
+
+func laterText(trace hook.Trace) string {
+	head := fmt.Sprintf("\n%s, %s (%s)%s\n", trace.At.Local().Format(time.TimeOnly), trace.Event.Kind, trace.Event.Name, tookText(trace))
+	return head + outcomeText(trace) + rulesText(trace) + problemsText(trace)
+}
+
+func tookText(trace hook.Trace) string {
+	if trace.Took == "" {
+		return ""
+	}
+	return ", took " + trace.Took
+}
+
+// outcomeText says what was added, or why nothing was.
+func outcomeText(trace hook.Trace) string {
+	switch {
+	case trace.Added != "":
+		return fmt.Sprintf("added: %s\n", plain.Count(utf8.RuneCountInString(trace.Added), "character"))
+	case trace.Reason != "":
+		return fmt.Sprintf("nothing was added: %s\n", trace.Reason)
+	}
+	return "there was nothing to add\n"
+}
+
+// problemsText lists problems and notes for the user.
+func problemsText(trace hook.Trace) string {
+	var b strings.Builder
+	for _, p := range trace.Problems {
+		fmt.Fprintf(&b, "problem: %s\n", plain.OneLine(p))
+	}
+	for _, n := range trace.Notes {
+		fmt.Fprintf(&b, "note: %s\n", plain.OneLine(n))
+	}
+	return b.String()
+}
+
+// rulesText lists the rules that apply, and whether they were given.
+func rulesText(trace hook.Trace) string {
+	var b strings.Builder
+	if e := trace.Event; e.Kind == hook.Tool {
+		fmt.Fprintf(&b, "tool: %s, of %s\n", plain.OneLine(e.Tool), plain.OneLine(plain.Shorten(strings.Join(e.Touched, ", "), 200)))
+	}
+	for _, r := range trace.Rules {
+		verb := "rule given"
+		if !r.Given {
+			verb = "rule not given"
+		}
+		fmt.Fprintf(&b, "%s: %s: %s\n", verb, plain.OneLine(r.Path), plain.OneLine(r.Why))
+	}
+	return b.String()
+}
+
+// explanation describes the result of each candidate. missing says why there is no index.
+func explanation(result core.Result, missing string, updated time.Time, budget int) string {
+	var b strings.Builder
+	explainIndex(&b, result, missing, updated)
+	if result.Silence != "" {
+		fmt.Fprintf(&b, "silent: %s\n", result.Silence)
+	}
+	fmt.Fprintf(&b, "threshold: %.3f\n", result.Threshold)
+	if budget > 0 {
+		fmt.Fprintf(&b, "budget: %d tokens\n", budget)
+	}
+	explainCandidates(&b, result)
+	for _, hit := range slices.Concat(result.Hits, result.Withheld) {
+		if hit.Injection == nil {
+			continue
+		}
+		for _, f := range hit.Injection.Findings {
+			fmt.Fprintf(&b, "suspicious: %s, score %.2f: %s: %s\n", paths.Citation(hit.Path, hit.StartLine+f.Line-1, 0), f.Score, whyOf(f.Rules, f.Signs), strconv.Quote(f.Excerpt))
+		}
+	}
+	_, findings := formatter.Block(result.Hits)
+	for _, f := range findings {
+		fmt.Fprintf(&b, "sanitiser: %s\n", plain.OneLine(f.Detail))
+	}
+	return b.String()
+}
+
+// explainIndex describes the state of the index.
+func explainIndex(b *strings.Builder, result core.Result, missing string, updated time.Time) {
+	switch result.State {
+	case core.StateReady:
+	case core.StateMissing:
+		fmt.Fprintf(b, "index: %s\n", plain.OneLine(missing))
+	default:
+		fmt.Fprintf(b, "index: %s\n", result.State)
+	}
+	if !updated.IsZero() {
+		fmt.Fprintf(b, "index: changed last %s ago\n", max(time.Since(updated), 0).Round(time.Second))
+	}
+	if result.Stale != nil {
+		fmt.Fprintf(b, "index: %s on disk not in it: %s\n", plain.Count(result.Stale.Files, "change"), result.Stale.Reason)
+	}
+	for _, why := range result.Degraded {
+		fmt.Fprintf(b, "degraded: %s\n", why)
+	}
+}
+
+// explainCandidates lists hits, the best rejected, and withheld ones.
+func explainCandidates(b *strings.Builder, result core.Result) {
+	shown := min(len(result.Rejected), explainRejected)
+	candidates := slices.Concat(result.Hits, result.Rejected[:shown], result.Withheld)
+	candidates = slices.DeleteFunc(candidates, func(hit core.MemoryHit) bool { return hit.Explain == nil })
+	if len(candidates) == 0 && result.Silence == "" && result.State != core.StateMissing {
+		b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
+	}
+	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	for i, hit := range candidates {
+		if i == 0 {
+			fmt.Fprint(w, "\nscore\tmeaning\twords\ttokens\tverdict\tsource\n")
+		}
+		e := hit.Explain
+		verdict := e.Verdict
+		if e.Why != "" {
+			verdict += ": " + plain.OneLine(e.Why)
+		}
+		fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosineText(e), e.BM25, hit.TokenEstimate, verdict, plain.OneLine(hit.Source))
+	}
+	w.Flush()
+	if more := len(result.Rejected) - shown; more > 0 {
+		fmt.Fprintf(b, "and %d weaker candidates (--json has them all)\n", more)
+	}
+}
+
+var verdicts = map[use.Verdict]string{use.Yes: "used", use.No: "not used", use.Unknown: "not known whether used"}
+
+// usedText lists which hits the agent used.
+func usedText(t use.Turn) string {
+	var b strings.Builder
+	for _, h := range t.Hits {
+		fmt.Fprintf(&b, "%s: %s", verdicts[h.Used], plain.OneLine(h.Source))
+		if h.Why != "" {
+			fmt.Fprintf(&b, ": %s", plain.OneLine(h.Why))
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/inject/daemon"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+const firstIndexName = "first-index"
+
+// beginFirstIndex lets another process index, if the answer of a hook asks for it.
+func beginFirstIndex(answer httpapi.HookReply) {
+	if answer.Index != "" {
+		_ = daemon.Run(nil, firstIndexName, "--quiet", "--workspace", answer.Index)
+	}
+}
+
+// firstIndexCommand indexes a workspace that has no index, in the background of a hook.
+func firstIndexCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:    firstIndexName,
+		Short:  "Index a project for the first time, as hooks do in the background (memory.hook.index)",
+		Args:   arguments(cobra.NoArgs, "none"),
+		Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			first, err := a.FirstIndex()
+			if err != nil {
+				return err
+			}
+			return first.Run(cmd.Context(), func(ctx context.Context) error {
+				err := firstIndexNow(ctx, a)
+				if partly := (*partlyError)(nil); errors.As(err, &partly) {
+					return nil // 'memcore index' names the files
+				}
+				return err
+			})
+		},
+	}
+}
+
+func firstIndexNow(ctx context.Context, a *cli) error {
+	at, err := a.Folders()
+	if err != nil {
+		return err
+	}
+	if a.Settings.Hook.Index == config.IndexAll {
+		if err := followConversations(ctx, a, at); err != nil {
+			return err
+		}
+	}
+	if err := indexAt(ctx, a, at, false); err != nil {
+		return err
+	}
+	return a.Sessions().Embed(ctx)
+}
+
+// followConversations makes the logs of agents sources of the workspace.
+func followConversations(ctx context.Context, a *cli, at config.Folders) error {
+	_, err := workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
+		s.Workspace, s.Conversations = a.Project, true
+		return nil
+	})
+	return err
+}

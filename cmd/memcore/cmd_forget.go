@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+func forgetCommand(a *cli) *cobra.Command {
+	var o forgetOptions
+	cmd := &cobra.Command{
+		Use:   "forget TEXT|CITATION",
+		Short: "Delete a statement from memory files, or from the index only",
+		Long: `Delete the one statement in memory files (the project's, your own, facts and episodes) that says
+TEXT or has all its words. A CITATION as search prints it, such as notes/staging.md#L3-L5, deletes
+those lines of a Markdown file in the workspace or in your own memory. memcore shows the change and
+asks on a terminal; elsewhere it needs --yes. 'memcore save --undo' takes it back.
+
+--from-index keeps the files and hides what the CITATION names from search, such as a turn of a
+conversation. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
+with --from-index or in other documents it is hidden. --remember shows a hidden document again.
+Later changes of a hidden document are found.`,
+		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text := strings.TrimSpace(strings.Join(args, " "))
+			named := 0
+			for _, name := range []string{text, o.id, o.source, o.remember} {
+				if name != "" {
+					named++
+				}
+			}
+			if named != 1 {
+				return kind.Hint(kind.Usagef("forget: name one thing: a text, a citation, --id, --source or --remember"), "run 'memcore forget --help' for what they are")
+			}
+			return forgetNamed(cmd.Context(), a, text, o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	f.BoolVar(&o.fromIndex, "from-index", false, "keep the files, and hide it from search only")
+	f.StringVar(&o.id, "id", "", "`ID` of a hit, as --json prints it")
+	f.StringVar(&o.source, "source", "", "`PATH` of a document to hide from search, as search prints it")
+	f.StringVar(&o.remember, "remember", "", "`PATH` of a hidden document to find again")
+	return cmd
+}
+
+// forgetOptions are the flags of forget.
+type forgetOptions struct {
+	yes, fromIndex       bool
+	id, source, remember string
+}
+
+func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) error {
+	switch {
+	case o.remember != "":
+		return a.Index().ForWriting(ctx, func(m *core.Manager) error {
+			n, err := m.Remember(ctx, o.remember)
+			if err != nil {
+				return err
+			}
+			return a.print(fmt.Sprintf("found again: %s (%s)\n", o.remember, plain.Count(n, "thing")))
+		})
+	case o.source != "":
+		return a.Index().ForWriting(ctx, func(m *core.Manager) error { return forgetIndexed(ctx, a, m, o.source, nil, o.yes) })
+	case o.id != "":
+		return a.Index().ForWriting(ctx, func(m *core.Manager) error { return forgetHit(ctx, a, m, o) })
+	case o.fromIndex:
+		m := anyCitation().FindStringSubmatch(text)
+		if m == nil {
+			return kind.Hint(kind.Usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document")
+		}
+		first, _ := strconv.Atoi(m[2])
+		last := first
+		if m[3] != "" {
+			last, _ = strconv.Atoi(m[3])
+		}
+		return a.Index().ForWriting(ctx, func(manager *core.Manager) error {
+			chunks, err := manager.Chunks(ctx, m[1])
+			if err != nil {
+				return notIndexed(err)
+			}
+			chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
+			if len(chunks) == 0 {
+				return kind.Usagef("forget: the index has nothing of lines %d to %d of %s", first, last, m[1])
+			}
+			return forgetIndexed(ctx, a, manager, m[1], chunks, o.yes)
+		})
+	}
+	place, err := a.Notes().Find(ctx, text)
+	if err != nil {
+		return err
+	}
+	return forgetPlace(ctx, a, place, o.yes)
+}
+
+// forgetHit forgets a hit's lines in a Markdown file, else the hit in the index.
+func forgetHit(ctx context.Context, a *cli, m *core.Manager, o forgetOptions) error {
+	if _, err := m.Index(ctx, core.IndexOptions{}); err != nil { // so that line numbers are those of the file
+		return err
+	}
+	hit, err := m.Find(ctx, o.id)
+	if err != nil {
+		return notIndexed(err)
+	}
+	if !o.fromIndex && hit.Kind == source.KindMarkdown {
+		place, err := a.Notes().Find(ctx, hit.Source)
+		if err != nil {
+			return err
+		}
+		return forgetPlace(ctx, a, place, o.yes)
+	}
+	return forgetIndexed(ctx, a, m, hit.Path, []core.MemoryHit{hit}, o.yes)
+}
+
+// forgetIndexed asks, then hides chunks of a document; nil is all.
+func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, chunks []core.MemoryHit, yes bool) error {
+	var ids []string
+	for _, c := range chunks {
+		ids = append(ids, c.ID)
+		a.note("%s: %s", c.Source, c.Text)
+	}
+	if chunks == nil {
+		all, err := m.Chunks(ctx, path)
+		if err != nil {
+			return notIndexed(err)
+		}
+		a.note("%s: all of it, %s", path, plain.Count(len(all), "chunk"))
+	}
+	if !yes {
+		if !a.asks() {
+			return kind.Hint(kind.Usagef("forget: there is no terminal to ask on"), "add --yes")
+		}
+		if !a.agrees(ctx, "Hide this from search?", true) {
+			a.note("nothing was hidden")
+			return ctx.Err()
+		}
+	}
+	n, err := a.Use().Hide(ctx, m, path, ids...)
+	if err != nil {
+		return notIndexed(err)
+	}
+	left, err := m.Chunks(ctx, path)
+	if err != nil && !errors.Is(err, core.ErrNotIndexed) {
+		return err
+	}
+	for _, l := range left {
+		if slices.ContainsFunc(chunks, func(gone core.MemoryHit) bool { return overlaps(gone.Text, l.Text) || overlaps(l.Text, gone.Text) }) {
+			a.note("%s repeats a part of it: 'memcore forget --from-index --id %s' hides that, too", l.Source, l.ID)
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"path": path, "chunks": n})
+	}
+	return a.print(fmt.Sprintf("hidden from search: %s of %s; the file is unchanged\n", plain.Count(n, "chunk"), path))
+}
+
+// overlaps reports whether to begins with from's end, as a paragraph's chunks do.
+func overlaps(from, to string) bool {
+	const least = 24 // bytes
+	for n := min(len(from), len(to)); n >= least; n-- {
+		if strings.HasSuffix(from, to[:n]) {
+			return true
+		}
+	}
+	return false
+}
+
+func notIndexed(err error) error {
+	if errors.Is(err, core.ErrNotOurs) {
+		return fmt.Errorf("%w: forget it there", err)
+	}
+	if errors.Is(err, core.ErrNotIndexed) {
+		return kind.Hint(err, "'memcore search' prints what there is; --json has the ids")
+	}
+	return err
+}
+
+// anyCitation matches lines of any document.
+var anyCitation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+)#L(\d+)(?:-L?(\d+))?$`)
+})
+
+func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error {
+	journal, err := a.Notes().Journal()
+	if err != nil {
+		return err
+	}
+	change, written, err := journal.Forget(ctx, p, func(ctx context.Context, c notes.Change) (bool, error) {
+		if !yes && !a.asks() {
+			return false, kind.Hint(kind.Usagef("forget: there is no terminal to ask on"), "add --yes")
+		}
+		return confirm(ctx, a, c.Path, c.Diff, yes)
+	})
+	if err != nil {
+		return err
+	}
+	if len(change.Redacted) > 0 {
+		a.note("the deleted text held a secret, so it was not kept and --undo cannot restore it")
+	}
+	if written {
+		if err := a.Use().ForgetStatement(ctx, p, change); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"path": change.Path, "line": change.Line, "diff": change.Diff, "written": written})
+	}
+	if !written {
+		a.note("nothing was deleted")
+		return nil
+	}
+	return a.print("deleted: " + p.At(change.Line).Citation() + "\n")
+}

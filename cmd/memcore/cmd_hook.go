@@ -1,0 +1,304 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/daemon"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app"
+)
+
+// started is about when the process started.
+var started = time.Now()
+
+const (
+	// maxEvent is the longest event that is read whole, in bytes.
+	maxEvent = 8 << 20
+	// keptPart is what stays of each end of longer texts, in bytes.
+	keptPart = 256 << 10
+)
+
+// readEvent reads an event. cut says what is left out.
+func readEvent(in io.Reader) (data []byte, cut string, err error) {
+	data, err = io.ReadAll(io.LimitReader(in, maxEvent+1))
+	if err != nil || len(data) <= maxEvent {
+		return data, "", err
+	}
+	data, left, err := hook.Shorten(io.MultiReader(bytes.NewReader(data), in), keptPart, maxEvent)
+	return data, fmt.Sprintf("the event was too long: %.1f MB in the middle of its texts were left out", float64(left)/(1<<20)), err
+}
+
+const hookHelp = `Answer a hook of a coding agent: read its event from standard input, and write what it adds to the
+conversation to standard output. Agents run this command; 'memcore init' configures them.
+
+At a prompt it adds relevant memory and the rules that apply; at the start of a session curated
+memory that the agent does not load itself; when a tool touches files, the rules and folder memory
+for them. Each is added once a session. At the end of a turn it records the messages in the session.
+
+It answers within memory.hook.budget or is silent. The exit code is always 0, since a hook that fails
+would stop the agent. 'memcore explain --last' shows what it did.`
+
+func hookCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook " + strings.Join(agents.Names(), "|"),
+		Short: "Answer a hook of a coding agent",
+		Long:  hookHelp,
+		// Ignore the flags of newer releases.
+		DisableFlagParsing: true,
+		// Run nothing that may fail before runHook handles errors.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if slices.Contains(args, "--help") || slices.Contains(args, "-h") {
+				fmt.Fprintf(a.stderr, "%s\n\n%s", hookHelp, cmd.UsageString()) // standard output is for the agent
+				return nil
+			}
+			if slices.Equal(args, []string{lateFlag}) {
+				return keepLateTrace(cmd.Context(), a)
+			}
+			agent := ""
+			if at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); at >= 0 {
+				agent = args[at]
+			}
+			runHook(cmd.Context(), a, agent)
+			return nil
+		},
+	}
+}
+
+// isHook reports whether the arguments run a hook.
+func isHook(args []string) bool {
+	at := slices.Index(args, "hook")
+	return at >= 0 && (at == 0 || at+1 < len(args) && slices.Contains(agents.Names(), args[at+1]))
+}
+
+// A gate lets the first answer out.
+type gate struct{ shut atomic.Bool }
+
+// pass shuts an open gate, runs do, and reports true.
+func (g *gate) pass(do func()) bool {
+	open := g.shut.CompareAndSwap(false, true)
+	if open {
+		do()
+	}
+	return open
+}
+
+// A hookRun answers one event in time, or is silent.
+type hookRun struct {
+	*cli
+	agent string // its name
+	out   gate
+	event atomic.Pointer[hook.Event] // once it is read
+	timer *time.Timer                // ends the work when time is up
+	slow  atomic.Pointer[string]     // why the daemon did not answer, if it was late
+}
+
+func runHook(ctx context.Context, a *cli, agent string) {
+	ignoreBrokenPipes()
+	// Agents may treat standard error as a failure.
+	a.logFrom(noLog)
+	signalled := ctx
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	h := &hookRun{cli: a, agent: agent, timer: time.AfterFunc(time.Until(started.Add(hookBudget())), stop)}
+	defer h.timer.Stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if r := recover(); r != nil { // an exit code would stop the agent
+				h.keepProblem(a.Workspace, fmt.Sprintf("panic: %v\n%s", r, debug.Stack()))
+			}
+		}()
+		h.answer(ctx)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	if ctx.Err() == nil {
+		return
+	}
+	reason := turn.ReasonLate
+	if signalled.Err() != nil {
+		reason = "the agent ended the hook"
+	}
+	if !h.out.pass(func() { h.keepLate(reason) }) { // the answer is out and being recorded
+		waitFor(done, recordTime)
+	}
+}
+
+// hookBudget is the budget from the environment, known before files are read.
+func hookBudget() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("MEMCORE_HOOK_BUDGET")); err == nil && d > 0 {
+		return d
+	}
+	return defaultHookBudget
+}
+
+const defaultHookBudget = 300 * time.Millisecond
+
+// keepLate lets another process keep a trace of a late hook, and prepare the next. Doing it here would
+// make the agent wait, the longer the busier the machine is.
+func (h *hookRun) keepLate(reason string) {
+	trace := hook.Trace{Event: h.known(), At: time.Now(), Reason: reason, Notes: h.notes()}
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		data, err := json.Marshal(trace)
+		if err == nil {
+			_ = daemon.Run(data, "hook", lateFlag)
+		}
+	}()
+	waitFor(sent, handOver)
+}
+
+// known is what is known of the event by now.
+func (h *hookRun) known() hook.Event {
+	if e := h.event.Load(); e != nil {
+		return *e
+	}
+	return hook.Event{Agent: h.agent, Name: "its event is not known", Kind: hook.Other}
+}
+
+// notes say why the daemon did not answer.
+func (h *hookRun) notes() []string {
+	if why := h.slow.Load(); why != nil {
+		return []string{*why}
+	}
+	return nil
+}
+
+// lateFlag makes hook keep a late trace, which it reads from standard input.
+const lateFlag = "--late"
+
+// keepLateTrace keeps the trace of a late hook, then starts the daemon: the next hook is faster.
+func keepLateTrace(ctx context.Context, a *cli) error {
+	var trace hook.Trace
+	if err := json.NewDecoder(io.LimitReader(a.stdin, maxEvent)).Decode(&trace); err != nil {
+		return err
+	}
+	here, err := a.In(app.DirOf(trace.Event, a.From()))
+	here.KeepTrace(trace)
+	if err != nil || trace.Event.Kind == hook.Tool || !here.Settings.Daemon.Start {
+		return err
+	}
+	return startDaemon(ctx, here)
+}
+
+const (
+	// recordTime is what a late hook has to record what it did.
+	recordTime = 100 * time.Millisecond
+	// handOver is what it has to start the process that keeps its trace.
+	handOver = time.Second
+)
+
+// waitFor waits until done is closed, at most for a time.
+func waitFor(done <-chan struct{}, most time.Duration) {
+	select {
+	case <-done:
+	case <-time.After(most):
+	}
+}
+
+func (h *hookRun) keepProblem(w *app.Workspace, problem string) {
+	w.KeepTrace(hook.Trace{Event: h.known(), At: time.Now(), Problems: []string{problem}, Notes: h.notes()})
+}
+
+// answer lets the daemon answer, or else this process.
+func (h *hookRun) answer(ctx context.Context) {
+	data, cut, err := readEvent(h.stdin)
+	var e hook.Event
+	if err == nil {
+		e, err = hook.Parse(h.agent, data)
+	}
+	if err != nil {
+		h.out.pass(func() { h.keepProblem(h.Workspace, err.Error()) })
+		// For a person who tries the command.
+		fmt.Fprintf(h.stderr, "memcore: hook: %v\n", err)
+		return
+	}
+	other := agents.RunByOther(e.Agent, os.Getenv)
+	if other != "" || e.Kind == hook.Other || e.Kind == hook.Tool && len(e.Touched) == 0 {
+		h.out.pass(func() { h.skip(e, other) })
+		return
+	}
+	e.Cut = cut
+	h.event.Store(&e)
+	dir := app.DirOf(e, h.From())
+	answer, release, err := h.AskDaemon(ctx, e, dir, data)
+	if err != nil {
+		if slow := (*app.SlowDaemonError)(nil); errors.As(err, &slow) {
+			h.slow.Store(&slow.Why)
+		}
+		h.answerHere(ctx, e, dir, errors.Is(err, daemon.ErrAway))
+		_ = replaceDaemon(ctx, h.Workspace, release) // an older one may not know the request
+		return
+	}
+	h.out.pass(func() {
+		app.DeliverHook(h.stdout.raw, answer, func(t hook.Trace) {
+			t.Event.Cut = cut
+			app.SaveTrace(answer.Last, t)
+		})
+		beginFirstIndex(answer)
+	})
+	_ = replaceDaemon(ctx, h.Workspace, release)
+}
+
+// skip leaves an event to another agent's own hook; "" if there is nothing to do.
+func (h *hookRun) skip(e hook.Event, other string) {
+	if other == "" || e.Kind != hook.Prompt && e.Kind != hook.SessionStart {
+		return
+	}
+	here, _ := h.In(app.DirOf(e, h.From()))
+	here.KeepTrace(hook.Trace{Event: e, At: time.Now(), Reason: app.ReasonSkipped + other + " runs it and has a hook of its own"})
+}
+
+// answerHere answers in this process. Without a daemon it starts one, for faster hooks.
+func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDaemon bool) {
+	here, err := h.In(dir)
+	if err != nil {
+		h.keepProblem(here, err.Error())
+		return
+	}
+	h.timer.Reset(time.Until(started.Add(here.Settings.Hook.Budget)))
+	with := here.WithService
+	if e.Kind == hook.Tool {
+		with = here.WithoutIndex
+	}
+	err = with(ctx, func(s *app.Service) error {
+		answer := s.HookReply(ctx, e)
+		if answer.Trace != nil {
+			answer.Trace.Notes = append(answer.Trace.Notes, h.notes()...)
+		}
+		h.out.pass(func() {
+			app.DeliverHook(h.stdout.raw, answer, here.KeepTrace)
+			beginFirstIndex(answer)
+		})
+		return nil
+	})
+	if ctx.Err() != nil {
+		return // runHook keeps the trace
+	}
+	if err != nil {
+		h.keepProblem(here, err.Error())
+	}
+	if here.Settings.Daemon.Start && noDaemon && e.Kind != hook.Tool {
+		_ = startDaemon(ctx, here)
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source/resource"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+func indexCommand(a *cli) *cobra.Command {
+	var rebuild, conversations bool
+	var forget []string
+	cmd := &cobra.Command{
+		Use:   "index [PATH…]",
+		Short: "Update the index from the files",
+		Long: `Index Markdown files and conversation logs. Each PATH, a file or folder, becomes a source of this
+workspace. Without a PATH, index the registered sources, or the workspace if there are none. Your
+global memory (~/.beans) and the resources of MCP servers (memory.mcp) are always included.
+Unchanged files cost nothing.
+
+--engine moves the vectors to another engine, where they stay. Nothing is embedded again.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := a.Folders()
+			if err != nil {
+				return err
+			}
+			if _, err := a.Index().Engine(at).Writable(); err != nil {
+				return err
+			}
+			if err := registerSources(a, cmd, at, args, forget, conversations); err != nil {
+				return err
+			}
+			a.RememberPath()
+			if err := indexAt(cmd.Context(), a, at, rebuild); err != nil {
+				return err
+			}
+			first, err := a.FirstIndex()
+			if err == nil {
+				err = first.Forget()
+			}
+			if err != nil {
+				return err
+			}
+			deleted, err := a.Sessions().Retain(cmd.Context())
+			if deleted > 0 {
+				a.note("deleted %s older than %s (memory.sessions.keep)", plain.Count(deleted, "session"), a.Settings.Sessions.Keep)
+			}
+			return errors.Join(err, a.Sessions().Embed(cmd.Context()))
+		},
+	}
+	f := cmd.Flags()
+	engineFlag(a, f)
+	f.BoolVar(&rebuild, "rebuild", false, "make the index again; the old one answers meanwhile")
+	f.BoolVar(&conversations, "conversations", false, "also index the logs that agents keep of this workspace in your home folder; =false stops it")
+	f.StringArrayVar(&forget, "forget", nil, "`PATH` that is no longer a source of this workspace")
+	return cmd
+}
+
+// registerSources adds and removes sources of the workspace.
+func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget []string, conversations bool) error {
+	chosen := cmd.Flags().Changed("conversations")
+	if len(add)+len(forget) == 0 && !chosen {
+		return nil
+	}
+	_, err := workspace.Change(cmd.Context(), at.Sources(), func(s *workspace.Sources) error {
+		s.Workspace = a.Project
+		for _, path := range forget {
+			if err := s.Forget(path); err != nil {
+				return kind.Usagef("--forget: %w", err)
+			}
+		}
+		for _, path := range add {
+			if err := s.Add(path); err != nil {
+				return kind.Usagef("index: %w", err)
+			}
+		}
+		if chosen {
+			s.Conversations = conversations
+		}
+		return nil
+	})
+	return err
+}
+
+// engineFlag adds --engine.
+func engineFlag(a *cli, f *pflag.FlagSet) {
+	f.StringVar(&a.Flags.Engine, "engine", "", "`NAME` of what keeps the vectors: auto, flat, or lancedb in builds that have it (default: as configured)")
+}
+
+// indexTries limits starting again because another process moves the vectors.
+const indexTries = 3
+
+// indexAt indexes with the configured engine. "auto" is the index's, even if another process has
+// just moved it.
+func indexAt(ctx context.Context, a *cli, at config.Folders, rebuild bool) (err error) {
+	fromServers := askServers(ctx, a, at)
+	for range indexTries {
+		engines := a.Index().Engine(at)
+		engine, unusable := engines.Writable()
+		if unusable != nil {
+			return unusable
+		}
+		err = a.Index().WithEngine(ctx, at, engine, func(m *core.Manager) error {
+			return indexWith(ctx, a, m, engines, rebuild, fromServers)
+		})
+		if !errors.Is(err, core.ErrEngine) {
+			return err
+		}
+	}
+	return err
+}
+
+func indexWith(ctx context.Context, a *cli, m *core.Manager, engines app.EngineChoice, rebuild bool, fromServers resource.Report) error {
+	noteLostEngine(a, engines)
+	show, done := a.progress()
+	show, stop := a.noteWaiting(show)
+	report, err := m.Index(ctx, core.IndexOptions{
+		Rebuild: rebuild, Progress: show, KeepEngine: a.Settings.Engine == config.EngineAuto && !engines.Moves()})
+	stop()
+	done()
+	if err != nil {
+		if ctx.Err() != nil && report.Embedded > 0 {
+			a.note("%s embedded in this run", plain.Count(report.Embedded, "chunk"))
+		}
+		return fmt.Errorf("index: %w", err)
+	}
+	app.AddServers(&report, fromServers)
+	if a.json {
+		if err := a.printJSON(indexed{IndexReport: report, Engine: engines.Next, EngineReason: engines.NextReason}); err != nil {
+			return err
+		}
+	} else {
+		printReport(a, report)
+		sharedReport(a, report.Shared)
+		noteChosenEngine(a, engines, report)
+	}
+	if err := a.NotIndexed(); err != nil {
+		return kind.Usagef("the workspace is not indexed: %w", err)
+	}
+	unread := report.Unreadable
+	for _, skip := range report.Skipped {
+		if skip.TooLarge {
+			unread++
+		}
+	}
+	if unread > 0 {
+		return &partlyError{files: unread}
+	}
+	return nil
+}
+
+// indexed is the JSON of index.
+type indexed struct {
+	core.IndexReport
+	Engine       string `json:"engine"` // of the vectors
+	EngineReason string `json:"engineReason"`
+}
+
+// noteLostEngine warns that the vectors move because this build lacks their engine.
+func noteLostEngine(a *cli, engines app.EngineChoice) {
+	if lost := engines.Indexed; engines.Moves() && !app.IsBuilt(lost) {
+		a.note("the vectors of this memory were made with %s, and %v; they move to %s now ('memcore index --engine %s' with a build that has it moves them back)",
+			lost, app.NotBuilt(lost), engines.Next, lost)
+	}
+}
+
+// noteChosenEngine reports what --engine did, and which setting undoes it.
+func noteChosenEngine(a *cli, engines app.EngineChoice, report core.IndexReport) {
+	if engines.Moves() && report.Rebuilt == askedFor {
+		a.note("the vectors moved from %s to %s (%s)", engines.Indexed, engines.Next, engines.NextReason)
+	}
+	if a.Flags.Engine == "" {
+		return
+	}
+	if hidden := a.Hidden["engine"]; hidden != "" && !strings.HasSuffix(hidden, " is "+engines.Next) && !strings.HasSuffix(hidden, " is "+config.EngineAuto) {
+		a.note("%s: without --engine, the next 'memcore index' follows that", hidden)
+	}
+	if a.Settings.Embedder == "none" {
+		a.note("there are no vectors (memory.embedder is none), so --engine decides nothing")
+	}
+}
+
+// askedFor is IndexReport.Rebuilt after --rebuild.
+const askedFor = "asked for"
+
+func printReport(a *cli, r core.IndexReport) {
+	if r.Rebuilt != "" && r.Rebuilt != askedFor {
+		a.note("the index was rebuilt: %s", r.Rebuilt)
+	}
+	fmt.Fprintf(a.stdout, "%s, %s: %d added, %d changed, %d removed, %d unchanged; %d embedded (%v)\n",
+		plain.Count(r.Documents, "document"), plain.Count(r.Chunks, "chunk"), r.Added, r.Changed, r.Removed, r.Unchanged, r.Embedded, r.Took.Round(time.Millisecond))
+	if r.Documents == 0 {
+		a.note("no Markdown file and no conversation log was found; name a folder that has some: memcore index PATH")
+	}
+	for _, s := range r.Skipped {
+		a.note("skipped %s: %s", s.Path, s.Reason)
+	}
+	for _, reason := range slices.Sorted(maps.Keys(r.SkippedLines)) {
+		a.note("skipped %s of logs: %s", plain.Count(r.SkippedLines[reason], "line"), reason)
+	}
+	for _, warning := range r.Warnings {
+		a.note("%s", warning)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(r.Redacted)) {
+		a.note("took out %s: %s", plain.Count(r.Redacted[kind], "secret"), kind)
+	}
+	if r.Degraded != "" {
+		a.note("%s without a vector yet, found by keywords only: %s", plain.Count(r.Pending, "chunk"), r.Degraded)
+	}
+}
+
+// askServers reads the resources of all MCP servers, and removes those of other servers.
+func askServers(ctx context.Context, a *cli, at config.Folders) resource.Report {
+	slow := a.noteIfSlow("reading the resources of MCP servers")
+	defer slow()
+	report := a.Index().ReadServers(ctx, at, 0)
+	if err := resource.RemoveOthers(at.Servers(), a.Index().Servers(at)); err != nil {
+		report.Warnings = append(report.Warnings, err.Error())
+	}
+	return report
+}
+
+// sharedReport reports what was published and pulled.
+func sharedReport(a *cli, r *core.SharedReport) {
+	if err := a.Index().NotShared(); err != nil {
+		a.note("%v", err)
+	}
+	if r == nil {
+		return
+	}
+	if r.Problem != "" {
+		a.note("not shared now, the next 'memcore index' tries again: %s", r.Problem)
+		return
+	}
+	fmt.Fprintf(a.stdout, "shared with %s: %s published, %d withdrawn, %d pulled\n", plain.Count(r.Owners, "other"), plain.Count(r.Published, "chunk"), r.Withdrawn, r.Pulled)
+}

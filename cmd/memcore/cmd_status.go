@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/inventory"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/store"
+)
+
+func statusCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show what is indexed, and problems of the index",
+		Args:  arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			known, err := a.Memory().Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			at, err := a.Folders()
+			if err != nil {
+				return err
+			}
+			status := statusOf(known, a.Index().Engine(at))
+			if err := a.Index().NotShared(); err != nil {
+				status.Problems = append(status.Problems, err.Error())
+			}
+			waiting, err := a.Notes().Proposals().Waiting()
+			if err != nil {
+				status.Problems = append(status.Problems, err.Error())
+			}
+			status.Proposals = len(waiting)
+			if status.Sizes, err = inventory.Measure(cmd.Context(), a.Config); err != nil {
+				status.Problems = append(status.Problems, err.Error())
+			}
+			status.SessionsKept = a.Settings.Sessions.Keep
+			if a.json {
+				return a.printJSON(status)
+			}
+			return printStatus(a, status)
+		},
+	}
+}
+
+// A status is the JSON of status.
+type status struct {
+	core.Status
+	Proposals    int      `json:"proposals,omitempty"` // waiting
+	EngineReason string   `json:"engineReason"`
+	EngineNext   string   `json:"engineNext,omitempty"` // that indexing moves to, and why; "" for the same
+	Engines      []string `json:"engines"`              // of this build, the default first
+
+	Sizes        inventory.Sizes `json:"sizes"`
+	SessionsKept string          `json:"sessionsKept,omitempty"` // for how long; "" is for ever
+}
+
+func statusOf(known core.Status, engines app.EngineChoice) status {
+	s := status{Status: known, EngineReason: engines.Reason, Engines: app.EngineNames()}
+	if engines.InUse != engines.Next && app.IsBuilt(engines.Next) {
+		s.EngineNext = fmt.Sprintf("%s (%s)", engines.Next, engines.NextReason)
+	}
+	reported := slices.ContainsFunc(s.Problems, func(text string) bool { return strings.Contains(text, app.NotBuilt(engines.InUse).Error()) })
+	if problem := engines.Problem(); problem != "" && !reported {
+		s.Problems = append(s.Problems, problem)
+	}
+	return s
+}
+
+func printStatus(a *cli, s status) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row("state", "%s", s.State)
+	row("workspace", "%s", a.Project)
+	row("index", "%s", s.Folder)
+	for _, from := range s.Sources {
+		row("source", "%s", from)
+	}
+	row("engine", "%s (%s)", s.Engine, s.EngineReason)
+	if s.EngineNext != "" {
+		row("next engine", "%s, when 'memcore index' runs", s.EngineNext)
+	}
+	if s.State == core.StateReady || s.State == core.StateBuilding {
+		row("documents", "%s, %s", plain.Count(s.Documents["markdown"], "Markdown file"), plain.Count(s.Documents["conversation"], "conversation"))
+		if s.Logs != nil {
+			row("logs", "%s", logsText(*s.Logs))
+		}
+		row("chunks", "%s", chunksText(s.Status))
+		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
+		row("vectors", "%s", statsText(s.Vectors))
+		row("keywords", "%s", statsText(s.Keywords))
+		row("updated", "%s", s.Updated.Local().Format(time.DateTime))
+	}
+	if s.Shared != nil {
+		row("shared", "%s", sharedText(a, s.Shared))
+	}
+	if s.Stale != nil {
+		row("stale", "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)
+	}
+	if s.Proposals > 0 {
+		row("proposals", "%s for your yes: memcore memory pending", plain.Waits(s.Proposals))
+	}
+	for _, size := range sizeRows(s.Sizes, a.Project, s.SessionsKept) {
+		row(size[0], "%s", size[1])
+	}
+	for _, problem := range s.Problems {
+		row("problem", "%s", problem)
+	}
+	return w.Flush()
+}
+
+// mostProjects are shown of those that take the most room.
+const mostProjects = 5
+
+// sizeRows are what is kept of all projects, and of the largest.
+func sizeRows(s inventory.Sizes, own, keep string) (rows [][2]string) {
+	retention := "sessions are kept for ever (memory.sessions.keep)"
+	if keep != "" {
+		retention = "sessions are deleted after " + keep + " (memory.sessions.keep)"
+	}
+	rows = append(rows, [2]string{"kept", fmt.Sprintf("%s of %s: notes %s, sessions %s, indexes %s, caches %s, turns %s, other state %s", plain.Bytes(s.Total), plain.Count(len(s.Projects), "project"),
+		plain.Bytes(s.Notes), plain.Bytes(s.Sessions), plain.Bytes(s.Indexes), plain.Bytes(s.Caches), plain.Bytes(s.Turns), plain.Bytes(s.State))},
+		[2]string{"retention", retention})
+	largest := slices.Clone(s.Projects)
+	slices.SortStableFunc(largest, func(a, b inventory.ProjectSize) int { return cmp.Compare(b.Total, a.Total) })
+	if i := slices.IndexFunc(largest, func(p inventory.ProjectSize) bool { return p.Path == own }); i > 0 {
+		here := largest[i]
+		largest = slices.Insert(slices.Delete(largest, i, i+1), 0, here)
+	}
+	for _, p := range largest[:min(len(largest), mostProjects)] {
+		text := fmt.Sprintf("%s: notes %s, %s %s, index %s, turns %s", p.Path, plain.Bytes(p.Notes), plain.Count(p.Count, "session"), plain.Bytes(p.Sessions), plain.Bytes(p.Index), plain.Bytes(p.Turns))
+		if p.Gone {
+			text += "; the folder is gone"
+		}
+		rows = append(rows, [2]string{"project", text})
+	}
+	if more := len(largest) - mostProjects; more > 0 {
+		rows = append(rows, [2]string{"", fmt.Sprintf("and %s (--json has them)", plain.Count(more, "smaller project"))})
+	}
+	return rows
+}
+
+func statsText(s store.Stats) string {
+	parts := []string{plain.Count(s.Records, "record"), fmt.Sprintf("%.1f MB", float64(s.Bytes)/1e6), plain.Count(s.Fragments, "fragment"), plain.Count(s.Deleted, "deleted row")}
+	if s.Versions > 0 {
+		parts = append(parts, plain.Count(s.Versions, "version"))
+	}
+	if s.Index != "" {
+		parts = append(parts, s.Index)
+	}
+	if !s.Compacted.IsZero() {
+		parts = append(parts, "compacted "+s.Compacted.Local().Format(time.DateTime))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// leftOutNames name the parts left out of logs, in singular and plural.
+var leftOutNames = map[string][2]string{
+	chunker.LeftOutRequest:      {"request", "requests"},
+	chunker.LeftOutAnnouncement: {"announcement", "announcements"},
+	chunker.LeftOutShort:        {"short answer", "short answers"},
+	chunker.LeftOutCode:         {"answer of code alone", "answers of code alone"},
+	chunker.LeftOutPasted:       {"pasted text", "pasted texts"},
+	chunker.LeftOutSummary:      {"summary", "summaries"},
+	chunker.LeftOutTools:        {"tool call", "tool calls"},
+}
+
+// logsText counts the kept turns of logs, and the others by reason.
+func logsText(s core.LogsStatus) string {
+	text := fmt.Sprintf("%d of %s kept", s.Kept, plain.Count(s.Turns, "turn"))
+	reasons := slices.SortedFunc(maps.Keys(s.LeftOut), func(a, b string) int {
+		return cmp.Or(cmp.Compare(s.LeftOut[b], s.LeftOut[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range reasons {
+		n, names := s.LeftOut[reason], leftOutNames[reason]
+		name := names[1]
+		if n == 1 {
+			name = names[0]
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, cmp.Or(name, reason)))
+	}
+	if len(parts) == 0 {
+		return text
+	}
+	return text + "; left out: " + strings.Join(parts, ", ")
+}
+
+// chunksText counts the chunks and the embedded ones.
+func chunksText(s core.Status) string {
+	text := fmt.Sprintf("%d, of which %d have a vector", s.Chunks, s.Embedded)
+	if s.Embedder == "" || s.Embedded >= s.Chunks {
+		return text
+	}
+	return fmt.Sprintf("%s (%d %%; the rest is found by keywords until 'memcore index' has run to its end)", text, 100*s.Embedded/s.Chunks)
+}
+
+func sharedText(a *cli, s *core.SharedStatus) string {
+	documents := 0
+	for _, n := range s.Documents {
+		documents += n
+	}
+	text := fmt.Sprintf("%s as %s, %s of %s", plain.Address(a.Settings.Shared.URI), s.Owner, plain.Count(documents, "document"), plain.Count(len(s.Documents), "other"))
+	if !s.Pulled.IsZero() {
+		text += ", pulled " + s.Pulled.Local().Format(time.DateTime)
+	}
+	if !s.Published {
+		text += ", not all published yet"
+	}
+	return text
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+// maxStatus limits the input, in bytes.
+const maxStatus = 1 << 20
+
+// statusBudget limits the time, unless hooks may take longer.
+const statusBudget = time.Second
+
+func statuslineCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "statusline",
+		Short: "Print the status line of Claude Code: memory files, turns and tokens",
+		Long: `Print one line for the status line of Claude Code, which describes its session on standard input:
+memory files and their tokens, turns of the session, and tokens in its context window. 'memcore init
+--status-line' sets it up. The line leaves out what is unknown, and the exit code is 0.`,
+		Args: cobra.ArbitraryArgs,
+		// Run nothing that may fail, since the exit code is 0.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := context.WithTimeout(cmd.Context(), max(statusBudget, hookBudget()))
+			defer stop()
+			a.logFrom(noLog)
+			if line := statuslineText(ctx, a); line != "" {
+				return a.print(line + "\n")
+			}
+			return nil
+		},
+	}
+}
+
+// statuslineText is the line; "" if nothing is known.
+func statuslineText(ctx context.Context, a *cli) string {
+	var status hook.Status
+	if in, ok := a.stdin.(*os.File); !ok || !isTerminal(in) {
+		sent, err := io.ReadAll(io.LimitReader(a.stdin, maxStatus))
+		if err == nil {
+			status, _ = hook.ParseStatus(sent) // else the line is of this folder
+		}
+	}
+	dir := a.From()
+	if info, err := os.Stat(status.Dir); filepath.IsAbs(status.Dir) && err == nil && info.IsDir() {
+		dir = status.Dir
+	}
+	here, err := a.In(dir)
+	if err != nil {
+		return ""
+	}
+	if !here.Settings.Enabled {
+		return "[memory is off]"
+	}
+	memory, err := here.Curated().Layer().Load(ctx)
+	if err != nil {
+		return ""
+	}
+	line := app.Footer(memory)
+	current := ""
+	if n := turnsOf(here, status.Session); n > 0 {
+		current = plain.Count(n, "turn")
+	}
+	if status.Tokens > 0 {
+		if current != "" {
+			current += ", "
+		}
+		current += plain.Thousands(status.Tokens) + " tokens"
+	}
+	if current != "" {
+		line += fmt.Sprintf(" [Session: %s]", current)
+	}
+	return line
+}
+
+// turnsOf counts the prompts of a session of Claude Code that hooks recorded.
+func turnsOf(w *app.Workspace, id string) int {
+	if id == "" {
+		return 0
+	}
+	current, err := session.Open(w.SessionsDir(), app.SessionID(hook.Event{Agent: agents.ClaudeCode, Session: id}))
+	if err != nil {
+		return 0
+	}
+	n, _ := current.UserMessages()
+	return n
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/jsonfile"
+)
+
+func toolCommand(a *cli) *cobra.Command {
+	var definitions bool
+	cmd := &cobra.Command{
+		Use:   "tool [NAME [JSON|-]]",
+		Short: "List the memory tools for a model, or call one",
+		Long: `List the tools that models are told of (memory.tools), or call the one named NAME with a JSON object;
+"-" reads it from standard input. --definitions prints the tools as chat APIs expect them.
+
+Before save_memory writes, it asks on a terminal; elsewhere the change waits ('memcore memory
+pending'). 'memcore save --undo' takes back the last change.`,
+		Args: arguments(cobra.MaximumNArgs(2), "a name and its arguments"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			all, err := a.TerminalTools(func(ctx context.Context, c notes.Change) (bool, error) { return askAtTerminal(ctx, a, c) })
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return listTools(a, tools.Listed(all), definitions)
+			}
+			at := slices.IndexFunc(all, func(t tools.Tool) bool { return t.Name == args[0] })
+			if at < 0 {
+				return kind.Hint(kind.Usagef("there is no tool %q", args[0]), "run 'memcore tool' for their names")
+			}
+			input := []byte(nil)
+			if len(args) > 1 {
+				text, err := a.wholeText(args[1:])
+				if err != nil {
+					return err
+				}
+				input = []byte(text)
+			}
+			answer, err := all[at].Call(cmd.Context(), input)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(answer)
+			}
+			return a.print(strings.TrimRight(answer.Text, "\n") + "\n")
+		},
+	}
+	cmd.Flags().BoolVar(&definitions, "definitions", false, "print the definitions as JSON, as chat APIs expect them")
+	return cmd
+}
+
+func listTools(a *cli, all []tools.Tool, definitions bool) error {
+	if definitions || a.json {
+		asJSON := make([]any, len(all))
+		for i, t := range all {
+			asJSON[i] = t.Definition()
+		}
+		return a.printJSON(asJSON)
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
+	for _, t := range all {
+		first, _, _ := strings.Cut(t.Description, "\n")
+		fmt.Fprintf(w, "%s\t%s\n", t.Name, first)
+	}
+	w.Flush()
+	return a.print(b.String())
+}
+
+// askAtTerminal asks about a model's change, if there is a terminal.
+func askAtTerminal(ctx context.Context, a *cli, c notes.Change) (bool, error) {
+	current, err := a.Sessions().Open("")
+	if err != nil && !errors.Is(err, session.ErrNoSession) {
+		return false, err
+	}
+	if allowedIn(a, current, c) {
+		return true, nil
+	}
+	if !a.asks() {
+		return false, notes.ErrUnasked
+	}
+	if a.Settings.Save.ShowDiff {
+		fmt.Fprint(a.stderr, c.Diff)
+	}
+	more := ""
+	if current != nil {
+		more = ", [a]lways in this session"
+	}
+	fmt.Fprintf(a.stderr, "A model asks to write this to %s. Allow it? [y]es, [n]o%s, [Enter] later: ", plain.OneLine(c.Path), more)
+	switch answer := a.answer(ctx); {
+	case answer == "y" || answer == "yes":
+		return true, nil
+	case (answer == "a" || answer == "always") && current != nil:
+		return true, allowIn(ctx, a, current, c)
+	case answer == "n" || answer == "no":
+		return false, nil
+	}
+	return false, errors.Join(ctx.Err(), notes.ErrUnasked)
+}
+
+// An allowance holds the changes of a session that need no further question.
+type allowance struct {
+	Subjects []string  `json:"subjects"`
+	Until    time.Time `json:"until"`
+}
+
+// allowedFor limits an allowance: the next session may never come.
+const allowedFor = 12 * time.Hour
+
+func allowanceFile(current *session.Session) string {
+	return filepath.Join(current.Dir, "allowed.json")
+}
+
+func allowedIn(a *cli, current *session.Session, c notes.Change) bool {
+	if current == nil {
+		return false
+	}
+	known, err := jsonfile.LoadDerived[allowance](allowanceFile(current))
+	return err == nil && time.Now().Before(known.Until) && slices.Contains(known.Subjects, app.Subject(c))
+}
+
+func allowIn(ctx context.Context, a *cli, current *session.Session, c notes.Change) error {
+	_, err := jsonfile.ChangeDerived(ctx, allowanceFile(current), func(known *allowance) error {
+		if time.Now().After(known.Until) {
+			known.Subjects = nil
+		}
+		known.Subjects, known.Until = append(known.Subjects, app.Subject(c)), time.Now().Add(allowedFor)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("allow for this session: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/hook"
+)
+
+// What explain --last and memory show --provenance tell people, --json tells programs.
+func TestJSONHoldsWhatTextHolds(t *testing.T) {
+	hit := core.MemoryHit{Text: "</memory> Tea at four.", Source: "notes/tea.md#L3", Path: "notes/tea.md", StartLine: 3, TokenEstimate: 17, Score: 0.875,
+		Explain: &core.Explanation{BM25: 6.25, Verdict: "kept", Why: "names the hour"}}
+	rejected := hit
+	rejected.Source, rejected.Explain = "notes/cake.md#L9", &core.Explanation{Verdict: "below threshold"}
+	trace := hook.Trace{
+		Event:    hook.Event{Agent: "claude-code", Name: "UserPromptSubmit", Kind: hook.Prompt, Prompt: "when is tea?", Cut: "the prompt was too long"},
+		At:       time.Date(2026, 11, 23, 12, 30, 0, 0, time.Local),
+		Result:   core.Result{State: core.StateReady, Hits: []core.MemoryHit{hit}, Rejected: []core.MemoryHit{rejected}, Degraded: []string{"no vectors yet"}, Threshold: 0.125, Silence: "a greeting", Stale: &core.Staleness{Files: 7, Reason: "another run has the lock"}},
+		Reason:   "it was late",
+		Repeated: 2,
+		Rules:    []hook.Rule{{Path: "rules/go.md", Given: true, Why: "it matches *.go"}},
+		Problems: []string{"the log is full"}, Notes: []string{"run memcore index"}, Took: "12ms",
+	}
+	given := use.Turn{Hits: []use.Hit{{Source: "notes/tea.md#L3", Used: use.Yes, Why: "the answer names it"}}}
+	text := traceText(trace, given, "")
+	data := asJSON(t, newLastHook(trace, given))
+	// The second of each pair is how JSON has it, if it differs.
+	for said, held := range map[string]string{
+		"claude-code": "", "UserPromptSubmit": "", "when is tea?": "", "the prompt was too long": "", "it was late": "", "12ms": "", "12:30:00": "T12:30:00",
+		"2 hits left out": `"repeated":2`, "rules/go.md": "", "it matches *.go": "", "the log is full": "", "run memcore index": "",
+		"used: notes/tea.md#L3": `"used":"yes"`, "the answer names it": "", "a greeting": "", "no vectors yet": "", "0.125": "", "7 changes": `"files":7`, "another run has the lock": "",
+		"0.875": "", "6.25": "", "17": `"tokenEstimate":17`, "names the hour": "", "below threshold": "", "notes/cake.md#L9": "",
+		"sanitiser: ": `"findings":[{"kind":"tag"`,
+	} {
+		require.Contains(t, text, said)
+		if held == "" {
+			held = said
+		}
+		require.Contains(t, data, held)
+	}
+
+	segment := curated.Segment{Tier: curated.Project, Path: "docs/style.md", ImportedFrom: "BEANS.md", FirstLine: 3, LastLine: 8, Tokens: 21, Hash: "0123456789abcdef", Text: "Two spaces."}
+	text = provenanceText(newCLI(nil, io.Discard, io.Discard), curated.Memory{Segments: []curated.Segment{segment}})
+	data = asJSON(t, []curated.Segment{segment})
+	for said, held := range map[string]string{
+		"project": "", "docs/style.md": "", "#L3-L8": `"firstLine":3,"lastLine":8`, "imported from BEANS.md": `"importedFrom":"BEANS.md"`, "21 tokens": `"tokens":21`, "0123456789abcdef": "", "Two spaces.": "",
+	} {
+		require.Contains(t, text, said)
+		if held == "" {
+			held = said
+		}
+		require.Contains(t, data, held)
+	}
+}
+
+func asJSON(t *testing.T, value any) string {
+	t.Helper()
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	require.NoError(t, encoder.Encode(value))
+	return strings.TrimSpace(b.String())
+}

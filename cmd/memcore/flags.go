@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+// tokenOf reads the token of --http from the environment.
+func tokenOf(variable string) (string, error) {
+	if token := os.Getenv(variable); variable != "" && token != "" {
+		return token, nil
+	}
+	return "", kind.Hint(kind.Usagef("--http needs a token, on loopback too: other users of this machine could ask otherwise"), "set a variable to one and name it with --token-env")
+}
+
+// listenOn requires a token beyond loopback.
+func listenOn(ctx context.Context, address, token string) (net.Listener, error) {
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", address, err)
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() && token == "" {
+		listener.Close()
+		return nil, kind.Hint(kind.Usagef("%s can be reached from other machines: that needs a token", address), "set a variable to one and name it with --token-env")
+	}
+	return listener, nil
+}
+
+// queryFlags are the flags of search and retrieve.
+type queryFlags struct {
+	scope         string
+	limit         int
+	minSimilarity float64
+	explain       bool
+	narrow        narrowFlags
+}
+
+func (q *queryFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&q.scope, "scope", "", "`SCOPE` to search, project or global (default: both)")
+	f.IntVar(&q.limit, "limit", 0, "`N` hits at most (default: as configured)")
+	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
+	f.BoolVar(&q.explain, "explain", false, "show all parts of each score, and why candidates were left out")
+	q.narrow.add(f)
+}
+
+func (q *queryFlags) check(cmd *cobra.Command) error {
+	switch {
+	case cmd.Flags().Changed("limit") && q.limit < 1:
+		return kind.Usagef("--limit is %d, want at least 1", q.limit)
+	case q.minSimilarity < 0 || q.minSimilarity > 1:
+		return kind.Usagef("--min-similarity is %g, want 0 to 1", q.minSimilarity)
+	case q.scope != "" && q.scope != core.ScopeProject && q.scope != core.ScopeGlobal:
+		return kind.Usagef("--scope is %q, want project or global", q.scope)
+	}
+	return q.narrow.check()
+}
+
+func searchRequest(a *cli, q queryFlags, text string) httpapi.SearchRequest {
+	return httpapi.SearchRequest{Query: text, Scope: q.scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
+		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
+}
+
+func retrieveRequest(a *cli, q queryFlags, text string) httpapi.RetrieveRequest {
+	return httpapi.RetrieveRequest{Query: text, Scope: q.scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
+		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
+}
+
+// narrowFlags limit a query to a part of memory.
+type narrowFlags struct {
+	kind, path string
+	httpapi.Times
+}
+
+func (n *narrowFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&n.Since, "since", "", "nothing older than `TIME`: a date, RFC 3339, 7d, or words such as \"last week\"")
+	f.StringVar(&n.Until, "until", "", "nothing newer than `TIME`; a day is included")
+	f.StringVar(&n.kind, "kind", "", "`KIND` to search: markdown, conversation, or document of an MCP server (default: all)")
+	f.StringVar(&n.path, "path", "", "document or folder `PATH` to search, as citations name it")
+	f.StringVar(&n.Now, "now", "", "`TIME` that \"last week\" counts from (default: now)")
+}
+
+func (n narrowFlags) check() error {
+	if n.kind != "" && !slices.Contains(source.Kinds, n.kind) {
+		return kind.Usagef("--kind is %q, want %s", n.kind, strings.Join(source.Kinds, " or "))
+	}
+	if err := app.CheckTimes(n.Times); err != nil {
+		return kind.Usagef("--%v", err)
+	}
+	return nil
+}
+
+// systemFlags are the flags of commands that add to system messages.
+type systemFlags struct{ app.SystemFlags }
+
+func (f *systemFlags) add(to *pflag.FlagSet) {
+	to.StringVar(&f.When, "system", app.SystemAuto, "`WHEN` curated memory, the memory index and the overview go into the system message: on, off, or auto (if the folder is trusted)")
+	to.StringVar(&f.Session, "session", "", "`ID` of the session whose overview is given (default: the one used last that no agent made)")
+}
+
+func (f *systemFlags) check() error {
+	switch f.When {
+	case app.SystemAuto, app.SystemOn, app.SystemOff:
+		return nil
+	}
+	return kind.Usagef("--system is %q, want on, off or auto", f.When)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+// A terminal has the streams and output flags of a command.
+type terminal struct {
+	stdin                io.Reader
+	stdout, stderr       *screen
+	json, verbose, quiet bool
+}
+
+func (t *terminal) printText(text string) error {
+	if t.json {
+		return t.printJSON(map[string]string{"text": text})
+	}
+	if text != "" {
+		text += "\n"
+	}
+	return t.print(text)
+}
+
+func isTerminal(w io.Writer) bool {
+	f := fileOf(w)
+	return f != nil && term.IsTerminal(int(f.Fd()))
+}
+
+// fileOf returns the file behind a writer or a screen, or nil.
+func fileOf(w io.Writer) *os.File {
+	if s, ok := w.(*screen); ok {
+		w = s.raw
+	}
+	f, _ := w.(*os.File)
+	return f
+}
+
+// explainRejected limits the rejected candidates that are shown.
+const explainRejected = 10
+
+// explainScores prints each score's parts to standard error.
+func (t *terminal) explainScores(result core.Result) {
+	if result.Why != "" {
+		t.note("%s", result.Why)
+	}
+	w := tabwriter.NewWriter(t.stderr, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(w, "score\tcosine\tBM25\tof best\tof query\tranked\tkeyword rank\tvector rank\tverdict\tsource\n")
+	for _, hit := range append(slices.Clone(result.Hits), result.Withheld...) {
+		explainHit(w, hit)
+	}
+	shown := min(len(result.Rejected), explainRejected)
+	for _, hit := range result.Rejected[:shown] {
+		explainHit(w, hit)
+	}
+	w.Flush()
+	for i, hit := range result.Hits {
+		if hit.Explain != nil {
+			fmt.Fprintf(t.stderr, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
+			if hit.Explain.ByTime {
+				fmt.Fprintf(t.stderr, "hit %d: given for its time, since the query names nothing else\n", i+1)
+			}
+		}
+	}
+	if more := len(result.Rejected) - shown; more > 0 {
+		fmt.Fprintf(t.stderr, "and %d weaker candidates (--json has them all)\n", more)
+	}
+	fmt.Fprintf(t.stderr, "threshold %.2f", result.Threshold)
+	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "total"} {
+		fmt.Fprintf(t.stderr, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
+	}
+	fmt.Fprintln(t.stderr)
+}
+
+func explainHit(w io.Writer, hit core.MemoryHit) {
+	e := hit.Explain
+	if e == nil {
+		return
+	}
+	fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%s\t%s\n", hit.Score, cosineText(e), e.BM25, e.BM25Normalised,
+		e.Coverage, e.Rank, e.KeywordRank, e.VectorRank, e.Verdict, plain.OneLine(hit.Source))
+}
+
+func cosineText(e *core.Explanation) string {
+	if e.Cosine == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", *e.Cosine)
+}
+
+// noteResult reports how far an answer can be trusted.
+func (t *terminal) noteResult(result core.Result) {
+	switch result.State {
+	case core.StateMissing:
+		t.note("nothing is indexed here yet; run 'memcore index'")
+	case core.StateBuilding:
+		t.note("the index is not complete yet; run 'memcore index' to finish it")
+	}
+	for _, why := range result.Degraded {
+		t.note("degraded: %s", why)
+	}
+	for _, hit := range result.Hits {
+		if formatter.IsFlagged(hit) {
+			t.note("suspicious: %s: %s", hit.Source, signsOf(hit))
+		}
+	}
+	for _, hit := range result.Withheld {
+		t.note("withheld as suspicious: %s: %s", hit.Source, signsOf(hit))
+	}
+	if result.Stale != nil {
+		t.note("stale: %s changed on disk and not in this answer: %s", plain.Count(result.Stale.Files, "file"), result.Stale.Reason)
+	}
+}
+
+// note prints a message on standard error. It may quote foreign names.
+func (t *terminal) note(format string, args ...any) {
+	if !t.quiet {
+		fmt.Fprintf(t.stderr, "memcore: %s\n", plain.OneLine(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (t *terminal) printJSON(v any) error {
+	encoder := json.NewEncoder(t.stdout.json())
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+// printRequest prints a request to a model, which is JSON.
+func (t *terminal) printRequest(request string) error {
+	_, err := io.WriteString(t.stdout.json(), strings.TrimRight(request, "\n")+"\n")
+	return err
+}
+
+func (t *terminal) print(text string) error {
+	_, err := io.WriteString(t.stdout, text)
+	return err
+}

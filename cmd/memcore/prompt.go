@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+// maxRequest limits standard input, in bytes.
+const maxRequest = 64 << 20
+
+// maxQuery limits a query there. More words do not help.
+const maxQuery = 1 << 20
+
+// queryText joins the arguments; "-" is standard input.
+func (t *terminal) queryText(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text != "-" {
+		return text, nil
+	}
+	data, long, err := t.readInput(maxQuery)
+	if long {
+		t.note("the query is longer than %d MB: the rest is ignored", maxQuery>>20)
+	}
+	return strings.ToValidUTF8(string(data), ""), err
+}
+
+// wholeText joins the arguments; "-" is all of standard input.
+func (t *terminal) wholeText(args []string) (string, error) {
+	text := strings.Join(args, " ")
+	if text != "-" {
+		return text, nil
+	}
+	data, long, err := t.readInput(maxRequest)
+	if long {
+		return "", kind.Usagef("standard input has more than %d MB", maxRequest>>20)
+	}
+	return string(data), err
+}
+
+// readInput reads up to a limit. long reports whether there is more.
+func (t *terminal) readInput(limit int) (data []byte, long bool, err error) {
+	data, err = io.ReadAll(io.LimitReader(t.stdin, int64(limit)+1))
+	if err != nil {
+		return nil, false, fmt.Errorf("read standard input: %w", err)
+	}
+	return data[:min(len(data), limit)], len(data) > limit, nil
+}
+
+// asks reports whether the user can be asked.
+func (t *terminal) asks() bool {
+	f, ok := t.stdin.(*os.File)
+	return ok && isTerminal(f) && !t.quiet && !t.json
+}
+
+// answer reads a line in lower case; "" at the end.
+func (t *terminal) answer(ctx context.Context) string {
+	typed := make(chan string, 1)
+	go func() { // it may live until the process ends
+		line, _ := bufio.NewReader(t.stdin).ReadString('\n')
+		typed <- strings.ToLower(strings.TrimSpace(line))
+	}()
+	select {
+	case line := <-typed:
+		return line
+	case <-ctx.Done():
+		return ""
+	}
+}
+
+// agrees asks yes or no. Enter is byDefault.
+func (t *terminal) agrees(ctx context.Context, question string, byDefault bool) bool {
+	choices := "[y/N]"
+	if byDefault {
+		choices = "[Y/n]"
+	}
+	fmt.Fprintf(t.stderr, "%s %s ", question, choices)
+	switch t.answer(ctx) {
+	case "y", "yes":
+		return true
+	case "":
+		return byDefault && ctx.Err() == nil
+	}
+	return false
+}
+
+// confirm shows a change, and asks on a terminal.
+func confirm(ctx context.Context, a *cli, path, diff string, yes bool) (bool, error) {
+	if !a.quiet && a.Settings.Save.ShowDiff {
+		fmt.Fprint(a.stderr, diff)
+	}
+	if !a.asks() || yes {
+		return true, nil
+	}
+	return a.agrees(ctx, "Write this to "+path+"?", true), ctx.Err()
+}

@@ -1,0 +1,343 @@
+package curated
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/markdown/statement"
+)
+
+// A size is what counts against the limits.
+type size struct{ lines, bytes, tokens, runes int }
+
+func (s size) plus(o size) size {
+	return size{s.lines + o.lines, s.bytes + o.bytes, s.tokens + o.tokens, s.runes + o.runes}
+}
+
+// over names the limit that a size exceeds, or returns "".
+func over(s size, l Limits) string {
+	switch hard := l.Hard(); {
+	case l.Lines >= 0 && s.lines > l.Lines:
+		return fmt.Sprintf("%d lines are more than %d", s.lines, l.Lines)
+	case l.Bytes >= 0 && s.bytes > l.Bytes:
+		return fmt.Sprintf("%.1f KB are more than %d KB", float64(s.bytes)/1024, l.Bytes>>10)
+	case hard >= 0 && s.tokens > hard:
+		return fmt.Sprintf("%d tokens are more than %d", s.tokens, hard)
+	case l.Runes > 0 && s.runes > l.Runes:
+		return fmt.Sprintf("%d characters are more than %d", s.runes, l.Runes)
+	}
+	return ""
+}
+
+func fits(s size, l Limits) bool { return over(s, l) == "" }
+
+// longestList is in bytes, a small part of the limits.
+func (l Limits) longestList() int {
+	longest := longestList
+	if hard := l.Hard(); hard >= 0 {
+		longest = min(longest, hard/4)
+	}
+	if l.Bytes >= 0 {
+		longest = min(longest, l.Bytes/10)
+	}
+	if l.Runes > 0 {
+		longest = min(longest, l.Runes/10)
+	}
+	return max(longest, 1)
+}
+
+// A portion is what a budget gives of one body.
+type portion struct {
+	*body
+	path     string // as shown
+	context  bool   // of the project
+	order    []int  // units, in the order in which they are given
+	given    int    // how many of them are
+	measured bool
+	size     size // of the given text with its note, if measured
+	noteSize size
+}
+
+// A budget gives each unit that fits, by priority, then in order.
+type budget struct {
+	*reader
+	portions []*portion // in the order of the text; later ones have the higher priority
+	limits   Limits
+	count    func(string) int // nil if tokens have no limit
+	longest  int              // list in a note, in bytes
+	single   bool             // one file: do not name it if nothing of it is given
+	stated   statementIndex
+	repeated int
+}
+
+func (r *reader) budget(all []candidate, limits Limits) *budget {
+	b := &budget{reader: r, limits: limits, longest: limits.longestList(), stated: statementIndex{}}
+	if limits.Hard() >= 0 {
+		b.count = r.o.Count
+	}
+	for _, c := range all {
+		c.longest = b.longest
+		b.portions = append(b.portions, &portion{body: c.body, path: r.names.Of(c.file), context: isContext(c.tier)})
+	}
+	return b
+}
+
+// shrink cuts the bodies to the limits, after removing repeated statements. It returns the paths of
+// empty bodies.
+func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated int) {
+	originals := make([]body, len(all))
+	stated := statementIndex{}
+	for i, c := range slices.Backward(all) {
+		originals[i] = *c.body
+		repeated += stated.removeFrom(c.body)
+		stated.add(c.body.text(), i)
+	}
+	whole := r.budget(all, limits).whole()
+	why := over(whole, limits)
+	if why == "" {
+		return nil, repeated
+	}
+	// A cut statement's other copy must stay: begin again.
+	for i, c := range all {
+		*c.body = originals[i]
+	}
+	b := r.budget(all, limits)
+	if whole.tokens+longestNote*(len(all)+1) < limits.Hard() {
+		b.count = nil // tokens cannot reach their limit
+	}
+	b.chooseUnits()
+	gone = b.finish()
+	r.warn("", 0, "memory is cut: "+why)
+	for _, c := range all {
+		if len(c.leftOut) > 0 {
+			r.warn(r.names.Of(c.file), 0, "left out: "+linesOfGaps(joinGaps(c.leftOut, c.body.lines), longestList))
+		}
+	}
+	return gone, b.repeated
+}
+
+// cutTo cuts one body to lines, with its note.
+func (r *reader) cutTo(d *body, lines int) {
+	b := &budget{reader: r, limits: Limits{Lines: lines, Bytes: -1, Context: -1}, longest: longestList, single: true, stated: statementIndex{}}
+	b.portions = []*portion{{body: d, context: true}}
+	b.chooseUnits()
+	b.finish()
+}
+
+// whole returns the size of all bodies uncut.
+func (b *budget) whole() size {
+	for _, p := range b.portions {
+		p.given, p.size, p.measured = 1, b.measure(p.lines, p.note()), true
+	}
+	total := b.total(0)
+	for _, p := range b.portions {
+		p.given, p.measured = 0, false
+	}
+	return total
+}
+
+func (b *budget) measure(lines []line, note string) (s size) {
+	text := textOf(lines)
+	if note != "" {
+		text += "\n\n" + note
+	}
+	s = size{lines: strings.Count(text, "\n") + 1, bytes: len(text), runes: utf8.RuneCountInString(text)}
+	if b.count != nil {
+		s.tokens = b.count(text + "\n\n") // counts rounding up
+	}
+	return s
+}
+
+// current returns the given lines, and the note about the others.
+func (p *portion) current() (lines []line, note string) {
+	if p.given == len(p.order) {
+		return p.lines, p.note()
+	}
+	lines = p.kept()
+	return lines, noteOf(p.gaps(), lines, p.longest)
+}
+
+// total counts headings and notes; portions before from are left out.
+func (b *budget) total(from int) size {
+	var sum size
+	sections, inSection, last := 0, 0, false
+	begin := func(context bool) {
+		if sections > 0 {
+			sum.runes += 2
+		}
+		sections, inSection, last = sections+1, 0, context
+		sum.runes += utf8.RuneCountInString(heading(context)) + 2
+	}
+	put := func(s size) {
+		if inSection > 0 {
+			sum = sum.plus(size{lines: 1, bytes: 2, runes: 2})
+		}
+		inSection++
+		sum = sum.plus(s)
+	}
+	for i, p := range b.portions {
+		if len(p.lines) == 0 || i < from || p.given == 0 {
+			continue
+		}
+		if !p.measured {
+			lines, note := p.current()
+			p.size, p.measured = b.measure(lines, note), true
+			p.noteSize = b.measure([]line{{text: note}}, "")
+		}
+		if sections == 0 || p.context != last {
+			begin(p.context)
+		}
+		put(p.size)
+	}
+	if note := goneNote(b.gone(from), b.longest); note != "" {
+		if sections == 0 {
+			begin(true)
+		}
+		put(b.measure([]line{{text: note}}, ""))
+	}
+	return sum
+}
+
+// gone returns the paths of the portions with nothing given.
+func (b *budget) gone(from int) (gone []string) {
+	if b.single {
+		return nil
+	}
+	for i, p := range b.portions {
+		if len(p.lines) > 0 && (i < from || p.given == 0) {
+			gone = append(gone, p.path)
+		}
+	}
+	return gone
+}
+
+func (p *portion) set(unit int, yes bool) {
+	p.give(unit, yes)
+	p.measured = false
+	if yes {
+		p.given++
+	} else {
+		p.given--
+	}
+}
+
+// setFirst works if only first units are given.
+func (p *portion) setFirst(n int) {
+	for p.given < n {
+		p.set(p.order[p.given], true)
+	}
+	for p.given > n {
+		p.set(p.order[p.given-1], false)
+	}
+}
+
+const (
+	// mostRounds bounds how often leftover units are tried again.
+	mostRounds = 4
+	// mostWork bounds a round on a portion: units, plus counted bytes.
+	mostWork = 400_000
+)
+
+// chooseUnits decides what is given, highest priority first.
+func (b *budget) chooseUnits() {
+	for i := len(b.portions) - 1; i >= 0 && b.ctx.Err() == nil; i-- {
+		b.fill(i)
+	}
+	// A portion given whole needs no note: others may fit.
+	for range mostRounds {
+		any := false
+		for i, p := range slices.Backward(b.portions) {
+			any = p.given < len(p.order) && b.giveFitting(i, 0) || any
+		}
+		if !any {
+			break
+		}
+	}
+}
+
+// fill gives the units that fit beside those of higher priority.
+func (b *budget) fill(i int) {
+	p := b.portions[i]
+	b.repeated += b.stated.removeFrom(p.body)
+	if len(p.lines) == 0 {
+		return
+	}
+	p.split(b.limits)
+	p.order = p.body.order()
+	p.setFirst(len(p.order))
+	if !fits(b.total(i), b.limits) {
+		n := sort.Search(len(p.order)-1, func(n int) bool {
+			p.setFirst(n + 1)
+			return !fits(b.total(i), b.limits)
+		})
+		p.setFirst(n)
+		b.giveFitting(i, i)
+	}
+	if p.given > 0 {
+		lines, _ := p.current()
+		b.stated.add(textOf(lines), i)
+	}
+}
+
+// giveFitting reports whether a unit fitted; portions before from are left out.
+func (b *budget) giveFitting(i, from int) (any bool) {
+	p := b.portions[i]
+	used, work := b.total(from), 0
+	for _, unit := range p.order {
+		if work > mostWork || b.ctx.Err() != nil {
+			break
+		}
+		if !p.available(unit) || b.statedElsewhere(i, unit) || !b.mayFit(p, unit, used) {
+			continue
+		}
+		p.set(unit, true)
+		if total := b.total(from); fits(total, b.limits) {
+			any, used = true, total
+			continue
+		}
+		p.set(unit, false)
+		if work += len(p.units); b.count != nil {
+			work += used.bytes
+		}
+	}
+	return any
+}
+
+// mayFit judges a unit by its own size.
+func (b *budget) mayFit(p *portion, unit int, used size) bool {
+	if p.given+1 >= len(p.order) || p.given == 0 {
+		return true // a note may become unnecessary
+	}
+	least := p.leastSize(unit, b.count).plus(used)
+	least.bytes -= p.noteSize.bytes // the note may become shorter
+	least.runes -= p.noteSize.runes
+	least.tokens -= p.noteSize.tokens
+	return fits(least, b.limits)
+}
+
+// statedElsewhere reports whether another portion says what a unit says.
+func (b *budget) statedElsewhere(i, unit int) bool {
+	if len(b.portions) == 1 {
+		return false
+	}
+	by, known := b.stated[statement.Words(b.portions[i].textOf(unit))]
+	return known && by != i
+}
+
+// finish leaves the given lines, and returns empty bodies' paths.
+func (b *budget) finish() (gone []string) {
+	gone = b.gone(0)
+	if !fits(b.total(0), b.limits) {
+		gone = nil // not even a note fits
+	}
+	for _, p := range b.portions {
+		if p.given < len(p.order) {
+			p.lines, p.leftOut = p.kept(), p.gaps()
+		}
+		p.units = nil
+	}
+	return gone
+}

@@ -1,0 +1,338 @@
+package curated
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+)
+
+func lines(prefix string, from, to int) string {
+	var b strings.Builder
+	for i := from; i <= to; i++ {
+		fmt.Fprintf(&b, "%s %d\n", prefix, i)
+	}
+	return b.String()
+}
+
+func TestFileLines(t *testing.T) {
+	w := newFixture(t, map[string]string{"BEANS.md": "# One\n" + lines("a", 2, 300) + "# Two\n" + lines("b", 302, 490) + "# Three\n" + lines("c", 492, 600)})
+	w.options.Limits = Limits{Lines: -1}
+	m := w.load()
+	whole := "# One\n" + lines("a", 2, 300) + "# Two\n" + lines("b", 302, 490) + "# Three\n" + lines("c", 492, 498) + "\n<!-- Left out to fit: lines 499-600 of BEANS.md (Three). Read it there when it matters. -->"
+	require.True(t, text(m) == whole, "%s", text(m))
+	require.Contains(t, warnings(m), "has 600 lines, more than 500; left out: lines 499-600 of BEANS.md (Three)")
+	require.True(t, m.Files[0].Cut)
+	require.Equal(t, "lines 499-600 of BEANS.md (Three)", m.Files[0].LeftOut)
+	require.Empty(t, m.Given(), "what is cut may be retrieved")
+	w.options.Limits.FileLines = -1
+	require.Contains(t, text(w.load()), "c 600")
+	// An import is cut in its place. All cuts are reported.
+	w.write("x.md", text(m)+"\n# Four\n"+lines("d", 1, 100))
+	w.write("BEANS.md", "before\n@x.md\nafter")
+	w.options.Limits.FileLines = 0
+	got := text(w.load())
+	require.Contains(t, got, "of x.md (Three; Four)")
+	require.True(t, strings.HasSuffix(got, "-->\nafter"), got[len(got)-200:])
+}
+
+func TestStartLines(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/BEANS.md": "# Mine\n" + lines("m", 2, 60) + "## Second\n" + lines("m", 62, 100),
+		"BEANS.md":          "---\npriority: high\n---\n" + lines("p", 4, 100),
+		".beans/BEANS.md":   "# Low\n" + lines("l", 2, 80) + "## Last\n" + lines("l", 82, 90),
+	})
+	m := w.load()
+	require.LessOrEqual(t, m.Usage.Lines, 200)
+	require.Contains(t, text(m), "p 100", "what has priority stays")
+	require.Contains(t, text(m), "l 90", "what is of a higher tier stays")
+	require.Contains(t, m.Instructions(), "# Mine\nm 2\nm 3\nm 4\nm 5\nm 6\nm 7\nm 8\nm 9\nm 10\n\n<!-- Left out to fit: lines 11-100 of ~/.beans/BEANS.md (Mine; Second). Read it there when it matters. -->")
+	require.Contains(t, warnings(m), "memory is cut: 288 lines are more than 200")
+	require.Equal(t, 200, m.Usage.Lines)
+
+	w.options.Limits.Lines = 190
+	m = w.load()
+	require.Contains(t, m.ProjectContext(), "<!-- Left out to fit: all of ~/.beans/BEANS.md. Read it there when it matters. -->")
+	require.Contains(t, reasons(m)["~/.beans/BEANS.md"], "left out to fit")
+	w.options.Limits.Lines = 255
+	m = w.load()
+	require.Contains(t, text(m), "m 60")
+	require.Contains(t, m.Instructions(), "m 65\n\n<!-- Left out to fit: lines 66-100 of ~/.beans/BEANS.md (Second). Read it there when it matters. -->")
+	w.options.Limits.Lines = -1
+	require.Contains(t, text(w.load()), "m 100")
+}
+
+func TestBytes(t *testing.T) {
+	long := strings.Repeat("x", 99) + "\n"
+	w := newFixture(t, map[string]string{"~/.beans/BEANS.md": "# G\n" + strings.Repeat("y"+long[1:], 200), "BEANS.md": "# P\n" + strings.Repeat(long, 200)})
+	w.options.Limits = Limits{Lines: -1, FileLines: -1}
+	m := w.load()
+	require.Contains(t, warnings(m), "memory has 39.1 KB, more than 30 KB")
+	require.NotContains(t, warnings(m), "cut")
+	w.write("BEANS.md", "# P\n"+strings.Repeat(long, 200)+"# Q\n"+strings.Repeat(long+"\n", 150))
+	m = w.load()
+	require.LessOrEqual(t, m.Usage.Bytes, 50<<10)
+	require.Contains(t, warnings(m), "KB are more than 50 KB")
+	require.Contains(t, m.Instructions(), "# G\ny", "a paragraph without a full stop is cut at a line")
+	require.Greater(t, m.Usage.Bytes, 50<<10-2*101)
+}
+
+func TestTokens(t *testing.T) {
+	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word\n\n", n)) }
+	w := newFixture(t, map[string]string{"BEANS.md": words(85)})
+	w.options.Count = func(text string) int { return len(strings.Fields(text)) }
+	w.options.Limits = Limits{Lines: -1, FileLines: -1, Context: 1000}
+	m := w.load()
+	require.True(t, m.Usage.Within)
+	require.Contains(t, warnings(m), "memory has 85 tokens, more than 8 % of the context window of 1000")
+	w.write("BEANS.md", words(140))
+	m = w.load()
+	require.False(t, m.Usage.Within)
+	require.Contains(t, warnings(m), "memory has 140 tokens, more than 10 % of the context window of 1000; from 15 % on it is cut")
+	require.Equal(t, 140, m.Usage.Tokens)
+	require.InDelta(t, 14, m.Usage.Percent(), 0.01)
+	w.write("BEANS.md", words(400))
+	m = w.load()
+	require.LessOrEqual(t, m.Usage.Tokens, 150)
+	require.Contains(t, warnings(m), "400 tokens are more than 150")
+	require.Contains(t, text(m), "<!-- Left out to fit: lines ")
+	w.options.Limits.Tokens = 50
+	require.LessOrEqual(t, w.load().Usage.Tokens, 50)
+	w.options.Limits = Limits{Lines: -1, FileLines: -1, Context: -1}
+	require.Equal(t, 400, w.load().Usage.Tokens)
+}
+
+// A fence is kept or left out as a whole.
+func TestFencesAreNotCut(t *testing.T) {
+	body := "intro\n\n## Code\n\ntext\n\n```go\n" + lines("code", 1, 30) + "\n# no heading\n```\n\nafter\n\n- item\n  ```\n  x\n\n  y\n  ```\n- two\n\n## End\n\nend"
+	for limit := 1; limit < 60; limit++ {
+		w := newFixture(t, map[string]string{"BEANS.md": body})
+		w.options.Limits.Lines = limit
+		m := w.load()
+		require.Zero(t, strings.Count(text(m), "```")%2, "limit %d:\n%s", limit, text(m))
+		require.True(t, m.Usage.Lines <= limit, "limit %d, %d lines", limit, m.Usage.Lines)
+		require.False(t, strings.Contains(text(m), "## Code\n\n<!--"), "a heading alone says nothing")
+	}
+}
+
+func TestManyFilesLeftOut(t *testing.T) {
+	files := map[string]string{}
+	for i := range 300 {
+		files[fmt.Sprintf("d%03d/BEANS.md", i)] = "# Folder\n" + lines(fmt.Sprint("d", i), 1, 9)
+	}
+	w := newFixture(t, files)
+	w.options.Children = true
+	m := w.load()
+	require.LessOrEqual(t, m.Usage.Lines, 200)
+	require.Greater(t, m.Usage.Lines, 170)
+	require.Contains(t, text(m), "; and 2")
+	require.Equal(t, 1, strings.Count(text(m), "all of d000/BEANS.md; d001/BEANS.md"))
+}
+
+func TestSaidOnce(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/BEANS.md": "# Style\n\n- Use two spaces.\n- Keep my own rule.\n- **Always** write tests\n\n## Git\n\nSquash before you merge.\n\n## Code\n\n```\n- Use two spaces.\n```\n\nExamples:\n\n- nested\n  - Use two spaces.",
+		".beans/BEANS.md":   "* use two spaces\n* Project only\n\nSquash before\nyou merge.\n\nExamples:",
+		"BEANS.md":          "1. Always write tests.\n2. Last\n\n- Project only\n",
+	})
+	m := w.load()
+	require.Equal(t, "# Style\n\n- Keep my own rule.\n\n## Code\n\n```\n- Use two spaces.\n```\n\nExamples:\n\n- nested", strings.TrimSpace(m.Instructions()))
+	require.Equal(t, "* use two spaces\n\nSquash before\nyou merge.\n\nExamples:\n\n1. Always write tests.\n2. Last\n\n- Project only", m.ProjectContext())
+	w.write("BEANS.md", "- twice here\n- twice here\n")
+	require.Contains(t, text(w.load()), "- twice here\n- twice here", "within a file nothing is touched")
+	w.write(".beans/BEANS.md", "- twice here\n")
+	require.Equal(t, "other files say all of it", reasons(w.load())[".beans/BEANS.md"])
+}
+
+// A long list is cut at items; other fitting text stays.
+func TestLongLists(t *testing.T) {
+	bullets := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, "- rule number %d\n", i+1)
+		}
+		return b.String()
+	}
+	t.Run("of a file at the start", func(t *testing.T) {
+		w := newFixture(t, map[string]string{"BEANS.md": "# Rules\n\n" + bullets(202), "~/.beans/BEANS.md": "Answer in one sentence."})
+		m := w.load()
+		require.Equal(t, 200, m.Usage.Lines)
+		require.Equal(t, "Answer in one sentence.", m.Instructions(), "a note about it would be longer")
+		require.Equal(t, "# Rules\n\n"+bullets(195)+"\n<!-- Left out to fit: lines 198-204 of BEANS.md (Rules). Read it there when it matters. -->", m.ProjectContext())
+		w.write("~/.beans/BEANS.md", "- Answer\n- in one\n- sentence")
+		m = w.load()
+		require.Equal(t, 200, m.Usage.Lines)
+		require.Equal(t, "# Rules\n\n"+bullets(194)+"\n<!-- Left out to fit: lines 197-204 of BEANS.md (Rules). Read it there when it matters. -->\n\n<!-- Left out to fit: all of ~/.beans/BEANS.md. Read it there when it matters. -->", text(m))
+		w.write("~/.beans/BEANS.md", "---\npriority: 1\n---\n- Answer\n- in one\n- sentence")
+		m = w.load()
+		require.Equal(t, 200, m.Usage.Lines)
+		require.Equal(t, "- Answer\n- in one\n- sentence", m.Instructions())
+		require.Contains(t, m.ProjectContext(), "rule number 193\n\n<!--")
+	})
+	t.Run("two come back at once", func(t *testing.T) {
+		word := strings.Repeat("x", 40)
+		w := newFixture(t, map[string]string{"BEANS.md": strings.Repeat("- an item\n  of two lines\n", 10), "~/.beans/BEANS.md": "- one " + word + "\n- two " + word})
+		w.options.Limits.Lines = 12
+		m := w.load()
+		require.Equal(t, "- one "+word+"\n- two "+word, m.Instructions(), "one of them would need a note")
+		require.Equal(t, 12, m.Usage.Lines)
+	})
+	t.Run("of a file", func(t *testing.T) {
+		w := newFixture(t, map[string]string{"BEANS.md": bullets(600)})
+		w.options.Limits.Lines = -1
+		require.Equal(t, bullets(498)+"\n<!-- Left out to fit: lines 499-600 of BEANS.md. Read it there when it matters. -->", text(w.load()))
+	})
+	t.Run("of tokens", func(t *testing.T) {
+		w := newFixture(t, map[string]string{"BEANS.md": bullets(150)})
+		w.options.Count = func(text string) int { return len(strings.Fields(text)) }
+		w.options.Limits.Tokens = 300
+		m := w.load()
+		require.Equal(t, 300-300%4, m.Usage.Tokens-m.Usage.Tokens%4)
+		require.Contains(t, text(m), "- rule number 70\n")
+	})
+	t.Run("of an import", func(t *testing.T) {
+		w := newFixture(t, map[string]string{"BEANS.md": "before\n@list.md\nafter", "list.md": bullets(600)})
+		w.options.Limits.Lines = -1
+		require.Equal(t, "before\n"+bullets(498)+"\n<!-- Left out to fit: lines 499-600 of list.md. Read it there when it matters. -->\nafter", text(w.load()))
+	})
+	t.Run("nested", func(t *testing.T) {
+		w := newFixture(t, map[string]string{"BEANS.md": "- short\n- long, with what belongs to it\n" + strings.Repeat("  - nested in it, more or less\n", 30) + "- last"})
+		w.options.Limits.Lines = 10
+		require.Equal(t, "- short\n- long, with what belongs to it\n"+strings.Repeat("  - nested in it, more or less\n", 6)+"\n<!-- Left out to fit: lines 9-33 of BEANS.md. Read it there when it matters. -->", text(w.load()))
+	})
+}
+
+// Other texts that are cut.
+func TestUnits(t *testing.T) {
+	sentence := "One sentence of a paragraph that is long. "
+	for _, tt := range []struct {
+		name, text string
+		limits     Limits
+		want       string
+	}{
+		{"sentences", "# Long\n\n" + strings.Repeat(sentence, 20) + "\n\nshort", Limits{Bytes: 330},
+			"# Long\n\n" + strings.TrimSpace(strings.Repeat(sentence, 5)) + "\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
+		{"words of a line that is too long for a sentence", "# Long\n\n" + strings.TrimSpace(strings.Repeat("and on ", 300)) + "\n\nshort", Limits{Bytes: 700},
+			"# Long\n\n" + strings.Repeat("and on ", 71) + "and\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
+		{"not within emphasis", "**" + strings.Repeat(sentence, 20) + "**", Limits{Bytes: 330}, "<!-- Left out to fit: all of BEANS.md. Read it there when it matters. -->"},
+		{"rows with their header", "| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 20), Limits{Lines: 6}, "| a | b |\n|---|---|\n| 1 | 2 |\n| 1 | 2 |\n\n<!-- Left out to fit: lines 5-22 of BEANS.md. Read it there when it matters. -->"},
+		{"a fence as a whole", "first\n\n```\n" + strings.Repeat("x\n", 8) + "```\n\nlast", Limits{Lines: 13}, "first\n\nlast\n\n<!-- Left out to fit: lines 3-12 of BEANS.md. Read it there when it matters. -->"},
+		{"a fence that never fits after all else", "```\n" + strings.Repeat("x\n", 80) + "```\n\nafter", Limits{Lines: 10}, "```\nx\nx\nx\nx\n```\n\nafter\n\n<!-- Left out to fit: lines 6-81 of BEANS.md. Read it there when it matters. -->"},
+		{"no comment is opened", "<!--\n" + strings.Repeat("x\n", 80) + "-->\n\nafter", Limits{Lines: 10}, "after\n\n<!-- Left out to fit: lines 1-82 of BEANS.md. Read it there when it matters. -->"},
+		{"an element is closed", "<rules>\n" + strings.Repeat("- x\n", 80) + "</rules>", Limits{Lines: 6}, "<rules>\n- x\n- x\n</rules>\n\n<!-- Left out to fit: lines 4-81 of BEANS.md. Read it there when it matters. -->"},
+		{"what announces goes with what it announces", "intro\n\nAs follows:\n\n- a\n- b", Limits{Lines: 5}, "intro\n\n<!-- Left out to fit: lines 3-6 of BEANS.md. Read it there when it matters. -->"},
+		{"steps have no gaps", "1. short\n2. " + strings.Repeat("long ", 90) + "\n3. short\n\nshort", Limits{Bytes: 150}, "1. short\n\nshort\n\n<!-- Left out to fit: lines 2-3 of BEANS.md. Read it there when it matters. -->"},
+		{"no paragraphs are joined", "zero\n\none\n```\n" + strings.Repeat("x\n", 8) + "```\ntwo", Limits{Lines: 12}, "zero\n\none\n\ntwo\n\n<!-- Left out to fit: lines 4-13 of BEANS.md. Read it there when it matters. -->"},
+		{"a note that does not fit", "one\n\ntwo", Limits{Bytes: 20, Runes: 5}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newFixture(t, map[string]string{"BEANS.md": tt.text})
+			w.options.Limits = tt.limits
+			require.Equal(t, tt.want, text(w.load()))
+		})
+	}
+}
+
+// Characters are a limit, too: the project's line outranks the user's.
+func TestRunes(t *testing.T) {
+	w := newFixture(t, map[string]string{"BEANS.md": "Never push to main.", "~/.beans/BEANS.md": strings.Repeat("- ein Wunsch, größer als die anderen\n", 400)})
+	w.options.Limits = Limits{Lines: -1, Runes: 9800}
+	m := w.load()
+	require.Equal(t, "Never push to main.", m.ProjectContext())
+	length := utf8.RuneCountInString(formatted(m))
+	require.LessOrEqual(t, length, 9800)
+	require.Greater(t, length, 9800-2*37)
+	require.Contains(t, warnings(m), "characters are more than 9800")
+	require.Contains(t, m.Instructions(), "of ~/.beans/BEANS.md. Read it there")
+}
+
+// A priority counts among the files of all tiers.
+func TestPriorityAcrossTiers(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/BEANS.md":       "---\npriority: 100\n---\nmine, whatever the project says",
+		"~/.beans/rules/plain.md": "mine",
+		".beans/BEANS.md":         "---\npriority: low\n---\nproject, low",
+		"BEANS.md":                "---\npriority: 5\n---\nproject",
+		"BEANS.local.md":          "---\npriority: -5\n---\nproject, private",
+	})
+	m := w.load()
+	require.Equal(t, []Section{{true, "project, low"}, {false, "mine"}, {true, "project\n\nproject, private"}, {false, "mine, whatever the project says"}}, m.Sections())
+	require.Equal(t, "mine\n\nmine, whatever the project says", m.Instructions())
+	w.options.Limits.Lines = 3
+	require.Equal(t, []Section{{false, "mine, whatever the project says\n\n<!-- Left out to fit: all of .beans/BEANS.md; ~/.beans/rules/plain.md; BEANS.md; BEANS.local.md. Read it there when it matters. -->"}}, w.load().Sections())
+	w.write("BEANS.md", "---\nenabled: false\npriority: 200\n---\nproject")
+	w.options.Limits.Lines = -1
+	require.Equal(t, Section{true, "project, low\n\nproject, private"}, w.load().Sections()[0], "what is turned off lifts nothing")
+}
+
+// The text is lines of the files, in order, within limits.
+func FuzzBudget(f *testing.F) {
+	f.Add("# a\n\nb\n\n- c\n- d\n\n```\ne\n\nf\n```\n", "- c\n\n# x\n", 5)
+	f.Add("a\n\n***\n", "> b\n\n# c\n===\n", 1)
+	f.Fuzz(func(t *testing.T, one, two string, limit int) {
+		limit = 1 + int(uint(limit)%40)
+		r := newReader(t.Context(), Options{Count: estimate}.withDefaults())
+		var all []candidate
+		for i, text := range []string{one, two} {
+			c := r.parse(fmt.Sprint(i), []byte(text))
+			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
+			x.o.Imports.Off, x.o.Limits.FileLines = true, -1
+			cand := candidate{file: fmt.Sprint(i), tier: Project, parsed: c}
+			cand.body = x.bodyOf(cand)
+			all = append(all, cand)
+		}
+		gone, _ := r.shrink(all, Limits{Lines: limit, Bytes: -1, Context: -1})
+		var m Memory
+		r.render(&m, all, gone, Limits{Lines: limit, Bytes: -1, Context: -1})
+		for _, p := range all {
+			at := 0
+			for _, l := range p.body.lines {
+				if l.number == 0 && l.text == "" {
+					continue
+				}
+				if l.number < at || !strings.HasPrefix(p.parsed.lines[l.number-p.parsed.skipped-1], l.text) {
+					t.Fatalf("line %d is %q behind line %d", l.number, l.text, at)
+				}
+				at = l.number
+			}
+		}
+		if got := strings.Count(m.ProjectContext(), "\n") + 1; m.ProjectContext() != "" && got > limit {
+			t.Fatalf("%d lines of %d:\n%s", got, limit, m.ProjectContext())
+		}
+	})
+}
+
+// The units of a text hold all of it.
+func FuzzUnits(f *testing.F) {
+	f.Add("# a\n\nb. c `d. e` f.\n\n1. x\n   - y\n\n     z\n```\ng\n\nh\n```\n| a |\n|---|\n| b |\n<x>\n", 3)
+	f.Add("> - a\n>\n> b\n\n***\n<!-- x\n\ny\n~~~\n", 1)
+	f.Add("0\n\f", 15)
+	f.Fuzz(func(t *testing.T, in string, limit int) {
+		d := &body{}
+		for i, text := range strings.Split(strings.Repeat(in+"\n", 1+int(uint(limit)%20)), "\n") {
+			d.lines = append(d.lines, line{text, &origin{path: "x"}, i + 1})
+		}
+		d.lines = trimmed(d.lines)
+		d.split(Limits{Lines: int(uint(limit) % 9), Bytes: -1, Context: -1})
+		for _, i := range d.order() {
+			if !d.available(i) {
+				t.Fatalf("unit %d, %q, cannot be given", i, d.textOf(i))
+			}
+			d.give(i, true)
+		}
+		got, want := d.kept(), d.lines
+		if len(got) != len(want) {
+			t.Fatalf("%d lines of %d: %q", len(got), len(want), d.text())
+		}
+		for i := range got {
+			if got[i].number != want[i].number || strings.TrimRight(want[i].text, " \t\v\f\r\u0085\u00a0\u2028") != strings.TrimRight(got[i].text, " \t\v\f\r\u0085\u00a0\u2028") {
+				t.Fatalf("line %d is %q, want %q", i, got[i].text, want[i].text)
+			}
+		}
+		if gaps := d.gaps(); len(gaps) > 0 {
+			t.Fatalf("%+v", gaps)
+		}
+	})
+}

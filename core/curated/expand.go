@@ -1,0 +1,213 @@
+package curated
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/sanitize"
+)
+
+// A line of a body.
+type line struct {
+	text   string
+	from   *origin
+	number int // in its file, from 1; 0 if memcore added it
+}
+
+// An origin is a file that lines come from.
+type origin struct {
+	tier         Tier
+	path         string // as shown
+	importedFrom string // as shown
+	hash         string
+}
+
+// A body is the text of a candidate and its imports.
+type body struct {
+	lines    []line
+	leftOut  []gap    // lines that were cut
+	imported []string // real paths
+	units    []unit   // while it is cut
+	longest  int      // list in its note, in bytes; 0 means longestList
+}
+
+func (d *body) text() string { return textOf(d.lines) }
+
+func textOf(lines []line) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(l.text)
+	}
+	return b.String()
+}
+
+// An expansion replaces imports. It gives each file once.
+type expansion struct {
+	*reader
+	given    map[string]bool // real paths of files whose text is somewhere
+	imported map[string]bool // those that are imported here
+}
+
+// A part is a file whose text goes into a body.
+type part struct {
+	*parsed
+	from     *origin
+	chain    []string // real paths of the files that import each other down to this one
+	mentions bool     // imports within a sentence count
+}
+
+// bodyOf returns a candidate's text with its imports.
+func (x *expansion) bodyOf(c candidate) *body {
+	d := &body{}
+	from := &origin{tier: c.tier, path: x.names.Of(c.file), hash: c.hash}
+	d.lines = trimmed(x.expand(d, part{c.parsed, from, []string{c.real}, x.o.mentions(filepath.Base(c.file))}))
+	return d
+}
+
+// expand replaces a file's imports. The text of mentions comes last.
+func (x *expansion) expand(d *body, p part) []line {
+	own := &body{lines: make([]line, len(p.lines))}
+	for i, text := range p.lines {
+		own.lines[i] = line{text, p.from, p.skipped + i + 1}
+	}
+	if most := x.o.Limits.FileLines; most >= 0 && len(own.lines) > most {
+		x.cutTo(own, most)
+		x.warn(p.from.path, 0, fmt.Sprintf("has %d lines, more than %d; left out: %s", len(p.lines), most, linesOfGaps(joinGaps(own.leftOut, own.lines), longestList)))
+	}
+	var out, mentioned []line
+	count := 0
+	for _, l := range own.lines {
+		if x.ctx.Err() != nil {
+			break
+		}
+		imports := p.imports[l.number-p.skipped-1]
+		if x.o.Imports.Off || len(imports) == 0 || imports[0].mention {
+			out = append(out, l)
+		}
+		for _, n := range imports {
+			if x.o.Imports.Off || n.mention && !p.mentions {
+				continue
+			}
+			count++
+			text := x.insert(d, p, n, l.number, count)
+			if !n.mention {
+				out = append(out, text...)
+			} else if len(text) > 0 {
+				mentioned = append(mentioned, line{from: p.from}, line{text: "<!-- @" + comment(n.path) + " -->", from: p.from})
+				mentioned = append(mentioned, text...)
+			}
+		}
+	}
+	if len(p.chain) == 1 {
+		d.leftOut = own.leftOut // the note comes at the end of the body
+	} else if note := own.note(); note != "" {
+		out = append(trimmed(out), line{from: p.from}, line{text: note, from: p.from})
+	}
+	return append(out, mentioned...)
+}
+
+// insert returns the imported lines, a comment that refuses them, or nothing if they are given
+// elsewhere. count is the imports so far.
+func (x *expansion) insert(d *body, p part, n importRef, number, count int) []line {
+	refuse := func(text, why string) []line {
+		if n.mention { // the sentence may not mean a file
+			return nil
+		}
+		x.warn(p.from.path, number, fmt.Sprintf("import of %.200q is left out: %s", n.path, why))
+		return []line{{text: fmt.Sprintf("<!-- "+text+" -->", comment(n.path)), from: p.from, number: number}}
+	}
+	t := x.targets[importKey{p.real, n.path}]
+	switch {
+	case len(p.chain) > x.o.Imports.MaxDepth:
+		return refuse("Import depth exceeded for %s", fmt.Sprintf("imports are %d levels deep at most", x.o.Imports.MaxDepth))
+	case count > x.o.Imports.MaxPerFile:
+		return refuse("Too many imports: %s", fmt.Sprintf("a file has %d imports at most", x.o.Imports.MaxPerFile))
+	case t.parsed == nil:
+		return refuse("Import refused: %s", t.err.Error())
+	case slices.Contains(p.chain, t.parsed.real):
+		return refuse("Circular import detected: %s", "it imports itself, directly or through other files")
+	case x.given[t.parsed.real] || !t.parsed.head.Enabled:
+		return nil
+	}
+	real := t.parsed.real
+	x.given[real], x.imported[real] = true, true
+	d.imported = append(d.imported, real)
+	from := &origin{tier: p.from.tier, path: x.names.Of(real), importedFrom: p.from.path, hash: t.parsed.hash}
+	x.report(t.parsed, from.path)
+	x.inspectForeign(t.parsed, from.path)
+	return trimmed(x.expand(d, part{t.parsed, from, append(slices.Clip(p.chain), real), p.mentions || x.o.mentions(filepath.Base(real))}))
+}
+
+func (x *expansion) report(c *parsed, path string) {
+	for _, w := range c.problems {
+		x.warn(path, w.Line, w.Text)
+	}
+}
+
+// inspectForeign only warns about instruction-like text outside of project and Beans, because the
+// user trusts its folder.
+func (x *expansion) inspectForeign(c *parsed, path string) {
+	for _, folder := range []string{x.project, x.beans} {
+		if _, inside := below(folder, c.real); folder != "" && inside {
+			return
+		}
+	}
+	for i, text := range c.lines {
+		if _, findings := sanitize.Text(text); len(findings) > 0 {
+			x.warn(path, c.skipped+i+1, "is imported from outside of the project and has text that reads like an attack on instructions: "+findings[0].Detail)
+		}
+	}
+}
+
+// runs splits lines by file and order in it.
+func runs(lines []line) [][]line {
+	var all [][]line
+	start, end := -1, 0 // of the current run; end is behind its last line with a number
+	for i, l := range lines {
+		if l.number == 0 {
+			continue
+		}
+		if start < 0 || lines[start].from != l.from || l.number < lines[end-1].number {
+			if start >= 0 {
+				all = append(all, lines[start:end])
+			}
+			start = i
+		}
+		end = i + 1
+	}
+	if start >= 0 {
+		all = append(all, lines[start:end])
+	}
+	return all
+}
+
+// trimmed drops blank lines at either end.
+func trimmed(lines []line) []line {
+	for len(lines) > 0 && blank(lines[0]) {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && blank(lines[len(lines)-1]) {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// comment makes a name safe within an HTML comment.
+func comment(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '<' || r == '>' || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(name, ""))
+	for strings.Contains(name, "--") {
+		name = strings.ReplaceAll(name, "--", "-")
+	}
+	return excerpt.Of(name, 200)
+}

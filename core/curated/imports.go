@@ -1,0 +1,239 @@
+package curated
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/markdown/fence"
+)
+
+type importRef struct {
+	path string
+	// mention means in a sentence, where few agents follow it.
+	mention bool
+}
+
+// importsOf finds the imports outside of code and comments, by line.
+func importsOf(lines []string) map[int][]importRef {
+	found := map[int][]importRef{}
+	for b := range chunker.Blocks(strings.Join(lines, "\n")) {
+		if isCode(lines[b.Start], b) {
+			continue
+		}
+		var open fence.Fence
+		comment := false
+		for i := b.Start; i < b.End; i++ {
+			line := lines[i]
+			var code bool
+			if open, code = open.Next(bare(line)); code && b.List {
+				continue
+			}
+			if line, comment = outsideComment(line, comment); strings.TrimSpace(line) == "" {
+				continue
+			}
+			if path, ok := importOf(line); ok {
+				found[i] = []importRef{{path: path}}
+			} else if strings.Contains(strings.ToLower(line), ".md") {
+				found[i] = append(found[i], mentionsIn(codeSpan().ReplaceAllString(line, "``"))...)
+			}
+		}
+	}
+	return found
+}
+
+// isCode is false for tags around imports.
+func isCode(first string, b chunker.Block) bool {
+	if b.Prose || b.List || b.Level > 0 {
+		return false
+	}
+	return fence.Opens(bare(first)).Open() || isIndented(first)
+}
+
+// openFence is open at the end. Lists close their own.
+func openFence(lines []string) fence.Fence {
+	var open fence.Fence
+	for b := range chunker.Blocks(strings.Join(lines, "\n")) {
+		open = fence.Fence{}
+		if opened := fence.Opens(bare(lines[b.Start])); opened.Open() && isCode(lines[b.Start], b) {
+			open = opened
+			for _, line := range lines[b.Start+1 : b.End] {
+				if open, _ = open.Next(bare(line)); !open.Open() {
+					break
+				}
+			}
+		}
+	}
+	return open
+}
+
+func mentionsIn(line string) []importRef {
+	var all []importRef
+	for {
+		at := mention().FindStringSubmatchIndex(line)
+		if at == nil {
+			return all
+		}
+		all = append(all, importRef{path: line[at[2]:at[3]], mention: true})
+		line = line[at[3]:] // the end of one may begin the next
+	}
+}
+
+// outsideComment removes HTML comments and reports whether one stays open.
+func outsideComment(line string, open bool) (rest string, stillOpen bool) {
+	for {
+		if open {
+			_, after, closed := strings.Cut(line, "-->")
+			if !closed {
+				return rest, true
+			}
+			line = after
+		}
+		before, after, opens := strings.Cut(line, "<!--")
+		rest += before
+		if !opens {
+			return rest, false
+		}
+		line, open = after, true
+	}
+}
+
+// importOf returns the path in "@import PATH" or "@PATH.md", alone on the line, in an item or
+// quote.
+func importOf(line string) (path string, ok bool) {
+	rest, ok := strings.CutPrefix(itemMark().ReplaceAllString(strings.TrimSpace(line), ""), "@")
+	if !ok {
+		return "", false
+	}
+	if path, ok := strings.CutPrefix(rest, "import"); ok && strings.TrimLeft(path, " \t") != path {
+		path = strings.TrimSpace(path)
+		if strings.HasSuffix(path, ";") || strings.HasPrefix(path, "url(") {
+			return "", false // of a style sheet
+		}
+		path = strings.Trim(path, `"'`)
+		return path, path != ""
+	}
+	return rest, !strings.ContainsAny(rest, " \t") && isMarkdown(rest)
+}
+
+func isIndented(line string) bool {
+	return strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")
+}
+
+var (
+	itemMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]+)+`)
+	})
+	codeSpan = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("`+[^`]*`+")
+	})
+	// mention is "@path.md" in a sentence, not in mail addresses or labels.
+	mention = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)(?:^|[\s(|>,:;*_"'（，。、：；])@((?:~/|\.{1,2}/|/)?[\p{L}\p{N}_.][^\s@()<>|` + "`" + `"'，。、：；（）]*?\.md)(?:[^\p{L}\p{N}_/-]|$)`)
+	})
+)
+
+// bare removes what may precede a fence in lists and quotes.
+func bare(line string) string {
+	return strings.TrimLeft(itemMark().ReplaceAllString(strings.TrimLeft(line, " \t"), ""), " \t")
+}
+
+// An importKey is a file's real path and what it imports.
+type importKey struct{ from, name string }
+
+// An importTarget is the imported file, or the error.
+type importTarget struct {
+	parsed *parsed
+	err    error
+}
+
+// wanted returns imports in order, up to the limit.
+func (r *reader) wanted(c *parsed, mentions bool) []importRef {
+	if r.o.Imports.Off {
+		return nil
+	}
+	var all []importRef
+	for i := range c.lines {
+		for _, n := range c.imports[i] {
+			if !n.mention || mentions {
+				all = append(all, n)
+			}
+		}
+	}
+	return all[:min(len(all), r.o.Imports.MaxPerFile)]
+}
+
+const (
+	importers   = 10   // imports that are read concurrently
+	mostImports = 1000 // in all
+)
+
+var errTooMany = fmt.Errorf("there are more than %d imports in all", mostImports)
+
+// gather reads the imports of files, level by level.
+func (r *reader) gather(files []candidate) error {
+	type source struct {
+		*parsed
+		mentions bool
+	}
+	var level []source
+	for _, c := range files {
+		if c.parsed != nil {
+			level = append(level, source{c.parsed, r.o.mentions(filepath.Base(c.file))})
+		}
+	}
+	for depth := 0; depth < r.o.Imports.MaxDepth && len(level) > 0; depth++ {
+		var places []importKey
+		mentions := map[importKey]bool{}
+		for _, s := range level {
+			for _, n := range r.wanted(s.parsed, s.mentions) {
+				at := importKey{s.real, n.path}
+				if _, known := r.targets[at]; known {
+					continue
+				}
+				if r.targets[at] = (importTarget{err: errTooMany}); len(r.targets) <= mostImports {
+					places = append(places, at)
+					mentions[at] = s.mentions
+				}
+			}
+		}
+		found := make([]importTarget, len(places))
+		group, ctx := errgroup.WithContext(r.ctx)
+		group.SetLimit(importers)
+		for i, at := range places {
+			group.Go(func() error {
+				found[i] = r.target(ctx, at)
+				return ctx.Err()
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+		level = nil
+		for i, at := range places {
+			r.targets[at] = found[i]
+			if c := found[i].parsed; c != nil {
+				level = append(level, source{c, mentions[at] || r.o.mentions(filepath.Base(c.real))})
+			}
+		}
+	}
+	return nil
+}
+
+func (r *reader) target(ctx context.Context, at importKey) importTarget {
+	if err := ctx.Err(); err != nil {
+		return importTarget{err: err}
+	}
+	path, err := resolveImport(filepath.Dir(at.from), at.name, r.o.Home)
+	if err != nil {
+		return importTarget{err: err}
+	}
+	c, err := r.open(path, false, r.o.Imports.MaxBytes)
+	return importTarget{c, err}
+}

@@ -1,0 +1,123 @@
+package curated
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/memcore/memcore/internal/watch"
+)
+
+// A Layer reads the curated memory of one folder. It keeps nothing of a session; callers do
+// (Moment). It is safe for concurrent use.
+type Layer struct {
+	options Options
+
+	mu    sync.Mutex
+	start *Memory // of the last Load
+	key   string  // of the files that start was made of
+}
+
+// New reads nothing yet.
+func New(o Options) *Layer { return &Layer{options: o.withDefaults()} }
+
+// Load returns the memory for a session's start. It reads only changed files. Only ctx makes
+// errors, files make Warnings.
+func (l *Layer) Load(ctx context.Context) (Memory, error) {
+	m, _, err := l.load(ctx)
+	return m, err
+}
+
+func (l *Layer) load(ctx context.Context) (m Memory, folders []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := newReader(ctx, l.options)
+	found, err := r.discover()
+	if err == nil {
+		err = r.read(found)
+	}
+	if err != nil {
+		return Memory{}, nil, err
+	}
+	if key := r.key(found); l.start == nil || l.key != key {
+		m := r.assemble(found, l.options.Limits, nil, func(c candidate) string { return c.conditional() })
+		if err := ctx.Err(); err != nil {
+			return Memory{}, nil, err
+		}
+		l.start, l.key = &m, key
+		l.logProvenance(m)
+	}
+	return *l.start, r.watched(found), nil
+}
+
+func (l *Layer) logProvenance(m Memory) {
+	log := l.options.Log
+	log.Debug("curated memory is loaded", "files", m.Usage.Files, "tokens", m.Usage.Tokens, "project", m.Project, "trusted", m.Trusted)
+	for _, s := range m.Segments {
+		log.Debug("provenance", "source", s.Path, "tier", s.Tier, "importedFrom", s.ImportedFrom, "lines", fmt.Sprintf("%d-%d", s.FirstLine, s.LastLine), "tokens", s.Tokens, "hash", s.Hash)
+	}
+}
+
+// Refresh clears the cache and loads all files again.
+func (l *Layer) Refresh(ctx context.Context) (Memory, error) {
+	l.options.Cache.clear()
+	l.mu.Lock()
+	l.start = nil
+	l.mu.Unlock()
+	return l.Load(ctx)
+}
+
+// CacheStats returns the figures of the cache.
+func (l *Layer) CacheStats() CacheStats { return l.options.Cache.stats() }
+
+// Limits returns the limits with their defaults.
+func (l *Layer) Limits() Limits { return l.options.Limits }
+
+// Project returns the root of the project.
+func (l *Layer) Project() string { return projectOf(l.options) }
+
+// Watch calls changed after each change, one at a time, until ctx ends. Its error is that of ctx,
+// or the system's.
+func (l *Layer) Watch(ctx context.Context, changed func(Memory)) error {
+	watcher := watch.New(watch.Options{Relevant: isMarkdown})
+	defer watcher.Close()
+	w := &watching{Layer: l, watcher: watcher}
+	if _, err := w.update(ctx); err != nil {
+		return err
+	}
+	return watcher.Run(ctx, func() error {
+		m, err := w.update(ctx)
+		if err == nil && m != nil {
+			changed(*m)
+		}
+		return err
+	})
+}
+
+type watching struct {
+	*Layer
+	watcher *watch.Watcher
+	key     string // of the last memory
+}
+
+// update returns changed memory. It loads again if a newly watched folder may have changed.
+func (w *watching) update(ctx context.Context) (*Memory, error) {
+	for {
+		m, folders, err := w.load(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if w.watcher.Watch(folders) {
+			continue
+		}
+		w.mu.Lock()
+		key := w.Layer.key
+		w.mu.Unlock()
+		known := w.key
+		w.key = key
+		if known == "" || known == key {
+			return nil, nil
+		}
+		return &m, nil
+	}
+}

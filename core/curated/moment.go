@@ -1,0 +1,166 @@
+package curated
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/memcore/memcore/internal/paths"
+)
+
+// A Moment is a turn, or a tool's call in it.
+type Moment struct {
+	// Request is the text of the turn, for triggers.
+	Request string
+	// Named are files in the request, for globs; Touched a tool's, also for folders. They may be
+	// missing, and relative to Options.Dir.
+	Named, Touched []string
+	// Has is what the session was given before (Memory.Versions).
+	Has map[string]string
+	// Spent bytes were given before; Room is left, in characters; 0 is no limit.
+	Spent, Room int
+	// Own are names of files that the agent reads itself.
+	Own []string
+}
+
+// Now returns what applies beside the start's memory: conditional files whose triggers or globs
+// match, and memory of folders that a tool touches, unless unchanged in Moment.Has. File.Applies
+// says why.
+//
+// The same moment gets the same answer.
+func (l *Layer) Now(ctx context.Context, at Moment) (Memory, error) {
+	r := newReader(ctx, l.options)
+	found, err := r.discover()
+	if err != nil {
+		return Memory{}, err
+	}
+	atStart := map[string]bool{}
+	for _, c := range found {
+		atStart[c.file] = true
+	}
+	// later returns a path's memory without the start's.
+	later := func(folders []string) (late []candidate) {
+		for _, dir := range folders {
+			if _, above := below(dir, r.o.Dir); !above {
+				late = append(late, slices.DeleteFunc(r.folder(dir, Directory), func(c candidate) bool { return atStart[c.file] })...)
+			}
+		}
+		return late
+	}
+	for _, path := range at.Named {
+		found = append(found, slices.DeleteFunc(later(r.foldersTo(path)), func(c candidate) bool { return c.kind != Rule })...)
+	}
+	touched := map[string]bool{}
+	for _, path := range at.Touched {
+		folders := r.foldersTo(path)
+		found = append(found, later(folders)...)
+		for _, dir := range folders {
+			touched[dir] = true
+		}
+	}
+	found = distinct(found)
+	if err := r.read(found); err != nil {
+		return Memory{}, err
+	}
+	m := r.assembleAt(found, at, atStart, touched)
+	return m, ctx.Err()
+}
+
+// distinct keeps the first candidate of each file.
+func distinct(all []candidate) []candidate {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(c candidate) bool {
+		known := seen[c.file]
+		seen[c.file] = true
+		return known
+	})
+}
+
+const hasAlready = "the session has it already"
+
+func (r *reader) assembleAt(found []candidate, at Moment, atStart, touched map[string]bool) Memory {
+	words := wordsOf(at.Request)
+	files := r.absolute(slices.Concat(at.Named, at.Touched))
+	why, already := map[string]string{}, map[string]bool{}
+	var folders []string
+	for _, c := range found {
+		if c.parsed != nil && atStart[c.file] && c.conditional() == "" {
+			already[c.real] = true
+		}
+	}
+	r.addImports(already)
+	has := func(c candidate) bool { version, ok := at.Has[c.file]; return ok && version == c.hash }
+	m := r.assemble(found, r.o.Limits.remaining(at), already, func(c candidate) string {
+		folder := c.base
+		switch reason := c.why(at.Request, words, files); {
+		case slices.Contains(at.Own, filepath.Base(c.file)):
+			return "the agent reads it itself"
+		case !c.head.Conditional() && atStart[c.file]:
+			return "it belongs to the start of a session"
+		case !c.head.Conditional() && !touched[folder]:
+			return "it is given when a tool touches its folder"
+		case c.head.Conditional() && reason == "":
+			return c.conditional()
+		case has(c):
+			return hasAlready
+		case reason == "":
+			reason = "a tool touches " + r.names.Of(folder)
+			if name := r.names.Of(folder); !slices.Contains(folders, name) {
+				folders = append(folders, name)
+			}
+			fallthrough
+		default:
+			why[c.file] = reason
+			return ""
+		}
+	})
+	m.versions, m.folders = map[string]string{}, folders
+	for i := range m.Files {
+		f := &m.Files[i]
+		f.Applies, f.Has = why[f.File], f.Reason == hasAlready
+	}
+	for _, c := range found {
+		if why[c.file] != "" {
+			m.versions[c.file] = c.hash
+		}
+	}
+	return m
+}
+
+// addImports adds all that the files (real paths) import.
+func (r *reader) addImports(files map[string]bool) {
+	for grown := true; grown; {
+		grown = false
+		for at, t := range r.targets {
+			if t.parsed != nil && files[at.from] && !files[t.parsed.real] {
+				files[t.parsed.real], grown = true, true
+			}
+		}
+	}
+}
+
+// absolute also resolves links.
+func (r *finder) absolute(all []string) []string {
+	var absolute []string
+	for _, path := range all {
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(r.o.Dir, path)
+		}
+		absolute = append(absolute, paths.Resolve(path))
+	}
+	return absolute
+}
+
+func (l Limits) remaining(at Moment) Limits {
+	l.Lines = -1
+	if hard := l.Hard(); hard >= 0 {
+		l.Tokens = max(hard-(at.Spent+3)/4, 1)
+	}
+	if l.Bytes >= 0 {
+		l.Bytes = max(l.Bytes-at.Spent, 0)
+	}
+	if at.Room > 0 {
+		l.Runes = at.Room
+	}
+	return l
+}

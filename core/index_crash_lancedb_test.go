@@ -1,0 +1,17 @@
+//go:build lancedb
+
+package core_test
+
+import (
+	"context"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb"
+)
+
+// The approximate index begins at few rows, to be killed as well.
+func init() {
+	crashEngines["lancedb"] = crashEngine{func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+		return lancedb.Open(ctx, dir, dimension, lancedb.Options{ApproximateFrom: 256})
+	}, 200}
+}

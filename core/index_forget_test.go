@@ -1,0 +1,243 @@
+package core_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+)
+
+func (m *memory) remembering() {
+	m.options.Forgotten = filepath.Join(filepath.Dir(m.options.Folder), "forgotten.json")
+}
+
+func found(t *testing.T, m *core.Manager, query, words string) bool {
+	t.Helper()
+	return slices.ContainsFunc(search(t, m, query).Hits, func(h core.MemoryHit) bool { return strings.Contains(h.Text, words) })
+}
+
+// A forgotten chunk stays out of rebuilt indexes and neighbours.
+func TestForgetFromTheIndex(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the red house"}`+"\n"+`{"role":"assistant","content":"I will remember where the animal lives."}`+"\n")
+	m := mem.open()
+	index(t, m)
+	chunks, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.Len(t, chunks, 2)
+	hit, err := m.Find(t.Context(), chunks[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, chunks[0], hit)
+	require.True(t, found(t, m, "zebra", "zebra"))
+
+	n, err := m.Forget(t.Context(), "notes/chat.jsonl", chunks[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.False(t, found(t, m, "zebra", "zebra"))
+	require.True(t, found(t, m, "animal", "animal"))
+	result, err := m.Search(t.Context(), "zebra red house", core.SearchOptions{Explain: true})
+	require.NoError(t, err)
+	for _, hit := range result.Hits {
+		require.Zero(t, hit.Explain.BM25, "nor by what was said before it: %s", hit.Source)
+	}
+	_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.NoError(t, err)
+	require.False(t, found(t, m, "zebra", "zebra"), "for good")
+
+	n, err = m.Forget(t.Context(), "notes/staging.md")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.False(t, found(t, m, "staging", "staging"))
+	n, err = m.Remember(t.Context(), "notes/staging.md")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+	require.True(t, found(t, m, "staging", "staging"))
+
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the red house"}`+"\n"+`{"role":"assistant","content":"I will remember where the animal lives."}`+"\n"+
+		`{"role":"user","content":"the zebra lives in the blue house now"}`+"\n")
+	index(t, m)
+	require.True(t, found(t, m, "zebra", "blue house"), "what is said anew is something else")
+	require.False(t, found(t, m, "zebra", "red house"))
+	options := mem.options
+	mem.options.Embedder = nil
+	otherwise := mem.open()
+	index(t, otherwise)
+	require.False(t, found(t, otherwise, "zebra", "red house"), "also if all is made anew with other settings")
+	require.NoError(t, otherwise.Close())
+	mem.options = options
+	index(t, m)
+
+	for _, tt := range []struct {
+		path string
+		ids  []string
+	}{{"notes/none.md", nil}, {"notes/team.md", []string{"none"}}} {
+		_, err := m.Forget(t.Context(), tt.path, tt.ids...)
+		require.ErrorIs(t, err, core.ErrNotIndexed)
+	}
+	_, err = m.Remember(t.Context(), "notes/team.md")
+	require.ErrorIs(t, err, core.ErrNotForgotten)
+	_, err = m.Find(t.Context(), "none")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	require.NoError(t, os.WriteFile(mem.options.Forgotten, []byte(`{"forgotten": [`), 0o600))
+	_, err = m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.ErrorContains(t, err, "the list of forgotten documents cannot be read", "a damaged list brings nothing back")
+	require.False(t, found(t, m, "zebra", "red house"))
+	require.NoError(t, m.Close())
+
+	mem.options.Forgotten = ""
+	m = mem.open()
+	_, err = m.Forget(t.Context(), "notes/team.md")
+	require.ErrorIs(t, err, core.ErrNoList)
+	mem.options.Folder += "-none"
+	empty := mem.open()
+	_, err = empty.Find(t.Context(), "x")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+}
+
+func TestSupersededIsNotFound(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("port.md", "# Port\n\n- ~~The zebra port is 1111~~ (superseded 2026-11-21)\n- The zebra port is 2222\n\n~~A paragraph about the old\nzebra house.~~\n\nHalf of ~~this~~ zebra holds.\n\n```\n~~zebra code~~\n```\n")
+	m := mem.open()
+	index(t, m)
+	require.True(t, found(t, m, "zebra port", "2222"))
+	require.True(t, found(t, m, "zebra", "~~this~~"))
+	require.True(t, found(t, m, "zebra", "~~zebra code~~"))
+	for _, gone := range []string{"1111", "paragraph"} {
+		require.False(t, found(t, m, "zebra port old house", gone), gone)
+	}
+	hits := search(t, m, "zebra code").Hits
+	require.Equal(t, "notes/port.md", hits[0].Path)
+	require.Contains(t, hits[0].Source, "L13", "lines are those of the file")
+	require.NoError(t, m.Close())
+	mem.options.KeepSuperseded = true
+	m = mem.open()
+	report := index(t, m)
+	require.NotEmpty(t, report.Rebuilt)
+	require.True(t, found(t, m, "zebra port", "1111"))
+}
+
+func TestStatistics(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("a.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine.\n")
+	mem.write("b.md", "# A\n\nThe ferry leaves the old harbour at eight every morning, rain or shine!\n")
+	mem.write("c.md", "# C\n\nYes.\n")
+	mem.write("d.md", "# C\n\nYes.\n")
+	m := mem.open()
+	index(t, m)
+	_, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on", core.RetrieveOptions{MinSimilarity: -1, Limit: 1})
+	require.NoError(t, err)
+	s, err := m.Statistics(t.Context(), time.Now().Add(-time.Minute))
+	require.NoError(t, err)
+	require.Equal(t, 7, s.Documents)
+	require.Len(t, s.Retrieved, 1)
+	require.Equal(t, "notes/staging.md", s.Retrieved[0].Path)
+	require.InDelta(t, 1, s.Retrieved[0].Weight, 0.01)
+	require.Len(t, s.Never, 6)
+	require.Len(t, s.Stale, 6, "all were saved an hour ago, one was used")
+	require.Equal(t, [][]string{{"notes/b.md#L1-L3", "notes/a.md#L1-L3"}}, reversedIfEqual(s.Duplicates), "short ones repeat each other by chance")
+	none, err := m.Statistics(t.Context(), time.Now().AddDate(0, 0, -180))
+	require.NoError(t, err)
+	require.Empty(t, none.Stale)
+	require.NoError(t, m.Close())
+
+	mem.options.Folder += "-none"
+	empty := mem.open()
+	s, err = empty.Statistics(t.Context(), time.Now())
+	require.NoError(t, err)
+	require.Zero(t, s.Documents)
+}
+
+// reversedIfEqual puts b.md first: with equal times either may be the newer.
+func reversedIfEqual(groups [][]string) [][]string {
+	for _, g := range groups {
+		slices.Sort(g)
+		slices.Reverse(g)
+	}
+	return groups
+}
+
+// Chunks around a forgotten turn do not repeat it.
+func TestForgottenTurnsAreNotRepeated(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	var long strings.Builder
+	for i := range 120 {
+		fmt.Fprintf(&long, "Sentence number %d talks about the harbour and the ferry in month %d. ", i, i)
+	}
+	mem.write("chat.jsonl", `{"role":"user","content":"first question"}`+"\n"+`{"role":"assistant","content":"the codename is zanzibar, please do it"}`+"\n"+
+		`{"role":"user","content":"`+long.String()+`"}`+"\n"+`{"role":"assistant","content":"yes please do it now"}`+"\n"+`{"role":"user","content":"and the other?"}`+"\n"+`{"role":"assistant","content":"yes please do it now"}`+"\n")
+	m := mem.open()
+	index(t, m)
+	chunks, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.Greater(t, len(chunks), 7, "the long turn is cut")
+	at := func(line int) core.MemoryHit {
+		return chunks[slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.StartLine == line })]
+	}
+	n, err := m.Forget(t.Context(), "notes/chat.jsonl", at(2).ID, at(4).ID)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	result, err := m.Search(t.Context(), "zanzibar", core.SearchOptions{Explain: true, Limit: 50})
+	require.NoError(t, err)
+	for _, hit := range result.Hits {
+		require.Zero(t, hit.Explain.BM25, hit.Source)
+	}
+	left, err := m.Chunks(t.Context(), "notes/chat.jsonl")
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(left, func(c core.MemoryHit) bool { return c.StartLine == 6 }), "the same words elsewhere are another turn")
+	n, err = m.Forget(t.Context(), "notes/chat.jsonl", at(3).ID)
+	require.NoError(t, err)
+	require.Greater(t, n, 3, "a turn is forgotten whole")
+}
+
+// One JSON document may be one line, rewritten with each message. Only the forgotten part stays
+// out.
+func TestForgetInJSONDocuments(t *testing.T) {
+	for name, indent := range map[string]string{"one line": "", "many lines": " "} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMemory(t)
+			mem.remembering()
+			type message struct {
+				Role    string `json:"role"`
+				Content string `json:"content"`
+			}
+			said := []message{{"user", "the codename is zanzibar, keep it to yourself"}, {"assistant", "the quagga knows the harbour office"}, {"user", "the ferry leaves from the northern quay"}}
+			write := func() {
+				text, err := json.MarshalIndent(said, "", indent)
+				if indent == "" {
+					text, err = json.Marshal(said)
+				}
+				require.NoError(t, err)
+				mem.write("chat.json", string(text))
+			}
+			write()
+			m := mem.open()
+			index(t, m)
+			chunks, err := m.Chunks(t.Context(), "notes/chat.json")
+			require.NoError(t, err)
+			require.Len(t, chunks, 3)
+			secret := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return strings.Contains(c.Text, "zanzibar") })
+			n, err := m.Forget(t.Context(), "notes/chat.json", chunks[secret].ID)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			require.False(t, found(t, m, "zanzibar", "zanzibar"))
+			require.True(t, found(t, m, "quagga", "quagga"))
+			said = append(append([]message{{"user", "the zeppelin hangar opens at noon"}}, said...), message{"user", "the telescope dome is new"})
+			write()
+			index(t, m)
+			for _, words := range []string{"quagga", "ferry", "zeppelin", "telescope"} {
+				require.True(t, found(t, m, words, words), words)
+			}
+			require.False(t, found(t, m, "zanzibar", "zanzibar"), "it is in another line now")
+		})
+	}
+}

@@ -1,0 +1,163 @@
+package core
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/store"
+)
+
+// manifestFormat's number changes when earlier indexes become unusable.
+var manifestFormat = store.ManifestFormat{Kind: "memory", Number: 3}
+
+// A manifest says which documents a generation holds and how it was made. It is saved with Unsure
+// before the indexes change, so that the next run repeats what a crash interrupted.
+type manifest struct {
+	Engine    string    `json:"engine"`              // of the vectors; "" if made without
+	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
+	Dimension int       `json:"dimension,omitempty"` // 0 until the first vector
+	Chunking  string    `json:"chunking"`
+	Scale     []float64 `json:"scale,omitempty"` // of the embedder's cosines, if it was measured
+	Complete  bool      `json:"complete"`        // every document was read at least once
+	Updated   time.Time `json:"updated"`
+
+	Documents map[string]entry `json:"documents"` // by Document.Path
+
+	SharedAt  string       `json:"sharedAt,omitempty"`  // Name of the Shared that the rest is about
+	Shared    store.Cursor `json:"shared,omitempty"`    // how much of the other memories is here
+	Pulled    time.Time    `json:"pulled,omitzero"`     // when they were last asked
+	Published string       `json:"published,omitempty"` // Options.Publish, if the others have all it names
+}
+
+type entry struct {
+	Source  string    `json:"source"`
+	File    string    `json:"file,omitempty"`
+	Kind    string    `json:"kind"`
+	Scope   string    `json:"scope"`
+	Size    int64     `json:"size"`
+	ModTime time.Time `json:"modTime"`
+	Changed time.Time `json:"changed,omitzero"` // as source.Document has it
+	// Unsure documents are read again: chunks may be half written, or ModTime is too recent to show
+	// later changes.
+	Unsure bool   `json:"unsure,omitempty"`
+	Hash   string `json:"hash,omitempty"` // of the bytes of a Markdown document
+	Chunks int    `json:"chunks"`
+	// Pending means that the vectors lag behind the keyword index.
+	Pending bool `json:"pending,omitempty"`
+	// Partly estimates the vectors of a Pending document.
+	Partly int             `json:"partly,omitempty"`
+	Resume source.Position `json:"resume,omitzero"`
+	// Request is the title before Resume, without secrets.
+	Request string `json:"request,omitempty"`
+	// Globs are those of a document with rules.
+	Globs []string `json:"globs,omitempty"`
+	// Turns counts turns by why they have no record; TurnsBefore those before Resume.
+	Turns       map[string]int `json:"turns,omitempty"`
+	TurnsBefore map[string]int `json:"turnsBefore,omitempty"`
+}
+
+func (e entry) unchanged(doc source.Document) bool {
+	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind
+}
+
+// rewritten reports whether a document changed despite equal size and time: none of its content
+// counts as unchanged.
+func (e entry) rewritten(doc source.Document) bool {
+	return e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && !e.Changed.Equal(doc.Changed)
+}
+
+func (m *manifest) chunks() (all, pending int) {
+	for _, e := range m.Documents {
+		all += e.Chunks
+		pending += e.pending()
+	}
+	return all, pending
+}
+
+// inFolders takes only paths that end with a slash.
+func (m *manifest) inFolders(paths []string) (documents []string) {
+	for _, folder := range paths {
+		if !strings.HasSuffix(folder, "/") {
+			continue
+		}
+		for document := range m.Documents {
+			if strings.HasPrefix(document, folder) {
+				documents = append(documents, document)
+			}
+		}
+	}
+	return documents
+}
+
+func (e entry) pending() int {
+	if !e.Pending {
+		return 0
+	}
+	return max(e.Chunks-e.Partly, 0)
+}
+
+// readManifest fails as store.ManifestFormat does.
+func readManifest(generation string) (*manifest, error) {
+	m := &manifest{}
+	if err := manifestFormat.Read(generation, m); err != nil {
+		return nil, err
+	}
+	if m.Documents == nil {
+		m.Documents = map[string]entry{}
+	}
+	return m, nil
+}
+
+// Unchanged implements generation.Snapshot.
+func (m *manifest) Unchanged(string) bool { return true }
+
+// Close implements generation.Snapshot.
+func (m *manifest) Close() error { return nil }
+
+// EngineOf returns the engine of the vectors in folder, if any. It opens no index, so this build
+// may lack the engine.
+func EngineOf(folder string) (string, error) { return NewEngineReader(folder).Engine() }
+
+// An EngineReader is EngineOf for frequent, also concurrent callers.
+type EngineReader struct {
+	follower *generation.Follower[*manifest]
+}
+
+// NewEngineReader accepts a folder without an index.
+func NewEngineReader(folder string) *EngineReader {
+	open := func(_ context.Context, _ *manifest, n uint64, folder string) (*manifest, error) {
+		m := &manifest{}
+		if n == 0 {
+			return m, nil
+		}
+		var named struct {
+			Engine string `json:"engine"`
+		} // without the documents, which take most of the time
+		err := manifestFormat.Read(folder, &named)
+		m.Engine = named.Engine
+		return m, err
+	}
+	return &EngineReader{generation.Follow(generation.New(folder), store.ManifestFile, open)}
+}
+
+// Engine returns what EngineOf does.
+func (r *EngineReader) Engine() (engine string, err error) {
+	err = r.follower.Read(context.Background(), func(m *manifest) error {
+		engine = m.Engine
+		return nil
+	})
+	return engine, err
+}
+
+func (m *manifest) save(generation string) error {
+	m.Updated = time.Now().UTC()
+	text, err := manifestFormat.Encode(generation, m)
+	if err != nil {
+		return err
+	}
+	return safefile.Replace(generation, store.ManifestFile, text, 0o600)
+}

@@ -1,0 +1,95 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+)
+
+// recordsOf cuts a document into records without vectors. request is the title before a continued
+// log. leftOut says why a turn has no record.
+func recordsOf(doc source.Document, content source.Content, request string, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
+	var chunks []chunker.Chunk
+	switch {
+	case doc.Kind == source.KindConversation && content.Agent:
+		chunks, leftOut = chunker.Session(doc.Path, content.Turns, request, options)
+	case doc.Kind == source.KindConversation:
+		chunks = chunker.Conversation(doc.Path, content.Turns, options)
+	default:
+		document := chunker.Markdown(doc.Path, content.Markdown, options)
+		chunks = document.Chunks
+		for _, w := range document.Warnings {
+			warnings = append(warnings, fmt.Sprintf("%s:%d: %s", doc.Path, w.Line, w.Text))
+		}
+	}
+	records = make([]store.Record, len(chunks))
+	for i, c := range chunks {
+		records[i] = recordOf(doc, c)
+	}
+	return records, leftOut, warnings
+}
+
+func recordOf(doc source.Document, c chunker.Chunk) store.Record {
+	at := c.Time
+	if at.IsZero() && doc.Kind != source.KindConversation {
+		at = doc.ModTime
+	}
+	return store.Record{
+		ID:        c.ID,
+		Scope:     doc.Scope,
+		Kind:      doc.Kind,
+		Path:      doc.Path,
+		StartLine: c.StartLine,
+		EndLine:   c.EndLine,
+		Headings:  c.Headings,
+		Session:   c.Session,
+		Speaker:   c.Speaker,
+		Time:      at,
+		Text:      c.Text,
+		Before:    c.Before,
+		After:     c.After,
+		Hash:      c.Hash,
+		Tokens:    c.Tokens,
+	}
+}
+
+// embeddingText is what Vector and Hash are made from.
+func embeddingText(r store.Record) string {
+	at := r.Time
+	speaker := r.Speaker
+	if r.Kind != source.KindConversation || len(r.Headings) > 0 {
+		at, speaker = time.Time{}, "" // the time of a file or of an agent's turn is not part of its meaning
+	}
+	return chunker.EmbeddingText(r.Headings, speaker, at, r.Text)
+}
+
+// sameRecord ignores time: Markdown chunks keep their first save's.
+func sameRecord(old, now store.Record) bool {
+	return old.Hash == now.Hash && old.StartLine == now.StartLine && old.EndLine == now.EndLine &&
+		old.Scope == now.Scope && old.Kind == now.Kind && old.Session == now.Session && old.Speaker == now.Speaker &&
+		old.Before == now.Before && old.After == now.After && slices.Equal(old.Headings, now.Headings)
+}
+
+// difference returns what to put and what to delete.
+func difference(old, now []store.Record) (put []store.Record, gone []string) {
+	known := make(map[string]store.Record, len(old))
+	for _, r := range old {
+		known[r.ID] = r
+	}
+	for _, r := range now {
+		if before, ok := known[r.ID]; !ok || !sameRecord(before, r) {
+			put = append(put, r)
+		}
+		delete(known, r.ID)
+	}
+	for _, r := range old {
+		if _, ok := known[r.ID]; ok {
+			gone = append(gone, r.ID)
+		}
+	}
+	return put, gone
+}

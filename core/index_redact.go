@@ -1,0 +1,64 @@
+package core
+
+import (
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/text/secret"
+	"github.com/memcore/memcore/store"
+)
+
+// redaction is part of Options.chunking: a change rebuilds the index.
+func (o Options) redaction() string {
+	kept := "/secrets5" // count up when package secret finds others
+	if o.KeepSecrets {
+		kept = "/secrets-kept"
+	}
+	if o.KeepSuperseded {
+		return kept + "/superseded-kept"
+	}
+	return kept + "/current"
+}
+
+// redactContent works before the cut, to find keys of many lines, and drops superseded statements.
+// chunker.Session redacts answers, since it keeps few.
+func (w *writer) redactContent(content *source.Content) {
+	if content.Markdown != nil {
+		text := w.redact(string(content.Markdown))
+		if !w.m.options.KeepSuperseded {
+			text = statement.WithoutStruck(text)
+		}
+		content.Markdown = []byte(text)
+	}
+	for i, turn := range content.Turns {
+		if !content.Agent || turn.Role == "user" {
+			content.Turns[i].Text = w.redact(turn.Text)
+		}
+	}
+}
+
+// redactRecords works after the cut: searching all output of tools takes too long. Secrets in
+// neighbours are counted with their own record.
+func (w *writer) redactRecords(kind string, records []store.Record) {
+	if kind != source.KindConversation {
+		return
+	}
+	for i := range records {
+		r := &records[i]
+		r.Text = w.redact(r.Text)
+		if !w.m.options.KeepSecrets {
+			r.Before, _ = secret.Redact(r.Before)
+			r.After, _ = secret.Redact(r.After)
+		}
+	}
+}
+
+func (w *writer) redact(text string) string {
+	if w.m.options.KeepSecrets {
+		return text
+	}
+	clean, findings := secret.Redact(text)
+	for _, f := range findings {
+		w.report.Redacted[f.Rule]++
+	}
+	return clean
+}

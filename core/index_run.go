@@ -1,0 +1,274 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+// ErrEngine means that the engine differs although IndexOptions.KeepEngine is set.
+var ErrEngine = errors.New("index was made with another engine")
+
+// keepTimeout limits the last commit of a cancelled run.
+const keepTimeout = 5 * time.Second
+
+// Index updates the indexes; an unchanged file costs a stat. Text comes first, then vectors, of the
+// newest documents first. When ctx ends, the next Index continues; a rebuild begins again, with
+// cached vectors. Index waits for other processes that index.
+//
+// An index that is damaged, or of another engine, embedder, chunk size or earlier release, is
+// rebuilt beside the old one, which answers until then. IndexOptions.Rebuild is needed to replace
+// an index of a newer release (store.ErrNewer), or vectors of another embedder while this one is
+// away. Otherwise IndexReport.Degraded reports that, and Skipped unreadable files. If no source can
+// be read, Index fails.
+func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
+	started := time.Now()
+	unlock, err := m.writing.acquire(ctx)
+	if err != nil {
+		return IndexReport{}, err
+	}
+	defer unlock()
+	report := IndexReport{}
+	err = m.index(ctx, options, &report)
+	report.Took = time.Since(started)
+	return report, err
+}
+
+func (m *indexer) index(ctx context.Context, options IndexOptions, report *IndexReport) error {
+	reason, err := m.whyRebuild(ctx, options)
+	if err != nil {
+		return err
+	}
+	if reason == "" {
+		err := m.bringUpToDate(ctx, options, report)
+		if !errors.Is(err, store.ErrCorrupt) || ctx.Err() != nil {
+			return err
+		}
+		m.log.Warn("the index is damaged and is rebuilt", "error", err)
+		reason, *report = err.Error(), IndexReport{}
+	}
+	report.Rebuilt = reason
+	return m.rebuild(ctx, options, report)
+}
+
+func (m *indexer) bringUpToDate(ctx context.Context, options IndexOptions, report *IndexReport) error {
+	if _, _, err := m.folder.Current(); errors.Is(err, generation.ErrNone) {
+		if err := m.beginFirst(ctx); err != nil {
+			return err
+		}
+	}
+	current, err := m.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer current.release()
+	return m.update(ctx, current.folder, current.manifest, current.indexes, report, options)
+}
+
+func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string, error) {
+	current, err := m.acquire(ctx)
+	if errors.Is(err, generation.ErrNone) {
+		return "", nil
+	}
+	if err != nil {
+		newer := m.tooNew(err)
+		switch {
+		case newer != nil && options.Rebuild:
+			return askedFor, nil
+		case newer != nil:
+			return "", newer
+		case unusable(err):
+			return err.Error(), nil
+		}
+		return "", err
+	}
+	defer current.release()
+	from, to := current.manifest.Engine, m.options.Engine.Name
+	switch chunking := m.options.chunking(); {
+	case options.KeepEngine && from != "" && from != to:
+		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
+	case options.Rebuild:
+		return askedFor, nil
+	case current.notedDamage() != "":
+		return current.notedDamage(), nil
+	case errors.Is(current.noVectors, store.ErrNewer):
+		return "", m.tooNew(current.noVectors)
+	case current.noVectors != nil && from != to:
+		return fmt.Sprintf("vectors were kept by the engine %s, now by %s", from, to), nil
+	case current.manifest.Chunking != chunking:
+		return fmt.Sprintf("chunks were cut by %s, now by %s", current.manifest.Chunking, chunking), m.canReplace(ctx, current.manifest)
+	case current.noVectors != nil:
+		return current.noVectors.Error(), nil
+	}
+	if err := m.opensAgain(ctx, current); unusable(err) {
+		return err.Error(), nil
+	}
+	return "", nil
+}
+
+// canReplace protects another embedder's vectors while this one is away.
+func (m *indexer) canReplace(ctx context.Context, known *manifest) error {
+	e := m.options.Embedder
+	if e == nil || known.Embedder == "" || known.Embedder == e.Fingerprint() {
+		return nil
+	}
+	_, err := e.Embed(ctx, embed.Query, []string{"memory"})
+	if errors.Is(err, embed.ErrUnavailable) {
+		return fmt.Errorf("%w: the index with vectors of %s stays: start the model, or index with --rebuild to have no vectors until then", err, known.Embedder)
+	}
+	return nil // documents meet other errors, too
+}
+
+// opensAgain opens the indexes once more: open ones outlive their files.
+func (m *indexer) opensAgain(ctx context.Context, current snapshot) error {
+	again, err := m.openIndexes(ctx, current.folder, current.manifest)
+	if err != nil {
+		return err
+	}
+	return errors.Join(again.noVectors, again.release())
+}
+
+// askedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
+const askedFor = "asked for"
+
+// unusable reports whether an index has to be rebuilt.
+func unusable(err error) bool {
+	reasons := []error{store.ErrCorrupt, store.ErrFormat, generation.ErrDamaged, store.ErrDimension, fs.ErrNotExist}
+	return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
+}
+
+// chunking names all that decides how chunks are cut.
+func (o Options) chunking() string {
+	counter := "estimate"
+	if o.Embedder != nil {
+		counter = o.Embedder.Fingerprint()
+	}
+	return fmt.Sprintf("v2/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
+}
+
+func (o Options) blank() *manifest {
+	blank := &manifest{Chunking: o.chunking(), Documents: map[string]entry{}}
+	if o.Embedder != nil {
+		blank.Engine = o.Engine.Name // EngineOf reports it even before the first vector
+	}
+	return blank
+}
+
+// beginFirst publishes an empty generation, so that queries see progress.
+func (m *indexer) beginFirst(ctx context.Context) error {
+	next, err := m.folder.Begin(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
+	}
+	if err := m.options.blank().save(next.Path()); err != nil {
+		next.Abandon()
+		return err
+	}
+	return next.Publish()
+}
+
+// rebuild publishes a new generation once it is complete.
+func (m *indexer) rebuild(ctx context.Context, options IndexOptions, report *IndexReport) (err error) {
+	next, err := m.folder.BeginAnew(ctx)
+	if err != nil {
+		return fmt.Errorf("begin index in %s: %w", m.options.Folder, err)
+	}
+	defer func() {
+		if err != nil {
+			next.Abandon()
+		}
+	}()
+	blank := m.options.blank()
+	x, err := m.openIndexes(ctx, next.Path(), blank)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(m.update(ctx, next.Path(), blank, x, report, options), x.release()); err != nil {
+		return err
+	}
+	return next.Publish()
+}
+
+func (m *indexer) update(ctx context.Context, folder string, known *manifest, x *indexes, report *IndexReport, options IndexOptions) error {
+	w, err := m.newWriter(folder, known, x, report, options.Progress)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.update(ctx), w.close())
+}
+
+func (w *writer) update(ctx context.Context) error {
+	w.progress(Progress{Stage: "scan"})
+	found, err := scan(ctx, w.m.options, w.manifest)
+	if err != nil {
+		return err
+	}
+	if len(found.failed) > 0 && len(found.failed) == len(w.m.options.Sources) {
+		return fmt.Errorf("index: no source can be read: %s", strings.Join(found.failed, "; "))
+	}
+	w.report.Warnings = append(w.report.Warnings, found.failed...)
+	w.report.Skipped = append(w.report.Skipped, found.skipped...)
+	w.report.Unchanged = found.total - len(found.read)
+	err = w.updateIndexes(ctx, found)
+	w.report.Documents = len(w.manifest.Documents)
+	w.report.Chunks, w.report.Pending = w.manifest.chunks()
+	return err
+}
+
+func (w *writer) updateIndexes(ctx context.Context, found changes) error {
+	if _, err := w.indexText(ctx, found, time.Time{}); err != nil {
+		return err
+	}
+	if !w.manifest.Complete && len(found.failed) == 0 {
+		w.manifest.Complete = true
+		if err := w.manifest.save(w.folder); err != nil {
+			return err
+		}
+	}
+	shares, others := w.m.options.Shared != nil, newExchange(w)
+	if shares {
+		w.progress(Progress{Stage: "share"})
+		w.report.Shared = others.report
+		if err := others.pull(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.vectoriseOrDegrade(ctx, others.received); err != nil {
+		return err
+	}
+	if shares {
+		if err := others.publish(ctx); err != nil {
+			return err
+		}
+	}
+	w.compact(ctx)
+	return nil
+}
+
+// vectoriseOrDegrade leaves chunks pending if the embedder fails.
+func (w *writer) vectoriseOrDegrade(ctx context.Context, received map[string][]float32) error {
+	if w.m.options.Embedder == nil {
+		return nil
+	}
+	err := w.measure(ctx)
+	if err == nil {
+		err = newVectoriser(w, received).run(ctx, time.Time{})
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if errors.Is(err, embed.ErrUnavailable) || errors.Is(err, embed.ErrDimension) {
+		w.report.Degraded = err.Error()
+		w.m.log.Warn("embedding stopped, keywords are searchable", "error", err)
+		return nil
+	}
+	return err
+}

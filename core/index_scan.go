@@ -1,0 +1,64 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/memcore/memcore/core/source"
+)
+
+// changes are the differences between disk and manifest.
+type changes struct {
+	read    []located // new or changed, newest first
+	removed []string  // paths
+	total   int       // documents on disk
+	skipped []source.Skip
+	failed  []string // sources that could not be listed; their documents stay as they are
+}
+
+type located struct {
+	source.Document
+	from source.Source
+}
+
+func (c changes) count() int { return len(c.read) + len(c.removed) }
+
+// scan does not compare other memories' documents.
+func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
+	var found changes
+	present, unlisted := map[string]bool{}, map[string]bool{}
+	for _, from := range o.Sources {
+		listing, err := from.List(ctx)
+		if err := ctx.Err(); err != nil {
+			return changes{}, err
+		}
+		if err != nil {
+			found.failed = append(found.failed, fmt.Sprintf("%s: %v", from.Name(), err))
+			unlisted[from.Name()] = true
+			continue
+		}
+		found.skipped = append(found.skipped, listing.Skipped...)
+		for _, doc := range listing.Documents {
+			if present[doc.Path] {
+				continue // sources overlap; the first one has it
+			}
+			present[doc.Path] = true
+			if known, ok := indexed.Documents[doc.Path]; !ok || !known.unchanged(doc) {
+				found.read = append(found.read, located{Document: doc, from: from})
+			}
+		}
+	}
+	for path, known := range indexed.Documents {
+		if !present[path] && !unlisted[known.Source] && !o.isForeign(known) {
+			found.removed = append(found.removed, path)
+		}
+	}
+	found.total = len(present)
+	slices.Sort(found.removed)
+	slices.SortStableFunc(found.read, func(a, b located) int {
+		return cmp.Or(b.ModTime.Compare(a.ModTime), cmp.Compare(a.Path, b.Path))
+	})
+	return found, nil
+}

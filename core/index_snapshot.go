@@ -1,0 +1,198 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+const (
+	keywordFolder = "keywords"
+	vectorFolder  = "vectors"
+)
+
+// A snapshot is one generation, held by a call.
+type snapshot struct {
+	*view
+	release func() // the caller calls it once
+}
+
+// A view is an open generation with one manifest.
+type view struct {
+	number   uint64
+	folder   string
+	manifest *manifest // never changed once here
+	*indexes
+
+	// Both are made at the first call.
+	sums   func() Sums
+	listed func() []DocumentInfo
+}
+
+// indexes are shared by a generation's views, since they follow commits themselves. The last view
+// closes them.
+type indexes struct {
+	keywords  store.KeywordIndex
+	vectors   store.VectorIndex // nil if there are none, or, with noVectors, if they cannot be used
+	noVectors error
+
+	views int // guarded by the Manager's generations
+}
+
+// Unchanged implements generation.Snapshot.
+func (v *view) Unchanged(string) bool { return true }
+
+// Close implements generation.Snapshot.
+func (v *view) Close() error { return v.indexes.release() }
+
+// acquire returns generation.ErrNone before the first indexing, ErrClosed, and errors of an
+// unreadable index.
+func (m *indexer) acquire(ctx context.Context) (snapshot, error) {
+	v, release, err := m.generations.Enter(ctx)
+	if errors.Is(err, generation.ErrClosed) {
+		err = ErrClosed
+	}
+	return snapshot{v, release}, err
+}
+
+func (m *indexer) openView(ctx context.Context, last *view, n uint64, folder string) (*view, error) {
+	if n == 0 && m.lost() {
+		return nil, fmt.Errorf("%w: the file of %s that names the current generation is gone", store.ErrCorrupt, m.options.Folder)
+	}
+	if n == 0 {
+		return nil, generation.ErrNone
+	}
+	manifest, err := readManifest(folder)
+	if err != nil {
+		return nil, err
+	}
+	v := &view{number: n, folder: folder, manifest: manifest, sums: sync.OnceValue(manifest.sums), listed: sync.OnceValue(manifest.list)}
+	if last != nil && last.number == n && last.serves(manifest) {
+		v.indexes = last.indexes
+		v.views++
+		return v, nil
+	}
+	if v.indexes, err = m.openIndexes(ctx, folder, manifest); errors.Is(err, errMoved) {
+		return m.openView(ctx, last, n, folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+// lost reports whether a complete index lacks the file that names it; an interrupted first run is
+// not complete.
+func (m *indexer) lost() bool {
+	entries, _ := os.ReadDir(m.options.Folder) // none if it is not there
+	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
+		if !entry.IsDir() {
+			return false
+		}
+		known, err := readManifest(filepath.Join(m.options.Folder, entry.Name()))
+		return err == nil && known.Complete
+	})
+}
+
+// serves reports whether open indexes suffice for a newer manifest.
+func (x *indexes) serves(newer *manifest) bool {
+	return x.vectors != nil || newer.Dimension == 0 && x.noVectors == nil
+}
+
+func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manifest) (*indexes, error) {
+	x := &indexes{views: 1}
+	var err error
+	if x.keywords, err = m.options.Engine.Keywords(ctx, filepath.Join(path, keywordFolder)); err != nil {
+		return nil, err
+	}
+	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest)
+	if err := x.holdAll(ctx, path, manifest); err != nil {
+		return nil, errors.Join(err, x.release())
+	}
+	return x, nil
+}
+
+// holdAll fails if the indexes hold fewer records than the manifest counts: an index whose files
+// are gone opens empty.
+func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) error {
+	words, vectors := 0, 0
+	for _, e := range manifest.Documents {
+		if e.Unsure {
+			continue
+		}
+		words += e.Chunks
+		if !e.Pending {
+			vectors += e.Chunks
+		}
+	}
+	n, err := x.keywords.Count(ctx)
+	if err == nil && n < words {
+		err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, keywordFolder), store.ErrCorrupt, n, words)
+	}
+	if err == nil && x.vectors != nil {
+		if n, err = x.vectors.Count(ctx); err == nil && n < vectors {
+			err = fmt.Errorf("%s: %w: %d records, want %d", filepath.Join(path, vectorFolder), store.ErrCorrupt, n, vectors)
+		}
+	}
+	if err == nil || !errors.Is(err, store.ErrCorrupt) {
+		return err
+	}
+	if now, readErr := readManifest(path); readErr == nil && !now.Updated.Equal(manifest.Updated) {
+		return errMoved
+	}
+	return err
+}
+
+// errMoved means that a writer changed the index meanwhile.
+var errMoved = errors.New("the index changed while it was opened")
+
+// openVectors returns nil, nil for a generation without vectors.
+func (m *indexer) openVectors(ctx context.Context, path string, manifest *manifest) (store.VectorIndex, error) {
+	if m.options.Embedder == nil || manifest.Dimension == 0 {
+		return nil, nil
+	}
+	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want {
+		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
+	}
+	if manifest.Engine != m.options.Engine.Name {
+		return nil, fmt.Errorf("vectors are kept by the engine %s, this is %s: index again", manifest.Engine, m.options.Engine.Name)
+	}
+	vectors, err := m.options.Engine.Vectors(ctx, filepath.Join(path, vectorFolder), manifest.Dimension)
+	if err != nil {
+		return nil, err // never an index that is a nil pointer
+	}
+	return vectors, nil
+}
+
+func (x *indexes) release() error {
+	if x.views--; x.views > 0 {
+		return nil
+	}
+	err := x.keywords.Close()
+	if x.vectors != nil {
+		err = errors.Join(err, x.vectors.Close())
+	}
+	return err
+}
+
+func stateOf(err error) State {
+	switch {
+	case err == nil:
+		return StateReady
+	case errors.Is(err, generation.ErrNone):
+		return StateMissing
+	case errors.Is(err, store.ErrNewer):
+		return StateNewer
+	case errors.Is(err, ErrClosed):
+		return StateClosed
+	default:
+		return StateDamaged
+	}
+}

@@ -1,0 +1,262 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
+)
+
+// firstPassLimit bounds a document's chunks, so that notes need not wait for huge logs. Each pass
+// doubles it.
+const firstPassLimit = 256
+
+// A vectoriser embeds what the vector index lacks. The keyword index is its queue, so it can stop
+// at any time.
+type vectoriser struct {
+	w        *writer
+	received map[string][]float32 // by ID
+	wasEmpty bool                 // the index was empty: this run has put each document there once
+	group    []portion            // of documents, to be embedded together
+	size     int                  // chunks in group
+	batch    vectorBatch
+	commitAt int // chunks; grows, so that the first vectors come early
+	progress Progress
+}
+
+// A portion is what one pass embeds of a document.
+type portion struct {
+	path string
+	put  []store.Record
+	gone []string
+	last bool // the document is complete with it
+}
+
+// A vectorBatch is committed together.
+type vectorBatch struct {
+	put  []store.Record
+	gone []string
+	done []string // documents that are complete with this batch
+}
+
+func newVectoriser(w *writer, received map[string][]float32) *vectoriser {
+	_, pending := w.manifest.chunks()
+	return &vectoriser{w: w, received: received, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
+}
+
+// run stops at the deadline, if any, and keeps vectors.
+func (v *vectoriser) run(ctx context.Context, deadline time.Time) error {
+	late := func() bool { return !deadline.IsZero() && time.Now().After(deadline) }
+	err := v.embedAll(ctx, pendingDocuments(v.w.manifest, v.w.m.usage.counts()), late)
+	return errors.Join(err, v.commitRest(ctx))
+}
+
+func (v *vectoriser) embedAll(ctx context.Context, paths []string, late func() bool) error {
+	for limit := firstPassLimit; len(paths) > 0; limit *= 2 {
+		long, err := v.pass(ctx, paths, late, limit)
+		if err == nil {
+			err = v.finish(ctx)
+		}
+		if err == nil && len(long) > 0 {
+			err = v.commit(ctx) // the next pass compares with what is there
+		}
+		if err != nil {
+			return err
+		}
+		v.wasEmpty, paths = false, long
+	}
+	return nil
+}
+
+// pass returns the documents with more than limit chunks to embed.
+func (v *vectoriser) pass(ctx context.Context, paths []string, late func() bool, limit int) (long []string, err error) {
+	for _, path := range paths {
+		if late() {
+			return nil, nil
+		}
+		s, err := v.portionOf(ctx, path, limit)
+		if err != nil {
+			return nil, err
+		}
+		if !s.last {
+			long = append(long, path)
+		}
+		v.group, v.size = append(v.group, s), v.size+len(s.put)
+		if v.size < chunksPerEmbed {
+			continue
+		}
+		if err := v.finish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return long, nil
+}
+
+// portionOf puts records whose vectors are missing or outdated.
+func (v *vectoriser) portionOf(ctx context.Context, path string, limit int) (portion, error) {
+	want, err := v.w.keywords.Document(ctx, path)
+	if err != nil {
+		return portion{}, err
+	}
+	var have []store.Record
+	if v.w.vectors != nil && !v.wasEmpty {
+		if have, err = v.w.vectors.Document(ctx, path); err != nil {
+			return portion{}, err
+		}
+	}
+	s := portion{path: path, last: true}
+	s.put, s.gone = difference(have, want)
+	v.progress.Total += len(s.put) - v.w.manifest.Documents[path].pending() // an estimate
+	if len(s.put) <= limit {
+		return s, nil
+	}
+	s.last = false
+	if v.w.manifest.Documents[path].Kind == source.KindConversation {
+		s.put = s.put[len(s.put)-limit:] // what was said last
+	} else {
+		s.put = s.put[:limit]
+	}
+	return s, nil
+}
+
+func (v *vectoriser) step(path string, made int) {
+	v.progress.Path, v.progress.Done = path, v.progress.Done+made
+	v.progress.Total = max(v.progress.Total, v.progress.Done)
+	v.w.progress(v.progress)
+}
+
+// finish embeds the group and commits full batches. After a failure the batch has the vectors made
+// so far.
+func (v *vectoriser) finish(ctx context.Context) error {
+	var records []store.Record
+	for _, s := range v.group {
+		records = append(records, s.put...)
+	}
+	for some := range slices.Chunk(records, chunksPerEmbed) {
+		if err := v.embed(ctx, some); err != nil {
+			v.group, v.size = nil, 0
+			return err
+		}
+		v.batch.put = append(v.batch.put, some...)
+		v.step(some[0].Path, len(some))
+		if err := v.commitIfFull(ctx); err != nil {
+			return err
+		}
+	}
+	for _, s := range v.group {
+		v.batch.gone = append(v.batch.gone, s.gone...)
+		if s.last {
+			v.batch.done = append(v.batch.done, s.path)
+		}
+	}
+	v.group, v.size = nil, 0
+	return v.commitIfFull(ctx)
+}
+
+func (v *vectoriser) commitIfFull(ctx context.Context) error {
+	if len(v.batch.put)+len(v.batch.gone) < v.commitAt {
+		return nil
+	}
+	v.commitAt = min(2*v.commitAt, embedsPerCommit)
+	return v.commit(ctx)
+}
+
+// embed fills in vectors, received ones or the embedder's.
+func (v *vectoriser) embed(ctx context.Context, records []store.Record) error {
+	var texts []string
+	var missing []int
+	for i, r := range records {
+		if records[i].Vector = v.received[r.ID]; records[i].Vector == nil {
+			texts, missing = append(texts, embeddingText(r)), append(missing, i)
+		}
+	}
+	if len(missing) > 0 {
+		vectors, err := v.w.m.embedder.documents(ctx, texts)
+		if err != nil {
+			return err
+		}
+		for i, at := range missing {
+			records[at].Vector = vectors[i]
+		}
+	}
+	return v.ensureVectors(ctx, len(records[0].Vector))
+}
+
+// ensureVectors opens the vector index once its dimension is known.
+func (v *vectoriser) ensureVectors(ctx context.Context, dimension int) error {
+	w := v.w
+	if w.vectors != nil {
+		if w.vectors.Dimension() != dimension {
+			return fmt.Errorf("index has vectors of length %d, embedder %s now makes %d: %w",
+				w.vectors.Dimension(), w.manifest.Embedder, dimension, embed.ErrDimension)
+		}
+		return nil
+	}
+	w.manifest.Dimension = dimension
+	w.manifest.Engine = w.m.options.Engine.Name
+	w.manifest.Embedder = w.m.options.Embedder.Fingerprint()
+	vectors, err := w.m.openVectors(ctx, w.folder, w.manifest)
+	if err != nil {
+		return err
+	}
+	w.vectors = vectors
+	w.opened = append(w.opened, vectors)
+	records, err := vectors.Count(ctx)
+	if err != nil {
+		return err
+	}
+	v.wasEmpty = records == 0
+	return w.manifest.save(w.folder)
+}
+
+// commitRest works even after ctx has ended.
+func (v *vectoriser) commitRest(ctx context.Context) error {
+	if ctx.Err() != nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
+		defer stop()
+	}
+	return v.commit(ctx)
+}
+
+// commit commits the batch, then marks it in the manifest.
+func (v *vectoriser) commit(ctx context.Context) error {
+	w, batch := v.w, &v.batch
+	if len(batch.done)+len(batch.put) == 0 {
+		return nil
+	}
+	if w.vectors != nil {
+		if err := storeBatch(ctx, w.vectors, batch); err != nil {
+			w.vectors.Discard()
+			return err
+		}
+	}
+	w.report.Embedded += len(batch.put)
+	for _, r := range batch.put {
+		e := w.manifest.Documents[r.Path]
+		e.Partly = min(e.Partly+1, e.Chunks)
+		w.manifest.Documents[r.Path] = e
+	}
+	for _, path := range batch.done {
+		e := w.manifest.Documents[path]
+		e.Pending, e.Partly = false, 0
+		w.manifest.Documents[path] = e
+	}
+	*batch = vectorBatch{}
+	return w.manifest.save(w.folder)
+}
+
+func storeBatch(ctx context.Context, vectors store.VectorIndex, batch *vectorBatch) error {
+	if err := vectors.Put(ctx, batch.put); err != nil {
+		return err
+	}
+	if err := vectors.Delete(ctx, batch.gone); err != nil {
+		return err
+	}
+	return vectors.Commit(ctx)
+}

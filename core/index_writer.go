@@ -1,0 +1,386 @@
+package core
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
+)
+
+// A writer changes one generation, under the writer lock. It marks documents Unsure first, so that
+// the manifest never claims more than the indexes hold.
+type writer struct {
+	m         *indexer
+	folder    string
+	manifest  *manifest
+	keywords  store.KeywordIndex
+	vectors   store.VectorIndex // nil before the first vector
+	opened    []store.Index     // by this writer, for itself
+	report    *IndexReport
+	progress  func(Progress)
+	forgotten forgottenSet
+}
+
+func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
+	forgotten, err := m.options.readForgotten()
+	if err != nil {
+		return nil, err
+	}
+	own := *manifest // readers keep theirs
+	own.Documents = maps.Clone(manifest.Documents)
+	if progress == nil {
+		progress = func(Progress) {}
+	}
+	report.Redacted, report.SkippedLines = map[string]int{}, map[string]int{}
+	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
+		forgotten: forgotten}, nil
+}
+
+func (w *writer) close() error {
+	var err error
+	for _, index := range w.opened {
+		err = errors.Join(err, index.Close())
+	}
+	return err
+}
+
+// Commits bound memory and lose only seconds in a crash.
+const (
+	chunksPerCommit  = 4096
+	chunksPerEmbed   = 64
+	embedsPerCommit  = 1024
+	recentlyModified = 100 * time.Millisecond
+
+	// The first commits are small, to be found soon; each doubles.
+	firstChunksPerCommit = 256
+	firstEmbedsPerCommit = 64
+)
+
+// A reading is a document beside its indexed records.
+type reading struct {
+	doc   located
+	known bool // it was indexed before
+	entry entry
+	put   []store.Record
+	gone  []string
+}
+
+// indexText updates the keyword index until the deadline, if any. It returns how many changes are
+// left.
+func (w *writer) indexText(ctx context.Context, found changes, deadline time.Time) (left int, err error) {
+	if err := w.remove(ctx, found.removed); err != nil {
+		return found.count(), err
+	}
+	var batch []reading
+	size, commitAt := 0, firstChunksPerCommit
+	for i, doc := range found.read {
+		if err := ctx.Err(); err != nil {
+			return len(found.read) - i, errors.Join(err, w.commitCancelled(batch))
+		}
+		if !deadline.IsZero() && i > 0 && time.Now().After(deadline) {
+			left = len(found.read) - i
+			break
+		}
+		w.progress(Progress{Stage: "read", Done: i, Total: len(found.read), Path: doc.Path})
+		r, err := w.read(ctx, doc)
+		if failed := (*indexFailure)(nil); errors.As(err, &failed) {
+			return len(found.read) - i, err
+		}
+		if err != nil {
+			if ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) { // it was removed since it was listed
+				w.countUnreadable(err)
+				w.report.Skipped = append(w.report.Skipped, source.Skip{Path: doc.Path, Reason: err.Error()})
+			}
+			continue
+		}
+		batch = append(batch, r)
+		if size += len(r.put) + len(r.gone); size >= commitAt {
+			if err := w.commitKeywords(ctx, batch); err != nil {
+				return len(found.read) - i, err
+			}
+			batch, size, commitAt = nil, 0, min(2*commitAt, chunksPerCommit)
+		}
+	}
+	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)})
+	return left, w.commitKeywords(ctx, batch)
+}
+
+// An indexFailure is not the fault of a document.
+type indexFailure struct{ error }
+
+func (f *indexFailure) Unwrap() error { return f.error }
+
+// countUnreadable counts files without read permission.
+func (w *writer) countUnreadable(err error) {
+	if denied := (*fs.PathError)(nil); errors.As(err, &denied) {
+		w.report.Unreadable++
+	}
+}
+
+func (w *writer) commitCancelled(batch []reading) error {
+	ctx, stop := context.WithTimeout(context.Background(), keepTimeout)
+	defer stop()
+	return w.commitKeywords(ctx, batch)
+}
+
+func (w *writer) read(ctx context.Context, doc located) (reading, error) {
+	known, indexed := w.manifest.Documents[doc.Path]
+	from := known.Resume
+	if known.Unsure || known.rewritten(doc.Document) || known.Scope != doc.Scope || known.Kind != doc.Kind || w.forgotten.has(doc.Path) {
+		from = source.Position{}
+	}
+	content, err := doc.from.Read(ctx, doc.Document, from)
+	if err != nil {
+		return reading{}, err
+	}
+	for reason, n := range content.Skipped {
+		w.report.SkippedLines[reason] += n
+	}
+	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
+	if r.entry.Unsure {
+		w.m.tooSoon.Store(true)
+	}
+	r.entry.Resume = content.Resume
+	r.entry.Pending, r.entry.Partly = known.Pending, known.Partly
+	if doc.Kind != source.KindConversation {
+		sum := sha256.Sum256(content.Markdown)
+		r.entry.Hash = hex.EncodeToString(sum[:])
+		r.entry.Globs = globsOf(doc.Document, content.Markdown)
+		if indexed && !known.Unsure && known.Hash == r.entry.Hash && known.Scope == doc.Scope {
+			r.entry.Chunks = known.Chunks
+			return r, nil // touched, not changed
+		}
+	}
+	w.redactContent(&content)
+	return r, w.compare(ctx, &r, content)
+}
+
+func entryOf(doc located) entry {
+	return entry{Source: doc.from.Name(), File: doc.File, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
+		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
+}
+
+// compare fills in what the new content changes.
+func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
+	known := w.manifest.Documents[r.doc.Path]
+	request := ""
+	if content.From > 1 {
+		request = known.Request
+	}
+	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
+	r.entry.countTurns(content, leftOut, known)
+	r.entry.Request = requestBefore(r.entry.Resume, content, request)
+	w.report.Warnings = append(w.report.Warnings, warnings...)
+	old, err := w.keywords.Document(ctx, r.doc.Path)
+	if err != nil {
+		return &indexFailure{fmt.Errorf("compare %s with the index: %w", r.doc.Path, err)}
+	}
+	covered := old[:0]
+	kept := 0
+	for _, record := range old {
+		if record.StartLine >= content.From {
+			covered = append(covered, record)
+		} else {
+			kept++
+		}
+	}
+	if content.From > 1 {
+		keepBefore(covered, records)
+	}
+	r.put, r.gone = difference(covered, records)
+	r.entry.Chunks = kept + len(records)
+	if len(r.put)+len(r.gone) > 0 {
+		same := r.entry.Chunks - len(r.put)
+		if known.Pending {
+			same = min(same, known.Partly)
+		}
+		r.entry.Pending, r.entry.Partly = true, max(same, 0)
+	}
+	return nil
+}
+
+// requestBefore returns the title of the last request before place, where reading continues;
+// earlier is the one before the content.
+func requestBefore(place source.Position, content source.Content, earlier string) string {
+	if !content.Agent || place.Offset == 0 {
+		return ""
+	}
+	turns := content.Turns
+	for len(turns) > 0 && turns[len(turns)-1].Line > place.Line {
+		turns = turns[:len(turns)-1]
+	}
+	return chunker.Request(turns, earlier)
+}
+
+// recordsOf leaves out forgotten records; otherwise see the function recordsOf.
+func (w *writer) recordsOf(doc located, content source.Content, request string) (records []store.Record, leftOut, warnings []string) {
+	chunking := w.m.options.Chunking
+	chunking.Redact = w.redact
+	cut := func() (records []store.Record, leftOut, warnings []string) {
+		records, leftOut, warnings = recordsOf(doc.Document, content, request, chunking)
+		if !content.Agent { // Session has done it
+			w.redactRecords(doc.Kind, records)
+		}
+		return records, leftOut, warnings
+	}
+	records, leftOut, warnings = cut()
+	kept, gone := w.forgotten.without(doc.Path, records)
+	if !content.Agent || len(gone) == 0 || !emptyTurns(content.Turns, gone) {
+		return kept, leftOut, warnings
+	}
+	counted := maps.Clone(w.report.Redacted)
+	records, _, _ = cut() // without the headings that repeat it
+	w.report.Redacted = counted
+	kept, _ = w.forgotten.without(doc.Path, records)
+	return kept, leftOut, warnings
+}
+
+// keepBefore fills in Before if that turn is not read.
+func keepBefore(old, now []store.Record) {
+	known := make(map[string]string, len(old))
+	for _, r := range old {
+		known[r.ID] = r.Before
+	}
+	for i, r := range now {
+		if r.Before == "" {
+			now[i].Before = known[r.ID]
+		}
+	}
+}
+
+// commitKeywords first marks the documents as half written, then changes the index, then the
+// manifest.
+func (w *writer) commitKeywords(ctx context.Context, batch []reading) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	if err := w.markChanging(batch); err != nil {
+		return err
+	}
+	for _, r := range batch {
+		if err := w.keywords.Put(ctx, r.put); err != nil {
+			return w.discard(err)
+		}
+		if err := w.keywords.Delete(ctx, r.gone); err != nil {
+			return w.discard(err)
+		}
+	}
+	if err := w.keywords.Commit(ctx); err != nil {
+		return w.discard(err)
+	}
+	for _, r := range batch {
+		w.count(r)
+		w.manifest.Documents[r.doc.Path] = r.entry
+	}
+	return w.manifest.save(w.folder)
+}
+
+// markChanging marks the documents whose records change.
+func (w *writer) markChanging(batch []reading) error {
+	changed := false
+	for _, r := range batch {
+		if len(r.put)+len(r.gone) == 0 {
+			continue
+		}
+		e, known := w.manifest.Documents[r.doc.Path]
+		if !known {
+			e = r.entry
+			e.Chunks = 0
+		}
+		e.Unsure, e.Pending, e.Hash, e.Resume = true, true, "", source.Position{}
+		w.manifest.Documents[r.doc.Path] = e
+		changed = true
+	}
+	if !changed {
+		return nil
+	}
+	w.manifest.Published = ""
+	return w.manifest.save(w.folder)
+}
+
+func (w *writer) discard(err error) error {
+	w.keywords.Discard()
+	return err
+}
+
+func (w *writer) count(r reading) {
+	w.report.Written += len(r.put)
+	w.report.Deleted += len(r.gone)
+	switch {
+	case !r.known:
+		w.report.Added++
+	case len(r.put)+len(r.gone) > 0:
+		w.report.Changed++
+	default:
+		w.report.Unchanged++
+	}
+}
+
+func (w *writer) remove(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	if err := w.markUnsure(paths); err != nil {
+		return err
+	}
+	all := []store.Index{w.keywords}
+	if w.vectors != nil {
+		all = append(all, w.vectors)
+	}
+	for i, index := range all {
+		for _, path := range paths {
+			gone, err := deleteDocument(ctx, index, path)
+			if err != nil {
+				return err
+			}
+			if i == 0 {
+				w.report.Deleted += gone
+			}
+		}
+		if err := index.Commit(ctx); err != nil {
+			index.Discard()
+			return err
+		}
+	}
+	for _, path := range paths {
+		delete(w.manifest.Documents, path)
+	}
+	w.report.Removed += len(paths)
+	return w.manifest.save(w.folder)
+}
+
+func (w *writer) markUnsure(paths []string) error {
+	for _, path := range paths {
+		e := w.manifest.Documents[path]
+		e.Unsure = true
+		w.manifest.Documents[path] = e
+		if e.Source != sharedSource {
+			w.manifest.Published = ""
+		}
+	}
+	return w.manifest.save(w.folder)
+}
+
+func deleteDocument(ctx context.Context, index store.Index, path string) (int, error) {
+	records, err := index.Document(ctx, path)
+	if err != nil {
+		return 0, err
+	}
+	ids := make([]string, len(records))
+	for i, r := range records {
+		ids[i] = r.ID
+	}
+	if err := index.Delete(ctx, ids); err != nil {
+		index.Discard()
+		return 0, err
+	}
+	return len(ids), nil
+}

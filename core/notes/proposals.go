@@ -1,0 +1,237 @@
+package notes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// Kinds of proposals.
+const (
+	ProposedSave       = "save"       // a model asked for it
+	ProposedForget     = "forget"     // a model asked for it
+	ProposedFix        = "fix"        // an episode about a solved error
+	ProposedPreference = "preference" // stated by the user, like the next two
+	ProposedFact       = "fact"
+	ProposedDecision   = "decision"
+)
+
+// A Proposal is a change asked for by a model, or found by rules, that waits for a person's
+// consent.
+type Proposal struct {
+	ID        string       `json:"id"` // six characters, made of what it says
+	Kind      string       `json:"kind"`
+	At        time.Time    `json:"at"`
+	Source    string       `json:"source"`              // where it was said, or who asks
+	Path      string       `json:"path,omitempty"`      // of the memory file; "" for this month's episodes
+	Text      string       `json:"text"`                // to add or remove, Markdown
+	AboutUser bool         `json:"aboutUser,omitempty"` // the user says it about themselves
+	Save      *SaveRequest `json:"save,omitempty"`      // of a ProposedSave
+	Reported  bool         `json:"reported,omitempty"`  // the person knows that it waits
+}
+
+// Asked reports whether a model asked for it, not a rule.
+func (p Proposal) Asked() bool { return p.Kind == ProposedSave || p.Kind == ProposedForget }
+
+// Errors of Proposals.
+var (
+	// ErrNoProposal means that no proposal with an ID waits.
+	ErrNoProposal = errors.New("no such proposal waits")
+	// errManyProposals means that too many proposals wait to add one.
+	errManyProposals = fmt.Errorf("%d proposals of models wait for the person already: tell them to accept or decline some: memcore memory pending", maxAsked)
+)
+
+const (
+	maxProposals   = 200     // of rules that wait
+	maxAsked       = 50      // of models that wait, so that they cannot crowd out those of rules
+	maxDecided     = 2000    // IDs that are remembered, so as not to propose them again
+	maxProposal    = 8 << 10 // bytes of text
+	maxStatedShown = 60
+	maxSolvedShown = 20
+)
+
+// Proposals wait in a file of a workspace's sessions. Two Markdown files beside it show, for
+// retrieval, what users said about themselves and what was solved. It is safe for concurrent use,
+// also by processes.
+type Proposals struct {
+	file, stated, solved string
+}
+
+// OpenProposals names the folder of sessions and the Markdown files.
+func OpenProposals(sessions, statedName, solvedName string) *Proposals {
+	return &Proposals{filepath.Join(sessions, "proposals.json"), filepath.Join(sessions, statedName), filepath.Join(sessions, solvedName)}
+}
+
+type proposed struct {
+	Waiting []Proposal `json:"waiting"`
+	Decided []string   `json:"decided,omitempty"` // IDs accepted or declined, newest last
+}
+
+// count returns how many proposals of models or of rules wait.
+func (p *proposed) count(asked bool) (n int) {
+	for _, w := range p.Waiting {
+		if asked == w.Asked() {
+			n++
+		}
+	}
+	return n
+}
+
+// Waiting returns the proposals that wait, the oldest first.
+func (p *Proposals) Waiting() ([]Proposal, error) {
+	all, err := jsonfile.Load[proposed](p.file)
+	if err != nil {
+		return nil, fmt.Errorf("proposals: %w", err)
+	}
+	return all.Waiting, nil
+}
+
+// Add returns how many proposals are new, neither decided nor near duplicates.
+func (p *Proposals) Add(ctx context.Context, all ...Proposal) (added int, err error) {
+	if len(all) == 0 {
+		return 0, nil
+	}
+	err = p.change(ctx, func(now *proposed) error {
+		added = 0
+		var known []string
+		for _, w := range now.Waiting {
+			known = append(known, statement.Words(w.Text))
+		}
+		for _, one := range all {
+			words := statement.Words(one.Text)
+			if now.count(false) >= maxProposals || len(one.Text) > maxProposal || slices.Contains(now.Decided, one.ID) ||
+				slices.ContainsFunc(known, func(k string) bool { return statement.Near(k, words) }) {
+				continue
+			}
+			now.Waiting, known = append(now.Waiting, one), append(known, words)
+			added++
+		}
+		return nil
+	})
+	return added, err
+}
+
+// AddAsked adds a model's wish, unless it waits already, and returns its ID. It may have been
+// declined before.
+func (p *Proposals) AddAsked(ctx context.Context, one Proposal) (id string, err error) {
+	if len(one.Text) > maxProposal {
+		return "", fmt.Errorf("%w: it has %d bytes, want at most %d: shorten it", tools.ErrArguments, len(one.Text), maxProposal)
+	}
+	named, err := json.Marshal([]any{one.Kind, one.Text, one.Save})
+	if err != nil {
+		return "", err
+	}
+	one.ID = sum(string(named))[:6]
+	return one.ID, p.change(ctx, func(now *proposed) error {
+		if slices.ContainsFunc(now.Waiting, func(w Proposal) bool { return w.ID == one.ID }) {
+			return nil
+		}
+		if now.count(true) >= maxAsked {
+			return errManyProposals
+		}
+		now.Waiting = append(now.Waiting, one)
+		return nil
+	})
+}
+
+// Decide removes decided proposals. Rules do not propose them again.
+func (p *Proposals) Decide(ctx context.Context, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return p.change(ctx, func(now *proposed) error {
+		now.Waiting = slices.DeleteFunc(now.Waiting, func(w Proposal) bool { return slices.Contains(ids, w.ID) })
+		now.Decided = append(now.Decided, ids...)
+		now.Decided = now.Decided[max(0, len(now.Decided)-maxDecided):]
+		return nil
+	})
+}
+
+// Report returns how many wait if one is unreported, and marks all.
+func (p *Proposals) Report(ctx context.Context) (waiting int, err error) {
+	unreported := func(w Proposal) bool { return !w.Reported }
+	if all, err := p.Waiting(); err != nil || !slices.ContainsFunc(all, unreported) {
+		return 0, err
+	}
+	err = p.change(ctx, func(now *proposed) error {
+		waiting = 0
+		if slices.ContainsFunc(now.Waiting, unreported) {
+			waiting = len(now.Waiting)
+		}
+		for i := range now.Waiting {
+			now.Waiting[i].Reported = true
+		}
+		return nil
+	})
+	return waiting, err
+}
+
+// change also updates the two files for retrieval.
+func (p *Proposals) change(ctx context.Context, change func(*proposed) error) error {
+	_, err := jsonfile.Change(ctx, p.file, func(now *proposed) error {
+		if err := change(now); err != nil {
+			return err
+		}
+		return p.show(now.Waiting)
+	})
+	if err != nil {
+		return fmt.Errorf("proposals: %w", err)
+	}
+	return nil
+}
+
+// show writes the files for retrieval, the newest proposals last.
+func (p *Proposals) show(waiting []Proposal) error {
+	var stated, solved []string
+	for _, w := range waiting {
+		switch {
+		case w.AboutUser:
+			stated = append(stated, fmt.Sprintf("- %s (%s, %s)\n", strings.TrimPrefix(w.Text, "- "), w.At.Local().Format(time.DateOnly), w.Source))
+		case w.Kind == ProposedFix:
+			solved = append(solved, fmt.Sprintf("\n%s\n- Source: %s\n", w.Text, w.Source))
+		}
+	}
+	stated, solved = stated[max(0, len(stated)-maxStatedShown):], solved[max(0, len(solved)-maxSolvedShown):]
+	return errors.Join(
+		showIn(p.stated, "# What the user said about themselves\n\nSaid in earlier sessions, not confirmed yet.\n\n", stated),
+		showIn(p.solved, "# What was solved in earlier sessions\n\nFound by rules, not confirmed yet.\n", solved))
+}
+
+// showIn removes a file that has no parts.
+func showIn(file, title string, parts []string) error {
+	if len(parts) == 0 {
+		if err := safefile.Remove(filepath.Dir(file), filepath.Base(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text := title + strings.Join(parts, "")
+	if now, err := os.ReadFile(file); err == nil && string(now) == text {
+		return nil
+	}
+	return jsonfile.Write(file, []byte(text))
+}
+
+// Accept appends proposals to their files, as one record.
+func (d *Data) Accept(ctx context.Context, proposals []Proposal) ([]Written, error) {
+	draft := d.Draft()
+	for _, p := range proposals {
+		if _, err := draft.Append(ctx, p.Path, p.Text, ""); err != nil {
+			return nil, err
+		}
+	}
+	changes := draft.Changes()
+	return changes, draft.Commit(ctx, "accepted proposals")
+}

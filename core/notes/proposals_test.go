@@ -1,0 +1,117 @@
+package notes
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/tools"
+)
+
+func statementOf(id, text string, aboutUser bool) Proposal {
+	return Proposal{ID: id, Kind: "fact", Path: "facts/user.md", Text: "- " + text, Source: "s/messages.jsonl#L1", At: time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC), AboutUser: aboutUser}
+}
+
+func TestProposals(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "sessions")
+	stated := filepath.Join(dir, "about-user.md")
+	p := OpenProposals(dir, "about-user.md", "solved-earlier.md")
+	waiting := func() (ids []string) {
+		all, err := p.Waiting()
+		require.NoError(t, err)
+		for _, one := range all {
+			ids = append(ids, one.ID)
+		}
+		return ids
+	}
+	add := func(want int, all ...Proposal) {
+		t.Helper()
+		added, err := p.Add(t.Context(), all...)
+		require.NoError(t, err)
+		require.Equal(t, want, added)
+	}
+	add(0)
+	require.NoDirExists(t, dir, "nothing to write")
+	add(2, statementOf("a", "I am Zhang San.", true), statementOf("b", "The staging database is on 5433", false))
+	add(0, statementOf("c", "i am Zhang San", true))
+	require.Equal(t, []string{"a", "b"}, waiting())
+	text, err := os.ReadFile(stated)
+	require.NoError(t, err)
+	require.Equal(t, "# What the user said about themselves\n\nSaid in earlier sessions, not confirmed yet.\n\n- I am Zhang San. (2026-02-24, s/messages.jsonl#L1)\n", string(text))
+
+	solved := filepath.Join(dir, "solved-earlier.md")
+	require.NoFileExists(t, solved)
+	add(1, Proposal{ID: "f", Kind: ProposedFix, Text: "## Build failed\n- Problem: stale cache", Source: "s/messages.jsonl#L2"})
+	text, err = os.ReadFile(solved)
+	require.NoError(t, err)
+	require.Equal(t, "# What was solved in earlier sessions\n\nFound by rules, not confirmed yet.\n\n## Build failed\n- Problem: stale cache\n- Source: s/messages.jsonl#L2\n", string(text))
+	require.NoError(t, p.Decide(t.Context(), "f"))
+	require.NoFileExists(t, solved, "what was decided is not there any more")
+
+	untold := func(want int) {
+		t.Helper()
+		n, err := p.Report(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	untold(2)
+	untold(0)
+	id, err := p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: "Always run the tests", Save: &SaveRequest{Content: "Always run the tests", Target: TargetGlobal}})
+	require.NoError(t, err)
+	again, err := p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: "Always run the tests", Save: &SaveRequest{Content: "Always run the tests", Target: TargetGlobal}})
+	require.NoError(t, err)
+	require.Equal(t, id, again)
+	require.Len(t, waiting(), 3)
+	untold(3)
+	all, err := p.Waiting()
+	require.NoError(t, err)
+	require.Equal(t, &SaveRequest{Content: "Always run the tests", Target: TargetGlobal}, all[2].Save, "as it was asked for")
+
+	require.NoError(t, p.Decide(t.Context(), "a", id))
+	require.Equal(t, []string{"b"}, waiting())
+	require.NoFileExists(t, stated)
+	add(0, statementOf("a", "I am Zhang San.", true))
+	_, err = p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: strings.Repeat("x", maxProposal+1)})
+	require.ErrorIs(t, err, tools.ErrArguments)
+	for i := range maxAsked {
+		_, err = p.AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: fmt.Sprint("fact ", i)})
+		require.NoError(t, err)
+	}
+	_, err = p.AddAsked(t.Context(), Proposal{Kind: ProposedForget, Text: "one more"})
+	require.ErrorIs(t, err, errManyProposals)
+	for i := range maxProposals {
+		_, err = p.Add(t.Context(), statementOf(fmt.Sprint(i), strings.Repeat(fmt.Sprintf("word%d ", i), 5), true))
+		require.NoError(t, err)
+	}
+	require.Len(t, waiting(), maxAsked+maxProposals, "models do not crowd out what the user says")
+	text, err = os.ReadFile(stated)
+	require.NoError(t, err)
+	require.Equal(t, maxStatedShown, strings.Count(string(text), "\n- "))
+
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "proposals.json"), []byte("{"), 0o600))
+	_, err = p.Waiting()
+	require.Error(t, err)
+	_, err = p.Add(t.Context(), statementOf("z", "another one of them", true))
+	require.Error(t, err, "a damaged file is not written over")
+}
+
+func TestManyPropose(t *testing.T) {
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			_, err := OpenProposals(dir, "about-user.md", "solved-earlier.md").AddAsked(t.Context(), Proposal{Kind: ProposedSave, Text: fmt.Sprint("fact ", i)})
+			require.NoError(t, err)
+		})
+	}
+	all.Wait()
+	waiting, err := OpenProposals(dir, "about-user.md", "solved-earlier.md").Waiting()
+	require.NoError(t, err)
+	require.Len(t, waiting, 20)
+}

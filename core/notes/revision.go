@@ -1,0 +1,117 @@
+package notes
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/text/secret"
+)
+
+// A revision returns a new text and fills in w.
+type revision func(w *Written, before string, exists bool) (string, error)
+
+// apply keeps the file's line ends.
+func (r revision) apply(w *Written, before string, exists bool) (string, error) {
+	plain := strings.ReplaceAll(before, "\r\n", "\n")
+	after, err := r(w, plain, exists)
+	if err != nil {
+		return "", err
+	}
+	if after == plain {
+		after = before
+	} else if first, _, ok := strings.Cut(before, "\n"); ok && strings.HasSuffix(first, "\r") {
+		after = strings.ReplaceAll(after, "\n", "\r\n")
+	}
+	w.Created, w.Summary = !exists, SummaryOf(after)
+	return after, nil
+}
+
+func writing(content string) revision {
+	return func(w *Written, before string, _ bool) (string, error) {
+		text, redacted := Clean(content)
+		w.Redacted = redacted
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return withSummary(before, text, ""), nil
+	}
+}
+
+func patching(patches []Patch, all bool) revision {
+	return func(w *Written, before string, exists bool) (string, error) {
+		if !exists {
+			return "", fmt.Errorf("%w: %s; append to it to make it", ErrNoFile, w.Path)
+		}
+		text := before
+		w.Applied, w.Failed = 0, nil
+		for i, p := range patches {
+			n := strings.Count(text, p.OldText)
+			switch {
+			case p.OldText == "":
+				w.Failed = append(w.Failed, fmt.Sprintf("patch %d: oldText is empty", i+1))
+			case n == 0:
+				w.Failed = append(w.Failed, fmt.Sprintf("patch %d: oldText is not in the file", i+1))
+			case n > 1:
+				w.Failed = append(w.Failed, fmt.Sprintf("patch %d: oldText is in the file %d times; give more of it", i+1, n))
+			default:
+				text = strings.Replace(text, p.OldText, p.NewText, 1)
+				w.Applied++
+			}
+		}
+		if all && len(w.Failed) > 0 {
+			w.Applied = 0
+			return before, nil
+		}
+		text, w.Redacted = Clean(text)
+		return withSummary(before, text, ""), nil
+	}
+}
+
+func appending(entry, summary string) revision {
+	return func(w *Written, before string, _ bool) (string, error) {
+		entry, redacted := Clean(entry)
+		summary, more := Clean(summary)
+		w.Redacted = append(redacted, more...)
+		entry = strings.Trim(entry, "\n")
+		if strings.TrimSpace(entry) == "" {
+			return "", ErrNoEntry
+		}
+		text := strings.TrimRight(before, "\n")
+		if strings.TrimSpace(text) == "" {
+			text = "# " + titleOf(w.Path)
+		}
+		between := "\n\n"
+		if statement.IsItem(entry) && statement.IsItem(text[strings.LastIndexByte(text, '\n')+1:]) {
+			between = "\n" // one list
+		}
+		return withSummary(before, text+between+entry+"\n", summary), nil
+	}
+}
+
+// titleOf makes headings: "2026-02 Episodes", "User Facts".
+func titleOf(name string) string {
+	base := strings.TrimSuffix(path.Base(name), ".md")
+	first, size := utf8.DecodeRuneInString(base)
+	base = string(unicode.ToUpper(first)) + base[size:]
+	switch path.Dir(name) {
+	case EpisodesFolder:
+		return base + " Episodes"
+	case FactsFolder:
+		return base + " Facts"
+	}
+	return base
+}
+
+// A Redaction names a secret that was taken out.
+type Redaction = secret.Finding
+
+// Clean removes and returns secrets; it also removes hidden characters.
+func Clean(text string) (string, []Redaction) {
+	text, _ = sanitize.Reveal(strings.ToValidUTF8(text, "\uFFFD"))
+	return secret.Redact(text)
+}

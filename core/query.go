@@ -1,0 +1,240 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/text/prompt"
+	"github.com/memcore/memcore/store"
+)
+
+// RetrieveRelevant returns what is worth knowing for a user's turn, best first; nothing after an
+// error, which is logged unless ctx was cancelled.
+func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
+	result, err := m.ask(ctx, request, m.forTurn(options))
+	if err != nil {
+		if ctx.Err() == nil {
+			m.log.Warn("memory retrieval failed", "error", err)
+		}
+		result.Hits, result.Rejected, result.Withheld = nil, nil, nil
+	}
+	return result, err
+}
+
+// Search returns the best hits for a query, also weak ones.
+func (m *Manager) Search(ctx context.Context, query string, options SearchOptions) (Result, error) {
+	return m.ask(ctx, query, forSearch(options))
+}
+
+// Threshold is a first hit's default least score, in (0, 1].
+func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
+
+// A selection is RetrieveOptions or SearchOptions with defaults filled in.
+type selection struct {
+	filter      store.Filter
+	session     string // what it says since sessionFrom is left out; "" is none
+	sessionFrom time.Time
+	decides     bool     // whether to return anything at all; else the threshold decides alone
+	inTurn      bool     // for an agent's turn, not a search
+	has         []string // files that the prompt already has
+	unrecorded  bool     // hits do not count as used
+	threshold   float64  // negative is none
+	sparing     bool     // after the first hit, add only hits worth their place; threshold is for the first
+	candidates  int
+	limit       int
+	budget      int // in tokens; negative is none
+	explain     bool
+	now         time.Time
+	halfLife    time.Duration // of scores; 0 is none
+	diversity   float64       // weight of being unlike the hits before, in [0, 1)
+	judge       judge         // looks for injections in hits; nil is off
+	withhold    bool          // leave out hits with injections
+	asked       words         // of the question: a conversation that repeats it is no hit; nil is off
+}
+
+const (
+	defaultCandidates  = 50
+	defaultHits        = 8
+	defaultTokenBudget = 600
+	defaultSearchLimit = 10
+)
+
+func (m *Manager) forTurn(o RetrieveOptions) selection {
+	return selection{
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
+			Not: o.Not},
+		session: o.Session, sessionFrom: o.SessionFrom,
+		decides:    o.MinSimilarity == 0,
+		inTurn:     true,
+		has:        o.Has,
+		unrecorded: o.Unrecorded,
+		threshold:  cmp.Or(o.MinSimilarity, m.relevance.Threshold),
+		sparing:    o.MinSimilarity == 0,
+		candidates: cmp.Or(o.TopK, defaultCandidates),
+		limit:      cmp.Or(o.Limit, defaultHits),
+		budget:     cmp.Or(o.TokenBudget, defaultTokenBudget),
+		explain:    o.Explain,
+		now:        cmp.Or(o.Now, time.Now()),
+		halfLife:   o.HalfLife,
+		diversity:  o.Diversity,
+	}
+}
+
+func forSearch(o SearchOptions) selection {
+	limit := cmp.Or(o.Limit, defaultSearchLimit)
+	return selection{
+		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
+		unrecorded: o.Unrecorded,
+		threshold:  cmp.Or(o.MinSimilarity, -1),
+		candidates: max(defaultCandidates, 2*limit),
+		limit:      limit,
+		budget:     -1,
+		explain:    o.Explain,
+		now:        cmp.Or(o.Now, time.Now()),
+	}
+}
+
+var ErrOption = errors.New("option out of range")
+
+func (s selection) check() error {
+	switch f := s.filter; {
+	case f.Scope != "" && f.Scope != ScopeProject && f.Scope != ScopeGlobal:
+		return fmt.Errorf("scope is %q, want %q, %q or nothing: %w", f.Scope, ScopeProject, ScopeGlobal, ErrOption)
+	case f.Kind != "" && !slices.Contains(source.Kinds, f.Kind):
+		return fmt.Errorf("kind is %q, want one of %q or nothing: %w", f.Kind, source.Kinds, ErrOption)
+	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
+		return fmt.Errorf("since is %s and until %s, want since before until: %w", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339), ErrOption)
+	case !(s.threshold <= 1):
+		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
+	case s.limit < 0:
+		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
+	case s.halfLife < 0:
+		return fmt.Errorf("half-life is %v, want it above 0, or 0 for none: %w", s.halfLife, ErrOption)
+	case !(s.diversity >= 0 && s.diversity < 1):
+		return fmt.Errorf("diversity is %g, want at least 0 and below 1: %w", s.diversity, ErrOption)
+	case s.candidates < 0:
+		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
+	}
+	return nil
+}
+
+// isOwn reports whether the asking session's context has a record.
+func (s selection) isOwn(r store.Record) bool {
+	return s.session != "" && r.Session == s.session && !r.Time.Before(s.sessionFrom)
+}
+
+// A query is one question to one snapshot.
+type query struct {
+	selection
+	m     *Manager
+	index snapshot
+	took  map[string]time.Duration // by stage
+}
+
+// ask answers a text and says how far to trust that.
+func (m *Manager) ask(ctx context.Context, text string, s selection) (Result, error) {
+	started := time.Now()
+	result := Result{Hits: []MemoryHit{}, Threshold: max(s.threshold, 0), Took: map[string]time.Duration{}}
+	defer func() { result.Took["total"] = time.Since(started) }()
+	if err := cmp.Or(s.check(), ctx.Err()); err != nil {
+		return result, err
+	}
+	stale, unlisted := m.freshen(ctx, result.Took)
+	result.Stale = stale
+	index, err := m.acquire(ctx)
+	result.State = stateOf(err)
+	if result.State == StateMissing {
+		return result, nil
+	}
+	if err != nil {
+		return result, cmp.Or(m.tooNew(err), fmt.Errorf("open index %s: %w", m.options.Folder, err))
+	}
+	defer index.release()
+	if !index.manifest.Complete {
+		result.State = StateBuilding
+	}
+	if strings.TrimSpace(text) == "" {
+		return result, nil
+	}
+	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not), index.manifest.pathsOf(s.has))
+	q := &query{selection: s, m: m, index: index, took: result.Took}
+	if err := cmp.Or(q.answer(ctx, text, &result), ctx.Err()); err != nil {
+		return result, err
+	}
+	for _, why := range unlisted {
+		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
+	}
+	if !s.unrecorded {
+		m.usage.note(result.Hits)
+	}
+	return result, nil
+}
+
+// answer gathers candidates, ranks them and chooses the hits.
+func (q *query) answer(ctx context.Context, text string, result *Result) error {
+	var t *turn
+	if q.decides {
+		if t = turnOf(text); t.silence != "" {
+			result.Silence = t.silence
+			return nil
+		}
+		text = t.text
+	}
+	found, err := q.gather(ctx, text)
+	if err != nil {
+		return err
+	}
+	result.Degraded, result.Unembedded = found.degraded, found.unembedded
+	if q.explain {
+		result.Why = q.m.why(found)
+	}
+	ranked := found.candidates
+	if t != nil {
+		ranked = q.answerTurn(ctx, t, q.m.turnModel, found)
+	} else {
+		q.rank(found)
+	}
+	if q.inTurn {
+		asks := prompt.Parse(text)
+		if t != nil {
+			asks = t.Prompt
+		}
+		ranked = before(q.aboutUser(ctx, asks), ranked)
+		ranked = before(q.solvedLast(ctx, asks), ranked)
+		q.asked = wordsOf(text)
+	}
+	if note := q.rerank(ctx, text, ranked); note != "" {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		result.Degraded = append(result.Degraded, note)
+	}
+	admitTimely(ranked, found.times)
+	decay(ranked, q.halfLife, q.now)
+	diversify(ranked, q.threshold, q.diversity)
+	if q.halfLife > 0 || q.m.options.Reranker != nil {
+		sureFirst(ranked)
+	}
+	q.judgeHits(ctx)
+	result.Hits, result.Rejected, result.Withheld = choose(ranked, found.question.Chunks, q.selection)
+	if t != nil && len(result.Hits)+len(result.Withheld) == 0 {
+		result.Silence = t.whySilent(ranked)
+	}
+	return nil
+}
+
+// before puts candidates before others, without repeating them.
+func before(first, others []*candidate) []*candidate {
+	if len(first) == 0 {
+		return others
+	}
+	return slices.Concat(first, slices.DeleteFunc(others, func(c *candidate) bool {
+		return slices.ContainsFunc(first, func(f *candidate) bool { return f.ID == c.ID })
+	}))
+}

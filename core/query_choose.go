@@ -1,0 +1,119 @@
+package core
+
+import (
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/source"
+)
+
+// Verdicts; that of a duplicate also names the hit.
+const (
+	verdictKept      = "kept"
+	verdictThreshold = "below threshold"
+	verdictWeak      = "adds too little to what is given"
+	verdictBudget    = "over budget"
+	verdictLimit     = "over limit"
+	verdictQuestion  = "the question itself"
+	verdictWithheld  = "withheld as suspicious"
+	verdictUnasked   = "too little of what the prompt is about"
+	verdictBehind    = "much weaker than the best"
+	verdictEcho      = "says little that the prompt does not"
+	verdictNamed     = "the prompt names the document"
+)
+
+type choice struct {
+	selection
+	cost                     float64 // least that a further hit has to add
+	hits, rejected, withheld []MemoryHit
+
+	said    []words // by the hits
+	tokens  int     // of the hits
+	byScore int     // hits that are there for their score
+	nothing float64 // probability that no hit helps
+}
+
+// choose folds duplicates, and prefers smaller candidates to one over budget.
+func choose(ranked []*candidate, chunks int, s selection) (hits, rejected, withheld []MemoryHit) {
+	x := choice{selection: s, cost: relevance.Cost(chunks), hits: []MemoryHit{}, nothing: 1}
+	for i, c := range ranked {
+		x.consider(c, hitOf(c, i+1, s.explain))
+	}
+	return x.hits, x.rejected, x.withheld
+}
+
+func (x *choice) consider(c *candidate, hit MemoryHit) {
+	verdict := x.refuses(c)
+	if verdict == "" {
+		verdict = x.take(c, &hit)
+	}
+	if hit.Explain != nil {
+		hit.Explain.Verdict = verdict
+	}
+	switch {
+	case verdict == verdictWithheld:
+		x.withheld = append(x.withheld, withhold(hit, x.explain))
+	case verdict == verdictKept:
+		x.hits = append(x.hits, hit)
+	case x.explain:
+		x.rejected = append(x.rejected, hit)
+	}
+}
+
+// refuses judges without the text; "" to go on.
+func (x *choice) refuses(c *candidate) string {
+	switch {
+	case c.refused != "":
+		return c.refused
+	case c.sure == "" && c.Score < x.threshold && (!x.sparing || x.byScore == 0):
+		return verdictThreshold
+	case c.sure == "" && x.sparing && len(x.hits) > 0 && x.nothing*c.Score < x.cost:
+		return verdictWeak
+	case len(x.hits) >= x.limit:
+		return verdictLimit
+	}
+	return ""
+}
+
+// take judges by the text. A newer duplicate replaces its hit, and *hit is the older.
+func (x *choice) take(c *candidate, hit *MemoryHit) string {
+	said := wordsOf(c.Text)
+	if x.flag(hit) {
+		return verdictWithheld
+	}
+	if x.asked != nil && c.record.Kind == source.KindConversation && said.overlap(x.asked) >= nearDuplicate {
+		return verdictQuestion // it was asked before; the answer, if any, is another turn
+	}
+	if same := said.repeats(x.said); same >= 0 {
+		kept := &x.hits[same]
+		*hit = newer(kept, *hit)
+		if kept.Source != hit.Source {
+			kept.Also = append(kept.Also, hit.Source)
+		}
+		return "duplicate of " + kept.Source
+	}
+	if x.budget >= 0 && len(x.hits) > 0 && x.tokens+hit.TokenEstimate > x.budget {
+		return verdictBudget
+	}
+	x.said = append(x.said, said)
+	x.tokens += hit.TokenEstimate
+	x.nothing *= 1 - c.Score
+	if c.sure == "" {
+		x.byScore++
+	}
+	return verdictKept
+}
+
+// newer puts the newer near duplicate into kept and returns the other: the later of two settings
+// holds.
+func newer(kept *MemoryHit, hit MemoryHit) MemoryHit {
+	old := *kept
+	if !hit.Time.After(old.Time) || old.Time.IsZero() || hit.Kind != old.Kind {
+		return hit
+	}
+	hit.Score, old.Score = old.Score, hit.Score
+	hit.Also, old.Also = old.Also, nil
+	if hit.Explain != nil {
+		hit.Explain.Verdict = verdictKept
+	}
+	*kept = hit
+	return old
+}

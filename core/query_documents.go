@@ -1,0 +1,103 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/memcore/memcore/store"
+)
+
+// Find returns a chunk without a score. Errors wrap ErrNotIndexed.
+func (m *Manager) Find(ctx context.Context, id string) (MemoryHit, error) {
+	var found *store.Record
+	err := m.eachDocument(ctx, func(_ string, _ entry, records []store.Record) {
+		if i := slices.IndexFunc(records, func(r store.Record) bool { return r.ID == id }); i >= 0 {
+			found = &records[i]
+		}
+	})
+	if err == nil && found == nil {
+		err = fmt.Errorf("chunk %s is %w", id, ErrNotIndexed)
+	}
+	if err != nil {
+		return MemoryHit{}, err
+	}
+	return hitOf(candidateOf(*found), 0, false), nil
+}
+
+// Chunks returns a document's chunks, without scores. Errors wrap ErrNotIndexed.
+func (m *Manager) Chunks(ctx context.Context, path string) ([]MemoryHit, error) {
+	records, err := m.document(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	hits := make([]MemoryHit, len(records))
+	for i, r := range records {
+		hits[i] = hitOf(candidateOf(r), 0, false)
+	}
+	return hits, nil
+}
+
+// document returns a document's records in order.
+func (m *indexer) document(ctx context.Context, path string) ([]store.Record, error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return nil, ErrNotIndexed
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer current.release()
+	switch e, known := current.manifest.Documents[path]; {
+	case !known:
+		return nil, ErrNotIndexed
+	case e.Source == sharedSource:
+		return nil, ErrNotOurs
+	}
+	return current.keywords.Document(ctx, path)
+}
+
+// eachDocument calls do for each document, ordered by path.
+func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry, records []store.Record)) error {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open index %s: %w", m.options.Folder, err)
+	}
+	defer current.release()
+	for _, path := range slices.Sorted(maps.Keys(current.manifest.Documents)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		records, err := current.keywords.Document(ctx, path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		do(path, current.manifest.Documents[path], records)
+	}
+	return nil
+}
+
+// A counter is a store.KeywordIndex that counts words.
+type counter interface {
+	Frequencies(ctx context.Context, words []string) (holders []int, records int, err error)
+}
+
+// Frequencies returns how many chunks hold each word, of how many; 0 if unknown.
+func (m *Manager) Frequencies(ctx context.Context, words []string) (holders []int, chunks int, err error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return make([]int, len(words)), 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("frequencies of words: open index %s: %w", m.options.Folder, err)
+	}
+	defer current.release()
+	if index, ok := current.keywords.(counter); ok {
+		return index.Frequencies(ctx, words)
+	}
+	return make([]int, len(words)), 0, nil
+}

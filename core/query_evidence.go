@@ -1,0 +1,55 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/memcore/memcore/core/relevance"
+)
+
+// TurnEvidence is what relevance.Turn models judge and are fitted to.
+type TurnEvidence struct {
+	// Given reports whether the prompt gets something whatever the model says.
+	Given bool
+	// Candidates are undecided or Sure, in order.
+	Candidates []TurnCandidate
+}
+
+type TurnCandidate struct {
+	Hit   MemoryHit
+	Terms []float64 // in the order of relevance.TurnNames
+	Sure  bool      // given whatever the model says
+}
+
+// TurnEvidence returns no candidates if the prompt is a question, for which scores decide, or gets
+// nothing.
+func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options RetrieveOptions) (e TurnEvidence, err error) {
+	t := turnOf(prompt)
+	if t.silence != "" || strings.TrimSpace(prompt) == "" {
+		return e, nil
+	}
+	index, err := m.acquire(ctx)
+	if err != nil {
+		return e, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+	}
+	defer index.release()
+	q := m.queryOf(index, options)
+	g, err := q.gather(ctx, t.text)
+	if err != nil {
+		return e, err
+	}
+	ranked := q.answerTurn(ctx, t, &relevance.Turn{Least: 2}, g) // no worth is 2
+	telling := relevance.TellingWords(t.Prompt, g.question)
+	for i, c := range ranked {
+		if c.worth != nil && (c.sure != "" || c.refused == verdictUnasked) {
+			terms := relevance.TurnEvidence(t.Prompt, g.question, telling, c.Candidate)
+			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: terms, Sure: c.sure != ""})
+		}
+	}
+	q.asked = wordsOf(t.text)
+	admitTimely(ranked, g.times)
+	hits, _, _ := choose(ranked, g.question.Chunks, q.selection)
+	e.Given = len(hits) > 0
+	return e, nil
+}

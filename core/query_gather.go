@@ -1,0 +1,231 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/store"
+)
+
+// A candidate is a record that an index found.
+type candidate struct {
+	relevance.Ranked // its evidence and, once ranked, its score
+	record           store.Record
+
+	cosine                  *float64 // as the embedder has it: Ranked.Cosine may be on another scale
+	keywordRank, vectorRank int      // from 1; 0 if that index has not found it
+	normalised, coverage    float64  // BM25 divided by the best, and by the query's ceiling
+
+	reranked *float64
+	worth    *float64 // in a turn that is no question, how likely it is wanted
+	sure     string   // why it is a hit whatever its score; "" if the score decides
+	refused  string   // the verdict of a turn that does not want it
+	byTime   bool     // its score is due to the time that is asked for
+}
+
+func candidateOf(r store.Record) *candidate {
+	c := &candidate{record: r}
+	c.Candidate = relevance.Candidate{ID: r.ID, Text: r.Text, Before: r.Before, Path: r.Path, Line: r.StartLine, Speaker: r.Speaker,
+		Turn: r.Kind == source.KindConversation && len(r.Headings) == 0, Tokens: r.Tokens}
+	return c
+}
+
+// requestOf is the request that an agent's chunk answers, or "".
+func requestOf(r store.Record) string {
+	if r.Kind != source.KindConversation || len(r.Headings) == 0 || r.Headings[0] == chunker.Unheaded {
+		return ""
+	}
+	return r.Headings[0]
+}
+
+func (c *candidate) setKeywords(bm25, document float64, held store.Held) {
+	c.BM25, c.Document, c.Holds, c.Near = bm25, document, held.Itself, held.Nearby
+}
+
+func (c *candidate) setCosine(cosine float64) { c.cosine, c.Cosine = &cosine, &cosine }
+
+// gathered is what both indexes have for a question.
+type gathered struct {
+	question   relevance.Query
+	candidates []*candidate
+	times      askedTimes
+	scale      relevance.Scale // of the embedder's cosines, where it had to be measured
+	unembedded *Unembedded
+	degraded   []string
+	words      bool // the keyword index has answered
+}
+
+// gather fails only if no index answers.
+func (q *query) gather(ctx context.Context, text string) (gathered, error) {
+	var matches store.Matches
+	var near []store.Hit
+	var vector []float32
+	var note string
+	var keywordErr, vectorErr error
+	var embedding, keywords, vectors time.Duration
+	var both sync.WaitGroup
+	both.Go(func() {
+		defer stopwatch(&keywords)()
+		matches, keywordErr = q.index.keywords.Match(ctx, text, q.candidates, q.filter)
+	})
+	both.Go(func() {
+		if vector, note, vectorErr = q.vector(ctx, text, &embedding); vector != nil {
+			defer stopwatch(&vectors)()
+			near, vectorErr = q.index.vectors.Nearest(ctx, vector, q.candidates, q.filter)
+		}
+	})
+	both.Wait()
+	q.took["embed"], q.took["keywords"], q.took["vectors"] = embedding, keywords, vectors
+	if ctx.Err() != nil {
+		return gathered{}, ctx.Err()
+	}
+	q.m.noteDamage(q.index, keywordErr, vectorErr)
+	if keywordErr != nil && (vectorErr != nil || vector == nil) {
+		return gathered{}, errors.Join(keywordErr, vectorErr)
+	}
+	g := gathered{
+		scale:      q.index.manifest.Scale,
+		candidates: merge(q.index.manifest, matches.Hits, near),
+		times:      timesAsked(text, q.now),
+		words:      keywordErr == nil,
+	}
+	chunks, pending := q.index.manifest.chunks()
+	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
+	g.degrade("keyword index did not answer: %v", keywordErr)
+	g.degrade("no search by vectors: %v", vectorErr)
+	if q.m.options.Embedder != nil && pending > 0 {
+		g.unembedded = &Unembedded{Chunks: chunks, Pending: pending}
+		g.degraded = append(g.degraded, fmt.Sprintf("%d of %d chunks have no vector yet and are found by keywords only", pending, chunks))
+	}
+	if note != "" {
+		g.degraded = append(g.degraded, note)
+	}
+	if len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
+		g.degrade("no search by time: %v", q.addTimely(ctx, vector, &g))
+	}
+	g.degrade("%v", q.complete(ctx, vector, &g))
+	for _, c := range g.candidates {
+		c.Timely = g.times.timely(c.record)
+	}
+	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) })
+	return g, nil
+}
+
+func (g *gathered) degrade(format string, err error) {
+	if err != nil {
+		g.degraded = append(g.degraded, fmt.Sprintf(format, err))
+	}
+}
+
+func questionOf(text string, matches store.Matches, chunks int, vectors bool) relevance.Query {
+	question := relevance.Query{
+		Text: text, Ceiling: matches.Ceiling, BestDocument: matches.BestDocument,
+		Vectors: vectors, Chunks: chunks, Language: matches.Language,
+	}
+	for _, t := range matches.Terms {
+		question.Words = append(question.Words, relevance.Word{Text: t.Word, Records: t.Records, Compound: t.Compound})
+	}
+	return question
+}
+
+func stopwatch(into *time.Duration) func() {
+	started := time.Now()
+	return func() { *into = time.Since(started) }
+}
+
+// vector returns nil, without error, if the memory has no vectors.
+func (q *query) vector(ctx context.Context, text string, took *time.Duration) (_ []float32, note string, _ error) {
+	switch {
+	case q.m.options.Embedder == nil:
+		return nil, "", nil
+	case q.index.noVectors != nil:
+		return nil, "", cmp.Or(q.m.tooNew(q.index.noVectors), q.index.noVectors)
+	case q.index.vectors == nil:
+		return nil, "", nil
+	}
+	defer stopwatch(took)()
+	timeout := q.m.options.embedTimeout(q.inTurn)
+	inTime, stop := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the query's embedding took longer than %v: %w", timeout, embed.ErrUnavailable))
+	defer stop()
+	vector, note, err := q.m.embedder.query(inTime, text)
+	if err != nil && inTime.Err() != nil {
+		return nil, "", context.Cause(inTime)
+	}
+	return vector, note, err
+}
+
+// merge drops documents unknown to the manifest: half written or deleted.
+func merge(known *manifest, matches, near []store.Hit) []*candidate {
+	var all []*candidate
+	byID := map[string]*candidate{}
+	of := func(r store.Record) *candidate {
+		c, ok := byID[r.ID]
+		if !ok {
+			c = candidateOf(r)
+			byID[r.ID] = c
+			if _, ok := known.Documents[r.Path]; ok {
+				all = append(all, c)
+			}
+		}
+		return c
+	}
+	for i, hit := range matches {
+		c := of(hit.Record)
+		c.setKeywords(hit.Score, hit.Document, hit.Held)
+		c.keywordRank = i + 1
+	}
+	for i, hit := range near {
+		c := of(hit.Record)
+		c.setCosine(hit.Score)
+		c.vectorRank = i + 1
+	}
+	return all
+}
+
+// complete asks each index about what only the other found. If the keyword index does not know it,
+// the vector is outdated.
+func (q *query) complete(ctx context.Context, vector []float32, g *gathered) error {
+	var noBM25, noCosine []string
+	for _, c := range g.candidates {
+		if c.keywordRank == 0 {
+			noBM25 = append(noBM25, c.ID)
+		}
+		if c.vectorRank == 0 {
+			noCosine = append(noCosine, c.ID)
+		}
+	}
+	var cosines map[string]float64
+	var bm25 map[string]store.Score
+	var keywordErr, vectorErr error
+	if len(noBM25) > 0 && g.words {
+		bm25, keywordErr = q.index.keywords.Scores(ctx, g.question.Text, noBM25)
+	}
+	if len(noCosine) > 0 && g.question.Vectors {
+		cosines, vectorErr = q.index.vectors.Similarities(ctx, vector, noCosine)
+	}
+	for _, c := range g.candidates {
+		if score, ok := bm25[c.ID]; ok {
+			c.setKeywords(score.Record, score.Document, score.Held)
+		}
+		if cosine, ok := cosines[c.ID]; ok {
+			c.setCosine(cosine)
+		}
+	}
+	if g.words && keywordErr == nil {
+		g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool {
+			_, known := bm25[c.ID]
+			return c.keywordRank == 0 && !known
+		})
+	}
+	q.m.noteDamage(q.index, keywordErr, vectorErr)
+	return errors.Join(keywordErr, vectorErr)
+}

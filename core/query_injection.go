@@ -1,0 +1,138 @@
+package core
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/text/injection"
+)
+
+// Injection says why a text seems to instruct a model. It is a hint, not a proof.
+type Injection = injection.Verdict
+
+// Values of Options.Injection.
+const (
+	// InjectionFrame sets MemoryHit.Injection, which package formatter marks.
+	InjectionFrame = string(injection.Frame)
+	// InjectionWithhold moves suspicious hits to Result.Withheld, without their text.
+	InjectionWithhold = string(injection.Withhold)
+	// InjectionOff judges no hits.
+	InjectionOff = string(injection.Off)
+)
+
+// Judge judges the text of a hit as queries do. With InjectionOff nothing is suspicious.
+func (m *Manager) Judge(ctx context.Context, hit MemoryHit) Injection {
+	return m.injections.Judge(ctx, hit.Text, m.options.originOf(&hit))
+}
+
+// originOf says who wrote a hit.
+func (o *Options) originOf(hit *MemoryHit) injection.Origin {
+	switch {
+	case hit.Kind == source.KindDocument, o.Saved != "" && strings.HasPrefix(hit.Path, o.Saved+"/"):
+		return injection.Foreign
+	case hit.Kind == source.KindConversation:
+		return injection.OfSpeaker(hit.Speaker)
+	}
+	return injection.Own
+}
+
+func fingerprintOf(e embed.Embedder) string {
+	if e == nil {
+		return ""
+	}
+	return e.Fingerprint()
+}
+
+// injectionEmbedder embeds parts of hits as queries, since those are not cached on disk.
+func injectionEmbedder(options Options) injection.Embedder {
+	if options.Embedder == nil {
+		return nil
+	}
+	return func(ctx context.Context, texts []string) ([][]float32, error) {
+		ctx, stop := context.WithTimeout(ctx, options.embedTimeout(true))
+		defer stop()
+		return options.Embedder.Embed(ctx, embed.Query, texts)
+	}
+}
+
+// A judge says whether a text of a hit is suspicious.
+type judge func(hit *MemoryHit, text string) Injection
+
+// judgeHits sets q.judge. Its time is added to q.took.
+func (q *query) judgeHits(ctx context.Context) {
+	filter := q.m.injections
+	if filter.Policy == injection.Off {
+		return
+	}
+	q.withhold = filter.Policy == injection.Withhold
+	until := time.Now().Add(judgingTime)
+	if deadline, ok := ctx.Deadline(); ok {
+		if third := time.Now().Add(time.Until(deadline) / 3); third.Before(until) {
+			until = third
+		}
+	}
+	q.judge = func(hit *MemoryHit, text string) Injection {
+		began := time.Now()
+		defer func() { q.took["injection"] += time.Since(began) }()
+		ctx, stop := context.WithDeadline(ctx, until)
+		defer stop()
+		return filter.Judge(ctx, text, q.m.options.originOf(hit))
+	}
+}
+
+// judgingTime limits how long a query's judging waits for the embedding model, with a third of the
+// time left. After that, words alone judge.
+const judgingTime = 150 * time.Millisecond
+
+// flag judges a hit, marks it, and reports whether to withhold it.
+func (s *selection) flag(hit *MemoryHit) bool {
+	if s.judge == nil {
+		return false
+	}
+	v := s.judge(hit, hit.Text)
+	for _, beside := range []string{sentence(hit.Source), hit.Request} { // shown beside the text
+		if beside == "" || v.Flagged {
+			continue
+		}
+		if of := s.judge(hit, beside); of.Flagged {
+			v = of
+		}
+	}
+	if hit.Explain != nil {
+		hit.Explain.Injection = &v.Score
+	}
+	if !v.Flagged {
+		return false
+	}
+	hit.Injection = &v
+	hit.Request = "" // it is outside of the text that is marked
+	return s.withhold
+}
+
+// sentence returns the words of a file's name if they could be a sentence; else "". A model reads
+// names, too.
+func sentence(source string) string {
+	path, _, _ := strings.Cut(source, "#")
+	words := strings.FieldsFunc(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r)
+	})
+	if len(words) < 5 {
+		return ""
+	}
+	return strings.Join(words, " ")
+}
+
+// withhold removes what a model must not see.
+func withhold(hit MemoryHit, explain bool) MemoryHit {
+	hit.Text, hit.Request = "", ""
+	if !explain {
+		v := hit.Injection.WithoutExcerpts()
+		hit.Injection = &v
+	}
+	return hit
+}

@@ -1,0 +1,42 @@
+package core
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestQuestionsOfTurns(t *testing.T) {
+	for prompt, question := range map[string]bool{
+		"why did we not take DynamoDB":                   true,
+		"Which port does staging postgres use?":          true,
+		"Can a release be withdrawn?":                    true,
+		"How can we deploy without downtime?":            true,
+		"Can you tell me which port staging uses?":       true,
+		"Could you please remind me why we left Heroku?": true,
+		"page size": true,
+		"Can you also reload the page when the role changes?":     false,
+		"I've plenty of reports. Could we add a filter?":          false,
+		"let's keep working, is the list of tasks still right?":   false,
+		"Would it be possible to have the minimum as a date?":     false,
+		"Kannst du die Tests für den Export schreiben?":           false,
+		"这个组件有类型错误,可以帮我修复一下吗":                                     false,
+		"add a test for the parser, which edge cases are missing": false,
+	} {
+		require.Equal(t, question, turnOf(prompt).question, prompt)
+	}
+}
+
+func TestEchoes(t *testing.T) {
+	for _, tt := range []struct {
+		prompt, text string
+		want         bool
+	}{
+		{"please write the examples of the tree in the way of the toast", "Please write the examples of the toast in the way of the tree", true},
+		{"please write the examples of the tree in the way of the toast", "Examples of the toast are made by hand, since its timer needs a real clock.", false},
+		{"请按照 combobox 的例子帮我编写 tree 的例子", "请按照 combobox 的例子帮我编写 toast 的例子", true},
+		{"请按照 combobox 的例子帮我编写 tree 的例子", "toast 的计时器需要真实时钟，所以单元测试里不能使用假的定时器。", false},
+	} {
+		require.Equal(t, tt.want, turnOf(tt.prompt).echoes(tt.text), tt.text)
+	}
+}

@@ -1,0 +1,330 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/generation"
+	"github.com/memcore/memcore/store"
+)
+
+// TurnEvidence has the candidates of an order, none of a question.
+func TestEvidenceOfATurn(t *testing.T) {
+	mem := newMemory(t)
+	f := mem.withFaults()
+	m := mem.open()
+	_, err := m.TurnEvidence(t.Context(), "Change the port of the staging postgres database", core.RetrieveOptions{})
+	require.ErrorIs(t, err, generation.ErrNone)
+	index(t, m)
+	opens(t, m)
+
+	order, err := m.TurnEvidence(t.Context(), "Change the port that the staging postgres database listens on", core.RetrieveOptions{})
+	require.NoError(t, err)
+	require.NotEmpty(t, order.Candidates)
+	for _, c := range order.Candidates {
+		require.NotEmpty(t, c.Hit.Source)
+		require.Len(t, c.Terms, len(relevance.TurnNames))
+	}
+	for _, silent := range []string{"", "   ", "ok"} {
+		none, err := m.TurnEvidence(t.Context(), silent, core.RetrieveOptions{})
+		require.NoError(t, err)
+		require.Equal(t, core.TurnEvidence{}, none, silent)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = m.TurnEvidence(ended, "Change the port of the staging postgres database", core.RetrieveOptions{})
+	require.ErrorIs(t, err, context.Canceled)
+	_, _, err = m.Evidence(ended, "which port does staging postgres use", core.RetrieveOptions{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Empty(t, f.disarm())
+	require.NoError(t, m.Close())
+	_, _, err = m.Evidence(t.Context(), "which port", core.RetrieveOptions{})
+	require.ErrorIs(t, err, core.ErrClosed)
+}
+
+// Sure hits stay first when age or a Reranker changes scores.
+func TestGivenComesFirst(t *testing.T) {
+	for name, change := range map[string]func(o *core.Options, r *core.RetrieveOptions){
+		"by age": func(_ *core.Options, r *core.RetrieveOptions) { r.HalfLife = time.Hour },
+		"by another opinion": func(o *core.Options, _ *core.RetrieveOptions) {
+			o.Reranker = rerankerFunc(func(_ context.Context, _ string, texts []string) ([]float64, error) {
+				scores := make([]float64, len(texts))
+				for i := range scores {
+					scores[i] = float64(i+1) / float64(len(texts)+1) // the last one first
+				}
+				return scores, nil
+			})
+			o.RerankCandidates = 2
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMemory(t)
+			for i := range 6 {
+				mem.write(fmt.Sprintf("more/%d.md", i), fmt.Sprintf("# Note %d\n\nThe staging cache %d is not a database.\n", i, i))
+			}
+			options := core.RetrieveOptions{Explain: true}
+			change(&mem.options, &options)
+			m := mem.open()
+			index(t, m)
+			result, err := m.RetrieveRelevant(t.Context(), "Which port does staging postgres listen on?", options)
+			require.NoError(t, err)
+			require.NotEmpty(t, result.Hits)
+			require.Empty(t, result.Degraded)
+			result, err = m.RetrieveRelevant(t.Context(), "Change the port that the staging postgres database listens on to 6000", options)
+			require.NoError(t, err)
+			for i, hit := range result.Hits {
+				require.NotEmpty(t, hit.Explain.Verdict, "hit %d", i)
+			}
+		})
+	}
+}
+
+// No explanation quotes a prompt with a secret.
+func TestASecretIsNotExplained(t *testing.T) {
+	m := newMemory(t).open()
+	index(t, m)
+	key := "ghp_" + "x7Kq9Rz2Lm4Wv8Yt6Bn3Cd5Fg1Hj0Ps9Qw2E"
+	result, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on, with the token "+key, core.RetrieveOptions{Explain: true})
+	require.NoError(t, err)
+	require.Empty(t, result.Why)
+	require.NotContains(t, fmt.Sprintf("%+v", result), key)
+}
+
+// sameEmbedder finds everything alike.
+type sameEmbedder struct{ *hashEmbedder }
+
+func (sameEmbedder) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i := range vectors {
+		vectors[i] = hashVector("one")
+	}
+	return vectors, nil
+}
+
+// If all vectors of an embedder are alike, keywords answer questions.
+func TestAnEmbedderThatTellsNothingApart(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Embedder = sameEmbedder{mem.embedder}
+	m := mem.open()
+	report := index(t, m)
+	require.Empty(t, report.Degraded)
+	result, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on", core.RetrieveOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "notes/staging.md#L1-L5", first(result))
+}
+
+// An index with missing files is damaged, and gets rebuilt.
+func TestPartsOfAnIndexThatAreGone(t *testing.T) {
+	for name, part := range map[string]string{"keywords": "1/keywords", "vectors": "1/vectors", "the name of the generation": "CURRENT"} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMemory(t)
+			m := mem.open()
+			index(t, m)
+			require.NoError(t, m.Close())
+			require.NoError(t, os.RemoveAll(filepath.Join(mem.options.Folder, filepath.FromSlash(part))))
+			m = mem.open()
+			status, err := m.Status(t.Context())
+			require.NoError(t, err)
+			require.NotEqual(t, core.StateReady, status.State)
+			require.Len(t, status.Problems, 1)
+			require.Contains(t, status.Problems[0], "index again to rebuild it")
+			_, err = m.Search(t.Context(), "staging postgres port", core.SearchOptions{})
+			require.ErrorIs(t, err, store.ErrCorrupt)
+			require.NotEmpty(t, index(t, m).Rebuilt)
+			require.Equal(t, "notes/staging.md#L1-L5", first(search(t, m, "staging postgres port")))
+		})
+	}
+}
+
+// Without an index, Forget can begin its list.
+func TestForgettingWithoutAnIndex(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	m := mem.open()
+	_, err := m.Forget(t.Context(), "notes/staging.md")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	_, err = m.Find(t.Context(), "00")
+	require.ErrorIs(t, err, core.ErrNotIndexed)
+	_, err = m.Remember(t.Context(), "notes/staging.md")
+	require.ErrorIs(t, err, core.ErrNotForgotten)
+	require.NoError(t, m.Check(t.Context()))
+
+	index(t, m)
+	n, err := m.Forget(t.Context(), "notes/staging.md")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.NoError(t, m.Close())
+	require.NoError(t, os.RemoveAll(mem.options.Folder))
+	m = mem.open()
+	n, err = m.Remember(t.Context(), "notes/staging.md")
+	require.NoError(t, err, "the list outlives the index")
+	require.Equal(t, 1, n)
+
+	// Nothing is indexed: what was forgotten would come back.
+	require.NoError(t, os.WriteFile(mem.options.Forgotten, []byte("{"), 0o600))
+	_, err = m.Index(t.Context(), core.IndexOptions{})
+	require.ErrorContains(t, err, "if you delete it, they are found again")
+	_, err = m.Remember(t.Context(), "notes/staging.md")
+	require.ErrorContains(t, err, "list of forgotten documents")
+	require.NoError(t, os.Remove(mem.options.Forgotten))
+	index(t, m)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	_, err = m.Find(ended, "00")
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+// Each way of writing reports a list that was damaged after indexing.
+func TestAListOfTheForgottenThatIsDamaged(t *testing.T) {
+	mem := newMemory(t)
+	mem.remembering()
+	mem.options.Freshness = time.Minute
+	away := error(embed.ErrUnavailable)
+	mem.embedder.fail.Store(&away)
+	m := mem.open()
+	index(t, m)
+	mem.embedder.fail.Store(nil)
+	require.NoError(t, os.WriteFile(mem.options.Forgotten, []byte("{"), 0o600))
+	for name, write := range map[string]string{"chunks without a vector": "", "a new note": "new.md"} {
+		if write != "" {
+			mem.write(write, "# Airships\n\nThe zeppelin lands at noon.\n")
+		}
+		result, err := m.Search(t.Context(), "staging postgres port", core.SearchOptions{})
+		require.NoError(t, err)
+		require.NotNil(t, result.Stale, name)
+		require.Contains(t, result.Stale.Reason, "the list of forgotten documents cannot be read", name)
+		require.Equal(t, "notes/staging.md#L1-L5", first(result), name)
+	}
+	_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+	require.ErrorContains(t, err, "if you delete it, they are found again")
+	require.NoError(t, os.Remove(mem.options.Forgotten))
+	index(t, m)
+}
+
+// Malformed lines and unreadable files are counted by reason.
+func TestWhatIsLeftOutIsCounted(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("chat.jsonl", `{"role":"user","content":"the zebra lives in the red house"}`+"\n"+`{"role":"assistant","content":"I will remember where the animal lives."}`+"\n"+"nonsense\n"+"{\"role\": \n")
+	m := mem.open()
+	report := index(t, m)
+	lines := 0
+	for reason, n := range report.SkippedLines {
+		require.NotEmpty(t, reason)
+		lines += n
+	}
+	require.Equal(t, 2, lines)
+
+	log, err := os.ReadFile(filepath.Join("source", "testdata", "claude-code.jsonl"))
+	require.NoError(t, err)
+	mem.write("agent.jsonl", string(log))
+	index(t, m)
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.NotNil(t, status.Logs)
+	sum := status.Logs.Kept
+	for _, n := range status.Logs.LeftOut {
+		sum += n
+	}
+	require.Equal(t, status.Logs.Turns, sum)
+}
+
+// The next run takes the records that a failed call left.
+func TestTakingOverWithFaults(t *testing.T) {
+	eachCall(t, func(t *testing.T, fail func(*faults)) {
+		table := &memoryShared{storage: 1}
+		all := sharing(t, func() store.Shared { return table }, "ada", "bob")
+		all["ada"].write("a.md", "# A\n\nAlpha one.\n")
+		all["bob"].write("b.md", "# B\n\nBeta two.\n")
+		ada := all["ada"].open()
+		indexAll(t, ada)
+		f := all["bob"].withFaults()
+		bob := all["bob"].open()
+		indexAll(t, bob)
+		all["ada"].write("a.md", "# A\n\nAlpha is three.\n")
+		indexAll(t, ada)
+		fail(f)
+		_, err := bob.Index(t.Context(), core.IndexOptions{})
+		f.disarm()
+		if err != nil {
+			require.ErrorIs(t, err, errDisk)
+		}
+		indexAll(t, bob)
+		require.Equal(t, []string{"shared:ada/notes/a.md#L1-L3"}, find(t, bob, "alpha three"))
+		require.Empty(t, find(t, bob, "one"))
+		require.Equal(t, []string{"notes/b.md#L1-L3"}, find(t, bob, "beta"))
+	})
+}
+
+// The run after a failed one publishes everything to a new storage.
+func TestPublishingWithFaults(t *testing.T) {
+	eachCall(t, func(t *testing.T, fail func(*faults)) {
+		table := &memoryShared{storage: 1}
+		all := sharing(t, func() store.Shared { return table }, "ada", "bob")
+		all["ada"].write("a.md", "# A\n\nAlpha one.\n")
+		all["bob"].write("b.md", "# B\n\nBeta two.\n")
+		f := all["ada"].withFaults()
+		ada := all["ada"].open()
+		indexAll(t, all["bob"].open())
+		indexAll(t, ada)
+		require.NotEmpty(t, find(t, ada, "beta"))
+		*table = memoryShared{storage: 2}
+		fail(f)
+		_, err := ada.Index(t.Context(), core.IndexOptions{})
+		f.disarm()
+		if err != nil {
+			require.ErrorIs(t, err, errDisk)
+		}
+		indexAll(t, ada)
+		owned, err := table.Owned(t.Context(), "ada")
+		require.NoError(t, err)
+		require.Len(t, owned, 1)
+		require.Contains(t, owned[0].Text, "Alpha one.")
+		require.Empty(t, find(t, ada, "beta"), "of the storage that is gone")
+	})
+}
+
+// A memory whose embedder fails after indexing publishes words alone.
+func TestPublishingWithoutVectors(t *testing.T) {
+	table := &memoryShared{storage: 1, refuses: "publish"}
+	all := sharing(t, func() store.Shared { return table }, "ada")
+	all["ada"].write("a.md", "# A\n\nAlpha one.\n")
+	ada := all["ada"].open()
+	index(t, ada)
+	table.refuses = ""
+	away := fmt.Errorf("connection refused: %w", embed.ErrUnavailable)
+	all["ada"].embedder.fail.Store(&away)
+	require.Equal(t, 1, index(t, ada).Shared.Published)
+	require.Len(t, table.log, 1)
+	require.Empty(t, table.log[0].Embedder)
+	require.Empty(t, table.log[0].Record.Vector)
+}
+
+// A watch reports a folder that cannot be listed.
+func TestWatchOfASourceThatCannotBeListed(t *testing.T) {
+	mem := newMemory(t)
+	mem.options.Sources = append(mem.options.Sources, faultySource{})
+	m := mem.open()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told []string
+	err := m.Watch(ctx, core.WatchOptions{Indexed: func(r core.IndexReport, err error) {
+		told = append(told, fmt.Sprint(r.Warnings, err))
+		cancel()
+	}})
+	require.True(t, errors.Is(err, context.Canceled), err)
+	require.Len(t, told, 1)
+	require.True(t, strings.Contains(told[0], "attic: "+errDisk.Error()), told[0])
+	ended := m.Watch(ctx, core.WatchOptions{})
+	require.ErrorIs(t, ended, context.Canceled)
+}

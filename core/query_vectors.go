@@ -1,0 +1,63 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/memcore/memcore/store"
+)
+
+// Vectors are a memory's own chunks with their vectors. The caller closes them.
+type Vectors struct {
+	// Revision changes with the index.
+	Revision string
+	// Chunks counts all chunks of the index, also those without a vector.
+	Chunks int
+
+	from snapshot
+	read store.VectorReader
+}
+
+// VectorsOf opens the vectors of a memory. Errors wrap ErrNotIndexed before the first indexing.
+func VectorsOf(ctx context.Context, m *Manager) (*Vectors, error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return nil, ErrNotIndexed
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+	}
+	v := &Vectors{from: current}
+	v.Revision = fmt.Sprintf("%d-%d-%s", current.number, current.manifest.Updated.UnixNano(), current.manifest.Embedder)
+	v.Chunks, _ = current.manifest.chunks()
+	v.read, _ = current.vectors.(store.VectorReader)
+	return v, nil
+}
+
+// Close lets go of the index.
+func (v *Vectors) Close() { v.from.release() }
+
+// Any reports whether there are vectors.
+func (v *Vectors) Any() bool { return v.read != nil }
+
+// Source returns the name of a document's source, or "" for what is not this memory's own.
+func (v *Vectors) Source(path string) string {
+	if e := v.from.manifest.Documents[path]; e.Source != sharedSource {
+		return e.Source
+	}
+	return ""
+}
+
+// Each calls do with each chunk of this memory, in any order, until do fails. Its vector is valid
+// until do returns.
+func (v *Vectors) Each(ctx context.Context, do func(store.Record) error) error {
+	if v.read == nil {
+		return nil
+	}
+	return v.read.Each(ctx, func(r store.Record) error {
+		if v.Source(r.Path) == "" {
+			return nil
+		}
+		return do(r)
+	})
+}

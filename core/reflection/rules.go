@@ -1,0 +1,197 @@
+package reflection
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/internal/markdown/statement"
+	"github.com/memcore/memcore/internal/text/prompt"
+	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/text/secret"
+)
+
+// The rules match single sentences in English, German and Chinese.
+var (
+	preferring = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:i (?:really |always |usually |strongly )?(?:prefer|like|love|hate|dislike|want you to)|please (?:always|never|don't|do not|use|keep|avoid|write (?:all|any|every|your|our|code|comments|commits?|messages?|in)\b)|from now on|ich (?:bevorzuge|mag|möchte)|bitte (?:immer|nie|nutze|verwende))\b|^(?:always|never|don't ever|do not ever|avoid|immer|niemals)\b|我(?:喜欢|偏好|更喜欢|讨厌)|请(?:总是|不要|始终|以后)`)
+	})
+	factual = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:remember (?:that|this)|my name is|call me|i am (?:an?|the) |i'm (?:an?|the) |i (?:work|live) (?:as|at|for|in|on)|my (?:timezone|time zone|email|editor|team|role|company) is|(?:we|our team|this project) (?:use|uses|deploy|deploys|run|runs)|the [\w -]{2,30} (?:is|runs|listens|lives) (?:on|at|in|behind|called) |ich heiße|ich bin ein|wir (?:nutzen|verwenden|benutzen))|我(?:叫|是一)|我们(?:使用|用)`)
+	})
+	deciding = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:we (?:have )?(?:decided|agreed|chose|picked|settled)|i (?:have )?decided|decision:|let's (?:go with|use|stick with|settle on)|we(?:'re| are) going with|wir haben (?:uns )?(?:entschieden|beschlossen))|我们决定|决定(?:使用|用|采用)`)
+	})
+	failing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
+	})
+	fixing = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)\b(?:root cause|the (?:problem|issue|bug|cause|reason|culprit) was|(?:fixed|solved|resolved|works now)(?: it)?(?: by| with| after| because)|the (?:fix|solution) (?:is|was)|lag daran|behoben)\b|\b(?:fixed|solved|resolved|works now)(?: it)?[:,]|(?:^|\bi(?:'ve| have)? |\bnow )fixed (?:the|a|an|it|this|that|your|both|all)\b|原因是|解决了|修复了`)
+	})
+	sentences = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`[^.!?。！？\n]+(?:[.!?。！？]+(?:["')\]]*)|\n|$)|\.`)
+	})
+	codeBlock = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("(?s)```.*?(?:```|$)|~~~.*?(?:~~~|$)")
+	})
+)
+
+const (
+	minSentence     = 12
+	minIntroduction = 7 // bytes, such as of "I am Bo."
+	maxSentence     = 300
+	maxText         = 20_000 // bytes of a message that are looked at
+	solvedWithin    = 20     // messages between an error and its solution
+	maxProposals    = 50
+)
+
+// Propose finds by rules what a conversation may have taught: the user's preferences, facts and
+// decisions, and solved errors. Each quotes it and is new to memory.
+func Propose(ctx context.Context, data *notes.Data, said []session.Message, now time.Time) ([]notes.Proposal, error) {
+	known, err := knownStatements(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	found := []notes.Proposal{}
+	add := func(p notes.Proposal, words string) {
+		if len(found) < maxProposals && !slices.ContainsFunc(known, func(k string) bool { return statement.Near(k, words) }) {
+			known = append(known, words)
+			p.ID, p.At = idOf(p), now.UTC()
+			found = append(found, p)
+		}
+	}
+	problems := make([]string, len(said)) // the error that each message names
+	for i, m := range said {
+		if ctx.Err() != nil || len(found) >= maxProposals {
+			break
+		}
+		all := sentencesOf(m.Content)
+		if at := slices.IndexFunc(all, isProblem); at >= 0 {
+			problems[i] = all[at]
+		}
+		if m.Role == "user" || m.Role == "" {
+			for _, sentence := range sentencesOf(prompt.Form(m.Content).Own) { // not what users paste
+				if kind, path, aboutUser := kindOf(sentence); kind != "" {
+					add(notes.Proposal{Kind: kind, Path: path, Text: "- " + sentence, Source: m.Citation, AboutUser: aboutUser}, statement.Words(sentence))
+				}
+			}
+			continue
+		}
+		at := slices.IndexFunc(all, func(s string) bool { return !isQuestion(s) && fixing().MatchString(s) })
+		for before := i; at >= 0 && before >= max(0, i-solvedWithin); before-- {
+			if problems[before] != "" {
+				add(fixOf(problems[before], all[at], m.Citation, now), statement.Words(all[at]))
+				break
+			}
+		}
+	}
+	return found, ctx.Err()
+}
+
+func idOf(p notes.Proposal) string {
+	sum := sha256.Sum256([]byte(p.Kind + "\x00" + p.Text[strings.LastIndexByte(p.Text, '\n')+1:]))
+	return hex.EncodeToString(sum[:3])
+}
+
+// isProblem reports whether a sentence names an error and no solution.
+func isProblem(sentence string) bool {
+	return failing().MatchString(sentence) && !fixing().MatchString(sentence)
+}
+
+// kindOf also returns where a sentence belongs.
+func kindOf(sentence string) (kind, path string, aboutUser bool) {
+	switch {
+	case isQuestion(sentence):
+	case deciding().MatchString(sentence):
+		return notes.ProposedDecision, "facts/project.md", false
+	case introduces(sentence):
+		return notes.ProposedFact, "facts/user.md", true
+	case preferring().MatchString(sentence):
+		return notes.ProposedPreference, "facts/preferences.md", preferringOneself().MatchString(sentence)
+	case factual().MatchString(sentence):
+		if ofUser().MatchString(sentence) {
+			return notes.ProposedFact, "facts/user.md", true
+		}
+		return notes.ProposedFact, "facts/project.md", false
+	}
+	return "", "", false
+}
+
+var ofUser = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
+})
+
+// fixOf returns the episode of a solved error.
+func fixOf(problem, solution, source string, now time.Time) notes.Proposal {
+	return notes.Proposal{Kind: notes.ProposedFix, Source: source, Text: fmt.Sprintf("## %s\n- Summary: %s → %s\n- Date: %s\n- Problem: %s\n- Solution: %s",
+		firstWords(problem, 8), firstWords(problem, 5), firstWords(solution, 5), now.Format(time.DateOnly), problem, solution)}
+}
+
+// firstWords drops the full stop.
+func firstWords(text string, n int) string {
+	words := strings.Fields(strings.TrimRight(text, ".!?。！？: "))
+	if len(words) > n {
+		return strings.Join(words[:n], " ") + "…"
+	}
+	return strings.Join(words, " ")
+}
+
+func isQuestion(sentence string) bool {
+	return strings.HasSuffix(sentence, "?") || strings.HasSuffix(sentence, "？")
+}
+
+// sentencesOf leaves out code, hidden characters, and sentences with a secret.
+func sentencesOf(text string) []string {
+	text = strings.ToValidUTF8(text[:min(len(text), maxText)], "")
+	text, _ = sanitize.Reveal(codeBlock().ReplaceAllString(text, "\n"))
+	text, _ = secret.Redact(text)
+	var all []string
+	for _, s := range joinWords(sentences().FindAllString(text, -1)) {
+		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+>#•\t ")), " ")
+		short := len(s) < minSentence && (len(s) < minIntroduction || !introduces(s))
+		if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// joinWords mends words with a full stop: 10.0.0.5, main.go.
+func joinWords(parts []string) []string {
+	var all []string
+	for _, p := range parts {
+		if last := len(all) - 1; last >= 0 && strings.HasSuffix(all[last], ".") && p != "" && !strings.HasPrefix(p, " ") && !strings.HasPrefix(p, "\n") {
+			all[last] += p
+			continue
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func knownStatements(ctx context.Context, data *notes.Data) ([]string, error) {
+	items, err := data.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, item := range items {
+		text, err := data.Read(ctx, item.Path)
+		if err != nil {
+			continue // memory_list reports it
+		}
+		for _, s := range statement.Of(text, 1) {
+			known = append(known, strings.TrimPrefix(s.Words, "solution: "))
+		}
+	}
+	return known, nil
+}

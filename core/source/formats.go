@@ -1,0 +1,74 @@
+package source
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/memcore/memcore/internal/paths"
+)
+
+// A format is one kind of conversation log. To add one, write a file format_NAME.go, enter it
+// below, and put a log into testdata.
+//
+// Formats keep nothing between records: the conversation does, so that reading can go on anywhere.
+type format struct {
+	name string // Document.Format of its logs
+	// sniff reports whether a record is of this format.
+	sniff func(f fields) bool
+	// parse adds a record, or says why it cannot.
+	parse func(c *conversation, r record) (skipped string)
+	// folders returns where the agent keeps logs of a workspace, which is given in several
+	// spellings.
+	folders func(workspace []string, home string) []FolderOptions
+	// agent means that all logs are of agents at work.
+	agent bool
+}
+
+// formats are tried in order, the least specific last.
+var formats = []format{
+	{"claude-code", sniffClaude, parseClaude, claudeFolders, true},
+	{"codex", sniffCodex, parseCodex, codexFolders, true},
+	{"gemini-cli", sniffGemini, parseGemini, geminiFolders, true},
+	{"pi", sniffPi, parsePi, piFolders, true},
+	{"openai", sniffOpenAI, parseOpenAI, nil, false},
+}
+
+func formatNamed(name string) (format, bool) {
+	i := slices.IndexFunc(formats, func(f format) bool { return f.name == name })
+	if i < 0 {
+		return format{}, false
+	}
+	return formats[i], true
+}
+
+// Known returns the folders in which known agents keep the logs of a workspace. Index them only if
+// the user asks for it. A missing folder is an empty source.
+func Known(workspace, home string) []Source {
+	if workspace == "" || home == "" {
+		return nil
+	}
+	var all []Source
+	seen := map[string]bool{}
+	for _, f := range formats {
+		if f.folders == nil {
+			continue
+		}
+		for _, o := range f.folders(paths.Spellings(workspace), paths.Absolute(home)) {
+			if seen[o.Path] {
+				continue
+			}
+			seen[o.Path] = true
+			o.Scope, o.Workspace, o.Home, o.Optional = ScopeProject, workspace, home, true
+			all = append(all, NewFolder(o))
+		}
+	}
+	return all
+}
+
+func folderOfEach(workspace []string, in string, name func(cwd string) string) []FolderOptions {
+	var all []FolderOptions
+	for _, cwd := range workspace {
+		all = append(all, FolderOptions{Path: filepath.Join(in, name(cwd))})
+	}
+	return all
+}

@@ -1,0 +1,59 @@
+package formatter
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/internal/text/sanitize"
+)
+
+const (
+	nowHeading = "## Memory Core: "
+	rulesTitle = "Rules That Apply Now"
+	// mostFolders are in a heading, of longestFolder characters at most.
+	mostFolders   = 3
+	longestFolder = 100
+)
+
+// Now returns what applies at a moment (curated.Layer.Now). Like Curated, it instructs, from
+// trusted files, and stays unchanged.
+func Now(m curated.Memory) string {
+	var parts []string
+	for _, section := range m.Sections() {
+		parts = append(parts, section.Text)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	var titles []string
+	if slices.ContainsFunc(m.Files, func(f curated.File) bool { return f.Applies != "" && f.Head.Conditional() }) {
+		titles = append(titles, rulesTitle)
+	}
+	if folders := m.Folders(); len(folders) > 0 {
+		titles = append(titles, "Instructions for "+folderList(folders))
+	}
+	return nowHeading + strings.Join(titles, ", and ") + "\n\n" + strings.Join(parts, "\n\n")
+}
+
+func folderList(folders []string) string {
+	var names []string
+	for i, folder := range folders {
+		if i == mostFolders {
+			names = append(names, fmt.Sprintf("%d more", len(folders)-i))
+			break
+		}
+		name := []rune(strings.TrimSuffix(sanitize.Name(folder), "/") + "/")
+		if over := len(name) - longestFolder; over > 0 {
+			name = append([]rune("…"), name[over+1:]...)
+		}
+		names = append(names, string(name))
+	}
+	if last := len(names) - 1; last > 0 {
+		return strings.Join(names[:last], ", ") + " and " + names[last]
+	}
+	return names[0]
+}
+
+func isRules(text string) bool { return strings.HasPrefix(text, nowHeading+rulesTitle+"\n") }

@@ -1,0 +1,76 @@
+package hook
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/text/prompt"
+)
+
+// Applied are rules and memory of folders.
+type Applied struct {
+	Text string // under its own heading; "" if nothing applies
+	// Versions of the files that apply, by path (curated.Memory.Versions).
+	Versions map[string]string
+	// Stamps, by path, are of documents in Text.
+	Stamps map[string]string
+	Rules  []Rule
+}
+
+// A Rule says why a file was given or not.
+type Rule struct {
+	Path  string `json:"path"`
+	Given bool   `json:"given,omitempty"`
+	Why   string `json:"why"`
+}
+
+const (
+	// longestHeading bounds the heading of Applied, in characters.
+	longestHeading = 500
+	// shareOfRules bounds rules, in characters. Hits get the rest.
+	shareOfRules = longestContext / 2
+)
+
+// apply finds what applies and is new to the session.
+func (a *answer) apply(ctx context.Context) {
+	at := curated.Moment{Has: a.record.Rules, Spent: a.record.Spent}
+	if a.agent.ReadsSubfolders {
+		at.Own = a.agent.OwnFiles
+	}
+	if a.event.Kind == Tool {
+		at.Touched, at.Room = a.event.Touched, longestContext-longestHeading
+	} else {
+		at.Request = turn.Query(a.event.Prompt)
+		at.Named, at.Room = named(at.Request, a.event.Dir), shareOfRules-longestHeading
+	}
+	began := a.record.Dir
+	if a.event.Sub != "" { // a subagent works where its session began
+		session := a.event
+		session.Sub = ""
+		record, err := a.options.Records.Load(session)
+		a.problem(err)
+		began = record.Dir
+	}
+	var err error
+	a.applied, err = a.memory.Now(ctx, began, at)
+	a.problem(err)
+	if runes(a.applied.Text) > longestContext { // the heading is too long
+		a.applied = Applied{Rules: a.applied.Rules}
+	}
+}
+
+// named returns the files that a prompt names.
+func named(request, dir string) (files []string) {
+	for _, path := range prompt.Paths(request) {
+		if name := filepath.FromSlash(path); strings.HasPrefix(path, "/") {
+			files = append(files, name)
+		} else {
+			files = append(files, join(dir, name))
+		}
+	}
+	return slices.Compact(files)
+}

@@ -1,0 +1,287 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/secret"
+)
+
+// editPage is a form with lines of a file.
+type editPage struct {
+	Request httpapi.ChangeRequest
+	Problem string
+	Secrets bool // some are not shown
+}
+
+// edit shows lines of a file to change them.
+func (s *Server) edit(w http.ResponseWriter, r *http.Request, folder string) error {
+	q := r.URL.Query()
+	ask := httpapi.FileRequest{Path: q.Get("path"), First: numberOf(q.Get("first")), Last: numberOf(q.Get("last"))}
+	f, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.File, error) { return ws.File(r.Context(), ask) })
+	if err != nil {
+		return err
+	}
+	if f.Fixed != "" || ask.Last == 0 && f.Next > 0 {
+		http.Redirect(w, r, address("document", "path", f.Path), http.StatusSeeOther)
+		return nil
+	}
+	request := httpapi.ChangeRequest{How: httpapi.EditLines, Path: f.Path, First: f.First, Last: f.Last, Seen: f.Text, Text: f.Text}
+	return s.show(w, folder, "memory", "edit", "Edit "+clean(f.Path), editPage{Request: request, Secrets: strings.Contains(f.Text, secret.Mark)})
+}
+
+// changePage shows a change before and after it is made.
+type changePage struct {
+	Request     httpapi.ChangeRequest // to confirm
+	Changed     httpapi.Changed
+	Title       string
+	Confirm     string // the button
+	Problem     string // why it cannot be made
+	Diff, Since []diffLine
+	File        string // address of the file; "" for none
+	Undo        string // address
+	CanEdit     bool   // its text
+}
+
+// preview shows what would change. It changes nothing, whatever the address says.
+func (s *Server) preview(w http.ResponseWriter, r *http.Request, folder string) error {
+	if r.URL.Query().Get("how") == "" { // after a reload
+		http.Redirect(w, r, "queue", http.StatusSeeOther)
+		return nil
+	}
+	request := changeRequest(r.URL.Query())
+	request.Version = ""
+	return s.showChange(w, r, folder, request)
+}
+
+// change shows what would change, or changes it if the form has the version that was shown.
+func (s *Server) change(w http.ResponseWriter, r *http.Request, folder string) error {
+	if err := r.ParseForm(); err != nil {
+		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
+	}
+	return s.showChange(w, r, folder, changeRequest(r.PostForm))
+}
+
+// changeRequest reads a form or an address.
+func changeRequest(form url.Values) httpapi.ChangeRequest {
+	text := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
+	return httpapi.ChangeRequest{How: form.Get("how"), Path: form.Get("path"), First: numberOf(form.Get("first")), Last: numberOf(form.Get("last")),
+		Seen: text("seen"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
+}
+
+// longestChange bounds how long a change waits for locks: another process may hold one for good.
+const longestChange = time.Minute
+
+func (s *Server) showChange(w http.ResponseWriter, r *http.Request, folder string, request httpapi.ChangeRequest) error {
+	ctx := r.Context()
+	if request.Version != "" {
+		var stop context.CancelFunc // who leaves the page does not stop half way
+		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), longestChange)
+		defer stop()
+	}
+	c, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Changed, error) { return ws.Change(ctx, request) })
+	p := changePage{Request: request, Changed: c, Title: titles[request.How][0], Confirm: titles[request.How][1], Diff: diffLines(c.Diff), Since: diffLines(c.Since),
+		CanEdit: request.How == httpapi.EditLines || request.How == httpapi.Keep && c.Text != ""}
+	status := http.StatusOK
+	switch {
+	case err != nil:
+		status, p.Problem = httpapi.StatusOf(err), err.Error()
+	case c.Outdated:
+		status = http.StatusConflict
+		fallthrough
+	default:
+		p.Request.Version = c.Version
+		if c.Seen != "" || c.First > 0 {
+			p.Request.First, p.Request.Last, p.Request.Seen = c.First, c.Last, c.Seen
+		}
+		if p.CanEdit {
+			p.Request.Text = c.Text
+		}
+	}
+	if c.Path == "" {
+		c.Path = request.Path
+	}
+	if strings.HasSuffix(strings.ToLower(c.Path), ".md") || request.Path != "" {
+		p.File = address("document", "path", c.Path)
+	}
+	if c.Undo != "" {
+		p.Undo = address("change", "how", httpapi.UndoChange, "id", c.Undo)
+	}
+	return s.write(w, status, s.frame(folder, "memory", p.Title), "change", p)
+}
+
+// titles are the titles and the buttons of changes.
+var titles = map[string][2]string{
+	"": {"Change", ""}, httpapi.EditLines: {"Edit", "Write it"}, httpapi.StrikeLines: {"Strike through", "Strike it through"}, httpapi.ForgetLines: {"Forget", "Delete it"},
+	httpapi.UndoChange: {"Undo", "Undo it"}, httpapi.Keep: {"Keep a proposal", "Keep it"}, httpapi.Leave: {"Decline a proposal", "Decline it"},
+	httpapi.Hide: {"Hide from search", "Hide it"}, httpapi.Unhide: {"Find again", "Find all of it again"},
+}
+
+// A diffLine is a line of a diff.
+type diffLine struct {
+	Kind string // "add", "remove", "same", "file" or "place"
+	Sign string
+	Text string
+}
+
+// mostDiff bounds the lines and bytes of a diff on a page.
+const (
+	mostDiff      = 1500
+	mostDiffBytes = 48 << 10
+)
+
+func diffLines(diff string) (lines []diffLine) {
+	all := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
+	size := 0
+	// A file begins with three lines. Two of them alone may be text, which a person must see.
+	begins := func(i int) bool {
+		return i >= 0 && i+2 < len(all) && strings.HasPrefix(all[i], "--- a/") && strings.HasPrefix(all[i+1], "+++ b/") && strings.HasPrefix(all[i+2], "@@ ")
+	}
+	files := 0
+	for i := range all {
+		if begins(i) {
+			files++
+		}
+	}
+	for i, l := range all {
+		if size += len(l); len(lines) == mostDiff || size > mostDiffBytes {
+			return append(lines, diffLine{"place", "", fmt.Sprintf("… and %d more lines", len(all)-i)})
+		}
+		switch {
+		case l == "" && diff == "":
+		case begins(i):
+			if files > 1 {
+				lines = append(lines, diffLine{"file", "", strings.TrimPrefix(l, "--- a/")})
+			}
+		case begins(i - 1):
+		case strings.HasPrefix(l, "@@ "):
+			lines = append(lines, diffLine{"place", "", placeText(l)})
+		case strings.HasPrefix(l, "+"):
+			lines = append(lines, diffLine{"add", "+", l[1:]})
+		case strings.HasPrefix(l, "-"):
+			lines = append(lines, diffLine{"remove", "−", l[1:]})
+		case strings.HasPrefix(l, `\`):
+		default:
+			lines = append(lines, diffLine{"same", "", strings.TrimPrefix(l, " ")})
+		}
+	}
+	return lines
+}
+
+// placeText says where a part of a diff is: "@@ -1,4 +2,5 @@" begins at line 2.
+func placeText(header string) string {
+	_, after, _ := strings.Cut(header, "+")
+	first, _, _ := strings.Cut(strings.TrimSuffix(after, " @@"), ",")
+	if first == "0" {
+		return "the whole file"
+	}
+	return "from line " + first
+}
+
+// queuePage has what waits for the person, and what was changed.
+type queuePage struct {
+	Waiting         []httpapi.Proposal
+	More            int // proposals that are not shown
+	Agents, Persons []entryRow
+}
+
+// proposedText names a kind of proposal.
+func proposedText(kind string) string {
+	switch kind {
+	case "save":
+		return "An agent asks to save this"
+	case "forget":
+		return "An agent asks to delete this"
+	case "fix":
+		return "A solved error"
+	case "preference":
+		return "A preference of yours"
+	case "decision":
+		return "A decision"
+	}
+	return "A fact"
+}
+
+// An entryRow is a change that was made.
+type entryRow struct {
+	httpapi.Entry
+	Undo  string // address; "" if it held a secret
+	Files []fileRow
+}
+
+type fileRow struct {
+	Path, Address string
+	Secret        bool
+	Diff          []diffLine
+}
+
+// Bounds of the queue's page.
+const (
+	mostWaiting = 25
+	mostOfEntry = 2 << 10 // bytes before and after of a file
+	mostQueued  = 800     // lines of all changes
+)
+
+func (s *Server) queue(w http.ResponseWriter, r *http.Request, folder string) error {
+	var p queuePage
+	all, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (j httpapi.Journal, err error) {
+		waiting, err := ws.Proposals(r.Context())
+		if err != nil {
+			return j, err
+		}
+		p.Waiting = waiting.Waiting
+		return ws.Journal(r.Context())
+	})
+	if err != nil {
+		return err
+	}
+	if len(p.Waiting) > mostWaiting {
+		p.More, p.Waiting = len(p.Waiting)-mostWaiting, p.Waiting[:mostWaiting]
+	}
+	left := mostQueued
+	for _, e := range all.Changes {
+		if row := entryOf(e, &left); e.Agent {
+			p.Agents = append(p.Agents, row)
+		} else {
+			p.Persons = append(p.Persons, row)
+		}
+	}
+	return s.show(w, folder, "memory", "queue", "Memory: proposals and changes", p)
+}
+
+// entryOf returns a change with as many lines as are left.
+func entryOf(e httpapi.Entry, left *int) entryRow {
+	row := entryRow{Entry: e, Undo: address("change", "how", httpapi.UndoChange, "id", e.ID)}
+	for _, f := range e.Files {
+		file := fileRow{Path: f.Path, Secret: f.Secret}
+		if strings.HasSuffix(strings.ToLower(f.Path), ".md") {
+			file.Address = address("document", "path", f.Path)
+		}
+		if f.Secret {
+			row.Undo = ""
+		}
+		for _, part := range []struct{ kind, sign, text string }{{"remove", "−", f.Before}, {"add", "+", f.After}} {
+			if part.text == "" {
+				continue
+			}
+			lines := strings.Split(excerpt.Of(part.text, mostOfEntry), "\n")
+			shown := min(len(lines), *left)
+			*left -= shown
+			for _, line := range lines[:shown] {
+				file.Diff = append(file.Diff, diffLine{part.kind, part.sign, line})
+			}
+			if more := len(lines) - shown; more > 0 {
+				file.Diff = append(file.Diff, diffLine{"place", "", "… and " + plain.Count(more, "more line")})
+			}
+		}
+		row.Files = append(row.Files, file)
+	}
+	return row
+}

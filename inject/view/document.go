@@ -1,0 +1,191 @@
+package view
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/inject/httpapi"
+)
+
+// documentPage is a part of a file.
+type documentPage struct {
+	httpapi.File
+	Rows []blockRow
+	// Whole, Hide and Unhide are addresses of what can be done with the whole file; "" for none.
+	Whole, Hide, Unhide string
+	Previous, Next      string
+	Messages            []messageRow // of a log
+}
+
+// A blockRow is a block, what of it is indexed, and what can be done with it.
+type blockRow struct {
+	httpapi.Block
+	HTML                        template.HTML
+	Chunks                      []chunkRow // that begin in it
+	Edit, Section, Strike, Drop string     // addresses; "" for none
+}
+
+// A chunkRow is an indexed chunk.
+type chunkRow struct {
+	core.MemoryHit
+	Anchor int // line for links; 0 if another element has it
+}
+
+// A messageRow is a message of a log.
+type messageRow struct {
+	core.MemoryHit
+	Hide string
+}
+
+// mostWhole is the largest file that is edited as a whole, in lines and bytes of the first part.
+const mostWhole = 600
+
+func (s *Server) document(w http.ResponseWriter, r *http.Request, folder string) error {
+	q := r.URL.Query()
+	if at := q.Get("at"); strings.Contains(at, "#L") { // a citation, of a file that may have # in its name
+		first, _, _ := strings.Cut(at[strings.LastIndex(at, "#L")+2:], "-")
+		to := address("document", "path", q.Get("path"), "line", strconv.Itoa(numberOf(first)))
+		http.Redirect(w, r, to+"#L"+strconv.Itoa(numberOf(first)), http.StatusSeeOther)
+		return nil
+	}
+	file := func(first int) (httpapi.File, error) {
+		return get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.File, error) {
+			return ws.File(r.Context(), httpapi.FileRequest{Path: q.Get("path"), First: first})
+		})
+	}
+	f, err := file(numberOf(q.Get("first")))
+	if line := numberOf(q.Get("line")); err == nil && line > f.Last && f.Next > 0 {
+		f, err = file(line)
+	}
+	if err != nil {
+		return err
+	}
+	return s.show(w, folder, "memory", "document", "Memory: "+clean(f.Path), documentOf(f))
+}
+
+// numberOf reads a line number from an address; 0 if there is no number.
+func numberOf(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// address returns the address of a page with a query of names and values.
+func address(page string, query ...string) string {
+	q := url.Values{}
+	for i := 0; i < len(query); i += 2 {
+		q.Set(query[i], query[i+1])
+	}
+	return page + "?" + q.Encode()
+}
+
+func documentOf(f httpapi.File) documentPage {
+	p := documentPage{File: f}
+	if f.Previous > 0 {
+		p.Previous = address("document", "path", f.Path, "first", strconv.Itoa(f.Previous))
+	}
+	if f.Next > 0 {
+		p.Next = address("document", "path", f.Path, "first", strconv.Itoa(f.Next))
+	}
+	if len(f.Chunks) > 0 {
+		p.Hide = address("change", "how", httpapi.Hide, "path", f.Path)
+	}
+	if f.Hidden > 0 {
+		p.Unhide = address("change", "how", httpapi.Unhide, "path", f.Path)
+	}
+	if f.Fixed != "" {
+		for _, h := range f.Chunks {
+			p.Messages = append(p.Messages, messageRow{h, address("change", "how", httpapi.Hide, "path", f.Path, "id", h.ID)})
+		}
+		return p
+	}
+	if f.Lines <= mostWhole && f.Previous == 0 && f.Next == 0 {
+		p.Whole = address("edit", "path", f.Path)
+	}
+	p.Rows = rowsOf(f)
+	return p
+}
+
+func rowsOf(f httpapi.File) (rows []blockRow) {
+	lines := strings.Split(f.Text, "\n")
+	next, anchored := 0, 0
+	for i, b := range f.Blocks {
+		at := func(page, how string, last int) string {
+			return address(page, "how", how, "path", f.Path, "first", strconv.Itoa(b.First), "last", strconv.Itoa(last))
+		}
+		text := strings.Join(dedented(lines[b.First-f.First:b.Last-f.First+1]), "\n")
+		row := blockRow{Block: b, Edit: at("edit", httpapi.EditLines, b.Last), Drop: at("change", httpapi.ForgetLines, b.Last)}
+		if b.Front {
+			var front renderer
+			front.verbatim(text)
+			row.HTML = template.HTML(front.out.String()) // escaped there
+		} else {
+			row.HTML = render(f.Path, text)
+		}
+		if b.Statement {
+			row.Strike = at("change", httpapi.StrikeLines, b.Last)
+		}
+		if b.Level > 0 {
+			end := endOfSection(f, i)
+			row.Section, row.Drop = at("edit", httpapi.EditLines, end), at("change", httpapi.ForgetLines, end)
+		}
+		for ; next < len(f.Chunks) && (f.Chunks[next].StartLine <= b.Last || i == len(f.Blocks)-1); next++ {
+			chunk := chunkRow{MemoryHit: f.Chunks[next]}
+			if chunk.StartLine > anchored && chunk.StartLine > b.First {
+				chunk.Anchor, anchored = chunk.StartLine, chunk.StartLine
+			}
+			row.Chunks = append(row.Chunks, chunk)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// endOfSection returns the last line before the next heading.
+func endOfSection(f httpapi.File, heading int) int {
+	last := f.Blocks[heading].Last
+	for _, b := range f.Blocks[heading+1:] {
+		if b.Level > 0 {
+			break
+		}
+		last = b.Last
+	}
+	return last
+}
+
+// dedented removes the indentation of the first line from all.
+func dedented(lines []string) []string {
+	if len(lines) == 0 {
+		return nil
+	}
+	indent := lines[0][:len(lines[0])-len(strings.TrimLeft(lines[0], " \t"))]
+	if indent == "" || !isItem(lines[0]) {
+		return lines
+	}
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = strings.TrimPrefix(l, indent)
+	}
+	return out
+}
+
+// isItem reports whether a line begins with the mark of an item: elsewhere indentation is code.
+func isItem(line string) bool {
+	line = strings.TrimLeft(line, " \t")
+	return line != "" && strings.ContainsRune("-*+0123456789", rune(line[0]))
+}
+
+// Lines names the lines of a chunk or a block.
+func linesText(first, last int) string {
+	if last <= first {
+		return fmt.Sprintf("line %d", first)
+	}
+	return fmt.Sprintf("lines %d to %d", first, last)
+}

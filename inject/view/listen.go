@@ -1,0 +1,89 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/web/overload"
+)
+
+// A Site listens for browsers on loopback, from the first link on. It is safe for concurrent use.
+type Site struct {
+	pages *Server
+
+	mu      sync.Mutex
+	address string
+	server  *http.Server
+	ended   chan struct{}
+	closed  bool
+}
+
+// NewSite returns a site of pages.
+func NewSite(pages *Server) *Site { return &Site{pages: pages} }
+
+// Link returns a link to the pages of a workspace.
+func (s *Site) Link(folder string) (httpapi.ViewReply, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return httpapi.ViewReply{}, httpapi.ErrClosed
+	}
+	if s.server == nil {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return httpapi.ViewReply{}, fmt.Errorf("listen for a browser: %w", err)
+		}
+		s.address = listener.Addr().String()
+		s.server = &http.Server{Handler: ofThisUser(s.pages), ConnContext: withPeer, ErrorLog: log.New(io.Discard, "", 0)}
+		listener = overload.Protect(s.server, listener, overload.Options{})
+		s.ended = make(chan struct{})
+		go func() {
+			defer close(s.ended)
+			_ = s.server.Serve(listener) // until Close
+		}()
+	}
+	path, expires := s.pages.Link(folder)
+	return httpapi.ViewReply{URL: "http://" + s.address + path, Expires: expires}, nil
+}
+
+// peerKey is the key of whether a connection is of this user.
+type peerKey struct{}
+
+// withPeer lets the requests of a connection find out whose it is, at the first one.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() bool { return isOurs(c) }))
+}
+
+// ofThisUser refuses connections of other users of this machine.
+func ofThisUser(s *Server) http.Handler {
+	next := s.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ours, ok := r.Context().Value(peerKey{}).(func() bool); !ok || !ours() {
+			s.problem(w, http.StatusForbidden, trouble{Text: "Only the user who runs memcore may open these pages.", Hint: "For a file to read elsewhere, run this in the folder of your project:", Run: "memcore view --out memory.html"})
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Close ends the site, after requests that are running or when ctx ends.
+func (s *Site) Close(ctx context.Context) {
+	s.mu.Lock()
+	server := s.server
+	s.closed = true
+	s.mu.Unlock()
+	s.pages.EndStreams()
+	if server == nil {
+		return
+	}
+	if server.Shutdown(ctx) != nil {
+		server.Close()
+	}
+	<-s.ended
+}

@@ -1,0 +1,97 @@
+package view
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+// overviewPage is the content of the first page.
+type overviewPage struct {
+	httpapi.Overview
+	Next      *httpapi.Check // the one thing to do
+	Calendar  calendar
+	Chart     usageChart
+	Languages []languageRow
+	MoreFrom  int // sources that are not listed
+}
+
+// A languageRow counts the chunks of a language.
+type languageRow struct {
+	Name   string
+	Chunks int
+}
+
+func (s *Server) overview(w http.ResponseWriter, r *http.Request, folder string) error {
+	o, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Overview, error) { return ws.Overview(r.Context()) })
+	if err != nil {
+		return err
+	}
+	return s.show(w, folder, "", "overview", "Overview", overviewOf(o, time.Now()))
+}
+
+// mostSources bounds the sources of a page.
+const mostSources = 50
+
+func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
+	p := overviewPage{Overview: o, Next: nextOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
+	if p.Next != nil {
+		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c httpapi.Check) bool { return c == *p.Next })
+	}
+	if n := len(o.Sums.Sources) - mostSources; n > 0 {
+		p.Sums.Sources, p.MoreFrom = o.Sums.Sources[:mostSources], n
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Languages)) {
+		p.Languages = append(p.Languages, languageRow{cmp.Or(languages[name], name), o.Languages[name]})
+	}
+	slices.SortStableFunc(p.Languages, func(a, b languageRow) int { return b.Chunks - a.Chunks })
+	return p
+}
+
+// nextOf returns the one thing to do, if any: the worst problem that a person can mend.
+func nextOf(o httpapi.Overview) *httpapi.Check {
+	if !o.Enabled {
+		return &httpapi.Check{Name: "memory", Text: "it is off, so agents get nothing", Do: "set memory.enabled in the configuration"}
+	}
+	for _, c := range o.Checks {
+		if c.Do != "" {
+			return &c
+		}
+	}
+	if o.Proposals > 0 {
+		return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
+	}
+	return nil
+}
+
+// UsedShare is the share of judged passages that were used.
+func (p overviewPage) UsedShare() string {
+	if p.Use.Used+p.Use.Unused == 0 {
+		return "–"
+	}
+	return percent(p.Use.Used, p.Use.Used+p.Use.Unused)
+}
+
+// A usedTable lists documents that agents got.
+type usedTable struct {
+	Documents []use.Document
+	Noise     bool
+}
+
+// Tables are the documents most used, and those given in vain.
+func (p overviewPage) Tables() []usedTable {
+	return []usedTable{{p.Use.Documents, false}, {p.Noise, true}}
+}
+
+var languages = map[string]string{
+	"ar": "Arabic", "da": "Danish", "de": "German", "en": "English, or not recognised", "es": "Spanish", "fi": "Finnish", "fr": "French", "hu": "Hungarian",
+	"it": "Italian", "nl": "Dutch", "no": "Norwegian", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "tr": "Turkish",
+}
+
+var roles = map[string]string{"embedder": "Embedder", "reranker": "Reranker", "reflection": "Model for reflection"}

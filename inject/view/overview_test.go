@@ -1,0 +1,153 @@
+package view
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/httpapi"
+)
+
+func TestNextIsOneThing(t *testing.T) {
+	check := httpapi.Check{Name: "index", State: "problem", Text: "nothing is indexed here yet", Do: "memcore index"}
+	for name, tt := range map[string]struct {
+		o    httpapi.Overview
+		want string
+	}{
+		"off":       {httpapi.Overview{Checks: []httpapi.Check{check}}, "set memory.enabled in the configuration"},
+		"a problem": {httpapi.Overview{Enabled: true, Proposals: 2, Checks: []httpapi.Check{{Text: "nobody can help"}, check}}, "memcore index"},
+		"proposals": {httpapi.Overview{Enabled: true, Proposals: 2}, "memcore memory pending"},
+		"nothing":   {httpapi.Overview{Enabled: true}, ""},
+	} {
+		p := overviewOf(tt.o, time.Now())
+		if tt.want == "" {
+			require.Nil(t, p.Next, name)
+			continue
+		}
+		require.Equal(t, tt.want, p.Next.Do, name)
+		require.NotContains(t, p.Checks, *p.Next, name)
+	}
+}
+
+func TestUsageIsStackedByDay(t *testing.T) {
+	c := usageOf([]use.Day{{Day: "2026-11-16"}, {Day: "2026-11-17", Counts: use.Counts{Given: 4, Used: 1, Unused: 2, Unknown: 1}}})
+	require.Empty(t, c.Bars[0].Parts)
+	unit := float64(barsHigh-10) / 4
+	require.Equal(t, []usagePart{{barsHigh - unit, unit, "used"}, {barsHigh - 3*unit, 2 * unit, "unused"}, {barsHigh - 4*unit, unit, "unknown"}}, c.Bars[1].Parts)
+	require.Equal(t, "Given in the last 2 days: 4 passages, of which 1 were used", c.Text)
+	require.Empty(t, usageOf(make([]use.Day, 0)).Bars)
+}
+
+func TestDocumentsHavePages(t *testing.T) {
+	asked := httpapi.DocumentsRequest{Find: "a&b", Skip: 150}
+	p := documentsOf(asked, httpapi.Documents{Documents: make([]core.DocumentInfo, 100), Found: 300})
+	require.Equal(t, "?find=a%26b&skip=50", p.Previous)
+	require.Equal(t, "?find=a%26b&skip=250", p.Next)
+	require.Equal(t, []int{151, 250}, []int{p.First, p.Last})
+	p = documentsOf(httpapi.DocumentsRequest{}, httpapi.Documents{Documents: make([]core.DocumentInfo, 2), Found: 2})
+	require.Empty(t, p.Previous+p.Next)
+}
+
+func TestSystemIsATree(t *testing.T) {
+	segment := func(path, from string, first, last, tokens int) curated.Segment {
+		return curated.Segment{Path: path, ImportedFrom: from, FirstLine: first, LastLine: last, Tokens: tokens}
+	}
+	p := systemOf(httpapi.Layer{
+		Limits: httpapi.LayerLimits{Lines: 100, Bytes: -1, Tokens: 1000},
+		Memory: curated.Memory{
+			Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 300},
+			Files: []curated.File{{Path: "~/.beans/BEANS.md", Tier: curated.Global, Tokens: 20, Lines: 10}, {Path: "gone.md", Tier: curated.Project, Reason: "its folder is not trusted"},
+				{Path: "BEANS.md", Tier: curated.Project, Tokens: 60, Lines: 40, Cut: true, LeftOut: "lines 50-90 of BEANS.md"}},
+			Segments: []curated.Segment{segment("~/.beans/BEANS.md", "", 1, 10, 20), segment("BEANS.md", "", 1, 5, 10), segment("team.md", "BEANS.md", 1, 1, 20), segment("deep.md", "team.md", 2, 3, 25), segment("BEANS.md", "", 7, 9, 5)},
+		}})
+	require.Equal(t, []tierNode{
+		{"Your own files", []folderNode{{"~/.beans", []fileNode{{Path: "~/.beans/BEANS.md", Lines: "lines 1–10", Tokens: 20, Share: "25 %"}}}}},
+		{"The project", []folderNode{{".", []fileNode{{Path: "BEANS.md", Lines: "lines 1–5, lines 7–9", Tokens: 60, Share: "75 %", Colour: 2, LeftOut: "lines 50-90 of BEANS.md",
+			Imports: []fileNode{{Path: "team.md", Lines: "line 1", Tokens: 20, Imports: []fileNode{{Path: "deep.md", Lines: "lines 2–3", Tokens: 25}}}}}}}}},
+	}, p.Tiers)
+	require.Equal(t, "gone.md", p.Out[0].Path)
+	require.Equal(t, "50 lines of 100", p.Budget.Text, "the nearest limit")
+	require.Equal(t, []budgetPart{{"~/.beans/BEANS.md", "10 lines", 0, budgetWidth / 10, 0}, {"BEANS.md", "40 lines", budgetWidth / 10, budgetWidth * .4, 2}}, p.Budget.Parts)
+	require.Equal(t, budgetRow{"Size", "0.3 KB", "no limit", ""}, p.Budget.Rows[1])
+	b := budgetOf(httpapi.Layer{Limits: httpapi.LayerLimits{Lines: 200, Bytes: 50 << 10, Tokens: -1},
+		Memory: curated.Memory{Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 40 << 10}, Files: []curated.File{{Tokens: 20, Lines: 40}, {Tokens: 60, Lines: 10}}}})
+	require.Equal(t, "40.0 KB of 50.0 KB", b.Text, "long lines are cut by their size")
+	require.Equal(t, []budgetPart{{"", "20 tokens", 0, budgetWidth * .2, 0}, {"", "60 tokens", budgetWidth * .2, budgetWidth * .6, 1}}, b.Parts)
+	systemOf(httpapi.Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
+}
+
+// A trustMemory decides, unless files have changed since.
+type trustMemory struct {
+	fakeMemory
+	version string
+	asked   []httpapi.TrustRequest
+}
+
+func (m *trustMemory) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+	return do(m)
+}
+
+func (m *trustMemory) Listen() (<-chan httpapi.Event, func()) { return nil, func() {} }
+
+func (m *trustMemory) DecideTrust(_ context.Context, r httpapi.TrustRequest) (httpapi.TrustReply, error) {
+	m.asked = append(m.asked, r)
+	reply := httpapi.TrustReply{Folder: r.Folder, Do: r.Do, Version: m.version, Text: "Use tabs."}
+	if r.Shown != "" && r.Shown != m.version {
+		return reply, &httpapi.Error{Status: 409, Message: "changed"}
+	}
+	reply.Decided = r.Shown != ""
+	return reply, nil
+}
+
+// Trust takes two forms; a change in between is shown, and nothing is decided.
+func TestTrustTakesTwoSteps(t *testing.T) {
+	v := newVisitor(t)
+	memory := &trustMemory{version: "1"}
+	v.pages.memories = memory
+	v.open(t, "/a")
+	v.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	send := func(origin string, form url.Values) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, v.server.URL+"/w/"+idOf("/a")+"/trust", strings.NewReader(form.Encode()))
+		require.NoError(t, err)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		if origin != "" {
+			r.Header.Set("Origin", origin)
+		}
+		return v.body(t, r)
+	}
+	form := url.Values{"folder": {idOf(hostile)}, "do": {"trust"}}
+	for _, origin := range []string{"", "null", "http://evil.example"} {
+		status, _ := send(origin, form)
+		require.Equal(t, 403, status, origin)
+	}
+	require.Empty(t, memory.asked, "other sites reach nothing")
+
+	status, body := send(v.server.URL, form)
+	require.Equal(t, 200, status, body)
+	require.Contains(t, body, `name="shown" value="1"`)
+	require.Contains(t, body, "Use tabs.")
+	require.Equal(t, hostile, memory.asked[0].Folder)
+	form.Set("shown", "1")
+	memory.version = "2"
+	status, body = send(v.server.URL, form)
+	require.Equal(t, 200, status)
+	require.Contains(t, body, "have changed since you looked")
+	require.Contains(t, body, `name="shown" value="2"`)
+	form.Set("shown", "2")
+	status, _ = send(v.server.URL, form)
+	require.Equal(t, 303, status)
+	for name, wrong := range map[string]url.Values{"no decision": {"folder": {idOf(hostile)}}, "another folder": {"folder": {idOf("/etc")}, "do": {"trust"}}} {
+		status, body = send(v.server.URL, wrong)
+		require.Equal(t, 400, status, name)
+		require.Contains(t, body, "go back", name)
+	}
+}

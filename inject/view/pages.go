@@ -1,0 +1,181 @@
+package view
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/sanitize"
+)
+
+// Templates of pages, and of a file, whose links would lead nowhere. Other commands need neither.
+var (
+	templates = sync.OnceValue(func() *template.Template { return parse(true) })
+	offline   = sync.OnceValue(func() *template.Template { return parse(false) })
+)
+
+func parse(links bool) *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"links": func() bool { return links }, "clean": clean, "time": timeText, "percent": percent,
+		"count": plain.Count, "score": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) },
+		"signed": func(v float64) string { return fmt.Sprintf("%+.2f", v) }, "short": func(text string) string { return plain.Shorten(text, 12) },
+		"beginning": func(text string) string { return plain.Shorten(text, longestPrompt) }, "linked": linked,
+		"cosine": cosine, "id": idOf, "role": func(name string) string { return roles[name] },
+		"lines": linesText, "proposed": proposedText, "used": func(v use.Verdict) string { return verdicts[v] },
+	}).Funcs(healthFuncs).ParseFS(assets, "assets/*.html"))
+}
+
+// clean removes what a person cannot see: control, bidirectional and invisible characters.
+func clean(text string) string {
+	text, _ = sanitize.Reveal(strings.ToValidUTF8(text, "\uFFFD"))
+	return text
+}
+
+var verdicts = map[use.Verdict]string{use.Yes: "yes", use.No: "no", use.Unknown: "not known"}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func percent(part, of int) string {
+	if of == 0 {
+		return "0 %"
+	}
+	return strconv.Itoa(100*part/of) + " %"
+}
+
+func cosine(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return strconv.FormatFloat(*v, 'f', 2, 64)
+}
+
+// A frame is what every page has.
+type frame struct {
+	Title, Workspace, Version string
+	Name                      string  // of the workspace
+	Menu                      []entry // none without a workspace
+	Content                   template.HTML
+}
+
+// An entry of the menu. Its key is its place.
+type entry struct {
+	Path, Title string
+	Here        bool
+}
+
+// A page answers a request about a workspace.
+type page struct {
+	path   string
+	title  string // in the menu; "" for none
+	answer func(w http.ResponseWriter, r *http.Request, folder string) error
+	// changes marks a page that changes something, by POST.
+	changes bool
+}
+
+// pages returns all pages, in the order of the menu.
+func (s *Server) pages() []page {
+	return []page{
+		{path: "", title: "Overview", answer: s.overview},
+		{path: "ask", title: "Ask", answer: s.ask},
+		{path: "case", answer: s.changeCase, changes: true},
+		{path: "turns", title: "Turns", answer: s.turns},
+		{path: "turn", answer: s.turn},
+		{path: "memory", title: "Memory", answer: s.memory},
+		{path: "document", answer: s.document},
+		{path: "edit", answer: s.edit},
+		{path: "change", answer: s.preview},
+		{path: "change", answer: s.change, changes: true},
+		{path: "queue", answer: s.queue},
+		{path: "system", title: "System prompt", answer: s.system},
+		{path: "map", title: "Map", answer: s.mapOf},
+		{path: "map-data", answer: s.mapData},
+		{path: "map-text", answer: s.mapText},
+		{path: "health", title: "Health", answer: s.health},
+		{path: "compare", answer: s.compare},
+		{path: "evaluate", answer: s.evaluate, changes: true},
+		{path: "trust", answer: s.trust, changes: true},
+		{path: "events", answer: s.events},
+	}
+}
+
+// show writes a page with the content of a template. below is the path of its entry in the menu.
+// The template runs first, so that an error leaves no half page.
+func (s *Server) show(w http.ResponseWriter, folder, below, name, title string, data any) error {
+	return s.write(w, http.StatusOK, s.frame(folder, below, title), name, data)
+}
+
+// frame returns the frame of a page of a workspace.
+func (s *Server) frame(folder, below, title string) frame {
+	f := frame{Title: title, Workspace: folder, Name: filepath.Base(folder), Version: s.version}
+	for _, p := range s.pages() {
+		if p.title != "" {
+			f.Menu = append(f.Menu, entry{p.path, p.title, p.path == below})
+		}
+	}
+	return f
+}
+
+func (s *Server) write(w http.ResponseWriter, status int, f frame, name string, data any) error {
+	var b bytes.Buffer
+	if err := templates().ExecuteTemplate(&b, name, data); err != nil {
+		return err
+	}
+	f.Content = template.HTML(b.String()) // a template made it
+	b.Reset()
+	if err := templates().ExecuteTemplate(&b, "page", f); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(b.Bytes())
+	return nil
+}
+
+// A trouble says what is wrong and what to do.
+type trouble struct {
+	Text, Hint, Run string
+	Lost            string // what a person typed, which is nowhere else
+}
+
+// problem writes a page without a menu, for who may not see a workspace.
+func (s *Server) problem(w http.ResponseWriter, status int, p trouble) {
+	_ = s.write(w, status, frame{Title: "memcore", Version: s.version}, "problem", p) // its template runs
+}
+
+// failed writes a page of a workspace that says what is wrong. Its menu leads on.
+func (s *Server) failed(w http.ResponseWriter, folder string, err error) {
+	status, title := httpapi.StatusOf(err), "This did not work"
+	if status == http.StatusNotFound {
+		title = "Not found"
+	}
+	_ = s.write(w, status, s.frame(folder, "none", title), "problem", trouble{Text: err.Error(), Hint: kind.HintOf(err)})
+}
+
+// errNoPage answers an address that no page has.
+var errNoPage = kind.As(kind.NotFound, errors.New("there is no such page"))
+
+// get asks the memory of a folder.
+func get[T any](ctx context.Context, s *Server, folder string, do func(httpapi.Workspace) (T, error)) (out T, err error) {
+	err = s.memories.Use(ctx, folder, func(ws httpapi.Workspace) (err error) {
+		out, err = do(ws)
+		return err
+	})
+	return out, err
+}

@@ -1,0 +1,237 @@
+package view
+
+import (
+	"fmt"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+// systemPage is the curated memory as a tree, and its budget.
+type systemPage struct {
+	httpapi.Layer
+	Tiers                 []tierNode
+	Out                   []curated.File // files that are not given
+	MoreIn                int            // given files, those that are not, and warnings that are not listed
+	MoreOut, MoreWarnings int
+	Budget                budgetBar
+}
+
+// mostFiles bounds each list of a page.
+const mostFiles = 300
+
+// A tierNode has the given files of a tier by folder.
+type tierNode struct {
+	Name    string
+	Folders []folderNode
+}
+
+// A folderNode has the given files of a folder.
+type folderNode struct {
+	Path  string
+	Files []fileNode
+}
+
+// A fileNode is a given file. Its tokens include those of its imports.
+type fileNode struct {
+	Path, Lines string // given lines of its own text
+	Tokens      int
+	Share       string // of all that is given
+	Colour      int
+	LeftOut     string
+	Kind        curated.Kind
+	Imports     []fileNode
+}
+
+// tiers explain the levels, in order.
+var tiers = []struct {
+	tier curated.Tier
+	name string
+}{
+	{curated.Global, "Your own files"}, {curated.Plugin, "Plugins"}, {curated.Project, "The project"}, {curated.Directory, "Folders below"},
+}
+
+func (s *Server) system(w http.ResponseWriter, r *http.Request, folder string) error {
+	layer, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
+	if err != nil {
+		return err
+	}
+	return s.show(w, folder, "system", "system", "System prompt", systemOf(layer))
+}
+
+func systemOf(layer httpapi.Layer) systemPage {
+	p := systemPage{Layer: layer, Budget: budgetOf(layer)}
+	p.Warnings, p.MoreWarnings = first(layer.Warnings)
+	pieces, given := piecesOf(layer.Segments), 0
+	for _, t := range tiers {
+		tier := tierNode{Name: t.name}
+		for i, f := range layer.Files {
+			if f.Tier != t.tier || f.Reason != "" {
+				continue
+			}
+			if given++; given > mostFiles {
+				p.MoreIn++
+				continue
+			}
+			file := fileNode{Path: f.Path, Lines: pieces[f.Path].lines, Tokens: f.Tokens, Share: percent(f.Tokens, layer.Usage.Tokens), Colour: i % colours,
+				LeftOut: f.LeftOut, Kind: f.Kind, Imports: importsOf(f.Path, pieces, 0)}
+			tier.add(path.Dir(f.Path), file)
+		}
+		if len(tier.Folders) > 0 {
+			p.Tiers = append(p.Tiers, tier)
+		}
+	}
+	for _, f := range layer.Files {
+		if f.Reason != "" {
+			p.Out = append(p.Out, f)
+		}
+	}
+	p.Out, p.MoreOut = first(p.Out)
+	return p
+}
+
+// first returns what a page lists, and how many more there are.
+func first[T any](all []T) (some []T, more int) {
+	n := min(len(all), mostFiles)
+	return all[:n], len(all) - n
+}
+
+func (t *tierNode) add(folder string, file fileNode) {
+	i := slices.IndexFunc(t.Folders, func(f folderNode) bool { return f.Path == folder })
+	if i < 0 {
+		i = len(t.Folders)
+		t.Folders = append(t.Folders, folderNode{Path: folder})
+	}
+	t.Folders[i].Files = append(t.Folders[i].Files, file)
+}
+
+// A piece is the given text of one file.
+type piece struct {
+	lines   string
+	tokens  int
+	imports []string // in order
+}
+
+// piecesOf joins the segments of each file, by path.
+func piecesOf(segments []curated.Segment) map[string]piece {
+	all := map[string]piece{}
+	for _, s := range segments {
+		p := all[s.Path]
+		p.tokens += s.Tokens
+		lines := fmt.Sprintf("lines %d–%d", s.FirstLine, s.LastLine)
+		if s.FirstLine == s.LastLine {
+			lines = fmt.Sprintf("line %d", s.FirstLine)
+		}
+		p.lines = strings.TrimPrefix(p.lines+", "+lines, ", ")
+		all[s.Path] = p
+		if from := all[s.ImportedFrom]; s.ImportedFrom != "" && !slices.Contains(from.imports, s.Path) {
+			from.imports = append(from.imports, s.Path)
+			all[s.ImportedFrom] = from
+		}
+	}
+	return all
+}
+
+// deepestImports bounds the tree. Each file is in it once, so this guards against our mistakes.
+const deepestImports = 20
+
+func importsOf(file string, pieces map[string]piece, depth int) (all []fileNode) {
+	if depth == deepestImports {
+		return nil
+	}
+	for _, name := range pieces[file].imports {
+		p := pieces[name]
+		all = append(all, fileNode{Path: name, Lines: p.lines, Tokens: p.tokens, Imports: importsOf(name, pieces, depth+1)})
+	}
+	return all
+}
+
+// A budgetBar shows the limit that is nearest, and the share of each file.
+type budgetBar struct {
+	Parts  []budgetPart
+	Width  float64
+	Height int
+	Text   string
+	Rows   []budgetRow
+}
+
+// A budgetPart is the share of a file.
+type budgetPart struct {
+	Path     string
+	Count    string
+	X, Width float64
+	Colour   int
+}
+
+// A budgetRow is one limit.
+type budgetRow struct {
+	Name, Used, Most, Share string
+}
+
+const (
+	budgetWidth = 720.0
+	budgetHigh  = 24
+)
+
+func budgetOf(layer httpapi.Layer) budgetBar {
+	b := budgetBar{Width: budgetWidth, Height: budgetHigh}
+	u, l := layer.Usage, layer.Limits
+	for _, row := range []struct {
+		name       string
+		used, most int
+		text       func(int) string
+	}{{"Lines", u.Lines, l.Lines, plain.Thousands}, {"Size", u.Bytes, l.Bytes, kilobytes}, {"Tokens", u.Tokens, l.Tokens, plain.Thousands}} {
+		most, share := "no limit", ""
+		if row.most > 0 {
+			most, share = row.text(row.most), percent(row.used, row.most)
+		}
+		b.Rows = append(b.Rows, budgetRow{row.name, row.text(row.used), most, share})
+	}
+	near := nearestLimit(layer)
+	x := 0.0
+	for i, f := range layer.Files {
+		if n := near.of(f); f.Reason == "" && n > 0 {
+			width := min(budgetWidth*near.filled*float64(n)/float64(max(near.all, 1)), budgetWidth-x)
+			b.Parts = append(b.Parts, budgetPart{Path: f.Path, Count: plain.Count(n, near.unit), X: x, Width: width, Colour: i % colours})
+			x += width
+		}
+	}
+	b.Text = near.text
+	return b
+}
+
+func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1024) }
+
+// A limit is one that cuts the memory, with what the share of a file is counted in.
+type limit struct {
+	unit   string
+	of     func(curated.File) int
+	all    int
+	filled float64 // share of the limit
+	text   string
+}
+
+// nearestLimit returns the limit of which most is used. Without a limit that is all tokens.
+func nearestLimit(layer httpapi.Layer) limit {
+	u, l := layer.Usage, layer.Limits
+	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, 0, plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}
+	tokens := limit{"token", func(f curated.File) int { return f.Tokens }, u.Tokens, 0, plain.Count(u.Tokens, "token") + " of " + plain.Thousands(l.Tokens)}
+	size := limit{"token", tokens.of, u.Tokens, 0, kilobytes(u.Bytes) + " of " + kilobytes(l.Bytes)}
+	nearest := limit{"token", tokens.of, u.Tokens, 1, plain.Count(u.Tokens, "token") + ", without a limit"}
+	found := false
+	for _, c := range []struct {
+		limit
+		used, most int
+	}{{lines, u.Lines, l.Lines}, {tokens, u.Tokens, l.Tokens}, {size, u.Bytes, l.Bytes}} {
+		if c.filled = float64(c.used) / float64(max(c.most, 1)); c.most > 0 && (!found || c.filled > nearest.filled) {
+			nearest, found = c.limit, true
+		}
+	}
+	nearest.filled = min(nearest.filled, 1)
+	return nearest
+}

@@ -1,0 +1,214 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+)
+
+// A turnRow is a prompt and what it got.
+type turnRow struct {
+	use.Turn
+	Tokens int
+	Trace  *hook.Trace // if it is among the last ones
+}
+
+// mostLeftOut bounds the candidates of a row; the turn has all.
+const mostLeftOut = 10
+
+// LeftOut are the best candidates that a turn did not get.
+type leftOut struct {
+	Hits []core.MemoryHit
+	More int
+}
+
+// LeftOut returns what is known of a row.
+func (r turnRow) LeftOut() leftOut {
+	if r.Trace == nil {
+		return leftOut{}
+	}
+	all := slices.Concat(r.Trace.Result.Withheld, r.Trace.Result.Rejected)
+	shown := min(len(all), mostLeftOut)
+	return leftOut{all[:shown], len(all) - shown}
+}
+
+// A turnGroup is a session with its turns.
+type turnGroup struct {
+	Agent, Session string
+	Rows           []turnRow
+}
+
+// turnsPage lists turns by session, the latest first.
+type turnsPage struct {
+	Request  httpapi.TurnsRequest
+	Problem  string // with the filters
+	Groups   []turnGroup
+	Agents   []string
+	Sessions []httpapi.TurnSession
+	Shown    int
+	More     int    // turns that are not shown
+	Older    string // the address of the next ones
+	Unkept   int    // prompts without text
+}
+
+const (
+	// turnsOnPage bounds the turns of a page.
+	turnsOnPage = 50
+	// longestPrompt bounds a prompt in the list, in characters.
+	longestPrompt = 400
+	// longestLinked bounds a prompt in a link, in bytes: a server takes an address of 64 KB, in
+	// which a byte may take three.
+	longestLinked = 16 << 10
+)
+
+// linked returns as much of a prompt as a link can have.
+func linked(prompt string) string {
+	if len(prompt) <= longestLinked {
+		return prompt
+	}
+	return strings.ToValidUTF8(prompt[:longestLinked], "")
+}
+
+func (s *Server) turns(w http.ResponseWriter, r *http.Request, folder string) error {
+	form := r.URL.Query()
+	p := turnsPage{Request: httpapi.TurnsRequest{Limit: turnsOnPage, Agent: form.Get("agent"), Session: form.Get("session"), Find: form.Get("find"),
+		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}
+	status := http.StatusOK
+	all, err := s.turnsOf(r, folder, p.Request)
+	if err != nil {
+		if status = httpapi.StatusOf(err); status != http.StatusBadRequest {
+			return err
+		}
+		p.Problem = err.Error()
+		if all, err = s.turnsOf(r, folder, httpapi.TurnsRequest{Limit: 1}); err != nil {
+			return err
+		}
+		all.Turns, all.Last, all.More = nil, nil, 0
+	}
+	rows := turnRows(all)
+	p.Groups, p.Sessions, p.Shown, p.More = groupsOf(rows), all.Sessions, len(rows), all.More
+	for _, row := range rows {
+		if row.Prompt == "" {
+			p.Unkept++
+		}
+	}
+	if p.More > 0 {
+		older := only(form, []string{"agent", "session", "find", "since"})
+		older.Set("until", all.Turns[len(all.Turns)-1].At.Format(time.RFC3339Nano))
+		p.Older = "turns?" + older.Encode()
+	}
+	for _, of := range all.Sessions {
+		if !slices.Contains(p.Agents, of.Agent) {
+			p.Agents = append(p.Agents, of.Agent)
+		}
+	}
+	slices.Sort(p.Agents)
+	return s.write(w, status, s.frame(folder, "turns", "Turns"), "turns-page", p)
+}
+
+func (s *Server) turnsOf(r *http.Request, folder string, request httpapi.TurnsRequest) (httpapi.Turns, error) {
+	return get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) { return ws.Turns(r.Context(), request) })
+}
+
+// turnRows joins turns with their traces. Traces of prompts that the record lacks come first.
+func turnRows(all httpapi.Turns) []turnRow {
+	traces := map[string]*hook.Trace{}
+	var rows []turnRow
+	for i, t := range all.Last {
+		if t.Turn != "" {
+			traces[t.Turn] = &all.Last[i]
+		} else if t.Event.Kind == hook.Prompt {
+			id := fmt.Sprintf("%s%d", unrecorded, t.At.UnixMilli())
+			rows = append(rows, turnRow{Turn: use.Turn{ID: id, At: t.At, Agent: t.Event.Agent, Session: t.Event.Session, Prompt: t.Event.Prompt}, Trace: &all.Last[i]})
+		}
+	}
+	for _, t := range all.Turns {
+		row := turnRow{Turn: t, Trace: traces[t.ID]}
+		if row.Trace != nil && row.Prompt == "" {
+			row.Prompt = row.Trace.Event.Prompt
+		}
+		for _, h := range t.Hits {
+			row.Tokens += h.Tokens
+		}
+		rows = append(rows, row)
+	}
+	slices.SortStableFunc(rows, func(a, b turnRow) int { return b.At.Compare(a.At) })
+	return rows
+}
+
+// unrecorded begins the IDs of turns that the record lacks.
+const unrecorded = "at-"
+
+// groupsOf returns rows by session, that of the latest row first.
+func groupsOf(rows []turnRow) (groups []turnGroup) {
+	for _, row := range rows {
+		at := slices.IndexFunc(groups, func(g turnGroup) bool { return g.Agent == row.Agent && g.Session == row.Session })
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, turnGroup{Agent: row.Agent, Session: row.Session})
+		}
+		groups[at].Rows = append(groups[at].Rows, row)
+	}
+	return groups
+}
+
+// turnPage is a turn, opened as in Ask.
+type turnPage struct {
+	turnRow
+	Candidates candidates
+	Case       *caseBox // nil without a prompt
+}
+
+func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) error {
+	id := r.URL.Query().Get("id")
+	request := httpapi.TurnsRequest{Turn: id}
+	if strings.HasPrefix(id, unrecorded) {
+		request = httpapi.TurnsRequest{Limit: 1}
+	}
+	all, err := s.turnsOf(r, folder, request)
+	if err != nil {
+		return err
+	}
+	rows := turnRows(all)
+	at := slices.IndexFunc(rows, func(row turnRow) bool { return row.ID == id })
+	if at < 0 {
+		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the record, or no longer"}
+	}
+	p := turnPage{turnRow: rows[at]}
+	if p.Trace != nil {
+		p.Candidates = candidatesOf(p.Trace.Result)
+	} else {
+		p.Candidates = candidatesOf(core.Result{Hits: s.passages(r.Context(), folder, p.Hits)})
+	}
+	if p.Prompt != "" {
+		p.Case = s.caseBox(r.Context(), folder, p.Prompt, url.Values{"id": {id}})
+		p.Candidates.mark(p.Case.Case)
+	}
+	return s.show(w, folder, "turns", "turn", "Turn of "+timeText(p.At), p)
+}
+
+// passages returns recorded hits with the text that they have now, if they are still there.
+func (s *Server) passages(ctx context.Context, folder string, recorded []use.Hit) []core.MemoryHit {
+	var hits []core.MemoryHit
+	for _, h := range recorded {
+		hit := core.MemoryHit{ID: h.ID, Path: h.Path, Source: h.Source}
+		d, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
+			return ws.Document(ctx, httpapi.DocumentRequest{Path: h.Path})
+		})
+		if at := slices.IndexFunc(d.Chunks, func(c core.MemoryHit) bool { return c.ID == h.ID }); err == nil && at >= 0 {
+			hit = d.Chunks[at]
+		}
+		hit.Score, hit.TokenEstimate = h.Score, h.Tokens
+		hits = append(hits, hit)
+	}
+	return hits
+}

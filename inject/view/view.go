@@ -1,0 +1,235 @@
+// Package view serves pages on which a person sees what memory holds, what it gave and why.
+//
+// The pages listen on loopback. A link opens them once; then a cookie does. A page shows data from
+// outside: templates escape it, and the content security policy lets a page load nothing but its
+// own style and script.
+package view
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/web/origin"
+)
+
+//go:embed assets
+var assets embed.FS
+
+// Memories are the workspaces of the daemon.
+type Memories interface {
+	// Use calls do with the workspace of a folder.
+	Use(ctx context.Context, folder string, do func(httpapi.Workspace) error) error
+	// Listen returns events until stop is called; nil if too many listen.
+	Listen() (events <-chan httpapi.Event, stop func())
+}
+
+const (
+	linkLife    = 2 * time.Minute
+	sessionLife = 12 * time.Hour
+	// mostSessions bounds links and sessions; the oldest end.
+	mostSessions = 64
+	cookieName   = "memcore_view"
+	mostBody     = 16 << 20 // bytes of a form
+)
+
+// A Server serves the pages. It is safe for concurrent use.
+type Server struct {
+	memories Memories
+	version  string
+	ending   chan struct{}
+	endOnce  sync.Once
+
+	mu       sync.Mutex
+	links    map[[32]byte]grant // by the hash of the link's secret
+	sessions map[[32]byte]grant // by the hash of the cookie
+}
+
+// A grant opens one workspace until it ends.
+type grant struct {
+	folder string
+	ends   time.Time
+}
+
+// New returns a server of pages.
+func New(memories Memories, version string) *Server {
+	return &Server{memories: memories, version: version, ending: make(chan struct{}), links: map[[32]byte]grant{}, sessions: map[[32]byte]grant{}}
+}
+
+// EndStreams ends the streams of events.
+func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
+
+// Link returns the path that opens the pages of a workspace, once and until it expires.
+func (s *Server) Link(folder string) (path string, expires time.Time) {
+	secret := newSecret()
+	expires = time.Now().Add(linkLife)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	add(s.links, secret, grant{folder, expires})
+	return "/open/" + secret, expires
+}
+
+func newSecret() string {
+	data := make([]byte, 32)
+	rand.Read(data) // never fails
+	return hex.EncodeToString(data)
+}
+
+// add adds a grant, and removes ended ones and the oldest over the limit.
+func add(all map[[32]byte]grant, secret string, g grant) {
+	for key, old := range all {
+		if time.Now().After(old.ends) {
+			delete(all, key)
+		}
+	}
+	for len(all) >= mostSessions {
+		var oldest [32]byte
+		for key, old := range all {
+			if first, ok := all[oldest]; !ok || old.ends.Before(first.ends) {
+				oldest = key
+			}
+		}
+		delete(all, oldest)
+	}
+	all[sha256.Sum256([]byte(secret))] = g
+}
+
+// of returns the grant of a secret.
+func (s *Server) of(all map[[32]byte]grant, secret string, once bool) (grant, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := sha256.Sum256([]byte(secret))
+	g, ok := all[key]
+	if once {
+		delete(all, key)
+	}
+	return g, ok && time.Now().Before(g.ends)
+}
+
+// idKey makes the names in addresses of this process unguessable.
+var idKey = sync.OnceValue(newSecret)
+
+// idOf names a workspace in addresses, so that each has its own cookie. Ports share cookies: who
+// could guess the name could ask a browser for the cookie, at another port of this machine.
+func idOf(folder string) string {
+	sum := sha256.Sum256([]byte(idKey() + folder))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Handler serves the pages.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /open/{secret}", s.open)
+	mux.Handle("GET /assets/", http.FileServerFS(assets))
+	for _, p := range s.pages() {
+		method, path := "GET", p.path
+		if p.changes {
+			method = "POST"
+		}
+		if path == "" {
+			path = "{$}"
+		}
+		mux.Handle(method+" /w/{id}/"+path, s.withSession(p))
+	}
+	mux.Handle("GET /w/{id}/{other}", s.withSession(page{answer: func(http.ResponseWriter, *http.Request, string) error { return errNoPage }}))
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		s.problem(w, http.StatusNotFound, trouble{Text: "There is no such page."})
+	})
+	return s.guard(mux)
+}
+
+// guard refuses requests of other sites, and says what browsers may do with an answer.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin") // forms of a page without one have no origin
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case origin.IsMisnamed(r):
+			s.problem(w, http.StatusForbidden, trouble{Text: "Address this page by 127.0.0.1, not by another name."})
+		case origin.IsForeign(r):
+			s.problem(w, http.StatusForbidden, trouble{Text: "Another site may not open this page."})
+		case r.Method == http.MethodPost && r.Header.Get("Origin") == "":
+			s.problem(w, http.StatusForbidden, trouble{Text: "Only these pages may change something."})
+		default:
+			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// needsLink tells who has no session, or a link that was used.
+func needsLink(text string) trouble {
+	return trouble{Text: text, Hint: "For a new link, run this in the folder of your project:", Run: "memcore view"}
+}
+
+// open takes a link, sets the cookie and goes to the first page.
+func (s *Server) open(w http.ResponseWriter, r *http.Request) {
+	g, ok := s.of(s.links, r.PathValue("secret"), true)
+	if !ok {
+		s.problem(w, http.StatusForbidden, needsLink("This link was used already, or is too old: it works once, for two minutes."))
+		return
+	}
+	cookie := newSecret()
+	s.mu.Lock()
+	add(s.sessions, cookie, grant{g.folder, time.Now().Add(sessionLife)})
+	s.mu.Unlock()
+	path := "/w/" + idOf(g.folder) + "/"
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: cookie, Path: path, MaxAge: int(sessionLife / time.Second), HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// closed answers who has no session, with the text of their form.
+func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
+	p := needsLink("These pages are closed: they stay open for twelve hours, while memcore's daemon runs.")
+	if r.ParseForm() == nil {
+		p.Lost = r.PostForm.Get("text")
+	}
+	s.problem(w, http.StatusUnauthorized, p)
+}
+
+// withSession calls a page for who has the workspace's cookie.
+func (s *Server) withSession(p page) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		cookie, err := r.Cookie(cookieName)
+		if err != nil {
+			s.closed(w, r)
+			return
+		}
+		g, ok := s.of(s.sessions, cookie.Value, false)
+		if !ok || idOf(g.folder) != r.PathValue("id") {
+			s.closed(w, r)
+			return
+		}
+		if err := p.answer(w, r, g.folder); err != nil {
+			s.failed(w, g.folder, err)
+		}
+	})
+}
+
+// events tells a page that something has changed, as server-sent events without content.
+func (s *Server) events(w http.ResponseWriter, r *http.Request, folder string) error {
+	events, stop := s.memories.Listen()
+	defer stop()
+	if events == nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return nil
+	}
+	httpapi.Stream(w, r, events, s.ending, func(e httpapi.Event) []byte {
+		if e.Workspace != folder {
+			return nil
+		}
+		return []byte("{}")
+	})
+	return nil
+}

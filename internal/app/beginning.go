@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app/guard"
+)
+
+// A beginning reads what a session begins with in a folder.
+type beginning struct {
+	*Service
+	folder string
+}
+
+func (s *Service) beginning(folder string) beginning { return beginning{s, folder} }
+
+// SessionStart returns loaded curated memory and the reference. With an error it is what could be
+// read.
+func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
+	reference, _, err := s.beginning(s.Dir).reference(ctx, current, 0)
+	return hook.Beginning{Curated: formatter.Curated(loaded), Reference: reference}.Text(), err
+}
+
+// read returns curated memory without some files and, as reference, the index of memory files and
+// the overview. room limits the characters, a quarter of them for the reference; 0 is no limit.
+// With an error it is what could be read.
+func (s beginning) read(ctx context.Context, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
+	if !s.Settings.Enabled {
+		return b, nil
+	}
+	var failed error
+	b.Reference, b.Overview, failed = s.reference(ctx, current, room/4)
+	if room > 0 && b.Reference != "" {
+		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
+	}
+	b.Curated, b.Stamps, err = s.curated(ctx, without, room)
+	return b, errors.Join(failed, err)
+}
+
+// beginningText logs errors, except ctx's.
+func (s *Service) beginningText(ctx context.Context, current *session.Session) (string, error) {
+	b, err := s.beginning(s.Dir).read(ctx, current, nil, 0)
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("not all that a session begins with can be read", "workspace", s.Project, "error", err)
+	}
+	return b.Text(), ctx.Err()
+}
+
+// reference returns the index of memory files and the overview, framed, and a stamp of the
+// overview. room limits its characters; 0 is no limit. It needs no trust: it is guarded.
+func (s beginning) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
+	files, err := s.files()
+	if err != nil {
+		return "", "", err
+	}
+	items, failed := files.Data.List(ctx)
+	overview, stamp, err := s.overviewOf(ctx, current)
+	err = errors.Join(failed, err)
+
+	dir := s.names().Of(s.DataDir())
+	for left := room; ; {
+		ofIndex, ofOverview := notes.IndexRoom, session.OverviewRoom
+		if left > 0 {
+			ofIndex = min(ofIndex, left)
+			if overview != "" {
+				ofIndex = min(ofIndex, left/2)
+			}
+		}
+		waiting := s.unconfirmed(ctx, files, ofIndex/2)
+		index := notes.Index(items, ofIndex-utf8.RuneCountInString(waiting), func(item notes.Item) notes.Item {
+			item.Path, item.Summary = files.Name(ctx, item.Path), files.Line(ctx, item.Summary)
+			return item
+		})
+		index = strings.Trim(index+"\n"+waiting, "\n")
+		if left > 0 {
+			ofOverview = min(ofOverview, left-utf8.RuneCountInString(index))
+		}
+		text = formatter.Reference(index, s.excerpt(current, overview, ofOverview), dir)
+		over := utf8.RuneCountInString(text) - room
+		if room == 0 || over <= 0 || left == 1 {
+			return text, stamp, err
+		}
+		left = max(left-over, 1) // the frame and quotes take room, too
+	}
+}
+
+const (
+	// mostUnconfirmed limits the proposals in the reference.
+	mostUnconfirmed = 5
+	// longestUnconfirmed limits the characters of each.
+	longestUnconfirmed = 200
+)
+
+// unconfirmed lists the newest proposals of earlier sessions, in room characters. With an index it
+// is "": retrieval finds them.
+func (s beginning) unconfirmed(ctx context.Context, files guard.Files, room int) string {
+	if _, err := os.Stat(s.at.Index); err == nil {
+		return ""
+	}
+	all, err := s.Notes().Proposals().Waiting()
+	if err != nil {
+		s.Log.Warn("proposals cannot be read", "workspace", s.Project, "error", err)
+	}
+	var lines []string
+	for _, p := range slices.Backward(all) {
+		text := "- said by the user, not confirmed: " + strings.TrimPrefix(p.Text, "- ")
+		switch {
+		case p.Kind == notes.ProposedFix:
+			_, text, _ = strings.Cut(p.Text, "- Date: ")
+			text = "- solved before, not confirmed: " + text
+		case !p.AboutUser:
+			continue
+		}
+		if text = files.Line(ctx, text); utf8.RuneCountInString(text) > longestUnconfirmed {
+			text = string([]rune(text)[:longestUnconfirmed-1]) + "…"
+		}
+		if room -= utf8.RuneCountInString(text) + 1; room < 0 || len(lines) == mostUnconfirmed {
+			break
+		}
+		lines = append(lines, text)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// overviewOf returns a session's overview for a model, and its stamp.
+func (s beginning) overviewOf(ctx context.Context, current *session.Session) (text, stamp string, err error) {
+	if current == nil {
+		return "", "", nil
+	}
+	text, err = current.Overview(ctx)
+	if text = session.FilledIn(text); text == "" || err != nil {
+		return "", "", err
+	}
+	files, err := s.files()
+	if err != nil {
+		return "", "", err
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(text))
+	return files.Text(ctx, text), fmt.Sprintf("%x", sum.Sum64()), nil
+}
+
+func (s beginning) excerpt(current *session.Session, overview string, room int) string {
+	if current == nil {
+		return ""
+	}
+	return session.Excerpt(overview, s.names().Of(current.OverviewPath()), room)
+}
+
+// curated leaves out files of some names. stamps, by path, has the documents that it gives whole.
+func (s beginning) curated(ctx context.Context, not []string, room int) (text string, stamps map[string]string, err error) {
+	if !s.Settings.Enabled {
+		return "", nil, nil
+	}
+	o := s.curatedOptions()
+	o.Dir = s.folder
+	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
+	if len(o.Names) == 0 {
+		return "", nil, nil
+	}
+	o.Limits.Runes = room
+	o.Loaded = not
+	layer := curated.New(o)
+	memory, err := layer.Load(ctx)
+	if err != nil {
+		return "", nil, fmt.Errorf("curated memory: %w", err)
+	}
+	s.keepPrivate(layer, memory)
+	return formatter.Curated(memory), s.stampsOf(memory), nil
+}
+
+// stampsOf returns stamps, by path, of documents given whole.
+func (w *Workspace) stampsOf(memory curated.Memory) map[string]string {
+	names := w.names()
+	stamps := map[string]string{}
+	for _, file := range memory.Given() {
+		if stamp := stampOf(file); stamp != "" {
+			stamps[names.Of(file)] = file + "|" + stamp
+		}
+	}
+	return stamps
+}

@@ -1,0 +1,188 @@
+// Package config finds a workspace and reads its settings.
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source/resource"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+// A Config needs Locate, then Load.
+type Config struct {
+	Loaded
+	Flags   Flags
+	Home    string // of the user; "" if there is none
+	Project string // folder of the workspace
+	Dir     string // folder that memcore runs in, at or below Project
+	Cwd     string // where the search for the workspace starts; "" for the current folder
+	Log     *slog.Logger
+}
+
+// Flags choose the workspace and override settings.
+type Flags struct{ Workspace, Config, IndexDir, Engine string }
+
+// Ways to rerank.
+const (
+	RerankEndpoint = "endpoint"
+	RerankJudge    = "judge"
+)
+
+// AtHome reports whether the workspace is the home folder.
+func (c *Config) AtHome() bool { return c.Home != "" && sameFile(c.Project, c.Home) }
+
+// UserFile is the user's own configuration file, or "" without a home folder.
+func (c *Config) UserFile() string {
+	if c.Flags.Config == "" && c.Home != "" {
+		return filepath.Join(c.Home, ".beans", "config.yaml")
+	}
+	return c.Flags.Config
+}
+
+// DocumentPath is a document's path relative to the workspace.
+func (c *Config) DocumentPath(name string) string {
+	if name == "" {
+		return ""
+	}
+	if strings.HasPrefix(name, resource.Scheme) {
+		return name
+	}
+	if filepath.IsAbs(name) {
+		return paths.NewNames(c.Project, c.Home).Of(filepath.Clean(name))
+	}
+	if name = paths.Clean(name); name == "." {
+		return ""
+	}
+	return name
+}
+
+// Protocols of the chat model that reflects.
+const (
+	ReflectOpenAI = "openai"
+	ReflectOllama = "ollama"
+)
+
+// Sets of tools that models are told of.
+const (
+	ToolsFew = "few"
+	ToolsAll = "all"
+)
+
+// ForeignHint is for a folder of another user.
+const ForeignHint = "run memcore as the user whose folder it is, remove the folder, or name another one with --index-dir"
+
+// Locate finds the workspace.
+func (c *Config) Locate() error {
+	c.Home, _ = os.UserHomeDir()
+	project, err := c.FindWorkspace()
+	if err != nil {
+		return kind.Usagef("--workspace: %w", err)
+	}
+	c.Project, c.Dir = project, paths.Resolve(c.From())
+	if rel, err := filepath.Rel(project, c.Dir); err != nil || !filepath.IsLocal(rel) {
+		c.Dir = project // it was named with --workspace
+	}
+	return nil
+}
+
+// Load reads the configuration, incompletely with an error.
+func (c *Config) Load() (err error) {
+	c.Loaded, err = load(c)
+	return err
+}
+
+// From is where the search for the workspace starts.
+func (c *Config) From() string { return cmp.Or(c.Cwd, ".") }
+
+// FindWorkspace returns the named folder, or searches upwards.
+func (c *Config) FindWorkspace() (string, error) {
+	if c.Flags.Workspace == "" {
+		return workspace.Find(c.From(), c.Home)
+	}
+	path, err := filepath.Abs(c.Flags.Workspace)
+	if err != nil {
+		return "", err
+	}
+	if info, err := os.Stat(path); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is not a folder", path)
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+func (c *Config) DataDir() string {
+	dir := c.Expand(c.Settings.DataDir)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.Project, dir)
+	}
+	return dir
+}
+
+// Override names a flag or variable that the daemon lacks, or "".
+func (c *Config) Override() string {
+	for name, value := range map[string]string{"--config": c.Flags.Config, "--index-dir": c.Flags.IndexDir, "--engine": c.Flags.Engine} {
+		if value != "" {
+			return name
+		}
+	}
+	for _, s := range Known {
+		if os.Getenv(s.environment()) != "" && s.Key != "hook.budget" && !strings.HasPrefix(s.Key, "daemon.") {
+			return s.environment()
+		}
+	}
+	return ""
+}
+
+// OfSystem matches the variables that describe this machine.
+var OfSystem = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(HOME|USER|LOGNAME|PATH|SHELL|LANG|LC_.*|TZ|TMPDIR|TEMP|TMP|XDG_.*|SSL_CERT_.*|(https?|no|all)_proxy|SYSTEMROOT|USERPROFILE|(LOCAL)?APPDATA|HOMEDRIVE|HOMEPATH|GOMAXPROCS|MEMCORE_DAEMON_.*)$`)
+})
+
+// SessionsDir has the workspace's sessions.
+func (c *Config) SessionsDir() string {
+	return session.FolderOf(c.Expand(c.Settings.SessionsDir), c.Project)
+}
+
+var notInOwner = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+})
+
+// Owner names this memory by machine and folder.
+func (c *Config) Owner() string {
+	if c.Settings.Shared.Owner != "" {
+		return c.Settings.Shared.Owner
+	}
+	host, _ := os.Hostname()
+	sum := sha256.Sum256([]byte(host + "\x00" + c.Project))
+	name := strings.Trim(notInOwner().ReplaceAllString(filepath.Base(c.Project), "-"), "-.")
+	return strings.TrimPrefix(name+"-"+hex.EncodeToString(sum[:3]), "-")
+}
+
+// Expand replaces "~" with the home folder.
+func (c *Config) Expand(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && c.Home != "" && (rest == "" || rest[0] == '/' || rest[0] == filepath.Separator) {
+		return filepath.Join(c.Home, rest)
+	}
+	return path
+}
+
+// Beans is global memory's folder, or "".
+func (c *Config) Beans() string {
+	if c.Home == "" && strings.HasPrefix(c.Settings.Home, "~") {
+		return ""
+	}
+	return c.Expand(c.Settings.Home)
+}

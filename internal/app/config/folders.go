@@ -1,0 +1,124 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/userdir"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+// Folders are the places of a workspace's index and state.
+type Folders struct {
+	Root  string // of all indexes and caches
+	State string // of the state of all workspaces
+	Index string
+	own   string // state of this workspace
+}
+
+// Names of folders.
+const (
+	indexFolder      = "index"
+	embeddingsFolder = "embeddings"
+	serversFolder    = "mcp"
+
+	workspacesFolder = "workspaces"
+	hooksFolder      = "hooks"
+	journalFolder    = "journal"
+)
+
+// Embeddings caches vectors for all workspaces.
+func (p Folders) Embeddings() string { return filepath.Join(p.Root, embeddingsFolder) }
+
+// Servers has resources of MCP servers, for all workspaces.
+func (p Folders) Servers() string { return filepath.Join(p.Root, serversFolder) }
+
+// Hooks has records of what sessions got.
+func (p Folders) Hooks() string { return filepath.Join(p.State, hooksFolder) }
+
+// Journal records changes of memory files, for all workspaces.
+func (p Folders) Journal() string { return filepath.Join(p.State, journalFolder) }
+
+// Indexes has the indexes of all workspaces.
+func (p Folders) Indexes() string { return filepath.Join(p.Root, indexFolder) }
+
+// Workspaces has the state of all workspaces.
+func (p Folders) Workspaces() string { return filepath.Join(p.State, workspacesFolder) }
+
+// OwnOf returns the places of another workspace, by workspace.IndexName.
+func (p Folders) OwnOf(name string) Folders {
+	p.Index, p.own = filepath.Join(p.Indexes(), name, "data"), filepath.Join(p.Workspaces(), name)
+	return p
+}
+
+// Own has the state of this workspace.
+func (p Folders) Own() string { return p.own }
+
+// WorkspacePath has the path of this workspace, which its name does not tell.
+func (p Folders) WorkspacePath() string { return filepath.Join(p.own, "workspace") }
+
+// Sources is the list of registered paths.
+func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") }
+
+// Forgotten lists what must not be found again.
+func (p Folders) Forgotten() string { return filepath.Join(p.own, "forgotten.json") }
+
+// Retrieved counts how often documents were retrieved.
+func (p Folders) Retrieved() string { return filepath.Join(p.own, "usage.json") }
+
+// Use records what agents got and used.
+func (p Folders) Use() string { return filepath.Join(p.own, "use.jsonl") }
+
+// Last has the traces of the last hooks.
+func (p Folders) Last() string { return filepath.Join(p.own, "last") }
+
+// Runs has the last runs of the workspace's own cases.
+func (p Folders) Runs() string { return filepath.Join(p.own, "runs") }
+
+// Folders returns the workspace's places. Another --index-dir has the same state.
+func (c *Config) Folders() (Folders, error) {
+	root, err := c.Settings.IndexRoot()
+	if err != nil {
+		return Folders{}, err
+	}
+	state, err := userdir.State()
+	if err != nil {
+		return Folders{}, kind.Hint(fmt.Errorf("no folder for the state: %w", err), "set HOME")
+	}
+	if err := c.CheckOwner(); err != nil {
+		return Folders{}, err
+	}
+	name := workspace.IndexName(c.Project)
+	return Folders{Root: root, State: state}.OwnOf(name), nil
+}
+
+func IsInside(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// CheckOwner fails if a folder belongs to another user.
+func (c *Config) CheckOwner() error {
+	for _, dir := range c.OwnFolders() {
+		if _, err := userdir.Look(dir); errors.Is(err, userdir.ErrForeign) { // users of the folder report other errors
+			return kind.Hint(err, ForeignHint)
+		}
+	}
+	return nil
+}
+
+// OwnFolders are closed to other users. A folder that the user named keeps its permissions.
+func (c *Config) OwnFolders() (all []string) {
+	// Folders reports errors.
+	if root, err := c.Settings.IndexRoot(); err == nil && c.Settings.IndexDir == "" {
+		all = append(all, root)
+	} else if err == nil {
+		all = append(all, filepath.Join(root, indexFolder), filepath.Join(root, embeddingsFolder), filepath.Join(root, serversFolder))
+	}
+	if state, err := userdir.State(); err == nil {
+		all = append(all, state)
+	}
+	return all
+}

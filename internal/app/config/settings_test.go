@@ -1,0 +1,350 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/trust"
+)
+
+// configured loads the configuration files of a user and a trusted project, and returns ignored
+// settings.
+func configured(t *testing.T, user, project string) (Settings, string, error) {
+	t.Helper()
+	c, err := loaded(t, user, project, true)
+	return c.Settings, strings.Join(append(c.Ignored, c.Mistakes...), "\n"), err
+}
+
+func loaded(t *testing.T, user, project string, trusted bool) (Loaded, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"home": user, "project": project} {
+		beans := filepath.Join(dir, name, ".beans")
+		require.NoError(t, os.MkdirAll(beans, 0o755))
+		if text != "" {
+			require.NoError(t, os.WriteFile(filepath.Join(beans, "config.yaml"), []byte(text), 0o600))
+		}
+	}
+	_, err := trust.Open(filepath.Join(dir, "home", ".beans", "trust.json")).Set(t.Context(), filepath.Join(dir, "project"), trusted)
+	require.NoError(t, err)
+	return load(&Config{Home: filepath.Join(dir, "home"), Project: filepath.Join(dir, "project")})
+}
+
+// Settings of whoever runs the tests have no effect on them.
+func TestMain(m *testing.M) {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, variablePrefix) {
+			_ = os.Unsetenv(name)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestSettingsDefaults(t *testing.T) {
+	s, notes, err := configured(t, "", "")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	want := Settings{Enabled: true, Redact: true, Use: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Tools: "few", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+		TopK: 50, Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
+	want.Shared.Publish, want.MCP = "markdown", []MCPServer{}
+	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16
+	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
+	want.CuratedSettings = s.CuratedSettings // below
+	want.Daemon.Start, want.Daemon.Idle, want.Daemon.Memory = true, 30*time.Minute, 512
+	want.Injection.Policy = "frame"
+	want.Hook.Budget, want.Hook.Log, want.Hook.Index = 300*time.Millisecond, true, IndexOff
+	want.Reflect.By, want.Reflect.MaxSteps, want.Reflect.MaxTokens, want.Reflect.Timeout = "openai", 12, 100_000, 2*time.Minute
+	want.Reflect.Propose = true
+	want.Save.RequireConfirmation, want.Save.ShowDiff = true, true
+	require.Equal(t, want, s)
+}
+
+func TestSettingsLaterWins(t *testing.T) {
+	t.Setenv("MEMCORE_TOPK", "30")
+	t.Setenv("MEMCORE_EXCLUDE", "a/**,b.md")
+	s, notes, err := configured(t,
+		"other: {limit: 1}\nmemory:\n  limit: 2\n  tokenBudget: 200\n  topK: 10\n  ollama: {model: mine}\n",
+		"memory:\n  limit: 3\n  topK: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	require.Equal(t, []int{3, 30, 200}, []int{s.Limit, s.TopK, s.TokenBudget})
+	require.Equal(t, "mine", s.Ollama.Model)
+	require.Equal(t, []string{"AGENTS.md", "BEANS.md"}, s.FileNames)
+	require.Equal(t, []string{"a/**", "b.md"}, s.Exclude)
+}
+
+// A project's file comes with the repository.
+func TestSettingsOfAProjectCannotRedirect(t *testing.T) {
+	before, _, err := configured(t, "", "")
+	require.NoError(t, err)
+	for _, s := range Known {
+		if s.Of != Personal {
+			continue
+		}
+		first, last, nested := strings.Cut(s.Key, ".")
+		text := "memory:\n  " + first + ": evil\n"
+		if nested {
+			text = "memory:\n  " + first + ":\n    " + last + ": evil\n"
+		}
+		got, notes, err := configured(t, "", text)
+		require.NoError(t, err)
+		if !strings.Contains(notes, "memory."+s.Key+" is ignored") {
+			t.Errorf("a project that sets %s: the notes are %q, want them to name it", s.Key, notes)
+		}
+		require.Equal(t, before, got, s.Key)
+	}
+}
+
+// A stranger's repository hides its own files only: a half-life of 1ns would silence the user's
+// memory.
+func TestSettingsOfAStrangerConcernItsFiles(t *testing.T) {
+	var all []string
+	for _, s := range Known {
+		if s.Of == AnyProject {
+			all = append(all, s.Key)
+		}
+	}
+	require.Equal(t, []string{"exclude"}, all)
+}
+
+func TestSettingsNameWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ user, want string }{
+		{user: "memory: {embedder: magic}", want: `memory.embedder is "magic", want minilm or ollama or openai or none`},
+		{user: "memory: {engine: 5}", want: "memory.engine is 5, want auto or flat or lancedb"},
+		{user: "memory: {topK: many}", want: `memory.topK is "many", want a whole number, 1 to 10000`},
+		{user: "memory: {topK: 1.5}", want: "memory.topK is 1.5, want a whole number"},
+		{user: "memory: {limit: 0}", want: "memory.limit is 0, want a whole number, 1 to 1000"},
+		{user: "memory: {minSimilarity: 7}", want: "memory.minSimilarity is 7, want a number, 0 to 1"},
+		{user: "memory: {minSimilarity: .nan}", want: "memory.minSimilarity is NaN, want"},
+		{user: "memory: {freshness: soon}", want: `memory.freshness is "soon", want a duration such as 150ms`},
+		{user: "memory: {exclude: [1]}", want: "memory.exclude is [1], want a list of texts"},
+		{user: "memory: {ollama: {host: [a]}}", want: "memory.ollama.host is [a], want text"},
+		{user: "memory: {mcp: docs}", want: `memory.mcp is "docs", want a list of MCP servers`},
+		{user: "memory: {mcp: [docs]}", want: `"docs" is none`},
+		{user: "memory: {mcp: [{name: docs}]}", want: "docs has neither a command nor a url"},
+		{user: "memory: {mcp: [{name: docs, command: x, colour: blue}]}", want: "field colour not found"},
+		{user: "memory: {mcp: [{name: docs, command: x, timeout: soon}]}", want: "cannot unmarshal"},
+		{user: "memory: {mcp: [{name: docs, command: x}, {name: Docs, url: 'http://h'}]}", want: "not two called Docs"},
+		{user: "memory: many", want: `memory is "many", want settings below it`},
+		{user: "memory: {embedder: openai}", want: "needs memory.openai.baseURL"},
+		{user: "memory: [unclosed", want: "config.yaml: yaml"},
+	} {
+		_, _, err := configured(t, tt.user, "")
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("settings %q: error %v, want %q", tt.user, err, tt.want)
+		}
+	}
+}
+
+func TestSettingsUnknownKeyIsNamed(t *testing.T) {
+	_, notes, err := configured(t, "memory: {colour: blue, ollama: {size: 3}}", "")
+	require.NoError(t, err)
+	require.Contains(t, notes, "unknown setting memory.colour")
+	require.Contains(t, notes, "unknown setting memory.ollama.size")
+}
+
+// A wrong value in a workspace's file loses only itself. While it is unknown which files it hides,
+// the folder is not indexed, and its curated files are not used.
+func TestWrongValueLosesOnlyItself(t *testing.T) {
+	for text, want := range map[string]struct {
+		exclude  []string
+		unknown  bool // what to exclude
+		curated  bool // which curated files to use, in trusted workspaces
+		trusted  bool // said in trusted workspaces only
+		mistakes string
+	}{
+		"memory: {exclude: [a.md], diversity: oops}":                {exclude: []string{"a.md"}, trusted: true, mistakes: `memory.diversity is "oops", want a number, 0 to 0.99; the value is ignored`},
+		"memory: {exclude: [a.md], halfLife: {a: 1}, diversity: 0}": {exclude: []string{"a.md"}, trusted: true, mistakes: "memory.halfLife is map[a:1], want a duration"},
+		"memory: {exclude: 5, diversity: 0.5}":                      {unknown: true, mistakes: "memory.exclude is 5, want a list of texts; the value is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
+		"memory: {exclude: {private.md: true}}":                     {unknown: true, mistakes: "memory.exclude is map[private.md:true], want a list of texts"},
+		"memory: {exclude: {private.md: }}":                         {unknown: true, mistakes: "the workspace is not indexed"},
+		"memory: {exclude: [*.md]}":                                 {unknown: true, curated: true, mistakes: "the file is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
+		"memory: 5":                                                 {unknown: true, curated: true, mistakes: "memory is 5, want settings below it; the file is ignored"},
+		"memory: {excludePaths: [vendor, 5]}":                       {curated: true, trusted: true, mistakes: "the value is ignored\nagents get none of the workspace's memory files: its memory.excludePaths is unknown"},
+		"memory: {excludePaths: {vendor: true}}":                    {curated: true, trusted: true, mistakes: "memory.excludePaths is map[vendor:true], want a list of texts"},
+		"memory: {loadLocalFiles: nope}":                            {curated: true},
+		"memory: {imports: {enabled: nope}}":                        {curated: true},
+		"memory: {imports: {mentions: 5}}":                          {curated: true},
+		"memory: {searchParents: nope}":                             {curated: true},
+		"memory: {searchChildren: nope}":                            {curated: true},
+		"memory: {maxDepth: 0}":                                     {curated: true},
+		"memory: {fileName: .env}":                                  {curated: true, trusted: true, mistakes: "its memory.fileNames is unknown"},
+		"memory: {fileName: {a: b}}":                                {curated: true},
+	} {
+		for _, trusted := range []bool{false, true} {
+			c, err := loaded(t, "", text, trusted)
+			require.NoError(t, err, text)
+			require.Equal(t, append([]string{}, want.exclude...), c.Settings.Exclude, text)
+			require.Equal(t, want.unknown, c.NotIndexed() != nil, text)
+			require.Equal(t, want.curated && trusted, c.NotCurated() != nil, text)
+			if trusted || !want.trusted {
+				require.Contains(t, strings.Join(c.Mistakes, "\n"), want.mistakes, text)
+			}
+		}
+	}
+	c, err := loaded(t, "", "memory: {exclude: 5, diversity: 0.5}", true)
+	require.NoError(t, err)
+	require.Equal(t, 0.5, c.Settings.Diversity)
+	for _, names := range []string{"[.env]", "[../secret.md]", "[]"} {
+		c, err := loaded(t, "", "memory: {fileNames: "+names+", limit: 3}", true)
+		require.NoError(t, err)
+		require.Contains(t, c.Mistakes[0], "want one or more names of Markdown files, without a folder; the value is ignored")
+		require.Equal(t, []string{"BEANS.md"}, c.Settings.FileNames)
+		require.Equal(t, 3, c.Settings.Limit)
+	}
+}
+
+// What is commented out is absent.
+func TestNothingBelowAKey(t *testing.T) {
+	for _, text := range []string{"memory:", "memory: {}", "memory:\n  exclude:\n  # - a.md\n  loadLocalFiles:\n"} {
+		for _, mine := range []bool{false, true} {
+			user, project := "", text
+			if mine {
+				user, project = text, ""
+			}
+			c, err := loaded(t, user, project, true)
+			require.NoError(t, err, text)
+			require.Empty(t, c.Mistakes, text)
+			require.Empty(t, c.Unknown, text)
+			require.True(t, c.Settings.LoadLocalFiles)
+		}
+	}
+}
+
+// A variable says what a workspace's file cannot.
+func TestVariableMakesKnown(t *testing.T) {
+	t.Setenv("MEMCORE_EXCLUDE", "a.md")
+	for _, text := range []string{"memory: {exclude: 5}", "memory: {exclude: [*.md]}"} {
+		c, err := loaded(t, "", text, false)
+		require.NoError(t, err)
+		require.NoError(t, c.NotIndexed())
+		require.Len(t, c.Mistakes, 1)
+		require.Contains(t, c.Mistakes[0], "is ignored")
+	}
+}
+
+// The settings that choose curated files hide some, so none has a safe default.
+func TestSettingsOfCuratedFiles(t *testing.T) {
+	var all []string
+	for _, s := range Known {
+		if slices.Contains(ofCurated, s.Key) {
+			require.Equal(t, TrustedProject, s.Of, s.Key)
+			all = append(all, s.Key)
+		}
+	}
+	require.ElementsMatch(t, ofCurated, all)
+}
+
+// Misspelt names say what they probably mean. Names of other programs are left alone.
+func TestMisspeltNames(t *testing.T) {
+	for text, want := range map[string]string{
+		"memory: {limt: 3}":                                  "unknown setting memory.limt is ignored: did you mean memory.limit?",
+		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
+		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
+		"memory: {colour: blue}":                             "unknown setting memory.colour is ignored",
+		"memory: {hook_budget: 3s}":                          "unknown setting memory.hook_budget is ignored: did you mean memory.hook.budget?",
+		"memory: {hook: {idle: 3s}}":                         "unknown setting memory.hook.idle is ignored: did you mean memory.daemon.idle?",
+		"memory: {apiKeyEnv: KEY}":                           "did you mean memory.openai.apiKeyEnv or memory.rerank.apiKeyEnv or memory.reflect.apiKeyEnv?",
+		"hook: {budget: soon}":                               "hook.budget is no setting: did you mean memory.hook.budget?",
+		"token-budget: 300":                                  "token-budget is no setting: did you mean memory.tokenBudget?",
+		"memery: {limit: 3, topK: 2}":                        "memery is no setting: did you mean memory?",
+		"exclude: [a.md]":                                    "exclude is no setting: did you mean memory.exclude?",
+		"limt: 3":                                            "limt is no setting: did you mean memory.limit?",
+		"hook: {budget: 3s}":                                 "hook.budget is no setting: did you mean memory.hook.budget?",
+		"mcp: {docs: {command: x}}":                          "",
+		"limit: a lot":                                       "",
+		"model: gpt\nprovider: {name: x}\nmemos: 3\nhost: x": "",
+	} {
+		c, err := loaded(t, text, "", true)
+		require.NoError(t, err, text)
+		if want == "" {
+			require.Empty(t, c.Mistakes, text)
+			continue
+		}
+		require.Len(t, c.Mistakes, 1, text)
+		require.True(t, strings.HasSuffix(c.Mistakes[0], want), "%s: %s", text, c.Mistakes[0])
+	}
+	t.Setenv("MEMCORE_TOP_K", "3")
+	t.Setenv("MEMCORE_TOKEN", "secret")
+	t.Setenv("MEMCORE_USER", "ada")
+	t.Setenv("MECMORE_HOOK_BUDGET", "3s")
+	t.Setenv("MEMCACHED_LIMIT", "3")
+	c, err := loaded(t, "", "", true)
+	require.NoError(t, err)
+	require.Equal(t, []string{"MECMORE_HOOK_BUDGET in the environment is no setting: did you mean MEMCORE_HOOK_BUDGET?",
+		"MEMCORE_TOP_K in the environment is no setting: did you mean MEMCORE_TOPK?"}, c.Mistakes)
+	require.Equal(t, []string{"MEMCORE_TOKEN", "MEMCORE_USER"}, OtherVariables())
+}
+
+// The origin of each setting is known.
+func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, ".beans", "config.yaml")
+	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, limit: 2, topK: 9}"), 0o600))
+	t.Setenv("MEMCORE_TOPK", "30")
+	a := &Config{Home: dir, Project: t.TempDir()}
+	for _, tt := range []struct {
+		environment, flag string
+		origin, hidden    string
+	}{
+		{"", "", "memory.engine in " + file, ""},
+		{"lancedb", "", "MEMCORE_ENGINE", ""},
+		{"lancedb", "auto", "--engine", "MEMCORE_ENGINE is lancedb"},
+		{"", "lancedb", "--engine", "memory.engine in " + file + " is flat"},
+	} {
+		t.Setenv("MEMCORE_ENGINE", tt.environment)
+		a.Flags.Engine = tt.flag
+		c, err := load(a)
+		require.NoError(t, err)
+		if c.Origin["engine"] != tt.origin || c.Hidden["engine"] != tt.hidden {
+			t.Errorf("MEMCORE_ENGINE=%s --engine %s: origin %q, hidden %q, want %q and %q",
+				tt.environment, tt.flag, c.Origin["engine"], c.Hidden["engine"], tt.origin, tt.hidden)
+		}
+		require.Equal(t, []string{file}, c.Files)
+		require.Equal(t, []string{"memory.limit in " + file, "MEMCORE_TOPK", ""}, []string{c.Origin["limit"], c.Origin["topK"], c.Origin["freshness"]})
+	}
+	a.Flags.Engine = "magic"
+	_, err := load(a)
+	require.ErrorContains(t, err, `--engine is "magic", want auto or flat or lancedb`)
+}
+
+func TestSettingsOfMCPServers(t *testing.T) {
+	want := []MCPServer{{Name: "docs", Command: "npx", Args: []string{"-y", "Docs-Server"}, Env: []string{"DOCS_KEY"}, Resources: []string{"docs://**"}, MaxResources: 5, MaxBytes: 1000, Timeout: 3 * time.Second},
+		{Name: "wiki", URL: "https://wiki.example.com/mcp", TokenEnv: "WIKI_TOKEN"}}
+	s, notes, err := configured(t, `
+memory:
+  mcp:
+    - {name: docs, command: npx, args: [-y, Docs-Server], env: [DOCS_KEY], resources: ["docs://**"], maxResources: 5, maxBytes: 1000, timeout: 3s}
+    - {name: wiki, url: "https://wiki.example.com/mcp", tokenEnv: WIKI_TOKEN}
+`, "")
+	require.NoError(t, err)
+	require.Empty(t, notes)
+	require.Equal(t, want, s.MCP)
+
+	t.Setenv("MEMCORE_MCP", `[{"name": "wiki", "url": "https://wiki.example.com/mcp", "tokenEnv": "WIKI_TOKEN"}]`)
+	s, _, err = configured(t, "", "")
+	require.NoError(t, err)
+	require.Equal(t, want[1:], s.MCP)
+
+	r := want[0].Server([]string{"PATH=/bin", "DOCS_KEY=1", "WIKI_TOKEN=2", "OTHER=3"}, "/home/ada")
+	require.Equal(t, []string{"PATH=/bin", "DOCS_KEY=1"}, r.Env)
+	require.Equal(t, []string{"/home/ada", ""}, []string{r.Dir, r.Token})
+	require.Empty(t, r.Secrets, "a digit is no key")
+	require.Equal(t, []string{"rye-key-1"}, want[0].Server([]string{"PATH=/usr/bin:/bin", "DOCS_KEY=rye-key-1"}, "").Secrets)
+	require.Equal(t, "2", want[1].Server([]string{"WIKI_TOKEN=2"}, "").Token)
+}
+
+// A project, trusted or not, must not make memcore run a command.
+func TestAProjectNamesNoMCPServer(t *testing.T) {
+	s, notes, err := configured(t, "", "memory: {mcp: [{name: evil, command: evil}]}")
+	require.NoError(t, err)
+	require.Contains(t, notes, "memory.mcp is ignored")
+	require.Empty(t, s.MCP)
+}

@@ -1,0 +1,224 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/paths"
+)
+
+// KeepPrivate makes git ignore a memory's private files in trusted folders.
+func (c Curated) KeepPrivate(layer *curated.Layer, m curated.Memory) (did, problems []string) {
+	exposed, err := layer.Exposed(m)
+	if err != nil {
+		problems = append(problems, fmt.Sprintf("whether git leaves out private files: %v", err))
+	}
+	for _, e := range exposed {
+		if !e.Trusted {
+			continue
+		}
+		names := strings.Join(e.Names, ", ")
+		if err := e.KeepOutOfGit(); err != nil {
+			problems = append(problems, fmt.Sprintf("git would commit %s, which is private: %v", names, err))
+			continue
+		}
+		did = append(did, fmt.Sprintf("%s now ignores %s", e.Ignore, names))
+	}
+	return did, problems
+}
+
+// KeepPrivateIn is KeepPrivate in a newly trusted folder, whose own settings now count. Only ctx
+// makes errors.
+func (c Curated) KeepPrivateIn(ctx context.Context, folder string) (did, problems []string, err error) {
+	there, err := c.w.In(folder)
+	if err != nil {
+		return nil, []string{err.Error()}, nil
+	}
+	layer := there.Curated().Layer()
+	m, err := layer.Load(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	did, problems = there.Curated().KeepPrivate(layer, m)
+	return did, problems, nil
+}
+
+// Curated is the memory for the system prompt.
+type Curated struct{ w *Workspace }
+
+// Curated returns the curated memory of the workspace.
+func (w *Workspace) Curated() Curated { return Curated{w} }
+
+// TurnedOff is the note while memory is off.
+const TurnedOff = "memory is turned off (memory.enabled)"
+
+// Layer is the curated memory of the current folder.
+func (c Curated) Layer() *curated.Layer { return curated.New(c.Options(c.trust())) }
+
+// trust leaves out the workspace while it is unknown which of its files instruct.
+func (c Curated) trust() curated.Trust {
+	if c.w.NotCurated() == nil {
+		return c.w.Trust()
+	}
+	return exceptIn{c.w.Trust(), []string{paths.Resolve(c.w.Project), c.w.CuratedProject(c.w.Settings)}}
+}
+
+// exceptIn covers nothing in some folders.
+type exceptIn struct {
+	curated.Trust
+	folders []string
+}
+
+func (e exceptIn) Covering(folder string) (string, error) {
+	for _, at := range e.folders {
+		if _, inside := paths.Within(at, folder); inside {
+			return "", nil
+		}
+	}
+	return e.Trust.Covering(folder)
+}
+
+func (c Curated) Options(trusted curated.Trust) curated.Options {
+	s := c.w.Settings
+	log := c.w.Log
+	if s.DebugProvenance {
+		log = c.w.Provenance
+	}
+	plugins := s.PluginFolders
+	if len(plugins) == 0 {
+		plugins = []string{""}
+	}
+	return curated.Options{
+		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins,
+		NoParents: !s.SearchParents, Children: s.SearchChildren, MaxDepth: s.MaxDepth, Exclude: s.ExcludePaths, NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
+		Imports: curated.ImportOptions{Off: !s.Imports.Enabled, MaxDepth: s.Imports.MaxDepth, MaxPerFile: s.Imports.MaxPerFile, MaxBytes: s.Imports.MaxBytes, Mentions: s.Imports.Mentions},
+		Limits: curated.Limits{FileLines: limit(s.MaxFileLines), Lines: limit(s.MaxLines), Bytes: limit(s.MaxBytes), WarnBytes: limit(s.WarnBytes), Context: limit(s.ContextTokens),
+			Percent: limit(s.TokenBudgetPercent), WarnPercent: limit(s.TokenWarnPercent), HardPercent: limit(s.TokenHardPercent), Tokens: s.MaxTokens},
+		Trust: trusted,
+		Count: countTokens,
+		Log:   log,
+	}
+}
+
+// longWord is in bytes. Encoded data would be one token.
+const longWord = 100
+
+// countTokens uses the built-in tokeniser, and three bytes a token for long words.
+func countTokens(text string) int {
+	n := minilm.New().CountTokens(text)
+	for word := range strings.FieldsSeq(text) {
+		if len(word) > longWord {
+			n = max(n, n+len(word)/3-1)
+		}
+	}
+	return n
+}
+
+// limit converts a limit: 0 is package curated's default.
+func limit[T int | float64](n T) T {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// Untrusted counts the files that trust in the project would add to a loaded memory, without
+// plugins. Trust may also add names of files, which the workspace's own settings choose.
+func (c Curated) Untrusted(ctx context.Context, m curated.Memory) int {
+	if !m.Trusted {
+		if there, err := c.ifTrusted(c.w.Dir, m.Project); err == nil {
+			if m, err = curated.New(there.Curated().Options(c.w.Trust())).Load(ctx); err != nil {
+				return 0 // cancelled
+			}
+		}
+	}
+	n := 0
+	for _, f := range m.Files {
+		if f.Untrusted && f.Plugin == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// ifTrusted returns the workspace of a folder with the settings that it has if a root is trusted.
+func (c Curated) ifTrusted(folder, root string) (*Workspace, error) {
+	there := c.w.at(folder)
+	if err := there.Locate(); err != nil {
+		return nil, err
+	}
+	if _, covered := paths.Within(paths.Resolve(root), there.Project); covered {
+		return there, there.LoadAsTrusted()
+	}
+	return there, there.Load()
+}
+
+// UntrustedPlugin reports whether a folder is an untrusted plugin.
+func (c Curated) UntrustedPlugin(ctx context.Context, folder string) (bool, error) {
+	m, err := c.Layer().Load(ctx)
+	at := paths.Resolve(folder)
+	return slices.ContainsFunc(m.Files, func(f curated.File) bool { return f.Untrusted && f.Plugin == at }), err
+}
+
+// unlimited is for files that no session reads together.
+var unlimited = curated.Limits{FileLines: -1, Lines: -1, Bytes: -1, WarnBytes: -1, Context: -1}
+
+// deepestContents is how deep below a folder its contents are listed.
+const deepestContents = 100
+
+// Contents returns what a folder would load.
+func (c Curated) Contents(ctx context.Context, folder string) (Contents, error) {
+	root := paths.Resolve(folder)
+	there, err := c.ifTrusted(root, root)
+	if err != nil {
+		return Contents{}, err
+	}
+	o := there.Curated().Options(onlyTrust(root))
+	o.Children, o.Hidden, o.MaxDepth, o.Limits = true, true, deepestContents, unlimited
+	m, err := curated.New(o).Load(ctx)
+	if err != nil {
+		return Contents{}, err
+	}
+	inside := Contents{MemoryFiles: []string{}}
+	for _, f := range m.Files {
+		if _, ok := paths.Within(root, paths.Resolve(f.File)); ok && !slices.Contains(inside.MemoryFiles, f.Path) {
+			inside.MemoryFiles = append(inside.MemoryFiles, f.Path)
+			inside.Tokens += f.Tokens
+		}
+	}
+	for _, w := range m.Warnings {
+		if w.Path != "" && !strings.HasPrefix(w.Path, "~") {
+			inside.Warnings = append(inside.Warnings, w.String())
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(root, ".beans", "config.yaml")); err == nil {
+		inside.Settings = []string{".beans/config.yaml"}
+	}
+	inside.otherAgents(root)
+	return inside, nil
+}
+
+// ParentToTrust is the folder above, or "" if it holds the home.
+func (c Curated) ParentToTrust(folder string) string {
+	parent := filepath.Dir(folder)
+	if _, above := paths.Within(parent, paths.Resolve(c.w.Home)); above || parent == filepath.Dir(parent) || !c.w.Trust().WouldCover(parent, folder) {
+		return ""
+	}
+	return parent
+}
+
+// Footer is one line for a status bar.
+func Footer(m curated.Memory) string {
+	text := fmt.Sprintf("[%s] [%s tokens", plain.Count(m.Usage.Files, "memory file"), plain.Thousands(m.Usage.Tokens))
+	if m.Usage.Context > 0 {
+		text += fmt.Sprintf(", %.1f%% of %s", m.Usage.Percent(), plain.Thousands(m.Usage.Context))
+	}
+	return text + "]"
+}

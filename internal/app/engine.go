@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/flat"
+	"github.com/memcore/memcore/store/keyword"
+)
+
+// A VectorEngine keeps vectors, beside the same keyword index.
+type VectorEngine struct {
+	Name string
+	Open func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error)
+}
+
+var FlatEngine = VectorEngine{config.EngineFlat, func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
+	return flat.Open(ctx, dir, dimension)
+}}
+
+func openKeywords(ctx context.Context, dir string) (store.KeywordIndex, error) {
+	return keyword.Open(ctx, dir)
+}
+
+// EngineNames are of this build, the default first.
+func EngineNames() []string {
+	var names []string
+	for _, e := range BuiltEngines {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// EngineNamed returns an engine; with none, only keywords answer.
+func EngineNamed(name string) store.Engine {
+	engine := store.Engine{Name: name, Keywords: openKeywords}
+	for _, built := range BuiltEngines {
+		if built.Name == name {
+			engine.Vectors = built.Open
+			return engine
+		}
+	}
+	engine.Vectors = func(context.Context, string, int) (store.VectorIndex, error) {
+		return nil, fmt.Errorf("vectors are kept by %s: %w", name, NotBuilt(name))
+	}
+	return engine
+}
+
+// NotBuilt is the error of an engine not in this build.
+func NotBuilt(name string) error {
+	if name == config.EngineLanceDB {
+		return errors.New("this build of memcore has no LanceDB; 'make lancedb' in its source builds one that has")
+	}
+	return fmt.Errorf("this build of memcore has no engine %q, only %s", name, strings.Join(EngineNames(), " and "))
+}
+
+func IsBuilt(name string) bool { return slices.Contains(EngineNames(), name) }
+
+// An EngineChoice is an engine, and why. Only indexing moves vectors.
+type EngineChoice struct {
+	Indexed string // of the index; "" without vectors
+
+	InUse, Reason    string // for queries
+	Next, NextReason string // for indexing
+}
+
+const asIndexed = "as the index was made with"
+
+// ChooseEngine chooses by the setting and its origin, the index's engine ("" for none), and the
+// build's, the default first.
+func ChooseEngine(setting, origin, indexed string, built []string) EngineChoice {
+	c := EngineChoice{Indexed: indexed, Next: setting, NextReason: origin}
+	if setting == config.EngineAuto {
+		switch {
+		case indexed == "":
+			c.Next, c.NextReason = built[0], "the default of this build"
+		case slices.Contains(built, indexed):
+			c.Next, c.NextReason = indexed, asIndexed
+		default:
+			c.Next, c.NextReason = built[0], "the default of this build, which does not have "+indexed
+		}
+	}
+	c.InUse, c.Reason = c.Next, c.NextReason
+	if indexed != "" && indexed != c.Next {
+		c.InUse, c.Reason = indexed, asIndexed
+	}
+	return c
+}
+
+// Moves reports whether indexing moves vectors to another engine.
+func (c EngineChoice) Moves() bool { return c.Indexed != "" && c.Indexed != c.Next }
+
+// Engine chooses for the index, ignoring an unreadable manifest.
+func (x Index) Engine(at config.Folders) EngineChoice { return x.engine(core.EngineOf(at.Index)) }
+
+func (x Index) engine(indexed string, err error) EngineChoice {
+	if err != nil {
+		indexed = ""
+	}
+	c := ChooseEngine(x.w.Settings.Engine, x.w.Loaded.Origin["engine"], indexed, EngineNames())
+	if err != nil {
+		c.Reason += "; which one the index was made with cannot be read"
+		c.NextReason += "; which one the index was made with cannot be read"
+	}
+	return c
+}
+
+// Writable returns the engine to index with.
+func (c EngineChoice) Writable() (store.Engine, error) {
+	if !IsBuilt(c.Next) {
+		return store.Engine{}, kind.Hint(kind.Usagef("engine %s (%s): %w", c.Next, c.NextReason, NotBuilt(c.Next)),
+			"or choose another, with --engine or memory.engine: "+strings.Join(EngineNames(), ", "))
+	}
+	return EngineNamed(c.Next), nil
+}
+
+// Problem names a needed engine not in this build, or "".
+func (c EngineChoice) Problem() string {
+	for _, e := range []struct{ name, reason string }{{c.InUse, c.Reason}, {c.Next, c.NextReason}} {
+		if !IsBuilt(e.name) {
+			return fmt.Sprintf("engine %s (%s): %v", e.name, e.reason, NotBuilt(e.name))
+		}
+	}
+	return ""
+}

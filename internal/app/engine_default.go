@@ -1,0 +1,6 @@
+//go:build !lancedb
+
+package app
+
+// BuiltEngines are the engines of a build without LanceDB.
+var BuiltEngines = []VectorEngine{FlatEngine}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// A FirstIndex is the first indexing of a workspace, which hooks start in the background.
+type FirstIndex struct {
+	w  *Workspace
+	at config.Folders
+}
+
+// FirstIndex returns the first indexing of the workspace.
+func (w *Workspace) FirstIndex() (FirstIndex, error) {
+	at, err := w.Folders()
+	return FirstIndex{w, at}, err
+}
+
+// A firstRun is what the last attempt left.
+type firstRun struct {
+	Began   time.Time `json:"began"`
+	Problem string    `json:"problem,omitempty"`
+}
+
+// retryFirst is how long hooks leave a workspace alone after a failure.
+const retryFirst = time.Hour
+
+// wanted reports whether a hook should start it: memory.hook.index asks for it, the workspace is a
+// project, and there is no index.
+func (f FirstIndex) wanted(e hook.Event) bool {
+	if f.w.Settings.Hook.Index == config.IndexOff || e.Kind != agents.SessionStart && e.Kind != agents.Prompt {
+		return false
+	}
+	if !f.missing() || f.w.AtHome() || !f.w.Settings.Enabled || !f.isProject() {
+		return false
+	}
+	last, err := jsonfile.Load[firstRun](f.file("first.json"))
+	return err == nil && (last.Problem == "" || time.Since(last.Began).Abs() > retryFirst) && !f.running()
+}
+
+// missing reports whether there is no index. It is quick.
+func (f FirstIndex) missing() bool {
+	_, err := os.Stat(filepath.Join(f.at.Index, "CURRENT"))
+	return os.IsNotExist(err)
+}
+
+// isProject reports whether the folder is marked as one. Other folders may hold anything.
+func (f FirstIndex) isProject() bool {
+	for _, marker := range []string{".git", ".beans"} {
+		if _, err := os.Lstat(filepath.Join(f.w.Project, marker)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func (f FirstIndex) file(name string) string { return filepath.Join(f.at.Own(), name) }
+
+// running reports whether a process is at it.
+func (f FirstIndex) running() bool {
+	lock := flock.New(f.file("first.lock"), flock.SetPermissions(0o600))
+	if _, err := os.Stat(lock.Path()); err != nil {
+		return false
+	}
+	free, err := lock.TryLock()
+	if free {
+		err = lock.Unlock()
+	}
+	return err == nil && !free
+}
+
+// Run indexes in this process, unless another one is at it, and keeps a failure for Text and for
+// later hooks.
+func (f FirstIndex) Run(ctx context.Context, index func(context.Context) error) error {
+	if err := safefile.MkdirAll(f.at.Own(), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(f.file("first.lock"), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLock(); err != nil || !ok {
+		return err
+	}
+	defer lock.Unlock()
+	run := firstRun{Began: time.Now()}
+	if err := jsonfile.Save(f.file("first.json"), run); err != nil {
+		return err
+	}
+	err := index(ctx)
+	if err == nil {
+		return nil
+	}
+	run.Problem = err.Error()
+	return errors.Join(err, jsonfile.Save(f.file("first.json"), run))
+}
+
+// Forget removes what the last attempt left, since the workspace was indexed in another way.
+func (f FirstIndex) Forget() error {
+	if err := os.Remove(f.file("first.json")); !os.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
+// Text says how it stands with a workspace in which an answer found no index.
+func (f FirstIndex) Text() string {
+	last, err := jsonfile.Load[firstRun](f.file("first.json"))
+	began := last.Began.Local().Format(time.TimeOnly)
+	switch {
+	case err != nil || last.Began.IsZero() && f.missing():
+		return "nothing is indexed here yet; run 'memcore index'"
+	case f.running():
+		return "nothing was indexed here; a hook began to index in the background at " + began + ", so later prompts find more"
+	case last.Problem != "":
+		return "indexing in the background at " + began + " failed: " + last.Problem + "; run 'memcore index'"
+	case f.missing():
+		return "nothing is indexed here yet: indexing in the background at " + began + " was ended; run 'memcore index'"
+	}
+	return "nothing was indexed here at that time; there is an index now"
+}
+
+// Missing returns why an answer found no index, or "".
+func (w *Workspace) Missing(state core.State) string {
+	if state != core.StateMissing {
+		return ""
+	}
+	first, err := w.FirstIndex()
+	if err != nil {
+		return err.Error()
+	}
+	return first.Text()
+}

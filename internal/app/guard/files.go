@@ -1,0 +1,111 @@
+package guard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/text/injection"
+	"github.com/memcore/memcore/internal/text/sanitize"
+)
+
+// Files are facts and episodes for a model.
+type Files struct {
+	*notes.Data
+	Guard
+}
+
+// Read implements notes.Files.
+func (f Files) Read(ctx context.Context, name string) (string, error) {
+	text, err := f.Data.Read(ctx, name)
+	return f.Text(ctx, text), err
+}
+
+// List implements notes.Files.
+func (f Files) List(ctx context.Context) ([]notes.Item, error) {
+	items, err := f.Data.List(ctx)
+	for i := range items {
+		items[i].Path, items[i].Summary = f.Name(ctx, items[i].Path), f.Line(ctx, items[i].Summary)
+	}
+	return items, err
+}
+
+// Write implements notes.Files. It refuses to drop lines that the model did not see, except
+// secrets.
+func (f Files) Write(ctx context.Context, name, content string) (notes.Written, error) {
+	before, err := f.Data.Read(ctx, name)
+	if err != nil {
+		before = "" // Data.Write reports what is wrong
+	}
+	if f.dropsUnseen(ctx, before, content) {
+		return notes.Written{}, fmt.Errorf("%s: %w: parts of it were not shown to you: change others with memory_patch, add with save_memory and its path, or ask the person to look at the file", name, notes.ErrUnseen)
+	}
+	if err := noRemarks(name, before, content); err != nil {
+		return notes.Written{}, err
+	}
+	return f.shown(ctx)(f.Data.Write(ctx, name, content))
+}
+
+// Patch implements notes.Files.
+func (f Files) Patch(ctx context.Context, name string, patches []notes.Patch, all bool) (notes.Written, error) {
+	for _, p := range patches {
+		if err := noRemarks(name, p.OldText, p.NewText); err != nil {
+			return notes.Written{}, err
+		}
+	}
+	return f.shown(ctx)(f.Data.Patch(ctx, name, patches, all))
+}
+
+// Append implements notes.Files.
+func (f Files) Append(ctx context.Context, name, entry, summary string) (notes.Written, error) {
+	name = f.AppendedTo(name)
+	if err := noRemarks(name, "", entry+"\n"+summary); err != nil {
+		return notes.Written{}, err
+	}
+	if before, err := f.Data.Read(ctx, name); err == nil && summary != "" && f.dropsUnseen(ctx, notes.SummaryOf(before), summary) {
+		return notes.Written{}, fmt.Errorf("%s: %w: the summary that is there was not shown to you: append without one", name, notes.ErrUnseen)
+	}
+	return f.shown(ctx)(f.Data.Append(ctx, name, entry, summary))
+}
+
+// shown guards the summary in the report of a change.
+func (f Files) shown(ctx context.Context) func(notes.Written, error) (notes.Written, error) {
+	return func(w notes.Written, err error) (notes.Written, error) {
+		w.Summary = f.Line(ctx, w.Summary)
+		return w, err
+	}
+}
+
+// dropsUnseen reports whether a new text lacks an old line that Text left out.
+func (g Guard) dropsUnseen(ctx context.Context, before, after string) bool {
+	before = notes.WithoutSummary(before)
+	var unseen []string
+	if g.Filter.Policy == injection.Withhold {
+		for _, part := range g.Filter.Judge(ctx, before, injection.Foreign).Parts(before) {
+			for line := range strings.Lines(part) {
+				unseen = append(unseen, strings.TrimSpace(line))
+			}
+		}
+	}
+	if !g.Trusted() {
+		for line := range strings.Lines(before) {
+			if _, findings := formatter.Sanitize(line); slices.ContainsFunc(findings, func(found formatter.Finding) bool { return found.Kind == "override" }) {
+				unseen = append(unseen, strings.TrimSpace(line))
+			}
+		}
+	}
+	return slices.ContainsFunc(unseen, func(part string) bool { return !strings.Contains(after, part) })
+}
+
+// noRemarks refuses new remarks of Text, which would stay in the file.
+func noRemarks(name, before, after string) error {
+	for _, remark := range []string{injection.Gap, injection.Mark, sanitize.Withheld} {
+		if strings.Count(after, remark) > strings.Count(before, remark) {
+			return fmt.Errorf("%s: %w: %q is a remark about it, not part of it: leave it out", name, notes.ErrUnseen, remark)
+		}
+	}
+	return nil
+}

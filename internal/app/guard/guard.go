@@ -1,0 +1,120 @@
+// Package guard decides what a model may see of memory, and overwrite.
+package guard
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/injection"
+)
+
+// A Guard makes text fit for a model: it removes secrets and hidden characters, judges injection,
+// and sanitises text of untrusted folders.
+type Guard struct {
+	Filter  *injection.Filter
+	Trusted func() bool
+}
+
+// Text returns a text that an agent saved as a model may see it.
+func (g Guard) Text(ctx context.Context, text string) string {
+	return g.judged(ctx, text, injection.Foreign) // agents write from what they read
+}
+
+// judged returns a text of an origin as a model may see it.
+func (g Guard) judged(ctx context.Context, text string, from injection.Origin) string {
+	v := g.Filter.Judge(ctx, text, from)
+	if v.Flagged && g.Filter.Policy == injection.Withhold {
+		text = v.Redact(text, injection.Gap)
+		v.Flagged = false
+	}
+	if text = g.clean(text); v.Flagged {
+		text = injection.Mark + "\n" + injection.Quote(text)
+	}
+	return text
+}
+
+// Line is Text on one line, for a summary or a statement.
+func (g Guard) Line(ctx context.Context, text string) string {
+	return plain.OneLine(g.Text(ctx, text))
+}
+
+// Name is Line for names and headings. It does not judge a few words.
+func (g Guard) Name(ctx context.Context, text string) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+	if len(words) < wordsOfSentence {
+		return plain.OneLine(g.clean(text))
+	}
+	return plain.OneLine(g.judged(ctx, text, injection.Own))
+}
+
+// wordsOfSentence is how many words can give an order.
+const wordsOfSentence = 5
+
+// clean removes secrets and hidden characters, and sanitises untrusted text.
+func (g Guard) clean(text string) string {
+	text, _ = notes.Clean(text)
+	if !g.Trusted() {
+		text, _ = formatter.Sanitize(text)
+	}
+	return text
+}
+
+// Result returns the data of search_memory. A withheld hit keeps its reason, and no text of its
+// file.
+func (g Guard) Result(ctx context.Context, r core.Result) core.Result {
+	r.Hits, r.Withheld, r.Degraded = slices.Clone(r.Hits), slices.Clone(r.Withheld), each(r.Degraded, message)
+	// Text from the index is always sanitised.
+	name := func(text string) string { return message(g.Name(ctx, text)) }
+	for i, hit := range r.Hits {
+		hit.Text = formatter.Text(hit)
+		hit.Source, hit.Path, hit.Session, hit.Speaker = name(hit.Source), name(hit.Path), name(hit.Session), name(hit.Speaker)
+		hit.Headings, hit.Also, hit.Request = each(hit.Headings, name), each(hit.Also, name), message(hit.Request)
+		if v := hit.Injection; v != nil {
+			shown := v.WithoutExcerpts()
+			hit.Injection = &shown
+		}
+		r.Hits[i] = hit
+	}
+	for i, hit := range r.Withheld {
+		r.Withheld[i] = core.MemoryHit{ID: hit.ID, Score: hit.Score, TokenEstimate: hit.TokenEstimate, Scope: hit.Scope, Kind: hit.Kind, StartLine: hit.StartLine, EndLine: hit.EndLine, Time: hit.Time, Injection: hit.Injection}
+	}
+	if r.Stale != nil {
+		stale := *r.Stale
+		stale.Reason = message(stale.Reason)
+		r.Stale = &stale
+	}
+	return r
+}
+
+// Report returns the data of refresh_memory, without names and lines of files.
+func Report(r core.IndexReport) core.IndexReport {
+	r.Skipped, r.SkippedLines, r.Warnings = nil, nil, nil
+	r.Degraded, r.Rebuilt = message(r.Degraded), message(r.Rebuilt)
+	if r.Shared != nil {
+		shared := *r.Shared
+		shared.Problem = message(shared.Problem)
+		r.Shared = &shared
+	}
+	return r
+}
+
+// message sanitises a message of memcore, which may quote names and errors.
+func message(text string) string {
+	text, _ = formatter.Sanitize(plain.OneLine(text))
+	return text
+}
+
+// each applies a function to each text of a copy.
+func each(texts []string, of func(string) string) []string {
+	texts = slices.Clone(texts)
+	for i := range texts {
+		texts[i] = of(texts[i])
+	}
+	return texts
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+func worthKeeping(t hook.Trace) bool {
+	switch t.Event.Kind {
+	case hook.Prompt, hook.SessionStart:
+		return true
+	case hook.Tool:
+		return t.Added != "" || len(t.Problems) > 0 || len(t.Notes) > 0
+	}
+	return len(t.Problems) > 0
+}
+
+// A hookMemory is for an agent in a folder.
+type hookMemory struct {
+	*Service
+	folder string
+}
+
+// RetrieveRelevant implements hook.Memory.
+func (s hookMemory) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
+	return s.Manager.RetrieveRelevant(ctx, request, o)
+}
+
+// Beginning implements hook.Memory.
+func (s hookMemory) Beginning(ctx context.Context, e hook.Event, room int) (hook.Beginning, error) {
+	current, failed := s.Sessions().ofEvent(e)
+	b, err := s.beginning(s.folder).read(ctx, current, agents.OwnFiles(e.Agent), room)
+	return b, errors.Join(failed, err)
+}
+
+// Overview implements hook.Memory.
+func (s hookMemory) Overview(ctx context.Context, e hook.Event, known string) (text, stamp string, err error) {
+	current, err := s.Sessions().ofEvent(e)
+	if current == nil || err != nil {
+		return "", "", err
+	}
+	b := s.beginning(s.folder)
+	overview, stamp, err := b.overviewOf(ctx, current)
+	if stamp == known || err != nil {
+		return "", "", err
+	}
+	return formatter.Reference("", b.excerpt(current, overview, session.OverviewRoom), ""), stamp, nil
+}
+
+// Used implements hook.Memory.
+func (s hookMemory) Used(ctx context.Context, e hook.Event) error { return s.used(ctx, e) }
+
+// Now implements hook.Memory. Calls share only the files read.
+func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (hook.Applied, error) {
+	if !s.Settings.Enabled {
+		return hook.Applied{}, nil
+	}
+	o := s.curatedOptions()
+	o.Dir, o.Loaded = s.below(began), at.Own
+	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
+	layer := curated.New(o)
+	memory, err := layer.Now(ctx, at)
+	if err != nil {
+		return hook.Applied{}, fmt.Errorf("rules: %w", err)
+	}
+	s.keepPrivate(layer, memory)
+	applied := hook.Applied{Text: formatter.Now(memory), Versions: memory.Versions(), Stamps: s.stampsOf(memory)}
+	for _, f := range memory.Files {
+		_, applies := memory.Versions()[f.File]
+		switch {
+		case applies && f.Reason == "":
+			applied.Rules = append(applied.Rules, hook.Rule{Path: f.Path, Given: true, Why: f.Applies})
+		case applies || f.Has || f.Untrusted && (f.Kind == curated.Rule || f.Tier == curated.Directory):
+			applied.Rules = append(applied.Rules, hook.Rule{Path: f.Path, Why: f.Reason})
+		}
+	}
+	return applied, nil
+}
+
+// Unchanged implements hook.Memory.
+func (s hookMemory) Unchanged(stamps map[string]string) (same []string) {
+	for path, stamp := range stamps {
+		if file, then, ok := strings.Cut(stamp, "|"); ok && stampOf(file) == then {
+			same = append(same, path)
+		}
+	}
+	return same
+}
+
+// Note implements hook.Memory. It appends to the session.
+func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) error {
+	current, err := s.Sessions().openOrNew(e)
+	if current == nil || err != nil {
+		return err
+	}
+	_, err = current.Append(ctx, session.Message{Role: role, Content: text}, session.AppendOptions{})
+	return err
+}
+
+// Ended implements hook.Memory.
+func (s hookMemory) Ended(ctx context.Context, e hook.Event) error {
+	current, err := s.Sessions().ofEvent(e)
+	if current == nil || err != nil || !s.Settings.Enabled {
+		return err
+	}
+	if s.Settings.Reflect.Auto {
+		err = current.Queue()
+	}
+	if err == nil && s.Settings.Reflect.Propose {
+		err = s.Notes().lookThrough(ctx, current)
+	}
+	return err
+}
+
+// absolute returns absolute paths.
+func absolute(folder string, all []string) []string {
+	all = slices.Clone(all)
+	for i, path := range all {
+		if !filepath.IsAbs(path) {
+			all[i] = filepath.Join(folder, path)
+		}
+	}
+	return all
+}
+
+// options are the configured ones.
+func (s hookMemory) options(e hook.Event) hook.Options {
+	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use}
+	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
+	return o
+}
+
+// DirOf is an event's folder, if it has one.
+func DirOf(e hook.Event, otherwise string) string {
+	if filepath.IsAbs(e.Dir) {
+		return e.Dir
+	}
+	return otherwise
+}
+
+// Hook implements httpapi.Workspace.
+func (s *Service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.HookReply, error) {
+	event := []byte(r.Event)
+	var text string
+	if json.Unmarshal(event, &text) == nil {
+		event = []byte(text)
+	}
+	e, err := hook.Parse(r.Agent, event)
+	if err != nil {
+		return httpapi.HookReply{}, err
+	}
+	if e.Kind == hook.Other {
+		return httpapi.HookReply{}, nil
+	}
+	e.Dir = DirOf(e, r.Workspace)
+	answer := s.HookReply(ctx, e)
+	if ctx.Err() != nil {
+		return httpapi.HookReply{}, ctx.Err() // the hook no longer waits
+	}
+	if answer.Trace != nil {
+		*answer.Trace = withoutSecrets(*answer.Trace)
+	}
+	if e.Kind == hook.Prompt && answer.Receipt.Turn != nil {
+		_ = s.used(ctx, e) // agents do not report interrupted answers
+	}
+	if !r.Keeps {
+		DeliverHook(io.Discard, answer, func(t hook.Trace) { SaveTrace(answer.Last, t) })
+	}
+	return answer, nil
+}
+
+// HookReply's trace still has the prompt's secrets.
+func (s *Service) HookReply(ctx context.Context, e hook.Event) httpapi.HookReply {
+	trace := hook.Trace{Event: e, At: time.Now(), Reason: TurnedOff}
+	answer := httpapi.HookReply{Records: s.at.Hooks(), Use: s.at.Use()}
+	if s.Settings.Enabled {
+		e.Dir = DirOf(e, s.Dir)
+		memory := hookMemory{s, s.below(e.Dir)}
+		var reply []byte
+		reply, answer.Receipt, trace = hook.Handle(ctx, e, memory, memory.options(e))
+		answer.Reply = string(reply)
+	}
+	if ctx.Err() == nil && (worthKeeping(trace) || e.Kind == hook.Tool) {
+		trace.Notes = s.notices.take()
+	}
+	if worthKeeping(trace) {
+		answer.Trace, answer.Last = &trace, s.at.Last()
+	}
+	if (FirstIndex{s.Workspace, s.at}).wanted(e) {
+		answer.Index = s.Project
+	}
+	return answer
+}
+
+// Notice implements hook.Memory: it looks through earlier sessions and reports once that proposals
+// wait.
+func (s hookMemory) Notice(ctx context.Context, e hook.Event) string {
+	if !s.Settings.Enabled {
+		return ""
+	}
+	if s.Settings.Reflect.Propose {
+		short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
+		if err := s.Notes().LookThroughEarlier(short, SessionID(e), mostEarlier); err != nil && short.Err() == nil {
+			s.Log.Warn("earlier sessions were not looked through", "error", err)
+		}
+		stop()
+	}
+	waiting, err := s.Notes().Proposals().Report(ctx)
+	if err != nil || waiting == 0 {
+		return ""
+	}
+	return fmt.Sprintf("memcore: %s for the user's yes or no, from earlier sessions. Tell them once: 'memcore memory pending' shows what.", plain.Waits(waiting))
+}

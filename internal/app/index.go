@@ -1,0 +1,285 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/rerank"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/cache"
+	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/embed/ollama"
+	"github.com/memcore/memcore/embed/openai"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/text/injection"
+	"github.com/memcore/memcore/internal/workspace"
+	"github.com/memcore/memcore/store"
+)
+
+// An Index opens a workspace's index.
+type Index struct{ w *Workspace }
+
+// Index returns the index of the workspace.
+func (w *Workspace) Index() Index { return Index{w} }
+
+// Open builds the memory around an engine.
+func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine) (*core.Manager, error) {
+	registered, err := workspace.Load(at.Sources())
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := x.Embedder(at)
+	if err != nil {
+		return nil, err
+	}
+	sources := append(x.ProjectSources(registered), x.GlobalSources()...)
+	for _, server := range x.Servers(at) {
+		sources = append(sources, server)
+	}
+	options := core.Options{
+		Folder:         at.Index,
+		Forgotten:      at.Forgotten(),
+		Usage:          at.Retrieved(),
+		Sources:        sources,
+		Engine:         engine,
+		Embedder:       embedder,
+		Curated:        x.w.Curated().Layer(),
+		KeepSecrets:    !x.w.Settings.Redact,
+		KeepSuperseded: x.w.Settings.Superseded,
+		Freshness:      x.w.Settings.Freshness,
+		Saved:          x.w.names().Of(x.w.DataDir()),
+		Injection:      x.w.Settings.Injection.Policy,
+		Logger:         x.w.Log,
+	}
+	if options.Relevance, err = x.RelevanceModel(); err != nil {
+		return nil, err
+	}
+	if err := x.Reranking(&options); err != nil {
+		return nil, err
+	}
+	if err := x.Sharing(&options, embedder); err != nil {
+		return nil, err
+	}
+	return core.Open(ctx, options)
+}
+
+// Reranking sets the configured reranker, if any.
+func (x Index) Reranking(options *core.Options) (err error) {
+	s := x.w.Settings.Rerank
+	if s.BaseURL == "" {
+		return nil
+	}
+	o := rerank.Options{BaseURL: s.BaseURL, Model: s.Model}
+	if s.APIKeyEnv != "" {
+		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {
+			return fmt.Errorf("memory.rerank.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
+		}
+	}
+	options.RerankBudget, options.RerankCandidates = s.Budget, s.Candidates
+	if s.By == config.RerankJudge {
+		options.Reranker, err = rerank.NewJudge(o)
+	} else {
+		options.Reranker, err = rerank.NewEndpoint(o)
+	}
+	if err != nil {
+		return fmt.Errorf("memory.rerank: %w", err)
+	}
+	return nil
+}
+
+// RelevanceModel may be nil: the embedder's own.
+func (x Index) RelevanceModel() (*relevance.Model, error) {
+	name := x.w.Settings.Relevance
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("memory.relevance: %w", err)
+	}
+	model, err := relevance.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("memory.relevance: %s: %w", name, err)
+	}
+	return model, nil
+}
+
+// Embedder is the configured one, cached; nil for none.
+func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
+	inner, err := x.uncached()
+	if err != nil || inner == nil {
+		return nil, err
+	}
+	cached, err := x.Cached(at, inner)
+	if err != nil {
+		x.w.Note("vectors are not cached: %v", err)
+		return inner, nil
+	}
+	return cached, nil
+}
+
+// uncached removes secrets from what a remote embedder gets.
+func (x Index) uncached() (embed.Embedder, error) {
+	inner, err := x.Model()
+	if err == nil && inner != nil && x.w.Settings.Embedder != "minilm" && x.w.Settings.Redact {
+		inner = discreet{inner}
+	}
+	return inner, err
+}
+
+// A discreet embedder removes secrets from queries. Documents have none.
+type discreet struct{ embed.Embedder }
+
+func (d discreet) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if kind == embed.Query {
+		texts = slices.Clone(texts)
+		for i, text := range texts {
+			texts[i], _ = notes.Clean(text)
+		}
+	}
+	return d.Embedder.Embed(ctx, kind, texts)
+}
+
+func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, error) {
+	return cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
+}
+
+func (x Index) Model() (embed.Embedder, error) {
+	s := x.w.Settings
+	switch s.Embedder {
+	case "none":
+		return nil, nil
+	case "ollama":
+		return ollama.New(s.Ollama.Model, ollama.Options{Address: s.Ollama.Host})
+	case "openai":
+		return openai.New(s.OpenAI.Model, openai.Options{BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
+	default:
+		return minilm.New(), nil
+	}
+}
+
+// ProjectSources are registered paths, else the workspace, and logs.
+func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
+	paths := registered.Paths
+	if len(paths) == 0 {
+		paths = []string{x.w.Project}
+	}
+	if !slices.ContainsFunc(paths, func(path string) bool { return config.IsInside(path, x.w.DataDir()) }) {
+		paths = append(slices.Clip(paths), x.w.DataDir()) // so that search finds what agents write
+	}
+	var all []source.Source
+	for _, path := range paths {
+		var folder source.Source = source.NewFolder(source.FolderOptions{
+			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude})
+		if err := x.w.NotIndexed(); err != nil {
+			folder = unlisted{folder, err}
+		}
+		all = append(all, folder)
+	}
+	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: filepath.Join(x.w.SessionsDir(), name), Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true}))
+	}
+	if registered.Conversations {
+		all = append(all, source.Known(x.w.Project, x.w.Home)...)
+	}
+	return all
+}
+
+// An unlisted source is not listed, because it is unknown what to exclude. Its documents in the
+// index stay.
+type unlisted struct {
+	source.Source
+	why error
+}
+
+func (u unlisted) List(context.Context) (source.Listing, error) {
+	return source.Listing{}, fmt.Errorf("it is unknown what to exclude: %w", u.why)
+}
+
+// GlobalSources are the user's own memory.
+func (x Index) GlobalSources() []source.Source {
+	beans := x.w.Beans()
+	if beans == "" {
+		return nil
+	}
+	var all []source.Source
+	for _, name := range append([]string{"memories"}, x.w.Settings.FileNames...) {
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true}))
+	}
+	return all
+}
+
+// With opens the index for queries.
+func (x Index) With(ctx context.Context, do func(*core.Manager) error) error {
+	at, err := x.w.Folders()
+	if err != nil {
+		return err
+	}
+	engines := x.Engine(at)
+	if IsBuilt(engines.InUse) && !IsBuilt(engines.Next) {
+		x.w.Note("%s; until then %s answers, %s", engines.Problem(), engines.InUse, engines.Reason)
+	}
+	return x.WithEngine(ctx, at, EngineNamed(engines.InUse), do)
+}
+
+// WithEngine is With around an engine.
+func (x Index) WithEngine(ctx context.Context, at config.Folders, engine store.Engine, do func(*core.Manager) error) (err error) {
+	m, err := x.Open(ctx, at, engine)
+	if err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	defer func() {
+		if closing := m.Close(); err == nil {
+			err = closing
+		}
+	}()
+	return do(m)
+}
+
+// ForWriting opens the index for a change.
+func (x Index) ForWriting(ctx context.Context, do func(*core.Manager) error) error {
+	at, err := x.w.Folders()
+	if err != nil {
+		return err
+	}
+	engine, err := x.Engine(at).Writable()
+	if err != nil {
+		return err
+	}
+	return x.WithEngine(ctx, at, engine, do)
+}
+
+// RecallOptions are the configured ones.
+func (x Index) RecallOptions() (session.RecallOptions, error) {
+	at, err := x.w.Folders()
+	if err != nil {
+		return session.RecallOptions{}, err
+	}
+	embedder, err := x.Embedder(at)
+	if err != nil {
+		return session.RecallOptions{}, err
+	}
+	filter, err := x.injectionFilter(embedder)
+	return session.RecallOptions{Limit: x.w.Settings.DefaultLimit, Embedder: embedder, Filter: filter}, err
+}
+
+// injectionFilter judges text for models by the configured policy.
+func (x Index) injectionFilter(embedder embed.Embedder) (*injection.Filter, error) {
+	policy := injection.Policy(x.w.Settings.Injection.Policy)
+	if embedder == nil {
+		return injection.NewFilter(policy, "", nil)
+	}
+	return injection.NewFilter(policy, embedder.Fingerprint(), func(ctx context.Context, texts []string) ([][]float32, error) {
+		return embedder.Embed(ctx, embed.Query, texts)
+	})
+}

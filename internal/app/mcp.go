@@ -1,0 +1,152 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/inject/mcp"
+	"github.com/memcore/memcore/internal/app/guard"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// IndexOnce makes the first index of a workspace.
+func (s *Service) IndexOnce(ctx context.Context) {
+	status, err := s.Manager.Status(ctx)
+	if err != nil || status.State != core.StateMissing {
+		return
+	}
+	if _, err := s.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
+		s.Log.Warn("the first index could not be made", "error", err)
+	}
+}
+
+// An mcpMemory is for MCP clients.
+type mcpMemory struct {
+	*Service
+	files guard.Files
+	tools []tools.Tool
+}
+
+// MCP returns the memory for MCP clients.
+func (s *Service) MCP() (mcp.Memory, error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.modelTools()
+	return &mcpMemory{s, files, all}, err
+}
+
+// Tools implements mcp.Memory.
+func (m *mcpMemory) Tools() []tools.Tool { return m.tools }
+
+// Curated implements mcp.Memory.
+func (m *mcpMemory) Curated(ctx context.Context) (string, error) {
+	text, _, err := m.beginning(m.Dir).curated(ctx, nil, 0)
+	return text, err
+}
+
+// Beginning implements mcp.Memory.
+func (m *mcpMemory) Beginning(ctx context.Context) (string, error) {
+	current, err := m.Sessions().AtHand("")
+	if err != nil {
+		return "", err
+	}
+	return m.beginningText(ctx, current)
+}
+
+// Reference implements mcp.Memory.
+func (m *mcpMemory) Reference(ctx context.Context, room int) (string, error) {
+	if !m.Settings.Enabled {
+		return "", nil
+	}
+	current, err := m.Sessions().AtHand("")
+	if err != nil {
+		return "", err
+	}
+	text, _, err := m.beginning(m.Dir).reference(ctx, current, room)
+	return text, err
+}
+
+// Files implements mcp.Memory: facts, episodes and curated files.
+func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
+	var all []mcp.File
+	seen := map[string]bool{}
+	add := func(name, file, title string) {
+		info, err := os.Stat(file)
+		if err != nil || seen[name] {
+			return
+		}
+		seen[name] = true
+		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.Guard.Name(ctx, name), Title: title, Size: info.Size(), Changed: info.ModTime()})
+	}
+	items, err := m.files.Data.List(ctx) // unguarded names
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range items {
+		add(item.Path, filepath.Join(m.DataDir(), filepath.FromSlash(item.Path)), m.files.Line(ctx, item.Summary))
+	}
+	memory, err := m.Service.Curated().Layer().Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range memory.Files {
+		if !f.Untrusted && f.File != "" {
+			add(strings.TrimPrefix(f.Path, "~/"), f.File, "")
+		}
+	}
+	return all, nil
+}
+
+func uriOf(name string) string {
+	return mcp.Scheme + strings.TrimPrefix((&url.URL{Path: "/" + name}).EscapedPath(), "/")
+}
+
+// Read implements mcp.Memory, for what Files lists.
+func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "memcore" {
+		return "", mcp.ErrNoFile
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	if text, err := m.files.Read(ctx, name); err == nil {
+		return text, nil
+	} else if !errors.Is(err, notes.ErrNoFile) && !errors.Is(err, notes.ErrPath) {
+		return "", err
+	}
+	memory, err := m.Service.Curated().Layer().Load(ctx)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(memory.Files, func(f curated.File) bool {
+		return !f.Untrusted && f.File != "" && strings.TrimPrefix(f.Path, "~/") == name
+	})
+	if i < 0 {
+		return "", mcp.ErrNoFile
+	}
+	text, err := readCurated(memory.Files[i].File)
+	text, _ = notes.Clean(text)
+	return text, err
+}
+
+// mostResource limits a curated file, in bytes.
+const mostResource = 1 << 20
+
+func readCurated(file string) (string, error) {
+	data, _, err := safefile.ReadFile(paths.Resolve(filepath.Dir(file)), filepath.Base(file), mostResource)
+	if err != nil && !errors.Is(err, safefile.ErrTooLarge) {
+		err = mcp.ErrNoFile
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), err
+}

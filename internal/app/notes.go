@@ -1,0 +1,190 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/app/guard"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/paths"
+)
+
+// Notes are what agents save, and the statements in all memory files.
+type Notes struct{ w *Workspace }
+
+// Notes returns what agents save in the workspace.
+func (w *Workspace) Notes() Notes { return Notes{w} }
+
+// files returns facts and episodes for models.
+func (n Notes) files() (guard.Files, error) {
+	data, err := n.Data()
+	if err != nil {
+		return guard.Files{}, err
+	}
+	at, err := n.w.Folders()
+	if err != nil {
+		return guard.Files{}, err
+	}
+	embedder, err := n.w.Index().Embedder(at)
+	if err != nil {
+		return guard.Files{}, err
+	}
+	filter, err := n.w.Index().injectionFilter(embedder)
+	return guard.Files{Data: data.ForAgent(), Guard: guard.Guard{Filter: filter, Trusted: n.w.Trusted}}, err
+}
+
+// Find returns the place of a citation, or the one with a text.
+func (n Notes) Find(ctx context.Context, text string) (notes.Statement, error) {
+	place, ok, err := n.cited(text)
+	if err != nil || ok {
+		return place, err
+	}
+	return n.statement(ctx, text)
+}
+
+var citation = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+\.[mM][dD])#L(\d+)(?:-L?(\d+))?$`)
+})
+
+// cited returns a citation's place; ok is false for other text.
+func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
+	m := citation().FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return notes.Statement{}, false, nil
+	}
+	file := n.w.Expand(m[1])
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(n.w.Project, file)
+	}
+	p = notes.Statement{Path: m[1]}
+	p.First, _ = strconv.Atoi(m[2])
+	p.Last = p.First
+	if m[3] != "" {
+		p.Last, _ = strconv.Atoi(m[3])
+	}
+	if reason := source.DenyReason(file); reason != "" {
+		return p, true, kind.Usagef("%s is never touched: %s", m[1], reason)
+	}
+	for _, folder := range []string{n.w.Project, n.w.Beans(), n.w.DataDir()} {
+		if folder == "" {
+			continue
+		}
+		dir, real := paths.Resolve(folder), paths.Resolve(file)
+		if reason := source.DenyReason(real); reason != "" || !strings.EqualFold(filepath.Ext(real), ".md") {
+			return p, true, kind.Usagef("%s leads to a file that is never touched", m[1])
+		}
+		if name, inside := paths.Within(dir, real); inside && name != "." {
+			p.Dir, p.Name = dir, filepath.ToSlash(name)
+			return p, true, nil
+		}
+	}
+	return p, true, kind.Usagef("%s is neither in the workspace nor in your own memory; change it with an editor", m[1])
+}
+
+// statement returns the one statement with a text.
+func (n Notes) statement(ctx context.Context, text string) (notes.Statement, error) {
+	found, err := n.statements(ctx, text)
+	if err != nil {
+		return notes.Statement{}, err
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q", text), "'memcore search' finds it elsewhere; then name it by its citation")
+	}
+	for _, p := range found {
+		n.w.Note("%s: %s", p.Citation(), p.Text)
+	}
+	return notes.Statement{}, kind.Hint(kind.Usagef("%d statements are about %q", len(found), text), "name one of them: memcore forget '"+found[0].Citation()+"'")
+}
+
+// statements returns all statements with a text.
+func (n Notes) statements(ctx context.Context, text string) ([]notes.Statement, error) {
+	files, err := n.memoryFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []notes.Statement
+	for _, file := range files {
+		some, err := notes.StatementsAbout(file, text)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, some...)
+	}
+	return found, nil
+}
+
+// memoryFiles are the files that saves write to.
+func (n Notes) memoryFiles(ctx context.Context) ([]notes.Statement, error) {
+	layer := n.w.Curated().Layer()
+	var files []notes.Statement
+	for _, global := range []bool{false, true} {
+		for _, private := range []bool{false, true} {
+			target, err := layer.Target(global, private)
+			if err != nil {
+				continue // there is no home folder
+			}
+			dir, name, err := target.Place()
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, notes.Statement{Path: target.Path, Dir: dir, Name: name})
+		}
+	}
+	data, err := n.Data()
+	if err != nil {
+		return nil, err
+	}
+	items, err := data.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := n.w.names()
+	for _, item := range items {
+		files = append(files, notes.Statement{Path: names.Of(filepath.Join(n.w.DataDir(), filepath.FromSlash(item.Path))), Dir: paths.Resolve(n.w.DataDir()), Name: item.Path})
+	}
+	return files, nil
+}
+
+// Journal records all changes of memory files.
+func (n Notes) Journal() (*notes.Journal, error) {
+	at, err := n.w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	return notes.OpenJournal(at.Journal()).For(n.w.Project), nil
+}
+
+// Settle rolls back a killed command. Later writes report errors.
+func (n Notes) Settle(ctx context.Context) {
+	if journal, err := n.Journal(); err == nil {
+		_ = journal.Settle(ctx)
+	}
+}
+
+// Proposals wait for the user.
+func (n Notes) Proposals() *notes.Proposals {
+	return notes.OpenProposals(n.w.SessionsDir(), core.StatedFile, core.SolvedFile)
+}
+
+// Data is the folder of facts and episodes.
+func (n Notes) Data() (*notes.Data, error) {
+	journal, err := n.Journal()
+	if err != nil {
+		return nil, err
+	}
+	within := n.w.Project
+	if filepath.IsAbs(n.w.Expand(n.w.Settings.DataDir)) {
+		within = "" // the user's own choice
+	}
+	return notes.OpenData(within, n.w.DataDir(), journal, n.w.Settings.FileNames...), nil
+}

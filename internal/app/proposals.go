@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/reflection"
+	"github.com/memcore/memcore/core/session"
+)
+
+const (
+	// lookedThrough bytes at a log's end are read.
+	lookedThrough = 1 << 20
+	// lookedAtOnce bytes later, proposals are kept.
+	lookedAtOnce = 64 << 10
+	// mostEarlier bounds the earlier sessions to look through.
+	mostEarlier = 10
+	// earlierShare of a hook's time is for this: a fifth.
+	earlierShare = 5
+)
+
+// lookThrough proposes what rules find in a session's new messages.
+func (n Notes) lookThrough(ctx context.Context, current *session.Session) error {
+	data, err := n.Data()
+	if err != nil {
+		return err
+	}
+	for before := (session.Position{Line: -1}); ; {
+		said, to, err := current.Unreviewed(ctx, lookedThrough, lookedAtOnce)
+		if err != nil || to == before {
+			return err
+		}
+		if len(said) > 0 {
+			found, err := reflection.Propose(ctx, data, said, time.Now())
+			if err != nil {
+				return fmt.Errorf("look through session %s: %w", current.ID, err)
+			}
+			if _, err := n.Proposals().Add(ctx, found...); err != nil {
+				return err
+			}
+		}
+		if err := current.MarkReviewed(to); err != nil {
+			return err
+		}
+		before = to
+	}
+}
+
+// LookThroughEarlier looks through the latest sessions, except one: some agents do not report a
+// session's end.
+func (n Notes) LookThroughEarlier(ctx context.Context, except string, most int) error {
+	ids, err := session.List(n.w.SessionsDir())
+	if err != nil {
+		return err
+	}
+	ids = slices.DeleteFunc(ids, func(id string) bool { return id == except })
+	for _, id := range ids[:min(len(ids), most)] {
+		current, err := n.w.Sessions().Open(id)
+		if errors.Is(err, session.ErrNoSession) {
+			continue // it was removed meanwhile
+		}
+		if err == nil {
+			err = n.lookThrough(ctx, current)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Accept writes proposals and returns the files.
+func (n Notes) Accept(ctx context.Context, all []notes.Proposal, ids []string) (written []string, err error) {
+	var byRules []notes.Proposal
+	var found []string
+	for _, p := range all {
+		if !slices.Contains(ids, p.ID) {
+			continue
+		}
+		if !p.Asked() {
+			byRules, found = append(byRules, p), append(found, p.ID)
+			continue
+		}
+		saved, err := n.acceptAsked(ctx, p, nil)
+		if err == nil {
+			err = n.Proposals().Decide(ctx, p.ID)
+		}
+		if err != nil {
+			return written, fmt.Errorf("proposal %s: %w", p.ID, err)
+		}
+		if saved.Written {
+			written = append(written, saved.Path)
+		} else {
+			n.w.Note("%s: %s", saved.Path, saved.Reason)
+		}
+	}
+	if len(byRules) == 0 {
+		return written, nil
+	}
+	data, err := n.Data()
+	if err != nil {
+		return written, err
+	}
+	changes, err := data.Accept(ctx, byRules)
+	if err != nil {
+		return written, fmt.Errorf("write proposals: %w", err)
+	}
+	for _, w := range changes {
+		written = append(written, w.Path)
+	}
+	return written, n.Proposals().Decide(ctx, found...)
+}
+
+// acceptAsked writes what a model asked for, if confirm agrees; nil is yes.
+func (n Notes) acceptAsked(ctx context.Context, p notes.Proposal, confirm func(context.Context, notes.Change) (bool, error)) (saved notes.Saved, err error) {
+	journal, err := n.Journal()
+	if err != nil {
+		return saved, err
+	}
+	if p.Kind == notes.ProposedForget {
+		place, err := n.Find(ctx, p.Text)
+		if err != nil {
+			return saved, err
+		}
+		saved.Change, saved.Written, err = journal.Forget(ctx, place, confirm)
+		if err == nil && saved.Written {
+			err = n.w.Use().ForgetStatement(ctx, place, saved.Change)
+		}
+		return saved, err
+	}
+	if p.Save == nil {
+		return saved, fmt.Errorf("%w: it does not say what to save", notes.ErrNoProposal)
+	}
+	saved, err = notes.NewSaver(n.w.Curated().Layer(), journal, notes.SaveOptions{Find: n.Find, Confirm: confirm}).Save(ctx, *p.Save)
+	if err == nil && saved.Ignored != "" {
+		n.w.Note("%s now ignores %s", saved.Ignored, saved.Path)
+	}
+	return saved, err
+}

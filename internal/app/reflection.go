@@ -1,0 +1,53 @@
+package app
+
+import (
+	"context"
+	"os"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/reflection"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+// A Reflection lets a chat model write facts and episodes.
+type Reflection struct{ w *Workspace }
+
+// Reflection returns the reflection of the workspace.
+func (w *Workspace) Reflection() Reflection { return Reflection{w} }
+
+// model returns the configured chat model.
+func (r Reflection) model() (reflection.Model, error) {
+	s := r.w.Settings.Reflect
+	o := reflection.ServerOptions{BaseURL: s.BaseURL, Model: s.Model}
+	if s.By == config.ReflectOllama && o.BaseURL == "" {
+		o.BaseURL = r.w.Settings.Ollama.Host
+	}
+	if o.BaseURL == "" || o.Model == "" {
+		return nil, kind.Hint(kind.Usagef("no chat model is configured: memory.reflect.baseURL and memory.reflect.model"), "'memcore reflect --propose' needs none")
+	}
+	if s.APIKeyEnv != "" {
+		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {
+			return nil, kind.Usagef("memory.reflect.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
+		}
+	}
+	if s.By == config.ReflectOllama {
+		return reflection.NewOllama(o)
+	}
+	return reflection.NewOpenAI(o)
+}
+
+// Reflect lets the chat model write facts and episodes. confirm is asked first; nil is yes.
+func (r Reflection) Reflect(ctx context.Context, said []session.Message, dryRun bool, confirm func(context.Context, []notes.Written) (bool, error)) (reflection.Report, error) {
+	model, err := r.model()
+	if err != nil {
+		return reflection.Report{}, err
+	}
+	data, err := r.w.Notes().Data()
+	if err != nil {
+		return reflection.Report{}, err
+	}
+	s := r.w.Settings.Reflect
+	return reflection.Reflect(ctx, model, data, said, reflection.Options{MaxSteps: s.MaxSteps, MaxTokens: s.MaxTokens, Timeout: s.Timeout, DryRun: dryRun, Confirm: confirm})
+}

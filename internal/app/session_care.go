@@ -1,0 +1,319 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/when"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/inventory"
+	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// A KeptSession is a session of any project.
+type KeptSession struct {
+	session.Info
+	Project string `json:"project"`         // path of the workspace; "" if unknown
+	Agent   string `json:"agent,omitempty"` // whose hooks keep it
+}
+
+// RememberPath notes the workspace's path in its state, whose name does not tell it.
+func (w *Workspace) RememberPath() {
+	at, err := w.Folders()
+	if err != nil {
+		return
+	}
+	if _, err := os.Lstat(at.WorkspacePath()); err == nil {
+		return
+	}
+	err = safefile.MkdirAll(at.Own(), 0o700)
+	if err == nil {
+		err = safefile.Create(at.Own(), filepath.Base(at.WorkspacePath()), []byte(w.Project+"\n"), 0o600)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		w.Log.Warn("the path of the workspace is not noted", "workspace", w.Project, "error", err)
+	}
+}
+
+// Projects returns the workspace's project, or all.
+func (w *Workspace) Projects(all bool) ([]inventory.Project, error) {
+	projects, err := inventory.Projects(w.Config)
+	if err != nil || all {
+		return projects, err
+	}
+	own := slices.IndexFunc(projects, func(p inventory.Project) bool { return p.Path == w.Project })
+	if own < 0 {
+		return []inventory.Project{{Path: w.Project, Sessions: w.SessionsDir()}}, nil
+	}
+	return projects[own : own+1], nil
+}
+
+// Kept describes sessions of the workspace or of all projects, by project, the last used first.
+func (s Sessions) Kept(all bool) ([]KeptSession, error) {
+	projects, err := s.w.Projects(all)
+	if err != nil {
+		return nil, err
+	}
+	kept := []KeptSession{}
+	for _, p := range projects {
+		if p.Sessions == "" {
+			continue
+		}
+		infos, err := session.Infos(p.Sessions)
+		if err != nil {
+			return nil, err
+		}
+		for _, i := range infos {
+			kept = append(kept, KeptSession{Info: i, Project: p.Path, Agent: agentOf(i.ID)})
+		}
+	}
+	return kept, nil
+}
+
+// Describe describes a session of the workspace.
+func (s Sessions) Describe(current *session.Session) (KeptSession, error) {
+	info, err := current.Info()
+	return KeptSession{Info: info, Project: s.w.Project, Agent: agentOf(info.ID)}, err
+}
+
+func agentOf(id string) string {
+	for _, agent := range agents.Names() {
+		if strings.HasPrefix(id, agent+"-") {
+			return agent
+		}
+	}
+	return ""
+}
+
+// Old returns the sessions not used since a time, and with keepUsed only those of which no turn has
+// got anything since. used counts the others.
+func (s Sessions) Old(ctx context.Context, since time.Time, keepUsed, all bool) (old []KeptSession, used int, err error) {
+	kept, err := s.Kept(all)
+	if err != nil {
+		return nil, 0, err
+	}
+	kept = slices.DeleteFunc(kept, func(k KeptSession) bool { return !k.Used.Before(since) })
+	if !keepUsed {
+		return kept, 0, nil
+	}
+	given := map[string]map[string]bool{} // by folder of sessions
+	for _, k := range kept {
+		folder := filepath.Dir(k.Dir)
+		if given[folder] == nil {
+			if given[folder], err = s.given(ctx, k.Project, folder, since); err != nil {
+				return nil, 0, err
+			}
+		}
+		if given[folder][k.ID] {
+			used++
+		} else {
+			old = append(old, k)
+		}
+	}
+	return old, used, nil
+}
+
+// given returns the sessions of a project of which turns got something since a time: a passage of
+// their log, or a statement that cites them.
+func (s Sessions) given(ctx context.Context, project, folder string, since time.Time) (map[string]bool, error) {
+	found := map[string]bool{}
+	if project == "" {
+		return found, nil
+	}
+	at, err := s.w.placesOf(project)
+	if err != nil {
+		return nil, err
+	}
+	turns, err := use.NewLog(at.Use()).Turns(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	ids, err := session.List(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range turns {
+		for _, h := range t.Hits {
+			text := h.Path
+			if name := path.Base(h.Path); name == core.StatedFile || name == core.SolvedFile {
+				text = citedLines(filepath.Join(folder, name), h.Source)
+			}
+			for _, id := range ids {
+				if strings.Contains(text, id+"/") || isLogOf(text, id) {
+					found[id] = true
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+var linesOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#L(\d+)(?:-L?(\d+))?$`) })
+
+// citedLines returns the lines of a file that a citation names.
+func citedLines(file, citation string) string {
+	m := linesOf().FindStringSubmatch(citation)
+	data, err := os.ReadFile(file)
+	if m == nil || err != nil {
+		return ""
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	first, _ := strconv.Atoi(m[1])
+	last, _ := strconv.Atoi(m[2])
+	last = min(max(first, last), len(lines))
+	if first < 1 || first > last {
+		return ""
+	}
+	return strings.Join(lines[first-1:last], "")
+}
+
+// shortestID is the least length of an agent's own ID for which a log's name counts, in bytes.
+const shortestID = 8
+
+// isLogOf reports whether an agent's log is of a session: agents name it by their ID.
+func isLogOf(document, id string) bool {
+	own := strings.TrimPrefix(id, agentOf(id)+"-")
+	return own != id && len(own) >= shortestID && strings.Contains(path.Base(document), own)
+}
+
+// placesOf are the places of any workspace.
+func (w *Workspace) placesOf(project string) (config.Folders, error) {
+	there := *w.Config
+	there.Project = project
+	return there.Folders()
+}
+
+// Remove deletes sessions, with the turns and traces of use that are of them, and hides the logs
+// that agents keep of them from search. It returns those deleted.
+func (s Sessions) Remove(ctx context.Context, sessions []KeptSession) (removed []KeptSession, err error) {
+	of := map[string][]KeptSession{}
+	var projects []string
+	for _, k := range sessions {
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		err := session.Delete(filepath.Dir(k.Dir), k.ID)
+		if errors.Is(err, session.ErrNoSession) {
+			continue // another process was faster
+		}
+		if err != nil {
+			return removed, err
+		}
+		removed = append(removed, k)
+		if of[k.Project] == nil {
+			projects = append(projects, k.Project)
+		}
+		of[k.Project] = append(of[k.Project], k)
+	}
+	for _, project := range projects {
+		if project != "" {
+			err = errors.Join(err, s.forget(ctx, project, of[project]))
+		}
+	}
+	return removed, err
+}
+
+// forget removes sessions from the record of use, traces and index of a project.
+func (s Sessions) forget(ctx context.Context, project string, gone []KeptSession) error {
+	is := func(agent, id string) bool {
+		name := SessionID(hook.Event{Agent: agent, Session: id})
+		return slices.ContainsFunc(gone, func(k KeptSession) bool { return k.ID == name })
+	}
+	at, err := s.w.placesOf(project)
+	if err != nil {
+		return err
+	}
+	if _, err := use.NewLog(at.Use()).ForgetTurns(ctx, func(t use.Turn) bool { return is(t.Agent, t.Session) }); err != nil {
+		return err
+	}
+	for _, file := range tracesIn(at.Last()) {
+		trace, err := jsonfile.Load[hook.Trace](file)
+		if err != nil || !is(trace.Event.Agent, trace.Event.Session) {
+			continue
+		}
+		if err := safefile.Remove(filepath.Dir(file), filepath.Base(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget a trace: %w", err)
+		}
+	}
+	return s.forgetInIndex(ctx, project, at, gone)
+}
+
+// forgetInIndex hides the agents' logs of sessions. A missing index or workspace has none.
+func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.Folders, gone []KeptSession) error {
+	if _, err := os.Stat(filepath.Join(at.Index, "CURRENT")); err != nil {
+		return nil
+	}
+	there := s.w
+	if project != s.w.Project {
+		if _, err := os.Stat(project); err != nil {
+			return nil
+		}
+		var err error
+		if there, err = s.w.In(project); err != nil || there.Project != project {
+			return err
+		}
+	}
+	err := there.Index().ForWriting(ctx, func(m *core.Manager) error {
+		logs, err := logsOf(ctx, m, gone)
+		if err != nil || len(logs) == 0 {
+			return err
+		}
+		return m.ForgetDocuments(ctx, logs...)
+	})
+	if err != nil {
+		return fmt.Errorf("forget sessions of %s: %w", project, err)
+	}
+	return nil
+}
+
+// logsOf returns the indexed logs of sessions.
+func logsOf(ctx context.Context, m *core.Manager, gone []KeptSession) (logs []string, err error) {
+	const atOnce = 1000
+	for skip := 0; ; skip += atOnce {
+		some, found, err := m.Documents(ctx, core.DocumentsOptions{Kind: source.KindConversation, Skip: skip, Limit: atOnce})
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range some {
+			if slices.ContainsFunc(gone, func(k KeptSession) bool { return isLogOf(d.Path, k.ID) }) {
+				logs = append(logs, d.Path)
+			}
+		}
+		if skip+len(some) >= found || len(some) == 0 {
+			return logs, nil
+		}
+	}
+}
+
+// Retain deletes the sessions of all projects that are older than the setting sessions.keep. It
+// returns how many.
+func (s Sessions) Retain(ctx context.Context) (int, error) {
+	since, ok := when.Ago(s.w.Settings.Sessions.Keep, time.Now())
+	if !ok {
+		return 0, nil
+	}
+	old, _, err := s.Old(ctx, since, false, true)
+	if err != nil || len(old) == 0 {
+		return 0, err
+	}
+	removed, err := s.Remove(ctx, old)
+	return len(removed), err
+}

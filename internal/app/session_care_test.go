@@ -1,0 +1,112 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/agents"
+)
+
+// A session stays if a turn got something of it; one that goes is forgotten everywhere.
+func TestPruneSessions(t *testing.T) {
+	s := newTestService(t)
+	claude := func(text string) string {
+		return `{"type":"assistant","sessionId":"s","uuid":"u","timestamp":"2026-01-02T10:00:00Z","message":{"id":"m","role":"assistant","content":"` + text + `"}}` + "\n"
+	}
+	year := time.Now().AddDate(-1, 0, 0)
+	for _, id := range []string{"0123456-unused", "0123456-logged", "0123456-stated", "0123456-gone"} {
+		current, err := session.New(s.SessionsDir(), agents.ClaudeCode+"-"+id)
+		require.NoError(t, err)
+		_, err = current.Append(t.Context(), session.Message{Role: "user", Content: "about " + id}, session.AppendOptions{})
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(s.Project, id+".jsonl"), []byte(claude("The walrus of "+id+" sleeps below the northern pier because the cellar is flooded.")), 0o600))
+		require.NoError(t, filepath.WalkDir(current.Dir, func(path string, _ os.DirEntry, err error) error {
+			require.NoError(t, err)
+			return os.Chtimes(path, year, year)
+		}))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(s.SessionsDir(), core.StatedFile), []byte("# Stated\n\n- I am Zoe. (2026-01-02, claude-code-0123456-stated/messages.jsonl#L1)\n- I am 40. (2026-01-02, claude-code-0123456-unused/messages.jsonl#L1)\n"), 0o600))
+	_, err := s.Manager.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	log := use.NewLog(s.at.Use())
+	for _, hit := range []use.Hit{{ID: "1", Path: "0123456-logged.jsonl", Source: "0123456-logged.jsonl#L1"}, {ID: "2", Path: "~/.ai/sessions/--x--/" + core.StatedFile, Source: core.StatedFile + "#L3"}} {
+		require.NoError(t, log.Note(t.Context(), use.NewTurn(time.Now(), agents.Codex, "now", "a prompt", true, []use.Hit{hit})))
+	}
+	require.NoError(t, log.Note(t.Context(), use.NewTurn(year, agents.ClaudeCode, "0123456-gone", "a secret plan", true, []use.Hit{{ID: "3", Path: "a.md"}})))
+
+	since := time.Now().AddDate(0, 0, -90)
+	old, used, err := s.Sessions().Old(t.Context(), since, false, false)
+	require.NoError(t, err)
+	require.Len(t, old, 4)
+	require.Zero(t, used)
+	old, used, err = s.Sessions().Old(t.Context(), since, true, true)
+	require.NoError(t, err)
+	require.Equal(t, 2, used)
+	ids := func(kept []KeptSession) (all []string) {
+		for _, k := range kept {
+			all = append(all, k.ID)
+			require.Equal(t, s.Project, k.Project)
+		}
+		return all
+	}
+	require.ElementsMatch(t, []string{"claude-code-0123456-unused", "claude-code-0123456-gone"}, ids(old))
+
+	removed, err := s.Sessions().Remove(t.Context(), old)
+	require.NoError(t, err)
+	require.Len(t, removed, 2)
+	left, err := s.Sessions().Kept(true)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"claude-code-0123456-logged", "claude-code-0123456-stated"}, ids(left))
+	turns, err := log.Turns(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Len(t, turns, 2)
+	require.FileExists(t, filepath.Join(s.Project, "0123456-gone.jsonl"), "the agent's own log stays")
+	documents, _, err := s.Manager.Documents(t.Context(), core.DocumentsOptions{Find: "0123456", Kind: "conversation"})
+	require.NoError(t, err)
+	var paths []string
+	for _, d := range documents {
+		if d.Chunks > 0 {
+			paths = append(paths, d.Path)
+		}
+	}
+	require.ElementsMatch(t, []string{"0123456-logged.jsonl", "0123456-stated.jsonl"}, paths)
+}
+
+// The daemon deletes old sessions by itself, if it is told to.
+func TestRetain(t *testing.T) {
+	s := newTestService(t)
+	year := time.Now().AddDate(-1, 0, 0)
+	for _, id := range []string{"old", "new"} {
+		current, err := session.New(s.SessionsDir(), id)
+		require.NoError(t, err)
+		if id == "old" {
+			require.NoError(t, filepath.WalkDir(current.Dir, func(path string, _ os.DirEntry, err error) error {
+				require.NoError(t, err)
+				return os.Chtimes(path, year, year)
+			}))
+		}
+	}
+	s.RememberPath()
+	n, err := s.Sessions().Retain(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, n, "all are kept by default")
+	s.Settings.Sessions.Keep = "180d"
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	group.Go(func() { background{s}.retain(ctx) })
+	require.Eventually(t, func() bool {
+		left, err := session.List(s.SessionsDir())
+		return err == nil && len(left) == 1 && left[0] == "new"
+	}, 20*time.Second, 10*time.Millisecond)
+	stop()
+	group.Wait()
+}

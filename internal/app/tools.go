@@ -1,0 +1,300 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/mcp"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/guard"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/sanitize"
+)
+
+// A toolbox has what tools share.
+type toolbox struct {
+	w       *Workspace
+	files   guard.Files
+	journal *notes.Journal
+	recall  session.RecallOptions
+	// ask is about a change of curated memory.
+	ask func(context.Context, notes.Change) (bool, error)
+}
+
+func (w *Workspace) toolbox(files guard.Files, ask func(context.Context, notes.Change) (bool, error)) (toolbox, error) {
+	journal, err := w.Notes().Journal()
+	if err != nil {
+		return toolbox{}, err
+	}
+	recall, err := w.Index().RecallOptions()
+	return toolbox{w, files, journal.ForAgent(), recall, ask}, err
+}
+
+// modelTools are the tools of agents.
+func (s *Service) modelTools() ([]tools.Tool, error) {
+	files, err := s.files()
+	if err != nil {
+		return nil, err
+	}
+	box, err := s.toolbox(files, s.askClient)
+	if err != nil {
+		return nil, err
+	}
+	sessions := &openSessions{Sessions: s.Sessions()}
+	return box.tools(s, sessions.all, s.refreshTool), nil
+}
+
+// TerminalTools are for 'memcore tool'. Only a search and a refresh need the index.
+func (w *Workspace) TerminalTools(ask func(context.Context, notes.Change) (bool, error)) ([]tools.Tool, error) {
+	files, err := w.Notes().files()
+	if err != nil {
+		return nil, err
+	}
+	box, err := w.toolbox(files, ask)
+	if err != nil {
+		return nil, err
+	}
+	last := func(context.Context) ([]*session.Session, error) {
+		current, err := w.Sessions().Open("")
+		if errors.Is(err, session.ErrNoSession) {
+			return nil, nil // no session yet
+		}
+		return []*session.Session{current}, err
+	}
+	refresh := func(ctx context.Context, none struct{}) (answer tools.Answer, err error) {
+		err = w.WithService(ctx, func(s *Service) error {
+			answer, err = s.refreshTool(ctx, none)
+			return err
+		})
+		return answer, err
+	}
+	return box.tools(w.Memory(), last, refresh), nil
+}
+
+// listed are the tools that models are told of by default. The others overlap with them.
+var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patch", "forget"}
+
+// tools returns all tools, the listed ones first.
+func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Session, error), refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
+	recall := session.RecallTool(sessions, t.recall)
+	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.files)...)
+	all = append(all,
+		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
+			t.forget, tools.Destructive),
+		tools.New("refresh_memory", "Bring the search index in step with the files. Rarely needed: searching does it by itself.", refresh, tools.ReadOnly),
+	)
+	rank := func(name string) int {
+		if i := slices.Index(listed, name); i >= 0 {
+			return i
+		}
+		return len(listed)
+	}
+	slices.SortStableFunc(all, func(a, b tools.Tool) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+	for i := range all {
+		all[i].Unlisted = t.w.Settings.Tools != config.ToolsAll && i >= len(listed)
+	}
+	return all
+}
+
+func (t toolbox) saveTool() tools.Tool {
+	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave}
+	if t.w.Settings.Save.RequireConfirmation {
+		o.Confirm = t.ask
+		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
+			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
+		}
+	}
+	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files)
+}
+
+// longestSave is what a user reads, in bytes.
+const longestSave = 4 << 10
+
+func (t toolbox) propose(ctx context.Context, p notes.Proposal) (id string, err error) {
+	p.At, p.Source = time.Now().UTC(), "a model asks for it"
+	return t.w.Notes().Proposals().AddAsked(ctx, p)
+}
+
+// Subject names a change's files, to allow them for a session.
+func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
+
+// longestQuestion limits the diff in a question, in bytes.
+const longestQuestion = 8 << 10
+
+// askClient asks the user at an MCP client.
+func (w *Workspace) askClient(ctx context.Context, c notes.Change) (bool, error) {
+	question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
+	if w.Settings.Save.ShowDiff {
+		shown, _ := sanitize.Reveal(c.Diff)
+		if len(shown) > longestQuestion {
+			shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
+		}
+		question += "\n\n" + shown
+	}
+	return mcp.Ask(ctx, Subject(c), question)
+}
+
+// located returns the cited lines, or all statements with a text.
+func (t toolbox) located(ctx context.Context, text string) ([]notes.Statement, error) {
+	place, ok, err := t.w.Notes().cited(text)
+	if err != nil || ok {
+		return []notes.Statement{place}, err
+	}
+	return t.w.Notes().statements(ctx, text)
+}
+
+// find returns one place. Its error lists several.
+func (t toolbox) find(ctx context.Context, text string) (notes.Statement, error) {
+	found, err := t.located(ctx, text)
+	if err != nil {
+		return notes.Statement{}, err
+	}
+	if len(found) != 1 {
+		return notes.Statement{}, fmt.Errorf("%w: %s", notes.ErrStatement, t.list(ctx, found))
+	}
+	return found[0], nil
+}
+
+// list names the statements that a text refers to.
+func (t toolbox) list(ctx context.Context, found []notes.Statement) string {
+	text := plain.Count(len(found), "statement") + " say that."
+	for _, p := range found {
+		text += "\n- " + t.files.Name(ctx, p.Citation()) + ": " + t.files.Line(ctx, p.Text)
+	}
+	return text
+}
+
+type searchParams struct {
+	Query string `json:"query" jsonschema:"a question or words"`
+	Scope string `json:"scope,omitempty" jsonschema:"project (default) or global, the user's own in all projects"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
+	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or last week"`
+	Until string `json:"until,omitempty" jsonschema:"only what is not newer"`
+	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions, as the files are now"`
+	Path  string `json:"path,omitempty" jsonschema:"only this document or folder"`
+	Exact bool   `json:"exact,omitempty" jsonschema:"of kind session: only what holds the query as it is written"`
+}
+
+// kindSession makes search_memory search sessions as recall_memory does.
+const kindSession = "session"
+
+// recall returns the arguments of recall_memory for a search of sessions.
+func (p searchParams) recall() ([]byte, error) {
+	if p.Scope != "" || p.Since != "" || p.Until != "" || p.Path != "" {
+		return nil, fmt.Errorf("%w: kind session has no scope, since, until and path: leave them out", tools.ErrArguments)
+	}
+	return json.Marshal(session.RecallRequest{Query: p.Query, Limit: p.Limit, Exact: p.Exact})
+}
+
+// mostResults limits the results of a search.
+const mostResults = 50
+
+const searchToolName = "search_memory"
+
+// A searchAnswer is what search_memory returns.
+type searchAnswer struct {
+	Text string      `json:"text"`
+	Data core.Result `json:"data"`
+}
+
+// searchTool returns search_memory, which leaves sessions to recall.
+func searchTool(m Memory, recall tools.Tool) tools.Tool {
+	search := func(ctx context.Context, p searchParams) (tools.Answer, error) {
+		if p.Kind == kindSession {
+			arguments, err := p.recall()
+			if err != nil {
+				return tools.Answer{}, err
+			}
+			return recall.Call(ctx, arguments)
+		}
+		if p.Exact {
+			return tools.Answer{}, fmt.Errorf("%w: exact needs kind session", tools.ErrArguments)
+		}
+		answer, err := m.searchMemory(ctx, p)
+		return tools.Answer{Text: answer.Text, Data: answer.Data}, err
+	}
+	return tools.New(searchToolName, "Find what is known: answers questions about this project and its user from notes, decisions, errors solved and past conversations, with sources.",
+		search, tools.ReadOnly, tools.Choices("scope", core.ScopeProject, core.ScopeGlobal), tools.Choices("kind", source.KindMarkdown, source.KindConversation, source.KindDocument, kindSession))
+}
+
+// searchMemory implements Memory.
+func (s *Service) searchMemory(ctx context.Context, p searchParams) (searchAnswer, error) {
+	if strings.TrimSpace(p.Query) == "" {
+		return searchAnswer{}, fmt.Errorf("%w: query is empty", tools.ErrArguments)
+	}
+	times, err := readTimes(httpapi.Times{Since: p.Since, Until: p.Until})
+	if err != nil {
+		return searchAnswer{}, fmt.Errorf("%w: %w", tools.ErrArguments, err)
+	}
+	files, err := s.files()
+	if err != nil {
+		return searchAnswer{}, err
+	}
+	// A model asked: the threshold is lower than for a turn.
+	result, err := s.Manager.RetrieveRelevant(ctx, p.Query, times.retrieve(core.RetrieveOptions{Scope: cmp.Or(p.Scope, core.ScopeProject), Kind: p.Kind, Path: s.DocumentPath(p.Path),
+		Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Manager.Threshold() / 2}))
+	return searchAnswer{Text: formatter.SearchAnswer(result), Data: files.Result(ctx, result)}, err
+}
+
+type forgetParams struct {
+	Text string `json:"text" jsonschema:"all words of the statement, or its citation such as BEANS.md#L5"`
+}
+
+func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, error) {
+	found, err := t.located(ctx, p.Text)
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	if len(found) != 1 {
+		return tools.Answer{Text: "Nothing was deleted: " + t.list(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
+	}
+	place := found[0]
+	change, written, err := t.journal.Forget(ctx, place, t.confirmForget(place))
+	switch {
+	case errors.Is(err, notes.ErrUnasked):
+		text, _ := notes.Clean(place.Lasting(place.Citation()))
+		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text})
+		return tools.Answer{Text: fmt.Sprintf("Not deleted yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", id),
+			Data: map[string]any{"success": false, "waiting": id}}, err
+	case err == nil && !written:
+		return tools.Answer{Text: "Nothing was deleted: the user said no.", Data: map[string]any{"success": false}}, nil
+	case err == nil:
+		err = t.w.Use().ForgetStatement(ctx, place, change)
+	}
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
+}
+
+// confirmForget asks only about curated memory: the data folder is models'.
+func (t toolbox) confirmForget(place notes.Statement) func(context.Context, notes.Change) (bool, error) {
+	_, inside := paths.Within(paths.Resolve(t.w.DataDir()), filepath.Join(place.Dir, filepath.FromSlash(place.Name)))
+	if inside || !t.w.Settings.Save.RequireConfirmation {
+		return nil
+	}
+	return t.ask
+}
+
+func (s *Service) refreshTool(ctx context.Context, _ struct{}) (tools.Answer, error) {
+	report, err := s.indexWithServers(ctx, core.IndexOptions{Progress: func(p core.Progress) { mcp.Progress(ctx, p.Done, p.Total, p.Stage) }})
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	return tools.Answer{Text: fmt.Sprintf("%s, %s: %d added, %d changed, %d removed.", plain.Count(report.Documents, "document"), plain.Count(report.Chunks, "chunk"), report.Added, report.Changed, report.Removed), Data: guard.Report(report)}, nil
+}

@@ -1,0 +1,143 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// DeliverHook writes an answer, then records what the session got, which only the hook's own
+// process knows. It ignores errors of recording.
+func DeliverHook(out io.Writer, answer httpapi.HookReply, keep func(hook.Trace)) {
+	trace := answer.Trace
+	if _, err := io.WriteString(out, answer.Reply); err == nil {
+		ctx := context.Background() // record it even if time is up
+		_ = hook.Records{Dir: answer.Records}.Add(ctx, answer.Receipt)
+		if answer.Use != "" && answer.Receipt.Turn != nil {
+			_ = use.NewLog(answer.Use).Note(ctx, *answer.Receipt.Turn)
+		}
+	} else if trace != nil {
+		*trace = trace.Unwritten(err)
+	}
+	if trace != nil {
+		keep(*trace)
+	}
+}
+
+// mostLater is how many events of its turn a trace keeps.
+const mostLater = 20
+
+// ReasonSkipped begins the reason of a hook that did nothing.
+const ReasonSkipped = "the hook was skipped: "
+
+// KeepTrace is for 'memcore explain --last'. It ignores errors.
+func (w *Workspace) KeepTrace(t hook.Trace) {
+	if w.Project == "" && w.Prepare() != nil {
+		return
+	}
+	if at, err := w.Folders(); err == nil {
+		SaveTrace(at.Last(), withoutSecrets(t))
+	}
+}
+
+// mostTraces bounds the sessions with one.
+const mostTraces = 8
+
+// tracesIn returns a trace a session, the latest first.
+func tracesIn(folder string) []string {
+	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
+	changed := func(file string) time.Time {
+		if info, err := os.Stat(file); err == nil {
+			return info.ModTime()
+		}
+		return time.Time{}
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return changed(b).Compare(changed(a)) })
+	return files
+}
+
+// together is the longest time between the hooks of two agents for one event.
+const together = time.Minute
+
+// LastTrace is that of the last hook's session. A skipped hook is not the last if another agent's
+// ran for the same event.
+func LastTrace(folder string) (hook.Trace, error) {
+	var first hook.Trace
+	for i, file := range tracesIn(folder) {
+		trace, err := jsonfile.Load[hook.Trace](file)
+		if i == 0 {
+			first = trace
+		}
+		if err != nil || first.At.Sub(trace.At) > together {
+			return first, err
+		}
+		if !strings.HasPrefix(trace.Reason, ReasonSkipped) {
+			return trace, nil
+		}
+	}
+	return first, nil
+}
+
+// SaveTrace writes a trace. That of an event within a turn goes into the last prompt's.
+func SaveTrace(folder string, t hook.Trace) {
+	if safefile.MkdirAll(folder, 0o700) != nil {
+		return
+	}
+	session := fnv.New64a()
+	fmt.Fprintf(session, "%s %s", t.Event.Agent, t.Event.Session)
+	file := filepath.Join(folder, fmt.Sprintf("%x.json", session.Sum64()))
+	if k := t.Event.Kind; k != hook.Prompt && k != hook.SessionStart && k != hook.Other {
+		last, err := jsonfile.Load[hook.Trace](file)
+		if err != nil {
+			return
+		}
+		if !last.At.IsZero() {
+			if last.Later = append(last.Later, t); len(last.Later) > mostLater {
+				last.Later = last.Later[1:]
+			}
+			t = last
+		}
+	}
+	_ = jsonfile.Save(file, t)
+	if files := tracesIn(folder); len(files) > mostTraces {
+		for _, old := range files[mostTraces:] {
+			_ = os.Remove(old)
+		}
+	}
+}
+
+const (
+	// longestKept limits a text in a trace, in bytes.
+	longestKept = 64 << 10
+	// longestSecret limits the length of a secret, in bytes.
+	longestSecret = 8 << 10
+)
+
+// withoutSecrets returns a trace without secrets.
+func withoutSecrets(t hook.Trace) hook.Trace {
+	t.Event.Prompt, t.Event.Answer = keptText(t.Event.Prompt), keptText(t.Event.Answer)
+	return t
+}
+
+// keptText is the beginning of a text. It reads beyond the limit to recognise a secret at the end.
+func keptText(text string) string {
+	long := len(text) > longestKept
+	text, _ = notes.Clean(strings.ToValidUTF8(text[:min(len(text), longestKept+longestSecret)], ""))
+	if !long {
+		return text
+	}
+	return strings.ToValidUTF8(text[:min(len(text), longestKept)], "") + "…"
+}

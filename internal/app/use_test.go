@@ -1,0 +1,88 @@
+package app
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+)
+
+// An open service judges apart from hooks: at the end of a turn, or at the next prompt if the agent
+// does not report the end.
+func TestServiceJudges(t *testing.T) {
+	s := newTestService(t)
+	transcript := filepath.Join(t.TempDir(), "session.jsonl")
+	said := func(role, text string) {
+		file, err := os.OpenFile(transcript, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		require.NoError(t, err)
+		line := fmt.Sprintf(`{"type":%q,"sessionId":"s","uuid":"u","timestamp":%q,"message":{"id":%q,"role":%q,"content":%q}}`, role, time.Now().Format(time.RFC3339Nano), text, role, text)
+		_, err = file.WriteString(line + "\n")
+		require.NoError(t, err)
+		require.NoError(t, file.Close())
+	}
+	send := func(event map[string]string) httpapi.HookReply {
+		event["session_id"], event["transcript_path"] = "s", transcript
+		data, err := json.Marshal(event)
+		require.NoError(t, err)
+		answer, err := s.Hook(t.Context(), httpapi.HookRequest{Agent: agents.ClaudeCode, Event: data})
+		require.NoError(t, err)
+		DeliverHook(io.Discard, answer, s.KeepTrace)
+		return answer
+	}
+	prompt := func(text string) string {
+		answer := send(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": text})
+		said("user", text)
+		require.NotEmpty(t, answer.Reply, text)
+		return answer.Receipt.Turn.ID
+	}
+	log := use.NewLog(s.at.Use())
+	verdict := func(turn string) use.Verdict {
+		found, ok, err := log.Turn(t.Context(), turn)
+		require.NoError(t, err)
+		require.True(t, ok)
+		return found.Hits[0].Used
+	}
+
+	interrupted := prompt("where does the staging database listen?")
+	said("assistant", "On 5433, I think.")
+	next := prompt("from which pier does the ferry leave?")
+	said("assistant", "I cannot tell you.")
+	send(map[string]string{"hook_event_name": "Stop"})
+	require.Equal(t, use.Unknown, verdict(interrupted), "a hook waits for no verdict")
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); background{s}.judgeAll(ctx) }()
+	for verdict(next) == use.Unknown && ctx.Err() == nil {
+		time.Sleep(5 * time.Millisecond) // until the test's own time is over
+	}
+	require.Equal(t, use.Yes, verdict(interrupted))
+	require.Equal(t, use.No, verdict(next))
+	stop()
+	<-ended
+
+	for range 3 * mostJudging { // nothing judges any more, and nothing waits for it
+		require.NoError(t, s.used(t.Context(), hook.Event{Agent: agents.ClaudeCode, Session: "s"}))
+	}
+
+	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "staging.md"}, notes.Change{}))
+	_, ok, err := log.Turn(t.Context(), interrupted)
+	require.NoError(t, err)
+	require.False(t, ok)
+	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "other.md"}, notes.Change{Diff: "--- other.md\n+++ other.md\n-- Which pier\tdoes the Ferry\n"}))
+	_, ok, err = log.Turn(t.Context(), next)
+	require.NoError(t, err)
+	require.False(t, ok, "its prompt says what was forgotten")
+}

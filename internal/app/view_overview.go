@@ -1,0 +1,130 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+const (
+	// comparing bounds how long the first page compares files, which a watch makes needless.
+	comparing = 30 * time.Millisecond
+	// shownDays are those of 53 weeks.
+	shownDays = 53 * 7
+	// shownUsed bounds the documents in a list of the overview.
+	shownUsed = 10
+	// shownChecks bounds what an overview finds wrong.
+	shownChecks = 50
+)
+
+// Overview implements httpapi.Workspace.
+func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
+	o = httpapi.Overview{Workspace: v.s.Project, Enabled: v.s.Settings.Enabled, Models: v.models(), Checks: []httpapi.Check{}}
+	if o.Status, err = v.s.Manager.StatusWithin(ctx, comparing); err != nil {
+		return o, err
+	}
+	o.Sums, o.Languages = core.Sums{Kinds: []core.Sum{}, Sources: []core.Sum{}, Days: []core.DaySum{}, AboutUser: []string{}}, map[string]int{}
+	if o.Status.State == core.StateReady || o.Status.State == core.StateBuilding {
+		if o.Sums, err = v.s.Manager.Sums(ctx); err != nil {
+			return o, err
+		}
+		if o.Languages, err = v.s.Manager.Languages(ctx); err != nil {
+			return o, err
+		}
+	}
+	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
+	if err := v.addUse(ctx, &o); err != nil {
+		return o, err
+	}
+	waiting, err := v.s.Notes().Proposals().Waiting()
+	if err != nil {
+		return o, err
+	}
+	o.Proposals = len(waiting)
+	if v.s.Glance != nil {
+		m, err := v.layer().Load(ctx)
+		if err != nil {
+			return o, err
+		}
+		wrong := v.s.Glance(ctx, v.s.Workspace, m, o.Status)
+		o.Checks = append(o.Checks, wrong[:min(len(wrong), shownChecks)]...)
+	}
+	return o, nil
+}
+
+// lastDays returns the days of the last weeks, and counts the documents before.
+func lastDays(days []core.DaySum, now time.Time) (last []core.DaySum, earlier int) {
+	first := now.AddDate(0, 0, 1-shownDays).Format(time.DateOnly)
+	for i, day := range days {
+		if day.Day >= first {
+			return days[i:], earlier
+		}
+		earlier += day.Documents
+	}
+	return []core.DaySum{}, earlier
+}
+
+// addUse adds what agents got and used.
+func (v view) addUse(ctx context.Context, o *httpapi.Overview) error {
+	now := time.Now()
+	since := now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
+	turns, err := use.NewLog(v.s.at.Use()).Turns(ctx, since)
+	if err != nil {
+		return err
+	}
+	o.Use, o.Days = use.Summarise(turns, since), use.ByDay(turns, now, UsedSince)
+	o.Noise = o.Use.Noise(shownUsed)
+	o.Use.Documents = o.Use.MostUsed(shownUsed)
+	return nil
+}
+
+// models returns the configured models.
+func (v view) models() []httpapi.Model {
+	s := v.s.Settings
+	embedder := httpapi.Model{Role: "embedder", Name: s.Embedder}
+	switch s.Embedder {
+	case "none":
+		embedder.Name = ""
+	case "ollama":
+		embedder.Name, embedder.At = s.Ollama.Model, plain.Address(s.Ollama.Host)
+	case "openai":
+		embedder.Name, embedder.At = s.OpenAI.Model, plain.Address(s.OpenAI.BaseURL)
+	}
+	reranker, reflection := httpapi.Model{Role: "reranker"}, httpapi.Model{Role: "reflection", Name: s.Reflect.Model}
+	if s.Rerank.BaseURL != "" {
+		reranker.Name, reranker.At = s.Rerank.Model, plain.Address(s.Rerank.BaseURL)
+		if reranker.Name == "" {
+			reranker.Name = s.Rerank.By
+		}
+	}
+	if reflection.Name != "" {
+		reflection.At = plain.Address(s.Reflect.BaseURL)
+	}
+	return []httpapi.Model{embedder, reranker, reflection}
+}
+
+// layer is the curated memory, from the cache of the service.
+func (v view) layer() *curated.Layer {
+	return curated.New(v.s.curatedOptions())
+}
+
+// mostDocuments bounds the documents of an answer.
+const mostDocuments = 1000
+
+// Documents implements httpapi.Workspace.
+func (v view) Documents(ctx context.Context, r httpapi.DocumentsRequest) (httpapi.Documents, error) {
+	if r.Skip < 0 || r.Limit < 0 {
+		return httpapi.Documents{}, kind.Usagef("documents: skip is %d and limit %d, want 0 or more", r.Skip, r.Limit)
+	}
+	if _, err := time.Parse(time.DateOnly, r.Day); r.Day != "" && err != nil {
+		return httpapi.Documents{}, kind.Usagef("documents: day is %.40q, want one such as 2026-11-17", r.Day)
+	}
+	some, found, err := v.s.Manager.Documents(ctx, core.DocumentsOptions{Find: r.Find, Kind: r.Kind, Source: r.Source, Day: r.Day, Skip: r.Skip, Limit: min(r.Limit, mostDocuments)})
+	return httpapi.Documents{Documents: some, Found: found}, err
+}

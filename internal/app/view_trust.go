@@ -1,0 +1,191 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/core/trust"
+	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/paths"
+)
+
+// Layer implements httpapi.Workspace.
+func (v view) Layer(ctx context.Context) (httpapi.Layer, error) {
+	layer := v.layer()
+	m, err := layer.Load(ctx)
+	if err != nil {
+		return httpapi.Layer{}, err
+	}
+	l := layer.Limits()
+	out := httpapi.Layer{Memory: m, Text: formatter.Curated(m), Limits: httpapi.LayerLimits{Lines: l.Lines, Bytes: l.Bytes, Tokens: l.Hard()}}
+	out.Folders, err = v.trustFolders(ctx, m)
+	return out, err
+}
+
+// trustFolders returns the project, decisions about folders in it, and plugins outside.
+func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.TrustFolder, error) {
+	store := v.s.Trust()
+	decided, err := store.All()
+	if err != nil {
+		return nil, err
+	}
+	folders := []string{m.Project}
+	for _, d := range decided {
+		if _, inside := paths.Within(m.Project, d.Folder); inside {
+			folders = append(folders, d.Folder)
+		}
+	}
+	for _, f := range m.Files {
+		if f.Plugin != "" {
+			folders = append(folders, f.Plugin)
+		}
+	}
+	all, names := []httpapi.TrustFolder{}, v.s.names()
+	for i, folder := range folders {
+		if slices.Contains(folders[:i], folder) {
+			continue
+		}
+		one := httpapi.TrustFolder{Folder: folder, Shown: names.Of(folder)}
+		d, ok, err := store.Of(folder)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			one.Trusted, one.By, one.At, one.Configured = d.Trusted, d.Folder, d.At, d.Configured
+		}
+		for _, f := range m.Files {
+			if f.Plugin == folder && f.Untrusted {
+				one.Trusted = false // trust in the home does not suffice
+				one.Waiting++
+			}
+		}
+		if folder == m.Project && !one.Trusted {
+			one.Waiting = v.s.Curated().Untrusted(ctx, m)
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// errOtherDecision means that a person has seen another change.
+var errOtherDecision = kind.As(kind.Conflict, errors.New("trust: files or decisions have changed since this was shown; look at it again"))
+
+// DecideTrust implements httpapi.Workspace.
+func (v view) DecideTrust(ctx context.Context, r httpapi.TrustRequest) (httpapi.TrustReply, error) {
+	now, err := v.layer().Load(ctx)
+	if err != nil {
+		return httpapi.TrustReply{}, err
+	}
+	folders, err := v.trustFolders(ctx, now)
+	if err != nil {
+		return httpapi.TrustReply{}, err
+	}
+	i := slices.IndexFunc(folders, func(f httpapi.TrustFolder) bool { return f.Folder == r.Folder })
+	switch {
+	case i < 0:
+		return httpapi.TrustReply{}, kind.Usagef("trust: %.300q is neither this project nor a folder that its curated memory names", r.Folder)
+	case v.s.Home == "":
+		return httpapi.TrustReply{}, errors.New("trust: there is no home folder, and so no place for decisions: set HOME")
+	}
+	reply, err := v.trustChange(ctx, now, r, folders[i])
+	if err != nil || r.Shown == "" {
+		return reply, err
+	}
+	if r.Shown != reply.Version {
+		return reply, errOtherDecision
+	}
+	reply.Warnings, err = v.decideTrust(ctx, r)
+	reply.Decided = err == nil
+	return reply, err
+}
+
+// trustChange returns what a decision would change.
+func (v view) trustChange(ctx context.Context, now curated.Memory, r httpapi.TrustRequest, f httpapi.TrustFolder) (httpapi.TrustReply, error) {
+	c := v.s.Curated()
+	reply := httpapi.TrustReply{Folder: r.Folder, Do: r.Do, Added: []httpapi.TrustedFile{}, Removed: []httpapi.TrustedFile{}, Settings: []string{}, Servers: []string{}, Warnings: []string{}}
+	there, trusted := v.s.Workspace, r.Do == httpapi.DoTrust
+	if trusted {
+		inside, err := c.Contents(ctx, r.Folder)
+		if err != nil {
+			return reply, err
+		}
+		reply.Settings, reply.Servers = append(reply.Settings, inside.Settings...), append(reply.Servers, inside.MCPServers...)
+		reply.Warnings = append(reply.Warnings, inside.Warnings...)
+		if there, err = c.ifTrusted(v.s.Dir, r.Folder); err != nil {
+			return reply, err
+		}
+	}
+	then, err := curated.New(there.Curated().Options(supposing{v.s.Trust(), r.Folder, trusted})).Load(ctx)
+	if err != nil {
+		return reply, err
+	}
+	reply.Added, reply.Removed = newIn(then, now), newIn(now, then)
+	reply.Text = formatter.Curated(then)
+	reply.Version = notes.Version(fmt.Sprintf("%q %q %v %q %q %q", r.Folder, r.Do, f, reply.Settings, reply.Servers, reply.Text))
+	return reply, nil
+}
+
+// newIn returns the files that a memory gives and another one does not.
+func newIn(m, other curated.Memory) []httpapi.TrustedFile {
+	added := []httpapi.TrustedFile{}
+	for _, f := range m.Files {
+		given := func(o curated.File) bool { return o.File == f.File && o.Reason == "" }
+		if f.Reason == "" && !slices.ContainsFunc(other.Files, given) {
+			added = append(added, httpapi.TrustedFile{Path: f.Path, Tokens: f.Tokens})
+		}
+	}
+	return added
+}
+
+// decideTrust saves a decision. Distrust takes back trust, or denies what a folder above gives.
+func (v view) decideTrust(ctx context.Context, r httpapi.TrustRequest) (warnings []string, err error) {
+	store := v.s.Trust()
+	if r.Do == httpapi.DoTrust {
+		if _, err := store.Set(ctx, r.Folder, true); err != nil {
+			return []string{}, fmt.Errorf("trust: %w", err)
+		}
+		_, problems, err := v.s.Curated().KeepPrivateIn(ctx, r.Folder)
+		return append([]string{}, problems...), err
+	}
+	if _, err := store.Remove(ctx, r.Folder); err != nil {
+		return []string{}, fmt.Errorf("trust: %w", err)
+	}
+	d, ok, err := store.Of(r.Folder)
+	if err == nil && ok && d.Trusted {
+		_, err = store.Set(ctx, r.Folder, false)
+	}
+	return []string{}, err
+}
+
+// supposing knows decisions, and one that is not made yet.
+type supposing struct {
+	*trust.Store
+	folder  string
+	trusted bool
+}
+
+// Covering implements curated.Trust.
+func (s supposing) Covering(folder string) (string, error) {
+	d, ok, err := s.Of(folder)
+	if err != nil {
+		return "", err
+	}
+	_, inside := paths.Within(s.folder, folder)
+	nearer := false
+	if ok {
+		_, nearer = paths.Within(s.folder, d.Folder)
+	}
+	if inside && (!nearer || d.Folder == s.folder) {
+		if s.trusted && s.WouldCover(s.folder, folder) {
+			return s.folder, nil
+		}
+		return "", nil
+	}
+	return s.Store.Covering(folder)
+}

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/userdir"
+)
+
+// A Workspace has a configuration. Its methods return parts of its memory.
+type Workspace struct {
+	*config.Config
+	// Version is that of this program.
+	Version string
+	// Note prints a message for the user.
+	Note func(format string, args ...any)
+	// Provenance logs curated memory's sources (memory.debugProvenance).
+	Provenance *slog.Logger
+	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
+	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
+}
+
+// Prepare finds the workspace, reads its configuration and closes memcore's folders to others.
+func (w *Workspace) Prepare() error {
+	if err := w.Locate(); err != nil {
+		return err
+	}
+	if err := w.Load(); err != nil {
+		return err
+	}
+	for _, dir := range w.OwnFolders() {
+		if note, err := userdir.Keep(dir); err == nil && note != "" { // CheckOwner reports errors
+			w.Note("%s", note)
+		}
+	}
+	return nil
+}
+
+// In returns another folder's workspace, without notes.
+func (w *Workspace) In(dir string) (*Workspace, error) {
+	other := w.at(dir)
+	return other, other.Prepare()
+}
+
+// at returns the workspace of another folder before it is located and configured.
+func (w *Workspace) at(dir string) *Workspace {
+	flags := w.Flags
+	flags.Workspace = ""
+	return &Workspace{Config: &config.Config{Flags: flags, Cwd: dir, Log: w.Log}, Version: w.Version, Note: func(string, ...any) {}, Provenance: slog.New(slog.DiscardHandler), Glance: w.Glance}
+}
+
+// names are the paths of files as users see them.
+func (w *Workspace) names() paths.Names { return paths.NewNames(w.Project, w.Home) }
+
+// SetupOptions locate the files of agents.
+func (w *Workspace) SetupOptions() setup.Options {
+	o := setup.Options{Home: w.Home, Project: w.Project, Path: os.Getenv("PATH"), Homes: map[string]string{}}
+	for _, agent := range agents.All {
+		if folder := os.Getenv(agent.FolderVariable); folder != "" {
+			o.Homes[agent.Name] = paths.Absolute(folder)
+		}
+	}
+	return o
+}
+
+// WithService opens the memory for do.
+func (w *Workspace) WithService(ctx context.Context, do func(*Service) error) error {
+	at, err := w.Folders()
+	if err != nil {
+		return err
+	}
+	return w.Index().With(ctx, func(m *core.Manager) error {
+		s := newService(w, at, m)
+		defer s.maker.close()
+		return do(s)
+	})
+}
+
+// WithoutIndex is WithService without the index, which is faster.
+func (w *Workspace) WithoutIndex(_ context.Context, do func(*Service) error) error {
+	at, err := w.Folders()
+	if err != nil {
+		return err
+	}
+	return do(newService(w, at, nil))
+}
+
+// OpenService opens a folder's workspace, to keep it open.
+func (w *Workspace) OpenService(ctx context.Context, folder string) (*Service, error) {
+	here, err := w.In(folder)
+	if err != nil {
+		return nil, err
+	}
+	at, err := here.Folders()
+	if err != nil {
+		return nil, err
+	}
+	s := newService(here, at, nil)
+	s.indexed, s.judging, s.evaluation = core.NewEngineReader(at.Index), make(chan hook.Event, mostJudging), newEvaluation()
+	s.opened = s.stamp() // before opening, to miss no change
+	s.engine = here.Index().engine(s.indexed.Engine()).InUse
+	if s.Manager, err = here.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {
+		return nil, fmt.Errorf("open memory: %w", err)
+	}
+	if s.tools, err = s.modelTools(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// below returns a folder of the workspace, else the workspace.
+func (w *Workspace) below(folder string) string {
+	if folder != "" {
+		folder = paths.Resolve(folder)
+		if rel, err := filepath.Rel(w.Project, folder); err == nil && filepath.IsLocal(rel) {
+			return folder
+		}
+	}
+	return w.Project
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package beneath
-
-const Nonblock = 0

@@ -1,0 +1,124 @@
+package browser_test
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// A person trusts the project on the page, sees what it changes, and takes it back.
+func TestTrustOnThePage(t *testing.T) {
+	h := newHome(t)
+	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "BEANS.md"), []byte("# Rules\n\nUse tabs.\n\n@import team.md\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Ada about the harbour.\n"), 0o644))
+	h.run(t, "", "index")
+	ctx := newBrowser(t)
+	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
+	address := get(t, ctx, chromedp.Location())
+	text := func(selector string) string { t.Helper(); return get(t, ctx, chromedp.Text(selector)) }
+	do(t, ctx, visit(address+"system"), shown("section#trust"))
+	require.Contains(t, text("section#trust"), "not trusted")
+	shot(t, ctx, "system-untrusted")
+
+	do(t, ctx, clickOn("section#trust button"), shown(".filters button"))
+	require.Contains(t, text("main"), "BEANS.md")
+	require.Contains(t, text("pre"), "Ask Ada about the harbour.")
+	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted", "to look decides nothing")
+	shot(t, ctx, "trust")
+
+	// An editor changes a file meanwhile.
+	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Eve about the harbour.\n"), 0o644))
+	do(t, ctx, clickOn("main form button"), shown("[role=alert]"))
+	require.Contains(t, text("pre"), "Ask Eve")
+	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
+	do(t, ctx, clickOn("main form button"), shown("section#trust"))
+	require.Contains(t, text("section#trust"), "Stop trusting")
+	require.Contains(t, text(".tree"), "team.md")
+	require.NotContains(t, h.run(t, "", "trust", "status"), "not trusted")
+	shot(t, ctx, "system-trusted")
+
+	do(t, ctx, clickOn("section#trust button"), shown(".filters button"), clickOn("main form button"), shown("section#trust"))
+	require.Contains(t, text("section#trust"), "not trusted")
+	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
+}
+
+// used writes a record of what agents got and used in the last weeks.
+func (h home) used(t *testing.T) {
+	t.Helper()
+	indexes, err := filepath.Glob(filepath.Join(h.dir, ".cache", "memcore", "index", "*"))
+	require.NoError(t, err)
+	require.Len(t, indexes, 1)
+	state := filepath.Join(h.dir, ".local", "state", "memcore", "workspaces", filepath.Base(indexes[0]))
+	require.NoError(t, os.MkdirAll(state, 0o700))
+	var log strings.Builder
+	for i := range 60 {
+		at := time.Now().AddDate(0, 0, -i/2).UTC().Format(time.RFC3339)
+		path, verdict := "notes/deploy.md", "yes"
+		if i%3 == 0 {
+			path, verdict = "notes/staging.md", "no"
+		}
+		fmt.Fprintf(&log, `{"turn":"t%d","at":%q,"agent":"claude-code","session":"s","key":"k","prompt":"question %d","hits":[{"id":"h","source":%q,"path":%q,"score":0.8,"tokens":40}]}`+"\n", i, at, i, path+"#L1-L9", path)
+		if i%5 > 0 {
+			fmt.Fprintf(&log, `{"of":"t%d","at":%q,"hits":[{"id":"h","used":%q,"why":"the answer names it"}]}`+"\n", i, at, verdict)
+		}
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(state, "use.jsonl"), []byte(log.String()), 0o600))
+}
+
+func TestOverview(t *testing.T) {
+	h := newHome(t)
+	n := 0
+	require.NoError(t, filepath.WalkDir(h.workspace, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			n++
+			at := time.Now().AddDate(0, 0, -n*n)
+			err = os.Chtimes(path, at, at)
+		}
+		return err
+	}))
+	h.run(t, "", "index")
+	h.used(t)
+	ctx := newBrowser(t)
+	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
+	address := get(t, ctx, chromedp.Location())
+	main := evaluate[string](t, ctx, `document.querySelector("main").innerText`)
+	for _, want := range []string{"To do:", "Decide here", "notes/deploy.md", "Given often and never used", "notes/staging.md", "English"} {
+		require.Contains(t, main, want)
+	}
+	tables := get(t, ctx, chromedp.Evaluate[int]("document.querySelectorAll('details table').length"))
+	require.Equal(t, 2, tables, "charts as tables")
+	do(t, ctx, chromedp.Evaluate[chromedp.Void]("document.querySelectorAll('details').forEach((d) => d.open = true)"))
+	do(t, ctx, clickOn("details a[href^='memory?day=']"), shown("td a"))
+	require.Contains(t, evaluate[string](t, ctx, `document.querySelector("main").innerText`), "1 to ")
+	for _, colours := range []string{"light", "dark"} {
+		for name, width := range map[string]int64{"desktop": 1280, "phone": 390} {
+			do(t, ctx, chromedp.EmulateViewport(width, 900), scheme(colours), visit(address), shown(".chart"))
+			shot(t, ctx, "overview-full-"+name+"-"+colours)
+			require.LessOrEqual(t, get(t, ctx, chromedp.Evaluate[int64]("document.documentElement.scrollWidth")), width)
+		}
+	}
+}
+
+// Documents come in pages.
+func TestDocumentsHavePages(t *testing.T) {
+	h := emptyHome(t, "many")
+	for n := range 250 {
+		h.write(t, fmt.Sprintf("notes/%03d.md", n), fmt.Sprintf("# Depot %d\n\nIt holds a pump.\n", n))
+	}
+	h.run(t, "", "index")
+	ctx := newBrowser(t)
+	do(t, ctx, visit(h.open(t, ctx)+"memory"), shown("a[rel=next]"))
+	for _, want := range []string{"1 to 100 of 250", "101 to 200 of 250", "201 to 250 of 250"} {
+		require.Contains(t, evaluate[string](t, ctx, `document.querySelector("main").innerText`), want)
+		if want != "201 to 250 of 250" {
+			do(t, ctx, clickOn("a[rel=next]"), shown("a[rel=prev]"), chromedp.Sleep(300*time.Millisecond))
+		}
+	}
+}

@@ -1,0 +1,300 @@
+// Package gitindex reports which files a git repository tracks. It reads the index: git would run
+// commands that a hostile repository configures.
+//
+// It reads versions 2 to 4 of "gitformat-index", with SHA-1 or SHA-256, split and sparse. It
+// ignores the checksum, which git may leave out.
+package gitindex
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// Limits above those of real repositories.
+const (
+	maxFile = 1 << 30
+	maxName = 1 << 16
+)
+
+// errDamaged means that an index has no known format.
+var errDamaged = errors.New("it is damaged, or of a newer git")
+
+// Holds reports whether the repository in root tracks a file, whatever .gitignore says. name is
+// relative to root, with slashes. No index tracks nothing.
+func Holds(root, name string) (bool, error) {
+	dir, err := folderOf(root)
+	if err != nil || dir == "" {
+		return false, err
+	}
+	path := filepath.Join(dir, "index")
+	held, err := heldBy(path, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s cannot be read, so memcore cannot tell what git tracks: %w: see 'git status'; deleting the file and 'git reset' make a new one", path, err)
+	}
+	return held, nil
+}
+
+// Shared returns all worktrees' git folder, or "".
+func Shared(root string) string {
+	dir, err := folderOf(root)
+	if err != nil || dir == "" {
+		return ""
+	}
+	text, _, err := safefile.ReadPath(filepath.Join(dir, "commondir"), maxName)
+	if err != nil {
+		return dir
+	}
+	common := filepath.FromSlash(strings.TrimRight(string(text), "\r\n"))
+	switch {
+	case isRemote(common):
+		return dir
+	case !filepath.IsAbs(common):
+		return filepath.Join(dir, common)
+	}
+	return common
+}
+
+// folderOf may return "". In worktrees and submodules, a .git file names it.
+func folderOf(root string) (string, error) {
+	path := filepath.Join(root, ".git")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil || info.IsDir() {
+		return path, err
+	}
+	text, _, err := safefile.ReadPath(path, maxName)
+	if err != nil {
+		return "", err
+	}
+	dir, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
+	if !ok || dir == "" {
+		return "", nil
+	}
+	if dir = filepath.FromSlash(dir); !filepath.IsAbs(dir) {
+		dir = filepath.Join(root, dir)
+	}
+	if isRemote(dir) && filepath.VolumeName(dir) != filepath.VolumeName(root) {
+		return "", fmt.Errorf("%s leads to another machine", path)
+	}
+	return dir, nil
+}
+
+// isRemote reports whether a Windows path leads to another machine, which would learn the user's
+// name.
+func isRemote(path string) bool { return strings.HasPrefix(filepath.VolumeName(path), `\\`) }
+
+// heldBy searches an index and its shared half.
+func heldBy(path, name string) (bool, error) {
+	own, err := readFile(path, name)
+	if err != nil || own.at >= 0 || own.shared == "" {
+		return own.at >= 0, err
+	}
+	shared, err := readFile(filepath.Join(filepath.Dir(path), "sharedindex."+own.shared), name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("the shared half of it is missing: %w", errDamaged)
+	}
+	if err != nil || shared.at < 0 {
+		return false, err
+	}
+	deleted, err := bitOf(own.deleted, shared.at)
+	return !deleted, err
+}
+
+// An entry is what an index says of a name.
+type entry struct {
+	at      int    // position among the entries, or -1
+	shared  string // ID of the shared half
+	deleted []byte // bitmap of deleted entries of the shared half
+}
+
+func readFile(path, name string) (entry, error) {
+	data, _, err := safefile.ReadPath(path, maxFile)
+	if err != nil {
+		return entry{}, err
+	}
+	return read(data, name)
+}
+
+// read tries both hash lengths: no index names its hash.
+func read(data []byte, name string) (found entry, err error) {
+	for _, hash := range []int{20, 32} {
+		p := parser{rest: data, hash: hash, name: name}
+		if found, err = p.index(); !errors.Is(err, errDamaged) {
+			return found, err
+		}
+	}
+	return entry{}, err
+}
+
+// A parser reads an index from its start.
+type parser struct {
+	rest    []byte
+	short   bool // the data ended too early
+	hash    int  // length in bytes
+	name    string
+	version uint32
+	current []byte // name of the last entry
+}
+
+// take returns n bytes, or zeros if there are fewer.
+func (p *parser) take(n int) []byte {
+	if n > len(p.rest) {
+		p.short, p.rest = true, nil
+		return make([]byte, min(n, maxName))
+	}
+	taken := p.rest[:n]
+	p.rest = p.rest[n:]
+	return taken
+}
+
+func (p *parser) uint32() uint32 { return binary.BigEndian.Uint32(p.take(4)) }
+
+func (p *parser) index() (entry, error) {
+	found := entry{at: -1}
+	signature := string(p.take(4))
+	p.version = p.uint32()
+	if signature != "DIRC" || p.version < 2 || p.version > 4 {
+		return found, errDamaged
+	}
+	for i := range p.uint32() {
+		mode, ok := p.entry()
+		if !ok || p.short {
+			return found, errDamaged
+		}
+		if len(p.current) > 0 && same(string(p.current), p.name) { // in a split index it may be empty
+			found.at = int(i)
+		}
+		// Only a sparse index has folders.
+		if mode>>12 == 4 && strings.HasPrefix(p.name, string(p.current)) {
+			return found, fmt.Errorf("git keeps the folder %q as a whole there ('git sparse-checkout reapply --no-sparse-index' lists its files)", p.current)
+		}
+	}
+	if !p.extensions(&found) || p.short {
+		return found, errDamaged
+	}
+	return found, nil
+}
+
+// same compares names like the file system.
+func same(a, b string) bool {
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		return strings.EqualFold(a, b)
+	}
+	return a == b
+}
+
+// Flags of an entry.
+const (
+	extended   = 1 << 14
+	lengthMask = 1<<12 - 1 // also means longer
+)
+
+// entry leaves an entry's name in current.
+func (p *parser) entry() (mode uint32, ok bool) {
+	before := len(p.rest)
+	head := p.take(40 + p.hash + 2)
+	mode = binary.BigEndian.Uint32(head[24:])
+	flags := binary.BigEndian.Uint16(head[40+p.hash:])
+	if flags&extended != 0 {
+		p.take(2)
+	}
+	if p.short || flags&extended != 0 && p.version < 3 {
+		return 0, false
+	}
+	keep := 0 // bytes shared with the previous name
+	if p.version == 4 {
+		if keep = len(p.current) - p.varint(); keep < 0 {
+			return 0, false
+		}
+	}
+	text, _, ended := bytes.Cut(p.rest[:min(len(p.rest), maxName)], []byte{0})
+	p.take(len(text) + 1)
+	p.current = append(p.current[:keep], text...)
+	if length := len(p.current); !ended || int(flags&lengthMask) != min(length, lengthMask) {
+		return 0, false
+	}
+	if p.version == 4 {
+		return mode, true
+	}
+	padding := p.take((8 - (before-len(p.rest))%8) % 8)
+	return mode, len(bytes.Trim(padding, "\x00")) == 0
+}
+
+// varint reads groups of 7 bits, each but the last less by one.
+func (p *parser) varint() int {
+	for n := 0; n <= maxName; n++ {
+		b := p.take(1)[0]
+		if n = n<<7 + int(b&0x7f); b&0x80 == 0 {
+			return n
+		}
+	}
+	return maxName
+}
+
+// extensions reads up to the checksum. Those with a capital letter may be skipped.
+func (p *parser) extensions(found *entry) bool {
+	for len(p.rest) > p.hash && !p.short {
+		name, size := string(p.take(4)), int64(p.uint32())
+		if size > int64(len(p.rest)-p.hash) {
+			return false
+		}
+		data := p.take(int(size))
+		switch {
+		case name == "link" && len(data) < p.hash:
+			return false
+		case name == "link":
+			if id := data[:p.hash]; len(bytes.Trim(id, "\x00")) > 0 { // else there is no shared half
+				found.shared, found.deleted = hex.EncodeToString(id), data[p.hash:]
+			}
+		case name != "sdir" && (name[0] < 'A' || name[0] > 'Z'): // sdir marks a sparse index
+			return false
+		}
+	}
+	return len(p.rest) == p.hash
+}
+
+// bitOf reads an EWAH bitmap: number of bits, number of words, words. A run's first word holds a
+// bit, how many words repeat it, and the number of literal words.
+func bitOf(bitmap []byte, at int) (bool, error) {
+	if len(bitmap) == 0 {
+		return false, nil
+	}
+	p := parser{rest: bitmap}
+	p.take(4)
+	words := p.take(int(min(8*int64(p.uint32()), maxFile)))
+	if p.short {
+		return false, errDamaged
+	}
+	word := func(i uint64) uint64 { return binary.BigEndian.Uint64(words[8*i:]) }
+	for wanted := uint64(at / 64); len(words) > 0; {
+		run := word(0)
+		words = words[8:]
+		repeated, literal := run>>1&(1<<32-1), run>>33
+		switch {
+		case wanted < repeated:
+			return run&1 != 0, nil
+		case 8*literal > uint64(len(words)):
+			return false, errDamaged
+		case wanted-repeated < literal:
+			return word(wanted-repeated)>>(at%64)&1 != 0, nil
+		}
+		wanted -= repeated + literal
+		words = words[8*literal:]
+	}
+	return false, nil
+}

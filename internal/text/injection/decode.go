@@ -1,0 +1,95 @@
+package injection
+
+import (
+	"encoding/base64"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	shortestCode = 24      // bytes of base64
+	mostDecoded  = 1 << 14 // bytes of one text
+)
+
+// encodedWindows returns the windows of text that is encoded as base64 or in tag characters. Start
+// and End are those of the code.
+func encodedWindows(text string) []Window {
+	var found []Window
+	add := func(start, end int, decoded string) {
+		for _, w := range windows(decoded) {
+			found = append(found, Window{start, end, w.Text})
+		}
+	}
+	left := mostDecoded
+	start := -1
+	for i := 0; i <= len(text) && left > 0; i++ {
+		if i < len(text) && isBase64(text[i]) {
+			if start < 0 {
+				start = i
+			}
+			continue
+		}
+		if start >= 0 && i-start >= shortestCode {
+			decoded := decodeBase64(text[start:min(i, start+left*4/3)])
+			left -= len(decoded)
+			add(start, i, decoded)
+		}
+		start = -1
+	}
+	if decoded, from, to := decodeTags(text); len(decoded) >= 4 {
+		add(from, to, decoded)
+	}
+	return found
+}
+
+func isBase64(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || strings.IndexByte("+/-_=", c) >= 0
+}
+
+var standardBase64 = strings.NewReplacer("-", "+", "_", "/")
+
+// decodeBase64 returns the text in a run of base64, or "".
+func decodeBase64(run string) string {
+	run = standardBase64.Replace(strings.TrimRight(run, "="))
+	if len(run)%4 == 1 {
+		run = run[:len(run)-1]
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(run)
+	if err != nil {
+		return ""
+	}
+	text := string(raw)
+	for len(text) > 0 && !utf8.ValidString(text) {
+		if len(raw)-len(text) > 3 {
+			return ""
+		}
+		text = text[:len(text)-1] // the run may end within a character
+	}
+	if strings.Count(text, " ") < 2 || strings.ContainsFunc(text, isControl) {
+		return ""
+	}
+	return text
+}
+
+func isControl(r rune) bool { return (r < ' ' && r != '\n' && r != '\t' && r != '\r') || r == 0x7F }
+
+// decodeTags returns the ASCII text in invisible tag characters, and their place.
+func decodeTags(text string) (decoded string, from, to int) {
+	if !strings.Contains(text, "\xf3\xa0") {
+		return "", 0, 0
+	}
+	var b strings.Builder
+	for i, r := range text {
+		if r < 0xE0020 || r > 0xE007E {
+			continue
+		}
+		if b.Len() == 0 {
+			from = i
+		}
+		to = i + utf8.RuneLen(r)
+		if b.Len() < mostDecoded {
+			b.WriteByte(byte(r - 0xE0000))
+		}
+	}
+	return b.String(), from, to
+}

@@ -1,0 +1,221 @@
+package injection
+
+import (
+	"math"
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A Feature is a property of a window. Its ID is below Features.
+type Feature struct {
+	ID    uint32
+	Value float32
+}
+
+// The first ID of each kind of feature. Classes begin at 0.
+const (
+	firstPair  = uint32(classes)
+	firstShape = firstPair + uint32(classes*(classes-1)/2)
+	firstRule  = firstShape + uint32(shapes)
+	firstNgram = firstRule + uint32(maxRules)
+)
+
+// Features is the number of features.
+const Features = int(firstNgram + buckets)
+
+// pairID returns the ID of two classes near each other.
+func pairID(a, b class) uint32 {
+	if a > b {
+		a, b = b, a
+	}
+	return firstPair + uint32(b*(b-1)/2+a)
+}
+
+// nameOf returns the name of a feature, "" for n-grams and unused rules.
+func nameOf(id uint32) string {
+	switch {
+	case id < firstPair:
+		return classNames[id]
+	case id < firstShape:
+		for b := class(1); b < classes; b++ {
+			for a := range b {
+				if pairID(a, b) == id {
+					return classNames[a] + " + " + classNames[b]
+				}
+			}
+		}
+	case id < firstRule:
+		return shapeNames[id-firstShape]
+	case id < firstRule+uint32(len(rules)):
+		return rules[id-firstRule].name
+	}
+	return ""
+}
+
+// IsRule reports whether a feature says that a rule matches.
+func IsRule(id int) bool { return id >= int(firstRule) && id < int(firstRule)+len(rules) }
+
+// A token is a word with its possible classes.
+type token struct {
+	is classSet
+	at int // in the folded text
+}
+
+// A reading is a window, prepared for rules and features.
+type reading struct {
+	folded string
+	tokens []token // all words, also without a class
+	shape  [shapes]float32
+	rules  ruleSet
+}
+
+func read(text string) *reading {
+	r := &reading{folded: fold(text)}
+	r.shape = shapesOf(text, r.folded)
+	r.tokenise(known())
+	r.applyRules()
+	return r
+}
+
+// tokenise finds the words and their classes.
+func (r *reading) tokenise(l *lexicon) {
+	text := r.folded
+	start := -1
+	before, beforeAt := "", 0
+	end := func(to int) {
+		if start < 0 {
+			return
+		}
+		word := text[start:to]
+		is := l.of(word)
+		if before != "" && l.twoWord[before] && start == beforeAt+len(before)+1 {
+			r.tokens[len(r.tokens)-1].is |= l.whole[text[beforeAt:to]]
+		}
+		r.tokens = append(r.tokens, token{is, start})
+		before, beforeAt = word, start
+		start = -1
+	}
+	for i := 0; i < len(text); {
+		c, size := rune(text[i]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRuneInString(text[i:])
+		}
+		switch {
+		case isDense(c):
+			end(i)
+			if e := l.startOf(c, text[i:]); e.is != 0 {
+				r.tokens = append(r.tokens, token{e.is, i})
+				size = len(e.text)
+			}
+		case isLetter(c) || c == '\'' && start >= 0:
+			if start < 0 {
+				start = i
+			}
+		default:
+			end(i)
+		}
+		i += size
+	}
+	end(len(text))
+}
+
+func isLetter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
+	}
+	return unicode.IsLetter(r) || unicode.IsMark(r)
+}
+
+// appendFeatures appends the features of the window.
+func (r *reading) appendFeatures(all []Feature) []Feature {
+	var found classSet
+	for _, t := range r.tokens {
+		found |= t.is
+	}
+	for c := range classes {
+		if found.has(c) {
+			all = append(all, Feature{uint32(c), 1})
+		}
+	}
+	for _, id := range r.pairs() {
+		all = append(all, Feature{id, 1})
+	}
+	for i, v := range r.shape {
+		if v != 0 {
+			all = append(all, Feature{firstShape + uint32(i), v})
+		}
+	}
+	for i := range rules {
+		if r.rules&(1<<i) != 0 {
+			all = append(all, Feature{firstRule + uint32(i), 1})
+		}
+	}
+	return r.appendNgrams(all)
+}
+
+// ngramScale is the L2 norm of a window's n-grams.
+const ngramScale = 3
+
+// appendNgrams counts n-grams in an array, which is twice as fast as sorting.
+func (r *reading) appendNgrams(all []Feature) []Feature {
+	var counts [buckets]uint32
+	var found [buckets / 64]uint64
+	ngrams(r.folded, func(b uint32) {
+		counts[b]++
+		found[b/64] |= 1 << (b % 64)
+	})
+	first, sum := len(all), 0.0
+	for i, word := range found {
+		for ; word != 0; word &= word - 1 {
+			b := uint32(i*64 + bits.TrailingZeros64(word))
+			weight := ngramWeight(counts[b])
+			sum += weight * weight
+			all = append(all, Feature{ID: firstNgram + b})
+		}
+	}
+	norm := math.Sqrt(sum)
+	for i := range all[first:] {
+		f := &all[first+i]
+		f.Value = float32(ngramWeight(counts[f.ID-firstNgram]) / norm * ngramScale)
+	}
+	return all
+}
+
+// ngramWeight is the weight of an n-gram that occurs n times.
+func ngramWeight(n uint32) float64 {
+	if n == 1 {
+		return 1 // without the cost of a logarithm
+	}
+	return 1 + math.Log(float64(n))
+}
+
+// Words within so many words belong together.
+const near = 12
+
+// pairs returns the features of classes near each other.
+func (r *reading) pairs() (ids []uint32) {
+	var nearby [classes]classSet // the classes near each class
+	for i, t := range r.tokens {
+		if t.is == 0 {
+			continue
+		}
+		for _, o := range r.tokens[i:min(i+near, len(r.tokens))] {
+			for a := range classes {
+				if t.is.has(a) {
+					nearby[a] |= o.is &^ (1 << a)
+				}
+			}
+		}
+	}
+	seen := map[uint32]bool{}
+	for a := range classes {
+		for b := range classes {
+			if id := pairID(a, b); nearby[a].has(b) && !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}

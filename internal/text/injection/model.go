@@ -1,0 +1,212 @@
+package injection
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+)
+
+// A Model holds the weights of a window's features. It is immutable.
+type Model struct {
+	// Fitted names the training data, command and date.
+	Fitted string `json:"fitted"`
+	// Checksum is the SHA-256 of the weights in hex; see Seal.
+	Checksum string `json:"checksum"`
+	// Words weighs features alone, for any embedder.
+	Words Weights `json:"words"`
+	// Meaning also weighs the vector of the built-in embedding model.
+	Meaning Weights `json:"meaning"`
+	// Ask is the range of Words scores that Meaning replaces.
+	Ask [2]float64 `json:"ask"`
+}
+
+// Weights are for features and, optionally, a vector.
+type Weights struct {
+	Bias       float64            `json:"bias"`
+	Thresholds Thresholds         `json:"thresholds"`
+	Named      map[string]float64 `json:"named"` // of features with names
+	Ngrams     Quantised          `json:"ngrams"`
+	Vector     Quantised          `json:"vector,omitzero"`
+	dense      []float32          // by id
+}
+
+// Thresholds are the lowest flagged scores by Origin, in (0, 1).
+type Thresholds [Origins]float64
+
+// Quantised numbers are base64 bytes, each multiplied by Scale.
+type Quantised struct {
+	Scale float64 `json:"scale"`
+	Bytes string  `json:"bytes"`
+}
+
+// Quantise rounds numbers to 8 bits.
+func Quantise(numbers []float32) Quantised {
+	most := 0.0
+	for _, v := range numbers {
+		most = max(most, math.Abs(float64(v)))
+	}
+	if most == 0 {
+		most = 1
+	}
+	scale := float64(float32(most / 127))
+	raw := make([]byte, len(numbers))
+	for i, v := range numbers {
+		raw[i] = byte(int8(math.Round(float64(v) / scale)))
+	}
+	return Quantised{scale, base64.StdEncoding.EncodeToString(raw)}
+}
+
+func (q Quantised) numbers(want int) ([]float32, error) {
+	raw, err := base64.StdEncoding.DecodeString(q.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) != want {
+		return nil, fmt.Errorf("%d numbers, want %d", len(raw), want)
+	}
+	if most := mostWeight / 128; !(math.Abs(q.Scale) <= most) {
+		return nil, fmt.Errorf("scale is %g, want at most %g in size", q.Scale, most)
+	}
+	numbers := make([]float32, want)
+	for i, b := range raw {
+		numbers[i] = float32(int8(b)) * float32(q.Scale)
+	}
+	return numbers, nil
+}
+
+// VectorSize is the length of the vectors of the built-in embedding model.
+const VectorSize = 384
+
+// NewWeights takes weights by ID: Features of them, and optionally VectorSize more.
+func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, error) {
+	w := Weights{Bias: bias, Thresholds: thresholds, Named: map[string]float64{}}
+	for id := range firstNgram {
+		if name := nameOf(id); name != "" && dense[id] != 0 {
+			w.Named[name] = math.Round(float64(dense[id])*1000) / 1000
+		}
+	}
+	w.Ngrams = Quantise(dense[firstNgram:Features])
+	if len(dense) > Features {
+		w.Vector = Quantise(dense[Features:])
+	}
+	return w, w.unpack()
+}
+
+// mostWeight bounds weights so that no sum overflows. Fitted weights are far smaller.
+const mostWeight = 1e6
+
+// unpack checks the weights and makes the dense form.
+func (w *Weights) unpack() error {
+	for _, t := range w.Thresholds {
+		if !(t > 0 && t < 1) {
+			return fmt.Errorf("threshold is %g, want it between 0 and 1", t)
+		}
+	}
+	if !(math.Abs(w.Bias) <= mostWeight) {
+		return fmt.Errorf("bias is %g, want at most %g in size", w.Bias, mostWeight)
+	}
+	ids := namedIDs()
+	w.dense = make([]float32, Features, Features+VectorSize)
+	for name, v := range w.Named {
+		id, ok := ids[name]
+		if !ok {
+			return fmt.Errorf("no feature is called %q", name)
+		}
+		if !(math.Abs(v) <= mostWeight) {
+			return fmt.Errorf("weight of %q is %g, want at most %g in size", name, v, mostWeight)
+		}
+		w.dense[id] = float32(v)
+	}
+	ngrams, err := w.Ngrams.numbers(buckets)
+	if err != nil {
+		return fmt.Errorf("n-grams: %w", err)
+	}
+	copy(w.dense[firstNgram:], ngrams)
+	if w.Vector.Bytes != "" {
+		vector, err := w.Vector.numbers(VectorSize)
+		if err != nil {
+			return fmt.Errorf("vector: %w", err)
+		}
+		w.dense = append(w.dense, vector...)
+	}
+	return nil
+}
+
+var namedIDs = sync.OnceValue(func() map[string]uint32 {
+	ids := map[string]uint32{}
+	for id := range firstNgram {
+		if name := nameOf(id); name != "" {
+			ids[name] = id
+		}
+	}
+	return ids
+})
+
+// Score returns the score of a window, in (0, 1). The vector may be nil.
+func (w *Weights) Score(features []Feature, vector []float32) float64 {
+	sum := w.Bias
+	for _, f := range features {
+		sum += float64(w.dense[f.ID] * f.Value)
+	}
+	if len(w.dense) > Features && len(vector) == VectorSize {
+		for i, v := range vector {
+			sum += float64(w.dense[Features+i] * v)
+		}
+	}
+	return 1 / (1 + math.Exp(-sum))
+}
+
+// sum returns the checksum of the model without its Checksum.
+func (m Model) sum() string {
+	m.Checksum = ""
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "" // unreachable: all fields can be marshalled
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// Seal sets the checksum.
+func (m *Model) Seal() { m.Checksum = m.sum() }
+
+// ErrModel marks errors of an unusable model.
+var ErrModel = errors.New("injection model is damaged")
+
+// Parse reads a model and checks it.
+func Parse(text []byte) (*Model, error) {
+	var m Model
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&m); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModel, err)
+	}
+	if got := m.sum(); got != m.Checksum {
+		return nil, fmt.Errorf("%w: its checksum is %s, the file says %s", ErrModel, got, m.Checksum)
+	}
+	for _, w := range []*Weights{&m.Words, &m.Meaning} {
+		if err := w.unpack(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrModel, err)
+		}
+	}
+	return &m, nil
+}
+
+//go:embed models/injection.json
+var shipped []byte
+
+// Shipped returns the model in the binary.
+var Shipped = sync.OnceValue(func() *Model {
+	m, err := Parse(shipped)
+	if err != nil {
+		panic(err) // a test parses it
+	}
+	return m
+})

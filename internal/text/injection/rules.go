@@ -1,0 +1,94 @@
+package injection
+
+import (
+	"slices"
+	"strings"
+)
+
+// A ruleSet has a bit per rule.
+type ruleSet uint32
+
+const maxRules = 16
+
+// A rule is a phrase of attacks, in any words and language.
+type rule struct {
+	name  string
+	needs []classSet // a word of each, in any order
+	span  int        // most words from the first to the last
+	also  func(r *reading) bool
+	// decides flags a window that matches, whatever its score.
+	decides bool
+}
+
+func anyOf(all ...class) (s classSet) {
+	for _, c := range all {
+		s |= 1 << c
+	}
+	return s
+}
+
+// rules are at most maxRules. Append new ones: the model refers to positions.
+var rules = []rule{
+	{name: "drops instructions", needs: []classSet{anyOf(classDrop), anyOf(classOrders), anyOf(classBefore, classYou, classSystem)}, span: 9},
+	{name: "asks for the prompt", needs: []classSet{anyOf(classReveal, classAnswer), anyOf(classOrders), anyOf(classYou, classSystem, classBefore)}, span: 9},
+	{name: "asks for a secret", needs: []classSet{anyOf(classReveal, classSend), anyOf(classSecret, classPersonal), anyOf(classYou, classUser, classMachine)}, span: 10},
+	{name: "keeps something from the user", needs: []classSet{anyOf(classConceal), anyOf(classUser)}, span: 6},
+	{name: "gives a new role", needs: []classSet{anyOf(classRole, classNow, classSuppose), anyOf(classYou, classMachine), anyOf(classFree)}, span: 14},
+	{name: "claims authority", needs: []classSet{anyOf(classSystem), anyOf(classOrders, classFree), anyOf(classUrgent, classNow)}, span: 8},
+	{name: "sends data away", needs: []classSet{anyOf(classSend), anyOf(classSecret, classPersonal, classUser)}, span: 10,
+		also: func(r *reading) bool { return r.shape[shapeLink] > 0 || strings.Contains(r.folded, "@") }},
+	{name: "hidden text", also: func(r *reading) bool { return r.shape[shapeHidden] >= 1 }, decides: true},
+	{name: "hidden markup with orders", needs: []classSet{anyOf(classDrop, classAnswer, classReveal, classConceal), anyOf(classOrders, classYou, classUser, classMachine)}, span: 12,
+		also: func(r *reading) bool { return r.shape[shapeComment] > 0 }},
+	{name: "imitates a chat template", also: func(r *reading) bool { return containsAny(r.folded, decidingTokens) }, decides: true},
+	{name: "dictates the answer", needs: []classSet{anyOf(classAnswer, classReveal), anyOf(classOnly), anyOf(classGrant, classNow, classUser)}, span: 12},
+}
+
+// applyRules finds the rules that match.
+func (r *reading) applyRules() {
+	for i := range rules {
+		if rules[i].holds(r) {
+			r.rules |= 1 << i
+		}
+	}
+}
+
+func (u *rule) holds(r *reading) bool {
+	if u.also != nil && !u.also(r) {
+		return false
+	}
+	if len(u.needs) == 0 {
+		return true
+	}
+	for i, t := range r.tokens {
+		if !t.is.hasAny(u.needs) {
+			continue
+		}
+		found := 0
+		for _, o := range r.tokens[i:min(i+u.span, len(r.tokens))] {
+			for k, need := range u.needs {
+				if o.is&need != 0 {
+					found |= 1 << k
+				}
+			}
+		}
+		if found == 1<<len(u.needs)-1 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s classSet) hasAny(of []classSet) bool {
+	return slices.ContainsFunc(of, func(o classSet) bool { return s&o != 0 })
+}
+
+// deciding reports whether a rule of the set decides alone.
+func deciding(s ruleSet) bool {
+	for i := range rules {
+		if rules[i].decides && s&(1<<i) != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,149 @@
+package secret
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/zricethezav/gitleaks/v8/config"
+)
+
+// A rule finds secrets of one kind. It is compiled when a text has one of its keywords: to compile
+// all takes longer than to search a prompt.
+type rule struct {
+	id       string
+	keywords []string // in lower case; none: the rule is for all texts
+	regex    func() *regexp.Regexp
+	group    int     // of regex, that is the secret; 0 is the first that is not empty
+	entropy  float64 // a secret has more; 0 is no limit
+	allowed  func() []exception
+}
+
+// An exception is what a rule finds, and is no secret.
+type exception struct {
+	target  string // what the expressions are for: "match", "line", or the secret
+	regexes []*regexp.Regexp
+	words   []string // in lower case, that are part of the secret
+	all     bool     // an expression and a word must match
+	files   bool     // something about files or commits must match as well
+}
+
+// A ruleSet has the rules of gitleaks and our own.
+type ruleSet struct {
+	all      []rule
+	allowed  func() []exception // for all rules
+	keywords finder
+	named    map[string]bool // keywords of findNamed
+}
+
+// load reads the rules of gitleaks.
+var load = sync.OnceValue(func() ruleSet {
+	var raw config.ViperConfig
+	if err := toml.Unmarshal([]byte(config.DefaultConfig), &raw); err != nil {
+		panic(fmt.Sprintf("secret: rules of gitleaks: %v", err)) // the program contains them
+	}
+	set := ruleSet{named: map[string]bool{}, allowed: sync.OnceValue(func() (all []exception) {
+		//lint:ignore SA1019 the rules of this version still have it
+		if a := raw.AllowList; a != nil {
+			all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
+		}
+		for _, a := range raw.Allowlists {
+			all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
+		}
+		return all
+	})}
+	for _, r := range raw.Rules {
+		if r.Regex == "" || r.Path != "" || r.SkipReport {
+			continue // rules of file names, or parts of other rules
+		}
+		for i, k := range r.Keywords {
+			r.Keywords[i] = strings.ToLower(k)
+		}
+		set.all = append(set.all, rule{id: r.ID, keywords: r.Keywords, regex: compiled(r.Regex), group: r.SecretGroup, entropy: r.Entropy,
+			allowed: sync.OnceValue(func() (all []exception) {
+				for _, a := range append(slices.Clip(r.Allowlists), r.AllowList) {
+					if a != nil {
+						all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
+					}
+				}
+				return all
+			})})
+	}
+	set.all = append(set.all, ownRules()...)
+	words := namedKeywords()
+	for _, k := range words {
+		set.named[k] = true
+	}
+	for _, r := range set.all {
+		words = append(words, r.keywords...)
+	}
+	set.keywords = newFinder(words)
+	return set
+})
+
+func newException(condition, target string, regexes, words []string, aboutFiles int) exception {
+	e := exception{target: target, all: strings.EqualFold(condition, "and") || condition == "&&", files: aboutFiles > 0}
+	for _, r := range regexes {
+		e.regexes = append(e.regexes, regexp.MustCompile(r))
+	}
+	for _, w := range words {
+		e.words = append(e.words, strings.ToLower(w))
+	}
+	return e
+}
+
+// applies reports whether what a rule found is no secret. What is about files never applies.
+func (e exception) applies(secret, match, line string) bool {
+	target := secret
+	switch e.target {
+	case "match":
+		target = match
+	case "line":
+		target = line
+	}
+	lower := strings.ToLower(secret)
+	byRegex := slices.ContainsFunc(e.regexes, func(r *regexp.Regexp) bool { return r.MatchString(target) })
+	byWord := slices.ContainsFunc(e.words, func(w string) bool { return strings.Contains(lower, w) })
+	if e.all {
+		return !e.files && (byRegex || len(e.regexes) == 0) && (byWord || len(e.words) == 0)
+	}
+	return byRegex || byWord
+}
+
+// A finder finds words of two bytes or more, by their first two bytes.
+type finder struct {
+	places []uint16 // by the two bytes: one more than the place in words; 0 is none
+	words  [][]string
+}
+
+func newFinder(words []string) finder {
+	f := finder{places: make([]uint16, 1<<16)}
+	slices.Sort(words)
+	for _, w := range slices.Compact(words) {
+		place := &f.places[int(w[0])<<8|int(w[1])]
+		if *place == 0 {
+			f.words = append(f.words, nil)
+			*place = uint16(len(f.words))
+		}
+		f.words[*place-1] = append(f.words[*place-1], w)
+	}
+	return f
+}
+
+// find calls found with each word in a text, also with those within others, and where it begins.
+func (f finder) find(text string, found func(at int, word string)) {
+	for at := range max(len(text)-1, 0) {
+		place := f.places[int(text[at])<<8|int(text[at+1])]
+		if place == 0 {
+			continue
+		}
+		for _, w := range f.words[place-1] {
+			if strings.HasPrefix(text[at:], w) {
+				found(at, w)
+			}
+		}
+	}
+}

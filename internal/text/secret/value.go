@@ -1,0 +1,112 @@
+package secret
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// A shape says of which kinds of characters a value consists.
+type shape struct {
+	letters, digits, capitals, signs int
+	inner                            int // signs between letters that no word has: P@ssword
+	turns                            int // changes between kinds
+}
+
+func shapeOf(value string) shape {
+	var s shape
+	before := 0
+	runes := []rune(value)
+	for i, r := range runes {
+		kind := 4
+		switch {
+		case unicode.IsDigit(r):
+			s.digits++
+			kind = 1
+		case unicode.IsUpper(r):
+			s.capitals++
+			s.letters++
+			kind = 2
+		case unicode.IsLetter(r) || unicode.IsMark(r):
+			s.letters++
+			kind = 3
+		default:
+			s.signs++
+			if i > 0 && i < len(runes)-1 && strings.ContainsRune("@#$^~%=", r) && unicode.IsLetter(runes[i-1]) && unicode.IsLetter(runes[i+1]) {
+				s.inner++
+			}
+		}
+		if before != 0 && kind != before && !(before == 2 && kind == 3 && s.turns == 0 && i == 1) {
+			s.turns++
+		}
+		before = kind
+	}
+	return s
+}
+
+// isAny reports whether a value may be a password where nothing else stands.
+func isAny(value string) bool { return len(value) >= 4 }
+
+// isMixed reports whether a value is more than a word, a quantity or a technical term.
+func isMixed(value string) bool {
+	s := shapeOf(value)
+	switch {
+	case len(value) < 4 || technical().MatchString(value):
+		return false
+	case s.letters == 0:
+		return s.signs == 0 && len(value) <= 32 || s.signs >= 2 && s.digits >= 2 && !number().MatchString(value)
+	case s.digits == 0:
+		return s.inner > 0 && !email().MatchString(value) || s.signs == 0 && len(value) >= 8 && s.capitals > 1 && 5*s.turns >= 3*len(value)
+	}
+	return true
+}
+
+// isStrong reports whether a value is a password even without a separator before it.
+func isStrong(value string) bool {
+	s := shapeOf(value)
+	return isMixed(value) && len(value) >= 8 && s.digits > 0 && s.letters > 2 && !words().MatchString(value) && !strings.Contains(value, "/") &&
+		(s.capitals > 0 && s.capitals < s.letters && s.turns >= 3 || strings.ContainsAny(value, "!@#$%^&*+=?") || s.turns >= 4)
+}
+
+// isRandom reports whether a value is a random key.
+func isRandom(value string) bool {
+	s := shapeOf(value)
+	return len(value) >= 12 && s.digits >= 2 && s.letters >= 2 && 2*s.signs < len(value) && entropy(value) >= 3.2 && !words().MatchString(value) && !uuid().MatchString(value) &&
+		!technical().MatchString(value) && !strings.ContainsAny(value, "(){}[]$<>*,;@") && !strings.Contains(value, "://")
+}
+
+var (
+	technical = compiled(`(?i)^(?:` +
+		`(?:sha|md|base|utf|hs|rs|es|aes|rsa|argon|pbkdf|oauth|ed|curve|ntlmv?|win|web|v|x50|http/?)[-_]?\d{1,5}(?:[-_./]\w{1,12})*(?::.*)?` +
+		`|\d+(?:[.-]\d+)?[ -]?(?:ms|s|x|k|kb|mb|gb|h|d|min|bits?|bytes?|chars?|characters?|days?|hours?|digits?|words?|times|px|em|rem|pt|st|nd|rd|th)(?:\W.*)?` +
+		`|[1-3]fa(?:\W.*)?|argon2(?:id|i|d)|\d+\p{Lo}+)$`)
+	number = compiled(`^[\d.,:/%+\-–]+$`)
+	email  = compiled(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$`)
+	words  = compiled(`^(?:[a-zA-Z]+\d{0,2}|\d{1,4})(?:[-_./:](?:[a-zA-Z]+\d{0,2}|\d{1,4}))*$`)
+	uuid   = compiled(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+)
+
+// standIn matches what a document writes where a value belongs.
+var standIn = compiled(`(?i)^[*x.•_#?-]+$|^\$[{(]|(?-i:^\$\$?[a-z_]+$|^\$[A-Z_][A-Z0-9_]*$)|^%\w+%$|^%[a-z_]+$|^:\w+$|^%%?[-\d.]*[a-z]$|\{\{|^\{[^}]*\}?$|^\[[^\]]*\]?$|^<|[*•]{3}|\.\.\.|…|x{4}` +
+	`|change[-_]?(?:me|it|this)|(?:^|[-_])your[-_a-z]|^your|placeholder|example|redacted|dummy|replace|insert[-_]|todo|fixme|^(?:null|none|nil|true|false|undefined|required|optional|string|text|empty)$` +
+	`|^(?:my|the|a|an|some|test|new|old|default|db|user|root|admin|postgres|mysql)?[-_]*(?:super[-_]?)?(?:secret[-_]?)?(?:password|passwd|passw0rd|p4ssw0rd|pass|pwd|passphrase|secret|token|pw|key|passwort)[-_]?(?:\d{0,1}|here)$`)
+
+// isStandIn reports whether a value is a placeholder or says where the value is.
+func isStandIn(value string) bool {
+	return standIn().MatchString(value) || reference().MatchString(value)
+}
+
+// reference matches addresses, paths and entries of vaults.
+var reference = compiled(`(?i)^(?:https?|file|op|vault|ssm|arn|ref\+?\w*|secret|env|sops|keychain|keyring|pass|bw|aws-?sm|gcp-?sm):|^(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*$|^//|\]\(|^[A-Za-z]:\\|^enc\[|^!\w|^&\w|^@\w+$|\.(?:txt|md|json|ya?ml|env|key|pem|go|py|js|ts|sh|html|php)$`)
+
+// code matches an expression: a call, an index, a field.
+var code = compiled(`^[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*|\([^)]*\)|\[[^\]]*\])+[;,)]*$|^[A-Za-z_][\w.]*\($`)
+
+// isCode reports whether a word without quotes is an expression of a program.
+func isCode(word string) bool { return code().MatchString(word) }
+
+// compiled compiles on first use, since most commands read no text.
+func compiled(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}

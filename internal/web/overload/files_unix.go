@@ -1,0 +1,14 @@
+//go:build unix
+
+package overload
+
+import "syscall"
+
+// mostFiles returns how many files the process may open.
+func mostFiles() (n uint64, known bool) {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		return 0, false
+	}
+	return uint64(limit.Cur), true // int64 on some systems
+}

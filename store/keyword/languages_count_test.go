@@ -1,0 +1,31 @@
+package keyword
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+func TestLanguagesCountLiveRecords(t *testing.T) {
+	ix, err := Open(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	defer ix.Close()
+	counted := func() map[string]int {
+		t.Helper()
+		languages, err := ix.Languages(t.Context())
+		require.NoError(t, err)
+		return languages
+	}
+	require.Empty(t, counted())
+	german := "Die Fähre fährt am Morgen von der Brücke ab, und sie ist nicht pünktlich."
+	require.NoError(t, ix.Put(t.Context(), []store.Record{
+		{ID: "a", Path: "a.md", Text: german}, {ID: "b", Path: "b.md", Text: german}, {ID: "c", Path: "c.md", Text: "The ferry leaves in the morning."},
+	}))
+	require.NoError(t, ix.Commit(t.Context()))
+	require.Equal(t, map[string]int{"de": 2, "en": 1}, counted())
+	require.NoError(t, ix.Delete(t.Context(), []string{"a"}))
+	require.NoError(t, ix.Commit(t.Context()))
+	require.Equal(t, map[string]int{"de": 1, "en": 1}, counted())
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+)
+
+// ManifestFile is the file that describes a folder.
+const ManifestFile = "manifest.json"
+
+// A ManifestFormat is the form of a kind of manifest. All releases frame it alike (JSON: kind,
+// format, folder, checksum, content), to tell newer from damaged.
+type ManifestFormat struct {
+	Kind   string // such as "keywords"
+	Number int    // grows when earlier releases cannot read the folder
+}
+
+type frame struct {
+	Kind    string
+	Format  int
+	Folder  string // folders of other generations share files with it
+	Content json.RawMessage
+}
+
+// text returns the file's only valid form.
+func (f frame) text() []byte {
+	head := fmt.Appendf(nil, `{"kind":%q,"format":%d,"folder":%q,`, f.Kind, f.Format, f.Folder)
+	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, f.Content)
+	return fmt.Appendf(nil, `%s"checksum":%d,"content":%s}`, head, sum, f.Content)
+}
+
+// frameOf parses a manifest. It does not parse the content, which may have many megabytes.
+func frameOf(text []byte) (f frame, err error) {
+	head, content, framed := bytes.Cut(text, []byte(`"content":`))
+	content, whole := bytes.CutSuffix(content, []byte("}"))
+	if framed && whole && json.Unmarshal(append(bytes.Clone(head), `"content":null}`...), &f) == nil {
+		f.Content = content
+		return f, nil
+	}
+	f = frame{}
+	return f, json.Unmarshal(text, &f)
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Encode returns a folder's manifest with content as JSON.
+func (m ManifestFormat) Encode(folder string, content any) ([]byte, error) {
+	text, err := json.Marshal(content)
+	return frame{m.Kind, m.Number, filepath.Base(folder), text}.text(), err
+}
+
+// Read reads a folder's manifest. Errors wrap fs.ErrNotExist, ErrNewer (a higher number than m's),
+// ErrFormat (a lower one) or ErrCorrupt.
+func (m ManifestFormat) Read(folder string, content any) error {
+	path := filepath.Join(folder, ManifestFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	f, err := frameOf(text)
+	withoutFrame := f.Kind == "" && f.Format > 0 && f.Format < m.Number // by an earlier release
+	switch {
+	case err != nil:
+	case withoutFrame:
+		return m.otherFormat(path, f.Format)
+	case !bytes.Equal(text, f.text()):
+		err = fmt.Errorf("wrong checksum")
+	case f.Kind != m.Kind:
+		err = fmt.Errorf("it is a manifest of %s", f.Kind)
+	case f.Format != m.Number:
+		return m.otherFormat(path, f.Format)
+	case f.Folder != filepath.Base(folder):
+		err = fmt.Errorf("it is the manifest of folder %q", f.Folder)
+	default:
+		err = json.Unmarshal(f.Content, content)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w: %v", path, ErrCorrupt, err)
+	}
+	return nil
+}
+
+func (m ManifestFormat) otherFormat(path string, format int) error {
+	err := ErrFormat
+	if format > m.Number {
+		err = ErrNewer
+	}
+	return fmt.Errorf("%w: %s has format %d, this release reads %d", err, path, format, m.Number)
+}
