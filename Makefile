@@ -54,7 +54,7 @@ notices: build ## licences of all that is linked into bin/memcore: bin/THIRD_PAR
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
 
-test: ## vet, and all tests with the race detector; kernels of other processors; then all with LanceDB
+test: ## vet, and all tests with the race detector; kernels of other processors; then what LanceDB is part of
 	go vet ./...
 	go test -race -timeout 30m ./...
 	.ci/test-kernels

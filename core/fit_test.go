@@ -53,7 +53,7 @@ func TestChunksFitTheModel(t *testing.T) {
 				checkFit(t, text[:min(len(text), 20_000)], o)
 			}
 			if !testing.Short() {
-				checkFit(t, strings.Repeat(text, 1+(1<<20)/len(text)), chunker.Options{})
+				checkFit(t, strings.Repeat(text, 1+(1<<17)/len(text)), chunker.Options{})
 			}
 		})
 	}

@@ -38,8 +38,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")
 			bin, _, _ := strings.Cut(env.Getenv("PATH"), string(os.PathListSeparator))
-			env.Setenv("BIN", bin)                 // memcore and nothing else
-			env.Setenv("MEMCORE_FRESHNESS", "30s") // these machines may be busy
+			env.Setenv("BIN", bin)                     // memcore and nothing else
+			env.Setenv("MEMCORE_FRESHNESS", "30s")     // these machines may be busy
+			env.Setenv("GORACE", "atexit_sleep_ms=20") // the race detector would wait a second at each exit
 			return os.MkdirAll(home, 0o755)
 		},
 	})
