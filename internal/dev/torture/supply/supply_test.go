@@ -111,13 +111,13 @@ func TestForged(t *testing.T) {
 	require.NoError(t, err)
 	weights, err := os.ReadFile(filepath.Join(root, "embed", "minilm", "minilm.bin"))
 	require.NoError(t, err)
-	at := bytes.Index(data, weights)
+	at := bytes.Index(data, weights[len(weights)/2:][:64]) // all of them take minutes under the race detector
 	require.Positive(t, at)
 	for _, tt := range []struct {
 		name, want string
 		change     func([]byte) []byte
 	}{
-		{"one bit of the model", "the weights in", func(data []byte) []byte { data[at+len(weights)/2] ^= 1; return data }},
+		{"one bit of the model", "the weights in", func(data []byte) []byte { data[at] ^= 1; return data }},
 		{"the sum of a module", "was linked with source of the sum", func(data []byte) []byte {
 			sum := regexp.MustCompile(`github.com/spf13/cobra\tv[0-9.]+\th1:.`)
 			require.NotEmpty(t, sum.Find(data))
