@@ -157,7 +157,7 @@ func checkStructure(t *testing.T, hit core.MemoryHit) bool {
 // template.
 func TestTemplates(t *testing.T) {
 	// The short form tries every attack in some disguises and places.
-	every := harness.Times(11, 1)
+	every := harness.Times(19, 1)
 	tried, attacks := 0, 0
 	for _, c := range templates {
 		require.GreaterOrEqual(t, len(c.structure(c.prompt("x"))), 3, "%s: its own structure is not seen", c.name)
