@@ -29,6 +29,8 @@ var started = time.Now()
 const (
 	// maxEvent is the longest event that is read whole, in bytes.
 	maxEvent = 8 << 20
+	// hookMemory is where a hook begins to collect garbage, in bytes.
+	hookMemory = 256 << 20
 	// keptPart is what stays of each end of longer texts, in bytes.
 	keptPart = 256 << 10
 )
@@ -109,6 +111,9 @@ type hookRun struct {
 }
 
 func runHook(ctx context.Context, a *cli, agent string) {
+	// A hook ends before collecting garbage is worth its time.
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(hookMemory)
 	ignoreBrokenPipes()
 	// Agents may treat standard error as a failure.
 	a.logFrom(noLog)
@@ -251,11 +256,8 @@ func (h *hookRun) answer(ctx context.Context) {
 		return
 	}
 	h.out.pass(func() {
-		app.DeliverHook(h.stdout.raw, answer, func(t hook.Trace) {
-			t.Event.Cut = cut
-			app.SaveTrace(answer.Last, t)
-		})
-		beginFirstIndex(answer)
+		answer.Deliver(h.stdout.raw, cut)
+		beginFirstIndex(answer.HookReply)
 	})
 	_ = replaceDaemon(ctx, h.Workspace, release)
 }

@@ -26,6 +26,9 @@ func IsRules(document string) bool {
 // inRulesPlace reports whether a file is in rulesPlaces, or Markdown below.
 func inRulesPlace(file string) bool {
 	hidden := hiddenPart(file)
+	if hidden == "" {
+		return false
+	}
 	for _, place := range rulesPlaces {
 		if hidden == place || strings.HasPrefix(hidden, place+"/") && isMarkdown(path.Base(file)) {
 			return true

@@ -64,7 +64,7 @@ func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path str
 
 // AskDaemon lets the daemon answer a hook. data is the event as sent. It needs no Prepare. Without
 // a daemon the error wraps daemon.ErrAway; a late one is a *SlowDaemonError.
-func (w *Workspace) AskDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
+func (w *Workspace) AskDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {
 		return answer, "", err

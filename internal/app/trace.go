@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -22,19 +23,53 @@ import (
 // DeliverHook writes an answer, then records what the session got, which only the hook's own
 // process knows. It ignores errors of recording.
 func DeliverHook(out io.Writer, answer httpapi.HookReply, keep func(hook.Trace)) {
-	trace := answer.Trace
-	if _, err := io.WriteString(out, answer.Reply); err == nil {
-		ctx := context.Background() // record it even if time is up
-		_ = hook.Records{Dir: answer.Records}.Add(ctx, answer.Receipt)
-		if answer.Use != "" && answer.Receipt.Turn != nil {
-			_ = use.NewLog(answer.Use).Note(ctx, *answer.Receipt.Turn)
+	unwritten := deliver(out, answer)
+	if trace := answer.Trace; trace != nil {
+		if unwritten != nil {
+			*trace = trace.Unwritten(unwritten)
 		}
-	} else if trace != nil {
-		*trace = trace.Unwritten(err)
-	}
-	if trace != nil {
 		keep(*trace)
 	}
+}
+
+func deliver(out io.Writer, answer httpapi.HookReply) (unwritten error) {
+	if _, err := io.WriteString(out, answer.Reply); err != nil {
+		return err
+	}
+	ctx := context.Background() // record it even if time is up
+	_ = hook.Records{Dir: answer.Records}.Add(ctx, answer.Receipt)
+	if answer.Use != "" && answer.Receipt.Turn != nil {
+		_ = use.NewLog(answer.Use).Note(ctx, *answer.Receipt.Turn)
+	}
+	return nil
+}
+
+// A DaemonReply is a HookReply with the trace as it came: to read it all and write it anew would
+// take longer than the rest of a hook.
+type DaemonReply struct {
+	httpapi.HookReply
+	Trace json.RawMessage `json:"trace"`
+}
+
+// Deliver is DeliverHook. cut is what was left out of the event.
+func (r DaemonReply) Deliver(out io.Writer, cut string) {
+	unwritten := deliver(out, r.HookReply)
+	var head struct{ Event hook.Event }
+	if len(r.Trace) == 0 || json.Unmarshal(r.Trace, &head) != nil {
+		return
+	}
+	if beginsTurn(head.Event) && cut == "" && unwritten == nil {
+		saveTrace(r.Last, head.Event, r.Trace)
+		return
+	}
+	var t hook.Trace
+	if json.Unmarshal(r.Trace, &t) != nil {
+		return
+	}
+	if t.Event.Cut = cut; unwritten != nil {
+		t = t.Unwritten(unwritten)
+	}
+	SaveTrace(r.Last, t)
 }
 
 // mostLater is how many events of its turn a trace keeps.
@@ -93,14 +128,9 @@ func LastTrace(folder string) (hook.Trace, error) {
 
 // SaveTrace writes a trace. That of an event within a turn goes into the last prompt's.
 func SaveTrace(folder string, t hook.Trace) {
-	if safefile.MkdirAll(folder, 0o700) != nil {
-		return
-	}
-	session := fnv.New64a()
-	fmt.Fprintf(session, "%s %s", t.Event.Agent, t.Event.Session)
-	file := filepath.Join(folder, fmt.Sprintf("%x.json", session.Sum64()))
-	if k := t.Event.Kind; k != hook.Prompt && k != hook.SessionStart && k != hook.Other {
-		last, err := jsonfile.Load[hook.Trace](file)
+	e := t.Event
+	if !beginsTurn(e) {
+		last, err := jsonfile.Load[hook.Trace](traceFile(folder, e))
 		if err != nil {
 			return
 		}
@@ -111,7 +141,28 @@ func SaveTrace(folder string, t hook.Trace) {
 			t = last
 		}
 	}
-	_ = jsonfile.Save(file, t)
+	if text, err := json.Marshal(t); err == nil {
+		saveTrace(folder, e, text)
+	}
+}
+
+// beginsTurn reports whether an event's trace replaces the one before.
+func beginsTurn(e hook.Event) bool {
+	return e.Kind == hook.Prompt || e.Kind == hook.SessionStart || e.Kind == hook.Other
+}
+
+// traceFile is the file of an event's session.
+func traceFile(folder string, e hook.Event) string {
+	session := fnv.New64a()
+	fmt.Fprintf(session, "%s %s", e.Agent, e.Session)
+	return filepath.Join(folder, fmt.Sprintf("%x.json", session.Sum64()))
+}
+
+func saveTrace(folder string, e hook.Event, text []byte) {
+	if safefile.MkdirAll(folder, 0o700) != nil {
+		return
+	}
+	_ = jsonfile.Write(traceFile(folder, e), append(text, '\n'))
 	if files := tracesIn(folder); len(files) > mostTraces {
 		for _, old := range files[mostTraces:] {
 			_ = os.Remove(old)

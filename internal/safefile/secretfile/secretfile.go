@@ -2,7 +2,6 @@
 package secretfile
 
 import (
-	"path"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -52,9 +51,19 @@ func Name(name string) string {
 		return "folder " + name + " holds credentials"
 	}
 	for _, pattern := range deniedFiles {
-		if ok, _ := path.Match(pattern, lower); ok {
+		if matches(pattern, lower) {
 			return "its name is that of a secret (" + pattern + ")"
 		}
 	}
 	return ""
+}
+
+// matches is path.Match for patterns with at most one star, which each file of a workspace is
+// matched with.
+func matches(pattern, name string) bool {
+	before, after, star := strings.Cut(pattern, "*")
+	if !star {
+		return name == pattern
+	}
+	return len(name) >= len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after)
 }
