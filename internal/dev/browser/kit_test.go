@@ -201,6 +201,12 @@ func shown(selector string) chromedp.Action[chromedp.Void] {
 	return wait(`document.querySelector(` + strconv.Quote(selector) + `)?.checkVisibility({ visibilityProperty: true }) === true`)
 }
 
+// says returns the action that waits until the first element of a selector has a text. To find the
+// element and to read it is one step of the page, which may be replaced at any time.
+func says(selector, text string) chromedp.Action[chromedp.Void] {
+	return wait(`document.querySelector(` + strconv.Quote(selector) + `)?.innerText.includes(` + strconv.Quote(text) + `) === true`)
+}
+
 // clickOn returns the action that clicks the first element of a selector, once it can be seen and
 // nothing covers it. To look and to click is one step of the page, so nothing moves in between.
 func clickOn(selector string) chromedp.Action[chromedp.Void] {

@@ -22,30 +22,23 @@ func TestTrustOnThePage(t *testing.T) {
 	ctx := newBrowser(t)
 	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
 	address := get(t, ctx, chromedp.Location())
-	text := func(selector string) string { t.Helper(); return get(t, ctx, chromedp.Text(selector)) }
-	do(t, ctx, visit(address+"system"), shown("section#trust"))
-	require.Contains(t, text("section#trust"), "not trusted")
+	do(t, ctx, visit(address+"system"), says("section#trust", "not trusted"))
 	shot(t, ctx, "system-untrusted")
 
 	do(t, ctx, clickOn("section#trust button"), shown(".filters button"))
-	require.Contains(t, text("main"), "BEANS.md")
-	require.Contains(t, text("pre"), "Ask Ada about the harbour.")
+	do(t, ctx, says("main", "BEANS.md"), says("pre", "Ask Ada about the harbour."))
 	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted", "to look decides nothing")
 	shot(t, ctx, "trust")
 
 	// An editor changes a file meanwhile.
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Eve about the harbour.\n"), 0o644))
-	do(t, ctx, clickOn("main form button"), shown("[role=alert]"))
-	require.Contains(t, text("pre"), "Ask Eve")
+	do(t, ctx, clickOn("main form button"), shown("[role=alert]"), says("pre", "Ask Eve"))
 	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
-	do(t, ctx, clickOn("main form button"), shown("section#trust"))
-	require.Contains(t, text("section#trust"), "Stop trusting")
-	require.Contains(t, text(".tree"), "team.md")
+	do(t, ctx, clickOn("main form button"), says("section#trust", "Stop trusting"), says(".tree", "team.md"))
 	require.NotContains(t, h.run(t, "", "trust", "status"), "not trusted")
 	shot(t, ctx, "system-trusted")
 
-	do(t, ctx, clickOn("section#trust button"), shown(".filters button"), clickOn("main form button"), shown("section#trust"))
-	require.Contains(t, text("section#trust"), "not trusted")
+	do(t, ctx, clickOn("section#trust button"), shown(".filters button"), clickOn("main form button"), says("section#trust", "not trusted"))
 	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
 }
 

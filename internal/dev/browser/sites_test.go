@@ -190,7 +190,9 @@ func popup(t *testing.T, ctx context.Context, expression string) string {
 	t.Helper()
 	opened := chromedp.WaitNewTarget(ctx, func(*target.Info) bool { return true })
 	get(t, ctx, chromedp.Evaluate[any](expression+", null", func(p *runtime.EvaluateParams) { p.UserGesture = new(true) }))
-	return get(t, newTab(t, ctx, chromedp.WithTargetID(<-opened)), chromedp.Text("main p"))
+	tab := newTab(t, ctx, chromedp.WithTargetID(<-opened))
+	do(t, tab, shown("main p"))
+	return evaluate[string](t, tab, `document.querySelector("main p").innerText`)
 }
 
 func quoted(text string) string {
