@@ -146,8 +146,8 @@ func (m *Memory) Wait(ctx context.Context) error {
 	}
 }
 
-// Retrieve returns what is worth knowing for the text of a user's turn, best first. The texts are
-// data from outside: pass them through Block. The first question to a new memory waits, as long as
+// Retrieve returns the relevant passages for a user's prompt, best first. Their texts are data from
+// outside: pass them through Block. The first question to a new memory waits, as long as
 // ctx allows, until keywords find all text; Result.Degraded reports missing vectors.
 func (m *Memory) Retrieve(ctx context.Context, request string) (core.Result, error) {
 	return retriever{m}.RetrieveRelevant(ctx, request, m.options.Retrieve)

@@ -107,8 +107,8 @@ func (p *packer) prefix() int {
 	return n
 }
 
-// keepTogether moves a cut after n atoms, of size sum, off one that keeps with the next: back if
-// half of the target stays, else forward, if that fits.
+// keepTogether moves a cut after n atoms, of size sum, if it would separate an atom from the next
+// one it belongs to: back if half of the target stays, else forward if that fits.
 func (p *packer) keepTogether(n, sum int) int {
 	if n == len(p.atoms) || !p.atoms[n-1].keepWithNext {
 		return n

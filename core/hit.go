@@ -28,7 +28,7 @@ type MemoryHit struct {
 	TokenEstimate int `json:"tokenEstimate"`
 
 	Scope     string   `json:"scope"`              // ScopeProject or ScopeGlobal
-	Kind      string   `json:"kind"`               // "markdown" or "conversation"
+	Kind      string   `json:"kind"`               // "markdown", "conversation" or "document"
 	Path      string   `json:"path"`               // the document
 	StartLine int      `json:"startLine"`          // from 1
 	EndLine   int      `json:"endLine"`            // included
@@ -87,7 +87,7 @@ type RetrieveOptions struct {
 	// TokenBudget is the most tokens of all hits; 0 means 600, negative no limit. The first hit may
 	// exceed it.
 	TokenBudget int
-	// Kind is "markdown" or "conversation"; "" is both.
+	// Kind is "markdown", "conversation" or "document"; "" is all.
 	Kind string
 	// Path is a document, or a folder of documents; "" is all.
 	Path string

@@ -14,8 +14,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// RetrieveRelevant returns what is worth knowing for a user's turn, best first; nothing after an
-// error, which is logged unless ctx was cancelled.
+// RetrieveRelevant returns the relevant hits for a user's prompt, best first. After an error it
+// returns no hits and logs the error, unless ctx was cancelled.
 func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
 	result, err := m.ask(ctx, request, m.forTurn(options))
 	if err != nil {
@@ -38,7 +38,7 @@ func (m *Manager) Threshold() float64 { return m.relevance.Threshold }
 // A selection is RetrieveOptions or SearchOptions with defaults filled in.
 type selection struct {
 	filter      store.Filter
-	session     string // what it says since sessionFrom is left out; "" is none
+	session     string // omit its turns since sessionFrom; "" omits none
 	sessionFrom time.Time
 	decides     bool     // whether to return anything at all; else the threshold decides alone
 	inTurn      bool     // for an agent's turn, not a search

@@ -10,7 +10,7 @@ import (
 
 // TurnEvidence is what relevance.Turn models judge and are fitted to.
 type TurnEvidence struct {
-	// Given reports whether the prompt gets something whatever the model says.
+	// Given reports whether the prompt gets hits without asking the model.
 	Given bool
 	// Candidates are undecided or Sure, in order.
 	Candidates []TurnCandidate

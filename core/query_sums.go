@@ -102,7 +102,7 @@ func (m *manifest) sums() Sums {
 // A DocumentInfo describes an indexed document.
 type DocumentInfo struct {
 	Path    string    `json:"path"`
-	Kind    string    `json:"kind"`  // "markdown" or "conversation"
+	Kind    string    `json:"kind"`  // as in MemoryHit
 	Scope   string    `json:"scope"` // ScopeProject or ScopeGlobal
 	Source  string    `json:"source"`
 	Changed time.Time `json:"changed"`

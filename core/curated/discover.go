@@ -23,7 +23,7 @@ type candidate struct {
 	base    string // folder that its globs are relative to
 	reason  string // why it is not given; "" if it is
 	inBeans bool   // its links may lead anywhere
-	plugin  string // folder of its plugin, if that needs a decision of its own
+	plugin  string // folder of its plugin, if that is trusted separately
 
 	untrusted bool // is the reason
 	*parsed

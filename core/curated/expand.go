@@ -50,8 +50,8 @@ func textOf(lines []line) string {
 // An expansion replaces imports. It gives each file once.
 type expansion struct {
 	*reader
-	given    map[string]bool // real paths of files whose text is somewhere
-	imported map[string]bool // those that are imported here
+	given    map[string]bool // real paths of files that are included already
+	imported map[string]bool // those imported here
 }
 
 // A part is a file whose text goes into a body.

@@ -149,7 +149,7 @@ func noteOf(gaps []gap, given []line, longest int) string {
 	return leftOutNote(linesOfGaps(joinGaps(gaps, given), cmp.Or(longest, longestList)))
 }
 
-// goneNote names files of which nothing is given.
+// goneNote names files that were left out whole.
 func goneNote(gone []string, longest int) string {
 	if len(gone) == 0 {
 		return ""

@@ -93,9 +93,8 @@ func (s Statement) Read() (string, error) {
 // Version names a text.
 func Version(text string) string { return sum(text) }
 
-// Correct makes a correction if confirm agrees. Lines that a person left as they are stay, with
-// their secrets; new ones lose theirs. ErrChanged: the lines are gone, or changed after confirm
-// looked.
+// Correct makes a correction if confirm agrees. Unchanged lines keep their secrets, new ones lose
+// theirs. ErrChanged means that the lines are gone, or changed after confirm looked.
 func (j *Journal) Correct(ctx context.Context, c Correction, confirm func(context.Context, Change) (bool, error)) (Corrected, error) {
 	var done Corrected
 	seen := ""
@@ -195,8 +194,7 @@ func remains(shown, seen []string) (first, last int, err error) {
 	return first, last, nil
 }
 
-// merged returns what a person made of base with others' changes of it. Without a way to have
-// both, it is the person's.
+// merged joins a person's edit of base with others' edits of it. In a conflict the person's wins.
 func merged(base, theirs, mine string) string {
 	base, theirs, mine = base+"\n", theirs+"\n", mine+"\n"
 	text := mine

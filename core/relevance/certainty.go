@@ -72,7 +72,7 @@ func cosineOf(q Query, c Candidate) (float64, bool) {
 	return *c.Cosine, true
 }
 
-// Why says how a model knows a question, or what it misses.
+// Why describes which words of a question memory holds, and which it lacks.
 func (m *Model) Why(q Query, candidates []Candidate) string {
 	serving := m.serving(&q)
 	best := CertaintyOf(q, serving.Order(q, candidates))

@@ -1,6 +1,6 @@
 package relevance
 
-// Kinds have their own weights: none loses for lack of evidence.
+// Kinds each have their own weights, so evidence that a kind never has costs it nothing.
 var Kinds = []string{KindPeople, KindAssistant, KindDocuments}
 
 const (

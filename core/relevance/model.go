@@ -70,7 +70,7 @@ var files embed.FS
 
 const (
 	keywordsFile = "keywords.json" // no vectors
-	otherFile    = "other.json"    // an embedder of which nothing is known
+	otherFile    = "other.json"    // an embedder that no model was fitted to
 )
 
 var shipped = sync.OnceValue(func() map[string]*Model {

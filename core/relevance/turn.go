@@ -26,7 +26,7 @@ type Turn struct {
 var TurnNames = []string{
 	"held",    // telling words of the prompt that the candidate holds, at most 6
 	"telling", // telling words of the prompt that memory holds at all, at most 8
-	"follows", // 1 if the prompt reads like the next word of a talk that goes on
+	"follows", // 1 if the prompt continues a conversation
 	"asks",    // 1 if it is a question
 	"orders",  // 1 if it is an order to the agent
 	"finding", // 1 if the candidate has a finding, decision or result

@@ -13,7 +13,7 @@ type Day struct {
 	Counts
 }
 
-// ByDay counts turns by day: n days, the last of which is that of now.
+// ByDay counts turns of each of the n days up to now.
 func ByDay(turns []Turn, now time.Time, n int) []Day {
 	days := make([]Day, n)
 	places := map[string]int{}

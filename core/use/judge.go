@@ -22,7 +22,7 @@ type Answer struct {
 type Step struct {
 	Said  string // to the person
 	Call  string // arguments of a tool
-	Shown string // what a tool returned; no sign of use from then on
+	Shown string // what a tool returned; repeating it later proves nothing
 }
 
 // Known reports whether the agent did anything to judge by.
@@ -297,7 +297,7 @@ type finding struct {
 	named []string
 }
 
-// found returns what is also in another wording.
+// found scores what w shares with another wording.
 func (w wording) found(in wording, rare map[string]int, chunks int) finding {
 	facts, others := map[string]float64{}, map[string]float64{}
 	telling := 0 // ordinary words

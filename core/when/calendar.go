@@ -39,7 +39,7 @@ func (c calendar) on(year int, month time.Month, day int) (s Span, ok bool) {
 	return Span{From: from, To: from.AddDate(0, 0, 1)}, true
 }
 
-// Years beyond are taken for other numbers.
+// Numbers outside of these are not years.
 const (
 	firstYear = 1970
 	lastYear  = 2099

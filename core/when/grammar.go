@@ -5,7 +5,7 @@ import "time"
 // A parser reads spans from tokens.
 type parser struct {
 	tokens
-	ranges bool // "and" goes on a range
+	ranges bool // "and" continues a range
 	calendar
 }
 
