@@ -17,6 +17,7 @@ const (
 	LeftOutRequest      = "request"      // it only asks; answers have it as their heading
 	LeftOutAnnouncement = "announcement" // it says what the agent does next
 	LeftOutShort        = "short"        // it is too short to be useful
+	LeftOutUnknown      = "unknown"      // it only says that the agent does not know
 	LeftOutCode         = "code"         // code or output without prose
 	LeftOutPasted       = "pasted"       // pasted text
 	LeftOutSummary      = "summary"      // an agent's summary of turns that are in the log
@@ -117,6 +118,7 @@ const (
 	leastAnswer     = 160 // bytes of an answer in the middle of the work
 	leastLastAnswer = 60  // of the last one
 	leastFinding    = 70  // of one that says what it found
+	longestUnknown  = 400 // of one that may only say what it did not find
 )
 
 var (
@@ -139,6 +141,8 @@ func answer(text string, last bool) (kept, leftOut string) {
 	switch {
 	case len(prose) < 20 && len(text) > 2*leastAnswer:
 		return "", LeftOutCode
+	case length < longestUnknown && saysUnknown(prose):
+		return "", LeftOutUnknown
 	case length >= leastAnswer, last && length >= leastLastAnswer, !last && length >= leastFinding && finds().MatchString(prose):
 		return kept, ""
 	case announces().MatchString(proseOf(text)):
@@ -146,6 +150,34 @@ func answer(text string, last bool) (kept, leftOut string) {
 	}
 	return "", LeftOutShort
 }
+
+var unknown = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(i('m| am) not (sure|certain|aware)|i (don't|do not) (know|see any|have (any|enough|access|information|a record|that))|` +
+		`i (couldn't|could not|can't|cannot|can not|was unable to|am unable to|wasn't able to|didn't|did not) (find|locate|see|determine|tell|say|answer|remember|confirm)|i have no (idea|information|record|memory)|i found (no|nothing)|` +
+		`there('s| is| are| was) (nothing|no (mention|information|record|documentation|note|trace|reference)s?) (of|about|on|for|in|that)|no (mention|record) of|unclear (from|what|which|who|how)|` +
+		`(isn't|is not|wasn't|aren't) (mentioned|documented|specified|recorded|stated)|(doesn't|does not|don't|do not) (say|mention) (which|what|who|where|when|how|whether|anything)|` +
+		`ich (weiß|weiss) (es |das |leider )?nicht|nicht sicher|(finde|fand) (ich )?(nichts|keine?n?)|no (lo )?(sé|encuentro|encontré)|je ne (sais|trouve) pas|je n'ai (rien|pas) trouvé)\b|` +
+		`不知道|不清楚|不确定|没有找到|未找到|找不到|わかりません|分かりません|見つかりません`)
+})
+
+// saysUnknown reports whether an answer says that the agent does not know, and little else. Such an
+// answer repeats the words of its request, and would displace the document that answers it.
+func saysUnknown(prose string) bool {
+	if !unknown().MatchString(prose) {
+		return false
+	}
+	rest := 0
+	for _, sentence := range sentences(prose) {
+		if !unknown().MatchString(sentence) && !isQuestion(sentence) && !offers().MatchString(sentence) {
+			rest += weight(strings.TrimSpace(sentence))
+		}
+	}
+	return rest < leastLastAnswer
+}
+
+var offers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^\W*(if you|let me know|please (tell|share|give|provide|point)|would you|could you|do you|you (could|can|may|might) (check|ask|look)|i can (look|search|check|ask)|tell me|want me)\b`)
+})
 
 // weight counts characters, those of wide scripts as three.
 func weight(text string) int {

@@ -44,6 +44,11 @@ func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
 			[]string{"assistant | worker failed to start | " + cause}, map[string]int{chunker.LeftOutPasted: 1}},
 		{"a short last answer", log("user: which port has staging?", "assistant: Staging listens on 5433, behind the proxy on 443; production has 5432."),
 			[]string{"assistant | which port has staging? | Staging listens on 5433, behind the proxy on 443; production has 5432."}, map[string]int{chunker.LeftOutRequest: 1}},
+		{"an answer that knows nothing", log("user: which port has staging?", "assistant: I'm not sure; the configuration doesn't say which port the staging database uses.",
+			"user: and who would know?", "assistant: I couldn't find the owner of the staging database. Do you want me to look through the tickets of the team as well?"),
+			nil, map[string]int{chunker.LeftOutRequest: 2, chunker.LeftOutUnknown: 2}},
+		{"what was not found is a finding, with its cause", log("user: why is it slow?", "assistant: The client doesn't specify a timeout, so each request waits for the gateway. I set it to two seconds in pool.go, and the queue drains."),
+			[]string{"assistant | why is it slow? | The client doesn't specify a timeout, so each request waits for the gateway. I set it to two seconds in pool.go, and the queue drains."}, map[string]int{chunker.LeftOutRequest: 1}},
 		{"code alone", log("user: write it", "assistant: ```go\n"+strings.Repeat("x := 1\n", 60)+"```"), nil, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutCode: 1}},
 		{"what an agent writes to make room", log("system: " + cause), nil, map[string]int{chunker.LeftOutSummary: 1}},
 	} {

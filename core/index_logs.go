@@ -10,8 +10,8 @@ import (
 type LogsStatus struct {
 	Turns int `json:"turns"`
 	Kept  int `json:"kept"` // turns that can be found
-	// LeftOut counts the others by reason: "request", "announcement", "short", "code", "pasted",
-	// "summary" or "tool calls".
+	// LeftOut counts the others by reason: "request", "announcement", "short", "unknown", "code",
+	// "pasted", "summary" or "tool calls".
 	LeftOut map[string]int `json:"leftOut"`
 }
 

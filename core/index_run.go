@@ -151,7 +151,7 @@ func (o Options) chunking() string {
 	if o.Embedder != nil {
 		counter = o.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v2/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
+	return fmt.Sprintf("v3/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
 }
 
 func (o Options) blank() *manifest {

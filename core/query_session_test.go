@@ -98,6 +98,24 @@ func TestAskingAgainChangesNothing(t *testing.T) {
 	require.Len(t, after.Hits, len(before.Hits))
 }
 
+// An agent that did not know leaves nothing that displaces the document that does.
+func TestAnswersThatKnowNothing(t *testing.T) {
+	question := "Which port does the staging database use?"
+	for _, answer := range []string{
+		"I'm not sure; the configuration doesn't say which port the staging database uses.",
+		"I couldn't find the port of the staging database anywhere in this repository.",
+		"There is nothing about the port of the staging database in the documentation.",
+	} {
+		m, _ := openLogs(t, map[string]string{
+			"staging.md":       "# Staging\n\nThe staging database listens on port 5433, because 5432 is taken by the proxy.\n",
+			"sessions/s.jsonl": claudeLog("s", "user: "+question, "assistant: "+answer),
+		}, nil)
+		result := given(t, m, question)
+		require.Len(t, result.Hits, 1, answer)
+		require.Equal(t, "staging.md", result.Hits[0].Path)
+	}
+}
+
 func TestSilence(t *testing.T) {
 	m, _ := openLogs(t, map[string]string{
 		"CLAUDE.md":         "# Rules\n\n## Tests\n\nTests never sleep: they pass a fake clock to what they test, and fail if a goroutine is left.\n",

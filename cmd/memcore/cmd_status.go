@@ -170,6 +170,7 @@ var leftOutNames = map[string][2]string{
 	chunker.LeftOutRequest:      {"request", "requests"},
 	chunker.LeftOutAnnouncement: {"announcement", "announcements"},
 	chunker.LeftOutShort:        {"short answer", "short answers"},
+	chunker.LeftOutUnknown:      {"answer that knows nothing", "answers that know nothing"},
 	chunker.LeftOutCode:         {"answer of code alone", "answers of code alone"},
 	chunker.LeftOutPasted:       {"pasted text", "pasted texts"},
 	chunker.LeftOutSummary:      {"summary", "summaries"},
