@@ -194,9 +194,10 @@ func (a *answer) startSession(ctx context.Context) {
 }
 
 func (a *answer) answerPrompt(ctx context.Context) {
-	_ = a.load()
+	kept := a.load() == nil && a.options.Records.keeps(a.event)
 	notice := ""
-	if a.agent.BeginsAtPrompt && !a.record.Begun {
+	// Without a record, every prompt would begin the session.
+	if !a.record.Begun && (kept || a.agent.BeginsAtPrompt) {
 		notice = a.memory.Notice(ctx, a.event)
 		a.begin(ctx, longestContext)
 	} else { // the overview, if it has changed

@@ -233,7 +233,11 @@ func TestEvents(t *testing.T) {
 			if e.Kind == Tool {
 				m.rules = map[string]string{"web/BEANS.md": "Use tabs."}
 			}
-			reply, _, trace := Handle(t.Context(), e, m, Options{Records: Records{Dir: t.TempDir()}})
+			o := Options{Records: Records{Dir: t.TempDir()}}
+			if agent, _ := agents.Named(sent.agent); !agent.BeginsAtPrompt {
+				require.NoError(t, o.Records.Add(t.Context(), Receipt{Agent: sent.agent, Session: e.Session, Begun: true}))
+			}
+			reply, _, trace := Handle(t.Context(), e, m, o)
 			require.Empty(t, trace.Problems)
 			if len(reply) > 0 && e.Kind == Tool {
 				require.Equal(t, []string{filepath.FromSlash("/p/web/a.ts")}, m.moments[0].Touched)
@@ -370,6 +374,26 @@ func TestReference(t *testing.T) {
 	require.Empty(t, send("gemini prompt"))
 }
 
+// A session whose start was missed, or was late, begins with its next prompt.
+func TestMissedStart(t *testing.T) {
+	o := Options{Records: Records{Dir: t.TempDir()}}
+	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
+	send := func(name string) string {
+		e, err := Parse(events[name].agent, []byte(events[name].event))
+		require.NoError(t, err)
+		reply, receipt, trace := Handle(t.Context(), e, m, o)
+		require.Empty(t, trace.Problems)
+		require.NoError(t, o.Records.Add(t.Context(), receipt))
+		return string(reply)
+	}
+	for _, name := range []string{"claude prompt", "codex prompt", "cursor prompt"} {
+		require.Contains(t, send(name), "# Curated", name)
+		require.NotContains(t, send(name), "# Curated", name)
+	}
+	o.Records = Records{}
+	require.NotContains(t, send("claude prompt"), "# Curated", "without records every prompt would have it")
+}
+
 // Retrieval skips files that the session has whole and unchanged.
 func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 	o := Options{Records: Records{Dir: t.TempDir()}}
@@ -381,13 +405,10 @@ func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 		require.Empty(t, trace.Problems)
 		require.NoError(t, o.Records.Add(t.Context(), receipt))
 	}
-	send("claude prompt", "a")
-	require.Empty(t, m.left, "it was given nothing yet")
 	send("claude start", "a")
+	require.Empty(t, m.left)
 	send("claude prompt", "a")
 	require.Equal(t, []string{"BEANS.md"}, m.left)
-	send("claude prompt", "b")
-	require.Empty(t, m.left)
 	m.curated = "# Curated\n\n- more"
 	send("claude prompt", "a")
 	require.Empty(t, m.left, "what was saved since can be found")

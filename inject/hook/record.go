@@ -92,6 +92,9 @@ func (r Records) change(ctx context.Context, e Event, change func(*Record)) erro
 	return wrapRecord(err)
 }
 
+// keeps reports whether there is a record for the session of an event.
+func (r Records) keeps(e Event) bool { return r.file(e) != "" }
+
 // file returns the path of the record; "" for none.
 func (r Records) file(e Event) string {
 	if r.Dir == "" || e.Session == "" {
