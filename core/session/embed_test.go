@@ -48,6 +48,17 @@ func (d *fixture) talk() *Session {
 	return d.session()
 }
 
+// A word that is nowhere is near to nothing.
+func TestRecallOfUnknownWords(t *testing.T) {
+	d := newFixture(t)
+	s := d.talk()
+	for _, query := range []string{"zzqqxx", "frobnicate", "Quxley GmbH"} {
+		found, err := Recall(t.Context(), []*Session{s}, RecallRequest{Query: query}, RecallOptions{Embedder: minilm.New(), EmbedFor: time.Minute})
+		require.NoError(t, err)
+		require.Empty(t, found.Results, query)
+	}
+}
+
 // Query and answer share only their meaning.
 func TestRecallByMeaning(t *testing.T) {
 	d := newFixture(t)

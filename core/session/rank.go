@@ -56,6 +56,8 @@ const (
 	maxByMeaning    = 50
 	// nearEnough is a share of a turn's threshold, low since a recall is asked for.
 	nearEnough = 1.0 / 12
+	// nearWithoutWords is it for a query none of whose words is anywhere.
+	nearWithoutWords = 1.0 / 2
 	// maxTerms keeps the rarest: a pasted text has thousands.
 	maxTerms = 64
 )
@@ -119,9 +121,13 @@ func (q question) rank(units []*unit, embedder embed.Embedder) []match {
 	}
 	asked := relevance.Query{Text: q.text, Ceiling: scores.ceiling, Vectors: q.vector != nil, BestDocument: slices.Max(append(slices.Clone(scores.bm25), 0)),
 		Chunks: len(units), Words: scores.words, Language: keyword.LanguageOf(q.text)}
+	least := model.Threshold * nearEnough
+	if len(byWords) == 0 {
+		least = model.Threshold * nearWithoutWords
+	}
 	var found []match
 	for _, r := range model.Rank(model.Rescaled(asked, candidates, q.scale)) {
-		if s := byID[r.ID]; s.exact || r.BM25 > 0 || r.Score >= model.Threshold*nearEnough {
+		if s := byID[r.ID]; s.exact || r.BM25 > 0 || r.Score >= least {
 			found = append(found, match{s.unit, r, s.exact})
 		}
 	}
