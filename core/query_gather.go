@@ -98,6 +98,9 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 		times:      timesAsked(text, q.now),
 		words:      keywordErr == nil,
 	}
+	if len(g.times.spans) > 0 {
+		g.times.weighModified(q.index.manifest)
+	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
 	g.degrade("keyword index did not answer: %v", keywordErr)

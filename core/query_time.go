@@ -19,6 +19,8 @@ type askedTimes struct {
 	spans []when.Span // all of them have begun
 	only  bool        // the question asks for nothing but what was then
 	now   time.Time
+	// modified weighs a file's modification time, in [0, 1].
+	modified float64
 }
 
 // A text with more than mostSpans spans is a log.
@@ -31,11 +33,33 @@ func timesAsked(text string, now time.Time) askedTimes {
 	}
 	only := when.Only(text, spans, now)
 	begun := slices.DeleteFunc(spans, func(s when.Span) bool { return s.From.After(now) })
-	return askedTimes{spans: begun, only: only, now: now}
+	return askedTimes{spans: begun, only: only, now: now, modified: modified}
 }
 
-// modified weighs a file's modification time: its text may be older.
-const modified = 0.5
+const (
+	// modified weighs a file's modification time: its text may be older.
+	modified = 0.5
+	// If more files than manyModified, and most of all, are of a span, as in a fresh checkout, their
+	// times say nothing.
+	manyModified = 8
+)
+
+// weighModified ignores modification times if they tell no file from the others.
+func (a *askedTimes) weighModified(m *manifest) {
+	files, then := 0, 0
+	for _, e := range m.Documents {
+		if e.Kind == source.KindConversation {
+			continue
+		}
+		files++
+		if at := e.ModTime; slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) {
+			then++
+		}
+	}
+	if then > manyModified && 2*then > files {
+		a.modified = 0
+	}
+}
 
 // timeOf also returns its certainty, in [0, 1]: for a file it is the date in name or headings, else
 // its modification.
@@ -48,7 +72,7 @@ func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
 			return day.Add(12 * time.Hour), 1
 		}
 	}
-	return r.Time, modified
+	return r.Time, a.modified
 }
 
 // timely is how well a record fits, in [0, 1].
@@ -154,7 +178,7 @@ func admitTimely(ranked []*candidate, a askedTimes) {
 	}
 	for _, c := range ranked {
 		at, sure := a.timeOf(c.record)
-		if !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) && c.Score < byTime*sure {
+		if sure > 0 && !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) && c.Score < byTime*sure {
 			c.Score, c.byTime = byTime*sure, true
 		}
 	}

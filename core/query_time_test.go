@@ -48,6 +48,26 @@ func TestTimely(t *testing.T) {
 	require.Equal(t, 1.0, timesAsked("before March", wednesday).timely(turn(day(1).AddDate(-1, 0, 0))))
 }
 
+// The times of a fresh checkout tell no file from the others.
+func TestFreshCheckout(t *testing.T) {
+	at := func(files, old int) float64 {
+		m := &manifest{Documents: map[string]entry{"sessions/s.jsonl": {Kind: source.KindConversation, ModTime: wednesday.AddDate(-1, 0, 0)}}}
+		for n := range files {
+			e := entry{Kind: source.KindMarkdown, ModTime: wednesday.Add(-time.Hour)}
+			if n < old {
+				e.ModTime = wednesday.AddDate(0, -2, 0)
+			}
+			m.Documents[string(rune('a'+n))] = e
+		}
+		today := timesAsked("what did we decide today", wednesday)
+		today.weighModified(m)
+		return today.timely(store.Record{Kind: source.KindMarkdown, Path: "a.md", Time: wednesday.Add(-time.Hour)})
+	}
+	require.Zero(t, at(12, 0))
+	require.Equal(t, modified, at(20, 10), "half of the files")
+	require.Equal(t, modified, at(3, 0), "a young memory")
+}
+
 func TestWithin(t *testing.T) {
 	day := func(d int) time.Time { return time.Date(2026, 11, d, 0, 0, 0, 0, time.UTC) }
 	span := when.Span{From: day(9), To: day(16)}
