@@ -70,6 +70,20 @@ func TestFactsAboutTheUser(t *testing.T) {
 	}
 }
 
+// A file with sections answers with a fact, not with its summary.
+func TestFactsInSections(t *testing.T) {
+	m := newMemory(t)
+	m.write("facts/user.md", "# User\n\n> Summary: user name, language, role\n\n## Basic Info\n\n- Name: Zhang San\n- Role: developer\n\n## Machines\n\n- Laptop: runs Fedora\n")
+	memory := m.open()
+	index(t, memory)
+	for _, question := range []string{"who am I", "what's my name?", "Wie heiße ich?"} {
+		result, err := memory.RetrieveRelevant(t.Context(), question, core.RetrieveOptions{})
+		require.NoError(t, err)
+		require.NotEmpty(t, result.Hits, question)
+		require.Contains(t, result.Hits[0].Text, "Zhang San", question)
+	}
+}
+
 // A rule answers if it says who the user is.
 func TestRulesAboutTheUser(t *testing.T) {
 	m := newMemory(t)
