@@ -230,9 +230,7 @@ func rulesText(trace hook.Trace) string {
 func explanation(result core.Result, missing string, updated time.Time, budget int) string {
 	var b strings.Builder
 	explainIndex(&b, result, missing, updated)
-	if result.Silence != "" {
-		fmt.Fprintf(&b, "silent: %s\n", result.Silence)
-	}
+	explainWhy(&b, result)
 	fmt.Fprintf(&b, "threshold: %.3f\n", result.Threshold)
 	if budget > 0 {
 		fmt.Fprintf(&b, "budget: %d tokens\n", budget)
@@ -251,6 +249,16 @@ func explanation(result core.Result, missing string, updated time.Time, budget i
 		fmt.Fprintf(&b, "sanitiser: %s\n", plain.OneLine(f.Detail))
 	}
 	return b.String()
+}
+
+// explainWhy says why there is no hit, and how well memory knows the question.
+func explainWhy(b *strings.Builder, result core.Result) {
+	if result.Silence != "" {
+		fmt.Fprintf(b, "silent: %s\n", plain.OneLine(result.Silence))
+	}
+	if result.Why != "" {
+		fmt.Fprintf(b, "evidence: %s\n", plain.OneLine(result.Why))
+	}
 }
 
 // explainIndex describes the state of the index.

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"golang.org/x/term"
 
@@ -53,44 +51,22 @@ const explainRejected = 10
 
 // explainScores prints each score's parts to standard error.
 func (t *terminal) explainScores(result core.Result) {
-	if result.Why != "" {
-		t.note("%s", result.Why)
-	}
-	w := tabwriter.NewWriter(t.stderr, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(w, "score\tcosine\tBM25\tof best\tof query\tranked\tkeyword rank\tvector rank\tverdict\tsource\n")
-	for _, hit := range append(slices.Clone(result.Hits), result.Withheld...) {
-		explainHit(w, hit)
-	}
-	shown := min(len(result.Rejected), explainRejected)
-	for _, hit := range result.Rejected[:shown] {
-		explainHit(w, hit)
-	}
-	w.Flush()
+	var b strings.Builder
+	explainWhy(&b, result)
+	explainCandidates(&b, result)
 	for i, hit := range result.Hits {
 		if hit.Explain != nil {
-			fmt.Fprintf(t.stderr, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
+			fmt.Fprintf(&b, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
 			if hit.Explain.ByTime {
-				fmt.Fprintf(t.stderr, "hit %d: given for its time, since the query names nothing else\n", i+1)
+				fmt.Fprintf(&b, "hit %d: given for its time, since the query names nothing else\n", i+1)
 			}
 		}
 	}
-	if more := len(result.Rejected) - shown; more > 0 {
-		fmt.Fprintf(t.stderr, "and %d weaker candidates (--json has them all)\n", more)
-	}
-	fmt.Fprintf(t.stderr, "threshold %.2f", result.Threshold)
+	fmt.Fprintf(&b, "threshold %.2f", result.Threshold)
 	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "total"} {
-		fmt.Fprintf(t.stderr, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
+		fmt.Fprintf(&b, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
 	}
-	fmt.Fprintln(t.stderr)
-}
-
-func explainHit(w io.Writer, hit core.MemoryHit) {
-	e := hit.Explain
-	if e == nil {
-		return
-	}
-	fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d\t%s\t%s\n", hit.Score, cosineText(e), e.BM25, e.BM25Normalised,
-		e.Coverage, e.Rank, e.KeywordRank, e.VectorRank, e.Verdict, plain.OneLine(hit.Source))
+	fmt.Fprintln(t.stderr, b.String())
 }
 
 func cosineText(e *core.Explanation) string {
