@@ -7,6 +7,7 @@ package eval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -144,12 +145,32 @@ func CollectionsOf(patterns []string) ([]Collection, error) {
 }
 
 func isCollection(folder string) bool {
-	for _, name := range []string{corpusFile, queriesFile, judgmentsFile} {
+	for _, name := range []string{corpusFile, queriesFile, judgmentsOf(folder)} {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || !info.Mode().IsRegular() {
 			return false
 		}
 	}
 	return true
+}
+
+// judgmentsOf names the judgments of a folder, which BEIR's own archives keep by split.
+func judgmentsOf(folder string) string {
+	if _, err := os.Stat(filepath.Join(folder, judgmentsFile)); errors.Is(err, fs.ErrNotExist) {
+		split := filepath.Join("qrels", "test.tsv")
+		if _, err := os.Stat(filepath.Join(folder, split)); err == nil {
+			return split
+		}
+	}
+	return judgmentsFile
+}
+
+// idOf accepts the "_id" of BEIR's own archives.
+func idOf(line []byte, id string) string {
+	var row struct {
+		ID string `json:"_id"`
+	}
+	_ = json.Unmarshal(line, &row) // the line was read before
+	return cmp.Or(id, row.ID)
 }
 
 // ReadBEIR names the collection by its path's last two parts.
@@ -163,6 +184,7 @@ func ReadBEIR(folder string) (Collection, error) {
 			if err := json.Unmarshal(line, &d); err != nil {
 				return err
 			}
+			d.ID = idOf(line, d.ID)
 			c.timeOf(d.Date, at(corpusFile, number))
 			c.Documents = append(c.Documents, d)
 			return fresh(documents, "document", d.ID)
@@ -172,6 +194,7 @@ func ReadBEIR(folder string) (Collection, error) {
 			if err := json.Unmarshal(line, &q); err != nil {
 				return err
 			}
+			q.ID = idOf(line, q.ID)
 			q.Now = c.timeOf(q.Meta.QuestionDate, at(queriesFile, number))
 			c.Queries = append(c.Queries, q)
 			return fresh(queries, "query", q.ID)
@@ -179,7 +202,10 @@ func ReadBEIR(folder string) (Collection, error) {
 	if err != nil {
 		return Collection{}, err
 	}
-	err = eachLine(filepath.Join(folder, judgmentsFile), func(_ int, line []byte) error {
+	err = eachLine(filepath.Join(folder, judgmentsOf(folder)), func(number int, line []byte) error {
+		if number == 1 && bytes.HasPrefix(line, []byte("query-id\t")) {
+			return nil
+		}
 		return c.judge(string(line), documents, queries)
 	})
 	return c, err

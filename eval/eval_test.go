@@ -239,6 +239,18 @@ func TestTimeOf(t *testing.T) {
 	}
 }
 
+func TestReadBEIRAsPublished(t *testing.T) {
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "qrels"), 0o700))
+	for name, text := range map[string]string{corpusFile: `{"_id":"d","title":"T","text":"x"}`, queriesFile: `{"_id":"q","text":"x"}`, "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+	}
+	all, err := Collections(folder, "")
+	require.NoError(t, err)
+	require.Equal(t, map[string]map[string]int{"q": {"d": 1}}, all[0].Judgments)
+	require.Equal(t, "d", all[0].Documents[0].ID)
+}
+
 func TestReadBEIRErrors(t *testing.T) {
 	const corpus, queries, judgments = `{"id":"d","text":"x"}`, `{"id":"q","text":"x"}`, "q\td\t1"
 	tests := []struct{ name, corpus, queries, judgments, want string }{
