@@ -26,7 +26,9 @@ type search struct {
 	path   string // the document to look in; "" is all
 	most   int    // hits, each of another document; 0 is one
 	wanted func(relevance.Query, *candidate) bool
-	why    string // candidate.sure of what it finds
+	// prefers chooses among the wanted; nil has no preference.
+	prefers func(relevance.Query, *candidate) bool
+	why     string // candidate.sure of what it finds
 }
 
 const (
@@ -47,6 +49,10 @@ func (q *query) find(ctx context.Context, s search) (found []*candidate) {
 	all := g.candidates
 	if s.most == 0 {
 		all = all[:min(len(all), looksThrough)]
+	}
+	if s.prefers != nil {
+		all = slices.Clone(all)
+		slices.SortStableFunc(all, func(a, b *candidate) int { return trueFirst(s.prefers(g.question, a), s.prefers(g.question, b)) })
 	}
 	for _, c := range all {
 		if len(found) == max(s.most, 1) {

@@ -185,15 +185,18 @@ func (t *turn) wants(c *candidate, worth, holdsMost bool, chunks int) (sure, ref
 
 // sureFirst is needed again after scores have changed.
 func sureFirst(ranked []*candidate) {
-	slices.SortStableFunc(ranked, func(a, b *candidate) int {
-		switch {
-		case a.sure != "" && b.sure == "":
-			return -1
-		case a.sure == "" && b.sure != "":
-			return 1
-		}
+	slices.SortStableFunc(ranked, func(a, b *candidate) int { return trueFirst(a.sure != "", b.sure != "") })
+}
+
+// trueFirst compares for a sort.
+func trueFirst(a, b bool) int {
+	switch {
+	case a == b:
 		return 0
-	})
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // namesDocument: the agent itself reads what its prompt names.

@@ -52,30 +52,19 @@ func (q *query) aboutUser(ctx context.Context, p prompt.Prompt) (found []*candid
 		if len(found) == mostSearches || ctx.Err() != nil {
 			break
 		}
-		found = append(found, q.findUser(ctx, s, self == prompt.OfMe && isProfile(s.path))...)
+		best := q.find(ctx, s)
+		if len(best) == 0 && self == prompt.OfMe && isProfile(s.path) { // it may share no word with the question
+			s.text = wordsOfProfile
+			best = q.find(ctx, s)
+		}
+		found = append(found, best...)
 	}
 	return found
 }
 
-// findUser prefers, in a profile, a part with a fact to one that only introduces it. It may share no
-// word with the question.
-func (q *query) findUser(ctx context.Context, s search, profile bool) []*candidate {
-	if !profile {
-		return q.find(ctx, s)
-	}
-	asked, fact := s, s
-	fact.wanted = func(question relevance.Query, c *candidate) bool {
-		return s.wanted(question, c) && (isFact().MatchString(c.Text) || statesUser().MatchString(c.Text))
-	}
-	for _, s := range []search{fact, asked} {
-		for _, text := range []string{asked.text, wordsOfProfile} {
-			s.text = text
-			if best := q.find(ctx, s); len(best) > 0 {
-				return best
-			}
-		}
-	}
-	return nil
+// statesFact tells a part with a fact from one that only introduces the file.
+func statesFact(_ relevance.Query, c *candidate) bool {
+	return isFact().MatchString(c.Text) || statesUser().MatchString(c.Text)
 }
 
 // isFact matches a line such as "- Name: Zhang San".
@@ -86,7 +75,7 @@ var isFact = sync.OnceValue(func() *regexp.Regexp {
 func (q *query) searchesForUser(p prompt.Prompt, self prompt.Self) (all []search) {
 	add := func(documents []string, wanted func(relevance.Query, *candidate) bool) {
 		for _, document := range documents {
-			all = append(all, search{text: p.Own, path: document, wanted: wanted, why: "says who the user is"})
+			all = append(all, search{text: p.Own, path: document, wanted: wanted, prefers: statesFact, why: "says who the user is"})
 		}
 	}
 	add(slices.SortedFunc(slices.Values(q.documents(isProfile)), byAuthority), func(question relevance.Query, c *candidate) bool {
