@@ -180,6 +180,11 @@ func visit(address string) chromedp.Action[chromedp.Void] {
 	}))
 }
 
+// whole returns the action that opens a page and waits until nothing of it is still being computed.
+func whole(address string) chromedp.Action[chromedp.Void] {
+	return chromedp.Steps(visit(address), shown("h1"), wait(`document.getElementById("map-wait") === null`))
+}
+
 // back returns the action that goes back to the page before.
 func back() chromedp.Action[chromedp.Void] { return leaving(script("history.back()")) }
 
