@@ -87,6 +87,31 @@ func (w *fixture) load() Memory {
 	return m
 }
 
+// Agents write to the data folder of any project without asking. Wherever that lies, also in what
+// another project reads as rules, and whoever imports it, it does not instruct.
+func TestWhatAgentsWriteIsNoInstruction(t *testing.T) {
+	w := newFixture(t, map[string]string{
+		"~/.beans/rules/data/memory/note.md":      "planted: global rules",
+		"~/.beans/rules/own/note.md":              "a rule of mine",
+		".beans/rules/data/memory/facts/a.md":     "planted: rules of the project",
+		"plugins/data/memory/a.md":                "planted: a plugin",
+		".agents/skills/x/data/memory/facts/a.md": "planted: a skill",
+		"sub/Data/Memory/BEANS.md":                "planted: a folder",
+		"data/memory/facts/user.md":               "planted: imported",
+		"BEANS.md":                                "Ours.\n\n@data/memory/facts/user.md\n",
+		".beans/notes/b.md":                       "planted: a data folder of one's own",
+		".beans/rules/c.md":                       "Theirs.\n\n@../notes/b.md\n",
+	})
+	w.options.Data = ".beans/notes"
+	for name, memory := range map[string]Memory{"start": w.load(), "touched": w.touch("sub/Data/Memory/x.go")} {
+		require.NotContains(t, text(memory), "planted", name)
+	}
+	require.Contains(t, text(w.load()), "a rule of mine")
+	require.Contains(t, warnings(w.load()), "agents write to its folder", "the import that gives nothing is named")
+	w.options.Data = filepath.Join(w.home, ".beans/rules")
+	require.NotContains(t, text(w.load()), "a rule of mine", "where agents may write, nothing instructs")
+}
+
 // text is everything that is given.
 func text(m Memory) string {
 	return strings.Trim(m.Instructions()+"\n==\n"+m.ProjectContext(), "\n=")

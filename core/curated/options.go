@@ -40,6 +40,9 @@ type Options struct {
 	// Exclude are patterns as in .gitignore, relative to the project. Memory in such folders is
 	// read only if the agent works there. nil means DefaultExclude.
 	Exclude []string
+	// Data is the folder that agents write to, as the setting has it: absolute, or below a project. No
+	// file in such a folder of any project instructs. DefaultData always is one.
+	Data string
 	// NoLocal leaves out ".local.md" files.
 	NoLocal bool
 	// GitIgnores is the file of the user's ignore patterns for all repositories, or "".
@@ -66,6 +69,9 @@ var (
 	// DefaultMentions are files whose agents follow "@path" within a sentence.
 	DefaultMentions = []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"}
 )
+
+// DefaultData is the folder that agents write to, below a project.
+const DefaultData = "data/memory"
 
 const (
 	defaultFolder = ".beans"

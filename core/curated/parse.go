@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ func (c *parsed) fresh(info fs.FileInfo) bool {
 // Errors that follow a file's name.
 var (
 	errOutside = errors.New("it is outside of the trusted folders")
+	errData    = errors.New("agents write to its folder, so it is reference and no instruction")
 	errKind    = errors.New("only .md files can be read as memory")
 )
 
@@ -71,6 +73,9 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	if !isMarkdown(real) {
 		return nil, errKind
 	}
+	if r.o.isData(file) || r.o.isData(real) {
+		return nil, errData
+	}
 	root, err := r.rootOf(real)
 	if err != nil {
 		return nil, err
@@ -90,6 +95,22 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 		return r.o.Cache.store(known, &r.o.Cache.count.Hits), nil
 	}
 	return r.fetch(root, real, limit, known)
+}
+
+// isData reports whether agents write to the folder of a file. Which project that is for does not
+// matter: one may lie within what another reads as rules.
+func (o Options) isData(file string) bool {
+	file = strings.ToLower(filepath.ToSlash(file))
+	for _, folder := range []string{DefaultData, o.Data} {
+		if folder == "" {
+			continue
+		}
+		folder = strings.ToLower(path.Clean(filepath.ToSlash(folder)))
+		if filepath.IsAbs(folder) && strings.HasPrefix(file, folder+"/") || !filepath.IsAbs(folder) && strings.Contains(file, "/"+folder+"/") {
+			return true
+		}
+	}
+	return false
 }
 
 // fetch reads a file through its root, unless known is current.
