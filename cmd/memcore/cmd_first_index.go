@@ -50,7 +50,7 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 		return err
 	}
 	if a.Settings.Hook.Index == config.IndexAll {
-		if err := followConversations(ctx, a, at); err != nil {
+		if err := followConversations(ctx, a, at, true); err != nil {
 			return err
 		}
 	}
@@ -60,10 +60,12 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 	return a.Sessions().Embed(ctx)
 }
 
-// followConversations makes the logs of agents sources of the workspace.
-func followConversations(ctx context.Context, a *cli, at config.Folders) error {
+// followConversations makes the logs of agents sources of the workspace, or no longer.
+func followConversations(ctx context.Context, a *cli, at config.Folders, follow bool) error {
 	_, err := workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		s.Workspace, s.Conversations = a.Project, true
+		if s.Conversations != follow {
+			s.Workspace, s.Conversations = a.Project, follow
+		}
 		return nil
 	})
 	return err

@@ -107,8 +107,13 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 		return err
 	}
 	done := !r.dryRun && (report.Written || len(proposal.Changes) == 0)
+	if done && !a.AtHome() {
+		if err := followConversations(ctx, a, at, chosen.conversations); err != nil {
+			return err
+		}
+	}
 	if r.index && done {
-		if err := firstIndex(ctx, a, at, chosen.conversations); err != nil {
+		if err := firstIndex(ctx, a, at); err != nil {
 			return err
 		}
 		report.Indexed = true
@@ -135,7 +140,7 @@ func propose(ctx context.Context, a *cli, r *initRequest, agents []setup.Agent, 
 	hooks := r.want.Hooks && len(agents) > 0
 	var made chosen
 	if err == nil {
-		made, err = r.choices.settle(ctx, a, choosing{ask: a.asks() && !r.yes && !r.dryRun, hooks: hooks && len(proposal.Changes) > 0, index: r.index})
+		made, err = r.choices.settle(ctx, a, choosing{ask: a.asks() && !r.yes && !r.dryRun, agents: len(agents) > 0, hooks: hooks && len(proposal.Changes) > 0, index: r.index})
 	}
 	if err == nil && len(made.settings) > 0 {
 		err = proposal.AddSettings(a.SetupOptions(), a.UserFile(), made.settings)
@@ -198,12 +203,7 @@ func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {
 }
 
 // firstIndex indexes with the settings that init wrote.
-func firstIndex(ctx context.Context, a *cli, at config.Folders, conversations bool) error {
-	if conversations {
-		if err := followConversations(ctx, a, at); err != nil {
-			return err
-		}
-	}
+func firstIndex(ctx context.Context, a *cli, at config.Folders) error {
 	settings, workspace, terminal := *a.Config, *a.Workspace, *a.terminal
 	if err := settings.Load(); err != nil {
 		return err
