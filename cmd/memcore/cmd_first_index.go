@@ -15,10 +15,16 @@ import (
 const firstIndexName = "first-index"
 
 // beginFirstIndex lets another process index, if the answer of a hook asks for it.
-func beginFirstIndex(answer httpapi.HookReply) {
-	if answer.Index != "" {
-		_ = daemon.Run(nil, firstIndexName, "--quiet", "--workspace", answer.Index)
+func beginFirstIndex(a *cli, answer httpapi.HookReply) {
+	if answer.Index == "" {
+		return
 	}
+	if here, err := a.In(answer.Index); err == nil {
+		if first, err := here.FirstIndex(); err == nil {
+			_ = first.Begin() // only 'explain --last' misses it
+		}
+	}
+	_ = daemon.Run(nil, firstIndexName, "--quiet", "--workspace", answer.Index)
 }
 
 // firstIndexCommand indexes a workspace that has no index, in the background of a hook.
