@@ -163,14 +163,25 @@ func printEnding(a *cli, r setupReport, made chosen) error {
 	if len(r.Project.MemoryFiles) > 0 {
 		line("next", "memcore trust add lets %s instruct agents that do not read them themselves", strings.Join(r.Project.MemoryFiles, ", "))
 	}
-	if at, err := a.Folders(); err == nil {
-		line("kept", "the index in %s, which you can delete", at.Root)
-	}
-	if len(r.Agents) > 0 && made.keepsPrompts {
-		line("", "prompts and answers in %s; 'memcore init --keep-prompts=false' ends that", a.Settings.SessionsDir)
-	} else if len(r.Agents) > 0 {
-		line("", "no prompts and no answers")
-	}
+	printKept(a, line, len(r.Agents) > 0, made.keepsPrompts)
 	line("stop", "memcore uninstall-hooks; 'memcore save --undo' takes back what init wrote")
 	return a.print(b.String())
+}
+
+// printKept says what is kept, and where.
+func printKept(a *cli, line func(name, format string, args ...any), agents, prompts bool) {
+	at, err := a.Folders()
+	if err != nil {
+		return
+	}
+	line("kept", "the index in %s, which you can delete", at.Root)
+	switch {
+	case !agents:
+		return
+	case prompts:
+		line("", "prompts and answers in %s; 'memcore init --keep-prompts=false' ends that", a.Settings.SessionsDir)
+	default:
+		line("", "no prompts and no answers in sessions")
+	}
+	line("", "the last prompt of recent sessions in %s, for 'memcore explain --last'", at.Last())
 }
