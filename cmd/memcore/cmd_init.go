@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -170,7 +169,7 @@ func lookAtWorkspace(ctx context.Context, a *cli, at config.Folders) (setup.Fold
 	if a.AtHome() {
 		files = nil
 	}
-	return setup.Look(ctx, a.Project, files, source.Known(a.Project, a.Home))
+	return setup.Look(ctx, a.Project, files, a.Index().Logs(registered))
 }
 
 func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {

@@ -99,7 +99,7 @@ func lookBack(ctx context.Context, a *cli, may choosing) (chosen, error) {
 	if err != nil || !may.index || registered.Conversations {
 		return made, err
 	}
-	past, err := a.Index().PastSessions(ctx)
+	past, err := a.Index().PastSessions(ctx, registered)
 	if err == nil && past.Sessions > 0 {
 		made.past = &past
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/apptest"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 func workspaceIn(t *testing.T, dir string) *app.Workspace {
@@ -138,9 +139,9 @@ func TestMove(t *testing.T) {
 			require.True(t, w.Trusted())
 			at, err := w.Folders()
 			require.NoError(t, err)
-			sources, err := os.ReadFile(at.Sources())
+			sources, err := workspace.Load(at.Sources())
 			require.NoError(t, err)
-			require.NotContains(t, string(sources), from.Project+`"`)
+			require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Earlier: []string{from.Project}}, sources)
 			forgotten, err := os.ReadFile(at.Forgotten())
 			require.NoError(t, err)
 			require.Contains(t, string(forgotten), "notes/old.md")
