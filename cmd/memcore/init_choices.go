@@ -108,7 +108,7 @@ func lookBack(ctx context.Context, a *cli, may choosing) (chosen, error) {
 
 // pastText is "312 past sessions (41.2 MB, about 3 min)".
 func pastText(p app.PastSessions) string {
-	text := fmt.Sprintf("%s (%.1f MB", plain.Count(p.Sessions, "past session"), float64(p.Bytes)/1e6)
+	text := fmt.Sprintf("%s (%s", plain.Count(p.Sessions, "past session"), plain.Bytes(p.Bytes))
 	if p.Took > 0 {
 		text += ", about " + roundly(p.Took)
 	}
@@ -164,7 +164,11 @@ func printEnding(a *cli, r setupReport, made chosen) error {
 		line("next", "memcore trust add lets %s instruct agents that do not read them themselves", strings.Join(r.Project.MemoryFiles, ", "))
 	}
 	printKept(a, line, len(r.Agents) > 0, made.keepsPrompts)
-	line("stop", "memcore uninstall-hooks; 'memcore save --undo' takes back what init wrote")
+	if len(r.Agents) > 0 {
+		line("stop", "memcore uninstall-hooks; 'memcore save --undo' takes back what init wrote")
+	} else if r.Written {
+		line("stop", "memcore save --undo takes back what init wrote")
+	}
 	return a.print(b.String())
 }
 
