@@ -42,8 +42,8 @@ func formatNamed(name string) (format, bool) {
 }
 
 // Known returns the folders in which known agents keep the logs of a workspace. Index them only if
-// the user asks for it. A missing folder is an empty source. earlier are paths that the workspace had
-// before it moved, as agents know it there.
+// the user asks for it. A missing folder is an empty source. earlier are paths of the workspace
+// before it moved, under which agents know it.
 func Known(workspace, home string, earlier ...string) []Source {
 	if workspace == "" || home == "" {
 		return nil
