@@ -76,43 +76,44 @@ type Explanation struct {
 // RetrieveOptions narrow RetrieveRelevant. The zero value suits an agent's turn.
 type RetrieveOptions struct {
 	// Scope is ScopeProject or ScopeGlobal; "" is both.
-	Scope string
+	Scope string `json:"scope,omitzero"`
 	// MinSimilarity is the least Score, in (0, 1]; negative means no limit. 0 is the calibrated
 	// default for the first hit; further hits must be worth their place.
-	MinSimilarity float64
+	MinSimilarity float64 `json:"minSimilarity,omitzero"`
 	// TopK is how many candidates each index returns; 0 means 50.
-	TopK int
+	TopK int `json:"topK,omitzero"`
 	// Limit is the most hits; 0 means 8.
-	Limit int
+	Limit int `json:"limit,omitzero"`
 	// TokenBudget is the most tokens of all hits; 0 means 600, negative no limit. The first hit may
 	// exceed it.
-	TokenBudget int
+	TokenBudget int `json:"tokenBudget,omitzero"`
 	// Kind is "markdown", "conversation" or "document"; "" is all.
-	Kind string
+	Kind string `json:"kind,omitzero"`
 	// Path is a document, or a folder of documents; "" is all.
-	Path string
+	Path string `json:"path,omitzero"`
 	// Since and Until bound the time of a turn or a file's modification. Until is excluded; zero is
 	// no bound. A chunk without a time passes no bound.
-	Since, Until time.Time
+	Since time.Time `json:"since,omitzero"`
+	Until time.Time `json:"until,omitzero"`
 	// Now is what "last week" counts from, in its location; zero is time.Now().
-	Now time.Time
+	Now time.Time `json:"now,omitzero"`
 	// Not are paths to leave out; one that ends with a slash is a folder.
-	Not []string
+	Not []string `json:"not,omitzero"`
 	// Has are files whose whole text the prompt already has, by absolute path. They are left out.
-	Has []string
+	Has []string `json:"has,omitzero"`
 	// Session is the conversation of the request, as its log names it. Its turns since SessionFrom
 	// are left out, because the model's context has them.
-	Session     string
-	SessionFrom time.Time
+	Session     string    `json:"session,omitzero"`
+	SessionFrom time.Time `json:"sessionFrom,omitzero"`
 	// HalfLife is the age at which a score counts half; 0 ignores age.
-	HalfLife time.Duration
+	HalfLife time.Duration `json:"halfLife,omitzero"`
 	// Unrecorded does not count the hits as used, for questions that only measure.
-	Unrecorded bool
+	Unrecorded bool `json:"unrecorded,omitzero"`
 	// Diversity weighs being unlike the hits before (maximal marginal relevance), in [0, 1); 0
 	// orders by score.
-	Diversity float64
+	Diversity float64 `json:"diversity,omitzero"`
 	// Explain asks for Explanations, Result.Why and Result.Rejected.
-	Explain bool
+	Explain bool `json:"explain,omitzero"`
 }
 
 // SearchOptions narrow Search. Fields without a comment are as in RetrieveOptions.

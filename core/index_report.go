@@ -34,6 +34,7 @@ type IndexReport struct {
 	Added     int `json:"added"`
 	Changed   int `json:"changed"`
 	Removed   int `json:"removed"`
+	LogsGone  int `json:"logsGone,omitempty"` // of Removed: conversations
 
 	Chunks   int `json:"chunks"`   // there are now
 	Written  int `json:"written"`  // chunks added or replaced

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"time"
 
 	"github.com/memcore/memcore/chunker"
@@ -76,6 +77,7 @@ type reading struct {
 // indexText updates the keyword index until the deadline, if any. It returns how many changes are
 // left.
 func (w *writer) indexText(ctx context.Context, found changes, deadline time.Time) (left int, err error) {
+	w.countGone(found.removed)
 	if err := w.remove(ctx, found.removed); err != nil {
 		return found.count(), err
 	}
@@ -321,6 +323,19 @@ func (w *writer) count(r reading) {
 		w.report.Changed++
 	default:
 		w.report.Unchanged++
+	}
+}
+
+// countGone counts conversations whose logs somebody deleted, most often their agent.
+func (w *writer) countGone(removed []string) {
+	for _, path := range removed {
+		e := w.manifest.Documents[path]
+		if e.Kind != source.KindConversation || e.File == "" {
+			continue
+		}
+		if _, err := os.Lstat(e.File); errors.Is(err, fs.ErrNotExist) {
+			w.report.LogsGone++
+		}
 	}
 }
 

@@ -136,7 +136,7 @@ func explainLast(ctx context.Context, a *cli) error {
 		return fmt.Errorf("the last hook: %w", err)
 	}
 	if trace.At.IsZero() {
-		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), "'memcore init' puts hooks into the agents' configuration")
+		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), hintOfHooks(a))
 	}
 	given, _, err := a.Use().Turn(ctx, trace.Turn)
 	if err != nil {

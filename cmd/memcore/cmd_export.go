@@ -34,11 +34,22 @@ Secrets are taken out (memory.redact). What is left out is listed.`,
 				a.note("left out %s: %s", left.What, left.Why)
 			}
 			if e.Redacted > 0 {
-				a.note("took out %s", plain.Count(e.Redacted, "secret"))
+				a.note("took out %s of %s", plain.Count(e.Redacted, "secret"), someOf(e.RedactedIn))
 			}
 			return a.print(fmt.Sprintf("exported to %s: %s of %s, %s, %s\n", e.Path, plain.Count(e.Files, "file"), plain.Count(e.Projects, "project"), plain.Count(e.Sessions, "session"), plain.Bytes(e.Bytes)))
 		},
 	}
+}
+
+// mostNamed bounds the files that are named.
+const mostNamed = 10
+
+func someOf(files []string) string {
+	more := len(files) - mostNamed
+	if more <= 0 {
+		return strings.Join(files, ", ")
+	}
+	return fmt.Sprintf("%s and %d more (--json has them all)", strings.Join(files[:mostNamed], ", "), more)
 }
 
 func importCommand(a *cli) *cobra.Command {

@@ -15,10 +15,16 @@ import (
 const firstIndexName = "first-index"
 
 // beginFirstIndex lets another process index, if the answer of a hook asks for it.
-func beginFirstIndex(answer httpapi.HookReply) {
-	if answer.Index != "" {
-		_ = daemon.Run(nil, firstIndexName, "--quiet", "--workspace", answer.Index)
+func beginFirstIndex(a *cli, answer httpapi.HookReply) {
+	if answer.Index == "" {
+		return
 	}
+	if here, err := a.In(answer.Index); err == nil {
+		if first, err := here.FirstIndex(); err == nil {
+			_ = first.Begin() // only 'explain --last' misses it
+		}
+	}
+	_ = daemon.Run(nil, firstIndexName, "--quiet", "--workspace", answer.Index)
 }
 
 // firstIndexCommand indexes a workspace that has no index, in the background of a hook.
@@ -50,7 +56,7 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 		return err
 	}
 	if a.Settings.Hook.Index == config.IndexAll {
-		if err := followConversations(ctx, a, at); err != nil {
+		if err := followConversations(ctx, a, at, true); err != nil {
 			return err
 		}
 	}
@@ -60,10 +66,12 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 	return a.Sessions().Embed(ctx)
 }
 
-// followConversations makes the logs of agents sources of the workspace.
-func followConversations(ctx context.Context, a *cli, at config.Folders) error {
+// followConversations makes the logs of agents sources of the workspace, or no longer.
+func followConversations(ctx context.Context, a *cli, at config.Folders, follow bool) error {
 	_, err := workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		s.Workspace, s.Conversations = a.Project, true
+		if s.Conversations != follow {
+			s.Workspace, s.Conversations = a.Project, follow
+		}
 		return nil
 	})
 	return err

@@ -257,7 +257,7 @@ func (h *hookRun) answer(ctx context.Context) {
 	}
 	h.out.pass(func() {
 		answer.Deliver(h.stdout.raw, cut)
-		beginFirstIndex(answer.HookReply)
+		beginFirstIndex(h.cli, answer.HookReply)
 	})
 	_ = replaceDaemon(ctx, h.Workspace, release)
 }
@@ -290,7 +290,7 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 		}
 		h.out.pass(func() {
 			app.DeliverHook(h.stdout.raw, answer, here.KeepTrace)
-			beginFirstIndex(answer)
+			beginFirstIndex(h.cli, answer)
 		})
 		return nil
 	})

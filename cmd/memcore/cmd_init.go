@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -107,8 +106,13 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 		return err
 	}
 	done := !r.dryRun && (report.Written || len(proposal.Changes) == 0)
+	if done && !a.AtHome() {
+		if err := followConversations(ctx, a, at, chosen.conversations); err != nil {
+			return err
+		}
+	}
 	if r.index && done {
-		if err := firstIndex(ctx, a, at, chosen.conversations); err != nil {
+		if err := firstIndex(ctx, a, at); err != nil {
 			return err
 		}
 		report.Indexed = true
@@ -135,7 +139,7 @@ func propose(ctx context.Context, a *cli, r *initRequest, agents []setup.Agent, 
 	hooks := r.want.Hooks && len(agents) > 0
 	var made chosen
 	if err == nil {
-		made, err = r.choices.settle(ctx, a, choosing{ask: a.asks() && !r.yes && !r.dryRun, hooks: hooks && len(proposal.Changes) > 0, index: r.index})
+		made, err = r.choices.settle(ctx, a, choosing{ask: a.asks() && !r.yes && !r.dryRun, agents: len(agents) > 0, hooks: hooks && len(proposal.Changes) > 0, index: r.index})
 	}
 	if err == nil && len(made.settings) > 0 {
 		err = proposal.AddSettings(a.SetupOptions(), a.UserFile(), made.settings)
@@ -165,7 +169,7 @@ func lookAtWorkspace(ctx context.Context, a *cli, at config.Folders) (setup.Fold
 	if a.AtHome() {
 		files = nil
 	}
-	return setup.Look(ctx, a.Project, files, source.Known(a.Project, a.Home))
+	return setup.Look(ctx, a.Project, files, a.Index().Logs(registered))
 }
 
 func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {
@@ -198,12 +202,7 @@ func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {
 }
 
 // firstIndex indexes with the settings that init wrote.
-func firstIndex(ctx context.Context, a *cli, at config.Folders, conversations bool) error {
-	if conversations {
-		if err := followConversations(ctx, a, at); err != nil {
-			return err
-		}
-	}
+func firstIndex(ctx context.Context, a *cli, at config.Folders) error {
 	settings, workspace, terminal := *a.Config, *a.Workspace, *a.terminal
 	if err := settings.Load(); err != nil {
 		return err

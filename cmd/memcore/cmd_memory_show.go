@@ -27,7 +27,7 @@ of the file's SHA-256.`,
 				}
 				noteCurated(cmd.Context(), a, m)
 				if a.json {
-					return a.printJSON(m.Segments)
+					return a.printJSON(append([]curated.Segment{}, m.Segments...))
 				}
 				return a.print(provenanceText(a, m))
 			})

@@ -88,7 +88,7 @@ func sessionShowCommand(a *cli) *cobra.Command {
 			if a.json {
 				shown := shownSession{KeptSession: info, Said: []shownMessage{}}
 				for _, m := range said {
-					shown.Said = append(shown.Said, shownMessage{m.Role, m.Content, m.Citation})
+					shown.Said = append(shown.Said, shownMessage{m.Role, m.Content, m.Time, m.Citation})
 				}
 				return a.printJSON(shown)
 			}
@@ -104,9 +104,10 @@ type shownSession struct {
 }
 
 type shownMessage struct {
-	Role     string `json:"role"`
-	Content  string `json:"content"`
-	Citation string `json:"citation"`
+	Role     string    `json:"role"`
+	Content  string    `json:"content"`
+	Time     time.Time `json:"time,omitzero"`
+	Citation string    `json:"citation"`
 }
 
 func printSession(a *cli, k app.KeptSession, said []session.Message) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,9 +36,26 @@ func uninstall(ctx context.Context, a *cli, flags setupFlags) error {
 	if err != nil {
 		return err
 	}
+	proposal, err := removalOf(a, agents, flags)
+	if err != nil {
+		return kind.Hint(fmt.Errorf("uninstall-hooks: %w", err), "nothing was written; --agent NAME takes memcore out of single agents")
+	}
+	report := setupReport{Agents: agents}
+	if report.Written, err = offerChanges(ctx, a, proposal, "uninstall-hooks", flags.yes, false); err != nil {
+		return err
+	}
+	if err := printSetup(a, report, proposal); err != nil || !report.Written {
+		return err
+	}
+	noteWhatStays(a)
+	return nil
+}
+
+// removalOf proposes to take memcore out of the files of agents.
+func removalOf(a *cli, agents []setup.Agent, flags setupFlags) (setup.Proposal, error) {
 	binary, err := setup.Binary(os.Args[0])
 	if err != nil {
-		return err
+		return setup.Proposal{}, err
 	}
 	var scopes []setup.Scope
 	if flags.project || !flags.user {
@@ -45,13 +64,34 @@ func uninstall(ctx context.Context, a *cli, flags setupFlags) error {
 	if a.Home != "" && (flags.user || !flags.project) {
 		scopes = append(scopes, setup.User)
 	}
-	proposal, err := setup.ProposeRemoval(agents, scopes, binary)
-	if err != nil {
-		return kind.Hint(fmt.Errorf("uninstall-hooks: %w", err), "nothing was written; --agent NAME takes memcore out of single agents")
+	return setup.ProposeRemoval(agents, scopes, binary)
+}
+
+// hintOfHooks says what to do if no hook has run.
+func hintOfHooks(a *cli) string {
+	agents, err := chooseAgents(a, setupFlags{}, func(setup.Agent) bool { return true })
+	if err == nil {
+		entered, err := removalOf(a, agents, setupFlags{})
+		plugin := slices.ContainsFunc(agents, func(agent setup.Agent) bool { return agent.Plugin() != "" })
+		if err == nil && (len(entered.Changes) > 0 || plugin) {
+			return "the hooks are in place: start an agent here, and ask it something"
+		}
 	}
-	report := setupReport{Agents: agents}
-	if report.Written, err = offerChanges(ctx, a, proposal, "uninstall-hooks", flags.yes, false); err != nil {
-		return err
+	return "'memcore init' puts hooks into the agents' configuration"
+}
+
+// noteWhatStays says what uninstalling leaves, and how to remove it.
+func noteWhatStays(a *cli) {
+	var settings []string
+	for _, key := range []string{"hook.index", "hook.log"} {
+		if strings.HasSuffix(a.Origin[key], " in "+a.UserFile()) {
+			settings = append(settings, "memory."+key)
+		}
 	}
-	return printSetup(a, report, proposal)
+	if len(settings) > 0 {
+		a.note("settings stay in %s: %s; delete them there", a.UserFile(), strings.Join(settings, ", "))
+	}
+	if at, err := a.Folders(); err == nil {
+		a.note("sessions stay in %s, indexes in %s and state in %s: delete the folders to remove them", a.Settings.SessionsDir, at.Root, at.State)
+	}
 }

@@ -50,9 +50,9 @@ func flagValues() map[string]values {
 	}
 }
 
-// argumentValues returns the values of a command's first argument.
+// argumentValues returns the values of a command's first argument; of all, if it takes several.
 func argumentValues() map[string]values {
-	return map[string]values{"hook": fixed(agents.Names()...), "forget": documentIDs, "tool": toolNames}
+	return map[string]values{"hook": fixed(agents.Names()...), "forget": documentIDs, "tool": toolNames, "session show": sessionIDs, "session delete": sessionIDs}
 }
 
 // completeValues makes shells offer values in a command and those below it.
@@ -75,9 +75,13 @@ func completeValues(a *cli, cmd *cobra.Command, flags, arguments map[string]valu
 			panic(err) // the flag exists, and has none yet
 		}
 	})
-	if offer := arguments[cmd.Name()]; offer != nil {
+	offer := arguments[cmd.Name()]
+	if cmd.HasParent() && offer == nil {
+		offer = arguments[cmd.Parent().Name()+" "+cmd.Name()]
+	}
+	if offer != nil {
 		cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
+			if len(args) > 0 && !strings.HasSuffix(cmd.Use, "…") {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return offered(cmd, a, offer, typed)

@@ -22,18 +22,18 @@ type initChoices struct {
 }
 
 func (c *initChoices) add(f *pflag.FlagSet) {
-	f.BoolVar(&c.conversations, "conversations", false, "also index the past sessions of agents in this project")
+	f.BoolVar(&c.conversations, "conversations", false, "also index agents' sessions, past and later; with --index-projects, other projects' too")
 	f.BoolVar(&c.keepPrompts, "keep-prompts", true, "let hooks keep prompts and answers in sessions (memory.hook.log)")
 	f.BoolVar(&c.indexProjects, "index-projects", false, "let hooks index other projects in the background at the first prompt there (memory.hook.index)")
 }
 
 // choosing says which questions make sense.
-type choosing struct{ ask, hooks, index bool }
+type choosing struct{ ask, agents, hooks, index bool }
 
 // A chosen is what was chosen.
 type chosen struct {
-	conversations bool // are to be indexed
-	past          *app.PastSessions
+	conversations bool              // are to be indexed, or are already
+	past          *app.PastSessions // that are not indexed yet
 	settings      []setup.Setting
 	keepsPrompts  bool
 }
@@ -49,12 +49,13 @@ func (c initChoices) settle(ctx context.Context, a *cli, may choosing) (chosen, 
 		}
 		return a.agrees(ctx, question, byDefault), true
 	}
-	made := chosen{keepsPrompts: a.Settings.Hook.Log}
-	if err := c.lookBack(ctx, a, may, &made); err != nil {
+	made, err := lookBack(ctx, a, may)
+	if err != nil {
 		return made, err
 	}
-	if made.past != nil {
-		made.conversations, _ = decide("conversations", c.conversations, made.past.Sessions > 0, true, pastQuestion(*made.past))
+	conversations, decided := decide("conversations", c.conversations, may.index && !made.conversations && (may.agents || made.past != nil), true, pastQuestion(made.past))
+	if decided {
+		made.conversations = conversations
 	}
 	keep, decided := decide("keep-prompts", c.keepPrompts, may.hooks, a.Settings.Hook.Log,
 		fmt.Sprintf("Keep prompts and answers in %s, so that agents can recall them?", a.Settings.SessionsDir))
@@ -86,34 +87,39 @@ func indexSetting(projects, conversations bool) string {
 	return config.IndexFiles
 }
 
-// lookBack counts past sessions that are not indexed yet.
-func (c initChoices) lookBack(ctx context.Context, a *cli, may choosing, made *chosen) error {
+// lookBack looks whether conversations are indexed here, and counts those that are not yet.
+func lookBack(ctx context.Context, a *cli, may choosing) (chosen, error) {
+	made := chosen{keepsPrompts: a.Settings.Hook.Log}
 	at, err := a.Folders()
-	if err != nil || !may.index {
-		return err
+	if err != nil {
+		return made, err
 	}
 	registered, err := workspace.Load(at.Sources())
-	if err != nil || registered.Conversations {
-		return err
+	made.conversations = registered.Conversations
+	if err != nil || !may.index || registered.Conversations {
+		return made, err
 	}
-	past, err := a.Index().PastSessions(ctx)
+	past, err := a.Index().PastSessions(ctx, registered)
 	if err == nil && past.Sessions > 0 {
 		made.past = &past
 	}
-	return err
+	return made, err
 }
 
 // pastText is "312 past sessions (41.2 MB, about 3 min)".
 func pastText(p app.PastSessions) string {
-	text := fmt.Sprintf("%s (%.1f MB", plain.Count(p.Sessions, "past session"), float64(p.Bytes)/1e6)
+	text := fmt.Sprintf("%s (%s", plain.Count(p.Sessions, "past session"), plain.Bytes(p.Bytes))
 	if p.Took > 0 {
 		text += ", about " + roundly(p.Took)
 	}
 	return text + ")"
 }
 
-func pastQuestion(p app.PastSessions) string {
-	return "Also index " + pastText(p) + "?"
+func pastQuestion(p *app.PastSessions) string {
+	if p == nil {
+		return "Also index the sessions of agents, once there are some here?"
+	}
+	return "Also index " + pastText(*p) + "?"
 }
 
 // roundly returns a time as a person would say it.
@@ -157,14 +163,29 @@ func printEnding(a *cli, r setupReport, made chosen) error {
 	if len(r.Project.MemoryFiles) > 0 {
 		line("next", "memcore trust add lets %s instruct agents that do not read them themselves", strings.Join(r.Project.MemoryFiles, ", "))
 	}
-	if at, err := a.Folders(); err == nil {
-		line("kept", "the index in %s, which you can delete", at.Root)
+	printKept(a, line, len(r.Agents) > 0, made.keepsPrompts)
+	if len(r.Agents) > 0 {
+		line("stop", "memcore uninstall-hooks; 'memcore save --undo' takes back what init wrote")
+	} else if r.Written {
+		line("stop", "memcore save --undo takes back what init wrote")
 	}
-	if len(r.Agents) > 0 && made.keepsPrompts {
-		line("", "prompts and answers in %s; 'memcore init --keep-prompts=false' ends that", a.Settings.SessionsDir)
-	} else if len(r.Agents) > 0 {
-		line("", "no prompts and no answers")
-	}
-	line("stop", "memcore uninstall-hooks; 'memcore save --undo' takes back what init wrote")
 	return a.print(b.String())
+}
+
+// printKept says what is kept, and where.
+func printKept(a *cli, line func(name, format string, args ...any), agents, prompts bool) {
+	at, err := a.Folders()
+	if err != nil {
+		return
+	}
+	line("kept", "the index in %s, which you can delete", at.Root)
+	switch {
+	case !agents:
+		return
+	case prompts:
+		line("", "prompts and answers in %s; 'memcore init --keep-prompts=false' ends that", a.Settings.SessionsDir)
+	default:
+		line("", "no prompts and no answers in sessions")
+	}
+	line("", "the last prompt of recent sessions in %s, for 'memcore explain --last'", at.Last())
 }

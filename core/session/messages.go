@@ -133,7 +133,7 @@ func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	slices.SortStableFunc(units, func(a, b *unit) int { return cmp.Compare(a.modified, b.modified) })
 	all := make([]Message, len(units))
 	for i, u := range units {
-		all[i] = Message{Role: u.speaker, Content: u.text, Citation: u.citation(u.line)}
+		all[i] = Message{Role: u.speaker, Content: u.text, Time: u.at, Citation: u.citation(u.line)}
 	}
 	return all, nil
 }

@@ -44,6 +44,7 @@ type unit struct {
 
 	// Of a message.
 	speaker string
+	at      time.Time
 	before  string // the message before it
 
 	vectors  atomic.Pointer[[][]float32] // of its pieces; nil until they are known
@@ -154,7 +155,7 @@ func (s *Session) log(path string) ([]*unit, error) {
 		if json.Unmarshal(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), &m) != nil || strings.TrimSpace(m.Content) == "" {
 			continue
 		}
-		u := &unit{session: s, source: SourceMessages, path: filepath.Base(path), file: path, line: log.lines, text: m.Content, speaker: m.Role, modified: info.ModTime().UnixNano()}
+		u := &unit{session: s, source: SourceMessages, path: filepath.Base(path), file: path, line: log.lines, text: m.Content, speaker: m.Role, at: m.Time, modified: info.ModTime().UnixNano()}
 		if n := len(log.units); n > 0 {
 			u.before = log.units[n-1].text
 		}

@@ -41,8 +41,8 @@ type FolderOptions struct {
 	Exclude []string
 	// Optional means that a missing Path is no error.
 	Optional bool
-	// SessionsIn, if set, keeps only logs of sessions below this folder.
-	SessionsIn string
+	// SessionsIn, if set, keeps only logs of sessions below these folders.
+	SessionsIn []string
 }
 
 // A Folder is a source of Markdown files and conversation logs: a folder, or one file.
@@ -53,7 +53,6 @@ type FolderOptions struct {
 type Folder struct {
 	options FolderOptions
 	names   paths.Names
-	ranIn   []string // spellings of options.SessionsIn
 	exclude gitignore.Patterns
 	readDir func(string) ([]fs.DirEntry, error)
 
@@ -73,7 +72,6 @@ func NewFolder(options FolderOptions) *Folder {
 	return &Folder{
 		options: options,
 		names:   paths.NewNames(options.Workspace, options.Home),
-		ranIn:   paths.Spellings(options.SessionsIn),
 		exclude: gitignore.Compile(options.Exclude),
 		readDir: os.ReadDir,
 

@@ -18,8 +18,8 @@ import (
 // codexFolders hold the sessions of all workspaces.
 func codexFolders(workspace []string, home string) []FolderOptions {
 	return []FolderOptions{
-		{Path: filepath.Join(home, ".codex", "sessions"), SessionsIn: workspace[0]},
-		{Path: filepath.Join(home, ".codex", "archived_sessions"), SessionsIn: workspace[0]},
+		{Path: filepath.Join(home, ".codex", "sessions"), SessionsIn: workspace},
+		{Path: filepath.Join(home, ".codex", "archived_sessions"), SessionsIn: workspace},
 	}
 }
 

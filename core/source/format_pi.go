@@ -26,7 +26,7 @@ func piFolders(workspace []string, home string) []FolderOptions {
 	}
 	// Another workspace may share this name: take only logs that name ours.
 	for _, o := range folderOfEach(workspace, ai, piName) {
-		o.SessionsIn, o.Exclude = workspace[0], append([]string{"*.md"}, piExclude...)
+		o.SessionsIn, o.Exclude = workspace, append([]string{"*.md"}, piExclude...)
 		all = append(all, o)
 	}
 	return all

@@ -42,18 +42,22 @@ func formatNamed(name string) (format, bool) {
 }
 
 // Known returns the folders in which known agents keep the logs of a workspace. Index them only if
-// the user asks for it. A missing folder is an empty source.
-func Known(workspace, home string) []Source {
+// the user asks for it. A missing folder is an empty source. earlier are paths of the workspace
+// before it moved, under which agents know it.
+func Known(workspace, home string, earlier ...string) []Source {
 	if workspace == "" || home == "" {
 		return nil
 	}
 	var all []Source
 	seen := map[string]bool{}
+	for _, path := range earlier { // import brings memcore's own sessions
+		seen[filepath.Join(paths.Absolute(home), ".ai", "sessions", paths.FolderName(path))] = true
+	}
 	for _, f := range formats {
 		if f.folders == nil {
 			continue
 		}
-		for _, o := range f.folders(paths.Spellings(workspace), paths.Absolute(home)) {
+		for _, o := range f.folders(append(paths.Spellings(workspace), earlier...), paths.Absolute(home)) {
 			if seen[o.Path] {
 				continue
 			}

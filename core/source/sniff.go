@@ -35,7 +35,7 @@ func (f *Folder) examine(path string, info fs.FileInfo) fileFacts {
 	case bytes.IndexByte(head, 0) >= 0:
 		facts.reason = errBinary.Error()
 	default:
-		facts.format, facts.cwd = sniff(head, document, f.options.SessionsIn != "")
+		facts.format, facts.cwd = sniff(head, document, len(f.options.SessionsIn) > 0)
 	}
 	if document && facts.format == "" { // a JSON file that is no log
 		facts.reason = ""

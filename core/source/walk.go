@@ -227,10 +227,10 @@ func (w *walker) log(path string, info fs.FileInfo) {
 
 // ranHere reports whether SessionsIn includes a working directory.
 func (f *Folder) ranHere(cwd string) bool {
-	if f.ranIn == nil {
+	if len(f.options.SessionsIn) == 0 {
 		return true
 	}
-	for _, folder := range f.ranIn {
+	for _, folder := range f.options.SessionsIn {
 		if _, ok := paths.Within(folder, filepath.Clean(cwd)); ok {
 			return true
 		}

@@ -32,11 +32,21 @@ func (w *Workspace) FirstIndex() (FirstIndex, error) {
 // A firstRun is what the last attempt left.
 type firstRun struct {
 	Began   time.Time `json:"began"`
+	Starts  bool      `json:"starts,omitempty"` // a hook starts the process, which is not at it yet
 	Problem string    `json:"problem,omitempty"`
 }
 
-// retryFirst is how long hooks leave a workspace alone after a failure.
-const retryFirst = time.Hour
+const (
+	// retryFirst is how long hooks leave a workspace alone after a failure.
+	retryFirst = time.Hour
+	// startOfFirst is how long the process may need to start.
+	startOfFirst = 10 * time.Second
+	// lockOfFirst is how long it waits for its lock, which others hold for a moment to look.
+	lockOfFirst = time.Second
+)
+
+// starts reports whether the process is about to be at it.
+func (r firstRun) starts() bool { return r.Starts && time.Since(r.Began).Abs() < startOfFirst }
 
 // wanted reports whether a hook should start it: memory.hook.index asks for it, the workspace is a
 // project, and there is no index.
@@ -48,7 +58,7 @@ func (f FirstIndex) wanted(e hook.Event) bool {
 		return false
 	}
 	last, err := jsonfile.Load[firstRun](f.file("first.json"))
-	return err == nil && (last.Problem == "" || time.Since(last.Began).Abs() > retryFirst) && !f.running()
+	return err == nil && (last.Problem == "" || time.Since(last.Began).Abs() > retryFirst) && !last.starts() && !f.running()
 }
 
 // missing reports whether there is no index. It is quick.
@@ -82,6 +92,14 @@ func (f FirstIndex) running() bool {
 	return err == nil && !free
 }
 
+// Begin keeps for Text that a process is being started, which will Run.
+func (f FirstIndex) Begin() error {
+	if err := safefile.MkdirAll(f.at.Own(), 0o700); err != nil {
+		return err
+	}
+	return jsonfile.Save(f.file("first.json"), firstRun{Began: time.Now(), Starts: true})
+}
+
 // Run indexes in this process, unless another one is at it, and keeps a failure for Text and for
 // later hooks.
 func (f FirstIndex) Run(ctx context.Context, index func(context.Context) error) error {
@@ -89,7 +107,11 @@ func (f FirstIndex) Run(ctx context.Context, index func(context.Context) error) 
 		return err
 	}
 	lock := flock.New(f.file("first.lock"), flock.SetPermissions(0o600))
-	if ok, err := lock.TryLock(); err != nil || !ok {
+	waiting, stop := context.WithTimeout(ctx, lockOfFirst)
+	defer stop()
+	if _, err := lock.TryLockContext(waiting, 5*time.Millisecond); errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	defer lock.Unlock()
@@ -115,12 +137,15 @@ func (f FirstIndex) Forget() error {
 
 // Text says how it stands with a workspace in which an answer found no index.
 func (f FirstIndex) Text() string {
+	running := f.running() // before the record: a process may end meanwhile
 	last, err := jsonfile.Load[firstRun](f.file("first.json"))
 	began := last.Began.Local().Format(time.TimeOnly)
 	switch {
 	case err != nil || last.Began.IsZero() && f.missing():
 		return "nothing is indexed here yet; run 'memcore index'"
-	case f.running():
+	case running && !f.missing():
+		return "nothing was indexed here at that time; there is an index now, and a process in the background still adds to it"
+	case running || last.starts() && f.missing():
 		return "nothing was indexed here; a hook began to index in the background at " + began + ", so later prompts find more"
 	case last.Problem != "":
 		return "indexing in the background at " + began + " failed: " + last.Problem + "; run 'memcore index'"

@@ -189,9 +189,14 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 			Path: filepath.Join(x.w.SessionsDir(), name), Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true}))
 	}
 	if registered.Conversations {
-		all = append(all, source.Known(x.w.Project, x.w.Home)...)
+		all = append(all, x.Logs(registered)...)
 	}
 	return all
+}
+
+// Logs are the folders in which agents keep logs of the workspace.
+func (x Index) Logs(registered workspace.Sources) []source.Source {
+	return source.Known(x.w.Project, x.w.Home, registered.Earlier...)
 }
 
 // An unlisted source is not listed, because it is unknown what to exclude. Its documents in the

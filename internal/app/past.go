@@ -9,6 +9,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 // PastSessions are the conversations that agents keep of a workspace.
@@ -29,14 +30,14 @@ const (
 )
 
 // PastSessions measures a sample of the logs that agents keep of the workspace.
-func (x Index) PastSessions(ctx context.Context) (PastSessions, error) {
+func (x Index) PastSessions(ctx context.Context, registered workspace.Sources) (PastSessions, error) {
 	type log struct {
 		source.Document
 		from source.Source
 	}
 	var logs []log
 	var all PastSessions
-	for _, from := range source.Known(x.w.Project, x.w.Home) {
+	for _, from := range x.Logs(registered) {
 		listing, err := from.List(ctx)
 		if err != nil {
 			continue // indexing reports it

@@ -114,6 +114,8 @@ type Sources struct {
 	Paths []string `json:"paths,omitempty"`
 	// Conversations adds agents' logs about this workspace.
 	Conversations bool `json:"conversations,omitempty"`
+	// Earlier are paths that the workspace had, under which agents know it still.
+	Earlier []string `json:"earlier,omitempty"`
 }
 
 // Load reads a file, which may be missing.
@@ -143,6 +145,15 @@ func (s *Sources) Add(path string) error {
 		s.Paths = append(s.Paths, absolute)
 	}
 	return nil
+}
+
+// WasAt adds earlier paths of the workspace.
+func (s *Sources) WasAt(folders ...string) {
+	for _, folder := range folders {
+		if folder != s.Workspace && !slices.Contains(s.Earlier, folder) {
+			s.Earlier = append(s.Earlier, folder)
+		}
+	}
 }
 
 // Forget removes a path, which need not exist.

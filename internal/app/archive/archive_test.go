@@ -23,6 +23,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/apptest"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 func workspaceIn(t *testing.T, dir string) *app.Workspace {
@@ -78,7 +79,7 @@ func exporting(t *testing.T, name string) (w *app.Workspace, target string, e Ex
 	require.NoError(t, os.MkdirAll(at.Own(), 0o700))
 	require.NoError(t, os.WriteFile(at.Forgotten(), []byte(`{"forgotten":[{"path":"notes/old.md","at":"2026-01-02T03:04:05Z"}]}`), 0o600))
 	require.NoError(t, os.WriteFile(at.Sources(), []byte(`{"workspace":"`+project+`","paths":["`+project+`"]}`), 0o600))
-	require.NoError(t, os.WriteFile(at.Use(), []byte(`{"turn":"a"}`+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(at.Use(), []byte(`{"turn":"a","key":"db689a5733e364f2"}`+"\n"), 0o600))
 	target = filepath.Join(t.TempDir(), name)
 	e, err = Export(t.Context(), w, target)
 	require.NoError(t, err)
@@ -100,7 +101,8 @@ func TestMove(t *testing.T) {
 	for _, name := range []string{"folder", "file.tar.gz"} {
 		t.Run(name, func(t *testing.T) {
 			from, target, e := exporting(t, name)
-			require.Equal(t, 1, e.Redacted)
+			require.Equal(t, 1, e.Redacted, "not memcore's own hashes")
+			require.Len(t, e.RedactedIn, 1)
 			require.Equal(t, 1, e.Sessions)
 			there, home := elsewhere(t)
 			project := filepath.Join(home, "moved")
@@ -137,9 +139,9 @@ func TestMove(t *testing.T) {
 			require.True(t, w.Trusted())
 			at, err := w.Folders()
 			require.NoError(t, err)
-			sources, err := os.ReadFile(at.Sources())
+			sources, err := workspace.Load(at.Sources())
 			require.NoError(t, err)
-			require.NotContains(t, string(sources), from.Project+`"`)
+			require.Equal(t, workspace.Sources{Workspace: project, Paths: []string{project}, Earlier: []string{from.Project}}, sources)
 			forgotten, err := os.ReadFile(at.Forgotten())
 			require.NoError(t, err)
 			require.Contains(t, string(forgotten), "notes/old.md")
@@ -356,4 +358,15 @@ func TestLinks(t *testing.T) {
 	left, err := os.ReadDir(outside)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+func TestStateWithoutSecretsKeepsHashes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"key":"db689a5733e364f2","score":0.25}`:                                                    `{"key":"db689a5733e364f2","score":0.25}`,
+		`{"key":"db689a5733e364f2","prompt":"use \"ghp_16C7e42F292c6912E7710c838347Ae178B4a\" <b>"}`: `{"key":"db689a5733e364f2","prompt":"use \"[redacted: github-pat]\" \u003cb\u003e"}`,
+	} {
+		got, n := stateWithoutSecrets(text)
+		require.Equal(t, want, got)
+		require.Equal(t, strings.Count(want, "redacted"), n)
+	}
 }

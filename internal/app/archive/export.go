@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 	"time"
 
@@ -28,7 +29,9 @@ type Exported struct {
 	Sessions int            `json:"sessions"`
 	Places   map[string]int `json:"places"`   // files by place
 	Redacted int            `json:"redacted"` // secrets taken out
-	LeftOut  []LeftOut      `json:"leftOut"`
+	// RedactedIn are the files, here, that they were taken out of.
+	RedactedIn []string  `json:"redactedIn,omitempty"`
+	LeftOut    []LeftOut `json:"leftOut"`
 }
 
 // Export writes what a person has in all projects to a new folder or .tar.gz file.
@@ -76,7 +79,10 @@ func (g *gatherer) write(ctx context.Context, out writer) (Exported, error) {
 		}
 		m.Files = append(m.Files, f.File)
 		e.Bytes += int64(len(data))
-		e.Redacted += f.Redacted
+		if f.Redacted > 0 {
+			e.Redacted += f.Redacted
+			e.RedactedIn = append(e.RedactedIn, f.disk)
+		}
 		e.Places[f.Place]++
 		if f.Project != "" {
 			projects[f.Project] = true
@@ -105,8 +111,12 @@ func (g *gatherer) read(f *found) (data []byte, ok bool) {
 		return nil, false
 	}
 	if g.w.Settings.Redact {
-		text, findings := secret.Redact(string(data))
-		if f.Redacted = len(findings); f.Redacted > 0 {
+		redact := withoutSecrets
+		if f.Place == State {
+			redact = stateWithoutSecrets
+		}
+		var text string
+		if text, f.Redacted = redact(string(data)); f.Redacted > 0 {
 			if isValid(f.Path, data) && !isValid(f.Path, []byte(text)) {
 				g.leave(f.disk, "it holds a secret that cannot be taken out")
 				return nil, false
@@ -117,6 +127,32 @@ func (g *gatherer) read(f *found) (data []byte, ok bool) {
 	sum := sha256.Sum256(data)
 	f.SHA256 = hex.EncodeToString(sum[:])
 	return data, true
+}
+
+func withoutSecrets(text string) (string, int) {
+	text, findings := secret.Redact(text)
+	return text, len(findings)
+}
+
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// stateWithoutSecrets looks at each string of JSON alone: beside a name such as "key", a hash of
+// memcore's own would count as a secret.
+func stateWithoutSecrets(text string) (string, int) {
+	redacted := 0
+	return jsonString.ReplaceAllStringFunc(text, func(literal string) string {
+		var value string
+		if json.Unmarshal([]byte(literal), &value) != nil {
+			return literal
+		}
+		clean, n := withoutSecrets(value)
+		if n == 0 {
+			return literal
+		}
+		redacted += n
+		quoted, _ := json.Marshal(clean)
+		return string(quoted)
+	}), redacted
 }
 
 // isValid reports whether a file is what its name says.

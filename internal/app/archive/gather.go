@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -170,7 +169,7 @@ func (g *gatherer) documents(ctx context.Context, path string) error {
 		return nil
 	}
 	if registered.Conversations {
-		for _, from := range source.Known(there.Project, there.Home) {
+		for _, from := range there.Index().Logs(registered) {
 			if listing, err := from.List(ctx); err == nil {
 				g.logs += len(listing.Documents)
 			}

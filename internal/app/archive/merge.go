@@ -132,6 +132,7 @@ func (m *mapper) mergeSources(ctx context.Context, s *Step, data []byte) error {
 			}
 		}
 		here.Conversations = here.Conversations || there.Conversations
+		here.WasAt(there.Earlier...)
 		return nil
 	})
 	return err
@@ -181,15 +182,31 @@ func mergeLines(ctx context.Context, file string, data []byte) error {
 	return jsonfile.Write(file, added)
 }
 
-// nameProjects notes the paths of projects in their state.
-func (m *mapper) nameProjects(projects []string) error {
-	for _, project := range projects {
+// nameProjects notes the paths of projects in their state, and where they were.
+func (m *mapper) nameProjects(ctx context.Context, p Plan) error {
+	earlier := map[string][]string{}
+	for _, s := range p.Steps {
+		if project := m.path(s.file.Project); s.file.Project != "" && s.Action != Refuse && project != s.file.Project {
+			earlier[project] = append(earlier[project], s.file.Project)
+		}
+	}
+	for _, project := range p.Projects {
 		at := m.at.OwnOf(workspace.IndexName(project))
 		if err := safefile.MkdirAll(at.Own(), 0o700); err != nil {
 			return err
 		}
 		err := safefile.Create(paths.Resolve(at.Own()), filepath.Base(at.WorkspacePath()), []byte(project+"\n"), 0o600)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
+			if len(earlier[project]) > 0 {
+				s.Workspace = project
+				s.WasAt(earlier[project]...)
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
 	}

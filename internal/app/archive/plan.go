@@ -186,7 +186,7 @@ func (r *reader) apply(ctx context.Context, p *Plan) error {
 			return err
 		}
 	}
-	return p.mapper.nameProjects(p.Projects)
+	return p.mapper.nameProjects(ctx, *p)
 }
 
 func (r *reader) do(ctx context.Context, m *mapper, s *Step, data []byte) error {

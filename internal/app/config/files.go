@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -108,6 +109,12 @@ func (l *loader) mergeFile(file string, least Owner) error {
 		return kind.Usagef("configuration %s: memory is %s, want settings below it", file, shown(read.Get("memory")))
 	}
 	l.Files = append(l.Files, file)
+	var document yaml.Node
+	if yaml.Unmarshal(data, &document) == nil && len(document.Content) > 0 {
+		for _, both := range twice(document.Content[0], false) {
+			l.mistake("%s: %s are one setting, and only one of them counts: join them", file, both)
+		}
+	}
 	if least == AnyProject && setup.IsOwnConfig(string(data)) {
 		return nil // init has said that it counts once the folder is trusted
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/blevesearch/bleve/v2/search"
+	"go.yaml.in/yaml/v3"
 )
 
 // similar returns the name that a misspelt one resembles most; "" for none. Case, dots, hyphens and
@@ -17,6 +18,9 @@ func similar(name string, names []string) string {
 	name = lettersOf(name)
 	for _, n := range names {
 		letters := lettersOf(n)
+		if letters != name && slices.Equal(slices.Compact([]byte(letters)), slices.Compact([]byte(name))) {
+			return n // a letter was typed twice
+		}
 		if len(letters) < 5 && len(name) > len(letters) && strings.Contains(name, letters) {
 			continue // another word: USER is not USE
 		}
@@ -30,6 +34,25 @@ func similar(name string, names []string) string {
 var separators = strings.NewReplacer(".", "", "-", "", "_", "")
 
 func lettersOf(name string) string { return strings.ToLower(separators.Replace(name)) }
+
+// twice names keys of a mapping that differ in case only, of which one would be lost, and those
+// below "memory".
+func twice(at *yaml.Node, inMemory bool) (all []string) {
+	seen := map[string]string{}
+	for i := 0; at.Kind == yaml.MappingNode && i+1 < len(at.Content); i += 2 {
+		key := at.Content[i].Value
+		folded := strings.ToLower(key)
+		if !inMemory && folded != "memory" {
+			continue // other programs share the file
+		}
+		if other := seen[folded]; other != "" {
+			all = append(all, other+" and "+key)
+		}
+		seen[folded] = key
+		all = append(all, twice(at.Content[i+1], true)...)
+	}
+	return all
+}
 
 // meant returns the settings that an unknown name below "memory" resembles, as "memory.a or
 // memory.b"; "" for none. A name in the wrong mapping, such as hook.idle, resembles daemon.idle.

@@ -244,6 +244,9 @@ func TestSettingsOfCuratedFiles(t *testing.T) {
 // Misspelt names say what they probably mean. Names of other programs are left alone.
 func TestMisspeltNames(t *testing.T) {
 	for text, want := range map[string]string{
+		"memory: {topkk: 3}":                                 "unknown setting memory.topkk is ignored: did you mean memory.topK?",
+		"memory: {topK: 3}\nMemory: {limit: 3}":              "memory and Memory are one setting, and only one of them counts: join them",
+		"memory: {topK: 3, topk: 4}":                         "topK and topk are one setting, and only one of them counts: join them",
 		"memory: {limt: 3}":                                  "unknown setting memory.limt is ignored: did you mean memory.limit?",
 		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
 		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
