@@ -23,6 +23,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/apptest"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
@@ -207,6 +208,15 @@ func TestConflicts(t *testing.T) {
 	text, err = os.ReadFile(mine)
 	require.NoError(t, err)
 	require.Equal(t, files["BEANS.md"], string(text))
+
+	// An edit while the person is asked stays.
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	_, err = Import(t.Context(), there, target, o, func(Plan) bool { return os.WriteFile(mine, []byte("edited"), 0o600) == nil })
+	require.ErrorIs(t, err, safefile.ErrChanged)
+	text, err = os.ReadFile(mine)
+	require.NoError(t, err)
+	require.Equal(t, "edited", string(text))
+	require.NoError(t, os.WriteFile(mine, []byte(files["BEANS.md"]), 0o600))
 
 	// A log that has grown is extended, and one that is behind is kept.
 	log, err := filepath.Glob(filepath.Join(home, ".ai", "sessions", "*", "codex-1", "messages.jsonl"))

@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,6 +38,7 @@ type Step struct {
 
 	file   File
 	target target
+	before [sha256.Size]byte // of this machine's file when the plan was made
 }
 
 // A Plan is what an import does, or has done.
@@ -139,6 +141,7 @@ func (r *reader) step(m *mapper, f File, o Options) Step {
 		return s
 	}
 	here, _, err := safefile.ReadFile(paths.Resolve(s.target.folder), s.target.name, largestFile+(1<<20))
+	s.before = sha256.Sum256(here)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.Action = Add
@@ -209,11 +212,7 @@ func (s *Step) write(data []byte) error {
 		return err
 	}
 	folder := paths.Resolve(s.target.folder)
-	put := safefile.Replace
-	if s.Action == Add {
-		put = safefile.Create // somebody may have made it meanwhile
-	}
-	if err := put(folder, s.target.name, data, mode); err != nil {
+	if err := s.put(folder, data, mode); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(folder)
@@ -221,6 +220,21 @@ func (s *Step) write(data []byte) error {
 		return err
 	}
 	return errors.Join(root.Chtimes(s.target.name, s.file.ModTime, s.file.ModTime), root.Close())
+}
+
+// put writes a file if it still is what the plan was made for.
+func (s *Step) put(folder string, data []byte, mode fs.FileMode) error {
+	if s.Action == Add {
+		return safefile.Create(folder, s.target.name, data, mode)
+	}
+	here, _, err := safefile.ReadFile(folder, s.target.name, largestFile+(1<<20))
+	if err != nil {
+		return err
+	}
+	if sha256.Sum256(here) != s.before {
+		return safefile.ErrChanged
+	}
+	return safefile.Swap(folder, s.target.name, here, data)
 }
 
 // asLastUsed gives the folders of a session the time of its newest file.

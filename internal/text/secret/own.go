@@ -39,6 +39,16 @@ func ownRules() []rule {
 			}), // words
 		},
 		{
+			// Prefixes that vendors document for their keys; no other word has them before so much chance.
+			id:       "service-api-key",
+			regex:    compiled(`\b(?:gsk_|xai-|r8_|nvapi-|tskey-[a-z]{2,10}-|ntn_|secret_|sbp_|dckr_pat_|dckr_oat_|tvly-(?:dev-|prod-)?|whsec_|ya29\.|pcsk_|lsv2_[a-z]{2}_|fc-|jina_|voy-|pplx-)[A-Za-z0-9_-]{20,}`),
+			entropy:  3.5,
+			keywords: []string{"gsk_", "xai-", "r8_", "nvapi-", "tskey-", "ntn_", "secret_", "sbp_", "dckr_", "tvly-", "whsec_", "ya29.", "pcsk_", "lsv2_", "fc-", "jina_", "voy-", "pplx-"},
+			allowed: unless(func() *regexp.Regexp {
+				return regexp.MustCompile(`^[a-zA-Z_.-]+$|^[a-z0-9.]{1,12}(?:[-_][a-z0-9]{1,12})+$`)
+			}), // words
+		},
+		{
 			id:       "bearer-token",
 			regex:    compiled(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
 			entropy:  3,
