@@ -204,7 +204,7 @@ func tabTo(t *testing.T, ctx context.Context, text string) {
 func TestAskByKeyboard(t *testing.T) {
 	h := newAsked(t)
 	ctx, address := h.pages(t)
-	do(t, ctx, visit(address+"ask"), shown("#q"), chromedp.KeyEvent(askedPort))
+	do(t, ctx, visit(address+"ask"), shown("#q"), chromedp.KeyEvent("/"), chromedp.KeyEvent(askedPort))
 	tabTo(t, ctx, "Ask")
 	do(t, ctx, chromedp.KeyEvent(kb.Enter), shown(".candidates"))
 	tabTo(t, ctx, "This should not")
