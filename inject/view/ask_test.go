@@ -75,19 +75,19 @@ func TestAllTermsHaveWordsAndColours(t *testing.T) {
 	}
 }
 
-// A threshold cannot bring back a repeated passage, nor take away one that is sure.
+// A threshold cannot bring back what another rule left out, nor take away one that is sure.
 func TestWhatAThresholdDoesNotChange(t *testing.T) {
 	explained := func(verdict, why string, worth *float64) core.MemoryHit {
 		return core.MemoryHit{Explain: &core.Explanation{Verdict: verdict, Why: why, Worth: worth}}
 	}
 	worth := .5
 	c := candidatesOf(core.Result{Hits: []core.MemoryHit{explained("kept", "it names you", nil), explained("kept", "holds enough", &worth)},
-		Rejected: []core.MemoryHit{explained("duplicate of a.md", "", nil), explained("below threshold", "", nil)}, Withheld: []core.MemoryHit{{}}})
+		Rejected: []core.MemoryHit{explained("duplicate of a.md", "", nil), explained("much weaker than the best", "", nil), explained("below threshold", "", nil)}, Withheld: []core.MemoryHit{{}}})
 	var all []string
 	for _, e := range c.Rows {
 		all = append(all, e.Fixed)
 	}
-	require.Equal(t, []string{"always", "", "never", "never", ""}, all)
+	require.Equal(t, []string{"always", "", "never", "never", "never", ""}, all)
 	require.True(t, c.Unasked)
 }
 
