@@ -16,6 +16,7 @@ import (
 type overviewPage struct {
 	httpapi.Overview
 	Next      *httpapi.Check // the one thing to do
+	Waiting   *httpapi.Check // proposals, if they are not Next
 	Calendar  calendar
 	Chart     usageChart
 	Languages []languageRow
@@ -40,9 +41,12 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request, folder string)
 const mostSources = 50
 
 func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
-	p := overviewPage{Overview: o, Next: nextOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
+	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
 	if p.Next != nil {
 		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c httpapi.Check) bool { return c == *p.Next })
+	}
+	if p.Next != nil && p.Waiting != nil && *p.Next == *p.Waiting {
+		p.Waiting = nil
 	}
 	if n := len(o.Sums.Sources) - mostSources; n > 0 {
 		p.Sums.Sources, p.MoreFrom = o.Sums.Sources[:mostSources], n
@@ -64,10 +68,15 @@ func nextOf(o httpapi.Overview) *httpapi.Check {
 			return &c
 		}
 	}
-	if o.Proposals > 0 {
-		return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
+	return waitingOf(o)
+}
+
+// waitingOf returns what waits for a person, if anything.
+func waitingOf(o httpapi.Overview) *httpapi.Check {
+	if o.Proposals == 0 {
+		return nil
 	}
-	return nil
+	return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
 }
 
 // UsedShare is the share of judged passages that were used.

@@ -28,6 +28,7 @@ func TestNextIsOneThing(t *testing.T) {
 		"nothing":   {httpapi.Overview{Enabled: true}, ""},
 	} {
 		p := overviewOf(tt.o, time.Now())
+		require.Equal(t, tt.o.Proposals > 0 && tt.want != "memcore memory pending", p.Waiting != nil, "%s: what waits is shown once", name)
 		if tt.want == "" {
 			require.Nil(t, p.Next, name)
 			continue
