@@ -232,9 +232,27 @@ func TestLongPromptCanBeAskedAgain(t *testing.T) {
 	_, link, found := strings.Cut(body, `href="ask?q=`)
 	require.True(t, found)
 	link, _, _ = strings.Cut(link, `"`)
+	link = strings.TrimSuffix(link, "&amp;turn=1")
 	require.Less(t, len(link), 60<<10)
 	asked, err := url.QueryUnescape(link)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(strings.Repeat("ä?", 22<<10), asked))
 	require.Greater(t, len(asked), 8<<10)
+}
+
+func TestWhyNothingCame(t *testing.T) {
+	late := &hook.Trace{Reason: "late"}
+	for want, row := range map[string]turnRow{
+		"it had it":                   {Turn: use.Turn{Silence: "it had it"}, Trace: late},
+		"late":                        {Trace: late},
+		"too little":                  {Trace: &hook.Trace{Result: core.Result{Silence: "too little"}}},
+		"the record does not say why": {},
+	} {
+		require.Equal(t, want, row.WhyNot())
+	}
+	for off, want := range map[bool]string{true: "hook.log", false: "the last one in a session"} {
+		var b strings.Builder
+		require.NoError(t, templates().ExecuteTemplate(&b, "turn", turnPage{Off: off}))
+		require.Contains(t, b.String(), want)
+	}
 }

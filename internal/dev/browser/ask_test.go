@@ -196,6 +196,26 @@ func TestTurnsAreFoundAndOpen(t *testing.T) {
 	require.Equal(t, "nginx", evaluate[string](t, ctx, `document.querySelector("[name=find]").value`))
 }
 
+// Each turn that got nothing says why, also when later ones of its session have replaced its trace.
+func TestTurnsSayWhyNothingCame(t *testing.T) {
+	h := newAsked(t)
+	for _, prompt := range []string{askedPort, askedPort, "write a poem", "thanks"} {
+		h.asked(t, "first", prompt)
+	}
+	h.asked(t, "second", askedPort)
+	h.asked(t, "second", askedPort)
+	ctx, address := h.pages(t)
+	do(t, ctx, visit(address+"turns?session=first"), shown(".session"))
+	rows := evaluate[[]string](t, ctx, `[...document.querySelectorAll(".session li[id]")].map(e => e.innerText)`)
+	require.Len(t, rows, 4)
+	require.Contains(t, rows[2], "Nothing was given: the session already has all that is relevant: notes/staging-database.md#L")
+	require.NotContains(t, rows[1], "does not say why")
+	do(t, ctx, visit(address+"turns?session=first"), clickOn(".session li:nth-child(3) h3 a"), says("main", "No passage: the session already has"))
+	require.Contains(t, evaluate[string](t, ctx, `document.querySelector("main").innerText`), "The text of this prompt was not kept: memcore keeps the text of prompts that got something")
+	do(t, ctx, visit(address+"turns?session=second"), clickOn(".session li:first-child h3 a"), shown("#case"), clickOn("a[href^='ask?']"), says("main", "What the model gets"))
+	require.Contains(t, evaluate[string](t, ctx, `document.querySelector("main").innerText`), "In its session this prompt got nothing: the session already has all that is relevant")
+}
+
 // tabTo presses Tab until a button with a text has the focus.
 func tabTo(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
