@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/use"
@@ -17,6 +18,7 @@ type overviewPage struct {
 	httpapi.Overview
 	Next      *httpapi.Check // the one thing to do
 	Waiting   *httpapi.Check // proposals, if they are not Next
+	AboutUser []aboutRow
 	Calendar  calendar
 	Chart     usageChart
 	Languages []languageRow
@@ -45,6 +47,7 @@ func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
 	if p.Next != nil {
 		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c httpapi.Check) bool { return c == *p.Next })
 	}
+	p.AboutUser = aboutRows(o)
 	if p.Next != nil && p.Waiting != nil && *p.Next == *p.Waiting {
 		p.Waiting = nil
 	}
@@ -56,6 +59,40 @@ func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
 	}
 	slices.SortStableFunc(p.Languages, func(a, b languageRow) int { return b.Chunks - a.Chunks })
 	return p
+}
+
+// An aboutRow is a document that says who the user is, with its first lines.
+type aboutRow struct {
+	Path  string
+	Line  int
+	Lines []string
+}
+
+const (
+	mostFacts   = 4   // lines of a passage about the user
+	longestFact = 200 // characters
+)
+
+// aboutRows returns what answers a question for the user, and the files for such facts.
+func aboutRows(o httpapi.Overview) (rows []aboutRow) {
+	known := func(path string) bool {
+		return slices.ContainsFunc(rows, func(r aboutRow) bool { return r.Path == path })
+	}
+	for _, h := range o.AboutUser {
+		row := aboutRow{Path: h.Path, Line: h.StartLine}
+		for line := range strings.Lines(h.Text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && len(row.Lines) < mostFacts {
+				row.Lines = append(row.Lines, plain.Shorten(line, longestFact))
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, path := range o.Sums.AboutUser {
+		if !known(path) {
+			rows = append(rows, aboutRow{Path: path, Line: 1})
+		}
+	}
+	return rows
 }
 
 // nextOf returns the one thing to do, if any: the worst problem that a person can mend.
