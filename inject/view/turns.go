@@ -179,6 +179,7 @@ type turnPage struct {
 	Candidates candidates
 	Case       *caseBox // nil without a prompt
 	Off        bool     // no text of prompts is kept
+	Logged     bool     // the session's log is indexed
 }
 
 func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) error {
@@ -197,6 +198,7 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) err
 		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the record, or no longer"}
 	}
 	p := turnPage{turnRow: rows[at], Off: all.Unkept}
+	p.Logged = s.logged(r.Context(), folder, p.Session)
 	if p.Trace != nil {
 		p.Candidates = candidatesOf(p.Trace.Result)
 	} else {
@@ -207,6 +209,17 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) err
 		p.Candidates.mark(p.Case.Case)
 	}
 	return s.show(w, folder, "turns", "turn", "Turn of "+timeText(p.At), p)
+}
+
+// logged reports whether the index has a session's log.
+func (s *Server) logged(ctx context.Context, folder, session string) bool {
+	if session == "" {
+		return false
+	}
+	found, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
+		return ws.Documents(ctx, httpapi.DocumentsRequest{Find: session, Limit: 1})
+	})
+	return err == nil && found.Found > 0
 }
 
 // passages returns recorded hits with the text that they have now, if they are still there.

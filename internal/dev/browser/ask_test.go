@@ -216,6 +216,17 @@ func TestTurnsSayWhyNothingCame(t *testing.T) {
 	require.Contains(t, evaluate[string](t, ctx, `document.querySelector("main").innerText`), "In its session this prompt got nothing: the session already has all that is relevant")
 }
 
+// A turn leads to its session's log if that is indexed, and says how to index it if not.
+func TestTurnLeadsToItsLog(t *testing.T) {
+	h := newAsked(t)
+	h.asked(t, "claude-barcode", askedPort)
+	h.asked(t, "elsewhere", askedPort)
+	ctx, address := h.pages(t)
+	do(t, ctx, visit(address+"turns?session=elsewhere"), clickOn(".session h3 a"), says("main", "Its log is not indexed: memcore index --conversations"))
+	require.Empty(t, evaluate[[]string](t, ctx, `[...document.querySelectorAll("main a[href^='memory?find']")].map(a => a.href)`))
+	do(t, ctx, visit(address+"turns?session=claude-barcode"), clickOn(".session h3 a"), shown("#case"), clickOn("main a[href^='memory?find']"), says("main", "sessions/claude-barcode.jsonl"))
+}
+
 // tabTo presses Tab until a button with a text has the focus.
 func tabTo(t *testing.T, ctx context.Context, text string) {
 	t.Helper()
