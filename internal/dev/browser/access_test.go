@@ -97,7 +97,7 @@ func TestKeyboard(t *testing.T) {
 	_, ctx, address := usedHome(t)
 	all := allPages(t, ctx, address)
 	for _, page := range sorted(all) {
-		do(t, ctx, visit(all[page]), shown("h1"))
+		do(t, ctx, visit(all[page]), shown("h1"), wait(`!document.getElementById("map-wait")`)) // it goes when the map is computed
 		n := evaluate[int](t, ctx, controls)
 		do(t, ctx, chromedp.KeyEvent(strings.Repeat(kb.Tab, n+n/4+10)))
 		require.Empty(t, evaluate[[]string](t, ctx, `[...window.wanted].map(e => e.outerHTML.slice(0, 200))`), "%s: not reached", page)
