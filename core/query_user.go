@@ -41,6 +41,14 @@ const (
 	wordsOfProfile = "user name role language user's profile I am my"
 )
 
+// AboutUser returns what answers a question for the user: profiles, and what says "I am".
+func (m *Manager) AboutUser(ctx context.Context) ([]MemoryHit, error) {
+	result, err := m.RetrieveRelevant(ctx, "what do you know about me?", RetrieveOptions{Unrecorded: true, Limit: mostProfiles})
+	return slices.DeleteFunc(result.Hits, func(h MemoryHit) bool {
+		return !isProfile(h.Path) && !statesUser().MatchString(h.Text)
+	}), err
+}
+
 // aboutUser returns facts about the user, if asked for.
 func (q *query) aboutUser(ctx context.Context, p prompt.Prompt) (found []*candidate) {
 	self := p.AsksOfSelf()

@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ type Correction struct {
 	// Seen is what the person saw of the lines (Shown). It finds them if they moved; "" is as they
 	// are.
 	Seen string
+	// Base is the whole file as the person saw it (Shown): the lines are found by what others changed
+	// in it. "" if it is not known.
+	Base string
 	New  string // for Rewrite
 }
 
@@ -37,9 +41,9 @@ type Corrected struct {
 	Change
 	Written     bool
 	First, Last int // lines before the change
-	// Seen and New are for a correction of the present file: New has others' changes, too.
-	Seen, New string
-	Since     string // diff of what others changed in the lines
+	// Seen, Base and New are for a correction of the present file: New has others' changes, too.
+	Seen, Base, New string
+	Since           string // diff of what others changed in Base
 }
 
 // Errors of Correct.
@@ -104,7 +108,7 @@ func (j *Journal) Correct(ctx context.Context, c Correction, confirm func(contex
 		}
 		seen = Version(before)
 		after, err := c.in(before, &done)
-		change.Line, change.Redacted = done.First, done.Redacted
+		change.Line, change.Redacted = cmp.Or(done.First, c.Place.First), done.Redacted
 		return after, err
 	})
 	done.Change, done.Written = change, written
@@ -114,38 +118,62 @@ func (j *Journal) Correct(ctx context.Context, c Correction, confirm func(contex
 // in corrects a text, and fills in what was found.
 func (c Correction) in(before string, done *Corrected) (after string, err error) {
 	shown := Shown(before)
+	done.Base = BaseOf(shown)
 	if done.First, done.Last, err = c.find(shown); err != nil {
 		return "", err
 	}
 	now := shown[done.First-1 : done.Last]
 	done.Seen, done.New = strings.Join(now, "\n"), c.New
-	if c.Seen != "" && c.Seen != done.Seen {
-		if c.How != Rewrite {
-			return "", ErrChanged
+	if base := cmp.Or(c.Base, c.Seen); c.Base != "" || c.Place.First == 0 && base != "" {
+		done.Since = diff(c.Place.Path, base+"\n", joined(shown))
+		seen := strings.Split(base, "\n")
+		if c.Place.First > 0 {
+			seen = seen[c.Place.First-1 : c.Place.Last]
 		}
-		done.Since = diff(c.Place.Path, c.Seen+"\n", done.Seen+"\n")
-		done.New = merged(c.Seen, done.Seen, c.New)
+		done.New = merged(strings.Join(seen, "\n"), done.Seen, c.New)
 	}
-	switch c.How {
-	case Rewrite:
+	switch {
+	case c.How == Rewrite:
 		after, done.Redacted = rewrite(before, now, done.First, done.New)
 		return after, nil
-	case Strike:
+	case c.How != Strike && c.How != Remove:
+		return "", fmt.Errorf("%w, not to %q", ErrHow, c.How)
+	case len(now) == 0: // others removed them
+		return before, nil
+	case c.How == Strike:
 		return section.Strike(before, done.First, done.Last, time.Now().Format(time.DateOnly))
-	case Remove:
-		return section.Remove(before, done.First, done.Last)
 	}
-	return "", fmt.Errorf("%w, not to %q", ErrHow, c.How)
+	return section.Remove(before, done.First, done.Last)
 }
 
-// find returns the lines that the person saw, or for Rewrite what has become of them.
+// longestBase is the longest file that a Base is of, in bytes.
+const longestBase = 256 << 10
+
+// BaseOf returns the Base of a file's lines (Shown); "" for a long one.
+func BaseOf(shown []string) string {
+	if text := strings.Join(shown, "\n"); len(text) <= longestBase {
+		return text
+	}
+	return ""
+}
+
+// find returns where the lines that the person saw are now. Last is before First if others removed
+// them.
 func (c Correction) find(shown []string) (first, last int, err error) {
 	first, last = c.Place.First, c.Place.Last
-	if first == 0 {
-		return 1, len(shown), nil
+	lines := len(shown)
+	if c.Base != "" {
+		lines = strings.Count(c.Base, "\n") + 1
 	}
-	if c.Seen == "" {
-		if first < 0 || last < first || last > len(shown) {
+	switch {
+	case first == 0:
+		return 1, len(shown), nil
+	case c.Base != "" && first > 0 && last >= first-1 && last <= lines:
+		edits := udiff.Lines(c.Base+"\n", joined(shown))
+		first = placeNow(edits, c.Base+"\n", first-1, true) + 1
+		return first, max(placeNow(edits, c.Base+"\n", last, false), first-1), nil
+	case c.Base != "" || c.Seen == "":
+		if first < 0 || last < first || last > lines {
 			err = fmt.Errorf("%w: it has no lines %d to %d", ErrChanged, first, last)
 		}
 		return first, last, err
@@ -161,37 +189,28 @@ func (c Correction) find(shown []string) (first, last int, err error) {
 	case slices.Contains(found, first):
 	case len(found) == 1:
 		first = found[0]
-	case len(found) == 0 && c.How == Rewrite:
-		return remains(shown, seen)
 	default:
-		return 0, 0, ErrChanged
+		return first, last, ErrChanged
 	}
 	return first, first + len(seen) - 1, nil
 }
 
-// remains returns the lines between the first and the last seen line that are still there once.
-func remains(shown, seen []string) (first, last int, err error) {
-	at := map[string]int{}
-	for i, l := range shown {
-		if _, again := at[l]; again {
-			at[l] = -1
-		} else {
-			at[l] = i + 1
+// placeNow returns how many lines of an edited text come before the place that is after some lines
+// of base. Lines inserted there come before it if past is set.
+func placeNow(edits []udiff.Edit, base string, after int, past bool) int {
+	at := len(joined(linesOf(base)[:after]))
+	now := after
+	for _, e := range edits {
+		added := strings.Count(e.New, "\n")
+		switch {
+		case e.End < at, e.End == at && (past || e.Start < at):
+			now += added - strings.Count(base[e.Start:e.End], "\n")
+		case e.Start < at: // it ends after the place
+			gone := strings.Count(base[e.Start:at], "\n")
+			now += min(added, gone) - gone
 		}
 	}
-	for i, l := range seen {
-		if n := at[l]; strings.TrimSpace(l) != "" && n > 0 {
-			if first == 0 {
-				first = n - i
-			}
-			last = n + len(seen) - 1 - i
-		}
-	}
-	first, last = max(first, 1), min(last, len(shown))
-	if last < first {
-		return 0, 0, ErrChanged
-	}
-	return first, last, nil
+	return now
 }
 
 // merged joins a person's edit of base with others' edits of it. In a conflict the person's wins.

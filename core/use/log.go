@@ -2,6 +2,7 @@ package use
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -140,14 +141,32 @@ func (l Log) Turn(ctx context.Context, id string) (t Turn, ok bool, err error) {
 	return Turn{}, false, err
 }
 
-// Forget removes turns with a hit of a document, if path is set, or one of the texts. It returns
-// how many.
-func (l Log) Forget(ctx context.Context, path string, texts ...string) (removed int, err error) {
-	return l.ForgetTurns(ctx, func(t Turn) bool { return t.contains(path, texts) })
+// silenceForgotten is the silence of turns whose hits are all forgotten.
+const silenceForgotten = "what it got is forgotten"
+
+// Forget removes hits in a place and verdicts with one of the texts, and turns whose prompt has one.
+// It returns how many turns it changed.
+func (l Log) Forget(ctx context.Context, p Place, texts ...string) (changed int, err error) {
+	return l.edit(ctx, func(t Turn) (Turn, bool) {
+		hits := slices.DeleteFunc(slices.Clone(t.Hits), func(h Hit) bool {
+			first, last := h.cited()
+			return p.Has(h.Path, first, last) || Says(h.Why, texts)
+		})
+		if len(hits) == 0 && len(t.Hits) > 0 {
+			t.Silence = silenceForgotten
+		}
+		t.Hits = hits
+		return t, !Says(t.Prompt, texts)
+	})
 }
 
 // ForgetTurns removes the turns for which gone is true, and returns how many.
 func (l Log) ForgetTurns(ctx context.Context, gone func(Turn) bool) (removed int, err error) {
+	return l.edit(ctx, func(t Turn) (Turn, bool) { return t, !gone(t) })
+}
+
+// edit keeps of each turn what change returns, and returns how many are not as before.
+func (l Log) edit(ctx context.Context, change func(Turn) (now Turn, keep bool)) (changed int, err error) {
 	if _, err := os.Stat(filepath.Dir(l.file)); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -160,10 +179,12 @@ func (l Log) ForgetTurns(ctx context.Context, gone func(Turn) bool) (removed int
 	if err != nil {
 		return 0, err
 	}
-	removing := map[string]bool{}
+	edited := map[string]*Turn{} // nil is gone
 	for _, t := range turns {
-		if gone(t) {
-			removing[t.ID] = true
+		if now, keep := change(t); !keep {
+			edited[t.ID] = nil
+		} else if len(now.Hits) < len(t.Hits) {
+			edited[t.ID] = &now
 		}
 	}
 	for _, file := range []string{l.earlier(), l.file} {
@@ -173,11 +194,7 @@ func (l Log) ForgetTurns(ctx context.Context, gone func(Turn) bool) (removed int
 		}
 		var kept []byte
 		for line := range bytes.Lines(data) {
-			var r record
-			// A damaged line may be of one of these turns.
-			if json.Unmarshal(line, &r) == nil && !removing[r.ID] && !removing[r.Of] {
-				kept = append(append(kept, bytes.TrimRight(line, "\r\n")...), '\n')
-			}
+			kept = append(kept, editLine(line, edited)...)
 		}
 		if !bytes.Equal(kept, data) {
 			if err := jsonfile.Write(file, kept); err != nil {
@@ -185,14 +202,33 @@ func (l Log) ForgetTurns(ctx context.Context, gone func(Turn) bool) (removed int
 			}
 		}
 	}
-	return len(removing), nil
+	return len(edited), nil
 }
 
-// contains finds a hit of the document, or a text.
-func (t Turn) contains(path string, texts []string) bool {
-	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-	says := func(where string) bool {
-		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(plain(where), plain(text)) })
+// editLine returns what stays of a line. A damaged one may be of an edited turn.
+func editLine(line []byte, edited map[string]*Turn) []byte {
+	var r record
+	if json.Unmarshal(line, &r) != nil {
+		return nil
 	}
-	return says(t.Prompt) || slices.ContainsFunc(t.Hits, func(h Hit) bool { return path != "" && h.Path == path || says(h.Why) })
+	now, changed := edited[cmp.Or(r.Of, r.ID)]
+	switch {
+	case changed && now == nil:
+		return nil
+	case changed:
+		r.Hits = slices.DeleteFunc(r.Hits, func(h Hit) bool {
+			return !slices.ContainsFunc(now.Hits, func(kept Hit) bool { return kept.ID == h.ID })
+		})
+		if r.Of == "" {
+			r.Silence = now.Silence
+		}
+		line, _ = json.Marshal(r) // never fails
+	}
+	return append(bytes.TrimRight(line, "\r\n"), '\n')
+}
+
+// Says reports whether a text has one of others, whatever their white space and case.
+func Says(text string, others []string) bool {
+	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(plain(text), plain(other)) })
 }

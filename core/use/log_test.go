@@ -128,7 +128,7 @@ func TestLogOfManyWriters(t *testing.T) {
 func TestForget(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "use.jsonl")
 	l := NewLog(file)
-	gone, err := NewLog(filepath.Join(t.TempDir(), "absent", "use.jsonl")).Forget(t.Context(), "a.md")
+	gone, err := NewLog(filepath.Join(t.TempDir(), "absent", "use.jsonl")).Forget(t.Context(), Place{Path: "a.md"})
 	require.NoError(t, err)
 	require.Zero(t, gone)
 	l.full = 900 // some of it is in the earlier half
@@ -149,22 +149,38 @@ func TestForget(t *testing.T) {
 		return prompts
 	}
 	before := kept()
-	gone, err = l.Forget(t.Context(), "absent.md")
+	gone, err = l.Forget(t.Context(), Place{Path: "absent.md"})
 	require.NoError(t, err)
 	require.Zero(t, gone)
 	require.Equal(t, before, kept())
-	_, err = l.Forget(t.Context(), "a.md", "the port is 5432")
+	gone, err = l.Forget(t.Context(), Place{Path: "a.md"}, "the port is 5432")
 	require.NoError(t, err)
-	require.NotContains(t, strings.Join(kept(), "|"), "of the document")
-	require.NotContains(t, kept(), "why")
+	require.Equal(t, 2, gone)
+	require.Equal(t, before, kept(), "turns stay without the hits")
+	turns, err := l.Turns(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, "b.md", turns[0].Hits[0].Path)
+	require.Equal(t, Yes, turns[1].Hits[0].Used)
+	require.Empty(t, turns[3].Hits, "its verdict has the text")
+	require.Equal(t, silenceForgotten, turns[3].Silence)
 	require.Contains(t, kept(), "is the Port\n 5432?", "it does not say that text")
-	_, err = l.Forget(t.Context(), "", "port 5432")
+	_, err = l.Forget(t.Context(), Place{}, "port 5432")
 	require.NoError(t, err)
 	for _, name := range []string{file, l.earlier()} {
 		data, err := os.ReadFile(name)
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "5432")
 		require.NotContains(t, string(data), "a.md")
+	}
+	require.NotContains(t, kept(), "is the Port\n 5432?")
+}
+
+func TestPlaces(t *testing.T) {
+	for source, in := range map[string]bool{"a.md#L1-L4": false, "a.md#L1-L5": true, "a.md#L7": true, "a.md#L8-L9": false, "a.md": true} {
+		first, last := Hit{Source: source}.cited()
+		require.Equal(t, in, Place{"a.md", 5, 7}.Has("a.md", first, last), source)
+		require.True(t, Place{Path: "a.md"}.Has("a.md", first, last), source)
+		require.False(t, Place{"b.md", 5, 7}.Has("a.md", first, last), source)
 	}
 }
 
@@ -214,7 +230,7 @@ func FuzzLog(f *testing.F) {
 		if err := l.Note(context.Background(), turnOf("added", "b.md")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Forget(context.Background(), "absent"); err != nil {
+		if _, err := l.Forget(context.Background(), Place{Path: "absent"}); err != nil {
 			t.Fatal(err)
 		}
 		after, err := l.Turns(context.Background(), time.Time{})

@@ -8,6 +8,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +39,8 @@ type Turn struct {
 	// Prompt is without secrets; empty without hits or consent.
 	Prompt string `json:"prompt,omitempty"`
 	Hits   []Hit  `json:"hits,omitempty"`
+	// Silence says why there are none.
+	Silence string `json:"silence,omitempty"`
 }
 
 // A Hit is a chunk that a prompt got.
@@ -49,6 +53,29 @@ type Hit struct {
 	Used   Verdict `json:"used,omitempty"`
 	// Why says what shows the use, without secrets.
 	Why string `json:"why,omitempty"`
+}
+
+// A Place is lines of a document, or without a first line all of it.
+type Place struct {
+	Path        string
+	First, Last int
+}
+
+// Has reports whether lines of a document are in the place.
+func (p Place) Has(path string, first, last int) bool {
+	return p.Path != "" && path == p.Path && (p.First == 0 || first <= p.Last && last >= p.First)
+}
+
+// cited returns the lines of the hit's citation.
+func (h Hit) cited() (first, last int) {
+	at := strings.LastIndex(h.Source, "#L")
+	if at < 0 {
+		return 1, math.MaxInt
+	}
+	if n, _ := fmt.Sscanf(h.Source[at:], "#L%d-L%d", &first, &last); n < 2 {
+		last = first
+	}
+	return first, last
 }
 
 // Judged reports whether the turn's hits have verdicts.

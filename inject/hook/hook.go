@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -330,10 +331,32 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 	}
 	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
 		t := use.NewTurn(a.trace.At, e.Agent, e.Session, e.Prompt, !a.options.NoLog, given)
+		if len(given) == 0 {
+			t.Silence = a.silence()
+		}
 		receipt.Turn, a.trace.Turn = &t, t.ID
 	}
 	a.trace.Took = time.Since(a.trace.At).Round(time.Microsecond).String()
 	return reply, receipt, a.trace
+}
+
+// mostNamed bounds the passages that a silence names.
+const mostNamed = 3
+
+// silence says why a prompt got no hits.
+func (a *answer) silence() string {
+	reason, result := a.trace.Reason, a.trace.Result
+	switch reason {
+	case ReasonGiven:
+		var had []string
+		for _, h := range result.Hits[:min(len(result.Hits), mostNamed)] {
+			had = append(had, h.Source)
+		}
+		return reason + ": " + strings.Join(had, ", ")
+	case turn.ReasonNothing:
+		return cmp.Or(result.Silence, reason)
+	}
+	return cmp.Or(reason, result.Silence)
 }
 
 // roomBeside returns how many characters fit.

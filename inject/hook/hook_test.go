@@ -436,6 +436,7 @@ func TestUse(t *testing.T) {
 	receipt, _ = send("claude prompt", o)
 	require.Empty(t, receipt.Turn.Hits, "it has been given before")
 	require.Empty(t, receipt.Turn.Prompt)
+	require.Equal(t, ReasonGiven+": ferry.md#L1", receipt.Turn.Silence)
 	send("claude stop", o)
 	send("claude end", o)
 	require.Len(t, m.judged, 2)
@@ -443,6 +444,7 @@ func TestUse(t *testing.T) {
 	m.judged, o.NoLog = nil, true
 	receipt, _ = send("gemini prompt", o)
 	require.NotEmpty(t, receipt.Turn.Hits)
+	require.Empty(t, receipt.Turn.Silence)
 	require.Empty(t, receipt.Turn.Prompt, "prompts are not to be kept")
 	o.NoUse = true
 	receipt, trace = send("codex prompt", o)

@@ -30,6 +30,8 @@ type File struct {
 	First int    `json:"first"`
 	Last  int    `json:"last"`
 	Text  string `json:"text"` // these lines
+	// Base is the whole file, for a change of lines that were asked for; "" for a long one.
+	Base string `json:"base,omitempty"`
 	// Blocks are headings, paragraphs, items and code in these lines.
 	Blocks []Block `json:"blocks"`
 	// Chunks are what is indexed of these lines; in a Markdown file without Text.
@@ -122,6 +124,7 @@ type ChangeRequest struct {
 	First   int    `json:"first,omitempty" jsonschema:"the first line; 0 is the whole file"`
 	Last    int    `json:"last,omitempty" jsonschema:"the last line"`
 	Seen    string `json:"seen,omitempty" jsonschema:"the lines as /v1/file has them; they are found where they are now"`
+	Base    string `json:"base,omitempty" jsonschema:"the whole file as the answer before had it; the lines are found by what others changed in it"`
 	Text    string `json:"text,omitempty" jsonschema:"the new lines, for edit; the text to save, for keep"`
 	ID      string `json:"id,omitempty" jsonschema:"of the change, the proposal or the chunk"`
 	Version string `json:"version,omitempty" jsonschema:"the version in the answer that showed the change; if the file is another by now, nothing is written"`
@@ -135,11 +138,12 @@ type Changed struct {
 	Written bool   `json:"written"`
 	// Outdated means that the file is not of the request's version: Diff is of the present file.
 	Outdated bool   `json:"outdated"`
-	Since    string `json:"since,omitempty"` // diff of what others changed in the lines
-	// First, Last, Seen and Text are for a request about the present file.
+	Since    string `json:"since,omitempty"` // diff of what others changed in base
+	// First, Last, Seen, Base and Text are for a request about the present file.
 	First int    `json:"first"`
 	Last  int    `json:"last"`
 	Seen  string `json:"seen"`
+	Base  string `json:"base,omitempty"`
 	Text  string `json:"text"`
 	// Secrets are the kinds of what was taken out.
 	Secrets string `json:"secrets,omitempty"`

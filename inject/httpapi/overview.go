@@ -15,6 +15,8 @@ type Overview struct {
 	// Sums.Days are those of the last 53 weeks; Earlier counts the documents before.
 	Sums    core.Sums `json:"sums"`
 	Earlier int       `json:"earlier"`
+	// AboutUser are passages that say who the user is, as a question for them gets them.
+	AboutUser []core.MemoryHit `json:"aboutUser"`
 	// Languages count chunks by ISO 639-1. "en" also has those of no known language.
 	Languages map[string]int `json:"languages"`
 	Models    []Model        `json:"models"`

@@ -27,6 +27,8 @@ type Turns struct {
 	Last []hook.Trace `json:"last"`
 	// Sessions are all that the record has, the latest first.
 	Sessions []TurnSession `json:"sessions"`
+	// Unkept means that a setting keeps prompts without their text.
+	Unkept bool `json:"unkept,omitempty"`
 }
 
 // A TurnSession is a session with turns.

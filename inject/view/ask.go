@@ -18,6 +18,7 @@ type askPage struct {
 	Answer     *httpapi.Retrieved
 	Candidates candidates
 	Case       *caseBox
+	Then       string // why the turn that is asked again got nothing
 }
 
 func (s *Server) ask(w http.ResponseWriter, r *http.Request, folder string) error {
@@ -60,7 +61,22 @@ func (s *Server) asked(ctx context.Context, folder string, form url.Values) (ask
 	}
 	p.Answer, p.Candidates = &answer, candidatesOf(answer.Result)
 	p.Candidates.Answer = &answer
+	p.Then = s.silenceOf(ctx, folder, form.Get("turn"))
 	p.Case = s.caseBox(ctx, folder, p.Request.Query, form)
 	p.Candidates.mark(p.Case.Case)
 	return p, nil
+}
+
+// silenceOf says why a turn got nothing; "" if it got something or is not known.
+func (s *Server) silenceOf(ctx context.Context, folder, turn string) string {
+	if turn == "" {
+		return ""
+	}
+	all, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) {
+		return ws.Turns(ctx, httpapi.TurnsRequest{Turn: turn})
+	})
+	if err != nil || len(all.Turns) == 0 || len(all.Turns[0].Hits) > 0 {
+		return ""
+	}
+	return all.Turns[0].Silence
 }

@@ -75,19 +75,19 @@ func TestAllTermsHaveWordsAndColours(t *testing.T) {
 	}
 }
 
-// A threshold cannot bring back a repeated passage, nor take away one that is sure.
+// A threshold cannot bring back what another rule left out, nor take away one that is sure.
 func TestWhatAThresholdDoesNotChange(t *testing.T) {
 	explained := func(verdict, why string, worth *float64) core.MemoryHit {
 		return core.MemoryHit{Explain: &core.Explanation{Verdict: verdict, Why: why, Worth: worth}}
 	}
 	worth := .5
 	c := candidatesOf(core.Result{Hits: []core.MemoryHit{explained("kept", "it names you", nil), explained("kept", "holds enough", &worth)},
-		Rejected: []core.MemoryHit{explained("duplicate of a.md", "", nil), explained("below threshold", "", nil)}, Withheld: []core.MemoryHit{{}}})
+		Rejected: []core.MemoryHit{explained("duplicate of a.md", "", nil), explained("much weaker than the best", "", nil), explained("below threshold", "", nil)}, Withheld: []core.MemoryHit{{}}})
 	var all []string
 	for _, e := range c.Rows {
 		all = append(all, e.Fixed)
 	}
-	require.Equal(t, []string{"always", "", "never", "never", ""}, all)
+	require.Equal(t, []string{"always", "", "never", "never", "never", ""}, all)
 	require.True(t, c.Unasked)
 }
 
@@ -232,9 +232,27 @@ func TestLongPromptCanBeAskedAgain(t *testing.T) {
 	_, link, found := strings.Cut(body, `href="ask?q=`)
 	require.True(t, found)
 	link, _, _ = strings.Cut(link, `"`)
+	link = strings.TrimSuffix(link, "&amp;turn=1")
 	require.Less(t, len(link), 60<<10)
 	asked, err := url.QueryUnescape(link)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(strings.Repeat("ä?", 22<<10), asked))
 	require.Greater(t, len(asked), 8<<10)
+}
+
+func TestWhyNothingCame(t *testing.T) {
+	late := &hook.Trace{Reason: "late"}
+	for want, row := range map[string]turnRow{
+		"it had it":                   {Turn: use.Turn{Silence: "it had it"}, Trace: late},
+		"late":                        {Trace: late},
+		"too little":                  {Trace: &hook.Trace{Result: core.Result{Silence: "too little"}}},
+		"the record does not say why": {},
+	} {
+		require.Equal(t, want, row.WhyNot())
+	}
+	for off, want := range map[bool]string{true: "hook.log", false: "the last one in a session"} {
+		var b strings.Builder
+		require.NoError(t, templates().ExecuteTemplate(&b, "turn", turnPage{Off: off}))
+		require.Contains(t, b.String(), want)
+	}
 }

@@ -33,7 +33,10 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request, folder string) err
 		http.Redirect(w, r, address("document", "path", f.Path), http.StatusSeeOther)
 		return nil
 	}
-	request := httpapi.ChangeRequest{How: httpapi.EditLines, Path: f.Path, First: f.First, Last: f.Last, Seen: f.Text, Text: f.Text}
+	if ask.Last == 0 {
+		f.Base = f.Text
+	}
+	request := httpapi.ChangeRequest{How: httpapi.EditLines, Path: f.Path, First: f.First, Last: f.Last, Seen: f.Text, Base: f.Base, Text: f.Text}
 	return s.show(w, folder, "memory", "edit", "Edit "+clean(f.Path), editPage{Request: request, Secrets: strings.Contains(f.Text, secret.Mark)})
 }
 
@@ -73,7 +76,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, folder string) e
 func changeRequest(form url.Values) httpapi.ChangeRequest {
 	text := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
 	return httpapi.ChangeRequest{How: form.Get("how"), Path: form.Get("path"), First: numberOf(form.Get("first")), Last: numberOf(form.Get("last")),
-		Seen: text("seen"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
+		Seen: text("seen"), Base: text("base"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
 }
 
 // longestChange bounds how long a change waits for locks: another process may hold one for good.
@@ -99,7 +102,7 @@ func (s *Server) showChange(w http.ResponseWriter, r *http.Request, folder strin
 	default:
 		p.Request.Version = c.Version
 		if c.Seen != "" || c.First > 0 {
-			p.Request.First, p.Request.Last, p.Request.Seen = c.First, c.Last, c.Seen
+			p.Request.First, p.Request.Last, p.Request.Seen, p.Request.Base = c.First, c.Last, c.Seen, c.Base
 		}
 		if p.CanEdit {
 			p.Request.Text = c.Text

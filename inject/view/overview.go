@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/use"
@@ -16,6 +17,8 @@ import (
 type overviewPage struct {
 	httpapi.Overview
 	Next      *httpapi.Check // the one thing to do
+	Waiting   *httpapi.Check // proposals, if they are not Next
+	AboutUser []aboutRow
 	Calendar  calendar
 	Chart     usageChart
 	Languages []languageRow
@@ -40,9 +43,13 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request, folder string)
 const mostSources = 50
 
 func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
-	p := overviewPage{Overview: o, Next: nextOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
+	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
 	if p.Next != nil {
 		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c httpapi.Check) bool { return c == *p.Next })
+	}
+	p.AboutUser = aboutRows(o)
+	if p.Next != nil && p.Waiting != nil && *p.Next == *p.Waiting {
+		p.Waiting = nil
 	}
 	if n := len(o.Sums.Sources) - mostSources; n > 0 {
 		p.Sums.Sources, p.MoreFrom = o.Sums.Sources[:mostSources], n
@@ -52,6 +59,40 @@ func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
 	}
 	slices.SortStableFunc(p.Languages, func(a, b languageRow) int { return b.Chunks - a.Chunks })
 	return p
+}
+
+// An aboutRow is a document that says who the user is, with its first lines.
+type aboutRow struct {
+	Path  string
+	Line  int
+	Lines []string
+}
+
+const (
+	mostFacts   = 4   // lines of a passage about the user
+	longestFact = 200 // characters
+)
+
+// aboutRows returns what answers a question for the user, and the files for such facts.
+func aboutRows(o httpapi.Overview) (rows []aboutRow) {
+	known := func(path string) bool {
+		return slices.ContainsFunc(rows, func(r aboutRow) bool { return r.Path == path })
+	}
+	for _, h := range o.AboutUser {
+		row := aboutRow{Path: h.Path, Line: h.StartLine}
+		for line := range strings.Lines(h.Text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") && len(row.Lines) < mostFacts {
+				row.Lines = append(row.Lines, plain.Shorten(line, longestFact))
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, path := range o.Sums.AboutUser {
+		if !known(path) {
+			rows = append(rows, aboutRow{Path: path, Line: 1})
+		}
+	}
+	return rows
 }
 
 // nextOf returns the one thing to do, if any: the worst problem that a person can mend.
@@ -64,10 +105,15 @@ func nextOf(o httpapi.Overview) *httpapi.Check {
 			return &c
 		}
 	}
-	if o.Proposals > 0 {
-		return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
+	return waitingOf(o)
+}
+
+// waitingOf returns what waits for a person, if anything.
+func waitingOf(o httpapi.Overview) *httpapi.Check {
+	if o.Proposals == 0 {
+		return nil
 	}
-	return nil
+	return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
 }
 
 // UsedShare is the share of judged passages that were used.

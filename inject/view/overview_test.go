@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ func TestNextIsOneThing(t *testing.T) {
 		"nothing":   {httpapi.Overview{Enabled: true}, ""},
 	} {
 		p := overviewOf(tt.o, time.Now())
+		require.Equal(t, tt.o.Proposals > 0 && tt.want != "memcore memory pending", p.Waiting != nil, "%s: what waits is shown once", name)
 		if tt.want == "" {
 			require.Nil(t, p.Next, name)
 			continue
@@ -35,6 +37,12 @@ func TestNextIsOneThing(t *testing.T) {
 		require.Equal(t, tt.want, p.Next.Do, name)
 		require.NotContains(t, p.Checks, *p.Next, name)
 	}
+}
+
+func TestAboutTheUser(t *testing.T) {
+	rows := aboutRows(httpapi.Overview{AboutUser: []core.MemoryHit{{Path: "notes/about-me.md", StartLine: 1, Text: "# About me\n\nI am Ada.\n- I use tabs.\n"}, {Path: "facts/user.md", StartLine: 3, Text: strings.Repeat("- A fact.\n", 9)}},
+		Sums: core.Sums{AboutUser: []string{"facts/user.md", "facts/preferences.md"}}})
+	require.Equal(t, []aboutRow{{"notes/about-me.md", 1, []string{"I am Ada.", "- I use tabs."}}, {"facts/user.md", 3, slices.Repeat([]string{"- A fact."}, mostFacts)}, {"facts/preferences.md", 1, nil}}, rows)
 }
 
 func TestUsageIsStackedByDay(t *testing.T) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -20,6 +21,15 @@ type turnRow struct {
 	use.Turn
 	Tokens int
 	Trace  *hook.Trace // if it is among the last ones
+}
+
+// WhyNot says why a turn got nothing.
+func (r turnRow) WhyNot() string {
+	reason := r.Silence
+	if r.Trace != nil {
+		reason = cmp.Or(reason, r.Trace.Reason, r.Trace.Result.Silence)
+	}
+	return cmp.Or(reason, "the record does not say why")
 }
 
 // mostLeftOut bounds the candidates of a row; the turn has all.
@@ -58,6 +68,7 @@ type turnsPage struct {
 	More     int    // turns that are not shown
 	Older    string // the address of the next ones
 	Unkept   int    // prompts without text
+	Off      bool   // no text is kept
 }
 
 const (
@@ -96,6 +107,7 @@ func (s *Server) turns(w http.ResponseWriter, r *http.Request, folder string) er
 	}
 	rows := turnRows(all)
 	p.Groups, p.Sessions, p.Shown, p.More = groupsOf(rows), all.Sessions, len(rows), all.More
+	p.Off = all.Unkept
 	for _, row := range rows {
 		if row.Prompt == "" {
 			p.Unkept++
@@ -166,6 +178,8 @@ type turnPage struct {
 	turnRow
 	Candidates candidates
 	Case       *caseBox // nil without a prompt
+	Off        bool     // no text of prompts is kept
+	Logged     bool     // the session's log is indexed
 }
 
 func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) error {
@@ -183,7 +197,8 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) err
 	if at < 0 {
 		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the record, or no longer"}
 	}
-	p := turnPage{turnRow: rows[at]}
+	p := turnPage{turnRow: rows[at], Off: all.Unkept}
+	p.Logged = s.logged(r.Context(), folder, p.Session)
 	if p.Trace != nil {
 		p.Candidates = candidatesOf(p.Trace.Result)
 	} else {
@@ -194,6 +209,17 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) err
 		p.Candidates.mark(p.Case.Case)
 	}
 	return s.show(w, folder, "turns", "turn", "Turn of "+timeText(p.At), p)
+}
+
+// logged reports whether the index has a session's log.
+func (s *Server) logged(ctx context.Context, folder, session string) bool {
+	if session == "" {
+		return false
+	}
+	found, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
+		return ws.Documents(ctx, httpapi.DocumentsRequest{Find: session, Limit: 1})
+	})
+	return err == nil && found.Found > 0
 }
 
 // passages returns recorded hits with the text that they have now, if they are still there.

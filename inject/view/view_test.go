@@ -28,7 +28,7 @@ const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>" onmouseo
 type fakeMemory struct{ httpapi.Workspace }
 
 func (fakeMemory) Overview(context.Context) (httpapi.Overview, error) {
-	return httpapi.Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}},
+	return httpapi.Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
 		Models: []httpapi.Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []httpapi.Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
 		Noise: []use.Document{{Path: hostile}}, Days: []use.Day{{Day: "2026-11-17"}}, Languages: map[string]int{hostile: 1},
 		Status: core.Status{State: core.StateReady, Sources: []string{hostile}, Embedder: hostile, Folder: hostile, Problems: []string{hostile}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,47 +152,108 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 		}
 	}
 	texts = slices.DeleteFunc(texts, func(text string) bool { return len(text) < shortestStatement })
-	return u.Forget(ctx, u.w.names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name))), texts...)
+	if c.Line > 0 {
+		p = p.At(c.Line)
+	}
+	path := u.w.names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
+	return u.Forget(ctx, use.Place{Path: path, First: p.First, Last: p.Last}, texts...)
 }
 
 // Hide hides chunks of a document from search, or without ids all of it, and returns how many.
 func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...string) (int, error) {
+	places := []use.Place{{Path: path}}
+	if len(ids) > 0 {
+		chunks, err := m.Chunks(ctx, path)
+		if err != nil {
+			return 0, err
+		}
+		places = nil
+		for _, h := range chunks {
+			if slices.Contains(ids, h.ID) {
+				places = append(places, use.Place{Path: path, First: h.StartLine, Last: h.EndLine})
+			}
+		}
+	}
 	n, err := m.Forget(ctx, path, ids...)
-	if err == nil {
-		err = u.Forget(ctx, path)
+	for _, p := range places {
+		if err == nil {
+			err = u.Forget(ctx, p)
+		}
 	}
 	return n, err
 }
 
-// Forget removes a document and texts from the record, traces and runs of cases.
-func (u Use) Forget(ctx context.Context, path string, texts ...string) error {
+// Forget removes a place and texts from the record, traces and runs of cases.
+func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
 	at, err := u.w.Folders()
 	if err != nil {
 		return err
 	}
-	if _, err := use.NewLog(at.Use()).Forget(ctx, path, texts...); err != nil {
+	if _, err := use.NewLog(at.Use()).Forget(ctx, p, texts...); err != nil {
 		return err
 	}
 	for _, file := range tracesIn(at.Last()) {
 		trace, err := jsonfile.Load[hook.Trace](file)
-		if err != nil || !mentions(trace, path, texts) {
+		if err != nil {
 			continue // nothing shows a damaged one
 		}
-		if err := safefile.Remove(filepath.Dir(file), filepath.Base(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget a trace: %w", err)
+		now, keep, same := forgotten(trace, p, texts)
+		switch {
+		case !keep:
+			err = safefile.Remove(filepath.Dir(file), filepath.Base(file))
+		case !same:
+			err = replaceTrace(file, now)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("forget in a trace: %w", err)
 		}
 	}
-	return runs.Folder(at.Runs()).Forget(path, texts...)
+	if p.First > 0 {
+		p.Path = "" // runs have names of passages, no texts
+	}
+	return runs.Folder(at.Runs()).Forget(p.Path, texts...)
 }
 
-// mentions reports whether a trace has a document or text.
-func mentions(t hook.Trace, path string, texts []string) bool {
-	if slices.ContainsFunc(texts, func(text string) bool {
-		return strings.Contains(t.Added, text) || strings.Contains(t.Event.Prompt, text)
-	}) {
-		return true
+// replaceTrace changes a trace that stays as old as it is.
+func replaceTrace(file string, t hook.Trace) error {
+	info, err := os.Stat(file)
+	if err == nil {
+		err = jsonfile.Save(file, t)
 	}
-	return slices.ContainsFunc(slices.Concat(t.Result.Hits, t.Result.Rejected, t.Result.Withheld), func(h core.MemoryHit) bool {
-		return h.Path == path
-	})
+	if err == nil {
+		err = os.Chtimes(file, time.Time{}, info.ModTime())
+	}
+	return err
+}
+
+// noteForgotten is in traces that lack what they added.
+const noteForgotten = "What it added is not shown: a part of it is forgotten."
+
+// forgotten returns a trace without what is in a place or has one of the texts. keep is false if the
+// prompt or the answer has one, same is true if nothing goes.
+func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep, same bool) {
+	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
+		return t, false, false
+	}
+	given := len(t.Result.Hits)
+	same = true
+	for _, hits := range []*[]core.MemoryHit{&t.Result.Hits, &t.Result.Rejected, &t.Result.Withheld} {
+		before := len(*hits)
+		*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool {
+			return p.Has(h.Path, h.StartLine, h.EndLine) || use.Says(h.Text, texts) || use.Says(h.Request, texts)
+		})
+		same = same && len(*hits) == before
+	}
+	if t.Added != "" && (len(t.Result.Hits) < given || use.Says(t.Added, texts)) {
+		t.Added, t.Notes, same = "", append(t.Notes, noteForgotten), false
+	}
+	var later []hook.Trace
+	for _, l := range t.Later {
+		l, keep, untouched := forgotten(l, p, texts)
+		if same = same && untouched; keep {
+			later = append(later, l)
+		}
+	}
+	t.Later = later
+	return t, true, same
 }

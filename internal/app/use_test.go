@@ -12,11 +12,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/jsonfile"
 )
 
 // An open service judges apart from hooks: at the end of a turn, or at the next prompt if the agent
@@ -78,11 +80,49 @@ func TestServiceJudges(t *testing.T) {
 	}
 
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "staging.md"}, notes.Change{}))
-	_, ok, err := log.Turn(t.Context(), interrupted)
+	kept, ok, err := log.Turn(t.Context(), interrupted)
 	require.NoError(t, err)
-	require.False(t, ok)
+	require.True(t, ok)
+	require.Empty(t, kept.Hits)
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "other.md"}, notes.Change{Diff: "--- other.md\n+++ other.md\n-- Which pier\tdoes the Ferry\n"}))
 	_, ok, err = log.Turn(t.Context(), next)
 	require.NoError(t, err)
 	require.False(t, ok, "its prompt says what was forgotten")
+}
+
+// What is forgotten leaves the record of use; what only mentions its document stays.
+func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
+	c := newCorrector(t)
+	at := time.Now().Add(-time.Hour)
+	hit := func(first, last int, text string) core.MemoryHit {
+		return core.MemoryHit{ID: text, Path: "harbour.md", StartLine: first, EndLine: last, Text: text}
+	}
+	traced := map[string]core.Result{
+		"about it": {Hits: []core.MemoryHit{hit(5, 9, "Ada is on call.")}}, "beside it": {Hits: []core.MemoryHit{hit(1, 3, "The ferry")}},
+		"a poem": {Rejected: []core.MemoryHit{hit(5, 9, "- Ada is on call."), hit(1, 3, "The ferry")}},
+	}
+	log := use.NewLog(c.at.Use())
+	for prompt, result := range traced {
+		var hits []use.Hit
+		for _, h := range result.Hits {
+			hits = append(hits, use.Hit{ID: h.ID, Path: h.Path, Source: fmt.Sprintf("harbour.md#L%d-L%d", h.StartLine, h.EndLine)})
+		}
+		require.NoError(t, log.Note(t.Context(), use.NewTurn(at, "codex", prompt, prompt, true, hits)))
+		SaveTrace(c.at.Last(), hook.Trace{At: at, Event: hook.Event{Kind: hook.Prompt, Session: prompt, Prompt: prompt}, Result: result, Added: "<memory>"})
+	}
+	c.make(httpapi.ChangeRequest{How: httpapi.ForgetLines, Path: "harbour.md", First: 9, Last: 9})
+	turns, err := log.Turns(t.Context(), time.Time{})
+	require.NoError(t, err)
+	require.Len(t, turns, 3)
+	for _, turn := range turns {
+		require.Equal(t, turn.Session == "beside it", len(turn.Hits) == 1, turn.Session)
+	}
+	files := tracesIn(c.at.Last())
+	require.Len(t, files, 3)
+	for _, file := range files {
+		trace, err := jsonfile.Load[hook.Trace](file)
+		require.NoError(t, err)
+		require.Equal(t, trace.Event.Prompt != "about it", trace.Added != "", trace.Event.Prompt)
+		require.Len(t, append(trace.Result.Hits, trace.Result.Rejected...), len(traced[trace.Event.Prompt].Hits)+len(traced[trace.Event.Prompt].Rejected)-map[string]int{"about it": 1, "a poem": 1}[trace.Event.Prompt])
+	}
 }

@@ -25,7 +25,7 @@ type changes struct{ s *Service }
 // Change implements httpapi.Changes.
 func (v changes) Change(ctx context.Context, r httpapi.ChangeRequest) (c httpapi.Changed, err error) {
 	c.Path = r.Path
-	r.Seen, r.Text = unified(r.Seen), unified(r.Text)
+	r.Seen, r.Base, r.Text = unified(r.Seen), unified(r.Base), unified(r.Text)
 	agreed := false
 	agree := func(_ context.Context, n notes.Change) (bool, error) {
 		c.Path, c.Diff, c.Secrets = n.Path, n.ShownDiff(), secret.Kinds(n.Redacted)
@@ -124,8 +124,8 @@ func (v changes) correct(ctx context.Context, r httpapi.ChangeRequest, c *httpap
 	if err != nil {
 		return err
 	}
-	done, err := journal.Correct(ctx, notes.Correction{How: r.How, Place: place, Seen: r.Seen, New: r.Text}, agree)
-	c.First, c.Last, c.Seen, c.Text, c.Since = done.First, done.Last, done.Seen, done.New, done.Since
+	done, err := journal.Correct(ctx, notes.Correction{How: r.How, Place: place, Seen: r.Seen, Base: r.Base, New: r.Text}, agree)
+	c.First, c.Last, c.Seen, c.Base, c.Text, c.Since = done.First, done.Last, done.Seen, done.Base, done.New, done.Since
 	c.Written, c.Undo = done.Written, done.Record
 	if err != nil {
 		return err

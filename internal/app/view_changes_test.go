@@ -123,7 +123,8 @@ func TestFileThatChangedMeanwhile(t *testing.T) {
 	c := newCorrector(t)
 	section := strings.Join(notes.Shown(harbour)[4:9], "\n")
 	r := httpapi.ChangeRequest{How: httpapi.EditLines, Path: "harbour.md", First: 5, Last: 9, Seen: section, Text: strings.Replace(section, "Ada", "Bea", 1)}
-	r.Version = c.show(r).Version
+	seen := c.show(r)
+	r.Version, r.Base = seen.Version, seen.Base
 
 	outside := "# New\n\n" + strings.Replace(harbour, "5433", "5444", 1)
 	c.write("harbour.md", outside)
@@ -135,7 +136,7 @@ func TestFileThatChangedMeanwhile(t *testing.T) {
 	require.Contains(t, now.Text, "Bea")
 	require.Equal(t, 7, now.First, "the lines moved")
 
-	r.First, r.Last, r.Seen, r.Text, r.Version = now.First, now.Last, now.Seen, now.Text, now.Version
+	r.First, r.Last, r.Seen, r.Base, r.Text, r.Version = now.First, now.Last, now.Seen, now.Base, now.Text, now.Version
 	made, err := c.Change(t.Context(), r)
 	require.NoError(t, err)
 	require.True(t, made.Written)
@@ -152,6 +153,61 @@ func TestFileThatChangedMeanwhile(t *testing.T) {
 	_, err = c.Change(t.Context(), gone)
 	require.Equal(t, kind.Conflict, kind.Of(err))
 	require.Equal(t, "# Empty\n", c.text("harbour.md"))
+}
+
+// A person who changes a line that others changed sees what they did, where they did it, and goes
+// on from there.
+func TestLineThatChangedMeanwhile(t *testing.T) {
+	const front = "---\ntitle: A\nowner: Ines\n---\n"
+	for name, tt := range map[string]struct {
+		first, last         int
+		text, file, outside string
+		since, diff         string
+	}{
+		"the same line":         {7, 7, "The ferry leaves from pier K18.", front + harbour, front + strings.Replace(harbour, "K17", "K19", 1), "K19", "-The ferry leaves from pier K19.\n+The ferry leaves from pier K18.\n"},
+		"it also moved":         {7, 7, "The ferry leaves from pier K18.", front + harbour, front + "# New\n\n" + strings.Replace(harbour, "K17", "K19", 1), "K19", "-The ferry leaves from pier K19.\n+The ferry leaves from pier K18.\n"},
+		"elsewhere":             {7, 7, "The ferry leaves from pier K18.", front + harbour, front + strings.Replace(harbour, "5433", "5444", 1), "+- The database listens on port 5444.", "+The ferry leaves from pier K18.\n"},
+		"the end of the header": {1, 4, "---\ntitle: B\nowner: Ines\n---", front + harbour, strings.Replace(front, "Ines\n---", "Ines\ntags: a\n---", 1) + harbour, "+tags: a\n", "-title: A\n+title: B\n"},
+		"it is gone":            {7, 7, "The ferry leaves from pier K18.", front + harbour, front + strings.Replace(harbour, "The ferry leaves from pier K17.\n", "", 1), "-The ferry leaves from pier K17.", "+The ferry leaves from pier K18.\n"},
+	} {
+		c := newCorrector(t)
+		c.write("harbour.md", tt.file)
+		r := httpapi.ChangeRequest{How: httpapi.EditLines, Path: "harbour.md", First: tt.first, Last: tt.last, Text: tt.text}
+		seen := c.show(r)
+		r.Seen, r.Base, r.Version = seen.Seen, seen.Base, seen.Version
+		c.write("harbour.md", tt.outside)
+		now := c.show(r)
+		require.True(t, now.Outdated, name)
+		require.Contains(t, now.Since, tt.since, name)
+		require.Equal(t, 1, strings.Count(now.Since, "\n@@ "), name)
+		require.Contains(t, now.Diff, tt.diff, name)
+		require.LessOrEqual(t, strings.Count(now.Diff, "\n-"), 2, "%s: %s", name, now.Diff)
+		r.First, r.Last, r.Seen, r.Base, r.Text, r.Version = now.First, now.Last, now.Seen, now.Base, now.Text, now.Version
+		made, err := c.Change(t.Context(), r)
+		require.NoError(t, err, name)
+		require.True(t, made.Written, name)
+	}
+	for _, how := range []string{httpapi.StrikeLines, httpapi.ForgetLines} {
+		c := newCorrector(t)
+		r := httpapi.ChangeRequest{How: how, Path: "harbour.md", First: 7, Last: 7}
+		seen := c.show(r)
+		r.Seen, r.Base, r.Version = seen.Seen, seen.Base, seen.Version
+		c.write("harbour.md", strings.Replace(harbour, "5433", "5444", 1))
+		now := c.show(r)
+		require.Contains(t, now.Since, "+- The database listens on port 5444.", how)
+		require.Contains(t, now.Diff, "-- The database listens on port 5444.", how)
+		c.write("harbour.md", strings.Replace(harbour, "- The database listens on port 5433.\n", "", 1))
+		now = c.show(r)
+		require.Contains(t, now.Since, "-- The database listens on port 5433.", how)
+		require.Empty(t, now.Diff, "others removed them")
+	}
+}
+
+// Without the file as it was, the error names the lines.
+func TestLinesThatAreNotFound(t *testing.T) {
+	c := newCorrector(t)
+	_, err := c.Change(t.Context(), httpapi.ChangeRequest{How: httpapi.StrikeLines, Path: "harbour.md", First: 7, Last: 7, Seen: "- Nobody wrote this."})
+	require.ErrorContains(t, err, "harbour.md#L7: the file has changed since")
 }
 
 // Keys are not shown; lines that stay keep theirs; new ones are taken out.

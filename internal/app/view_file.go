@@ -166,6 +166,9 @@ func part(f *httpapi.File, text string, r httpapi.FileRequest) error {
 		f.Previous = starts[max(0, n-partBlocks)]
 	}
 	f.Text = strings.Join(lines[min(f.First-1, len(lines)):f.Last], "\n")
+	if r.Last > 0 {
+		f.Base = notes.BaseOf(lines)
+	}
 	if r.Last > 0 && len(f.Text) > mostLines {
 		return kind.Usagef("lines %d to %d of %s are too long for one request: ask for fewer", r.First, r.Last, r.Path)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -21,11 +22,13 @@ const (
 	shownUsed = 10
 	// shownChecks bounds what an overview finds wrong.
 	shownChecks = 50
+	// askingAboutUser bounds how long the first page asks who the user is: a model may be remote.
+	askingAboutUser = 500 * time.Millisecond
 )
 
 // Overview implements httpapi.Workspace.
 func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
-	o = httpapi.Overview{Workspace: v.s.Project, Enabled: v.s.Settings.Enabled, Models: v.models(), Checks: []httpapi.Check{}}
+	o = httpapi.Overview{Workspace: v.s.Project, Enabled: v.s.Settings.Enabled, Models: v.models(), Checks: []httpapi.Check{}, AboutUser: []core.MemoryHit{}}
 	if o.Status, err = v.s.Manager.StatusWithin(ctx, comparing); err != nil {
 		return o, err
 	}
@@ -37,6 +40,7 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 		if o.Languages, err = v.s.Manager.Languages(ctx); err != nil {
 			return o, err
 		}
+		o.AboutUser = append(o.AboutUser, v.aboutUser(ctx)...)
 	}
 	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
 	if err := v.addUse(ctx, &o); err != nil {
@@ -56,6 +60,17 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 		o.Checks = append(o.Checks, wrong[:min(len(wrong), shownChecks)]...)
 	}
 	return o, nil
+}
+
+// aboutUser returns what says who the user is. In an error there is none: the page names the files.
+func (v view) aboutUser(ctx context.Context) []core.MemoryHit {
+	ctx, stop := context.WithTimeout(ctx, askingAboutUser)
+	defer stop()
+	hits, _ := v.s.Manager.AboutUser(ctx)
+	for i := range hits {
+		hits[i].Text, _ = notes.Clean(hits[i].Text)
+	}
+	return hits
 }
 
 // lastDays returns the days of the last weeks, and counts the documents before.

@@ -21,7 +21,7 @@ func TestOverviewSumsUp(t *testing.T) {
 		"a.md":     "# Staging\n\nThe staging database listens on port 5433.\n",
 		"b.md":     "# Fähre\n\nDie Fähre fährt am Morgen von der Brücke ab, und sie ist nicht pünktlich.\n",
 		"old.md":   "# Ferry\n\nThe ferry leaves from pier K17 in the morning.\n",
-		"BEANS.md": "Ours.",
+		"BEANS.md": "Ours.", "notes/about-me.md": "# About me\n\nI am Ada, and I work on the booking service.\n",
 	})
 	past := time.Now().AddDate(-2, 0, 0)
 	require.NoError(t, os.Chtimes(filepath.Join(s.Project, "old.md"), past, past))
@@ -60,6 +60,8 @@ func TestOverviewSumsUp(t *testing.T) {
 	require.Equal(t, []use.Document{{Path: "b.md", Counts: use.Counts{Given: 3, Unused: 3}}}, o.Noise)
 	require.Equal(t, 4, o.Days[len(o.Days)-1].Given)
 	require.Equal(t, "minilm", o.Models[0].Name)
+	require.Len(t, o.AboutUser, 1)
+	require.Contains(t, o.AboutUser[0].Text, "I am Ada")
 	require.Equal(t, []httpapi.Check{{Name: "index", State: "problem", Text: "ready"}}, o.Checks)
 	require.Equal(t, 1, asked)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -90,7 +91,7 @@ func TestCasesAreMeasuredInTheBackground(t *testing.T) {
 	require.Equal(t, 1, c.Queries)
 
 	// Runs do not show forgotten texts.
-	require.NoError(t, s.Use().Forget(t.Context(), "staging.md", "chess world"))
+	require.NoError(t, s.Use().Forget(t.Context(), use.Place{Path: "staging.md"}, "chess world"))
 	run, err = s.Run(t.Context(), httpapi.RunRequest{ID: r.Runs[0].ID})
 	require.NoError(t, err)
 	require.Empty(t, run.Report.Queries)

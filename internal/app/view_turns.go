@@ -34,7 +34,7 @@ func (v view) Turns(ctx context.Context, r httpapi.TurnsRequest) (httpapi.Turns,
 		return httpapi.Turns{}, err
 	}
 	slices.Reverse(all)
-	out := httpapi.Turns{Turns: []use.Turn{}, Last: []hook.Trace{}, Sessions: sessionsOf(all)}
+	out := httpapi.Turns{Turns: []use.Turn{}, Last: []hook.Trace{}, Sessions: sessionsOf(all), Unkept: !v.s.Settings.Hook.Log}
 	f := turnFilter{TurnsRequest: r, times: times, view: v, words: strings.Fields(strings.ToLower(r.Find)), texts: map[string]map[string]string{}}
 	said := map[string]string{} // by the traces of turns
 	for _, file := range tracesIn(v.s.at.Last()) {

@@ -6,15 +6,20 @@ const rows = [...document.querySelectorAll("tr[data-score]")];
 const answered = new Map(rows.map((row) => [row, { given: row.classList.contains("given"), text: row.querySelector(".verdict bdi")?.textContent }]));
 const number = (value) => Number(value) || 0;
 
-// given returns the rows that a threshold lets in, as the answer's limits allow.
+const start = number(slider.defaultValue);
+
+// given returns the rows that a threshold lets in. What other rules decided stays.
 function given(least) {
   const limit = number(would.dataset.limit) || Infinity, budget = number(would.dataset.budget) || Infinity;
-  const order = [...rows].sort((a, b) => (b.dataset.fixed === "always") - (a.dataset.fixed === "always") || b.dataset.score - a.dataset.score);
+  const order = [...rows].sort((a, b) => answered.get(b).given - answered.get(a).given || b.dataset.score - a.dataset.score);
   const taken = new Set();
   let tokens = 0;
   for (const row of order) {
-    const fits = row.dataset.fixed === "always" || row.dataset.fixed !== "never" && number(row.dataset.score) >= least;
-    if (!fits || taken.size >= limit || taken.size > 0 && tokens + number(row.dataset.tokens) > budget) continue;
+    const score = number(row.dataset.score), was = answered.get(row).given;
+    if (row.dataset.fixed !== "always") {
+      if (was ? least > Math.max(score, start) : row.dataset.fixed === "never" || least >= start || score < least) continue;
+      if (!was && (taken.size >= limit || taken.size > 0 && tokens + number(row.dataset.tokens) > budget)) continue;
+    }
     taken.add(row);
     tokens += number(row.dataset.tokens);
   }

@@ -162,6 +162,23 @@ func TestChangeMeetsAnotherChange(t *testing.T) {
 	c.click(confirm)
 	require.Equal(t, strings.Replace(outside, "restart nginx", "restart nginx twice", 1), c.text(deploy), "both changes are there")
 
+	for how, address := range map[string]string{"edit": "edit?path=" + deploy + "&first=10&last=10", "strike": "change?how=strike&first=10&last=10&path=" + deploy} {
+		c.write(deploy, before)
+		c.open(address)
+		if how == "edit" {
+			c.typed("make migrate", "make migrations")
+			c.click("form button")
+		}
+		c.write(deploy, "\n"+strings.Replace(before, "Run the migrations", "Run all migrations", 1))
+		c.click(confirm)
+		said := c.says()
+		require.Contains(t, said, "Nothing is changed: the file has changed since you looked", how)
+		require.Contains(t, said, "What others changed", how)
+		require.Regexp(t, `added:\s*2. Run all migrations`, said, how)
+		c.click(confirm)
+		require.Contains(t, c.says(), "Done", how)
+	}
+
 	c.write(deploy, before)
 	first()
 	other, stop := chromedp.NewContext(c.ctx) // another tab

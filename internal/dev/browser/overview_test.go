@@ -78,11 +78,12 @@ func TestOverview(t *testing.T) {
 	}))
 	h.run(t, "", "index")
 	h.used(t)
+	h.run(t, "", "tool", "save_memory", `{"fact":"Run the linter."}`)
 	ctx := newBrowser(t)
 	do(t, ctx, visit(h.run(t, "", "view", "--link")), shown(".figures"))
 	address := get(t, ctx, chromedp.Location())
 	main := evaluate[string](t, ctx, `document.querySelector("main").innerText`)
-	for _, want := range []string{"To do:", "Decide here", "notes/deploy.md", "Given often and never used", "notes/staging.md", "English"} {
+	for _, want := range []string{"To do:", "trust:", "Decide here", "1 proposal for memory waits", "notes/deploy.md", "Given often and never used", "notes/staging.md", "English"} {
 		require.Contains(t, main, want)
 	}
 	tables := get(t, ctx, chromedp.Evaluate[int]("document.querySelectorAll('details table').length"))

@@ -217,8 +217,8 @@ var separators = []separator{
 		`|\(["'` + "`" + `]` + // setPassword("x")
 		`|[ \t]*:[ \t]*[\w.\[\]]{1,20}[ \t]*=[ \t]*["']` + // password: str = "x"
 		`)`), isMixed},
-	{compiled(closing + of + `[ \t]*(?:={1,3}>?|:=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed},
-	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|era|jest|to|är|er|je|este|это|был|הוא|هي)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|теперь))?[ \t]*:?[ \t]+`), isMixed},
+	{compiled(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed},
+	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|era|jest|to|är|er|je|este|это|был|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|теперь))?[ \t]*:?[ \t]+`), isMixed},
 	{compiled(closing + `[ \t]*(?:就是|是|为|為|は|が|이|가|은|는)[ \t]*[:：]?`), isMixed},
 	{compiled(closing + of + `[ \t]+[–—][ \t]+|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed},
 	{compiled(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong},
