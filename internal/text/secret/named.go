@@ -14,7 +14,7 @@ import (
 // A name is a word of these lists or an identifier with such a word: smtpPass, PGPASSWORD.
 
 // passwordWords name a password. Those of five letters and more are found in longer words, too.
-var passwordWords = strings.Fields(`password passwd passwrd pswd pwd pw pass psk passphrase passcode
+var passwordWords = strings.Fields(`password passwd passwrd requirepass masterauth pswd pwd pw pass psk passphrase passcode
 	passwort kennwort contraseña contrasena clave motdepasse mdp senha wachtwoord hasło haslo heslo
 	lösenord losenord adgangskode salasana jelszó jelszo şifre sifre parola geslo lozinka slaptažodis
 	парол лозинка κωδικός סיסמה סיסמא`)

@@ -31,6 +31,8 @@ func TestRedact(t *testing.T) {
 		{"in prose", "The admin password is correct9horse, do not tell.", "The admin password is [redacted: password], do not tell.", []string{"password"}},
 		{"in German", "Passwort: geheim123", "Passwort: [redacted: password]", []string{"password"}},
 		{"in Chinese", "密码：abc12345", "密码：[redacted: password]", []string{"password"}},
+		{"in Vietnamese and Hindi", "mật khẩu là Hq7xv2Lp\nपासवर्ड है Hq7xv2Lp", "mật khẩu là [redacted: password]\nपासवर्ड है [redacted: password]", []string{"password", "password"}},
+		{"of Redis and Make", "requirepass Hq7xv2Lp\nDB_PASSWORD ?= Hq7xv2Lp", "requirepass [redacted: password]\nDB_PASSWORD ?= [redacted: password]", []string{"password", "password"}},
 		{"in an address", "postgres://app:pa55word@db.internal:5432/x", "postgres://app:[redacted: password-in-address]@db.internal:5432/x", []string{"password-in-address"}},
 		{"a header", "Authorization: Bearer abcdef0123456789ABCDEF42", "Authorization: Bearer [redacted: bearer-token]", []string{"bearer-token"}},
 		{"two, and lines", "a\npassword=x1y2z3\nb\npwd: q9w8e7\n", "a\npassword=[redacted: password]\nb\npwd: [redacted: password]\n", []string{"password", "password"}},
