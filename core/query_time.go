@@ -39,8 +39,8 @@ func timesAsked(text string, now time.Time) askedTimes {
 const (
 	// modified weighs a file's modification time: its text may be older.
 	modified = 0.5
-	// If more files than manyModified, and most of all, are of a span, as in a fresh checkout, their
-	// times say nothing.
+	// If more files than manyModified, and most of all, are of a span, as in a fresh checkout,
+	// their times say nothing.
 	manyModified = 8
 )
 

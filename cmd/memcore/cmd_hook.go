@@ -158,8 +158,8 @@ func hookBudget() time.Duration {
 
 const defaultHookBudget = 300 * time.Millisecond
 
-// keepLate lets another process keep a trace of a late hook, and prepare the next. Doing it here would
-// make the agent wait, the longer the busier the machine is.
+// keepLate lets another process keep a trace of a late hook, and prepare the next. Doing it here
+// would make the agent wait, the longer the busier the machine is.
 func (h *hookRun) keepLate(reason string) {
 	trace := hook.Trace{Event: h.known(), At: time.Now(), Reason: reason, Notes: h.notes()}
 	sent := make(chan struct{})

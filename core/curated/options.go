@@ -40,8 +40,8 @@ type Options struct {
 	// Exclude are patterns as in .gitignore, relative to the project. Memory in such folders is
 	// read only if the agent works there. nil means DefaultExclude.
 	Exclude []string
-	// Data is the folder that agents write to, as the setting has it: absolute, or below a project. No
-	// file in such a folder of any project instructs. DefaultData always is one.
+	// Data is the folder that agents write to, as the setting has it: absolute, or below a project.
+	// No file in such a folder of any project instructs. DefaultData always is one.
 	Data string
 	// NoLocal leaves out ".local.md" files.
 	NoLocal bool

@@ -30,8 +30,8 @@ type Correction struct {
 	// Seen is what the person saw of the lines (Shown). It finds them if they moved; "" is as they
 	// are.
 	Seen string
-	// Base is the whole file as the person saw it (Shown): the lines are found by what others changed
-	// in it. "" if it is not known.
+	// Base is the whole file as the person saw it (Shown): the lines are found by what others
+	// changed in it. "" if it is not known.
 	Base string
 	New  string // for Rewrite
 }

@@ -144,8 +144,8 @@ func (l Log) Turn(ctx context.Context, id string) (t Turn, ok bool, err error) {
 // silenceForgotten is the silence of turns whose hits are all forgotten.
 const silenceForgotten = "what it got is forgotten"
 
-// Forget removes hits in a place and verdicts with one of the texts, and turns whose prompt has one.
-// It returns how many turns it changed.
+// Forget removes hits in a place and verdicts with one of the texts, and turns whose prompt has
+// one. It returns how many turns it changed.
 func (l Log) Forget(ctx context.Context, p Place, texts ...string) (changed int, err error) {
 	return l.edit(ctx, func(t Turn) (Turn, bool) {
 		hits := slices.DeleteFunc(slices.Clone(t.Hits), func(h Hit) bool {

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/web/overload"
 )
 
 // An Error is an answer that is not OK.
@@ -39,9 +38,6 @@ func statusError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e
-	}
-	if errors.Is(err, overload.ErrBusy) {
-		err = kind.As(kind.Unavailable, err)
 	}
 	return &Error{cmp.Or(statuses[kind.Of(err)], http.StatusInternalServerError), err.Error()}
 }

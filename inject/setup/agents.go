@@ -42,8 +42,8 @@ func (a Agent) file(s Scope, at agents.Files) string {
 // enabledPlugin finds memcore's plugin, of any marketplace, in settings in JSON or TOML.
 var enabledPlugin = regexp.MustCompile(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
 
-// Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it has
-// none. The plugin has the same hooks and server that Plan adds.
+// Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it
+// has none. The plugin has the same hooks and server that Plan adds.
 func (a Agent) Plugin() string {
 	if a.row.Plugin == "" || a.home() == "" {
 		return ""

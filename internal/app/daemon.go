@@ -117,9 +117,9 @@ func readLateness(file string) lateness {
 	return l
 }
 
-// mute returns how long hooks do not ask the daemon from now on. One late answer does not count: the
-// daemon was opening the memory. A daemon that hangs is asked ever more rarely. A changed clock may
-// put the last time into the future.
+// mute returns how long hooks do not ask the daemon from now on. One late answer does not count:
+// the daemon was opening the memory. A daemon that hangs is asked ever more rarely. A changed clock
+// may put the last time into the future.
 func (l lateness) mute(now time.Time) time.Duration {
 	if l.times < 2 {
 		return 0

@@ -229,8 +229,8 @@ func replaceTrace(file string, t hook.Trace) error {
 // noteForgotten is in traces that lack what they added.
 const noteForgotten = "What it added is not shown: a part of it is forgotten."
 
-// forgotten returns a trace without what is in a place or has one of the texts. keep is false if the
-// prompt or the answer has one, same is true if nothing goes.
+// forgotten returns a trace without what is in a place or has one of the texts. keep is false if
+// the prompt or the answer has one, same is true if nothing goes.
 func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep, same bool) {
 	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
 		return t, false, false

@@ -9,7 +9,8 @@ import (
 // A Verdict says whether a text contains an injection.
 type Verdict struct {
 	Flagged bool `json:"flagged"`
-	// Score is the highest score of a window, in [0, 1]. From 0.5 on a text of its origin is flagged.
+	// Score is the highest score of a window, in [0, 1]. From 0.5 on a text of its origin is
+	// flagged.
 	Score float64 `json:"score"`
 	// Findings are at most mostFindings windows, highest score first.
 	Findings []Finding `json:"findings,omitempty"`

@@ -39,7 +39,8 @@ func ownRules() []rule {
 			}), // words
 		},
 		{
-			// Prefixes that vendors document for their keys; no other word has them before so much chance.
+			// Prefixes that vendors document for their keys; no other word has them before so much
+			// chance.
 			id:       "service-api-key",
 			regex:    compiled(`\b(?:gsk_|xai-|r8_|nvapi-|tskey-[a-z]{2,10}-|ntn_|secret_|sbp_|dckr_pat_|dckr_oat_|tvly-(?:dev-|prod-)?|whsec_|ya29\.|pcsk_|lsv2_[a-z]{2}_|fc-|jina_|voy-|pplx-)[A-Za-z0-9_-]{20,}`),
 			entropy:  3.5,

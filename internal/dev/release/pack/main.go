@@ -3,8 +3,9 @@
 //
 //	go run ./pack -parts DIR -version VERSION -time SECONDS PROGRAM...
 //
-// A PROGRAM is DIR/memcore-OS-ARCH, with PROGRAM.THIRD_PARTY_NOTICES and PROGRAM.cdx.json beside it;
-// what is made of it gets there too. The parts are what all archives have, as .ci/pack collects them.
+// A PROGRAM is DIR/memcore-OS-ARCH, with PROGRAM.THIRD_PARTY_NOTICES and PROGRAM.cdx.json beside
+// it; what is made of it gets there too. The parts are what all archives have, as .ci/pack collects
+// them.
 package main
 
 import (
