@@ -192,7 +192,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	}
 	result.Degraded, result.Unembedded = found.degraded, found.unembedded
 	if q.explain {
-		result.Why = q.m.why(found)
+		result.Why = q.why(found)
 	}
 	ranked := found.candidates
 	if t != nil {

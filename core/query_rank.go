@@ -34,13 +34,13 @@ func (g gathered) evidence() []relevance.Candidate {
 }
 
 // why is "" for a question with a secret, which it would quote.
-func (m *Manager) why(g gathered) string {
-	if !m.options.KeepSecrets {
+func (q *query) why(g gathered) string {
+	if !q.m.options.KeepSecrets {
 		if clean, found := secret.Redact(g.question.Text); len(found) > 0 && clean != g.question.Text {
 			return ""
 		}
 	}
-	return m.relevance.Why(m.relevance.Rescaled(g.question, g.evidence(), g.scale))
+	return q.m.relevance.Why(q.m.relevance.Rescaled(g.question, g.evidence(), g.scale))
 }
 
 // Evidence returns what the indexes have, unordered, to fit relevance models. Cosines are the

@@ -132,7 +132,7 @@ func (o evalRunFlags) evaluateOwn(ctx context.Context, a *cli) (report eval.Repo
 			return kind.Usagef("nothing is indexed here yet: memcore index")
 		}
 		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), o.draw.Cases(cases), eval.Options{})
-		if err == nil && o.draw.Limit == 0 && app.IsOwnCases(a.Workspace, o.data) && a.DaemonFits() {
+		if err == nil && o.draw.Limit == 0 && app.IsOwnCases(a.Workspace, o.data) && a.Daemon().Fits() {
 			keepRun(a, report, status.Embedder)
 		}
 		return err

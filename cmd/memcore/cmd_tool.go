@@ -33,7 +33,7 @@ Before save_memory writes, it asks on a terminal; elsewhere the change waits ('m
 pending'). 'memcore save --undo' takes back the last change.`,
 		Args: arguments(cobra.MaximumNArgs(2), "a name and its arguments"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			all, err := a.TerminalTools(func(ctx context.Context, c notes.Change) (bool, error) { return askAtTerminal(ctx, a, c) })
+			all, err := app.TerminalTools(a.Workspace, func(ctx context.Context, c notes.Change) (bool, error) { return askAtTerminal(ctx, a, c) })
 			if err != nil {
 				return err
 			}

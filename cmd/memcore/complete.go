@@ -150,7 +150,7 @@ func proposalIDs(_ context.Context, a *cli, _ string) ([]string, error) {
 }
 
 func toolNames(_ context.Context, a *cli, _ string) (names []string, err error) {
-	all, err := a.TerminalTools(nil)
+	all, err := app.TerminalTools(a.Workspace, nil)
 	for _, tool := range all {
 		names = append(names, tool.Name)
 	}

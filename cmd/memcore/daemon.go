@@ -30,7 +30,7 @@ func starter(w *app.Workspace) (daemon.Starter, error) {
 }
 
 func startDaemon(ctx context.Context, w *app.Workspace) error {
-	if !w.DaemonFits() {
+	if !w.Daemon().Fits() {
 		return nil
 	}
 	at, err := app.DaemonPlace()

@@ -21,12 +21,12 @@ type askPage struct {
 	Then       string // why the turn that is asked again got nothing
 }
 
-func (s *Server) ask(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s askPages) ask(w http.ResponseWriter, r *http.Request, folder string) error {
 	return s.showAsk(w, r, folder, r.URL.Query(), nil)
 }
 
 // showAsk shows the answer to a form, and what is wrong with it if so.
-func (s *Server) showAsk(w http.ResponseWriter, r *http.Request, folder string, form url.Values, problem error) error {
+func (s askPages) showAsk(w http.ResponseWriter, r *http.Request, folder string, form url.Values, problem error) error {
 	p, err := s.asked(r.Context(), folder, form)
 	if problem == nil {
 		problem = err
@@ -42,7 +42,7 @@ func (s *Server) showAsk(w http.ResponseWriter, r *http.Request, folder string, 
 }
 
 // asked asks what a form says. With an error, the page still has the form.
-func (s *Server) asked(ctx context.Context, folder string, form url.Values) (askPage, error) {
+func (s askPages) asked(ctx context.Context, folder string, form url.Values) (askPage, error) {
 	p := askPage{Request: httpapi.RetrieveRequest{Query: form.Get("q"), Kind: form.Get("kind"), Path: form.Get("path"), Explain: true,
 		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}
 	if strings.TrimSpace(p.Request.Query) == "" {
@@ -55,7 +55,7 @@ func (s *Server) asked(ctx context.Context, folder string, form url.Values) (ask
 		}
 		p.Request.MinSimilarity = least
 	}
-	answer, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Retrieved, error) { return ws.Retrieve(ctx, p.Request) })
+	answer, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Retrieved, error) { return ws.Retrieve(ctx, p.Request) })
 	if err != nil {
 		return p, err
 	}
@@ -68,11 +68,11 @@ func (s *Server) asked(ctx context.Context, folder string, form url.Values) (ask
 }
 
 // silenceOf says why a turn got nothing; "" if it got something or is not known.
-func (s *Server) silenceOf(ctx context.Context, folder, turn string) string {
+func (s askPages) silenceOf(ctx context.Context, folder, turn string) string {
 	if turn == "" {
 		return ""
 	}
-	all, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) {
+	all, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) {
 		return ws.Turns(ctx, httpapi.TurnsRequest{Turn: turn})
 	})
 	if err != nil || len(all.Turns) == 0 || len(all.Turns[0].Hits) > 0 {

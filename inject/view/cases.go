@@ -27,11 +27,11 @@ type caseBox struct {
 var askFields = []string{"q", "kind", "path", "since", "until", "id", "with", "least"}
 
 // caseBox returns the box of a question on a page with a form.
-func (s *Server) caseBox(ctx context.Context, folder, query string, form url.Values) *caseBox {
+func (s askPages) caseBox(ctx context.Context, folder, query string, form url.Values) *caseBox {
 	about := only(form, askFields)
 	about.Set("question", query)
 	box := &caseBox{About: about.Encode()}
-	cases, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) {
+	cases, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) {
 		return ws.Cases(ctx, httpapi.CasesRequest{Query: query})
 	})
 	if err != nil {
@@ -44,13 +44,13 @@ func (s *Server) caseBox(ctx context.Context, folder, query string, form url.Val
 }
 
 // missing returns which of the expected documents are not indexed. Folders are not looked for.
-func (s *Server) missing(ctx context.Context, folder string, expected []httpapi.Expectation) map[string]bool {
+func (s askPages) missing(ctx context.Context, folder string, expected []httpapi.Expectation) map[string]bool {
 	missing := map[string]bool{}
 	for _, e := range expected {
 		if path.Ext(e.Path) == "" {
 			continue
 		}
-		_, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
+		_, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
 			return ws.Document(ctx, httpapi.DocumentRequest{Path: e.Path})
 		})
 		missing[e.Path] = err != nil && httpapi.StatusOf(err) == http.StatusNotFound
@@ -79,7 +79,7 @@ func (caseBox) Undo(e httpapi.Expectation) string { return wish("come", e, true)
 func (caseBox) Nothing(undo bool) string { return wish("nothing", httpapi.Expectation{}, undo) }
 
 // changeCase does what a button beside a candidate says, and goes back to its page.
-func (s *Server) changeCase(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s askPages) changeCase(w http.ResponseWriter, r *http.Request, folder string) error {
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
@@ -92,7 +92,7 @@ func (s *Server) changeCase(w http.ResponseWriter, r *http.Request, folder strin
 	if request.Wish == "" {
 		request.Wish, request.Path = "come", r.PostForm.Get("expected")
 	}
-	_, err = get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) { return ws.ChangeCase(r.Context(), request) })
+	_, err = get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) { return ws.ChangeCase(r.Context(), request) })
 	if err != nil {
 		if strings.TrimSpace(form.Get("q")) == "" {
 			form.Set("q", request.Query)

@@ -22,10 +22,10 @@ type editPage struct {
 }
 
 // edit shows lines of a file to change them.
-func (s *Server) edit(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) edit(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
 	ask := httpapi.FileRequest{Path: q.Get("path"), First: numberOf(q.Get("first")), Last: numberOf(q.Get("last"))}
-	f, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.File, error) { return ws.File(r.Context(), ask) })
+	f, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.File, error) { return ws.File(r.Context(), ask) })
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ type changePage struct {
 }
 
 // preview shows what would change. It changes nothing, whatever the address says.
-func (s *Server) preview(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) preview(w http.ResponseWriter, r *http.Request, folder string) error {
 	if r.URL.Query().Get("how") == "" { // after a reload
 		http.Redirect(w, r, "queue", http.StatusSeeOther)
 		return nil
@@ -65,7 +65,7 @@ func (s *Server) preview(w http.ResponseWriter, r *http.Request, folder string) 
 }
 
 // change shows what would change, or changes it if the form has the version that was shown.
-func (s *Server) change(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) change(w http.ResponseWriter, r *http.Request, folder string) error {
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
 	}
@@ -82,14 +82,14 @@ func changeRequest(form url.Values) httpapi.ChangeRequest {
 // longestChange bounds how long a change waits for locks: another process may hold one for good.
 const longestChange = time.Minute
 
-func (s *Server) showChange(w http.ResponseWriter, r *http.Request, folder string, request httpapi.ChangeRequest) error {
+func (s memoryPages) showChange(w http.ResponseWriter, r *http.Request, folder string, request httpapi.ChangeRequest) error {
 	ctx := r.Context()
 	if request.Version != "" {
 		var stop context.CancelFunc // who leaves the page does not stop half way
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), longestChange)
 		defer stop()
 	}
-	c, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Changed, error) { return ws.Change(ctx, request) })
+	c, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Changed, error) { return ws.Change(ctx, request) })
 	p := changePage{Request: request, Changed: c, Title: titles[request.How][0], Confirm: titles[request.How][1], Diff: diffLines(c.Diff), Since: diffLines(c.Since),
 		CanEdit: request.How == httpapi.EditLines || request.How == httpapi.Keep && c.Text != ""}
 	status := http.StatusOK
@@ -232,9 +232,9 @@ const (
 	mostQueued  = 800     // lines of all changes
 )
 
-func (s *Server) queue(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) queue(w http.ResponseWriter, r *http.Request, folder string) error {
 	var p queuePage
-	all, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (j httpapi.Journal, err error) {
+	all, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (j httpapi.Journal, err error) {
 		waiting, err := ws.Proposals(r.Context())
 		if err != nil {
 			return j, err

@@ -45,7 +45,7 @@ type messageRow struct {
 // mostWhole is the largest file that is edited as a whole, in lines and bytes of the first part.
 const mostWhole = 600
 
-func (s *Server) document(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) document(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
 	if at := q.Get("at"); strings.Contains(at, "#L") { // a citation, of a file that may have # in its name
 		first, _, _ := strings.Cut(at[strings.LastIndex(at, "#L")+2:], "-")
@@ -54,7 +54,7 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request, folder string)
 		return nil
 	}
 	file := func(first int) (httpapi.File, error) {
-		return get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.File, error) {
+		return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.File, error) {
 			return ws.File(r.Context(), httpapi.FileRequest{Path: q.Get("path"), First: first})
 		})
 	}

@@ -24,14 +24,14 @@ type documentsPage struct {
 	Previous, Next string
 }
 
-func (s *Server) memory(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s memoryPages) memory(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
 	skip, err := strconv.Atoi(q.Get("skip"))
 	if err != nil || skip < 0 {
 		skip = 0
 	}
 	request := httpapi.DocumentsRequest{Find: q.Get("find"), Kind: q.Get("kind"), Source: q.Get("source"), Day: q.Get("day"), Skip: skip, Limit: listed}
-	some, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
+	some, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
 		return ws.Documents(r.Context(), request)
 	})
 	p := documentsOf(request, some)

@@ -32,8 +32,8 @@ type healthPage struct {
 	Before string // the run before Shown; "" for none
 }
 
-func (s *Server) health(w http.ResponseWriter, r *http.Request, folder string) error {
-	p, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (healthPage, error) {
+func (s statePages) health(w http.ResponseWriter, r *http.Request, folder string) error {
+	p, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (healthPage, error) {
 		return healthOf(r.Context(), ws, r.URL.Query().Get("run"))
 	})
 	if err != nil {
@@ -164,9 +164,9 @@ type comparePage struct {
 	All     []runs.Run
 }
 
-func (s *Server) compare(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s statePages) compare(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
-	p, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (p comparePage, err error) {
+	p, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (p comparePage, err error) {
 		if p.Comparison, err = ws.CompareRuns(r.Context(), httpapi.CompareRequest{Before: q.Get("before"), After: q.Get("after")}); err != nil {
 			return p, err
 		}
@@ -186,8 +186,8 @@ func (s *Server) compare(w http.ResponseWriter, r *http.Request, folder string) 
 }
 
 // evaluate starts a run, or shows the one that is running.
-func (s *Server) evaluate(w http.ResponseWriter, r *http.Request, folder string) error {
-	_, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Running, error) { return ws.Evaluate(r.Context()) })
+func (s statePages) evaluate(w http.ResponseWriter, r *http.Request, folder string) error {
+	_, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Running, error) { return ws.Evaluate(r.Context()) })
 	if err != nil && httpapi.StatusOf(err) != http.StatusConflict {
 		return err
 	}

@@ -30,8 +30,8 @@ const mostDots = 2000
 // A dot is a point of the picture.
 type dot struct{ X, Y, Colour int }
 
-func (s *Server) mapOf(w http.ResponseWriter, r *http.Request, folder string) error {
-	p, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (p mapPage, err error) {
+func (s statePages) mapOf(w http.ResponseWriter, r *http.Request, folder string) error {
+	p, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (p mapPage, err error) {
 		if p.Map, err = ws.Map(r.Context(), httpapi.MapRequest{}); err != nil {
 			return p, err
 		}
@@ -93,8 +93,8 @@ func dotsOf(m httpapi.Map) []dot {
 const colours = 8
 
 // mapData answers the script with the points.
-func (s *Server) mapData(w http.ResponseWriter, r *http.Request, folder string) error {
-	m, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Map, error) {
+func (s statePages) mapData(w http.ResponseWriter, r *http.Request, folder string) error {
+	m, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Map, error) {
 		return ws.Map(r.Context(), httpapi.MapRequest{Known: r.URL.Query().Get("known")})
 	})
 	if err != nil {
@@ -110,10 +110,10 @@ func (s *Server) mapData(w http.ResponseWriter, r *http.Request, folder string) 
 const mostText = 2000
 
 // mapText answers the script with the text of a point.
-func (s *Server) mapText(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s statePages) mapText(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
 	line, _ := strconv.Atoi(q.Get("line")) // 0 if it is no number, which no chunk has
-	d, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
+	d, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
 		return ws.Document(r.Context(), httpapi.DocumentRequest{Path: q.Get("path"), Line: max(line, 1)})
 	})
 	if err != nil {

@@ -31,8 +31,8 @@ type languageRow struct {
 	Chunks int
 }
 
-func (s *Server) overview(w http.ResponseWriter, r *http.Request, folder string) error {
-	o, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Overview, error) { return ws.Overview(r.Context()) })
+func (s statePages) overview(w http.ResponseWriter, r *http.Request, folder string) error {
+	o, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Overview, error) { return ws.Overview(r.Context()) })
 	if err != nil {
 		return err
 	}

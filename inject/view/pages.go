@@ -89,28 +89,36 @@ type page struct {
 	changes bool
 }
 
+// The pages, by what they are about.
+type (
+	askPages    struct{ *Server } // what a question or a prompt gets, and why
+	memoryPages struct{ *Server } // what is remembered, and its corrections
+	statePages  struct{ *Server } // how memory is doing
+)
+
 // pages returns all pages, in the order of the menu.
 func (s *Server) pages() []page {
+	asking, memory, state := askPages{s}, memoryPages{s}, statePages{s}
 	return []page{
-		{path: "", title: "Overview", answer: s.overview},
-		{path: "ask", title: "Ask", answer: s.ask},
-		{path: "case", answer: s.changeCase, changes: true},
-		{path: "turns", title: "Turns", answer: s.turns},
-		{path: "turn", answer: s.turn},
-		{path: "memory", title: "Memory", answer: s.memory},
-		{path: "document", answer: s.document},
-		{path: "edit", answer: s.edit},
-		{path: "change", answer: s.preview},
-		{path: "change", answer: s.change, changes: true},
-		{path: "queue", answer: s.queue},
-		{path: "system", title: "System prompt", answer: s.system},
-		{path: "map", title: "Map", answer: s.mapOf},
-		{path: "map-data", answer: s.mapData},
-		{path: "map-text", answer: s.mapText},
-		{path: "health", title: "Health", answer: s.health},
-		{path: "compare", answer: s.compare},
-		{path: "evaluate", answer: s.evaluate, changes: true},
-		{path: "trust", answer: s.trust, changes: true},
+		{path: "", title: "Overview", answer: state.overview},
+		{path: "ask", title: "Ask", answer: asking.ask},
+		{path: "case", answer: asking.changeCase, changes: true},
+		{path: "turns", title: "Turns", answer: asking.turns},
+		{path: "turn", answer: asking.turn},
+		{path: "memory", title: "Memory", answer: memory.memory},
+		{path: "document", answer: memory.document},
+		{path: "edit", answer: memory.edit},
+		{path: "change", answer: memory.preview},
+		{path: "change", answer: memory.change, changes: true},
+		{path: "queue", answer: memory.queue},
+		{path: "system", title: "System prompt", answer: memory.system},
+		{path: "map", title: "Map", answer: state.mapOf},
+		{path: "map-data", answer: state.mapData},
+		{path: "map-text", answer: state.mapText},
+		{path: "health", title: "Health", answer: state.health},
+		{path: "compare", answer: state.compare},
+		{path: "evaluate", answer: state.evaluate, changes: true},
+		{path: "trust", answer: memory.trust, changes: true},
 		{path: "events", answer: s.events},
 	}
 }

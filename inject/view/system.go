@@ -56,8 +56,8 @@ var tiers = []struct {
 	{curated.Global, "Your own files"}, {curated.Plugin, "Plugins"}, {curated.Project, "The project"}, {curated.Directory, "Folders below"},
 }
 
-func (s *Server) system(w http.ResponseWriter, r *http.Request, folder string) error {
-	layer, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
+func (s memoryPages) system(w http.ResponseWriter, r *http.Request, folder string) error {
+	layer, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
 	if err != nil {
 		return err
 	}

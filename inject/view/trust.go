@@ -15,8 +15,8 @@ type trustPage struct {
 }
 
 // trust shows what a decision changes. With the version that was shown, it decides.
-func (s *Server) trust(w http.ResponseWriter, r *http.Request, folder string) error {
-	layer, err := get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
+func (s memoryPages) trust(w http.ResponseWriter, r *http.Request, folder string) error {
+	layer, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
 	if err != nil {
 		return err
 	}
@@ -50,6 +50,6 @@ func (s *Server) trust(w http.ResponseWriter, r *http.Request, folder string) er
 	return s.show(w, folder, "system", "trust", title, page)
 }
 
-func (s *Server) decideTrust(r *http.Request, folder string, request httpapi.TrustRequest) (httpapi.TrustReply, error) {
-	return get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.TrustReply, error) { return ws.DecideTrust(r.Context(), request) })
+func (s memoryPages) decideTrust(r *http.Request, folder string, request httpapi.TrustRequest) (httpapi.TrustReply, error) {
+	return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.TrustReply, error) { return ws.DecideTrust(r.Context(), request) })
 }

@@ -89,7 +89,7 @@ func linked(prompt string) string {
 	return strings.ToValidUTF8(prompt[:longestLinked], "")
 }
 
-func (s *Server) turns(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s askPages) turns(w http.ResponseWriter, r *http.Request, folder string) error {
 	form := r.URL.Query()
 	p := turnsPage{Request: httpapi.TurnsRequest{Limit: turnsOnPage, Agent: form.Get("agent"), Session: form.Get("session"), Find: form.Get("find"),
 		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}
@@ -127,8 +127,8 @@ func (s *Server) turns(w http.ResponseWriter, r *http.Request, folder string) er
 	return s.write(w, status, s.frame(folder, "turns", "Turns"), "turns-page", p)
 }
 
-func (s *Server) turnsOf(r *http.Request, folder string, request httpapi.TurnsRequest) (httpapi.Turns, error) {
-	return get(r.Context(), s, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) { return ws.Turns(r.Context(), request) })
+func (s askPages) turnsOf(r *http.Request, folder string, request httpapi.TurnsRequest) (httpapi.Turns, error) {
+	return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) { return ws.Turns(r.Context(), request) })
 }
 
 // turnRows joins turns with their traces. Traces of prompts that the record lacks come first.
@@ -182,7 +182,7 @@ type turnPage struct {
 	Logged     bool     // the session's log is indexed
 }
 
-func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) error {
+func (s askPages) turn(w http.ResponseWriter, r *http.Request, folder string) error {
 	id := r.URL.Query().Get("id")
 	request := httpapi.TurnsRequest{Turn: id}
 	if strings.HasPrefix(id, unrecorded) {
@@ -212,22 +212,22 @@ func (s *Server) turn(w http.ResponseWriter, r *http.Request, folder string) err
 }
 
 // logged reports whether the index has a session's log.
-func (s *Server) logged(ctx context.Context, folder, session string) bool {
+func (s askPages) logged(ctx context.Context, folder, session string) bool {
 	if session == "" {
 		return false
 	}
-	found, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
+	found, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
 		return ws.Documents(ctx, httpapi.DocumentsRequest{Find: session, Limit: 1})
 	})
 	return err == nil && found.Found > 0
 }
 
 // passages returns recorded hits with the text that they have now, if they are still there.
-func (s *Server) passages(ctx context.Context, folder string, recorded []use.Hit) []core.MemoryHit {
+func (s askPages) passages(ctx context.Context, folder string, recorded []use.Hit) []core.MemoryHit {
 	var hits []core.MemoryHit
 	for _, h := range recorded {
 		hit := core.MemoryHit{ID: h.ID, Path: h.Path, Source: h.Source}
-		d, err := get(ctx, s, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
+		d, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
 			return ws.Document(ctx, httpapi.DocumentRequest{Path: h.Path})
 		})
 		if at := slices.IndexFunc(d.Chunks, func(c core.MemoryHit) bool { return c.ID == h.ID }); err == nil && at >= 0 {

@@ -36,9 +36,15 @@ func DaemonPlace() (daemon.Place, error) {
 	return daemon.At(filepath.Join(cache, "run")), nil
 }
 
-// DaemonFits reports whether the daemon has the same settings: it reads the files, but not its
-// clients' flags and environment.
-func (w *Workspace) DaemonFits() bool { return w.Override() == "" }
+// A Daemon asks the user's daemon about a workspace.
+type Daemon struct{ w *Workspace }
+
+// Daemon returns the workspace's road to the daemon.
+func (w *Workspace) Daemon() Daemon { return Daemon{w} }
+
+// Fits reports whether the daemon has the same settings: it reads the files, but not its clients'
+// flags and environment.
+func (d Daemon) Fits() bool { return d.w.Override() == "" }
 
 // errUnasked means that the daemon was not asked.
 var errUnasked = errors.New("the daemon was not asked")
@@ -48,9 +54,9 @@ type SlowDaemonError struct{ Why string }
 
 func (e *SlowDaemonError) Error() string { return e.Why }
 
-// callDaemon asks a daemon that fits, and returns its release.
-func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path string, request, answer any) (release string, err error) {
-	if !w.DaemonFits() {
+// call asks a daemon that fits, and returns its release.
+func (d Daemon) call(ctx context.Context, wait time.Duration, path string, request, answer any) (release string, err error) {
+	if !d.Fits() {
 		return "", errUnasked
 	}
 	place, err := DaemonPlace()
@@ -62,9 +68,9 @@ func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path str
 	return place.Call(ctx, http.MethodPost, path, request, answer)
 }
 
-// AskDaemon lets the daemon answer a hook. data is the event as sent. It needs no Prepare. Without
+// Hook lets the daemon answer a hook. data is the event as sent. It needs no Prepare. Without
 // a daemon the error wraps daemon.ErrAway; a late one is a *SlowDaemonError.
-func (w *Workspace) AskDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
+func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {
 		return answer, "", err
@@ -83,7 +89,7 @@ func (w *Workspace) AskDaemon(ctx context.Context, e hook.Event, dir string, dat
 		return answer, "", err
 	}
 	request := httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event, Keeps: true}
-	release, err = w.callDaemon(ctx, hookWait, "/v1/hook", request, &answer)
+	release, err = d.call(ctx, hookWait, "/v1/hook", request, &answer)
 	if errors.Is(err, context.DeadlineExceeded) {
 		late.note()
 		return answer, release, &SlowDaemonError{fmt.Sprintf("the daemon did not answer within %v", hookWait)}

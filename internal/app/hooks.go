@@ -72,7 +72,7 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 		return hook.Applied{}, nil
 	}
 	o := s.curatedOptions()
-	o.Dir, o.Loaded = s.below(began), at.Own
+	o.Dir, o.Loaded = folderWithin(s.Project, began), at.Own
 	at.Named, at.Touched = absolute(s.folder, at.Named), absolute(s.folder, at.Touched)
 	layer := curated.New(o)
 	memory, err := layer.Now(ctx, at)
@@ -191,7 +191,7 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event) httpapi.HookReply
 	answer := httpapi.HookReply{Records: s.at.Hooks(), Use: s.at.Use()}
 	if s.Settings.Enabled {
 		e.Dir = DirOf(e, s.Dir)
-		memory := hookMemory{s, s.below(e.Dir)}
+		memory := hookMemory{s, folderWithin(s.Project, e.Dir)}
 		var reply []byte
 		reply, answer.Receipt, trace = hook.Handle(ctx, e, memory, memory.options(e))
 		answer.Reply = string(reply)

@@ -36,7 +36,7 @@ type toolbox struct {
 	ask func(context.Context, notes.Change) (bool, error)
 }
 
-func (w *Workspace) toolbox(files guard.Files, ask func(context.Context, notes.Change) (bool, error)) (toolbox, error) {
+func newToolbox(w *Workspace, files guard.Files, ask func(context.Context, notes.Change) (bool, error)) (toolbox, error) {
 	journal, err := w.Notes().Journal()
 	if err != nil {
 		return toolbox{}, err
@@ -51,7 +51,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := s.toolbox(files, s.askClient)
+	box, err := newToolbox(s.Workspace, files, askClient(s.Settings.Save.ShowDiff))
 	if err != nil {
 		return nil, err
 	}
@@ -60,12 +60,12 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 }
 
 // TerminalTools are for 'memcore tool'. Only a search and a refresh need the index.
-func (w *Workspace) TerminalTools(ask func(context.Context, notes.Change) (bool, error)) ([]tools.Tool, error) {
+func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, error)) ([]tools.Tool, error) {
 	files, err := w.Notes().files()
 	if err != nil {
 		return nil, err
 	}
-	box, err := w.toolbox(files, ask)
+	box, err := newToolbox(w, files, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +136,19 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // longestQuestion limits the diff in a question, in bytes.
 const longestQuestion = 8 << 10
 
-// askClient asks the user at an MCP client.
-func (w *Workspace) askClient(ctx context.Context, c notes.Change) (bool, error) {
-	question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
-	if w.Settings.Save.ShowDiff {
-		shown, _ := sanitize.Reveal(c.Diff)
-		if len(shown) > longestQuestion {
-			shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
+// askClient returns what asks the user at an MCP client.
+func askClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
+	return func(ctx context.Context, c notes.Change) (bool, error) {
+		question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
+		if showDiff {
+			shown, _ := sanitize.Reveal(c.Diff)
+			if len(shown) > longestQuestion {
+				shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
+			}
+			question += "\n\n" + shown
 		}
-		question += "\n\n" + shown
+		return mcp.Ask(ctx, Subject(c), question)
 	}
-	return mcp.Ask(ctx, Subject(c), question)
 }
 
 // located returns the cited lines, or all statements with a text.

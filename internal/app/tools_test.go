@@ -136,7 +136,7 @@ func TestToolsAreTheSameOnEachRoad(t *testing.T) {
 		s := newTestService(t)
 		_, err := session.New(s.SessionsDir(), "s1")
 		require.NoError(t, err)
-		byCommand, err := s.TerminalTools(nil)
+		byCommand, err := TerminalTools(s.Workspace, nil)
 		require.NoError(t, err)
 		require.Len(t, byCommand, 10)
 		require.Len(t, tools.Listed(byCommand), tt.listed)

@@ -22,7 +22,7 @@ func (v view) Cases(_ context.Context, r httpapi.CasesRequest) (httpapi.Cases, e
 	if err != nil {
 		return httpapi.Cases{}, kind.As(kind.Conflict, err)
 	}
-	return v.casesFor(cases, r.Query), nil
+	return casesFor(v.s.Project, cases, r.Query), nil
 }
 
 // ChangeCase implements httpapi.Workspace.
@@ -61,7 +61,7 @@ func (v view) ChangeCase(_ context.Context, r httpapi.CaseRequest) (httpapi.Case
 	if err != nil {
 		return httpapi.Cases{}, casesError(err)
 	}
-	return v.casesFor(all, query), nil
+	return casesFor(v.s.Project, all, query), nil
 }
 
 // casesError says which file has the problem.
@@ -89,8 +89,8 @@ func (v view) documentOf(name string) string {
 }
 
 // casesFor returns all cases, or that of a query, without secrets: a person may have written some.
-func (v view) casesFor(cases []eval.Case, query string) httpapi.Cases {
-	out := httpapi.Cases{File: filepath.Join(v.s.Project, eval.CasesFile), Cases: []httpapi.Case{}}
+func casesFor(project string, cases []eval.Case, query string) httpapi.Cases {
+	out := httpapi.Cases{File: filepath.Join(project, eval.CasesFile), Cases: []httpapi.Case{}}
 	if query != "" {
 		query, _ = secret.Redact(query)
 		if c := eval.CaseOf(cases, query); c.ExpectNothing || len(c.Expect)+len(c.ExpectNot) > 0 {

@@ -120,13 +120,13 @@ func (w *Workspace) OpenService(ctx context.Context, folder string) (*Service, e
 	return s, nil
 }
 
-// below returns a folder of the workspace, else the workspace.
-func (w *Workspace) below(folder string) string {
+// folderWithin returns a folder of a project, else the project.
+func folderWithin(project, folder string) string {
 	if folder != "" {
 		folder = paths.Resolve(folder)
-		if rel, err := filepath.Rel(w.Project, folder); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(project, folder); err == nil && filepath.IsLocal(rel) {
 			return folder
 		}
 	}
-	return w.Project
+	return project
 }

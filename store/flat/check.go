@@ -26,14 +26,14 @@ func (s *snapshot) Check(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := s.checkRow(row, live); err != nil {
+		if err := checkRow(s, row, live); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *snapshot) checkRow(row int, live map[key]bool) error {
+func checkRow(s *snapshot, row int, live map[key]bool) error {
 	e := s.row(row)
 	k := e.key()
 	switch found, known := s.find([]key{k})[k]; {

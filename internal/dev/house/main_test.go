@@ -39,6 +39,19 @@ func long() {
 	"internal/device/product.go": "package device\n",
 }
 
+// mostMethods is for a type of product code.
+const mostMethods = 25
+
+func TestTypesAreSmall(t *testing.T) {
+	f, err := measure("../../..")
+	require.NoError(t, err)
+	for name, n := range f.methods {
+		if _, folder, _ := strings.Cut(name, " in "); !apart.MatchString(folder + "/") {
+			require.LessOrEqual(t, n, mostMethods, "methods of %s", name)
+		}
+	}
+}
+
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range tree {
