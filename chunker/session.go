@@ -119,6 +119,7 @@ const (
 	leastLastAnswer = 60  // of the last one
 	leastFinding    = 70  // of one that says what it found
 	longestUnknown  = 400 // of one that may only say what it did not find
+	leastClause     = 25  // of what it says beside that
 )
 
 var (
@@ -168,12 +169,22 @@ func saysUnknown(prose string) bool {
 	}
 	rest := 0
 	for _, sentence := range sentences(prose) {
-		if !unknown().MatchString(sentence) && !isQuestion(sentence) && !offers().MatchString(sentence) {
-			rest += weight(strings.TrimSpace(sentence))
+		if isQuestion(sentence) {
+			continue
+		}
+		for _, clause := range halves().Split(sentence, -1) {
+			if !unknown().MatchString(clause) && !offers().MatchString(clause) {
+				rest += weight(strings.TrimSpace(clause))
+			}
 		}
 	}
-	return rest < leastLastAnswer
+	return rest < leastClause && !finds().MatchString(prose)
 }
+
+// halves matches what parts a sentence whose other half may say something.
+var halves = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[;:,–—(]\s|[，；：。]|\s(?i:but|so|because|since|and|aber|weil|pero|porque|mais|car)\s`)
+})
 
 var offers = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\W*(if you|let me know|please (tell|share|give|provide|point)|would you|could you|do you|you (could|can|may|might) (check|ask|look)|i can (look|search|check|ask)|tell me|want me)\b`)

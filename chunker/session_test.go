@@ -49,6 +49,10 @@ func TestSessionKeepsWhatIsWorthKnowing(t *testing.T) {
 			nil, map[string]int{chunker.LeftOutRequest: 2, chunker.LeftOutUnknown: 2}},
 		{"what was not found is a finding, with its cause", log("user: why is it slow?", "assistant: The client doesn't specify a timeout, so each request waits for the gateway. I set it to two seconds in pool.go, and the queue drains."),
 			[]string{"assistant | why is it slow? | The client doesn't specify a timeout, so each request waits for the gateway. I set it to two seconds in pool.go, and the queue drains."}, map[string]int{chunker.LeftOutRequest: 1}},
+		{"a cause beside what was not found", log("user: is the index wrong?", "assistant: I found nothing wrong with the index: the query is slow since it casts user_id to text.",
+			"user: and the timeout?", "assistant: The timeout is not documented, but in the source it is 90 seconds (client.go:212)."),
+			[]string{"assistant | is the index wrong? | I found nothing wrong with the index: the query is slow since it casts user_id to text.",
+				"assistant | and the timeout? | The timeout is not documented, but in the source it is 90 seconds (client.go:212)."}, map[string]int{chunker.LeftOutRequest: 2}},
 		{"code alone", log("user: write it", "assistant: ```go\n"+strings.Repeat("x := 1\n", 60)+"```"), nil, map[string]int{chunker.LeftOutRequest: 1, chunker.LeftOutCode: 1}},
 		{"what an agent writes to make room", log("system: " + cause), nil, map[string]int{chunker.LeftOutSummary: 1}},
 	} {
