@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
@@ -140,8 +142,19 @@ func (u Use) Summary(ctx context.Context) (use.Summary, error) {
 	return use.Summarise(turns, since), err
 }
 
-// shortestStatement is the least length of a line to forget elsewhere, in bytes.
+// shortestStatement is the least length of the letters and digits of a line to forget elsewhere, in
+// bytes.
 const shortestStatement = 8
+
+func tooShort(text string) bool {
+	n := 0
+	for _, r := range text {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n += utf8.RuneLen(r)
+		}
+	}
+	return n < shortestStatement
+}
 
 // ForgetStatement is Forget for a deleted statement.
 func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Change) error {
@@ -151,8 +164,8 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 			texts = append(texts, strings.TrimSpace(strings.TrimLeft(text, " \t-*+>")))
 		}
 	}
-	texts = slices.DeleteFunc(texts, func(text string) bool { return len(text) < shortestStatement })
-	if c.Line > 0 {
+	texts = slices.DeleteFunc(texts, tooShort)
+	if p.First > 0 && c.Line > 0 {
 		p = p.At(c.Line)
 	}
 	path := u.w.names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
@@ -229,7 +242,8 @@ func replaceTrace(file string, t hook.Trace) error {
 // noteForgotten is in traces that lack what they added.
 const noteForgotten = "What it added is not shown: a part of it is forgotten."
 
-// forgotten returns a trace without what is in a place or has one of the texts. keep is false if
+// forgotten returns a trace without hits of a place's document, whose lines may have moved since, or
+// with one of the texts. keep is false if
 // the prompt or the answer has one, same is true if nothing goes.
 func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep, same bool) {
 	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
@@ -240,7 +254,7 @@ func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep,
 	for _, hits := range []*[]core.MemoryHit{&t.Result.Hits, &t.Result.Rejected, &t.Result.Withheld} {
 		before := len(*hits)
 		*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool {
-			return p.Has(h.Path, h.StartLine, h.EndLine) || use.Says(h.Text, texts) || use.Says(h.Request, texts)
+			return p.Path != "" && h.Path == p.Path || use.Says(h.Text, texts) || use.Says(strings.Join(h.Headings, "\n"), texts) || use.Says(h.Request, texts)
 		})
 		same = same && len(*hits) == before
 	}

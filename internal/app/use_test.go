@@ -90,7 +90,8 @@ func TestServiceJudges(t *testing.T) {
 	require.False(t, ok, "its prompt says what was forgotten")
 }
 
-// What is forgotten leaves the record of use; what only mentions its document stays.
+// What is forgotten leaves the record of use; what only mentions its document stays. Traces have
+// texts, and their lines may have moved: they keep nothing of the document.
 func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
 	c := newCorrector(t)
 	at := time.Now().Add(-time.Hour)
@@ -122,7 +123,7 @@ func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
 	for _, file := range files {
 		trace, err := jsonfile.Load[hook.Trace](file)
 		require.NoError(t, err)
-		require.Equal(t, trace.Event.Prompt != "about it", trace.Added != "", trace.Event.Prompt)
-		require.Len(t, append(trace.Result.Hits, trace.Result.Rejected...), len(traced[trace.Event.Prompt].Hits)+len(traced[trace.Event.Prompt].Rejected)-map[string]int{"about it": 1, "a poem": 1}[trace.Event.Prompt])
+		require.Equal(t, trace.Event.Prompt == "a poem", trace.Added != "", trace.Event.Prompt)
+		require.Empty(t, append(trace.Result.Hits, trace.Result.Rejected...))
 	}
 }
