@@ -62,6 +62,9 @@ type Options struct {
 	Retrieve core.RetrieveOptions
 	// Records say what each session was given.
 	Records Records
+	// BeginWithin bounds what a session gets with a prompt because its start was missed; 0 does
+	// not. Without that in time the prompt still gets its hits.
+	BeginWithin time.Duration
 	// NoLog keeps messages out of the session.
 	NoLog bool
 	// NoUse keeps no record of use.
@@ -200,7 +203,14 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	// Without a record, every prompt would begin the session.
 	if !a.record.Begun && (kept || a.agent.BeginsAtPrompt) {
 		notice = a.memory.Notice(ctx, a.event)
-		a.begin(ctx, longestContext)
+		within, stop := ctx, func() {}
+		if limit := a.options.BeginWithin; limit > 0 && !a.agent.BeginsAtPrompt {
+			within, stop = context.WithTimeout(ctx, limit)
+		}
+		a.begin(within, longestContext)
+		if stop(); within.Err() != nil && ctx.Err() == nil && a.start.Text() == "" {
+			a.begins = false // the next prompt tries again
+		}
 	} else { // the overview, if it has changed
 		var err error
 		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)
@@ -326,7 +336,10 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
 		}
 	}
-	if reply != nil || a.dir != "" {
+	if a.begins && reply == nil { // there is nothing to begin with
+		receipt.Begun = true
+	}
+	if reply != nil || a.dir != "" || receipt.Begun {
 		receipt.Agent, receipt.Session, receipt.Dir = e.Agent, e.Session, a.dir
 	}
 	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {

@@ -39,6 +39,7 @@ type fakeMemory struct {
 	asked    []string
 	left     []string // paths that were left out of the last question
 	err      error
+	slow     bool // Beginning takes all its time
 	delay    time.Duration
 
 	rules   map[string]string // text by version, of the rules that apply
@@ -76,7 +77,11 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	return core.Result{State: core.StateReady, Hits: m.hits}, m.err
 }
 
-func (m *fakeMemory) Beginning(_ context.Context, e Event, room int) (Beginning, error) {
+func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginning, error) {
+	if m.slow {
+		<-ctx.Done()
+		return Beginning{}, ctx.Err()
+	}
 	m.not, m.rooms = agents.OwnFiles(e.Agent), append(m.rooms, room)
 	b := Beginning{Reference: formatter.Join(m.index, m.overview), Overview: m.overview}
 	if b.Reference != "" {
@@ -392,6 +397,29 @@ func TestMissedStart(t *testing.T) {
 	}
 	o.Records = Records{}
 	require.NotContains(t, send("claude prompt"), "# Curated", "without records every prompt would have it")
+
+	o.Records = Records{Dir: t.TempDir()}
+	m.curated = ""
+	send("claude prompt")
+	m.curated = "# Curated"
+	require.NotContains(t, send("claude prompt"), "# Curated", "a session that had nothing to begin with has begun")
+}
+
+// What takes too long leaves the prompt its hits, and is tried again.
+func TestMissedStartIsSlow(t *testing.T) {
+	o := Options{Records: Records{Dir: t.TempDir()}, BeginWithin: time.Millisecond}
+	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", slow: true}
+	e, err := Parse(events["claude prompt"].agent, []byte(events["claude prompt"].event))
+	require.NoError(t, err)
+	reply, receipt, _ := Handle(t.Context(), e, m, o)
+	require.Contains(t, string(reply), "The ferry is blue.")
+	require.NotContains(t, string(reply), "# Curated")
+	require.False(t, receipt.Begun)
+	require.NoError(t, o.Records.Add(t.Context(), receipt))
+	m.slow = false
+	o.BeginWithin = 0
+	reply, _, _ = Handle(t.Context(), e, m, o)
+	require.Contains(t, string(reply), "# Curated")
 }
 
 // Retrieval skips files that the session has whole and unchanged.
