@@ -108,8 +108,27 @@ func TestWhatAgentsWriteIsNoInstruction(t *testing.T) {
 	}
 	require.Contains(t, text(w.load()), "a rule of mine")
 	require.Contains(t, warnings(w.load()), "agents write to its folder", "the import that gives nothing is named")
+	require.NoError(t, os.RemoveAll(w.path("data/memory")))
+	w.write(".beans/linked/d.md", "a rule in a folder")
+	w.link("../.beans/linked", "data/memory")
+	w.write(".beans/rules/e.md", "@../linked/d.md\n")
+	w.options.Data = DefaultData
+	require.NotContains(t, text(w.load()), "a rule in a folder", "the data folder is a link")
 	w.options.Data = filepath.Join(w.home, ".beans/rules")
 	require.NotContains(t, text(w.load()), "a rule of mine", "where agents may write, nothing instructs")
+}
+
+// A project that lies below a folder of such a name has its memory.
+func TestProjectBelowDataFolder(t *testing.T) {
+	w := newFixture(t, nil)
+	w.project = filepath.Join(w.base, "data", "memory", "p3")
+	require.NoError(t, os.MkdirAll(filepath.Join(w.project, ".git"), 0o755))
+	w.write("BEANS.md", "Ours.")
+	w.options.Dir, w.options.Trust = w.project, allIn{w.project}
+	for _, data := range []string{"", "data/memory", "data"} {
+		w.options.Data = data
+		require.Contains(t, text(w.load()), "Ours.", data)
+	}
 }
 
 // text is everything that is given.

@@ -73,7 +73,7 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	if !isMarkdown(real) {
 		return nil, errKind
 	}
-	if r.o.isData(file) || r.o.isData(real) {
+	if r.isData(file) || r.isData(real) {
 		return nil, errData
 	}
 	root, err := r.rootOf(real)
@@ -99,18 +99,42 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 
 // isData reports whether agents write to the folder of a file. Which project that is for does not
 // matter: one may lie within what another reads as rules.
-func (o Options) isData(file string) bool {
-	file = strings.ToLower(filepath.ToSlash(file))
-	for _, folder := range []string{DefaultData, o.Data} {
-		if folder == "" {
-			continue
+func (r *reader) isData(file string) bool {
+	if data := r.o.Data; data != "" {
+		if !filepath.IsAbs(data) {
+			data = filepath.Join(r.project, data)
 		}
+		real := paths.Resolve(data)
+		if _, inside := below(real, file); inside && real != r.project {
+			return true
+		}
+		if _, inside := below(data, file); inside && data != r.project {
+			return true
+		}
+	}
+	file = strings.ToLower(filepath.ToSlash(r.inside(file)))
+	for _, folder := range []string{DefaultData, r.o.Data} {
 		folder = strings.ToLower(path.Clean(filepath.ToSlash(folder)))
-		if filepath.IsAbs(folder) && strings.HasPrefix(file, folder+"/") || !filepath.IsAbs(folder) && strings.Contains(file, "/"+folder+"/") {
+		if folder != "." && !filepath.IsAbs(folder) && strings.Contains(file, "/"+folder+"/") {
 			return true
 		}
 	}
 	return false
+}
+
+// inside returns a path below the folder that lets it instruct, with a slash before it: what lies
+// above a project says nothing.
+func (r *reader) inside(file string) string {
+	trusted := r.covering(filepath.Dir(file))
+	if trusted != "" {
+		trusted = filepath.Dir(trusted) // a plugin may be named "data"
+	}
+	for _, root := range []string{r.project, r.beans, trusted} {
+		if rel, inside := below(root, file); root != "" && inside {
+			return "/" + rel
+		}
+	}
+	return file
 }
 
 // fetch reads a file through its root, unless known is current.
