@@ -1,6 +1,7 @@
 package source
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -43,13 +44,17 @@ func formatNamed(name string) (format, bool) {
 
 // Known returns the folders in which known agents keep the logs of a workspace. Index them only if
 // the user asks for it. A missing folder is an empty source. earlier are paths of the workspace
-// before it moved, under which agents know it.
+// before it moved, under which agents know it. One that is a folder again is another project.
 func Known(workspace, home string, earlier ...string) []Source {
 	if workspace == "" || home == "" {
 		return nil
 	}
 	var all []Source
 	seen := map[string]bool{}
+	earlier = slices.DeleteFunc(slices.Clone(earlier), func(path string) bool {
+		_, err := os.Stat(path)
+		return err == nil
+	})
 	for _, path := range earlier { // import brings memcore's own sessions
 		seen[filepath.Join(paths.Absolute(home), ".ai", "sessions", paths.FolderName(path))] = true
 	}
