@@ -42,9 +42,9 @@ func ownRules() []rule {
 			// Prefixes that vendors document for their keys; no other word has them before so much
 			// chance.
 			id:       "service-api-key",
-			regex:    compiled(`\b(?:gsk_|xai-|r8_|nvapi-|tskey-[a-z]{2,10}-|ntn_|secret_|sbp_|dckr_pat_|dckr_oat_|tvly-(?:dev-|prod-)?|whsec_|ya29\.|pcsk_|lsv2_[a-z]{2}_|fc-|jina_|voy-|pplx-)[A-Za-z0-9_-]{20,}`),
+			regex:    compiled(`\b(?:gsk_|xai-|r8_|nvapi-|tskey-[a-z]{2,10}-|ntn_|sbp_|dckr_pat_|dckr_oat_|tvly-(?:dev-|prod-)?|whsec_|ya29\.|pcsk_|lsv2_[a-z]{2}_|pplx-)[A-Za-z0-9_-]{20,}`),
 			entropy:  3.5,
-			keywords: []string{"gsk_", "xai-", "r8_", "nvapi-", "tskey-", "ntn_", "secret_", "sbp_", "dckr_", "tvly-", "whsec_", "ya29.", "pcsk_", "lsv2_", "fc-", "jina_", "voy-", "pplx-"},
+			keywords: []string{"gsk_", "xai-", "r8_", "nvapi-", "tskey-", "ntn_", "sbp_", "dckr_", "tvly-", "whsec_", "ya29.", "pcsk_", "lsv2_", "pplx-"},
 			allowed: unless(func() *regexp.Regexp {
 				return regexp.MustCompile(`^[a-zA-Z_.-]+$|^[a-z0-9.]{1,12}(?:[-_][a-z0-9]{1,12})+$`)
 			}), // words

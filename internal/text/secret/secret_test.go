@@ -24,7 +24,7 @@ func TestRedact(t *testing.T) {
 			"ANTHROPIC_API_KEY=[redacted: model-api-key] and [redacted: model-api-key]", []string{"model-api-key", "model-api-key"}},
 		{"no model's server", "see task-4711-about-keys, sk-learn-pipeline-notes-2024-part-2, ask-me and sk-xxxxxxxxxxxxxxxxxxxxxxxx", "see task-4711-about-keys, sk-learn-pipeline-notes-2024-part-2, ask-me and sk-xxxxxxxxxxxxxxxxxxxxxxxx", nil},
 		{"keys of services", "gsk_" + "Zk3vQ9xWb2LmT7rYp4NcA8dE and xai-" + "Hn4Jk8Lm2Pq6Rs0Tv4Wx8Yz1Bc5 and tskey-auth-" + "kF3mQ9xWb2CNTRL-T7rYp4NcA8dE", "[redacted: service-api-key] and [redacted: service-api-key] and [redacted: service-api-key]", []string{"service-api-key", "service-api-key", "service-api-key"}},
-		{"none of a service", "see secret_manager_rotation_policy_for_staging, fc-cache-of-the-font-config-tools and r8_register_of_the_eighth_word", "see secret_manager_rotation_policy_for_staging, fc-cache-of-the-font-config-tools and r8_register_of_the_eighth_word", nil},
+		{"none of a service", "see fc-1234-AddRetryToPaymentService2, secret_Rotation_Runbook_2024_Q3.md and r8_register_of_the_eighth_word", "see fc-1234-AddRetryToPaymentService2, secret_Rotation_Runbook_2024_Q3.md and r8_register_of_the_eighth_word", nil},
 		{"a password, assigned", "DB_PASSWORD=hunter2!", "DB_PASSWORD=[redacted: password]", []string{"password"}},
 		{"in JSON", `{"password": "Tr0ub4dor&3"}`, `{"password": "[redacted: password]"}`, []string{"password"}},
 		{"in YAML", "  password: s3cr3t-one", "  password: [redacted: password]", []string{"password"}},
