@@ -29,18 +29,14 @@ var (
 // Load reads a document. A missing file is the zero T. Errors wrap ErrDamaged or ErrNewer, or are
 // the file system's.
 func Load[T any](file string) (T, error) {
-	var none T
+	var document T
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return none, nil
+		return document, nil
 	}
 	if err != nil {
-		return none, err
+		return document, err
 	}
-	return decode[T](file, data)
-}
-
-func decode[T any](file string, data []byte) (document T, err error) {
 	var none T
 	var head struct{ Format json.RawMessage }
 	if err := json.Unmarshal(data, &head); err == nil && head.Format != nil {
@@ -75,97 +71,52 @@ func Lock(ctx context.Context, file string) (unlock func(), err error) {
 
 // Save writes durably and atomically. It follows links.
 func Save[T any](file string, document T) error {
-	data, err := encode(document)
+	data, err := json.MarshalIndent(document, "", "  ")
 	if err != nil {
 		return err
 	}
-	return Write(file, data)
-}
-
-func encode(document any) ([]byte, error) {
-	data, err := json.MarshalIndent(document, "", "  ")
-	return append(data, '\n'), err
+	return Write(file, append(data, '\n'))
 }
 
 // Write writes a file like Save.
 func Write(file string, data []byte) error {
-	file = linked(file)
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
 	return safefile.Replace(filepath.Dir(file), filepath.Base(file), data, 0o600)
 }
 
-// linked follows links.
-func linked(file string) string {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		return real
-	}
-	return file
-}
-
-// longest bounds a document, in bytes.
-const longest = 1 << 30
-
 // Change loads a document, calls change and saves the result under a lock, unless change fails or
-// changes nothing. If something else writes the file meanwhile, Change calls change again with the
-// new document.
-func Change[T any](ctx context.Context, file string, change func(*T) error) (document T, err error) {
-	var none T
-	unlock, err := Lock(ctx, file)
-	if err != nil {
-		return none, err
-	}
-	defer unlock()
-	file = linked(file)
-	err = safefile.Update(filepath.Dir(file), filepath.Base(file), longest, 0o600, func(data []byte) (after []byte, err error) {
-		document = none
-		if data != nil {
-			if document, err = decode[T](file, data); err != nil {
-				return nil, err
-			}
-		}
-		changed, err := changes(&document, change)
-		if err != nil || !changed {
-			return nil, err
-		}
-		return encode(document)
-	})
-	if err != nil {
-		return none, err
-	}
-	return document, nil
+// changes nothing.
+func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	return changeLoaded(ctx, file, Load[T], change)
 }
 
-// changes reports whether change made a difference.
-func changes[T any](document *T, change func(*T) error) (bool, error) {
-	before, err := json.Marshal(*document)
-	if err != nil {
-		return false, err
-	}
-	if err := change(document); err != nil {
-		return false, err
-	}
-	after, err := json.Marshal(*document)
-	return !bytes.Equal(after, before), err
-}
-
-// ChangeDerived is Change with LoadDerived, for files that only memcore writes: it does not look at
-// the file again.
+// ChangeDerived is Change with LoadDerived.
 func ChangeDerived[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	return changeLoaded(ctx, file, LoadDerived[T], change)
+}
+
+func changeLoaded[T any](ctx context.Context, file string, load func(string) (T, error), change func(*T) error) (T, error) {
 	var none T
 	unlock, err := Lock(ctx, file)
 	if err != nil {
 		return none, err
 	}
 	defer unlock()
-	document, err := LoadDerived[T](file)
+	document, err := load(file)
 	if err != nil {
 		return none, err
 	}
-	changed, err := changes(&document, change)
+	before, err := json.Marshal(document)
 	if err != nil {
 		return none, err
 	}
-	if !changed {
-		return document, nil
+	if err := change(&document); err != nil {
+		return none, err
+	}
+	if after, err := json.Marshal(document); err != nil || bytes.Equal(after, before) {
+		return document, err
 	}
 	return document, Save(file, document)
 }

@@ -79,24 +79,3 @@ func TestLeftOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 1}, document)
 }
-
-// What something else writes while a document changes stays.
-func TestChangeKeepsOthersChanges(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "trust.json")
-	type pair struct{ Mine, Theirs string }
-	require.NoError(t, os.WriteFile(file, []byte(`{"Mine":"a"}`), 0o600))
-	calls := 0
-	got, err := Change(t.Context(), file, func(d *pair) error {
-		if calls++; calls == 1 {
-			require.NoError(t, os.WriteFile(file+".new", []byte(`{"Mine":"a","Theirs":"b"}`), 0o600))
-			require.NoError(t, os.Rename(file+".new", file))
-		}
-		d.Mine = "c"
-		return nil
-	})
-	require.NoError(t, err)
-	require.Equal(t, pair{"c", "b"}, got)
-	loaded, err := Load[pair](file)
-	require.NoError(t, err)
-	require.Equal(t, got, loaded)
-}
