@@ -203,14 +203,7 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	// Without a record, every prompt would begin the session.
 	if !a.record.Begun && (kept || a.agent.BeginsAtPrompt) {
 		notice = a.memory.Notice(ctx, a.event)
-		within, stop := ctx, func() {}
-		if limit := a.options.BeginWithin; limit > 0 && !a.agent.BeginsAtPrompt {
-			within, stop = context.WithTimeout(ctx, limit)
-		}
-		a.begin(within, longestContext)
-		if stop(); within.Err() != nil && ctx.Err() == nil && a.start.Text() == "" {
-			a.begins = false // the next prompt tries again
-		}
+		a.beginAtPrompt(ctx)
 	} else { // the overview, if it has changed
 		var err error
 		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)
@@ -225,6 +218,17 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	}
 	a.text = formatter.Join(a.start.Text(), tail)
 	a.note(ctx, "user", a.event.Prompt)
+}
+
+// beginAtPrompt leaves a prompt time for its hits if the session's start was missed.
+func (a *answer) beginAtPrompt(ctx context.Context) {
+	if limit := a.options.BeginWithin; limit > 0 && !a.agent.BeginsAtPrompt {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, limit)
+		defer stop()
+	}
+	a.begin(ctx, longestContext)
+	a.begins = ctx.Err() == nil || a.start.Text() != "" // else the next prompt tries again
 }
 
 func (a *answer) answerTool(ctx context.Context) {
@@ -324,23 +328,20 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 	a.trace.Added, a.trace.Rules = a.text, a.applied.Rules
 	reply = e.Reply(a.text)
 	var given []use.Hit
+	if a.begins { // also with nothing
+		a.dir, receipt.Begun = e.Dir, true
+	}
 	if reply != nil {
-		receipt = Receipt{Sub: e.Sub, Begun: a.begins, Overview: a.start.Overview,
+		receipt = Receipt{Begun: a.begins, Overview: a.start.Overview,
 			Stamps: merged(a.start.Stamps, a.applied.Stamps), Rules: a.applied.Versions,
 			Spent: len(a.start.Curated) + len(a.applied.Text)}
-		if a.begins {
-			a.dir = e.Dir
-		}
 		for _, hit := range a.hits {
 			receipt.Hits = append(receipt.Hits, hitKey(hit))
 			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
 		}
 	}
-	if a.begins && reply == nil { // there is nothing to begin with
-		receipt.Begun = true
-	}
-	if reply != nil || a.dir != "" || receipt.Begun {
-		receipt.Agent, receipt.Session, receipt.Dir = e.Agent, e.Session, a.dir
+	if reply != nil || a.begins || a.dir != "" {
+		receipt.Agent, receipt.Session, receipt.Sub, receipt.Dir = e.Agent, e.Session, e.Sub, a.dir
 	}
 	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
 		t := use.NewTurn(a.trace.At, e.Agent, e.Session, e.Prompt, !a.options.NoLog, given)
