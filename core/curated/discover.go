@@ -52,7 +52,8 @@ type request struct {
 	o       Options
 	names   paths.Names
 	project string
-	beans   string // links resolved; "" if there is none
+	beans   string   // links resolved; "" if there is none
+	data    []string // the folder of Options.Data, as set and with links resolved
 
 	mu       sync.Mutex
 	covered  map[string]string // see covering
@@ -73,6 +74,12 @@ func newFinder(ctx context.Context, o Options) *finder {
 	q.names = paths.NewNames(q.project, o.Home)
 	if o.Beans != "" {
 		q.beans = paths.Resolve(o.Beans)
+	}
+	if data := o.Data; data != "" {
+		if !filepath.IsAbs(data) {
+			data = filepath.Join(q.project, data)
+		}
+		q.data = slices.DeleteFunc([]string{data, paths.Resolve(data)}, func(folder string) bool { return folder == q.project })
 	}
 	return &finder{request: q, exclude: gitignore.Compile(o.Exclude), readDir: os.ReadDir}
 }

@@ -73,7 +73,7 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	if !isMarkdown(real) {
 		return nil, errKind
 	}
-	if r.isData(file) || r.isData(real) {
+	if r.isData(real) || file != real && r.isData(file) {
 		return nil, errData
 	}
 	root, err := r.rootOf(real)
@@ -100,15 +100,8 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 // isData reports whether agents write to the folder of a file. Which project that is for does not
 // matter: one may lie within what another reads as rules.
 func (r *reader) isData(file string) bool {
-	if data := r.o.Data; data != "" {
-		if !filepath.IsAbs(data) {
-			data = filepath.Join(r.project, data)
-		}
-		real := paths.Resolve(data)
-		if _, inside := below(real, file); inside && real != r.project {
-			return true
-		}
-		if _, inside := below(data, file); inside && data != r.project {
+	for _, folder := range r.data {
+		if _, inside := below(folder, file); inside {
 			return true
 		}
 	}

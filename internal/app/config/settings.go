@@ -209,7 +209,7 @@ var Known = []Setting{
 	{"redact", "true", Personal, yesOrNo, "`false` keeps keys, tokens and passwords in the index"},
 	{"indexLocalFiles", "false", Personal, yesOrNo, "`true` also indexes `.local.md` files"},
 	{"indexSuperseded", "false", Personal, yesOrNo, "`true` also finds statements that are struck through"},
-	{"dataDir", "data/memory", Personal, text, "folder of facts and episodes, relative to the project"},
+	{"dataDir", curated.DefaultData, Personal, text, "folder of facts and episodes, relative to the project"},
 	{"sessionsDir", "~/.ai/sessions", Personal, text, "folder of sessions"},
 	{"sessions.keep", "", Personal, age, "age at which [sessions](notes.md#sessions) are deleted, such as `180d`; empty: never"},
 	{"minSimilarity", "0", TrustedProject, number(0, 1), "least score of what a turn gets, up to 1; 0: the calibrated default"},
