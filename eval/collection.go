@@ -164,15 +164,6 @@ func judgmentsOf(folder string) string {
 	return judgmentsFile
 }
 
-// idOf accepts the "_id" of BEIR's own archives.
-func idOf(line []byte, id string) string {
-	var row struct {
-		ID string `json:"_id"`
-	}
-	_ = json.Unmarshal(line, &row) // the line was read before
-	return cmp.Or(id, row.ID)
-}
-
 // ReadBEIR names the collection by its path's last two parts.
 func ReadBEIR(folder string) (Collection, error) {
 	c := Collection{Name: name(folder), Judgments: map[string]map[string]int{}}
@@ -180,21 +171,29 @@ func ReadBEIR(folder string) (Collection, error) {
 	at := func(file string, number int) string { return fmt.Sprintf("%s:%d", filepath.Join(folder, file), number) }
 	err := errors.Join(
 		eachLine(filepath.Join(folder, corpusFile), func(number int, line []byte) error {
-			var d Document
-			if err := json.Unmarshal(line, &d); err != nil {
+			var row struct {
+				Document
+				Published string `json:"_id"` // the ID in BEIR's own archives
+			}
+			if err := json.Unmarshal(line, &row); err != nil {
 				return err
 			}
-			d.ID = idOf(line, d.ID)
+			d := row.Document
+			d.ID = cmp.Or(d.ID, row.Published)
 			c.timeOf(d.Date, at(corpusFile, number))
 			c.Documents = append(c.Documents, d)
 			return fresh(documents, "document", d.ID)
 		}),
 		eachLine(filepath.Join(folder, queriesFile), func(number int, line []byte) error {
-			var q Query
-			if err := json.Unmarshal(line, &q); err != nil {
+			var row struct {
+				Query
+				Published string `json:"_id"`
+			}
+			if err := json.Unmarshal(line, &row); err != nil {
 				return err
 			}
-			q.ID = idOf(line, q.ID)
+			q := row.Query
+			q.ID = cmp.Or(q.ID, row.Published)
 			q.Now = c.timeOf(q.Meta.QuestionDate, at(queriesFile, number))
 			c.Queries = append(c.Queries, q)
 			return fresh(queries, "query", q.ID)
