@@ -5,19 +5,21 @@ import (
 	"github.com/memcore/memcore/core/source"
 )
 
-// Verdicts; that of a duplicate also names the hit.
+// VerdictThreshold is the verdict of a candidate that only its score keeps from being a hit.
+const VerdictThreshold = "below threshold"
+
+// Further verdicts; that of a duplicate also names the hit.
 const (
-	verdictKept      = "kept"
-	verdictThreshold = "below threshold"
-	verdictWeak      = "adds too little to what is given"
-	verdictBudget    = "over budget"
-	verdictLimit     = "over limit"
-	verdictQuestion  = "the question itself"
-	verdictWithheld  = "withheld as suspicious"
-	verdictUnasked   = "too little of what the prompt is about"
-	verdictBehind    = "much weaker than the best"
-	verdictEcho      = "says little that the prompt does not"
-	verdictNamed     = "the prompt names the document"
+	verdictKept     = "kept"
+	verdictWeak     = "adds too little to what is given"
+	verdictBudget   = "over budget"
+	verdictLimit    = "over limit"
+	verdictQuestion = "the question itself"
+	verdictWithheld = "withheld as suspicious"
+	verdictUnasked  = "too little of what the prompt is about"
+	verdictBehind   = "much weaker than the best"
+	verdictEcho     = "says little that the prompt does not"
+	verdictNamed    = "the prompt names the document"
 )
 
 type choice struct {
@@ -64,7 +66,7 @@ func (x *choice) refuses(c *candidate) string {
 	case c.refused != "":
 		return c.refused
 	case c.sure == "" && c.Score < x.threshold && (!x.sparing || x.byScore == 0):
-		return verdictThreshold
+		return VerdictThreshold
 	case c.sure == "" && x.sparing && len(x.hits) > 0 && x.nothing*c.Score < x.cost:
 		return verdictWeak
 	case len(x.hits) >= x.limit:

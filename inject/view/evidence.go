@@ -129,7 +129,7 @@ func (c *candidates) add(state string, hits []core.MemoryHit) {
 // fixed reports whether a candidate is in or out whatever the threshold.
 func fixed(state string, hit core.MemoryHit) string {
 	switch e := hit.Explain; {
-	case state == "withheld", state == "rejected" && e != nil && e.Verdict != "below threshold":
+	case state == "withheld", state == "rejected" && e != nil && e.Verdict != core.VerdictThreshold:
 		return "never"
 	case state == "given" && e != nil && e.Why != "" && e.Worth == nil:
 		return "always"
