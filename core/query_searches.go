@@ -51,7 +51,6 @@ func (q *query) find(ctx context.Context, s search) (found []*candidate) {
 		all = all[:min(len(all), looksThrough)]
 	}
 	if s.prefers != nil {
-		all = slices.Clone(all)
 		slices.SortStableFunc(all, func(a, b *candidate) int { return trueFirst(s.prefers(g.question, a), s.prefers(g.question, b)) })
 	}
 	for _, c := range all {

@@ -178,7 +178,7 @@ func admitTimely(ranked []*candidate, a askedTimes) {
 	}
 	for _, c := range ranked {
 		at, sure := a.timeOf(c.record)
-		if sure > 0 && !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) && c.Score < byTime*sure {
+		if !at.IsZero() && slices.ContainsFunc(a.spans, func(s when.Span) bool { return s.Contains(at) }) && c.Score < byTime*sure {
 			c.Score, c.byTime = byTime*sure, true
 		}
 	}

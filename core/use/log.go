@@ -230,5 +230,6 @@ func editLine(line []byte, edited map[string]*Turn) []byte {
 // Says reports whether a text has one of others, whatever their white space and case.
 func Says(text string, others []string) bool {
 	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
-	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(plain(text), plain(other)) })
+	text = plain(text)
+	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
 }
