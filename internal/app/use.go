@@ -210,7 +210,7 @@ func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
 		if err != nil {
 			continue // nothing shows a damaged one
 		}
-		now, keep, same := forgotten(trace, p, texts)
+		now, keep, same := forgotten(trace, p.Path, texts)
 		switch {
 		case !keep:
 			err = safefile.Remove(filepath.Dir(file), filepath.Base(file))
@@ -242,10 +242,10 @@ func replaceTrace(file string, t hook.Trace) error {
 // noteForgotten is in traces that lack what they added.
 const noteForgotten = "What it added is not shown: a part of it is forgotten."
 
-// forgotten returns a trace without hits of a place's document, whose lines may have moved since, or
-// with one of the texts. keep is false if
-// the prompt or the answer has one, same is true if nothing goes.
-func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep, same bool) {
+// forgotten returns a trace without the hits of a document, whose lines may have moved since, and
+// without those that have one of the texts. keep is false if the prompt or the answer has one; same
+// is true if nothing changes.
+func forgotten(t hook.Trace, document string, texts []string) (now hook.Trace, keep, same bool) {
 	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
 		return t, false, false
 	}
@@ -254,7 +254,7 @@ func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep,
 	for _, hits := range []*[]core.MemoryHit{&t.Result.Hits, &t.Result.Rejected, &t.Result.Withheld} {
 		before := len(*hits)
 		*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool {
-			return p.Path != "" && h.Path == p.Path || use.Says(h.Text, texts) || use.Says(strings.Join(h.Headings, "\n"), texts) || use.Says(h.Request, texts)
+			return document != "" && h.Path == document || use.Says(h.Text, texts) || use.Says(strings.Join(h.Headings, "\n"), texts) || use.Says(h.Request, texts)
 		})
 		same = same && len(*hits) == before
 	}
@@ -263,7 +263,7 @@ func forgotten(t hook.Trace, p use.Place, texts []string) (now hook.Trace, keep,
 	}
 	var later []hook.Trace
 	for _, l := range t.Later {
-		l, keep, untouched := forgotten(l, p, texts)
+		l, keep, untouched := forgotten(l, document, texts)
 		if same = same && untouched; keep {
 			later = append(later, l)
 		}
