@@ -326,7 +326,7 @@ func (w *writer) count(r reading) {
 	}
 }
 
-// countGone counts conversations whose logs somebody deleted, most often their agent.
+// countGone counts conversations whose logs were deleted, usually by their agent.
 func (w *writer) countGone(removed []string) {
 	for _, path := range removed {
 		e := w.manifest.Documents[path]

@@ -39,7 +39,7 @@ type Turn struct {
 	// Prompt is without secrets; empty without hits or consent.
 	Prompt string `json:"prompt,omitempty"`
 	Hits   []Hit  `json:"hits,omitempty"`
-	// Silence says why there are none.
+	// Silence is the reason for no hits.
 	Silence string `json:"silence,omitempty"`
 }
 

@@ -90,8 +90,8 @@ func TestServiceJudges(t *testing.T) {
 	require.False(t, ok, "its prompt says what was forgotten")
 }
 
-// What is forgotten leaves the record of use; what only mentions its document stays. Traces have
-// texts, and their lines may have moved: they keep nothing of the document.
+// Forgetting lines removes their hits from the record of use, and all hits of their document from
+// traces, which hold texts whose lines may have moved.
 func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
 	c := newCorrector(t)
 	at := time.Now().Add(-time.Hour)
