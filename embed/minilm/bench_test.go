@@ -6,9 +6,7 @@ import (
 	"testing"
 
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/minilm/internal/kernel"
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
-	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
+	"github.com/memcore/memcore/embed/internal/encoder/kernel"
 )
 
 // sentence returns a text of n tokens, with [CLS] and [SEP].
@@ -23,7 +21,7 @@ func BenchmarkEmbed(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("%s/tokens=%d/batch=%d", s.Name(), tokens, batch), func(b *testing.B) {
-					benchmark(b, &Model{kernel: s}, tokens, batch)
+					benchmark(b, withKernel(s), tokens, batch)
 				})
 			}
 		}
@@ -56,12 +54,6 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkUnpack(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := weights.Parse(data)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := wordpiece.New(m.Words); err != nil {
-			b.Fatal(err)
-		}
+		open(kernel.Best())
 	}
 }

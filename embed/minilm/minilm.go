@@ -12,8 +12,10 @@ import (
 	"sync"
 
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/minilm/internal/kernel"
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder"
+	"github.com/memcore/memcore/embed/internal/encoder/kernel"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
 	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
 )
 
@@ -21,34 +23,26 @@ import (
 const fingerprint = "minilm/all-MiniLM-L6-v2/384/mean/int8/v2"
 
 // maxTokens leaves room for [CLS] and [SEP].
-const maxTokens = weights.Positions - 2
+const maxTokens = modelfile.Positions - 2
+
+// The tokens around a text.
+const (
+	cls = 101
+	sep = 102
+)
 
 // A Model is an embed.Embedder. All share the weights.
-type Model struct {
-	kernel  *kernel.Set
-	batches sync.Pool // of *batch
-	spaces  sync.Pool // of *workspace
-}
+type Model struct{ encoder func() *encoder.Encoder }
 
 var _ embed.Embedder = (*Model)(nil)
 
 // New returns a model. Its weights are unpacked on first use.
-func New() *Model { return &Model{kernel: kernel.Best()} }
+func New() *Model { return &Model{shared} }
 
 // Embed implements embed.Embedder. It treats queries and documents alike, on GOMAXPROCS goroutines.
 // A vector depends only on its text. The only error is ctx.Err(), within tens of milliseconds.
 func (m *Model) Embed(ctx context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	vecs := make([][]float32, len(texts))
-	for start := 0; start < len(texts); start += wave {
-		end := min(start+wave, len(texts))
-		if err := m.embedWave(ctx, texts[start:end], vecs[start:end]); err != nil {
-			return nil, err
-		}
-	}
-	return vecs, nil
+	return m.encoder().Embed(ctx, "", texts)
 }
 
 // Dimension is 384.
@@ -61,24 +55,22 @@ func (m *Model) Fingerprint() string { return fingerprint }
 func (m *Model) MaxTokens() int { return maxTokens }
 
 // CountTokens returns the exact number of word pieces.
-func (m *Model) CountTokens(text string) int { return tokenizer().Count(text) }
+func (m *Model) CountTokens(text string) int { return m.encoder().Count(text) }
 
 //go:embed minilm.bin
 var data []byte
 
-// model panics on damaged weights, which a test excludes.
-var model = sync.OnceValue(func() *weights.Model {
-	m, err := weights.Parse(data)
+var shared = sync.OnceValue(func() *encoder.Encoder { return open(kernel.Best()) })
+
+// open panics on damaged weights, which a test excludes.
+func open(k *kernel.Set) *encoder.Encoder {
+	file, err := modelfile.Parse(data)
 	if err != nil {
 		panic("minilm: embedded weights: " + err.Error())
 	}
-	return m
-})
-
-var tokenizer = sync.OnceValue(func() *wordpiece.Tokenizer {
-	t, err := wordpiece.New(model().Words)
+	words, err := wordpiece.New(file.Words)
 	if err != nil {
 		panic("minilm: embedded vocabulary: " + err.Error())
 	}
-	return t
-})
+	return encoder.New(encoder.Model{Weights: file.Weights, Tokenizer: words, First: cls, Last: sep}, k)
+}

@@ -11,14 +11,18 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/embedtest"
-	"github.com/memcore/memcore/embed/minilm/internal/kernel"
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder"
+	"github.com/memcore/memcore/embed/internal/encoder/kernel"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
+	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
 )
 
 // checksum is that of minilm.bin, also in README.md.
@@ -33,6 +37,11 @@ func TestChecksum(t *testing.T) {
 	if !strings.Contains(string(readme), checksum) {
 		t.Errorf("README.md does not name the SHA-256 of minilm.bin, %s", checksum)
 	}
+}
+
+// withKernel returns a model that computes with a set of kernels.
+func withKernel(k *kernel.Set) *Model {
+	return &Model{sync.OnceValue(func() *encoder.Encoder { return open(k) })}
 }
 
 func TestContract(t *testing.T) {
@@ -114,11 +123,14 @@ func texts(refs []reference) []string {
 
 func TestTokens(t *testing.T) {
 	m := New()
+	file, err := modelfile.Parse(data)
+	require.NoError(t, err)
+	words, err := wordpiece.New(file.Words)
+	require.NoError(t, err)
 	for _, r := range references(t) {
-		toks, err := tokenise(t.Context(), []string{r.text}, make([][]float32, 1))
-		require.NoError(t, err)
-		if !slices.Equal(toks[0].ids, r.IDs) {
-			t.Errorf("tokens of %.60q = %d, want %d", r.text, toks[0].ids, r.IDs)
+		ids := append(words.Append([]int32{cls}, r.text, maxTokens), sep)
+		if !slices.Equal(ids, r.IDs) {
+			t.Errorf("tokens of %.60q = %d, want %d", r.text, ids, r.IDs)
 		}
 		if n := m.CountTokens(r.text); n != r.Tokens {
 			t.Errorf("CountTokens(%.60q) = %d, want %d", r.text, n, r.Tokens)
@@ -147,7 +159,7 @@ func TestReference(t *testing.T) {
 				i := 0
 				refs = slices.DeleteFunc(refs, func(r reference) bool { i++; return (len(r.IDs) > 24 || i%5 != 0) && i%67 != 0 })
 			}
-			m := &Model{kernel: s}
+			m := withKernel(s)
 			vecs, err := m.Embed(t.Context(), embed.Document, texts(refs))
 			require.NoError(t, err)
 			worst, sum := 1.0, 0.0
@@ -188,24 +200,6 @@ func TestCompanyDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestManyTexts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("embeds more than a wave of texts")
-	}
-	m := New()
-	many := make([]string, wave+3)
-	for i := range many {
-		many[i] = ruleWords[i%len(ruleWords)]
-	}
-	vecs, err := m.Embed(t.Context(), embed.Document, many)
-	require.NoError(t, err)
-	for i := range many {
-		if !slices.Equal(vecs[i], vecs[i%len(ruleWords)]) {
-			t.Fatalf("vector %d differs from vector %d of the same text", i, i%len(ruleWords))
-		}
-	}
-}
-
 // A context that ends between two layers ends the call there.
 func TestCancelBetweenLayers(t *testing.T) {
 	ctx := &endingContext{Context: t.Context(), after: 5}
@@ -229,40 +223,4 @@ func (c *endingContext) Err() error {
 		return context.Canceled
 	}
 	return nil
-}
-
-func TestGroup(t *testing.T) {
-	sized := func(sizes ...int) []text {
-		var out []text
-		for _, n := range sizes {
-			out = append(out, text{ids: make([]int32, n)})
-		}
-		return out
-	}
-	for _, tt := range []struct {
-		name  string
-		procs int
-		sizes []int
-		want  string
-	}{
-		{"one text", 4, []int{9}, "[[9]]"},
-		{"longest first", 1, []int{3, 9, 5}, "[[9 5 3]]"},
-		{"a batch for every processor", 2, []int{5, 5, 5, 5}, "[[5 5] [5 5]]"},
-		{"no more than a batch holds", 1, []int{200, 100, 100, 50}, "[[200] [100 100 50]]"},
-		{"more processors than texts", 8, []int{4, 4}, "[[4] [4]]"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var got [][]int
-			for _, b := range cutBatches(sized(tt.sizes...), tt.procs) {
-				var sizes []int
-				for _, x := range b {
-					sizes = append(sizes, len(x.ids))
-				}
-				got = append(got, sizes)
-			}
-			if fmt.Sprint(got) != tt.want {
-				t.Errorf("group of %v for %d processors = %v, want %s", tt.sizes, tt.procs, got, tt.want)
-			}
-		})
-	}
 }

@@ -30,7 +30,7 @@ const longComment = 100
 
 // apart matches paths outside product code.
 var apart = regexp.MustCompile(`^(eval|store/lancedb|internal/dev|testdata)/` +
-	`|^embed/minilm/internal/(makeweights|reference|kernel/gen)|(^|/)(storetest|embedtest|remotetest)/`)
+	`|^embed/(minilm/internal/(makeweights|reference)|internal/encoder/kernel/gen)|(^|/)(storetest|embedtest|remotetest)/`)
 
 func main() {
 	log.SetFlags(0)

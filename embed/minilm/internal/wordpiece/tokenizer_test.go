@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
 )
 
 // open returns the tokeniser of the model.
@@ -21,7 +21,7 @@ func open(t testing.TB) *Tokenizer {
 	t.Helper()
 	data, err := os.ReadFile("../../minilm.bin")
 	require.NoError(t, err)
-	m, err := weights.Parse(data)
+	m, err := modelfile.Parse(data)
 	require.NoError(t, err)
 	tok, err := New(m.Words)
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func FuzzAppend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		ids := tok.Append(nil, text, 1<<30)
 		for _, id := range ids {
-			if id < 0 || id >= weights.Vocabulary {
+			if id < 0 || id >= modelfile.Vocabulary {
 				t.Errorf("Append(%q) holds %d, which is no id", text, id)
 			}
 		}
@@ -180,7 +180,7 @@ func FuzzAppend(f *testing.F) {
 func BenchmarkNew(b *testing.B) {
 	data, err := os.ReadFile("../../minilm.bin")
 	require.NoError(b, err)
-	m, err := weights.Parse(data)
+	m, err := modelfile.Parse(data)
 	require.NoError(b, err)
 	for b.Loop() {
 		if _, err := New(m.Words); err != nil {

@@ -1,9 +1,10 @@
-package minilm
+package encoder
 
 import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -12,12 +13,12 @@ import (
 )
 
 // batchOf returns a batch of texts with these numbers of tokens, the longest first.
-func batchOf(t *testing.T, vecs [][]float32, sizes ...int) []text {
+func batchOf(t *testing.T, e *Encoder, vecs [][]float32, sizes ...int) []text {
 	var texts []string
 	for _, n := range sizes {
-		texts = append(texts, generated(n-2))
+		texts = append(texts, strings.Repeat("m", n-2))
 	}
-	batch, err := tokenise(t.Context(), texts, vecs)
+	batch, err := e.tokenise(t.Context(), "", texts, vecs)
 	require.NoError(t, err)
 	return batch
 }
@@ -25,13 +26,13 @@ func batchOf(t *testing.T, vecs [][]float32, sizes ...int) []text {
 // Vectors do not depend on the number of workers, also if a worker has several texts or part of
 // one.
 func TestWorkersDoNotMatter(t *testing.T) {
-	m := New()
+	m := fake(t)
 	for _, sizes := range [][]int{{256}, {33}, {100, 64, 32, 3}, {40, 40, 40, 40, 40, 40}} {
 		want := make([][]float32, len(sizes))
-		m.embedBatch(t.Context(), batchOf(t, want, sizes...), 1)
+		m.embedBatch(t.Context(), batchOf(t, m, want, sizes...), 1)
 		for workers := 2; workers <= 9; workers++ {
 			got := make([][]float32, len(sizes))
-			m.embedBatch(t.Context(), batchOf(t, got, sizes...), workers)
+			m.embedBatch(t.Context(), batchOf(t, m, got, sizes...), workers)
 			for i := range want {
 				if !slices.Equal(got[i], want[i]) {
 					t.Errorf("texts of %d tokens with %d workers: vector %d differs from that of one worker", sizes, workers, i)
@@ -56,11 +57,11 @@ func (c *sharedContext) Err() error {
 
 // If a context ends, all workers stop, and the batch can be used again.
 func TestWorkersStopTogether(t *testing.T) {
-	m := New()
+	m := fake(t)
 	for after := range 9 {
 		done := make(chan [][]float32)
 		vecs := make([][]float32, 2)
-		batch := batchOf(t, vecs, 90, 20)
+		batch := batchOf(t, m, vecs, 90, 20)
 		ctx := &sharedContext{Context: t.Context()}
 		ctx.left.Store(int32(after))
 		go func() {
@@ -80,10 +81,11 @@ func TestWorkersStopTogether(t *testing.T) {
 
 // Every row is in one share, and every token in one part.
 func TestRowsOfWorkers(t *testing.T) {
+	m := fake(t)
 	for _, sizes := range [][]int{{256}, {100, 30, 30, 5}, {16, 16}} {
 		for workers := 1; workers < 20; workers++ {
 			b := new(batch)
-			b.reset(batchOf(t, make([][]float32, len(sizes)), sizes...), workers)
+			b.reset(batchOf(t, m, make([][]float32, len(sizes)), sizes...), workers)
 			seen, next := map[string]int{}, 0
 			for i := range b.workers {
 				lo, hi := b.rowsOf(i)

@@ -1,11 +1,11 @@
-package minilm
+package encoder
 
 import (
 	"context"
 	"math"
 
-	"github.com/memcore/memcore/embed/minilm/internal/kernel"
-	"github.com/memcore/memcore/embed/minilm/internal/weights"
+	"github.com/memcore/memcore/embed/internal/encoder/kernel"
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
 )
 
 const (
@@ -51,34 +51,34 @@ func grow(s *[]float32, n int) {
 func roundUp(n int) int { return (n + panel - 1) / panel * panel }
 
 // embedBatch sets the vectors of texts, longest first, or none if ctx ends.
-func (m *Model) embedBatch(ctx context.Context, texts []text, workers int) {
-	b, ok := m.batches.Get().(*batch)
+func (e *Encoder) embedBatch(ctx context.Context, texts []text, workers int) {
+	b, ok := e.batches.Get().(*batch)
 	if !ok {
 		b = new(batch)
 	}
-	defer m.batches.Put(b)
+	defer e.batches.Put(b)
 	b.reset(texts, workers)
-	b.run(ctx, func(ctx context.Context, lo, hi int) { m.embedRows(ctx, b, lo, hi) })
+	b.run(ctx, func(ctx context.Context, lo, hi int) { e.embedRows(ctx, b, lo, hi) })
 }
 
 // embedRows takes rows [lo, hi) through all layers and sets the vectors of texts that begin there.
-func (m *Model) embedRows(ctx context.Context, b *batch, lo, hi int) {
-	w, ok := m.spaces.Get().(*workspace)
+func (e *Encoder) embedRows(ctx context.Context, b *batch, lo, hi int) {
+	w, ok := e.spaces.Get().(*workspace)
 	if !ok {
 		w = new(workspace)
 	}
-	defer m.spaces.Put(w)
+	defer e.spaces.Put(w)
 	w.size(hi-lo, len(b.texts[0].ids))
 	x := b.x[lo*hidden : hi*hidden]
-	b.parts(lo, hi, func(p part) { m.lookUp(b.x, p) })
-	for i := range model().Layers {
-		l, all := &model().Layers[i], b.qkvOf(i)
-		m.linear(w, &l.QueryKeyValue, x, all[lo*qkv:hi*qkv], valueAt)
+	b.parts(lo, hi, func(p part) { e.lookUp(b.x, p) })
+	for i := range e.weights.Layers {
+		l, all := &e.weights.Layers[i], b.qkvOf(i)
+		e.linear(w, &l.QueryKeyValue, x, all[lo*qkv:hi*qkv], valueAt)
 		if !b.wait(ctx) {
 			return
 		}
-		b.parts(lo, hi, func(p part) { m.attend(w, all[p.row*qkv:], w.attended[(p.row+p.from-lo)*hidden:], p) })
-		m.finish(w, l, x)
+		b.parts(lo, hi, func(p part) { e.attend(w, all[p.row*qkv:], w.attended[(p.row+p.from-lo)*hidden:], p) })
+		e.finish(w, l, x)
 	}
 	if b.wait(ctx) {
 		b.parts(lo, hi, func(p part) {
@@ -90,36 +90,28 @@ func (m *Model) embedRows(ctx context.Context, b *batch, lo, hi int) {
 }
 
 // lookUp sets rows of x to embeddings of tokens plus positions.
-func (m *Model) lookUp(x []float32, p part) {
-	weights := model()
+func (e *Encoder) lookUp(x []float32, p part) {
+	w := e.weights
 	for place := p.from; place < p.to; place++ {
 		row := x[(p.row+place)*hidden:][:hidden]
-		unpackWord(row, weights, int(p.ids[place]))
-		m.kernel.LayerNorm(row, weights.Places[place*hidden:], weights.Norm.Gain, weights.Norm.Bias)
-	}
-}
-
-func unpackWord(x []float32, m *weights.Model, id int) {
-	codes := m.WordCodes[id*hidden:][:hidden]
-	scales := m.WordScales[id*(hidden/weights.WordGroup):]
-	for i, c := range codes {
-		x[i] = float32(int8(c)) * scales[i/weights.WordGroup]
+		w.Words.Row(row, int(p.ids[place]))
+		e.kernel.LayerNorm(row, w.Places[place*hidden:], w.Norm.Gain, w.Norm.Bias)
 	}
 }
 
 // finish is a layer after the attention.
-func (m *Model) finish(w *workspace, l *weights.Layer, x []float32) {
-	m.linear(w, &l.Attention, w.attended, w.y, hidden)
-	m.addAndNorm(x, w.y, l.AttentionNorm)
-	m.linear(w, &l.Up, x, w.inner, weights.Intermediate)
-	m.kernel.GELU(w.inner)
-	m.linear(w, &l.Down, w.inner, w.y, hidden)
-	m.addAndNorm(x, w.y, l.DownNorm)
+func (e *Encoder) finish(w *workspace, l *weights.Layer, x []float32) {
+	e.linear(w, &l.Attention, w.attended, w.y, hidden)
+	e.addAndNorm(x, w.y, l.AttentionNorm)
+	e.linear(w, &l.Up, x, w.inner, weights.Intermediate)
+	e.kernel.GELU(w.inner)
+	e.linear(w, &l.Down, w.inner, w.y, hidden)
+	e.addAndNorm(x, w.y, l.DownNorm)
 }
 
 // linear multiplies the rounded in by the matrix and adds its bias. From column fine on, it also
 // multiplies the remainder of rounding.
-func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fine int) {
+func (e *Encoder) linear(w *workspace, mat *weights.Matrix, in, out []float32, fine int) {
 	rows := len(in) / mat.In
 	for i := range rows {
 		copy(out[i*mat.Out:], mat.Bias)
@@ -128,53 +120,53 @@ func (m *Model) linear(w *workspace, mat *weights.Matrix, in, out []float32, fin
 	if fine < mat.Out {
 		precision = kernel.Fine
 	}
-	m.kernel.Round(&w.rounded, in, mat.In, precision)
+	e.kernel.Round(&w.rounded, in, mat.In, precision)
 	for first := 0; first < mat.Out; first += panel {
 		if first < fine {
 			precision = kernel.Coarse
 		} else {
 			precision = kernel.Fine
 		}
-		m.kernel.MultiplyPanel(&w.rounded, precision, mat.Codes[first*mat.In:], mat.Scales[first*mat.In/weights.Group:], out[first:], mat.Out)
+		e.kernel.MultiplyPanel(&w.rounded, precision, mat.Codes[first*mat.In:], mat.Scales[first*mat.In/weights.Group:], out[first:], mat.Out)
 	}
 }
 
-func (m *Model) addAndNorm(x, y []float32, n weights.Norm) {
+func (e *Encoder) addAndNorm(x, y []float32, n weights.Norm) {
 	for i := 0; i < len(x); i += hidden {
-		m.kernel.LayerNorm(x[i:i+hidden], y[i:i+hidden], n.Gain, n.Bias)
+		e.kernel.LayerNorm(x[i:i+hidden], y[i:i+hidden], n.Gain, n.Bias)
 	}
 }
 
 // attend sets rows of out for a part; all is the text's query, key and value.
-func (m *Model) attend(w *workspace, all, out []float32, p part) {
+func (e *Encoder) attend(w *workspace, all, out []float32, p part) {
 	n, queries := len(p.ids), p.to-p.from
 	for head := range weights.Heads {
 		at := all[head*headSize:]
-		m.weigh(w, at, n, p.from, p.to)
+		e.weigh(w, at, n, p.from, p.to)
 		to := out[head*headSize:]
 		for i := range queries {
 			clear(to[i*hidden:][:headSize])
 		}
-		m.kernel.MultiplyAdd(queries, n, w.scores, roundUp(n), at[valueAt:], qkv, to, hidden)
+		e.kernel.MultiplyAdd(queries, n, w.scores, roundUp(n), at[valueAt:], qkv, to, hidden)
 	}
 }
 
 // weigh sets scores to the attention of tokens [from, to) to n, for one head, whose first query is
 // at.
-func (m *Model) weigh(w *workspace, at []float32, n, from, to int) {
+func (e *Encoder) weigh(w *workspace, at []float32, n, from, to int) {
 	padded, queries := roundUp(n), to-from
 	scores := w.scores[:queries*padded]
 	clear(scores)
 	transpose(w.keys[:padded*headSize], at[keyAt:], n)
 	for first := 0; first < padded; first += panel {
-		m.kernel.MultiplyAdd(queries, headSize, at[from*qkv:], qkv, w.keys[first*headSize:], panel, scores[first:], padded)
+		e.kernel.MultiplyAdd(queries, headSize, at[from*qkv:], qkv, w.keys[first*headSize:], panel, scores[first:], padded)
 	}
 	for i := range queries {
 		line := scores[i*padded:][:padded]
 		for j := n; j < padded; j++ {
 			line[j] = float32(math.Inf(-1))
 		}
-		m.kernel.Softmax(line, attentionScale)
+		e.kernel.Softmax(line, attentionScale)
 	}
 }
 

@@ -24,13 +24,6 @@ func (r *reader) take(n int) []byte {
 	return b
 }
 
-func (r *reader) text(s *string) {
-	n := r.take(4)
-	if n != nil {
-		*s = string(r.take(int(binary.LittleEndian.Uint32(n))))
-	}
-}
-
 func (r *reader) codes(b *[]byte, n int) { *b = r.take(n) }
 
 func (r *reader) floats(f *[]float32, n int) {
@@ -53,11 +46,6 @@ func (r *reader) halves(f *[]float32, n int) {
 
 // writer appends the parts to data.
 type writer struct{ data []byte }
-
-func (w *writer) text(s *string) {
-	w.data = binary.LittleEndian.AppendUint32(w.data, uint32(len(*s)))
-	w.data = append(w.data, *s...)
-}
 
 func (w *writer) codes(b *[]byte, n int) {
 	checkLength(len(*b), n)

@@ -1,4 +1,4 @@
-package minilm
+package encoder
 
 import (
 	"cmp"
@@ -15,20 +15,14 @@ const wave = 4096
 // batchTokens: with fewer, unpacking weights costs more; more exceed the nearer caches.
 const batchTokens = 256
 
-// The tokens around a text.
-const (
-	cls = 101
-	sep = 102
-)
-
-// A text is its tokens, [CLS] and [SEP] included.
+// A text is its tokens, the first and last of every text included.
 type text struct {
 	ids []int32
 	vec *[]float32
 }
 
-func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32) error {
-	tokens, err := tokenise(ctx, texts, vecs)
+func (e *Encoder) embedWave(ctx context.Context, prefix string, texts []string, vecs [][]float32) error {
+	tokens, err := e.tokenise(ctx, prefix, texts, vecs)
 	if err != nil {
 		return err
 	}
@@ -41,7 +35,7 @@ func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32)
 			if i >= len(batches) {
 				return
 			}
-			m.embedBatch(ctx, batches[i], procs/len(batches))
+			e.embedBatch(ctx, batches[i], procs/len(batches))
 		}
 	}
 	var wg sync.WaitGroup
@@ -53,14 +47,15 @@ func (m *Model) embedWave(ctx context.Context, texts []string, vecs [][]float32)
 	return ctx.Err()
 }
 
-func tokenise(ctx context.Context, texts []string, vecs [][]float32) ([]text, error) {
+func (e *Encoder) tokenise(ctx context.Context, prefix string, texts []string, vecs [][]float32) ([]text, error) {
 	out := make([]text, len(texts))
 	for i, s := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		ids := append(make([]int32, 0, min(len(s), maxTokens)+2), cls)
-		ids = append(tokenizer().Append(ids, s, maxTokens), sep)
+		s = prefix + s
+		ids := append(make([]int32, 0, min(len(s), e.MaxTokens())+2), e.first)
+		ids = append(e.tokenizer.Append(ids, s, e.MaxTokens()), e.last)
 		out[i] = text{ids, &vecs[i]}
 	}
 	return out, nil

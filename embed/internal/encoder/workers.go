@@ -1,4 +1,4 @@
-package minilm
+package encoder
 
 import (
 	"context"
