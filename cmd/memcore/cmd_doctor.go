@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/fatih/color"
@@ -52,7 +51,7 @@ func printDiagnosis(a *cli, d doctor.Diagnosis) error {
 			text += " → " + c.Do
 		}
 		// All colour codes have the same length, so columns stay aligned.
-		fmt.Fprintf(w, "%s\t%s\t%s\n", paint(colourOf[c.State], c.State), c.Name, strings.ReplaceAll(text, "\n", "; "))
+		fmt.Fprintf(w, "%s\t%s\n", paint(colourOf[c.State], c.State), plain.Line("%s\t%s", c.Name, text))
 	}
 	return w.Flush()
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/workspace"
@@ -71,7 +72,7 @@ func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error 
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
 	}
-	return a.print(fmt.Sprintf("%s drafted: %s\n  memcore eval run --data %s\n", name, next, name))
+	return a.print(plain.Line("%s drafted: %s", name, next) + "\n" + plain.Line("  memcore eval run --data %s", name) + "\n")
 }
 
 func draftCases(ctx context.Context, a *cli, at config.Folders) ([]byte, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -157,7 +156,7 @@ func explainLast(ctx context.Context, a *cli) error {
 func traceText(trace hook.Trace, given use.Turn, missing string) string {
 	var b strings.Builder
 	e := trace.Event
-	fmt.Fprintf(&b, "%s, %s of %s (%s)%s\n", trace.At.Local().Format(time.DateTime), e.Kind, e.Agent, e.Name, tookText(trace))
+	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", trace.At.Local().Format(time.DateTime), e.Kind, e.Agent, e.Name, tookText(trace)))
 	if e.Prompt != "" {
 		fmt.Fprintf(&b, "prompt: %s\n", plain.OneLine(plain.Shorten(e.Prompt, 200)))
 	}
@@ -241,7 +240,7 @@ func explanation(result core.Result, missing string, updated time.Time, budget i
 			continue
 		}
 		for _, f := range hit.Injection.Findings {
-			fmt.Fprintf(&b, "suspicious: %s, score %.2f: %s: %s\n", paths.Citation(hit.Path, hit.StartLine+f.Line-1, 0), f.Score, whyOf(f.Rules, f.Signs), strconv.Quote(f.Excerpt))
+			fmt.Fprintln(&b, plain.Line("suspicious: %s, score %.2f: %s: %q", paths.Citation(hit.Path, hit.StartLine+f.Line-1, 0), f.Score, whyOf(f.Rules, f.Signs), f.Excerpt))
 		}
 	}
 	_, findings := formatter.Block(result.Hits)
@@ -274,10 +273,10 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 		fmt.Fprintf(b, "index: changed last %s ago\n", max(time.Since(updated), 0).Round(time.Second))
 	}
 	if result.Stale != nil {
-		fmt.Fprintf(b, "index: %s on disk not in it: %s\n", plain.Count(result.Stale.Files, "change"), result.Stale.Reason)
+		fmt.Fprintln(b, plain.Line("index: %s on disk not in it: %s", plain.Count(result.Stale.Files, "change"), result.Stale.Reason))
 	}
 	for _, why := range result.Degraded {
-		fmt.Fprintf(b, "degraded: %s\n", why)
+		fmt.Fprintln(b, plain.Line("degraded: %s", why))
 	}
 }
 

@@ -36,7 +36,7 @@ Secrets are taken out (memory.redact). What is left out is listed.`,
 			if e.Redacted > 0 {
 				a.note("took out %s of %s", plain.Count(e.Redacted, "secret"), someOf(e.RedactedIn))
 			}
-			return a.print(fmt.Sprintf("exported to %s: %s of %s, %s, %s\n", e.Path, plain.Count(e.Files, "file"), plain.Count(e.Projects, "project"), plain.Count(e.Sessions, "session"), plain.Bytes(e.Bytes)))
+			return a.printLine("exported to %s: %s of %s, %s, %s", e.Path, plain.Count(e.Files, "file"), plain.Count(e.Projects, "project"), plain.Count(e.Sessions, "session"), plain.Bytes(e.Bytes))
 		},
 	}
 }

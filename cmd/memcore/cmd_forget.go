@@ -71,7 +71,7 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 			if err != nil {
 				return err
 			}
-			return a.print(fmt.Sprintf("found again: %s (%s)\n", o.remember, plain.Count(n, "thing")))
+			return a.printLine("found again: %s (%s)", o.remember, plain.Count(n, "thing"))
 		})
 	case o.source != "":
 		return a.Index().ForWriting(ctx, func(m *core.Manager) error { return forgetIndexed(ctx, a, m, o.source, nil, o.yes) })
@@ -164,7 +164,7 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 	if a.json {
 		return a.printJSON(map[string]any{"path": path, "chunks": n})
 	}
-	return a.print(fmt.Sprintf("hidden from search: %s of %s; the file is unchanged\n", plain.Count(n, "chunk"), path))
+	return a.printLine("hidden from search: %s of %s; the file is unchanged", plain.Count(n, "chunk"), path)
 }
 
 // overlaps reports whether to begins with from's end, as a paragraph's chunks do.
@@ -222,5 +222,5 @@ func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error
 		a.note("nothing was deleted")
 		return nil
 	}
-	return a.print("deleted: " + p.At(change.Line).Citation() + "\n")
+	return a.printLine("deleted: %s", p.At(change.Line).Citation())
 }

@@ -180,7 +180,7 @@ func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {
 		git = "git repository"
 	}
 	fmt.Fprintf(w, "project\t%s (%s)\n", plain.OneLine(f.Path), git)
-	fmt.Fprintf(w, "memory files\t%s\n", cmp.Or(strings.Join(f.MemoryFiles, ", "), "none"))
+	fmt.Fprintln(w, plain.Line("memory files\t%s", cmp.Or(strings.Join(f.MemoryFiles, ", "), "none")))
 	if a.AtHome() {
 		fmt.Fprintf(w, "to be indexed\tnothing, since this is your home folder; 'memcore index PATH' names what is to be\n")
 	} else {

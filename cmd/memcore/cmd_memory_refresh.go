@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
@@ -91,7 +92,7 @@ func printChanges(ctx context.Context, a *cli, m curated.Memory) error {
 	}
 	var b strings.Builder
 	for _, c := range report {
-		fmt.Fprintf(&b, "%s  %s\n", c.What, c.Path)
+		fmt.Fprintln(&b, plain.Line("%s  %s", c.What, c.Path))
 	}
 	if before != nil && len(report) == 0 {
 		b.WriteString("nothing has changed\n")

@@ -83,7 +83,7 @@ func statsOf(m curated.Memory) memoryStats {
 func (s memoryStats) text(settings config.Settings) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, plain.Line(format, args...)) }
 	row("folder", "%s, %s", s.Project, trustWord(s.Trusted))
 	for _, tier := range []curated.Tier{curated.Global, curated.Plugin, curated.Project, curated.Directory} {
 		if t := s.Tiers[tier]; t != nil {

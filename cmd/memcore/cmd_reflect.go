@@ -157,7 +157,7 @@ func printReflection(a *cli, r reflection.Report, dryRun bool) error {
 		verb = "not written"
 	}
 	for _, c := range r.Changes {
-		fmt.Fprintf(&b, "%s: %s (%s)\n", verb, c.Path, c.Summary)
+		fmt.Fprintln(&b, plain.Line("%s: %s (%s)", verb, c.Path, c.Summary))
 	}
 	if len(r.Changes) == 0 {
 		b.WriteString("nothing to write\n")
@@ -189,7 +189,7 @@ func runPropose(ctx context.Context, a *cli, said []session.Message, accept stri
 		return a.printJSON(map[string]any{"candidates": candidates, "written": written})
 	}
 	for _, w := range written {
-		if err := a.print("written: " + w.Path + "\n"); err != nil {
+		if err := a.printLine("written: %s", w.Path); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
 func saveCommand(a *cli) *cobra.Command {
@@ -83,7 +84,7 @@ func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error 
 	if r.Target != notes.TargetGlobal {
 		remindOfTrust(ctx, a)
 	}
-	return a.print("added to " + saved.Path + "\n")
+	return a.printLine("added to %s", saved.Path)
 }
 
 func runUndo(ctx context.Context, a *cli) error {
@@ -114,7 +115,7 @@ func runUndo(ctx context.Context, a *cli) error {
 	}
 	var b strings.Builder
 	for _, e := range record.Edits {
-		fmt.Fprintf(&b, "took back: %s\n", e.File())
+		fmt.Fprintln(&b, plain.Line("took back: %s", e.File()))
 	}
 	return a.print(b.String())
 }

@@ -246,7 +246,7 @@ func daemonStatus(ctx context.Context, a *cli) error {
 		return a.printJSON(h)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "memcore %s, process %d, since %s\n%s, %d of %d MB of memory\nsocket %s\n", h.Version, h.PID, h.Started.Local().Format(time.DateTime), plain.Count(int(h.Requests), "request"), h.Memory>>20, h.MemoryMost>>20, at.Socket())
+	fmt.Fprintf(&b, "memcore %s, process %d, since %s\n%s, %d of %d MB of memory\n%s\n", h.Version, h.PID, h.Started.Local().Format(time.DateTime), plain.Count(int(h.Requests), "request"), h.Memory>>20, h.MemoryMost>>20, plain.Line("socket %s", at.Socket()))
 	for _, w := range h.Open {
 		state := "watched"
 		if !w.Watching {
@@ -255,7 +255,7 @@ func daemonStatus(ctx context.Context, a *cli) error {
 		if w.Problem != "" {
 			state += ": " + plain.OneLine(w.Problem)
 		}
-		fmt.Fprintf(&b, "open: %s (%s, %s)\n", w.Workspace, plain.Count(int(w.Requests), "request"), state)
+		fmt.Fprintln(&b, plain.Line("open: %s (%s, %s)", w.Workspace, plain.Count(int(w.Requests), "request"), state))
 	}
 	return a.print(b.String())
 }

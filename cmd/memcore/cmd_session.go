@@ -36,7 +36,7 @@ Sessions are in ~/.ai/sessions, by the folder they ran in (memory.sessionsDir).`
 			if err != nil {
 				return err
 			}
-			return a.print(s.Dir + "\n")
+			return a.printLine("%s", s.Dir)
 		},
 	}, sessionListCommand(a), sessionShowCommand(a), sessionPruneCommand(a), sessionDeleteCommand(a), sessionOverviewCommand(a))
 	return cmd

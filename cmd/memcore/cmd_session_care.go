@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
 func sessionListCommand(a *cli) *cobra.Command {
@@ -53,9 +54,9 @@ func printSessions(a *cli, kept []app.KeptSession, ofAll bool) error {
 	for i, k := range kept {
 		if ofAll && (i == 0 || k.Project != project) {
 			project = k.Project
-			fmt.Fprintf(w, "%s\n", projectName(project, k))
+			fmt.Fprintln(w, plain.Line("%s", projectName(project, k)))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", k.ID, k.Used.Local().Format("2006-01-02 15:04"), plain.Count(k.Messages, "message"), plain.Bytes(k.Bytes))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", sanitize.Line(k.ID), k.Used.Local().Format("2006-01-02 15:04"), plain.Count(k.Messages, "message"), plain.Bytes(k.Bytes))
 	}
 	return w.Flush()
 }
@@ -112,7 +113,7 @@ type shownMessage struct {
 
 func printSession(a *cli, k app.KeptSession, said []session.Message) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, plain.Line(format, args...)) }
 	row("session", "%s", k.ID)
 	row("folder", "%s", k.Dir)
 	if k.Agent != "" {
@@ -131,7 +132,7 @@ func printSession(a *cli, k app.KeptSession, said []session.Message) error {
 		return err
 	}
 	for _, m := range said {
-		fmt.Fprintf(a.stdout, "\n%s (%s):\n%s\n", m.Role, m.Citation, strings.TrimSpace(m.Content))
+		fmt.Fprintf(a.stdout, "\n%s\n%s\n", plain.Line("%s (%s):", m.Role, m.Citation), strings.TrimSpace(m.Content))
 	}
 	return nil
 }
@@ -243,7 +244,7 @@ func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, used in
 		return a.printJSON(p)
 	}
 	if p.Deleted {
-		return a.print("deleted: " + what + "\n")
+		return a.printLine("deleted: %s", what)
 	}
 	return nil
 }

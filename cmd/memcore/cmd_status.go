@@ -80,7 +80,7 @@ func statusOf(known core.Status, engines app.EngineChoice) status {
 
 func printStatus(a *cli, s status) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, plain.Line(format, args...)) }
 	row("state", "%s", s.State)
 	row("workspace", "%s", a.Project)
 	row("index", "%s", s.Folder)

@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -64,9 +65,9 @@ func decideTrust(a *cli, cmd *cobra.Command, folder string, trusted bool) error 
 		return a.printJSON(d)
 	}
 	if !trusted {
-		return a.print("not trusted: " + d.Folder + "\n")
+		return a.printLine("not trusted: %s", d.Folder)
 	}
-	return a.print("trusted: " + d.Folder + "\n")
+	return a.printLine("trusted: %s", d.Folder)
 }
 
 func trustAddCommand(a *cli) *cobra.Command {
@@ -137,7 +138,7 @@ func trustListCommand(a *cli) *cobra.Command {
 			var out strings.Builder
 			w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
 			for _, d := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\n", trustWord(d.Trusted), d.Folder, since(d))
+				fmt.Fprintln(w, plain.Line("%s\t%s\t%s", trustWord(d.Trusted), d.Folder, since(d)))
 			}
 			w.Flush()
 			if len(all) == 0 {
@@ -175,7 +176,7 @@ func goneStatus(a *cli, d trust.Decision, why error) error {
 	if a.json {
 		return a.printJSON(trustState{Folder: d.Folder, Trusted: d.Trusted, Decision: &d, Contents: app.Contents{MemoryFiles: []string{}}})
 	}
-	return a.print(fmt.Sprintf("%s: %s (decided about it, %s), but it is gone: %v\n", d.Folder, trustWord(d.Trusted), since(d), why))
+	return a.printLine("%s: %s (decided about it, %s), but it is gone: %v", d.Folder, trustWord(d.Trusted), since(d), why)
 }
 
 func trustStatusCommand(a *cli) *cobra.Command {
@@ -219,7 +220,7 @@ func trustStatusCommand(a *cli) *cobra.Command {
 			if alone && ok && d.Trusted {
 				why = "a plugin needs a decision of its own; " + why
 			}
-			return a.print(fmt.Sprintf("%s: %s (%s)\n\n%s", folder, trustWord(state.Trusted), why, inside))
+			return a.print(plain.Line("%s: %s (%s)", folder, trustWord(state.Trusted), why) + "\n\n" + inside.String())
 		},
 	}
 }

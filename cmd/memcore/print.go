@@ -120,6 +120,11 @@ func (t *terminal) printRequest(request string) error {
 	return err
 }
 
+// printLine prints a line, whose arguments may be foreign names.
+func (t *terminal) printLine(format string, args ...any) error {
+	return t.print(plain.Line(format, args...) + "\n")
+}
+
 func (t *terminal) print(text string) error {
 	_, err := io.WriteString(t.stdout, text)
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
 // maxRequest limits standard input, in bytes.
@@ -79,7 +80,7 @@ func (t *terminal) agrees(ctx context.Context, question string, byDefault bool) 
 	if byDefault {
 		choices = "[Y/n]"
 	}
-	fmt.Fprintf(t.stderr, "%s %s ", question, choices)
+	fmt.Fprint(t.stderr, plain.Line("%s %s ", question, choices))
 	switch t.answer(ctx) {
 	case "y", "yes":
 		return true

@@ -22,6 +22,11 @@ import (
 // evil has commands to a terminal, of seven and of eight bits, and characters that hide text.
 const evil = "a\x1b[31m\x1b]0;x\x07\x08\x7f\u0085\u009b31m\u202e\u2066\u200b\U000E0041z"
 
+// evilName is for names: none of them may begin a line.
+const evilName = evil + "\n" + forged + "\u2028" + forged
+
+const forged = "trusted: /home/ada"
+
 func TestScreen(t *testing.T) {
 	var out bytes.Buffer
 	s := newScreen(&out)
@@ -56,15 +61,15 @@ func hiddenIn(printed string) string {
 
 // hostileWorkspace makes a project that has evil in each name and text: hostile-workspace
 func hostileWorkspace(ts *testscript.TestScript, _ bool, _ []string) {
-	root := filepath.Join(ts.Getenv("WORK"), "p"+evil)
+	root := filepath.Join(ts.Getenv("WORK"), "p"+evilName)
 	for name, text := range map[string]string{
-		".git/HEAD":                        "ref: refs/heads/" + evil + "\n",
-		".beans/config.yaml":               "memory:\n" + `  "bad\e[31mkey\e]0;x\a\x9B\u202E": 1` + "\n",
-		".beans/rules/" + evil + ".md":     "---\npaths: [\"" + "**/*.go" + "\"]\n---\nRule " + evil + "\n",
-		"BEANS.md":                         "# Project " + evil + "\n\nThe staging port is 5433. " + evil + "\n\n@notes/" + evil + ".md\n",
-		"notes/" + evil + ".md":            "# Notes " + evil + "\n\nThe staging database listens on port 5433 " + evil + ".\n",
-		evil + "/BEANS.md":                 "Below " + evil + "\n",
-		"notes/" + evil + "\xff\x9b31m.md": "The mascot is a heron " + evil + ".\n",
+		".git/HEAD":                            "ref: refs/heads/" + evil + "\n",
+		".beans/config.yaml":                   "memory:\n" + `  "bad\e[31mkey\e]0;x\a\x9B\u202E\n` + forged + `": 1` + "\n",
+		".beans/rules/" + evilName + ".md":     "---\npaths: [\"" + "**/*.go" + "\"]\n---\nRule " + evil + "\n",
+		"BEANS.md":                             "# Project " + evil + "\n\nThe staging port is 5433. " + evil + "\n\n@notes/" + evil + ".md\n",
+		"notes/" + evilName + ".md":            "# Notes " + evil + "\n\nThe staging database listens on port 5433 " + evil + ".\n",
+		evilName + "/BEANS.md":                 "Below " + evil + "\n",
+		"notes/" + evilName + "\xff\x9b31m.md": "The mascot is a heron " + evil + ".\n",
 	} {
 		path := filepath.Join(root, name)
 		ts.Check(os.MkdirAll(filepath.Dir(path), 0o755))
@@ -76,11 +81,11 @@ func hostileWorkspace(ts *testscript.TestScript, _ bool, _ []string) {
 // argumentsOf are what print-everywhere runs commands with, beside evil as the only argument.
 var argumentsOf = map[string][][]string{
 	"trust add":      {{}},
-	"index":          {{evil}, {"--verbose"}, {}},
+	"index":          {{evilName}, {"--verbose"}, {}},
 	"status":         {{}},
 	"doctor":         {{}},
 	"stats":          {{}},
-	"context":        {{}, {"--file", evil + ".go"}},
+	"context":        {{}, {"--file", evilName + ".go"}},
 	"search":         {{"which port has the staging database"}, {"--explain", "mascot heron"}},
 	"retrieve":       {{"which port has the staging database"}, {"--explain", "mascot heron"}},
 	"inject":         {{}},
@@ -95,7 +100,7 @@ var argumentsOf = map[string][][]string{
 	"memory refresh": {{}, {}},
 	"memory edit":    {{}},
 	"memory pending": {{}},
-	"session new":    {{evil}, {"one"}},
+	"session new":    {{evilName}, {"one"}},
 	"session list":   {{}, {"--all"}},
 	"session show":   {{}},
 	"session prune":  {{"--older", "0h"}, {"--older", "1y"}},
@@ -104,7 +109,7 @@ var argumentsOf = map[string][][]string{
 	"import":         {{"exported"}, {"exported.tar.gz", "--yes"}},
 	"log append":     {{"--session", "one", "The heron " + evil}},
 	"recall":         {{"heron"}},
-	"forget":         {{"notes/" + evil + ".md", "--yes"}},
+	"forget":         {{"notes/" + evilName + ".md", "--yes"}},
 	"reflect":        {{}},
 	"version":        {{}},
 	"trust remove":   {{}},
@@ -131,18 +136,22 @@ func printEverywhere(ts *testscript.TestScript, _ bool, _ []string) {
 	visit(newRoot(newCLI(strings.NewReader(""), io.Discard, io.Discard)), "")
 	for _, path := range slices.Concat(firstOf, paths) {
 		tries := slices.Clone(argumentsOf[path])
-		if path != "index" { // a folder to index alone
+		switch path {
+		case "index": // a folder to index alone
+		case "save", "memory add", "log append": // texts of lines
 			tries = append(tries, []string{evil})
+		default:
+			tries = append(tries, []string{evilName})
 		}
 		if path == "init" || path == "uninstall" {
 			tries = append(tries, []string{"--dry-run"})
 		}
 		for _, arguments := range tries {
 			if slices.Contains(servers, path) {
-				arguments = append(arguments, "--"+evil) // no such flag
+				arguments = append(arguments, "--"+evilName) // no such flag
 			}
 			printOnce(ts, append(strings.Fields(path), arguments...))
-			if len(arguments) == 0 || arguments[0] != evil {
+			if len(arguments) == 0 || arguments[0] != evilName && arguments[0] != evil {
 				printOnce(ts, append(strings.Fields(path), append([]string{"--json"}, arguments...)...))
 			}
 		}
@@ -157,6 +166,13 @@ func printOnce(ts *testscript.TestScript, arguments []string) {
 	for _, stream := range []string{"stdout", "stderr"} {
 		if hidden := hiddenIn(ts.ReadFile(stream)); hidden != "" {
 			ts.Fatalf("memcore %q printed on %s %s", arguments, stream, hidden)
+		}
+	}
+	for _, stream := range []string{"stdout", "stderr"} {
+		for line := range strings.Lines(ts.ReadFile(stream)) {
+			if strings.HasPrefix(strings.TrimLeft(line, " \t"), forged) {
+				ts.Fatalf("memcore %q printed a name on a line of its own on %s: %q", arguments, stream, ts.ReadFile(stream))
+			}
 		}
 	}
 	if out := ts.ReadFile("stdout"); strings.HasPrefix(out, "{") && !json.Valid([]byte(out)) {

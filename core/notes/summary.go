@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -163,5 +164,5 @@ func fewWords(text string) string {
 }
 
 func diff(name, before, after string) string {
-	return udiff.Unified("a/"+name, "b/"+name, before, after)
+	return udiff.Unified("a/"+sanitize.Line(name), "b/"+sanitize.Line(name), before, after)
 }

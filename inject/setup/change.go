@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -33,7 +34,7 @@ type Change struct {
 
 // Diff is unified, without secrets in the lines around.
 func (c Change) Diff() string {
-	before, after := "a/"+c.Path, "b/"+c.Path
+	before, after := "a/"+sanitize.Line(c.Path), "b/"+sanitize.Line(c.Path)
 	if c.Created {
 		before = "/dev/null"
 	}

@@ -3,6 +3,7 @@ package plain
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/memcore/memcore/internal/text/sanitize"
@@ -59,6 +60,25 @@ func Count(n int, noun string) string {
 func OneLine(text string) string {
 	text, _ = sanitize.Reveal(text)
 	return strings.ReplaceAll(text, "\n", " ")
+}
+
+// Line formats a line. Its arguments may be foreign names: none ends the line or a column.
+func Line(format string, args ...any) string {
+	safe := make([]any, len(args))
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case error:
+			arg = sanitize.Line(v.Error())
+		case fmt.Stringer:
+			arg = sanitize.Line(v.String())
+		default:
+			if text := reflect.ValueOf(arg); text.Kind() == reflect.String {
+				arg = sanitize.Line(text.String())
+			}
+		}
+		safe[i] = arg
+	}
+	return fmt.Sprintf(format, safe...)
 }
 
 // Bytes is a size: 812 B, 8.5 KB, 3.2 MB.

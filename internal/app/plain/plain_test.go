@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,4 +17,9 @@ func TestShownAddress(t *testing.T) {
 	} {
 		require.Equal(t, want, Address(address))
 	}
+}
+
+func TestLine(t *testing.T) {
+	require.Equal(t, `trusted: /home/a\ntrusted: /home/b, 3 of x\ty: no\nway`,
+		Line("trusted: %s, %d of %s: %v", "/home/a\ntrusted: /home/b", 3, "x\ty", errors.New("no\u2028way")))
 }

@@ -50,6 +50,15 @@ func Reveal(text string) (string, []Finding) {
 	return breaks.Replace(valid), findings
 }
 
+// Line makes a foreign name safe within a line that a person reads: it ends neither the line nor a
+// column.
+func Line(text string) string {
+	text, _ = Reveal(text)
+	return inLine.Replace(text)
+}
+
+var inLine = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
 // Hidden returns what Reveal removes, in order.
 func Hidden(text string) (hidden [][2]int) {
 	if isPlain(text) {

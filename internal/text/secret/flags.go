@@ -1,7 +1,9 @@
 package secret
 
 import (
+	"regexp"
 	"strings"
+	"unicode"
 )
 
 // A flag of a command has a password, or user:password.
@@ -9,7 +11,8 @@ type flag struct {
 	name     string                  // -p; "" is any word
 	attached bool                    // -pSECRET
 	apart    bool                    // -p SECRET
-	user     string                  // between user and password: ":", "%"
+	grouped  bool                    // -sp SECRET
+	user     string                  // between user and password: ":", "%", ","
 	enough   func(value string) bool // nil: isMixed
 }
 
@@ -21,7 +24,7 @@ var passwordFlags = map[string][]flag{
 	"mariadb":      {{name: "-p", attached: true}, {name: "-p", apart: true, enough: isStrong}},
 	"mongo":        {{name: "-p", attached: true, apart: true}},
 	"redis-cli":    {{name: "-a", apart: true}},
-	"curl":         {{name: "-u", attached: true, apart: true, user: ":"}, {name: "--user", apart: true, user: ":"}, {name: "-U", apart: true, user: ":"}, {name: "--proxy-user", apart: true, user: ":"}},
+	"curl":         {{name: "-u", attached: true, apart: true, grouped: true, user: ":"}, {name: "--user", apart: true, user: ":"}, {name: "-U", apart: true, user: ":"}, {name: "--proxy-user", apart: true, user: ":"}},
 	"docker login": {{name: "-p", apart: true}},
 	"podman login": {{name: "-p", apart: true}},
 	"oc login":     {{name: "-p", apart: true}},
@@ -39,6 +42,28 @@ var passwordFlags = map[string][]flag{
 	"unrar":        {{name: "-p", attached: true}},
 	"openssl":      {{name: "-k", apart: true}, {attached: true, name: "pass:"}},
 	"xfreerdp":     {{attached: true, name: "/p:"}},
+	"rdesktop":     {{name: "-p", apart: true}},
+	"ncftp":        {{name: "-p", apart: true}},
+	"lftp":         {{name: "-u", apart: true, user: ","}},
+	"az login":     {{name: "-p", apart: true}},
+	"useradd":      {{name: "-p", apart: true}},
+	"nmcli":        {{name: "password", apart: true, enough: isAny}},
+	"snmpwalk":     {{name: "-A", apart: true}, {name: "-X", apart: true}},
+	"mosquitto_":   {{name: "-P", apart: true}},
+
+	// Those of passwordPlaces.
+	"htpasswd": nil, "mosquitto_passwd": nil, "net use": nil, "net user": nil, "rabbitmqctl add_user": nil, "rabbitmqctl change_password": nil,
+}
+
+// passwordPlaces are the expressions for programs whose password has a place and no flag. They are
+// for what follows the program, a word of the command each blank.
+var passwordPlaces = map[string]func() *regexp.Regexp{
+	"htpasswd":                    compiled(`^(?: -\S+)* -\w*b\w*(?: -\S+| -C \d+)*(?: [^-]\S*){1,2} (\S+)$`),
+	"mosquitto_passwd":            compiled(`^(?: -\S+)* -b(?: [^-]\S*){2} (\S+)`),
+	"net use":                     compiled(`(?i)^(?: [a-z*]:?)? \\\\\S+(?: /\S+)* ([^/\s]\S*)`),
+	"net user":                    compiled(`(?i)^ [^/\s]\S* ([^/\s]\S*)(?: /\S+)*$`),
+	"rabbitmqctl add_user":        compiled(`^ \S+ (\S+)`),
+	"rabbitmqctl change_password": compiled(`^ \S+ (\S+)`),
 }
 
 // word matches a word of a command line, also in quotes; an escaped line break separates.
@@ -56,6 +81,9 @@ func findFlags(text string, h hit, flags []flag) ([]span, int) {
 	line := text[at:min(len(text), at+mostOfCommand)]
 	var all [][]int // words
 	for _, w := range word().FindAllStringIndex(line, -1) {
+		if line[w[0]:w[1]] == "\\\n" {
+			continue
+		}
 		if strings.ContainsAny(line[w[0]:w[0]+1], "|;&\n`") {
 			line = line[:w[0]]
 			break
@@ -71,7 +99,7 @@ func findFlags(text string, h hit, flags []flag) ([]span, int) {
 				start += len(f.name) + (end - start - len(bare))
 			case f.attached && bare == f.name && i+1 < len(all) && all[i+1][0] == end: // -p'SECRET'
 				start, end = all[i+1][0], all[i+1][1]
-			case f.apart && bare == f.name && i+1 < len(all):
+			case i+1 < len(all) && (f.apart && bare == f.name || f.grouped && isGroup(bare, f.name)):
 				start, end = all[i+1][0], all[i+1][1]
 			default:
 				continue
@@ -81,7 +109,35 @@ func findFlags(text string, h hit, flags []flag) ([]span, int) {
 			}
 		}
 	}
+	if place, ok := passwordPlaces[h.word]; ok {
+		if i := wordAt(line, all, place()); i >= 0 {
+			if s, ok := flagValue(line, all[i][0], all[i][1], flag{enough: isMixedWord}); ok {
+				spans = append(spans, span{at + s.start, at + s.end, nameOf(aPassword)})
+			}
+		}
+	}
 	return spans, at + len(line)
+}
+
+// isGroup reports whether a word is letters of flags that end in a flag's.
+func isGroup(word, flag string) bool {
+	return len(word) > 2 && len(word) < 8 && word[0] == '-' && strings.HasSuffix(word, flag[1:]) && strings.IndexFunc(word[1:], func(r rune) bool { return !unicode.IsLetter(r) }) < 0
+}
+
+// wordAt returns the index of the word of a command line that an expression has as its group; -1 is
+// none.
+func wordAt(line string, words [][]int, place *regexp.Regexp) int {
+	var b strings.Builder
+	for _, w := range words {
+		if w[0] > 0 {
+			b.WriteString(" " + strings.ReplaceAll(line[w[0]:w[1]], " ", "_"))
+		}
+	}
+	at := place.FindStringSubmatchIndex(b.String())
+	if at == nil {
+		return -1
+	}
+	return len(words) - strings.Count(b.String()[at[2]:], " ") - 1
 }
 
 // flagValue returns the password in the value of a flag.

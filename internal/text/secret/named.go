@@ -16,8 +16,9 @@ import (
 // passwordWords name a password. Those of five letters and more are found in longer words, too.
 var passwordWords = strings.Fields(`password passwd passwrd requirepass masterauth pswd pwd pw pass psk passphrase passcode
 	passwort kennwort contraseña contrasena clave motdepasse mdp senha wachtwoord hasło haslo heslo
-	lösenord losenord adgangskode salasana jelszó jelszo şifre sifre parola geslo lozinka slaptažodis
-	парол лозинка κωδικός סיסמה סיסמא`)
+	lösenord losenord adgangskode kodeord passord lykilorð loyniorð salasana salasõna parool parole
+	jelszó jelszo şifre sifre parola geslo lozinka heslem hasłem hasła slaptažodis slaptažodžio
+	парол лозинка лозинката κωδικός סיסמה סיסמא`)
 
 // passwordPhrases stand alone, since blanks are part of them or their scripts have none.
 var passwordPhrases = []string{"mot de passe", "parola d'ordine", "pass phrase", "mật khẩu", "كلمة المرور", "كلمة السر", "رمز عبور",
@@ -202,11 +203,12 @@ func partsOf(name string) []string {
 type separator struct {
 	expression func() *regexp.Regexp
 	enough     func(value string) bool // whether a value after it is a password
+	names      func() *regexp.Regexp   // the names that it can follow; nil: all
 }
 
 const (
 	closing = "^[\"'`*_\\])]{0,4}"
-	of      = `(?:[ \t]*\([^()\n]{1,30}\))?(?:[ \t]+(?:for|of|on|at|in|für|von|vom|im|am|beim|zum|zur|der|des|de|del|della|da|do|di|per|pour|para|voor|van|od|til|till|för|från|от|для|к|на)[ \t][^\n:=|]{1,40}?|[ \t]\p{Cyrillic}+)?`
+	of      = `(?:[ \t]*\([^()\n]{1,30}\))?(?:[ \t]+(?:for|of|on|at|in|für|von|vom|im|am|beim|zum|zur|der|des|de|del|della|da|do|di|per|pour|para|voor|van|od|til|till|för|från|på|hos|fyrir|dla|k|ke|pro|za|na|u|от|для|к|на|до|від|за|у|в)[ \t][^\n:=|]{1,40}?|[ \t]\p{Cyrillic}+)?`
 )
 
 // separators are tried in this order.
@@ -216,14 +218,19 @@ var separators = []separator{
 		`|["'][ \t]*,[ \t]*["']` + // ("password", "x")
 		`|\(["'` + "`" + `]` + // setPassword("x")
 		`|[ \t]*:[ \t]*[\w.\[\]]{1,20}[ \t]*=[ \t]*["']` + // password: str = "x"
-		`)`), isMixed},
-	{compiled(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed},
-	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|era|jest|to|är|er|je|este|это|был|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|теперь))?[ \t]*:?[ \t]+`), isMixed},
-	{compiled(closing + `[ \t]*(?:就是|是|为|為|は|が|이|가|은|는)[ \t]*[:：]?`), isMixed},
-	{compiled(closing + of + `[ \t]+[–—][ \t]+|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed},
-	{compiled(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong},
-	{compiled(closing + of + `[ \t]*[:：]?["'*_` + "`" + `]{0,3}[ \t]*\n(?:[ \t]*\n)?[ \t>*-]*`), isStrong},
+		`)`), isMixed, nil},
+	{compiled(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed, nil},
+	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|jest|brzmi|było|är|er|je|bylo|bolo|zní|znie|este|yra|ir|είναι|это|был|є|це|е|је|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|nå|nú|núna|teraz|teď|sada|zdaj|dabar|tagad|теперь|тепер|зараз|сега|сада))?[ \t]*:?[ \t]+`), isMixed, nil},
+	{compiled(closing + of + `[ \t]+(?:on|oli|var|bol)(?:[ \t]+(?:nyt|nu|nå|nú|núna|nüüd))?[ \t]*:?[ \t]+`), isMixed, northern},
+	{compiled(closing + `[ \t]*(?:就是|是|为|為|は|が|이|가|은|는)[ \t]*[:：]?`), isMixed, nil},
+	{compiled(closing + of + `[ \t]+[–—][ \t]+(?:(?:это|це|гэта|to)[ \t]+)?|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed, nil},
+	{compiled(closing + `[ \t]+(?:til|till|na|на)[ \t]+`), isStrong, nil},
+	{compiled(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong, nil},
+	{compiled(closing + of + `[ \t]*[:：]?["'*_` + "`" + `]{0,3}[ \t]*\n(?:[ \t]*\n)?[ \t>*-]*`), isStrong, nil},
 }
+
+// northern matches names in languages whose words for "is" and "was" mean something else in others.
+var northern = compiled(`(?i)salasan|salasõna|parool|passord|lösenord|losenord|adgangskod|kodeord|lykilor|loyniorð`)
 
 var (
 	opening = compiled("^[ \t]*(?:[*_]{1,3}[ \t]*)?(?:[rRbB]\\b)?([\"'`]{0,3})[ \t]*")
@@ -249,7 +256,7 @@ const mostOfValue = 128
 // Indexes in separators.
 const (
 	equals = 1
-	blank  = 5
+	blank  = 7
 )
 
 const (
@@ -277,7 +284,7 @@ func valueAfter(text string, start, end int, m meaning) []span {
 	}
 	isEquals := strings.HasPrefix(after, "=") // no other separator begins so
 	for i, s := range separators {
-		if isEquals && i != equals {
+		if isEquals && i != equals || s.names != nil && !s.names().MatchString(text[start:end]) {
 			continue
 		}
 		at := s.expression().FindStringIndex(after)

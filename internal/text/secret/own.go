@@ -2,7 +2,14 @@ package secret
 
 import (
 	"regexp"
+	"strings"
 	"sync"
+)
+
+// What may stand for the signs of a token, and within it: an escape, an address, the end of a line.
+const (
+	underscore = `(?:\\{0,2}_|&#0*95;|&#x5f;|&lowbar;|%5F)`
+	gap        = `(?:[ \t"'` + "`" + `+|\\-]*\r?\n(?:[ \t>]*\r?\n)?[ \t"'` + "`" + `>|*#/+-]*|["'][ \t]*\+[ \t]*["']|<w?br[ \t]*/?>(?:\r?\n[ \t>]*)?)`
 )
 
 // ownRules returns rules for secrets with a form that gitleaks has no rule for. After a change
@@ -50,6 +57,27 @@ func ownRules() []rule {
 			}), // words
 		},
 		{
+			// One that a wrap, a markup or an address divides. Their length is fixed, so nothing that
+			// follows is taken for a part.
+			id:       "github-token",
+			regex:    compiled(`\b(?:gh[pousr]` + underscore + `(?:` + gap + `?[A-Za-z0-9]){36}|github` + underscore + `pat` + underscore + `(?:` + gap + `?[A-Za-z0-9]){22}` + underscore + `(?:` + gap + `?[A-Za-z0-9]){59})`),
+			entropy:  3,
+			keywords: githubKeywords(),
+			allowed:  unless(func() *regexp.Regexp { return regexp.MustCompile(`^gh._[0-9a-zA-Z]{36}$|^[a-zA-Z_\s]+$`) }),
+		},
+		{
+			id:       "password-in-pipe",
+			regex:    compiled(`(?i)\becho[ \t]+(?:-[a-z]+[ \t]+)*["']?(?:[\w.-]+:)?([^\s"':|]{4,128})["']?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-[a-z]+[ \t]+)*-[a-z]*S\b|(?:sudo[ \t]+)?(?:chpasswd|passwd[ \t]+--stdin)\b|[^\n|;&]{0,100}--password-stdin\b)`),
+			keywords: []string{"sudo", "chpasswd", "passwd", "password-stdin"},
+			allowed:  unless(standIn),
+		},
+		{
+			id:       "password-in-sql",
+			regex:    compiled(`(?i)\b(?:identified[ \t]+(?:with[ \t]+\S+[ \t]+)?by|(?:user|role|login)[ \t]+\S+(?:[ \t]+\w+){0,4}?[ \t]+password|password[ \t]+for[ \t]+\S+)[ \t]*=?[ \t]*'([^'\n]{4,128})'`),
+			keywords: []string{"identified", "password"},
+			allowed:  unless(standIn),
+		},
+		{
 			id:       "bearer-token",
 			regex:    compiled(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
 			entropy:  3,
@@ -57,6 +85,16 @@ func ownRules() []rule {
 			allowed:  unless(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_.~/-]+$`) }),
 		},
 	}
+}
+
+// githubKeywords are the beginnings of GitHub's tokens, also where their sign is escaped.
+func githubKeywords() (words []string) {
+	for _, name := range strings.Fields("ghp gho ghu ghs ghr github") {
+		for _, sign := range []string{"_", `\`, "&#", "&lowbar", "%5f"} {
+			words = append(words, name+sign)
+		}
+	}
+	return words
 }
 
 // unless makes an exception of secrets that an expression matches.

@@ -62,6 +62,9 @@ func isMixed(value string) bool {
 	return true
 }
 
+// isMixedWord is isMixed for values with letters.
+func isMixedWord(value string) bool { return isMixed(value) && shapeOf(value).letters > 0 }
+
 // isStrong reports whether a value is a password even without a separator before it.
 func isStrong(value string) bool {
 	s := shapeOf(value)
