@@ -18,7 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist release packages reproducible sbom notices demo test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
+.PHONY: help build lancedb dist release packages reproducible sbom notices model-e5 demo test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -51,12 +51,15 @@ sbom: build ## bill of materials of bin/memcore, CycloneDX as JSON: bin/memcore.
 notices: build ## licences of all that is linked into bin/memcore: bin/THIRD_PARTY_NOTICES
 	cd internal/dev/release; go run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
 
+model-e5: ## the pack of multilingual-e5-small, in the cache; prints its path
+	@.ci/model-e5
+
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
 
 test: ## vet, and all tests with the race detector; kernels of other processors; then what LanceDB is part of
 	go vet ./...
-	go test -race -timeout 30m ./...
+	pack=$$(.ci/model-e5); MEMCORE_E5=$$pack go test -race -timeout 30m ./...
 	.ci/test-kernels
 	.ci/test-lancedb
 

@@ -4,6 +4,7 @@ package encoder
 
 import (
 	"context"
+	"math"
 	"sync"
 
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
@@ -62,3 +63,6 @@ func (e *Encoder) MaxTokens() int { return e.weights.Positions - 2 }
 
 // Count returns the exact number of tokens of text.
 func (e *Encoder) Count(text string) int { return e.tokenizer.Count(text) }
+
+// Tokens returns the ids of all tokens of text.
+func (e *Encoder) Tokens(text string) []int32 { return e.tokenizer.Append(nil, text, math.MaxInt) }

@@ -90,6 +90,9 @@ func toHalf(v float32) uint16 {
 	return sign | uint16(exponent)<<10 | uint16(b>>13&0x3ff)
 }
 
+// Half returns a number of half precision; subnormal ones are taken for 0.
+func Half(bits uint16) float32 { return fromHalf(bits) }
+
 func fromHalf(h uint16) float32 {
 	sign, rest := uint32(h&0x8000)<<16, uint32(h&0x7fff)
 	if rest < 0x400 { // zero; toHalf writes no subnormal numbers
@@ -97,3 +100,10 @@ func fromHalf(h uint16) float32 {
 	}
 	return math.Float32frombits(sign | (rest<<13 + (127-15)<<23))
 }
+
+// counter adds up the bytes of all parts.
+type counter int
+
+func (c *counter) codes(_ *[]byte, n int)     { *c += counter(n) }
+func (c *counter) floats(_ *[]float32, n int) { *c += counter(4 * n) }
+func (c *counter) halves(_ *[]float32, n int) { *c += counter(2 * n) }

@@ -67,12 +67,29 @@ type Matrix struct {
 	Codes   []byte    // Out/Panel × In × Panel
 }
 
+// NewMatrix returns a matrix of zeros without a bias.
+func NewMatrix(in, out int) Matrix {
+	return Matrix{In: in, Out: out, Scales: make([]float32, in*out/Group), Codes: make([]byte, in*out)}
+}
+
+// SetCode sets a number, in units of its scale.
+func (m Matrix) SetCode(row, column, value int) {
+	panel, lane := column/Panel, column%Panel
+	m.Codes[panel*m.In*Panel+row/Quad*Quad*Panel+lane*Quad+row%Quad] = byte(value + Zero)
+}
+
+// SetScale sets the scale of rows 32·group to 32·group+31 of a column.
+func (m Matrix) SetScale(group, column int, scale float32) {
+	panel, lane := column/Panel, column%Panel
+	m.Scales[panel*m.In/Group*Panel+group*Panel+lane] = scale
+}
+
 // ErrFormat means that bytes are not weights of the expected shape.
 var ErrFormat = errors.New("not model weights")
 
 // Parse returns a Model that refers to data, which must not change.
 func Parse(shape Shape, data []byte) (*Model, error) {
-	if err := shape.check(); err != nil {
+	if err := shape.Check(); err != nil {
 		return nil, err
 	}
 	r := &reader{data: data}
@@ -84,8 +101,8 @@ func Parse(shape Shape, data []byte) (*Model, error) {
 	return m, nil
 }
 
-// check bounds the shape, so that no product of its numbers is too large.
-func (s Shape) check() error {
+// Check bounds the shape, so that no product of its numbers is too large.
+func (s Shape) Check() error {
 	switch {
 	case s.Layers < 1 || s.Layers > 48:
 		return fmt.Errorf("%w: %d layers, want 1 to 48", ErrFormat, s.Layers)
@@ -97,6 +114,13 @@ func (s Shape) check() error {
 		return fmt.Errorf("%w: word embeddings of %d bits, want 4 or 8", ErrFormat, s.WordBits)
 	}
 	return nil
+}
+
+// Bytes is how many the weights of a shape take.
+func (s Shape) Bytes() int {
+	n := new(counter)
+	(&Model{Shape: s}).visit(n)
+	return int(*n)
 }
 
 // Append appends m's bytes. It panics if a part has a wrong length.

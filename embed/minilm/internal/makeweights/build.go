@@ -89,14 +89,12 @@ func (b *builder) layer(prefix string, in inputs) weights.Layer {
 // inputs like the gram's the least.
 func (b *builder) matrix(like *gram, out int, names ...string) weights.Matrix {
 	in := like.n
-	m := weights.Matrix{In: in, Out: out * len(names)}
+	m := weights.NewMatrix(in, out*len(names))
 	var columns []float32
 	for _, name := range names {
 		columns = append(columns, b.get(name+".weight", out, in).data...)
 		m.Bias = append(m.Bias, b.vector(name+".bias", out)...)
 	}
-	m.Codes = make([]byte, in*m.Out)
-	m.Scales = make([]float32, in*m.Out/weights.Group)
 	upper, err := like.factor()
 	if err != nil && b.err == nil {
 		b.err = fmt.Errorf("%s: %w", names[0], err)
@@ -109,15 +107,13 @@ func (b *builder) matrix(like *gram, out int, names ...string) weights.Matrix {
 
 // setColumn quantises column col of m.
 func setColumn(m weights.Matrix, col int, values []float32, upper []float64) {
-	panel, lane := col/weights.Panel, col%weights.Panel
-	codes := m.Codes[panel*m.In*weights.Panel:]
 	scales := make([]float32, m.In/weights.Group)
 	for g := range scales {
 		scales[g] = scale(values[g*weights.Group:][:weights.Group])
-		m.Scales[panel*m.In/weights.Group*weights.Panel+g*weights.Panel+lane] = scales[g]
+		m.SetScale(g, col, scales[g])
 	}
 	for row, c := range compensated(values, scales, upper) {
-		codes[row/weights.Quad*weights.Quad*weights.Panel+lane*weights.Quad+row%weights.Quad] = c + weights.Zero
+		m.SetCode(row, col, int(int8(c)))
 	}
 }
 

