@@ -5,13 +5,14 @@ import (
 	"time"
 )
 
-// RemoteOptions are for embedders with a server. Zero means the default.
+// RemoteOptions are for embedders with a server. Zero means the default: of the model, if For knows
+// it, or of the embedder.
 type RemoteOptions struct {
 	// Dimension shortens vectors, if the model can.
 	Dimension int
 	// MaxTokens bounds a text, with its prefix, by CountTokens.
 	MaxTokens int
-	// DocumentPrefix and QueryPrefix are such as "search_query: ".
+	// DocumentPrefix and QueryPrefix are such as "search_query: ", or NoPrefix.
 	DocumentPrefix, QueryPrefix string
 	// BatchSize is a request's number of texts; the default is 32.
 	BatchSize int

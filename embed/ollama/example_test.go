@@ -11,9 +11,8 @@ import (
 )
 
 func Example() {
-	e, err := ollama.New("nomic-embed-text", ollama.Options{RemoteOptions: embed.RemoteOptions{
-		MaxTokens: 2048, DocumentPrefix: "search_document: ", QueryPrefix: "search_query: ",
-	}})
+	// Prefixes and MaxTokens of this model are known; of another one, they are options.
+	e, err := ollama.New("nomic-embed-text", ollama.Options{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return

@@ -31,8 +31,8 @@ const (
 
 // Options are the settings of an Embedder; the zero value works.
 type Options struct {
-	// MaxTokens is 512 by default: Ollama's tokeniser is slow with longer texts, 22 s for a word of
-	// 5,000 letters (v0.17.4, all-minilm).
+	// MaxTokens is 512 for unknown models: Ollama's tokeniser is slow with longer texts, 22 s for a
+	// word of 5,000 letters (v0.17.4, all-minilm).
 	embed.RemoteOptions
 	// Address of the server, with or without "http://"; "" is DefaultAddress.
 	Address string
@@ -69,6 +69,7 @@ func New(model string, opts Options) (*Embedder, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.RemoteOptions = opts.For(model)
 	opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
 	name := fmt.Sprintf("ollama model %q at %s", model, base.Host)
 	e := &Embedder{model: tagged(model), opts: opts, remote: remote.Options{RemoteOptions: opts.RemoteOptions, Name: name}}

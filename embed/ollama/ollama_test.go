@@ -1,6 +1,7 @@
 package ollama_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,18 +62,19 @@ func record(t *testing.T, digest string) (url string, last *map[string]any) {
 func TestRequest(t *testing.T) {
 	url, last := record(t, "")
 	for _, tt := range []struct {
-		name string
-		opts ollama.Options
-		want string
+		name, model string
+		opts        ollama.Options
+		want        string
 	}{
-		{"as it comes", ollama.Options{}, `{"input":["text"],"model":"m:latest","options":null,"truncate":true}`},
-		{"everything", ollama.Options{KeepAlive: time.Minute, RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}},
+		{"as it comes", "", ollama.Options{}, `{"input":["text"],"model":"m:latest","options":null,"truncate":true}`},
+		{"everything", "", ollama.Options{KeepAlive: time.Minute, RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}},
 			`{"dimensions":2,"input":["q: text"],"keep_alive":"1m0s","model":"m:latest","options":null,"truncate":true}`},
-		{"for ever", ollama.Options{KeepAlive: -1}, `{"input":["text"],"keep_alive":-1,"model":"m:latest","options":null,"truncate":true}`},
+		{"a known model", "nomic-embed-text", ollama.Options{}, `{"input":["search_query: text"],"model":"nomic-embed-text:latest","options":null,"truncate":true}`},
+		{"for ever", "", ollama.Options{KeepAlive: -1}, `{"input":["text"],"keep_alive":-1,"model":"m:latest","options":null,"truncate":true}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.opts.Address = url
-			_, err := open(t, "m", tt.opts).Embed(t.Context(), embed.Query, []string{"text"})
+			_, err := open(t, cmp.Or(tt.model, "m"), tt.opts).Embed(t.Context(), embed.Query, []string{"text"})
 			require.NoError(t, err)
 			if got, _ := json.Marshal(*last); string(got) != tt.want {
 				t.Errorf("request = %s, want %s", got, tt.want)
@@ -108,6 +110,9 @@ func TestFingerprint(t *testing.T) {
 	}{
 		{"m", ollama.Options{}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
 		{"m:latest", ollama.Options{Address: "elsewhere", KeepAlive: 1, RemoteOptions: embed.RemoteOptions{BatchSize: 3}}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
+		{"all-minilm", ollama.Options{}, "ollama/all-minilm%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"}, // as before models were known
+		{"nomic-embed-text", ollama.Options{}, "ollama/nomic-embed-text%3Alatest/dim=0/max=2048.1/prefix=031c03c67111"},
+		{"nomic-embed-text", ollama.Options{RemoteOptions: embed.RemoteOptions{QueryPrefix: embed.NoPrefix, DocumentPrefix: embed.NoPrefix}}, "ollama/nomic-embed-text%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427"},
 		{"host:1/team/m", ollama.Options{Digest: "ab", RemoteOptions: embed.RemoteOptions{MaxTokens: 2048}}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427/ab"},
 	} {
 		if got := open(t, tt.model, tt.opts).Fingerprint(); got != tt.want {

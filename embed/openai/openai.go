@@ -28,7 +28,7 @@ const (
 
 // Options are the settings of an Embedder; the zero value works with a Key.
 type Options struct {
-	// MaxTokens is 8191 by default. A refused text is cut further.
+	// MaxTokens is 8191 for unknown models. A refused text is cut further.
 	embed.RemoteOptions
 	// BaseURL is the address without "/embeddings", usually with "/v1" at its end; "" is
 	// DefaultBaseURL.
@@ -64,6 +64,7 @@ func New(model string, opts Options) (*Embedder, error) {
 		return nil, fmt.Errorf("openai: dimension is %d, want 0 or more", opts.Dimension)
 	}
 	opts.BaseURL = cmp.Or(opts.BaseURL, DefaultBaseURL)
+	opts.RemoteOptions = opts.For(model)
 	opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
 	base, err := baseurl.Parse(opts.BaseURL)
 	if err != nil {

@@ -196,6 +196,11 @@ func TestFingerprint(t *testing.T) {
 	if want := "openai/m/dim=0/max=8191.1/prefix=4d01ebbbc427"; got != want {
 		t.Errorf("Fingerprint() = %q, want %q", got, want)
 	}
+	known, err := openai.New("nomic-ai/nomic-embed-text-v1.5", openai.Options{})
+	require.NoError(t, err)
+	if got, want := known.Fingerprint(), "openai/nomic-ai%2Fnomic-embed-text-v1.5/dim=0/max=2048.1/prefix=031c03c67111"; got != want {
+		t.Errorf("Fingerprint() of a known model = %q, want %q", got, want)
+	}
 }
 
 func TestNew(t *testing.T) {

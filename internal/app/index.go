@@ -158,12 +158,24 @@ func (x Index) Model() (embed.Embedder, error) {
 	case "none":
 		return nil, nil
 	case "ollama":
-		return ollama.New(s.Ollama.Model, ollama.Options{Address: s.Ollama.Host})
+		return ollama.New(s.Ollama.Model, ollama.Options{RemoteOptions: s.Ollama.Options(), Address: s.Ollama.Host})
 	case "openai":
-		return openai.New(s.OpenAI.Model, openai.Options{BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
+		return openai.New(s.OpenAI.Model, openai.Options{RemoteOptions: s.OpenAI.Options(), BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
 	default:
 		return minilm.New(), nil
 	}
+}
+
+// Prefixes are what the configured embedder puts before queries and documents.
+func (x Index) Prefixes() (query, document string) {
+	var o embed.RemoteOptions
+	switch s := x.w.Settings; s.Embedder {
+	case "ollama":
+		o = s.Ollama.Options().For(s.Ollama.Model)
+	case "openai":
+		o = s.OpenAI.Options().For(s.OpenAI.Model)
+	}
+	return o.QueryPrefix, o.DocumentPrefix
 }
 
 // ProjectSources are registered paths, else the workspace, and logs.

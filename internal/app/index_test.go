@@ -2,6 +2,12 @@ package app
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,4 +47,59 @@ func TestQueriesAreSentWithoutSecrets(t *testing.T) {
 		_, is := inner.(discreet)
 		require.Equal(t, c.want, is, "%+v", c)
 	}
+}
+
+// modelOf returns the embedder and the workspace of a user with these settings.
+func modelOf(t *testing.T, settings string) (embed.Embedder, *Workspace) {
+	t.Helper()
+	w := at("")
+	w.Home, w.Project = t.TempDir(), t.TempDir()
+	file := filepath.Join(w.Home, ".beans", "config.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+	require.NoError(t, os.WriteFile(file, []byte("memory: "+settings), 0o600))
+	require.NoError(t, w.Load())
+	model, err := w.Index().Model()
+	require.NoError(t, err)
+	return model, w
+}
+
+// What is set in a file, or else known of the model, reaches the server.
+func TestPrefixesReachTheServer(t *testing.T) {
+	var sent map[string]any
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = nil
+		_ = json.NewDecoder(r.Body).Decode(&sent)
+		fmt.Fprint(w, `{"embeddings": [[1, 0]], "data": [{"embedding": [1, 0]}]}`)
+	}))
+	defer server.Close()
+	for _, tt := range []struct {
+		settings        string
+		query, document string
+		tokens          int
+	}{
+		{`{model: m}`, "", "", 0},
+		{`{model: all-minilm}`, "", "", 0},
+		{`{model: m, queryPrefix: "q: ", documentPrefix: "d: ", maxTokens: 100}`, "q: ", "d: ", 98},
+		{`{model: nomic-embed-text}`, "search_query: ", "search_document: ", 2042},
+		{`{model: nomic-embed-text, queryPrefix: "q: ", documentPrefix: none}`, "q: ", "", 2046},
+		{`{model: "qwen3-embedding:0.6b", maxTokens: 500, dimension: 2}`, "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:", "", 0},
+	} {
+		for _, embedder := range []string{
+			"{embedder: ollama, ollama: {host: '" + server.URL + "', " + tt.settings[1:] + "}",
+			"{embedder: openai, openai: {baseURL: '" + server.URL + "/v1', " + tt.settings[1:] + "}",
+		} {
+			model, w := modelOf(t, embedder)
+			for kind, prefix := range map[embed.Kind]string{embed.Query: tt.query, embed.Document: tt.document} {
+				_, err := model.Embed(t.Context(), kind, []string{"text"})
+				require.NoError(t, err)
+				require.Equal(t, []any{prefix + "text"}, sent["input"], embedder)
+			}
+			query, document := w.Index().Prefixes()
+			require.Equal(t, []string{tt.query, tt.document}, []string{query, document}, embedder)
+			if tt.tokens > 0 {
+				require.Equal(t, tt.tokens, model.MaxTokens(), embedder)
+			}
+		}
+	}
+	require.EqualValues(t, 2, sent["dimensions"])
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/userdir"
 )
@@ -54,13 +55,15 @@ type Settings struct {
 	Freshness     time.Duration `mapstructure:"freshness"`
 	Relevance     string        `mapstructure:"relevance"`
 	Ollama        struct {
-		Host  string `mapstructure:"host"`
-		Model string `mapstructure:"model"`
+		Host           string `mapstructure:"host"`
+		Model          string `mapstructure:"model"`
+		RemoteSettings `mapstructure:",squash"`
 	} `mapstructure:"ollama"`
 	OpenAI struct {
-		BaseURL   string `mapstructure:"baseURL"`
-		Model     string `mapstructure:"model"`
-		APIKeyEnv string `mapstructure:"apiKeyEnv"`
+		BaseURL        string `mapstructure:"baseURL"`
+		Model          string `mapstructure:"model"`
+		APIKeyEnv      string `mapstructure:"apiKeyEnv"`
+		RemoteSettings `mapstructure:",squash"`
 	} `mapstructure:"openai"`
 	HalfLife  time.Duration `mapstructure:"halfLife"`
 	Diversity float64       `mapstructure:"diversity"`
@@ -112,6 +115,22 @@ type Settings struct {
 		PathStyle bool   `mapstructure:"pathStyle"`
 		AllowHTTP bool   `mapstructure:"allowHTTP"`
 	} `mapstructure:"shared"`
+}
+
+// RemoteSettings are the settings of an embedding model on a server.
+type RemoteSettings struct {
+	QueryPrefix    string        `mapstructure:"queryPrefix"`
+	DocumentPrefix string        `mapstructure:"documentPrefix"`
+	MaxTokens      int           `mapstructure:"maxTokens"`
+	Dimension      int           `mapstructure:"dimension"`
+	Batch          int           `mapstructure:"batch"`
+	Timeout        time.Duration `mapstructure:"timeout"`
+}
+
+// Options are the settings as package embed has them.
+func (s RemoteSettings) Options() embed.RemoteOptions {
+	return embed.RemoteOptions{QueryPrefix: s.QueryPrefix, DocumentPrefix: s.DocumentPrefix,
+		MaxTokens: s.MaxTokens, Dimension: s.Dimension, BatchSize: s.Batch, Timeout: s.Timeout}
 }
 
 // CuratedSettings are the settings of curated memory.
@@ -222,9 +241,21 @@ var Known = []Setting{
 	{"relevance", "", Personal, text, "file of a relevance model made by `memcore eval fit`; empty: memcore's model for the embedder"},
 	{"ollama.host", "http://127.0.0.1:11434", Personal, text, "address of the Ollama server"},
 	{"ollama.model", "all-minilm", Personal, text, "its embedding model"},
+	{"ollama.queryPrefix", "", Personal, text, "text before queries, in quotes; `none`: none; empty: the model's, if known"},
+	{"ollama.documentPrefix", "", Personal, text, "the same before documents"},
+	{"ollama.maxTokens", "0", Personal, whole(0, 1_000_000), "longest text in tokens; 0: the model's, or 512 if unknown"},
+	{"ollama.dimension", "0", Personal, whole(0, 65_536), "length of vectors; 0: the model's"},
+	{"ollama.batch", "32", Personal, whole(1, 2048), "texts in a request, 1 to 2048"},
+	{"ollama.timeout", "2m", Personal, span, "time for a request"},
 	{"openai.baseURL", "", Personal, text, "address of an OpenAI-compatible endpoint, including `/v1`"},
 	{"openai.model", "", Personal, text, "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", Personal, text, "environment variable with its key"},
+	{"openai.queryPrefix", "", Personal, text, "as `ollama.queryPrefix`"},
+	{"openai.documentPrefix", "", Personal, text, "as `ollama.documentPrefix`"},
+	{"openai.maxTokens", "0", Personal, whole(0, 1_000_000), "longest text in tokens; 0: the model's, or 8191 if unknown"},
+	{"openai.dimension", "0", Personal, whole(0, 65_536), "as `ollama.dimension`"},
+	{"openai.batch", "32", Personal, whole(1, 2048), "as `ollama.batch`"},
+	{"openai.timeout", "2m", Personal, span, "as `ollama.timeout`"},
 	{"halfLife", "0s", TrustedProject, span, "age at which a score counts half, such as `720h`; 0: age does not matter"},
 	{"diversity", "0", TrustedProject, number(0, 0.99), "weight of being unlike earlier hits (maximal marginal relevance), below 1; 0: none"},
 	{"rerank.baseURL", "", Personal, text, "address of a server that reranks the best candidates, including `/v1`; empty: none"},

@@ -55,6 +55,8 @@ func TestSettingsDefaults(t *testing.T) {
 	want.Shared.Publish, want.MCP = "markdown", []MCPServer{}
 	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
+	want.Ollama.RemoteSettings = RemoteSettings{Batch: 32, Timeout: 2 * time.Minute}
+	want.OpenAI.RemoteSettings = want.Ollama.RemoteSettings
 	want.CuratedSettings = s.CuratedSettings // below
 	want.Daemon.Start, want.Daemon.Idle, want.Daemon.Memory = true, 30*time.Minute, 512
 	want.Injection.Policy = "frame"
@@ -77,6 +79,21 @@ func TestSettingsLaterWins(t *testing.T) {
 	require.Equal(t, "mine", s.Ollama.Model)
 	require.Equal(t, []string{"AGENTS.md", "BEANS.md"}, s.FileNames)
 	require.Equal(t, []string{"a/**", "b.md"}, s.Exclude)
+}
+
+// The blank at the end of a prefix and the newline within survive.
+func TestSettingsOfPrefixes(t *testing.T) {
+	t.Setenv("MEMCORE_OPENAI_QUERYPREFIX", "query: ")
+	t.Setenv("MEMCORE_OPENAI_TIMEOUT", "5s")
+	s, notes, err := configured(t, `
+memory:
+  ollama: {queryPrefix: "search_query: ", documentPrefix: 'search_document: ', maxTokens: 2048, dimension: 256, batch: 8, timeout: 30s}
+  openai: {queryPrefix: "lost: ", documentPrefix: "Instruct: find\nText: "}
+`, "memory: {ollama: {queryPrefix: evil}, openai: {documentPrefix: evil}}")
+	require.NoError(t, err)
+	require.Contains(t, notes, "memory.ollama.queryPrefix is ignored")
+	require.Equal(t, RemoteSettings{"search_query: ", "search_document: ", 2048, 256, 8, 30 * time.Second}, s.Ollama.RemoteSettings)
+	require.Equal(t, RemoteSettings{"query: ", "Instruct: find\nText: ", 0, 0, 32, 5 * time.Second}, s.OpenAI.RemoteSettings)
 }
 
 // A project's file comes with the repository.
