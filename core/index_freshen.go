@@ -58,7 +58,7 @@ func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.T
 		return because(""), err
 	}
 	defer current.release()
-	if current.manifest.Chunking != m.options.chunking() || current.noVectors != nil {
+	if current.manifest.Chunking != m.options.chunking() || current.noVectors != nil || current.former {
 		return because("the index was made with other settings: index again"), nil
 	}
 	w, err := m.newWriter(current.folder, current.manifest, current.indexes, &IndexReport{}, nil)
@@ -91,7 +91,7 @@ func (m *indexer) pendingChanges(ctx context.Context) (found changes, unembedded
 		return changes{}, false, err
 	}
 	_, pending := current.manifest.chunks()
-	return found, m.options.Embedder != nil && current.noVectors == nil && 0 < pending && pending <= fewPending, nil
+	return found, m.options.Embedder != nil && current.noVectors == nil && !current.former && 0 < pending && pending <= fewPending, nil
 }
 
 // catchUp indexes text until the deadline, then vectors.

@@ -103,6 +103,8 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		return "", m.tooNew(current.noVectors)
 	case current.noVectors != nil && from != to:
 		return fmt.Sprintf("vectors were kept by the engine %s, now by %s", from, to), nil
+	case current.former:
+		return fmt.Sprintf("vectors were made by %s, now by %s", current.manifest.Embedder, m.options.Embedder.Fingerprint()), m.canReplace(ctx, current.manifest)
 	case current.manifest.Chunking != chunking:
 		return fmt.Sprintf("chunks were cut by %s, now by %s", current.manifest.Chunking, chunking), m.canReplace(ctx, current.manifest)
 	case current.noVectors != nil:

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
 )
@@ -42,6 +44,8 @@ type indexes struct {
 	keywords  store.KeywordIndex
 	vectors   store.VectorIndex // nil if there are none, or, with noVectors, if they cannot be used
 	noVectors error
+	asked
+	former bool // vectors are another embedder's than the memory's: they answer until Index replaces them
 
 	views int // guarded by the Manager's generations
 }
@@ -107,12 +111,15 @@ func (x *indexes) serves(newer *manifest) bool {
 }
 
 func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manifest) (*indexes, error) {
-	x := &indexes{views: 1}
+	x := &indexes{views: 1, asked: m.asked}
 	var err error
 	if x.keywords, err = m.options.Engine.Keywords(ctx, filepath.Join(path, keywordFolder)); err != nil {
 		return nil, err
 	}
 	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest)
+	if e := m.formerOf(manifest); e != nil && x.vectors != nil {
+		x.former, x.asked = true, asked{embedder{e}, relevance.For(e.Fingerprint())}
+	}
 	if err := x.holdAll(ctx, path, manifest); err != nil {
 		return nil, errors.Join(err, x.release())
 	}
@@ -158,7 +165,7 @@ func (m *indexer) openVectors(ctx context.Context, path string, manifest *manife
 	if m.options.Embedder == nil || manifest.Dimension == 0 {
 		return nil, nil
 	}
-	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want {
+	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && m.formerOf(manifest) == nil {
 		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
 	}
 	if manifest.Engine != m.options.Engine.Name {
@@ -169,6 +176,14 @@ func (m *indexer) openVectors(ctx context.Context, path string, manifest *manife
 		return nil, err // never an index that is a nil pointer
 	}
 	return vectors, nil
+}
+
+// formerOf returns another embedder whose vectors a generation has, if it is at hand.
+func (m *indexer) formerOf(manifest *manifest) embed.Embedder {
+	if m.options.Former == nil || m.options.Embedder == nil || manifest.Embedder == m.options.Embedder.Fingerprint() {
+		return nil
+	}
+	return m.options.Former(manifest.Embedder)
 }
 
 func (x *indexes) release() error {

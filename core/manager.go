@@ -36,6 +36,9 @@ type Options struct {
 	Engine store.Engine
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
+	// Former returns the embedder with a fingerprint, or nil. It embeds questions as long as the
+	// index has vectors of another embedder than Embedder; Index replaces them. It may be nil.
+	Former func(fingerprint string) embed.Embedder
 	// Chunking is the size of chunks. Open sets its Count, and lowers a Max that exceeds the
 	// model's input.
 	Chunking chunker.Options
@@ -121,11 +124,16 @@ type indexer struct {
 	folder      *generation.Dir
 	writing     writerLock
 	generations *generation.Follower[*view]
-	embedder    embedder
-	relevance   *relevance.Model
-	usage       *usage
-	watched     atomic.Bool // a Watch is running and has reported no change since it looked
-	tooSoon     atomic.Bool // a document was read right after it was written, so that it is Unsure
+	asked
+	usage   *usage
+	watched atomic.Bool // a Watch is running and has reported no change since it looked
+	tooSoon atomic.Bool // a document was read right after it was written, so that it is Unsure
+}
+
+// An asked embedder embeds questions, and a model that was fitted to it judges what is found.
+type asked struct {
+	embedder  embedder
+	relevance *relevance.Model
 }
 
 // Open opens the memory in options.Folder, which may not exist yet. It also opens a damaged or
@@ -156,13 +164,12 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	x := &indexer{
-		options:   options,
-		log:       log,
-		folder:    generation.New(options.Folder),
-		writing:   newWriterLock(options.Folder),
-		embedder:  embedder{options.Embedder},
-		relevance: cmp.Or(options.Relevance, relevance.For(fingerprintOf(options.Embedder))),
-		usage:     newUsage(options),
+		options: options,
+		log:     log,
+		folder:  generation.New(options.Folder),
+		writing: newWriterLock(options.Folder),
+		asked:   asked{embedder{options.Embedder}, cmp.Or(options.Relevance, relevance.For(fingerprintOf(options.Embedder)))},
+		usage:   newUsage(options),
 	}
 	x.generations = generation.Follow(x.folder, store.ManifestFile, x.openView)
 	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections}, nil

@@ -362,6 +362,39 @@ func TestAnotherEmbedderMeansARebuildSaidAloud(t *testing.T) {
 	}
 }
 
+// With the former embedder at hand its vectors answer until Index has made others.
+func TestFormerEmbedderAnswers(t *testing.T) {
+	mem := newMemory(t)
+	old, err := core.Open(t.Context(), mem.options)
+	require.NoError(t, err)
+	index(t, old)
+	require.NoError(t, old.Close())
+	former := mem.embedder
+	mem.options.Embedder, mem.options.Freshness = &hashEmbedder{name: "b"}, 0
+	mem.options.Former = func(fingerprint string) embed.Embedder {
+		if fingerprint == former.Fingerprint() {
+			return former
+		}
+		return nil
+	}
+	mem.write("later.md", "# Later\n\nThe staging postgres moves on Friday.\n")
+	m := mem.open()
+	result := search(t, m, "staging postgres port")
+	require.Equal(t, "notes/staging.md#L1-L5", first(result))
+	require.Empty(t, result.Degraded)
+	require.Contains(t, result.Stale.Reason, "index again")
+	status, err := m.Status(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(status.Problems, "\n"), "vectors were made by hash/a, the embedder is now hash/b: they answer until")
+	report := index(t, m)
+	require.Contains(t, report.Rebuilt, "now by hash/b")
+	require.Equal(t, "notes/later.md#L1-L3", first(search(t, m, "what is on Friday")))
+	status, err = m.Status(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "hash/b", status.Embedder)
+	require.Empty(t, status.Problems)
+}
+
 func TestDamageIsSaidAndMended(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, index string){
 		"manifest cut": func(t *testing.T, index string) {

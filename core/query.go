@@ -156,6 +156,10 @@ func (m *Manager) ask(ctx context.Context, text string, s selection) (Result, er
 		return result, cmp.Or(m.tooNew(err), fmt.Errorf("open index %s: %w", m.options.Folder, err))
 	}
 	defer index.release()
+	if index.former && s.sparing { // the default of another model
+		s.threshold = index.relevance.Threshold
+		result.Threshold = s.threshold
+	}
 	if !index.manifest.Complete {
 		result.State = StateBuilding
 	}

@@ -159,7 +159,7 @@ func (q *query) vector(ctx context.Context, text string, took *time.Duration) (_
 	timeout := q.m.options.embedTimeout(q.inTurn)
 	inTime, stop := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the query's embedding took longer than %v: %w", timeout, embed.ErrUnavailable))
 	defer stop()
-	vector, note, err := q.m.embedder.query(inTime, text)
+	vector, note, err := q.index.embedder.query(inTime, text)
 	if err != nil && inTime.Err() != nil {
 		return nil, "", context.Cause(inTime)
 	}

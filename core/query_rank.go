@@ -15,7 +15,7 @@ func (q *query) rank(g gathered) {
 	for _, c := range g.candidates {
 		best = max(best, c.BM25)
 	}
-	model := q.m.relevance
+	model := q.index.relevance
 	unranked := slices.Clone(g.candidates)
 	for i, r := range model.Rank(model.Rescaled(g.question, g.evidence(), g.scale)) {
 		c := unranked[r.Place]
@@ -40,7 +40,7 @@ func (q *query) why(g gathered) string {
 			return ""
 		}
 	}
-	return q.m.relevance.Why(q.m.relevance.Rescaled(g.question, g.evidence(), g.scale))
+	return q.index.relevance.Why(q.index.relevance.Rescaled(g.question, g.evidence(), g.scale))
 }
 
 // Evidence returns what the indexes have, unordered, to fit relevance models. Cosines are the

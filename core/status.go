@@ -69,6 +69,9 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		problem(err)
 	}
 	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
+	if from.former {
+		problem(fmt.Errorf("vectors were made by %s, the embedder is now %s: they answer until the memory is indexed again", known.Embedder, m.options.Embedder.Fingerprint()))
+	}
 	if damage := from.notedDamage(); damage != "" {
 		problem(fmt.Errorf("%s: index again to rebuild it", damage))
 	}
