@@ -131,6 +131,8 @@ func (t *terminal) plainProgress(now func() time.Time) func(core.Progress) {
 
 func verbOf(stage string, short bool) string {
 	switch {
+	case stage == fetchStage:
+		return "Fetching"
 	case stage == "embed" && short:
 		return "Embed"
 	case stage == "embed":
@@ -142,8 +144,11 @@ func verbOf(stage string, short bool) string {
 }
 
 func unitOf(stage string) string {
-	if stage == "embed" {
+	switch stage {
+	case "embed":
 		return "chunks"
+	case fetchStage:
+		return "KB"
 	}
 	return "documents"
 }

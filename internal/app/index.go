@@ -19,6 +19,7 @@ import (
 	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/text/injection"
 	"github.com/memcore/memcore/internal/workspace"
 	"github.com/memcore/memcore/store"
@@ -51,6 +52,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		Sources:        sources,
 		Engine:         engine,
 		Embedder:       embedder,
+		Former:         formerEmbedder(models.Folder(at.Models())),
 		Curated:        x.w.Curated().Layer(),
 		KeepSecrets:    !x.w.Settings.Redact,
 		KeepSuperseded: x.w.Settings.Superseded,
@@ -129,7 +131,7 @@ func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
 // uncached removes secrets from what a remote embedder gets.
 func (x Index) uncached() (embed.Embedder, error) {
 	inner, err := x.Model()
-	if err == nil && inner != nil && x.w.Settings.Embedder != "minilm" && x.w.Settings.Redact {
+	if err == nil && inner != nil && x.w.Settings.EmbedsElsewhere() && x.w.Settings.Redact {
 		inner = discreet{inner}
 	}
 	return inner, err
@@ -152,6 +154,7 @@ func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, er
 	return cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
 }
 
+// Model is the configured embedder itself; nil for none.
 func (x Index) Model() (embed.Embedder, error) {
 	s := x.w.Settings
 	switch s.Embedder {
@@ -161,8 +164,31 @@ func (x Index) Model() (embed.Embedder, error) {
 		return ollama.New(s.Ollama.Model, ollama.Options{RemoteOptions: s.Ollama.Options(), Address: s.Ollama.Host})
 	case "openai":
 		return openai.New(s.OpenAI.Model, openai.Options{RemoteOptions: s.OpenAI.Options(), BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
-	default:
+	}
+	if s.EmbedsBuiltIn() {
 		return minilm.New(), nil
+	}
+	at, err := x.w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	m, err := models.Folder(at.Models()).Open(s.Embedder)
+	if err != nil {
+		return models.Absent{Name: s.Embedder, Err: err}, nil
+	}
+	return m, nil
+}
+
+// formerEmbedder finds the model that made an index's vectors before another was configured.
+func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedder {
+	return func(fingerprint string) embed.Embedder {
+		if m := minilm.New(); m.Fingerprint() == fingerprint {
+			return m
+		}
+		if m := folder.WithFingerprint(fingerprint); m != nil {
+			return m
+		}
+		return nil
 	}
 }
 

@@ -50,7 +50,7 @@ func (x Index) PastSessions(ctx context.Context, registered workspace.Sources) (
 			}
 		}
 	}
-	if len(logs) == 0 || ctx.Err() != nil || x.w.Settings.Embedder != "minilm" && x.w.Settings.Embedder != "none" {
+	if len(logs) == 0 || ctx.Err() != nil || x.w.Settings.EmbedsElsewhere() {
 		return all, ctx.Err()
 	}
 	// Of equal steps in size, so that long logs count as well as short ones.

@@ -23,6 +23,7 @@ const (
 	indexFolder      = "index"
 	embeddingsFolder = "embeddings"
 	serversFolder    = "mcp"
+	modelsFolder     = "models"
 
 	workspacesFolder = "workspaces"
 	hooksFolder      = "hooks"
@@ -34,6 +35,9 @@ func (p Folders) Embeddings() string { return filepath.Join(p.Root, embeddingsFo
 
 // Servers has resources of MCP servers, for all workspaces.
 func (p Folders) Servers() string { return filepath.Join(p.Root, serversFolder) }
+
+// Models has model packs, for all workspaces.
+func (p Folders) Models() string { return filepath.Join(p.Root, modelsFolder) }
 
 // Hooks has records of what sessions got.
 func (p Folders) Hooks() string { return filepath.Join(p.State, hooksFolder) }

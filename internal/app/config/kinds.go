@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +31,16 @@ func oneOf(words ...string) parser {
 		}
 		return nil, errors.New(strings.Join(words, " or "))
 	}
+}
+
+// packName is the form of a model's name.
+var packName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
+
+func embedderName(value any) (any, error) {
+	if s, ok := value.(string); ok && packName.MatchString(s) {
+		return s, nil
+	}
+	return nil, errors.New("minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows")
 }
 
 func yesOrNo(value any) (any, error) {

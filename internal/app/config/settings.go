@@ -167,6 +167,22 @@ type CuratedSettings struct {
 	} `mapstructure:"folderTrust"`
 }
 
+// Embedders outside of this process.
+const (
+	EmbedderOllama = "ollama"
+	EmbedderOpenAI = "openai"
+	EmbedderNone   = "none"
+	embedderMiniLM = "minilm"
+)
+
+// EmbedsElsewhere reports whether a server makes the vectors.
+func (s Settings) EmbedsElsewhere() bool {
+	return s.Embedder == EmbedderOllama || s.Embedder == EmbedderOpenAI
+}
+
+// EmbedsBuiltIn reports whether the model in the program makes the vectors.
+func (s Settings) EmbedsBuiltIn() bool { return s.Embedder == embedderMiniLM }
+
 // An Owner says whose files may set a setting.
 type Owner int
 
@@ -190,8 +206,8 @@ type Setting struct {
 
 // Known are all settings, as in docs/config.md.
 var Known = []Setting{
-	{"embedder", "minilm", Personal, oneOf("minilm", "ollama", "openai", "none"),
-		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`"},
+	{"embedder", "minilm", Personal, embedderName,
+		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`, or the name of a [model](models.md) that is installed"},
 	{"engine", EngineAuto, Personal, oneOf(EngineAuto, EngineFlat, EngineLanceDB),
 		"what keeps vectors: `flat`, `lancedb` (in builds that have it), or `auto`: the engine of the existing index, for a new one the build's default"},
 	{"indexDir", "", Personal, text, "folder for indexes and cached vectors; empty: `memcore` in the user's cache folder"},

@@ -206,8 +206,10 @@ func (d indexChecks) embedderHint() string {
 		return "start Ollama at " + plain.Address(s.Ollama.Host) + " and pull " + s.Ollama.Model + ", or choose another memory.embedder"
 	case "openai":
 		return "check memory.openai.baseURL, memory.openai.model and the key in " + s.OpenAI.APIKeyEnv + ", or choose another memory.embedder"
-	default:
+	case "minilm":
 		return "choose another memory.embedder"
+	default:
+		return "memcore model add " + s.Embedder + ", or choose another memory.embedder"
 	}
 }
 

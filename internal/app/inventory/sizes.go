@@ -17,7 +17,7 @@ type Sizes struct {
 	Notes    int64 `json:"notes"`    // curated memory, facts and episodes of all projects, and global memory
 	Sessions int64 `json:"sessions"` // with proposals
 	Indexes  int64 `json:"indexes"`
-	Caches   int64 `json:"caches"` // embeddings and resources of MCP servers
+	Caches   int64 `json:"caches"` // embeddings, resources of MCP servers, models
 	Turns    int64 `json:"turns"`  // what hooks gave and agents used
 	State    int64 `json:"state"`  // the rest: the journal, lists of sources and of forgotten texts
 	Total    int64 `json:"total"`
@@ -49,7 +49,7 @@ func Measure(ctx context.Context, c *config.Config) (Sizes, error) {
 		return Sizes{}, err
 	}
 	m := meter{ctx: ctx}
-	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Servers()), Turns: m.size(at.Hooks()), State: m.size(at.Journal())}
+	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Servers()) + m.size(at.Models()), Turns: m.size(at.Hooks()), State: m.size(at.Journal())}
 	if beans := c.Beans(); beans != "" {
 		s.Notes += m.size(beans)
 	}

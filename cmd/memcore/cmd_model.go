@@ -1,0 +1,249 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/models"
+	"github.com/memcore/memcore/internal/app/plain"
+)
+
+func modelCommand(a *cli) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "model",
+		Short: "Add and choose the model that makes vectors",
+		Long: `The program holds a model for English, minilm. Others are packs: files that 'memcore model add' puts
+into the cache folder, for all projects. See docs/models.md.`,
+		RunE: helpOrUnknown,
+		Args: cobra.ArbitraryArgs,
+	}
+	cmd.AddCommand(modelListCommand(a), modelAddCommand(a), modelUseCommand(a), modelRemoveCommand(a))
+	return cmd
+}
+
+// builtIn is the model in the program.
+const builtIn = "minilm"
+
+// models returns the folder of packs.
+func (c *cli) models() (models.Folder, error) {
+	at, err := c.Folders()
+	return models.Folder(at.Models()), err
+}
+
+// A listedModel is a row of 'memcore model list'.
+type listedModel struct {
+	Name      string `json:"name"`
+	Installed bool   `json:"installed"`
+	Used      bool   `json:"used"` // by memory.embedder
+	About     string `json:"about"`
+	Licence   string `json:"licence"`
+	Bytes     int64  `json:"bytes,omitempty"` // of the pack
+	Path      string `json:"path,omitempty"`
+}
+
+func modelListCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List models that are installed, and those that can be",
+		Args:  arguments(cobra.NoArgs, "none"),
+		RunE: func(*cobra.Command, []string) error {
+			folder, err := a.models()
+			if err != nil {
+				return err
+			}
+			installed, problems := folder.List()
+			for _, problem := range problems {
+				a.note("warning: %v", problem)
+			}
+			all := listedModels(installed, a.Settings.Embedder)
+			if a.json {
+				return a.printJSON(all)
+			}
+			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+			for _, m := range all {
+				state := "'memcore model add " + m.Name + "' fetches it"
+				switch {
+				case m.Used:
+					state = "in use"
+				case m.Installed:
+					state = "installed"
+				}
+				size := "in the program"
+				if m.Bytes > 0 {
+					size = plain.Bytes(m.Bytes)
+				}
+				fmt.Fprintln(w, plain.Line("%s\t%s\t%s\t%s\t%s", m.Name, state, size, m.Licence, m.About))
+			}
+			return w.Flush()
+		},
+	}
+}
+
+func listedModels(installed []models.Installed, used string) []listedModel {
+	all := []listedModel{{Name: builtIn, Installed: true, About: "English", Licence: "Apache-2.0"}}
+	for _, m := range installed {
+		all = append(all, listedModel{Name: m.Name, Installed: true, About: plain.Count(len(m.Languages), "language"), Licence: m.Licence, Bytes: m.Bytes, Path: m.Path})
+	}
+	for _, r := range models.Releases {
+		i := slices.IndexFunc(all, func(m listedModel) bool { return m.Name == r.Name })
+		if i < 0 {
+			all = append(all, listedModel{Name: r.Name, About: r.About, Licence: r.Licence, Bytes: r.Bytes})
+		} else {
+			all[i].About = r.About
+		}
+	}
+	for i := range all {
+		all[i].Used = all[i].Name == used
+	}
+	return all
+}
+
+func modelAddCommand(a *cli) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "add NAME|FILE",
+		Short: "Fetch a model by name, or take a pack from a file",
+		Long: `Fetch a model by name, or take a pack from a file. Fetching says first from where and how much, and
+asks; an interrupted download goes on where it ended. HTTPS_PROXY and NO_PROXY count. Nothing else in
+memcore fetches anything.`,
+		Args: arguments(cobra.ExactArgs(1), "the name of a model, or a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := a.models()
+			if err != nil {
+				return err
+			}
+			added, err := addModel(cmd.Context(), a, folder, args[0], yes)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(listedModel{Name: added.Name, Installed: true, About: plain.Count(len(added.Languages), "language"), Licence: added.Licence, Bytes: added.Bytes, Path: added.Path})
+			}
+			if err := a.printLine("added: %s (%s, %s)", added.Name, plain.Bytes(added.Bytes), added.Licence); err != nil {
+				return err
+			}
+			if a.Settings.Embedder != added.Name {
+				a.note("'memcore model use %s' makes vectors with it", added.Name)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "fetch without asking")
+	return cmd
+}
+
+func addModel(ctx context.Context, a *cli, folder models.Folder, name string, yes bool) (models.Installed, error) {
+	i := slices.IndexFunc(models.Releases, func(r models.Release) bool { return r.Name == name })
+	if i < 0 || strings.ContainsRune(name, filepath.Separator) {
+		added, err := folder.Add(ctx, a.Expand(name))
+		if errors.Is(err, os.ErrNotExist) && filepath.Base(name) == name && filepath.Ext(name) == "" {
+			return added, kind.Hint(kind.Usagef("%q is no model and no file", name), "'memcore model list' shows what can be fetched")
+		}
+		return added, err
+	}
+	r := models.Releases[i]
+	if known, err := folder.Of(name); err == nil {
+		a.note("%s is installed already", name)
+		return known, nil
+	}
+	a.note("%s: %s, licence %s, from %s", r.Name, plain.Bytes(r.Bytes), r.Licence, r.URL)
+	switch {
+	case yes:
+	case !a.asks():
+		return models.Installed{}, kind.Hint(kind.As(kind.BadInput, fmt.Errorf("model add: %w", errUnasked)), "--yes fetches it without asking")
+	case !a.agrees(ctx, "Fetch it?", true):
+		return models.Installed{}, kind.Hint(errors.New("nothing was fetched"), "a pack from elsewhere is added by 'memcore model add FILE'")
+	}
+	show, done := a.progress()
+	added, err := folder.Fetch(ctx, r, func(bytes int64) {
+		if show != nil {
+			show(core.Progress{Stage: fetchStage, Done: int(bytes >> 10), Total: int(r.Bytes >> 10)})
+		}
+	})
+	done()
+	switch {
+	case errors.Is(err, models.ErrNetwork):
+		err = kind.Hint(err, "run it again to go on where it ended; behind a proxy set HTTPS_PROXY; offline, fetch that file elsewhere, then: memcore model add FILE")
+	case errors.Is(err, models.ErrChecksum):
+		err = kind.Hint(err, "something on the way changes downloads, such as a proxy: fetch the file in another way, then: memcore model add FILE")
+	}
+	return added, err
+}
+
+// fetchStage is core.Progress.Stage of a download, in kilobytes.
+const fetchStage = "fetch"
+
+func modelUseCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "use NAME",
+		Short: "Make vectors with a model, in all projects",
+		Long: `Set memory.embedder in your configuration. An index of another model is made again in the background
+when a hook or the daemon next opens it, or by 'memcore index'; until then its vectors answer.`,
+		Args: arguments(cobra.ExactArgs(1), "the name of a model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := args[0]
+			folder, err := a.models()
+			if err != nil {
+				return err
+			}
+			if name != builtIn {
+				if _, err := folder.Of(name); errors.Is(err, models.ErrMissing) {
+					return kind.Hint(kind.As(kind.BadInput, err), "'memcore model list' shows models; 'memcore model add "+name+"' adds one")
+				} else if err != nil {
+					return err
+				}
+			}
+			file := a.UserFile()
+			if file == "" {
+				return errNoHome
+			}
+			var proposal setup.Proposal
+			if err := proposal.AddSettings(a.SetupOptions(), file, []setup.Setting{{Key: "embedder", Value: name}}); err != nil {
+				return fmt.Errorf("model use: %w", err)
+			}
+			if _, err := offerChanges(cmd.Context(), a, proposal, "model use", true, false); err != nil {
+				return err
+			}
+			if origin := a.Origin["embedder"]; origin != "" && origin != file {
+				a.note("warning: %s sets another embedder, which counts more", origin)
+			}
+			a.note("indexes are made again in the background when they are next used; 'memcore index' does it now")
+			return nil
+		},
+	}
+}
+
+func modelRemoveCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Delete a model from the cache folder",
+		Args:  arguments(cobra.ExactArgs(1), "the name of a model"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			name := args[0]
+			folder, err := a.models()
+			if err != nil {
+				return err
+			}
+			if name == a.Settings.Embedder {
+				return kind.Hint(kind.Usagef("%s is in use", name), "choose another first: memcore model use "+builtIn)
+			}
+			if err := folder.Remove(name); errors.Is(err, models.ErrMissing) {
+				return kind.As(kind.BadInput, err)
+			} else if err != nil {
+				return err
+			}
+			return a.printLine("removed: %s", name)
+		},
+	}
+}

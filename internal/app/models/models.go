@@ -1,0 +1,200 @@
+// Package models keeps model packs for all projects: it lists, adds, opens and removes them.
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/edsrzf/mmap-go"
+
+	"github.com/memcore/memcore/embed/pack"
+	"github.com/memcore/memcore/internal/safefile"
+)
+
+// A Folder holds model packs. Its methods are safe for concurrent use, also by processes.
+type Folder string
+
+// extension of a pack, after its name.
+const extension = ".memcore"
+
+// An Installed pack is in a folder.
+type Installed struct {
+	pack.Manifest
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+}
+
+// ErrMissing means that no pack has the name.
+var ErrMissing = errors.New("the model is not installed")
+
+func (f Folder) path(name string) string { return filepath.Join(string(f), name+extension) }
+
+// List returns all packs by name, and what is wrong with those that cannot be read.
+func (f Folder) List() (all []Installed, problems []error) {
+	entries, err := os.ReadDir(string(f))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, []error{fmt.Errorf("models: %w", err)}
+	}
+	for _, entry := range entries {
+		name, ok := strings.CutSuffix(entry.Name(), extension)
+		if !ok {
+			continue
+		}
+		one, err := f.Of(name)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all, problems
+}
+
+// Of returns a pack by name. Errors are ErrMissing, or of package pack.
+func (f Folder) Of(name string) (Installed, error) {
+	path := f.path(name)
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && name != filepath.Base(name) {
+		return Installed{}, fmt.Errorf("%w: %s", ErrMissing, name)
+	}
+	if err != nil {
+		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	m, err := pack.Open(path)
+	if err != nil {
+		return Installed{}, err
+	}
+	return Installed{m.Manifest(), path, info.Size()}, m.Close()
+}
+
+// opened are the packs of this process, by path and checksum; they stay open until it ends, because
+// each workspace that uses one would map it again.
+var opened struct {
+	sync.Mutex
+	packs map[string]*pack.Model
+}
+
+// Open opens a pack by name. The process shares it; do not close it.
+func (f Folder) Open(name string) (*pack.Model, error) {
+	installed, err := f.Of(name)
+	if err != nil {
+		return nil, err
+	}
+	opened.Lock()
+	defer opened.Unlock()
+	key := installed.Path + " " + installed.SHA256
+	if m := opened.packs[key]; m != nil {
+		return m, nil
+	}
+	m, err := pack.Open(installed.Path)
+	if err != nil {
+		return nil, err
+	}
+	if opened.packs == nil {
+		opened.packs = map[string]*pack.Model{}
+	}
+	opened.packs[key] = m
+	return m, nil
+}
+
+// WithFingerprint opens the pack that makes vectors of a space, or returns nil.
+func (f Folder) WithFingerprint(fingerprint string) *pack.Model {
+	all, _ := f.List()
+	i := slices.IndexFunc(all, func(one Installed) bool { return one.Fingerprint() == fingerprint })
+	if i < 0 {
+		return nil
+	}
+	m, err := f.Open(all[i].Name)
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// Add verifies a file and copies it into the folder, in place of a pack of the same name.
+func (f Folder) Add(ctx context.Context, file string) (Installed, error) {
+	m, err := verify(file)
+	if err != nil {
+		return Installed{}, fmt.Errorf("model pack %s: %w", file, err)
+	}
+	from, err := os.Open(file)
+	if err != nil {
+		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	defer from.Close()
+	if err := safefile.MkdirAll(string(f), 0o700); err != nil {
+		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	to, err := os.CreateTemp(string(f), m.Name+".part-*")
+	if err != nil {
+		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	defer os.Remove(to.Name())
+	_, err = io.Copy(to, reader{ctx, from})
+	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
+		return Installed{}, fmt.Errorf("models: copy %s: %w", file, err)
+	}
+	return f.take(to.Name(), m.Name)
+}
+
+// take moves a whole file to a pack's place.
+func (f Folder) take(file, name string) (Installed, error) {
+	if err := os.Rename(file, f.path(name)); err != nil {
+		return Installed{}, fmt.Errorf("models: %w: if a process uses the model, end it first", err)
+	}
+	return f.Of(name)
+}
+
+// A reader ends with its context.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+func verify(file string) (m pack.Manifest, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return m, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
+		return m, errors.Join(err, pack.ErrFormat)
+	}
+	data, err := mmap.Map(f, mmap.RDONLY, 0)
+	if err != nil {
+		return m, err
+	}
+	m, err = pack.Verify(data)
+	return m, errors.Join(err, data.Unmap())
+}
+
+// Remove deletes a pack, and what is left of its download.
+func (f Folder) Remove(name string) error {
+	if _, err := f.Of(name); errors.Is(err, ErrMissing) {
+		return err
+	}
+	if err := os.Remove(f.path(name)); err != nil {
+		return fmt.Errorf("models: %w", err)
+	}
+	if err := os.Remove(f.partial(name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("models: %w", err)
+	}
+	return nil
+}
