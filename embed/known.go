@@ -10,6 +10,7 @@ const NoPrefix = "none"
 
 const (
 	representSentence = "Represent this sentence for searching relevant passages: "
+	representChinese  = "为这个句子生成表示以用于检索相关文章："
 	searchInstruction = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
@@ -20,16 +21,18 @@ type knownModel struct {
 }
 
 // known has models by the beginnings of their names, from their cards and Ollama's library. It sets
-// no dimension: many servers refuse a request for one.
+// no dimension: many servers refuse a request for one. Ollama cuts nomic-embed-text at 2048 tokens,
+// and its bge-large is bge-large-en-v1.5. all-minilm reads 256 tokens, but indexes of it have the
+// embedders' default in their fingerprints.
 var known = map[string]knownModel{
-	"all-minilm":                     {}, // reads 256, but embedders' MaxTokens is in fingerprints of its indexes
+	"all-minilm":                     {},
 	"bge-base-en":                    {query: representSentence, tokens: 512},
-	"bge-base-zh":                    {query: "为这个句子生成表示以用于检索相关文章：", tokens: 512},
-	"bge-large":                      {query: representSentence, tokens: 512}, // Ollama's name for bge-large-en-v1.5
-	"bge-large-zh":                   {query: "为这个句子生成表示以用于检索相关文章：", tokens: 512},
+	"bge-base-zh":                    {query: representChinese, tokens: 512},
+	"bge-large":                      {query: representSentence, tokens: 512},
+	"bge-large-zh":                   {query: representChinese, tokens: 512},
 	"bge-m3":                         {tokens: 8192},
 	"bge-small-en":                   {query: representSentence, tokens: 512},
-	"bge-small-zh":                   {query: "为这个句子生成表示以用于检索相关文章：", tokens: 512},
+	"bge-small-zh":                   {query: representChinese, tokens: 512},
 	"e5-base":                        {query: "query: ", document: "passage: ", tokens: 512},
 	"e5-large":                       {query: "query: ", document: "passage: ", tokens: 512},
 	"e5-small":                       {query: "query: ", document: "passage: ", tokens: 512},
@@ -37,7 +40,7 @@ var known = map[string]knownModel{
 	"multilingual-e5":                {query: "query: ", document: "passage: ", tokens: 512},
 	"multilingual-e5-large-instruct": {query: searchInstruction + " ", tokens: 512},
 	"mxbai-embed-large":              {query: representSentence, tokens: 512},
-	"nomic-embed-text":               {query: "search_query: ", document: "search_document: ", tokens: 2048}, // as Ollama cuts
+	"nomic-embed-text":               {query: "search_query: ", document: "search_document: ", tokens: 2048},
 	"nomic-embed-text-v2":            {query: "search_query: ", document: "search_document: ", tokens: 512},
 	"qwen3-embedding":                {query: searchInstruction, tokens: 32768},
 	"snowflake-arctic-embed":         {query: representSentence, tokens: 512},
