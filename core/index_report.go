@@ -72,12 +72,15 @@ type Status struct {
 	Embedded  int            `json:"embedded"` // chunks that have a vector
 	Embedder  string         `json:"embedder"` // fingerprint the index was made with
 	Dimension int            `json:"dimension"`
-	Updated   time.Time      `json:"updated,omitzero"` // last change of the index
-	Vectors   store.Stats    `json:"vectors"`
-	Keywords  store.Stats    `json:"keywords"`
-	Shared    *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
-	Stale     *Staleness     `json:"stale,omitempty"`
-	Problems  []string       `json:"problems,omitempty"` // what is wrong, and what to do
+	// Unknown counts chunks in languages that the embedder does not know, by ISO 639-1: only their
+	// words find them.
+	Unknown  map[string]int `json:"unknown,omitempty"`
+	Updated  time.Time      `json:"updated,omitzero"` // last change of the index
+	Vectors  store.Stats    `json:"vectors"`
+	Keywords store.Stats    `json:"keywords"`
+	Shared   *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
+	Stale    *Staleness     `json:"stale,omitempty"`
+	Problems []string       `json:"problems,omitempty"` // what is wrong, and what to do
 	// Uncompared means that time was up before the files were compared, so that Stale is unknown.
 	Uncompared bool `json:"uncompared,omitempty"`
 }

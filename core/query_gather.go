@@ -103,6 +103,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
+	g.question.Across = q.isAcross(g.question, near)
 	g.degrade("keyword index did not answer: %v", keywordErr)
 	g.degrade("no search by vectors: %v", vectorErr)
 	if q.m.options.Embedder != nil && pending > 0 {
@@ -121,6 +122,25 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	}
 	g.candidates = slices.DeleteFunc(g.candidates, func(c *candidate) bool { return q.isOwn(c.record) })
 	return g, nil
+}
+
+// asked of the nearest chunks are compared with the language of a question.
+const askedLanguages = 5
+
+// isAcross reports whether most of the nearest chunks are in another language than the question.
+func (q *query) isAcross(question relevance.Query, near []store.Hit) bool {
+	index, ok := q.index.keywords.(speaker)
+	if !ok || len(near) == 0 || !question.FewHeld() {
+		return false
+	}
+	near = near[:min(len(near), askedLanguages)]
+	others := 0
+	for _, hit := range near {
+		if index.LanguageOf(hit.Record.Text) != cmp.Or(question.Language, "en") {
+			others++
+		}
+	}
+	return 2*others > len(near)
 }
 
 func (g *gathered) degrade(format string, err error) {

@@ -162,6 +162,7 @@ func (m *manifest) list() []DocumentInfo {
 // A speaker is a store.KeywordIndex that knows languages.
 type speaker interface {
 	Languages(ctx context.Context) (map[string]int, error)
+	LanguageOf(text string) string
 }
 
 // Languages counts chunks by language (ISO 639-1). "en" also has those of no known language.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/memcore/memcore/store"
@@ -74,6 +75,12 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 	}
 	if damage := from.notedDamage(); damage != "" {
 		problem(fmt.Errorf("%s: index again to rebuild it", damage))
+	}
+	if from.vectors != nil {
+		languages, err := m.Languages(ctx)
+		problem(err)
+		maps.DeleteFunc(languages, func(language string, _ int) bool { return from.relevance.KnowsLanguage(language) })
+		status.Unknown = languages
 	}
 	status.Shared = m.options.sharedStatus(known)
 }

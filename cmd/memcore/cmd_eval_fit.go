@@ -43,6 +43,7 @@ fitted to the others.`,
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.data, "data", nil, "`DIR`s of the collections, or globs of such folders, separated by commas")
+	f.StringSliceVar(&o.across, "across", nil, "`DIR`s of collections with questions in another language than their texts, to fit a model for such questions as well")
 	f.IntSliceVar(&o.mixed, "mixed", []int{5, 10, 20, 50, 100, 200, 500}, "`CHUNKS` of the small memories; empty for none")
 	f.StringVar(&o.smallTalk, "small-talk", "", "`FILE` of lines that must get nothing")
 	f.StringVar(&o.out, "out", "", "`FILE` to write the model to (default: print it)")
@@ -59,7 +60,7 @@ fitted to the others.`,
 
 // fitFlags are the flags of 'eval fit'.
 type fitFlags struct {
-	data, scripts, languages, embedders []string
+	data, across, scripts, languages, embedders []string
 	smallTalk, out, serves              string
 	mixed                               []int
 
@@ -100,6 +101,13 @@ func (o fitFlags) fitRelevance(ctx context.Context, a *cli) error {
 	if collections, err = fit.WithMixed(collections, o.mixed); err != nil {
 		return err
 	}
+	if len(o.across) > 0 {
+		across, err := eval.CollectionsOf(o.across)
+		if err != nil {
+			return err
+		}
+		collections = append(collections, across...)
+	}
 	open, embedder, err := collectionOpener(a)
 	if err != nil {
 		return err
@@ -109,7 +117,7 @@ func (o fitFlags) fitRelevance(ctx context.Context, a *cli) error {
 		return err
 	}
 	vectors := o.serves != fit.ForKeywords
-	options := fit.Options{Vectors: vectors, Absolute: vectors, Scripts: o.scripts, Languages: o.languages}
+	options := fit.Options{Vectors: vectors, Absolute: vectors, Scripts: o.scripts, Languages: o.languages, Across: len(o.across) > 0}
 	rank, err := sample.CrossValidated(options)
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/inventory"
+	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/store"
 )
@@ -98,6 +99,9 @@ func printStatus(a *cli, s status) error {
 		}
 		row("chunks", "%s", chunksText(s.Status))
 		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
+		if text := plain.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
+			row("languages", "%s; 'memcore model add %s' adds one that does", text, models.E5)
+		}
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))
 		row("updated", "%s", s.Updated.Local().Format(time.DateTime))

@@ -40,6 +40,9 @@ type Model struct {
 	Calibration [][2]float64 `json:"calibration,omitempty"`
 	// Threshold is the default for the least score in a turn.
 	Threshold float64 `json:"threshold"`
+	// Across serves questions to chunks in another language (Query.Across), for which nearness
+	// decides; nil if the model itself does.
+	Across *Model `json:"across,omitempty"`
 }
 
 // Logistic holds the coefficients of the logistic function, none below 0.
@@ -158,6 +161,14 @@ func (m *Model) check() error {
 			return fmt.Errorf("relevance model: calibration does not rise from %v to %v", before, p)
 		}
 		before = p
+	}
+	if m.Across != nil {
+		if m.Across.Across != nil {
+			return errors.New("relevance model: across has an across of its own")
+		}
+		if err := m.Across.check(); err != nil {
+			return fmt.Errorf("across: %w", err)
+		}
 	}
 	for _, name := range m.Scripts {
 		if unicode.Scripts[name] == nil {

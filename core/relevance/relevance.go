@@ -47,6 +47,7 @@ type Query struct {
 	Chunks       int     // in the whole index
 	Words        []Word  // those that were searched for
 	Language     string  // of Text, ISO 639-1; "" if it is English or not known
+	Across       bool    // the nearest chunks are in another language than Text, and hold few of its words
 	Spread       float64 // Model.Spread; set by Rank and Order
 }
 
@@ -189,10 +190,28 @@ func (m *Model) Order(q Query, candidates []Candidate) []Ranked {
 	return ranked
 }
 
-// serving returns this model, or the one for keywords if the question has no vectors or the
+// FewHeld reports whether memory holds less than a third of the question's words, as it does if
+// they are in another language.
+func (q Query) FewHeld() bool {
+	words, held := 0, 0
+	for _, w := range q.Words {
+		if w.Compound {
+			continue
+		}
+		if words++; w.Records > 0 {
+			held++
+		}
+	}
+	return 3*held < words
+}
+
+// serving returns this model, its Across, or the one for keywords if the question has no vectors or the
 // embedder does not know its script or language.
 func (m *Model) serving(q *Query) *Model {
 	if q.Vectors && m.Knows(q.Text) && m.KnowsLanguage(q.Language) {
+		if m.Across != nil && q.Across {
+			return m.Across
+		}
 		return m
 	}
 	q.Vectors = false

@@ -15,7 +15,7 @@ import (
 func TestShippedModels(t *testing.T) {
 	names, err := fs.Glob(files, "models/*.json")
 	require.NoError(t, err)
-	require.Len(t, names, 3)
+	require.Len(t, names, 4)
 	for _, name := range names {
 		data, err := files.ReadFile(name)
 		require.NoError(t, err)

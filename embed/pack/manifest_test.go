@@ -1,4 +1,4 @@
-package pack
+package pack_test
 
 import (
 	"bytes"
@@ -10,35 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/internal/unigram"
+	"github.com/memcore/memcore/embed/pack"
+	"github.com/memcore/memcore/embed/pack/packtest"
 )
 
-// small is a pack of a layer of zeros and a few pieces.
-func small(t testing.TB, change func(*Manifest)) []byte {
-	t.Helper()
-	v := unigram.Vocabulary{
-		Pieces: []string{"", "", "", "▁", "a", "b", "query", ":"}, Scores: make([]float32, 8), Unknown: 2, Normal: map[rune]string{'\t': " "}}
-	w := &weights.Model{Shape: weights.Shape{Layers: 1, Positions: 8, Vocabulary: 8, WordBits: 4}}
-	w, err := weights.Parse(w.Shape, make([]byte, w.Shape.Bytes()))
-	require.NoError(t, err)
-	w.Norm.Gain[0], w.Places[0] = 1, 1
-	for i := range w.Places {
-		w.Places[i] = float32(i%7) - 3
-	}
-	for _, n := range []weights.Norm{w.Norm, w.Layers[0].AttentionNorm, w.Layers[0].DownNorm} {
-		for i := range n.Gain {
-			n.Gain[i] = 1
-		}
-	}
-	m := Manifest{Name: "small", Licence: "MIT", First: 0, Last: 1, QueryPrefix: "query: ", Languages: []string{"en"}}
-	if change != nil {
-		change(&m)
-	}
-	data, err := Append(nil, m, v, w)
-	require.NoError(t, err)
-	return data
-}
+// magic begins a pack.
+const magic = "memcore model 1\n"
 
 func write(t testing.TB, data []byte) string {
 	t.Helper()
@@ -48,10 +25,10 @@ func write(t testing.TB, data []byte) string {
 }
 
 func TestSmall(t *testing.T) {
-	data := small(t, nil)
-	said, err := Verify(data)
+	data := packtest.Small(t, "small")
+	said, err := pack.Verify(data)
 	require.NoError(t, err)
-	m, err := Open(write(t, data))
+	m, err := pack.Open(write(t, data))
 	require.NoError(t, err)
 	require.Equal(t, said, m.Manifest())
 	require.Equal(t, 3, m.MaxTokens(), "8 less the first, the last, and three of the prefix")
@@ -63,12 +40,12 @@ func TestSmall(t *testing.T) {
 	require.NoError(t, m.Close())
 	_, err = m.Embed(t.Context(), embed.Query, []string{"ab"})
 	require.ErrorIs(t, err, embed.ErrUnavailable)
-	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, err, pack.ErrClosed)
 	require.Equal(t, 2, m.CountTokens("ab"), "bytes are at least as many")
 }
 
 func TestOpenRefuses(t *testing.T) {
-	good := small(t, nil)
+	good := packtest.Small(t, "small")
 	at := len(magic) + 4 + int(binary.LittleEndian.Uint32(good[len(magic):]))
 	replaced := func(old, new string) []byte {
 		require.Len(t, new, len(old))
@@ -99,20 +76,20 @@ func TestOpenRefuses(t *testing.T) {
 		{"a shape that is too large", replaced(`"layers": 1`, `"layers": 9`), "weights have"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Open(write(t, tt.data))
-			require.ErrorIs(t, err, ErrFormat)
+			_, err := pack.Open(write(t, tt.data))
+			require.ErrorIs(t, err, pack.ErrFormat)
 			require.ErrorContains(t, err, tt.want)
 		})
 	}
-	_, err := Open(t.TempDir())
+	_, err := pack.Open(t.TempDir())
 	require.ErrorContains(t, err, "model pack")
-	_, err = Open(filepath.Join(t.TempDir(), "none"))
+	_, err = pack.Open(filepath.Join(t.TempDir(), "none"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = Verify(changed(len(good) - 1))
+	_, err = pack.Verify(changed(len(good) - 1))
 	require.ErrorContains(t, err, "it is damaged")
 
 	// A tokeniser that is damaged is found when the first text comes.
-	m, err := Open(write(t, changed(at+8)))
+	m, err := pack.Open(write(t, changed(at+8)))
 	require.NoError(t, err)
 	defer m.Close()
 	_, err = m.Embed(t.Context(), embed.Document, []string{"a"})
@@ -120,11 +97,11 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add(small(f, nil)[:2000])
+	f.Add(packtest.Small(f, "small")[:2000])
 	f.Add([]byte(magic + "\x02\x00\x00\x00{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if _, err := parse(data); err != nil {
-			require.ErrorIs(t, err, ErrFormat)
+		if _, err := pack.Verify(data); err != nil {
+			require.ErrorIs(t, err, pack.ErrFormat)
 		}
 	})
 }

@@ -16,19 +16,39 @@ const looked = 16
 // importance weighs questions. A set's unanswerable ones look like others.
 var importance = map[Kind]float64{Answerable: 1, Unanswerable: 0.1, SmallTalk: 0.5, Foreign: 1.2, Sister: 1.2}
 
-// Empty is the share of answerable questions that get nothing at the threshold.
-const Empty = 0.06
+// Empty is the share of answerable questions that get nothing at the threshold. Of those to texts
+// in another language it is EmptyAcross: nearness alone tells them apart from others less well.
+const (
+	Empty       = 0.06
+	EmptyAcross = 0.25
+)
 
 // Model fits a whole model: weights, score and threshold.
 func Model(s Sample, o Options) (*relevance.Model, error) {
 	questions := s.served(o)
-	m, err := Order(whole(questions), o)
+	if !o.Across {
+		return model(questions, Order, Empty, o)
+	}
+	m, err := model(slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return q.Query.Across }), Order, Empty, o)
+	if err != nil {
+		return nil, err
+	}
+	across := slices.DeleteFunc(slices.Clone(questions), func(q Question) bool { return !q.Query.Across || q.Mixed })
+	if m.Across, err = model(across, orderAcross, EmptyAcross, o); err != nil {
+		return nil, fmt.Errorf("questions in another language: %w", err)
+	}
+	return m, nil
+}
+
+// model orders by what order fits, and fits the score.
+func model(questions []Question, order func([]Question, Options) (*relevance.Model, error), empty float64, o Options) (*relevance.Model, error) {
+	m, err := order(whole(questions), o)
 	if err != nil {
 		return nil, err
 	}
 	m.Threshold = 0.5
 	m.Fitted = fmt.Sprintf("%d questions to %s, by memcore eval fit, %s", len(questions), setsOf(questions), time.Now().Format(time.DateOnly))
-	return m, score(m, judge(questions, m, o), o)
+	return m, score(m, judge(questions, m, o), empty, o)
 }
 
 // whole returns the questions to whole collections. The others add nothing about the order.
@@ -112,7 +132,7 @@ func (q Question) unit(id string) string {
 }
 
 // score fits certainty, distances, calibration and threshold.
-func score(m *relevance.Model, questions []judged, o Options) error {
+func score(m *relevance.Model, questions []judged, empty float64, o Options) error {
 	var err error
 	if m.Score, err = knowing(questions, o); err != nil {
 		return err
@@ -121,7 +141,7 @@ func score(m *relevance.Model, questions []judged, o Options) error {
 		return err
 	}
 	m.Calibration = calibration(questions, m.Score)
-	m.Threshold = threshold(questions, m)
+	m.Threshold = threshold(questions, m, empty)
 	return nil
 }
 
@@ -267,9 +287,9 @@ func calibration(questions []judged, l relevance.Logistic) [][2]float64 {
 	return polygon(said, found, weight, 0.01)
 }
 
-// threshold returns the greatest score that leaves at most Empty of the answerable questions empty.
-// Sets count alike.
-func threshold(questions []judged, m *relevance.Model) float64 {
+// threshold returns the greatest score that leaves at most a share of the answerable questions
+// empty. Sets count alike.
+func threshold(questions []judged, m *relevance.Model, empty float64) float64 {
 	type asked struct{ best, weight float64 }
 	var all []asked
 	total := 0.0
@@ -282,8 +302,8 @@ func threshold(questions []judged, m *relevance.Model) float64 {
 	slices.SortFunc(all, func(a, b asked) int { return cmp.Compare(a.best, b.best) })
 	below := 0.0
 	for _, a := range all {
-		if below += a.weight; below > Empty*total {
-			return min(max(math.Floor(a.best*1000)/1000, 0.001), 0.9)
+		if below += a.weight; below > empty*total {
+			return min(max(math.Floor(a.best*1e4)/1e4, 1e-4), 0.9)
 		}
 	}
 	return 0.5

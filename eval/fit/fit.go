@@ -25,6 +25,8 @@ type Options struct {
 	Scripts []string
 	// Languages are those that it knows (ISO 639-1).
 	Languages []string
+	// Across fits questions to chunks in another language apart.
+	Across bool
 
 	spread float64 // relevance.Model.Spread
 }
@@ -140,12 +142,37 @@ const aloneDocument = 0.3
 // commonSpread is the spread for an unknown embedder.
 const commonSpread = 0.28
 
+// plainAcross are the weights of questions to texts in another language, of which words say little:
+// names and numbers. Fitted ones put fewer answers first.
+var plainAcross = map[string]float64{"cosine": 1, "coverage": 0.6}
+
+// orderAcross is Order for questions to texts in another language.
+func orderAcross(questions []Question, o Options) (*relevance.Model, error) {
+	o.spread = spread(questions, o)
+	weights, err := scaled(maps.Clone(plainAcross), questions, o)
+	if err != nil {
+		return nil, err
+	}
+	for name, w := range weights {
+		weights[name] = round(w, 3)
+	}
+	return &relevance.Model{Spread: o.spread, Weights: weights, Threshold: 0.5}, nil
+}
+
 // plainSum fits the scale of plain, as Weights does.
 func plainSum(questions []Question, o Options) (map[string]float64, error) {
 	sum := maps.Clone(plain)
 	if o.spread != 0 {
 		sum["cosine"] = o.spread
 	}
+	sum, err := scaled(sum, questions, o)
+	if err == nil {
+	}
+	return sum, err
+}
+
+// scaled multiplies the weights of a sum by one number.
+func scaled(sum map[string]float64, questions []Question, o Options) (map[string]float64, error) {
 	for _, name := range o.Without {
 		delete(sum, name)
 	}

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -70,7 +71,7 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 		doc.fields = append(doc.fields, f)
 	}
 	doc.fields = append(doc.fields,
-		exact(facetField, append(facets(rec), languageFacet(spoken.name))...),
+		exact(facetField, append(facets(rec), languageFacet(cmp.Or(languageOfScript(rec.Text), spoken.name)))...),
 		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, size)},
 		&field{name: idField, options: index.IndexField | index.StoreField, value: []byte(rec.ID),
 			length: 1, frequencies: frequencies(rec.ID)},

@@ -148,14 +148,81 @@ func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	return found
 }
 
+// scripts have their most spoken language each. Those of byScript stem words, too.
+var scripts = []struct {
+	script *unicode.RangeTable
+	name   string
+}{
+	{unicode.Cyrillic, "ru"}, {unicode.Arabic, "ar"}, {unicode.Han, "zh"}, {unicode.Hiragana, "ja"}, {unicode.Katakana, "ja"}, {unicode.Hangul, "ko"},
+	{unicode.Greek, "el"}, {unicode.Hebrew, "he"}, {unicode.Thai, "th"}, {unicode.Devanagari, "hi"}, {unicode.Bengali, "bn"}, {unicode.Tamil, "ta"},
+	{unicode.Telugu, "te"}, {unicode.Georgian, "ka"}, {unicode.Armenian, "hy"}, {unicode.Ethiopic, "am"}, {unicode.Khmer, "km"}, {unicode.Myanmar, "my"},
+}
+
+// languageOfScript returns the language of a text that is mostly not in Latin letters, or "".
+func languageOfScript(text string) string {
+	counts := map[string]int{}
+	latin, others := 0, 0
+	for _, r := range text {
+		switch {
+		case r <= unicode.MaxLatin1 || !unicode.IsLetter(r):
+			if r <= unicode.MaxLatin1 && unicode.IsLetter(r) {
+				latin++
+			}
+			continue
+		case unicode.Is(unicode.Latin, r):
+			latin++
+			continue
+		}
+		others++
+		for _, s := range scripts {
+			if unicode.Is(s.script, r) {
+				counts[s.name]++
+				break
+			}
+		}
+	}
+	weight := 1
+	if counts["zh"]+counts["ja"]+counts["ko"] > 0 {
+		weight = 3 // a character is about a word's third
+	}
+	if weight*others <= latin {
+		return ""
+	}
+	if counts["ja"] > 0 && 10*counts["ja"] >= counts["zh"] {
+		return "ja" // which mixes both
+	}
+	most := ""
+	for _, s := range scripts {
+		if counts[s.name] > counts[most] {
+			most = s.name
+		}
+	}
+	return most
+}
+
+// LanguageOfText returns the language of a text that is stored, by its script or function words;
+// "en" if they do not show another.
+func LanguageOfText(text string) string {
+	if name := languageOfScript(text); name != "" {
+		return name
+	}
+	return spokenIn(newQueryAnalyzer().Analyze([]byte(text))).name
+}
+
+// LanguageOf is LanguageOfText.
+func (ix *Index) LanguageOf(text string) string { return LanguageOfText(text) }
+
 // Undetermined is "not English" (ISO 639-2).
 const Undetermined = "und"
 
-// LanguageOf returns the language of a query (ISO 639-1) if its words show that it is not English,
-// Undetermined if they do not show which, else "". A single word counts only with a letter that
-// English lacks: "war file" is not German. It handles only Latin script.
+// LanguageOf returns the language of a query (ISO 639-1) if its script or words show that it is not
+// English, Undetermined if they do not show which, else "". A single word counts only with a letter
+// that English lacks: "war file" is not German.
 func LanguageOf(query string) string {
 	query = query[:min(len(query), longestQuery)]
+	if name := languageOfScript(query); name != "" {
+		return name
+	}
 	letters, foreign, vietnamese := 0, 0, 0
 	for _, r := range query {
 		switch {

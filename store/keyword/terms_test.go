@@ -53,7 +53,10 @@ func TestLanguageOf(t *testing.T) {
 		"Ce port folosește serverul de pe rețea?":  "ro",
 		"Máy chủ thử nghiệm được dùng ở đâu?":      "vi",
 		"Jaký port používá zkušební server?":       Undetermined,
-		"какой порт":                               "", // its letters tell
+		"какой порт":                               "ru",
+		"測試伺服器用哪個端口":                               "zh",
+		"テストサーバーのポート番号":                            "ja",
+		"getCacheStats 返回什么":                       "",
 		"getCacheStats retourne une erreur de clé": "fr",
 	} {
 		require.Equal(t, want, LanguageOf(query), query)

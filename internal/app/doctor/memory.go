@@ -15,6 +15,7 @@ import (
 	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
@@ -44,6 +45,7 @@ func (d *doctor) memory(ctx context.Context, at config.Folders, failed []string)
 	c.changes()
 	c.lock(m)
 	c.embedding(ctx)
+	c.languages()
 	c.cache()
 	c.shared(ctx)
 }
@@ -197,6 +199,13 @@ func (d indexChecks) prefixes() (text string) {
 		text += fmt.Sprintf(", %q before documents", document)
 	}
 	return text
+}
+
+// languages says what another model would find.
+func (d indexChecks) languages() {
+	if text := plain.UnknownLanguages(d.known.Unknown, d.known.Chunks); text != "" {
+		d.warn("languages", "memcore model add "+models.E5+", then memcore model use "+models.E5, "%s", text)
+	}
 }
 
 func (d indexChecks) embedderHint() string {
