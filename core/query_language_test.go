@@ -23,3 +23,23 @@ func TestLanguageOfQuestion(t *testing.T) {
 		require.Equal(t, want, q.Language, question)
 	}
 }
+
+// A question is across languages if the nearest chunks are in another one and hold few of its words.
+func TestQuestionAcrossLanguages(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("urlaub.md", "# Urlaub\n\nIm August ist das Büro geschlossen, und die Anträge gehen an Frau Öztürk.\n")
+	m := mem.open()
+	index(t, m)
+	for question, want := range map[string]bool{
+		"Auf welchem Anschluss lauscht sie?":   true,
+		"какой порт у базы":                    true,
+		"数据库监听哪个端口？":                           true,
+		"Welcher postgres listens auf staging": false, // memory holds half of it
+		"who grows cucumbers":                  false,
+		"which port does staging postgres use": false,
+	} {
+		q, _, err := m.Evidence(t.Context(), question, core.RetrieveOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, q.Across, question)
+	}
+}

@@ -2,6 +2,7 @@ package relevance
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -22,13 +23,14 @@ func TestShippedModels(t *testing.T) {
 		m, err := Parse(data)
 		require.NoError(t, err, name)
 		require.NotEmpty(t, m.Fitted, name)
-		require.Equal(t, strings.HasSuffix(name, "minilm.json"), len(m.Embedders) > 0, "%s: of two models for an embedder either may be taken", name)
+		require.Equal(t, slices.Contains([]string{"models/minilm.json", "models/e5.json"}, name), len(m.Embedders) > 0, "%s: of two models for an embedder either may be taken", name)
 	}
 	for fingerprint, want := range map[string]*Model{
 		"minilm/all-MiniLM-L6-v2/384/mean/int8/v2": shipped()["minilm.json"],
 		"ollama/all-minilm/dim=384":                shipped()["minilm.json"],
 		"openai/text-embedding-3-small":            shipped()["other.json"],
-		"":                                         shipped()["keywords.json"],
+		"pack/multilingual-e5-small/384/mean/0123": shipped()["e5.json"],
+		"": shipped()["keywords.json"],
 	} {
 		require.Same(t, want, For(fingerprint), fingerprint)
 	}
@@ -434,4 +436,27 @@ func TestModelRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, m, again)
 	}
+}
+
+// A question in another language than the texts has a model of its own, whose threshold counts.
+func TestAcross(t *testing.T) {
+	m := For("pack/multilingual-e5-small/384/mean/x")
+	require.NotNil(t, m.Across)
+	q := Query{Text: "какой порт", Chunks: 60, Ceiling: 10, Vectors: true, Language: "ru", Words: []Word{{Text: "какой"}, {Text: "порт"}}}
+	var candidates []Candidate
+	for i := range 60 {
+		candidates = append(candidates, Candidate{ID: fmt.Sprintf("%02d", i), Path: fmt.Sprint(i), Text: "text", Tokens: 100, Cosine: cosine(0.78 - 0.0002*float64(i))})
+	}
+	candidates[7].Cosine = cosine(0.83)
+	require.Less(t, m.Rank(q, candidates)[0].Score, m.Threshold)
+	q.Across = true
+	ranked := m.Rank(q, candidates)
+	require.Equal(t, "07", ranked[0].ID)
+	require.Greater(t, ranked[0].Score, m.Threshold)
+	require.Less(t, ranked[1].Score, m.Threshold)
+
+	_, err := Parse([]byte(`{"rank":{},"score":{"bias":0,"behind":1},"threshold":0.5,"across":{"rank":{},"score":{"bias":0,"behind":1},"threshold":2}}`))
+	require.ErrorContains(t, err, "across: relevance model: threshold is 2")
+	_, err = Parse([]byte(`{"rank":{},"score":{"bias":0,"behind":1},"threshold":0.5,"across":{"rank":{},"score":{"bias":0,"behind":1},"threshold":0.5,"across":{"threshold":0.5}}}`))
+	require.ErrorContains(t, err, "across of its own")
 }

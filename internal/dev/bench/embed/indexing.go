@@ -15,6 +15,7 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
+	"github.com/memcore/memcore/embed/pack"
 )
 
 // perFile is about the tokens of a generated file.
@@ -33,6 +34,17 @@ func indexing(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%d files, %.1f MB, %d tokens\n", written, float64(size)/1e6, *tokens)
+	model := embed.Embedder(minilm.New())
+	if *e5Pack != "" {
+		for _, args := range [][]string{{"model", "add", *e5Pack, "--json"}, {"model", "use", "multilingual-e5-small", "--json"}} {
+			if _, _, _, err := memcore(ctx, home, folder, args...); err != nil {
+				return err
+			}
+		}
+		if model, err = pack.Open(*e5Pack); err != nil {
+			return err
+		}
+	}
 	took, usage, report, err := memcore(ctx, home, folder, "index", ".", "--json")
 	if err != nil {
 		return err
@@ -44,7 +56,7 @@ func indexing(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("again, nothing changed: %v, %.0f MB at most\n", took.Round(time.Millisecond), peak(usage))
-	if err := embeddingAlone(ctx, folder); err != nil {
+	if err := embeddingAlone(ctx, model, folder); err != nil {
 		return err
 	}
 	return oneShot(ctx, home)
@@ -55,8 +67,7 @@ const aloneTokens = 200_000
 
 // embeddingAlone measures the model in this process on sections of the notes. The difference to
 // indexing is reading, chunking, keywords and writing.
-func embeddingAlone(ctx context.Context, folder string) error {
-	model := minilm.New()
+func embeddingAlone(ctx context.Context, model embed.Embedder, folder string) error {
 	texts, tokens, err := sections(model, folder, aloneTokens)
 	if err != nil {
 		return err
@@ -79,7 +90,7 @@ func embeddingAlone(ctx context.Context, folder string) error {
 }
 
 // sections returns sections of notes, up to a number of tokens.
-func sections(model *minilm.Model, folder string, limit int) (texts []string, tokens int, err error) {
+func sections(model embed.Embedder, folder string, limit int) (texts []string, tokens int, err error) {
 	names, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil {
 		return nil, 0, err
@@ -154,7 +165,9 @@ func memcore(ctx context.Context, home, folder string, args ...string) (time.Dur
 		return 0, nil, report{}, fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
 	}
 	var r report
-	err = json.Unmarshal(printed, &r)
+	if len(printed) > 0 {
+		err = json.Unmarshal(printed, &r)
+	}
 	return took, cmd.ProcessState.SysUsage().(*syscall.Rusage), r, err
 }
 

@@ -3,7 +3,7 @@
 //
 //	embedbench speed   [-rivals DIR] [-ollama ADDRESS | -pack FILE] [-rounds N] [-seconds S] [-out FILE]
 //	embedbench quality -rivals DIR -reference FOLDER [-data FOLDER | -texts FOLDER]
-//	embedbench index   -memcore FILE [-tokens N]
+//	embedbench index   -memcore FILE [-pack FILE] [-tokens N]
 //	embedbench tokens  -texts FOLDER
 //
 // Speed writes lines for benchstat to FILE and a table to standard output. Quality compares vectors
@@ -36,7 +36,7 @@ var (
 	textsDir  = flag.String("texts", ".", "folder with Markdown whose sentences are compared if there is no -data")
 	reference = flag.String("reference", "embed/minilm/testdata", "folder with texts.jsonl and reference.f32, to check ONNX Runtime by")
 	program   = flag.String("memcore", "bin/memcore", "the program to measure")
-	e5Pack    = flag.String("pack", "", "pack of multilingual-e5-small, to be measured beside ONNX Runtime instead of the built-in model")
+	e5Pack    = flag.String("pack", "", "pack of multilingual-e5-small, to be measured instead of the built-in model")
 	tokens    = flag.Int("tokens", 1_000_000, "how much to index")
 )
 
