@@ -132,15 +132,12 @@ func Weights(questions []Question, o Options) (map[string]float64, error) {
 	return weights, nil
 }
 
-// plain are the weights of documents: cosine + 0.5 relative BM25, partly by document and coverage.
-// Fitted ones did worse on other sets.
-var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": commonSpread}
+// plain are the weights of documents. Fitted ones did worse on other sets. A cosine counts by its
+// embedder's spread, so embedders whose cosines are near each other count as much.
+var plain = map[string]float64{"keywords": 0.2, "document": 0.15, "coverage": 0.3, "cosine": 0.28}
 
 // aloneDocument is the weight of the document in plain without cosines.
 const aloneDocument = 0.3
-
-// commonSpread is the spread for an unknown embedder.
-const commonSpread = 0.28
 
 // plainAcross are the weights of questions to texts in another language, of which words say little:
 // names and numbers. Fitted ones put fewer answers first.
@@ -161,11 +158,7 @@ func orderAcross(questions []Question, o Options) (*relevance.Model, error) {
 
 // plainSum fits the scale of plain, as Weights does.
 func plainSum(questions []Question, o Options) (map[string]float64, error) {
-	sum := maps.Clone(plain)
-	if o.spread != 0 {
-		sum["cosine"] = o.spread
-	}
-	sum, err := scaled(sum, questions, o)
+	sum, err := scaled(maps.Clone(plain), questions, o)
 	if err == nil {
 	}
 	return sum, err
