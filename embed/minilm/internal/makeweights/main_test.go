@@ -1,11 +1,8 @@
 package main
 
 import (
-	"archive/zip"
 	"encoding/binary"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -63,26 +60,6 @@ func TestBuildNamesWhatIsMissing(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "embeddings.LayerNorm.weight") {
 		t.Errorf("build of nothing: error %v, want one that names the first tensor", err)
 	}
-}
-
-func TestUnzip(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "x.whl")
-	f, err := os.Create(name)
-	require.NoError(t, err)
-	z := zip.NewWriter(f)
-	w, err := z.Create("some/folder/vocab.txt")
-	require.NoError(t, err)
-	_, err = w.Write([]byte("words"))
-	require.NoError(t, err)
-	require.NoError(t, z.Close())
-	require.NoError(t, f.Close())
-	files, err := unzip(name, "vocab.txt")
-	require.NoError(t, err)
-	require.Equal(t, "words", string(files["vocab.txt"]))
-	_, err = unzip(name, "vocab.txt", "model.safetensors")
-	require.ErrorContains(t, err, "model.safetensors")
-	_, err = unzip(name+".no", "vocab.txt")
-	require.Error(t, err)
 }
 
 // A code times its scale is at most half a scale from the number.

@@ -8,14 +8,11 @@
 package main
 
 import (
-	"archive/zip"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path"
 
+	"github.com/memcore/memcore/embed/internal/wheel"
 	"github.com/memcore/memcore/embed/pack"
 )
 
@@ -47,14 +44,14 @@ func main() {
 	}
 }
 
-func run(wheel, output string) error {
-	data, err := unzip(wheel)
+func run(archive, output string) error {
+	files, err := wheel.Files(archive, source)
 	if err != nil {
 		return err
 	}
-	f, err := parse(data)
+	f, err := parse(files[source])
 	if err != nil {
-		return fmt.Errorf("%s in %s: %w", source, wheel, err)
+		return fmt.Errorf("%s in %s: %w", source, archive, err)
 	}
 	m := manifest
 	m.First, m.Last = f.begin, f.end
@@ -70,28 +67,4 @@ func run(wheel, output string) error {
 	}
 	fmt.Printf("%x  %s (%d bytes)\n", sha256.Sum256(made), output, len(made))
 	return nil
-}
-
-// unzip returns the source.
-func unzip(archive string) ([]byte, error) {
-	z, err := zip.OpenReader(archive)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", archive, err)
-	}
-	defer z.Close()
-	for _, f := range z.File {
-		if path.Base(f.Name) == source {
-			return read(f)
-		}
-	}
-	return nil, fmt.Errorf("%s holds no %s", archive, source)
-}
-
-func read(f *zip.File) (data []byte, err error) {
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return io.ReadAll(r)
 }
