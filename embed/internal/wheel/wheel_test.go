@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestUnzip(t *testing.T) {
+func TestFiles(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.whl")
 	f, err := os.Create(name)
 	require.NoError(t, err)
