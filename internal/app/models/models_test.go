@@ -53,7 +53,10 @@ func TestFolder(t *testing.T) {
 
 	_, err = f.Add(t.Context(), file) // again, while it is in use
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(f.path("broken"), []byte("x"), 0o600))
+	again, err = f.Open("small")
+	require.NoError(t, err)
+	require.NotSame(t, m, again, "the file that was replaced may be damaged")
+	require.NoError(t, os.WriteFile(f.Path("broken"), []byte("x"), 0o600))
 	all, problems = f.List()
 	require.Len(t, all, 1)
 	require.Len(t, problems, 1)
