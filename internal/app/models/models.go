@@ -121,6 +121,18 @@ func (f Folder) Open(name string) (*pack.Model, error) {
 	return m, nil
 }
 
+// Knowing are the commands after which a model knows more languages than the one that is used.
+func (f Folder) Knowing(used string) []string {
+	use := "memcore model use " + E5
+	if used == E5 {
+		return []string{"memcore index"} // the index is of the model before
+	}
+	if _, err := f.Of(E5); err == nil {
+		return []string{use}
+	}
+	return []string{"memcore model add " + E5, use}
+}
+
 // WithFingerprint opens the pack that makes vectors of a space, or returns nil.
 func (f Folder) WithFingerprint(fingerprint string) *pack.Model {
 	all, _ := f.List()

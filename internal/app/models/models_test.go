@@ -206,6 +206,15 @@ func TestFetchAtOnce(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
+func TestKnowing(t *testing.T) {
+	f := Folder(t.TempDir())
+	require.Equal(t, []string{"memcore model add " + E5, "memcore model use " + E5}, f.Knowing("minilm"))
+	_, err := f.Add(t.Context(), written(t, packtest.Small(t, E5)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"memcore model use " + E5}, f.Knowing("minilm"))
+	require.Equal(t, []string{"memcore index"}, f.Knowing(E5))
+}
+
 func TestAbsent(t *testing.T) {
 	a := Absent{Name: "small", Err: ErrMissing}
 	_, err := a.Embed(t.Context(), embed.Query, []string{"a"})
