@@ -127,20 +127,17 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 // asked of the nearest chunks are compared with the language of a question.
 const askedLanguages = 5
 
-// isAcross reports whether most of the nearest chunks are in another language than the question.
+// isAcross reports whether the nearest chunks are all in another language than the question. One in
+// its own is nearer for that alone, whatever it says, which Query.Across does not expect.
 func (q *query) isAcross(question relevance.Query, near []store.Hit) bool {
 	index, ok := q.index.keywords.(speaker)
 	if !ok || len(near) == 0 || !question.FewHeld() {
 		return false
 	}
 	near = near[:min(len(near), askedLanguages)]
-	others := 0
-	for _, hit := range near {
-		if index.LanguageOf(hit.Record.Text) != cmp.Or(question.Language, "en") {
-			others++
-		}
-	}
-	return 2*others > len(near)
+	return !slices.ContainsFunc(near, func(hit store.Hit) bool {
+		return index.LanguageOf(hit.Record.Text) == cmp.Or(question.Language, "en")
+	})
 }
 
 func (g *gathered) degrade(format string, err error) {

@@ -144,6 +144,9 @@ memcore fetches anything.`,
 }
 
 func addModel(ctx context.Context, a *cli, folder models.Folder, name string, yes bool) (models.Installed, error) {
+	if name == builtIn {
+		return models.Installed{}, kind.Hint(kind.Usagef("%s is in the program already", name), "memcore model use "+name)
+	}
 	i := slices.IndexFunc(models.Releases, func(r models.Release) bool { return r.Name == name })
 	if i < 0 || strings.ContainsRune(name, filepath.Separator) {
 		added, err := folder.Add(ctx, a.Expand(name))
@@ -199,7 +202,7 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 			}
 			if name != builtIn {
 				if _, err := folder.Of(name); errors.Is(err, models.ErrMissing) {
-					return kind.Hint(kind.As(kind.BadInput, err), "'memcore model list' shows models; 'memcore model add "+name+"' adds one")
+					return kind.Hint(kind.As(kind.BadInput, err), missingHint(name))
 				} else if err != nil {
 					return err
 				}
@@ -215,12 +218,24 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 			if _, err := offerChanges(cmd.Context(), a, proposal, "model use", true, false); err != nil {
 				return err
 			}
-			if origin := a.Origin["embedder"]; origin != "" && origin != file {
+			if origin := a.Origin["embedder"]; origin != "" && !strings.HasSuffix(origin, " in "+file) && a.Settings.Embedder != name {
 				a.note("warning: %s sets another embedder, which counts more", origin)
 			}
 			a.note("indexes are made again in the background when they are next used; 'memcore index' does it now")
 			return nil
 		},
+	}
+}
+
+// missingHint is for a name that no pack has.
+func missingHint(name string) string {
+	switch {
+	case slices.Contains([]string{"none", "ollama", "openai"}, name):
+		return "it needs no pack: set memory.embedder to " + name + " in your configuration"
+	case slices.ContainsFunc(models.Releases, func(r models.Release) bool { return r.Name == name }):
+		return "'memcore model add " + name + "' fetches it"
+	default:
+		return "'memcore model list' shows models; 'memcore model add FILE' adds one from a file"
 	}
 }
 

@@ -47,6 +47,7 @@ func statusCommand(a *cli) *cobra.Command {
 				status.Problems = append(status.Problems, err.Error())
 			}
 			status.SessionsKept = a.Settings.Sessions.Keep
+			status.knowing = models.Folder(at.Models()).Knowing(a.Settings.Embedder)
 			if a.json {
 				return a.printJSON(status)
 			}
@@ -65,6 +66,8 @@ type status struct {
 
 	Sizes        inventory.Sizes `json:"sizes"`
 	SessionsKept string          `json:"sessionsKept,omitempty"` // for how long; "" is for ever
+
+	knowing []string // commands, see models.Folder.Knowing
 }
 
 func statusOf(known core.Status, engines app.EngineChoice) status {
@@ -100,7 +103,7 @@ func printStatus(a *cli, s status) error {
 		row("chunks", "%s", chunksText(s.Status))
 		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
 		if text := plain.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
-			row("languages", "%s; 'memcore model add %s' adds one that does", text, models.E5)
+			row("languages", "%s; for one that does: %s", text, strings.Join(s.knowing, ", then "))
 		}
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))

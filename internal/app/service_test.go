@@ -11,10 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/embed/pack/packtest"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/apptest"
+	"github.com/memcore/memcore/internal/app/models"
 )
 
 // A service opened before the first index keeps an index of its own engine, and reopens one of
@@ -34,6 +36,18 @@ func TestServiceFollowsTheEngineOfItsIndex(t *testing.T) {
 		require.NoError(t, apptest.RewriteManifest(file, `"engine":"[a-z]*"`, `"engine":"lancedb"`))
 	}
 	require.True(t, s.Outdated(), "after one of another engine")
+}
+
+// A daemon that is running takes a model pack that is added, or added again.
+func TestServiceFollowsTheModelPack(t *testing.T) {
+	t.Setenv("MEMCORE_EMBEDDER", "small")
+	s := openTestService(t, map[string]string{"notes.md": "# Staging\n\nIt listens on port 5433.\n"})
+	require.False(t, s.Outdated())
+	file := filepath.Join(t.TempDir(), "small.memcore")
+	require.NoError(t, os.WriteFile(file, packtest.Small(t, "small"), 0o600))
+	_, err := models.Folder(s.at.Models()).Add(t.Context(), file)
+	require.NoError(t, err)
+	require.True(t, s.Outdated())
 }
 
 // One service answers all sessions and clients: what one got is not withheld from another.

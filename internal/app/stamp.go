@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/memcore/memcore/internal/app/models"
 )
 
 // stampOf changes with a file; "" without one.
@@ -16,9 +18,10 @@ func stampOf(file string) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-// stamp changes with configuration, trust, sources and engine.
+// stamp changes with configuration, trust, sources, the model pack and engine.
 func (s *Service) stamp() string {
-	files := append([]string{s.at.Sources(), s.TrustFile(), filepath.Join(s.Project, ".beans", "config.yaml")}, s.Files...)
+	model := models.Folder(s.at.Models()).Path(s.Settings.Embedder) // of other embedders there is none
+	files := append([]string{s.at.Sources(), s.TrustFile(), model, filepath.Join(s.Project, ".beans", "config.yaml")}, s.Files...)
 	if s.Home != "" {
 		files = append(files, filepath.Join(s.Home, ".beans", "config.yaml"))
 	}

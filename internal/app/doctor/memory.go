@@ -204,7 +204,7 @@ func (d indexChecks) prefixes() (text string) {
 // languages says what another model would find.
 func (d indexChecks) languages() {
 	if text := plain.UnknownLanguages(d.known.Unknown, d.known.Chunks); text != "" {
-		d.warn("languages", "memcore model add "+models.E5+", then memcore model use "+models.E5, "%s", text)
+		d.warn("languages", strings.Join(models.Folder(d.at.Models()).Knowing(d.w.Settings.Embedder), ", then "), "%s", text)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/gofrs/flock"
+
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -53,11 +55,22 @@ const (
 	stallTimeout  = time.Minute
 )
 
+// lockPause is how often a process that waits for another one's download looks.
+const lockPause = 100 * time.Millisecond
+
 // Fetch downloads a pack, or the rest of it. HTTPS_PROXY and NO_PROXY count. progress gets the
-// bytes that are there, now and then.
+// bytes that are there, now and then. It waits while another process fetches the pack.
 func (f Folder) Fetch(ctx context.Context, r Release, progress func(done int64)) (Installed, error) {
 	if err := safefile.MkdirAll(string(f), 0o700); err != nil {
 		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	unlock, waited, err := f.lock(ctx, r.Name)
+	if err != nil {
+		return Installed{}, fmt.Errorf("models: lock: %w", err)
+	}
+	defer unlock()
+	if known, err := f.Of(r.Name); waited && err == nil {
+		return known, nil
 	}
 	part, err := os.OpenFile(f.partial(r.Name), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -80,6 +93,17 @@ func (f Folder) Fetch(ctx context.Context, r Release, progress func(done int64))
 		return Installed{}, fmt.Errorf("%s: %w: %w", r.URL, ErrChecksum, err)
 	}
 	return f.take(part.Name(), r.Name)
+}
+
+// lock is held by one process that fetches a pack.
+func (f Folder) lock(ctx context.Context, name string) (unlock func(), waited bool, err error) {
+	lock := flock.New(filepath.Join(string(f), name+".lock"), flock.SetPermissions(0o600))
+	free, err := lock.TryLock()
+	if err == nil && !free {
+		waited = true
+		_, err = lock.TryLockContext(ctx, lockPause)
+	}
+	return func() { lock.Unlock() }, waited, err
 }
 
 // download continues where the file ends, if the server can.

@@ -34,7 +34,8 @@ type Installed struct {
 // ErrMissing means that no pack has the name.
 var ErrMissing = errors.New("the model is not installed")
 
-func (f Folder) path(name string) string { return filepath.Join(string(f), name+extension) }
+// Path is where a pack is, or would be.
+func (f Folder) Path(name string) string { return filepath.Join(string(f), name+extension) }
 
 // List returns all packs by name, and what is wrong with those that cannot be read.
 func (f Folder) List() (all []Installed, problems []error) {
@@ -62,7 +63,7 @@ func (f Folder) List() (all []Installed, problems []error) {
 
 // Of returns a pack by name. Errors are ErrMissing, or of package pack.
 func (f Folder) Of(name string) (Installed, error) {
-	path := f.path(name)
+	path := f.Path(name)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && name != filepath.Base(name) {
 		return Installed{}, fmt.Errorf("%w: %s", ErrMissing, name)
@@ -77,11 +78,21 @@ func (f Folder) Of(name string) (Installed, error) {
 	return Installed{m.Manifest(), path, info.Size()}, m.Close()
 }
 
-// opened are the packs of this process, by path and checksum; they stay open until it ends, because
-// each workspace that uses one would map it again.
+// opened are the packs of this process, by path; they stay open until it ends, because each
+// workspace that uses one would map it again.
 var opened struct {
 	sync.Mutex
-	packs map[string]*pack.Model
+	packs map[string]openPack
+}
+
+// An openPack maps a file, which may not be the one at its path any more.
+type openPack struct {
+	*pack.Model
+	file os.FileInfo
+}
+
+func (o openPack) maps(file os.FileInfo) bool {
+	return o.Model != nil && os.SameFile(o.file, file) && o.file.Size() == file.Size() && o.file.ModTime().Equal(file.ModTime())
 }
 
 // Open opens a pack by name. The process shares it; do not close it.
@@ -90,21 +101,36 @@ func (f Folder) Open(name string) (*pack.Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	file, err := os.Stat(installed.Path)
+	if err != nil {
+		return nil, fmt.Errorf("models: %w", err)
+	}
 	opened.Lock()
 	defer opened.Unlock()
-	key := installed.Path + " " + installed.SHA256
-	if m := opened.packs[key]; m != nil {
-		return m, nil
+	if known := opened.packs[installed.Path]; known.maps(file) {
+		return known.Model, nil
 	}
 	m, err := pack.Open(installed.Path)
 	if err != nil {
 		return nil, err
 	}
 	if opened.packs == nil {
-		opened.packs = map[string]*pack.Model{}
+		opened.packs = map[string]openPack{}
 	}
-	opened.packs[key] = m
+	opened.packs[installed.Path] = openPack{m, file}
 	return m, nil
+}
+
+// Knowing are the commands after which a model knows more languages than the one that is used.
+func (f Folder) Knowing(used string) []string {
+	use := "memcore model use " + E5
+	if used == E5 {
+		return []string{"memcore index"} // the index is of the model before
+	}
+	if _, err := f.Of(E5); err == nil {
+		return []string{use}
+	}
+	return []string{"memcore model add " + E5, use}
 }
 
 // WithFingerprint opens the pack that makes vectors of a space, or returns nil.
@@ -149,7 +175,7 @@ func (f Folder) Add(ctx context.Context, file string) (Installed, error) {
 
 // take moves a whole file to a pack's place.
 func (f Folder) take(file, name string) (Installed, error) {
-	if err := os.Rename(file, f.path(name)); err != nil {
+	if err := os.Rename(file, f.Path(name)); err != nil {
 		return Installed{}, fmt.Errorf("models: %w: if a process uses the model, end it first", err)
 	}
 	return f.Of(name)
@@ -190,7 +216,7 @@ func (f Folder) Remove(name string) error {
 	if _, err := f.Of(name); errors.Is(err, ErrMissing) {
 		return err
 	}
-	if err := os.Remove(f.path(name)); err != nil {
+	if err := os.Remove(f.Path(name)); err != nil {
 		return fmt.Errorf("models: %w", err)
 	}
 	if err := os.Remove(f.partial(name)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -53,7 +54,10 @@ func TestFolder(t *testing.T) {
 
 	_, err = f.Add(t.Context(), file) // again, while it is in use
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(f.path("broken"), []byte("x"), 0o600))
+	again, err = f.Open("small")
+	require.NoError(t, err)
+	require.NotSame(t, m, again, "the file that was replaced may be damaged")
+	require.NoError(t, os.WriteFile(f.Path("broken"), []byte("x"), 0o600))
 	all, problems = f.List()
 	require.Len(t, all, 1)
 	require.Len(t, problems, 1)
@@ -171,6 +175,44 @@ func TestFetch(t *testing.T) {
 	f := Folder(t.TempDir())
 	_, err := f.Fetch(t.Context(), Release{Name: "small", Bytes: 9, URL: "http://127.0.0.1:1/x"}, nil)
 	require.ErrorIs(t, err, ErrNetwork)
+}
+
+// Two processes that fetch a model do not write into each other's file.
+func TestFetchAtOnce(t *testing.T) {
+	data := packtest.Small(t, "small")
+	begun, asked := make(chan struct{}), atomic.Int32{}
+	at := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Write(data[:len(data)/2])
+		w.(http.Flusher).Flush()
+		if asked.Add(1) == 1 {
+			close(begun)
+			time.Sleep(300 * time.Millisecond) // the other one begins
+		}
+		w.Write(data[len(data)/2:])
+	}))
+	defer at.Close()
+	f := Folder(filepath.Join(t.TempDir(), "models"))
+	r := Release{Name: "small", Bytes: int64(len(data)), SHA256: fmt.Sprintf("%x", sha256.Sum256(data)), URL: at.URL}
+	first := make(chan error)
+	go func() {
+		_, err := f.Fetch(t.Context(), r, nil)
+		first <- err
+	}()
+	<-begun
+	added, err := f.Fetch(t.Context(), r, nil)
+	require.NoError(t, err)
+	require.Equal(t, "small", added.Name)
+	require.NoError(t, <-first)
+	require.EqualValues(t, 1, asked.Load())
+}
+
+func TestKnowing(t *testing.T) {
+	f := Folder(t.TempDir())
+	require.Equal(t, []string{"memcore model add " + E5, "memcore model use " + E5}, f.Knowing("minilm"))
+	_, err := f.Add(t.Context(), written(t, packtest.Small(t, E5)))
+	require.NoError(t, err)
+	require.Equal(t, []string{"memcore model use " + E5}, f.Knowing("minilm"))
+	require.Equal(t, []string{"memcore index"}, f.Knowing(E5))
 }
 
 func TestAbsent(t *testing.T) {
