@@ -61,8 +61,8 @@ fitted to the others.`,
 // fitFlags are the flags of 'eval fit'.
 type fitFlags struct {
 	data, across, scripts, languages, embedders []string
-	smallTalk, out, serves              string
-	mixed                               []int
+	smallTalk, out, serves                      string
+	mixed                                       []int
 
 	turns   []string
 	silence float64

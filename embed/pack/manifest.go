@@ -8,11 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/internal/unigram"
 )
 
 // A Manifest describes a model.
@@ -56,20 +55,30 @@ func (m Manifest) shape() weights.Shape {
 	return weights.Shape{Layers: m.Layers, Positions: m.Positions, Vocabulary: m.Vocabulary, WordBits: m.WordBits}
 }
 
-var (
-	nameForm  = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,63}$`)
-	sumForm   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	tokenizer = "unigram"
-)
+const tokenizer = "unigram"
+
+// isName reports whether text is lower-case letters, digits, '-' and '.', beginning with one of the
+// first two.
+func isName(text string) bool {
+	allowed := func(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' }
+	return text != "" && len(text) <= longestName && text[0] != '-' && text[0] != '.' && !strings.ContainsFunc(text, func(r rune) bool { return !allowed(r) })
+}
+
+const longestName = 64
+
+func isSum(text string) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size && strings.ToLower(text) == text
+}
 
 // builtIn are names that mean other embedders.
 var builtIn = []string{"minilm", "ollama", "openai", "none"}
 
 func (m Manifest) check() error {
 	switch {
-	case !nameForm.MatchString(m.Name) || slices.Contains(builtIn, m.Name):
+	case !isName(m.Name) || slices.Contains(builtIn, m.Name):
 		return fmt.Errorf("%w: name is %q, want lower-case letters, digits, '-' and '.'", ErrFormat, m.Name)
-	case !sumForm.MatchString(m.SHA256):
+	case !isSum(m.SHA256):
 		return fmt.Errorf("%w: sha256 is %q, want 64 hexadecimal digits", ErrFormat, m.SHA256)
 	case m.Tokenizer != tokenizer:
 		return fmt.Errorf("%w: tokenizer is %q, want %q: a newer memcore may know it", ErrFormat, m.Tokenizer, tokenizer)
@@ -140,14 +149,12 @@ func sum(data []byte) []byte {
 	return sum[:]
 }
 
-// Append appends the bytes of a pack. It sets what the manifest says of tokeniser, weights and
-// checksum.
-func Append(data []byte, m Manifest, v unigram.Vocabulary, w *weights.Model) ([]byte, error) {
-	text := v.Append(nil)
-	rest := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
-	rest = w.Append(append(rest, text...))
+// Append appends the bytes of a pack: a tokeniser and weights as their packages below internal
+// write them. It sets the manifest's checksum, tokeniser and dimension.
+func Append(data []byte, m Manifest, vocabulary, numbers []byte) ([]byte, error) {
+	rest := binary.LittleEndian.AppendUint64(nil, uint64(len(vocabulary)))
+	rest = append(append(rest, vocabulary...), numbers...)
 	m.SHA256, m.Tokenizer, m.Dimension = hex.EncodeToString(sum(rest)), tokenizer, weights.Hidden
-	m.Layers, m.Positions, m.Vocabulary, m.WordBits = w.Shape.Layers, w.Positions, w.Vocabulary, w.WordBits
 	if err := m.check(); err != nil {
 		return nil, err
 	}

@@ -28,7 +28,9 @@ func Small(t testing.TB, name string) []byte {
 			n.Gain[i] = 1
 		}
 	}
-	data, err := pack.Append(nil, pack.Manifest{Name: name, Licence: "MIT", First: 0, Last: 1, QueryPrefix: "query: ", Languages: []string{"en"}}, v, w)
+	m := pack.Manifest{Name: name, Licence: "MIT", First: 0, Last: 1, QueryPrefix: "query: ", Languages: []string{"en"},
+		Layers: shape.Layers, Positions: shape.Positions, Vocabulary: shape.Vocabulary, WordBits: shape.WordBits}
+	data, err := pack.Append(nil, m, v.Append(nil), w.Append(nil))
 	require.NoError(t, err)
 	return data
 }

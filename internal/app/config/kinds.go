@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,11 +32,10 @@ func oneOf(words ...string) parser {
 	}
 }
 
-// packName is the form of a model's name.
-var packName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-
+// embedderName reads a word with the letters of a model's name.
 func embedderName(value any) (any, error) {
-	if s, ok := value.(string); ok && packName.MatchString(s) {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789.-"
+	if s, ok := value.(string); ok && s != "" && strings.Trim(s, letters) == "" {
 		return s, nil
 	}
 	return nil, errors.New("minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows")

@@ -132,7 +132,7 @@ func TestSettingsOfAStrangerConcernItsFiles(t *testing.T) {
 
 func TestSettingsNameWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ user, want string }{
-		{user: "memory: {embedder: magic}", want: `memory.embedder is "magic", want minilm or ollama or openai or none`},
+		{user: "memory: {embedder: Magic!}", want: `memory.embedder is "Magic!", want minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows`},
 		{user: "memory: {engine: 5}", want: "memory.engine is 5, want auto or flat or lancedb"},
 		{user: "memory: {topK: many}", want: `memory.topK is "many", want a whole number, 1 to 10000`},
 		{user: "memory: {topK: 1.5}", want: "memory.topK is 1.5, want a whole number"},

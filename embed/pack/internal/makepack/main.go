@@ -55,7 +55,8 @@ func run(archive, output string) error {
 	}
 	m := manifest
 	m.First, m.Last = f.begin, f.end
-	made, err := pack.Append(nil, m, f.vocabulary, f.weights)
+	m.Layers, m.Positions, m.Vocabulary, m.WordBits = layers, positions, f.weights.Vocabulary, f.weights.WordBits
+	made, err := pack.Append(nil, m, f.vocabulary.Append(nil), f.weights.Append(nil))
 	if err != nil {
 		return err
 	}

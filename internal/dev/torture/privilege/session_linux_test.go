@@ -20,6 +20,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/embed/pack/packtest"
 	"github.com/memcore/memcore/internal/dev/torture/harness"
 )
 
@@ -209,6 +210,12 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("", "trust", "add")
 	do("", "trust", "list")
 	do("", "trust", "status")
+	file := filepath.Join(w.t.TempDir(), "small.memcore")
+	require.NoError(t, os.WriteFile(file, packtest.Small(t, "small"), 0o600))
+	do("", "model", "add", file)
+	do("", "model", "list")
+	do("", "model", "remove", "small")
+	w.loosely(func() { do("", "model", "use", "small") }) // which is gone: the embedder stays
 	do("", "init", "--yes", "--user", "--agent", "claude-code", "--agent", "gemini-cli", "--agent", "codex", "--agent", "cursor")
 	do("", "init", "--yes", "--project", "--agent", "claude-code", "--agent", "gemini-cli", "--agent", "codex", "--agent", "cursor")
 	do("", "index", "--conversations")
