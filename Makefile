@@ -30,8 +30,8 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 	flags=$$(store/lancedb/native/library.sh --flags); \
 	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o bin/memcore ./cmd/memcore
 
-dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere
-	store/lancedb/native/dist.sh
+dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
+	E5=$(E5) store/lancedb/native/dist.sh
 
 release: ## memcore without LanceDB for six systems in dist/release: archives, deb, rpm, checksums; signed with MEMCORE_SIGNING_KEY
 	rm -rf dist/release

@@ -3,7 +3,7 @@
 # native library, which it finds wherever the folder is put. Then runs it from another place, without
 # the library it was built with.
 #
-#   store/lancedb/native/dist.sh
+#   store/lancedb/native/dist.sh          E5=1: with the pack of multilingual-e5-small
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
@@ -21,6 +21,7 @@ for library in liblancedb_go.so liblancedb_go.dylib; do
   [ ! -e "$lib/$library" ] || cp "$lib/$library" "dist/$name/"
 done
 cp LICENSE README.md CHANGELOG.md "dist/$name/"
+[ -z "${E5:-}" ] || cp "$(.ci/model-e5)" "dist/$name/"
 program=$PWD/dist/$name/memcore
 (cd internal/dev/release && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
 (cd internal/dev/release && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
@@ -45,4 +46,10 @@ status=$(memcore status)
 grep -q '^engine *lancedb' <<<"$status" || { echo "$status" >&2; echo "dist: FAILED: the engine is not lancedb" >&2; exit 1; }
 found=$(memcore search postgres)
 grep -q 5433 <<<"$found" || { echo "dist: FAILED: the search finds nothing" >&2; exit 1; }
+if [ -n "${E5:-}" ]; then
+  memcore model add "$elsewhere/$name/multilingual-e5-small.memcore" >/dev/null
+  memcore model use multilingual-e5-small >/dev/null
+  memcore index --quiet >/dev/null
+  memcore status | grep -q '^embedder *pack/multilingual-e5-small/' || { echo "dist: FAILED: the pack is not used" >&2; exit 1; }
+fi
 echo "dist/$name.tar.gz ($(du -h "dist/$name.tar.gz" | cut -f1)), runs from anywhere"
