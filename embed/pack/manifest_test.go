@@ -87,6 +87,8 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = pack.Verify(changed(len(good) - 1))
 	require.ErrorContains(t, err, "it is damaged")
+	_, err = pack.Verify(append(bytes.Clone(good), 0))
+	require.ErrorContains(t, err, "weights have", "nothing is read that is too much")
 
 	// A tokeniser that is damaged is found when the first text comes.
 	m, err := pack.Open(write(t, changed(at+8)))
