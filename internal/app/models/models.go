@@ -85,6 +85,18 @@ func (f Folder) Of(name string) (Installed, error) {
 	return one, nil
 }
 
+// Verify reads a whole pack and compares it with its checksum. Errors are those of Of.
+func (f Folder) Verify(name string) (Installed, error) {
+	one, err := f.Of(name)
+	if err != nil {
+		return Installed{}, err
+	}
+	if _, err := verify(one.Path); err != nil {
+		return Installed{}, fmt.Errorf("model pack %s: %w", one.Path, err)
+	}
+	return one, nil
+}
+
 // opened are the packs of this process, by path; they stay open until it ends, because each
 // workspace that uses one would map it again.
 var opened struct {

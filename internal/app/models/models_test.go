@@ -211,6 +211,24 @@ func TestFetchAtOnce(t *testing.T) {
 	require.EqualValues(t, 1, asked.Load())
 }
 
+func TestVerify(t *testing.T) {
+	f := Folder(t.TempDir())
+	_, err := f.Verify("small")
+	require.ErrorIs(t, err, ErrMissing)
+	data := packtest.Small(t, "small")
+	added, err := f.Add(t.Context(), written(t, data))
+	require.NoError(t, err)
+	whole, err := f.Verify("small")
+	require.NoError(t, err)
+	require.Equal(t, added, whole)
+	data[len(data)-1] ^= 1
+	require.NoError(t, os.WriteFile(f.Path("small"), data, 0o600))
+	_, err = f.Of("small")
+	require.NoError(t, err, "its content is not read")
+	_, err = f.Verify("small")
+	require.ErrorIs(t, err, pack.ErrFormat)
+}
+
 func TestKnowing(t *testing.T) {
 	f := Folder(t.TempDir())
 	require.Equal(t, []string{"memcore model add " + E5, "memcore model use " + E5}, f.Knowing("minilm"))
