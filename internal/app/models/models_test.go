@@ -143,6 +143,7 @@ func TestFetch(t *testing.T) {
 		{"cut, then again from the start", &server{data: data}, sum, ErrNetwork, true, 0},
 		{"not there", &server{status: http.StatusNotFound}, sum, ErrNetwork, false, 0},
 		{"another file", &server{data: append(data[:len(data)-1:len(data)-1], 'x')}, sum, ErrChecksum, false, 0},
+		{"a page instead", &server{data: []byte("log in")}, sum, ErrNetwork, false, 0},
 		{"too long", &server{data: append(data[:len(data):len(data)], 'x')}, sum, ErrChecksum, false, 0},
 		{"no pack", &server{data: []byte(strings.Repeat("x", len(data)))}, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("x", len(data))))), ErrChecksum, false, 0},
 	} {
@@ -162,6 +163,11 @@ func TestFetch(t *testing.T) {
 			}
 			if tt.again {
 				added, err = f.Fetch(t.Context(), r, nil)
+			}
+			if tt.name == "a page instead" {
+				part, err := os.ReadFile(f.partial("small"))
+				require.NoError(t, err)
+				require.Empty(t, part, "or the next try would go on after the page")
 			}
 			if tt.want == nil || tt.again {
 				require.NoError(t, err)
