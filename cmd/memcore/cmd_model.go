@@ -156,9 +156,13 @@ func addModel(ctx context.Context, a *cli, folder models.Folder, name string, ye
 		return added, err
 	}
 	r := models.Releases[i]
-	if known, err := folder.Of(name); err == nil {
+	known, err := folder.Verify(name)
+	switch {
+	case err == nil:
 		a.note("%s is installed already", name)
 		return known, nil
+	case !errors.Is(err, models.ErrMissing):
+		a.note("it is fetched anew: %v", err)
 	}
 	a.note("%s: %s, licence %s, from %s", r.Name, plain.Bytes(r.Bytes), r.Licence, r.URL)
 	switch {

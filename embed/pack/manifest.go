@@ -128,19 +128,18 @@ func parseManifest(data []byte) (m Manifest, rest []byte, err error) {
 	return m, rest[n:], m.check()
 }
 
-// Verify compares a pack's bytes with its manifest. Errors are ErrFormat.
+// Verify compares a pack's bytes with its manifest, first their number. Errors are ErrFormat.
 func Verify(data []byte) (Manifest, error) {
-	m, rest, err := parseManifest(data)
+	p, err := parse(data)
 	if err != nil {
-		return m, err
+		return p.manifest, err
 	}
+	m := p.manifest
+	rest := data[len(data)-8-len(p.tokenizer)-len(p.weights):]
 	if sum := hex.EncodeToString(sum(rest)); sum != m.SHA256 {
 		return m, fmt.Errorf("%w: the SHA-256 of its content is %s, its manifest says %s: it is damaged", ErrFormat, sum, m.SHA256)
 	}
-	p, err := parse(data)
-	if err == nil {
-		_, err = p.encoder()
-	}
+	_, err = p.encoder()
 	return m, err
 }
 

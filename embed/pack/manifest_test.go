@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +43,24 @@ func TestSmall(t *testing.T) {
 	require.ErrorIs(t, err, embed.ErrUnavailable)
 	require.ErrorIs(t, err, pack.ErrClosed)
 	require.Equal(t, 2, m.CountTokens("ab"), "bytes are at least as many")
+}
+
+// A file that is cut short while it is mapped is an error, and not the end of the process.
+func TestCutShort(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows cuts no file that is mapped")
+	}
+	path := write(t, packtest.Small(t, "small"))
+	m, err := pack.Open(path)
+	require.NoError(t, err)
+	defer m.Close()
+	_, err = m.Embed(t.Context(), embed.Query, []string{"ab"})
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(path, 5000))
+	_, err = m.Embed(t.Context(), embed.Query, []string{"ab"})
+	require.ErrorIs(t, err, embed.ErrUnavailable)
+	require.ErrorContains(t, err, "cut short")
+	require.Equal(t, 2, m.CountTokens("ab"))
 }
 
 func TestOpenRefuses(t *testing.T) {
@@ -87,6 +106,8 @@ func TestOpenRefuses(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = pack.Verify(changed(len(good) - 1))
 	require.ErrorContains(t, err, "it is damaged")
+	_, err = pack.Verify(append(bytes.Clone(good), 0))
+	require.ErrorContains(t, err, "weights have", "nothing is read that is too much")
 
 	// A tokeniser that is damaged is found when the first text comes.
 	m, err := pack.Open(write(t, changed(at+8)))

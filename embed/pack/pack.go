@@ -30,6 +30,7 @@ type Model struct {
 
 	using  sync.RWMutex
 	mapped mmap.MMap // nil once closed
+	file   *os.File
 }
 
 var _ embed.Embedder = (*Model)(nil)
@@ -45,12 +46,16 @@ var ErrClosed = errors.New("the model is closed")
 
 // Open maps a pack; Close ends that. It reads the manifest, and the rest when the first text comes.
 // Errors are ErrFormat, or of package fs.
-func Open(path string) (*Model, error) {
+func Open(path string) (m *Model, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("model pack: %w", err)
 	}
-	defer f.Close() // the mapping stays
+	defer func() {
+		if err != nil {
+			f.Close()
+		}
+	}()
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
@@ -65,10 +70,10 @@ func Open(path string) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model pack %s: map: %w", path, err)
 	}
-	m, err := newModel(mapped)
-	if err != nil {
+	if m, err = newModel(mapped); err != nil {
 		return nil, errors.Join(fmt.Errorf("model pack %s: %w", path, err), mapped.Unmap())
 	}
+	m.file = f
 	return m, nil
 }
 
@@ -107,7 +112,7 @@ func (m *Model) Close() error {
 	if m.mapped == nil {
 		return nil
 	}
-	err := m.mapped.Unmap()
+	err := errors.Join(m.mapped.Unmap(), m.file.Close())
 	m.mapped = nil
 	return err
 }
@@ -136,6 +141,10 @@ func (m *Model) with(do func(*encoder.Encoder) error) error {
 	defer m.using.RUnlock()
 	if m.mapped == nil {
 		return fmt.Errorf("model %s: %w: %w", m.manifest.Name, embed.ErrUnavailable, ErrClosed)
+	}
+	// What was cut off a mapped file cannot be read: the process would end.
+	if info, err := m.file.Stat(); err != nil || info.Size() < int64(len(m.mapped)) {
+		return errors.Join(fmt.Errorf("model %s: %w: %w: the file was cut short while it is used", m.manifest.Name, embed.ErrUnavailable, ErrFormat), err)
 	}
 	e, err := m.read()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/cache"
+	"github.com/memcore/memcore/embed/pack"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/models"
@@ -172,6 +173,10 @@ func (d indexChecks) embedding(ctx context.Context) {
 	const name = "embedder"
 	if d.embedder == nil {
 		d.ok(name, "none (memory.embedder is none): keywords answer alone")
+		return
+	}
+	if _, err := models.Folder(d.at.Models()).Verify(d.w.Settings.Embedder); errors.Is(err, pack.ErrFormat) {
+		d.problem(name, d.embedderHint(), "%v", err)
 		return
 	}
 	inTime, stop := context.WithTimeout(ctx, embedderTimeout)

@@ -142,6 +142,9 @@ func download(ctx context.Context, r Release, part *os.File, progress func(int64
 	default:
 		return fmt.Errorf("the server answered %s", answer.Status)
 	}
+	if n := answer.ContentLength; n >= 0 && have+n < r.Bytes { // as the page of a network that wants a login
+		return fmt.Errorf("the server sends %d of %d bytes, which is another file", have+n, r.Bytes)
+	}
 	if err := errors.Join(part.Truncate(have), seek(part, have)); err != nil {
 		return err
 	}

@@ -75,7 +75,26 @@ func (f Folder) Of(name string) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	return Installed{m.Manifest(), path, info.Size()}, m.Close()
+	one := Installed{m.Manifest(), path, info.Size()}
+	if err := m.Close(); err != nil {
+		return Installed{}, fmt.Errorf("models: %w", err)
+	}
+	if one.Name != name {
+		return Installed{}, fmt.Errorf("model pack %s: it is %s, and found only as %s", path, one.Name, f.Path(one.Name))
+	}
+	return one, nil
+}
+
+// Verify reads a whole pack and compares it with its checksum. Errors are those of Of.
+func (f Folder) Verify(name string) (Installed, error) {
+	one, err := f.Of(name)
+	if err != nil {
+		return Installed{}, err
+	}
+	if _, err := verify(one.Path); err != nil {
+		return Installed{}, fmt.Errorf("model pack %s: %w", one.Path, err)
+	}
+	return one, nil
 }
 
 // opened are the packs of this process, by path; they stay open until it ends, because each
@@ -195,14 +214,20 @@ func (r reader) Read(p []byte) (int, error) {
 }
 
 func verify(file string) (m pack.Manifest, err error) {
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return m, err
+	case !info.Mode().IsRegular(): // opening a pipe would wait
+		return m, fmt.Errorf("%w: it is %s", pack.ErrFormat, safefile.KindOf(info.Mode()))
+	case info.Size() == 0:
+		return m, fmt.Errorf("%w: it is empty", pack.ErrFormat)
+	}
 	f, err := os.Open(file)
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.Size() == 0 || !info.Mode().IsRegular() {
-		return m, errors.Join(err, pack.ErrFormat)
-	}
 	data, err := mmap.Map(f, mmap.RDONLY, 0)
 	if err != nil {
 		return m, err

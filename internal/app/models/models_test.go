@@ -62,6 +62,11 @@ func TestFolder(t *testing.T) {
 	require.Len(t, all, 1)
 	require.Len(t, problems, 1)
 	require.NoError(t, f.Remove("broken"), "what cannot be read can be removed")
+	require.NoError(t, os.Link(f.Path("small"), f.Path("renamed")))
+	all, problems = f.List()
+	require.Len(t, all, 1)
+	require.ErrorContains(t, problems[0], "it is small")
+	require.NoError(t, f.Remove("renamed"))
 	require.NoError(t, f.Remove("small"))
 	require.ErrorIs(t, f.Remove("small"), ErrMissing)
 	_, err = f.Open("small")
@@ -138,6 +143,7 @@ func TestFetch(t *testing.T) {
 		{"cut, then again from the start", &server{data: data}, sum, ErrNetwork, true, 0},
 		{"not there", &server{status: http.StatusNotFound}, sum, ErrNetwork, false, 0},
 		{"another file", &server{data: append(data[:len(data)-1:len(data)-1], 'x')}, sum, ErrChecksum, false, 0},
+		{"a page instead", &server{data: []byte("log in")}, sum, ErrNetwork, false, 0},
 		{"too long", &server{data: append(data[:len(data):len(data)], 'x')}, sum, ErrChecksum, false, 0},
 		{"no pack", &server{data: []byte(strings.Repeat("x", len(data)))}, fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Repeat("x", len(data))))), ErrChecksum, false, 0},
 	} {
@@ -157,6 +163,11 @@ func TestFetch(t *testing.T) {
 			}
 			if tt.again {
 				added, err = f.Fetch(t.Context(), r, nil)
+			}
+			if tt.name == "a page instead" {
+				part, err := os.ReadFile(f.partial("small"))
+				require.NoError(t, err)
+				require.Empty(t, part, "or the next try would go on after the page")
 			}
 			if tt.want == nil || tt.again {
 				require.NoError(t, err)
@@ -204,6 +215,24 @@ func TestFetchAtOnce(t *testing.T) {
 	require.Equal(t, "small", added.Name)
 	require.NoError(t, <-first)
 	require.EqualValues(t, 1, asked.Load())
+}
+
+func TestVerify(t *testing.T) {
+	f := Folder(t.TempDir())
+	_, err := f.Verify("small")
+	require.ErrorIs(t, err, ErrMissing)
+	data := packtest.Small(t, "small")
+	added, err := f.Add(t.Context(), written(t, data))
+	require.NoError(t, err)
+	whole, err := f.Verify("small")
+	require.NoError(t, err)
+	require.Equal(t, added, whole)
+	data[len(data)-1] ^= 1
+	require.NoError(t, os.WriteFile(f.Path("small"), data, 0o600))
+	_, err = f.Of("small")
+	require.NoError(t, err, "its content is not read")
+	_, err = f.Verify("small")
+	require.ErrorIs(t, err, pack.ErrFormat)
 }
 
 func TestKnowing(t *testing.T) {
