@@ -46,7 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return exitOK // other codes stop agents
 	}
 	if ctx.Err() != nil && err != nil {
-		fmt.Fprintln(a.stderr, "memcore: interrupted; what was indexed so far is kept, the same command goes on from there")
+		fmt.Fprintln(a.stderr, "memcore: interrupted; what was done so far is kept, the same command goes on from there")
 		return exitInterrupted
 	}
 	return report(err, a.stderr)
