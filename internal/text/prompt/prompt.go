@@ -439,7 +439,8 @@ var (
 		retry einverstanden genehmigt aprobado approuvé ja nein weiter mach mache bitte danke gut genau fertig passt alles das sie ok einfach los jetzt und
 		sí si vale sigue continúa continua gracias perfecto bien adelante todo hazlo
 		oui non continue merci parfait vas-y d'accord très bien tout
-		sim não obrigado continue prossiga да нет продолжай спасибо хорошо давай`)
+		sim não obrigado obrigada continue prossiga certo ótimo да нет продолжай спасибо хорошо давай сделай это отлично пожалуйста большое дальше
+		super vielen dank klar beaucoup genial claro listo por favor muchas grazie mille sì va bene perfetto avanti شكرا نعم استمر تابع حسنا`)
 	picks = lazySet(`address both choose do fix go handle implement item items number numbers observation observations only option options pick point points resolve
 		second select skip third todo use with nimm nur punkt punkte opción opciones`)
 	unspacedGoesOn = []string{"好", "好的", "继续", "可以", "是", "是的", "对", "对的", "谢谢", "行", "没问题", "开始", "请继续", "同意", "重试", "繼續", "はい", "お願いします", "続けて", "続けてください", "ありがとう",
@@ -447,7 +448,8 @@ var (
 )
 
 func unspacedAcknowledgement(own string) bool {
-	return slices.Contains(unspacedGoesOn, strings.Trim(own, " 。.,，！!？?~～、\n"))
+	parts := strings.FieldsFunc(own, func(r rune) bool { return strings.ContainsRune(" 。.,，！!？?~～、\n", r) })
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(part string) bool { return !slices.Contains(unspacedGoesOn, part) })
 }
 
 func wordsOf(text string) []string {
