@@ -226,7 +226,12 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 				a.note("warning: %s sets another embedder, which counts more", origin)
 			}
 			a.note("indexes are made again in the background when they are next used; 'memcore index' does it now")
-			return nil
+			if !a.json {
+				return nil
+			}
+			installed, _ := folder.List()
+			all := listedModels(installed, name)
+			return a.printJSON(all[slices.IndexFunc(all, func(m listedModel) bool { return m.Used })])
 		},
 	}
 }
@@ -261,6 +266,9 @@ func modelRemoveCommand(a *cli) *cobra.Command {
 				return kind.As(kind.BadInput, err)
 			} else if err != nil {
 				return err
+			}
+			if a.json {
+				return a.printJSON(map[string]string{"removed": name})
 			}
 			return a.printLine("removed: %s", name)
 		},

@@ -123,6 +123,7 @@ func TestDocOfJSON(t *testing.T) {
 		{"### project of init: setup.Folder", setup.Folder{}},
 		{"### agents of init: setup.Agent", setup.Agent{}},
 		{"### changes of init: setup.Change", setup.Change{}},
+		{"### A model", listedModel{}},
 		{"### trust status", trustState{}},
 		{"### contents of trust status", app.Contents{}},
 	} {
