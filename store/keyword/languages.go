@@ -164,23 +164,15 @@ func languageOfScript(text string) string {
 	latin, others := 0, 0
 	for _, r := range text {
 		switch {
-		case r <= unicode.MaxLatin1 || !unicode.IsLetter(r):
-			if r <= unicode.MaxLatin1 && unicode.IsLetter(r) {
-				latin++
-			}
-			continue
-		case unicode.Is(unicode.Latin, r):
+		case !unicode.IsLetter(r):
+		case r <= unicode.MaxLatin1 || unicode.Is(unicode.Latin, r):
 			latin++
-			continue
-		}
-		others++
-		for _, s := range scripts {
-			if unicode.Is(s.script, r) {
-				counts[s.name]++
-				break
-			}
+		default:
+			others++
+			counts[languageOfLetter(r)]++
 		}
 	}
+	delete(counts, "")
 	weight := 1
 	if counts["zh"]+counts["ja"]+counts["ko"] > 0 {
 		weight = 3 // a character is about a word's third
@@ -200,17 +192,23 @@ func languageOfScript(text string) string {
 	return most
 }
 
-// LanguageOfText returns the language of a text that is stored, by its script or function words;
-// "en" if they do not show another.
-func LanguageOfText(text string) string {
+func languageOfLetter(r rune) string {
+	for _, s := range scripts {
+		if unicode.Is(s.script, r) {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// LanguageOf returns the language of a text that is stored, by its script or function words; "en"
+// if they do not show another.
+func (ix *Index) LanguageOf(text string) string {
 	if name := languageOfScript(text); name != "" {
 		return name
 	}
 	return spokenIn(newQueryAnalyzer().Analyze([]byte(text))).name
 }
-
-// LanguageOf is LanguageOfText.
-func (ix *Index) LanguageOf(text string) string { return LanguageOfText(text) }
 
 // Undetermined is "not English" (ISO 639-2).
 const Undetermined = "und"

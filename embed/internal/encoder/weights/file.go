@@ -39,7 +39,7 @@ func (r *reader) halves(f *[]float32, n int) {
 	b := r.take(2 * n)
 	out := make([]float32, len(b)/2)
 	for i := range out {
-		out[i] = fromHalf(binary.LittleEndian.Uint16(b[2*i:]))
+		out[i] = Half(binary.LittleEndian.Uint16(b[2*i:]))
 	}
 	*f = out
 }
@@ -73,7 +73,7 @@ func checkLength(got, want int) {
 }
 
 // RoundHalf rounds v, 0 or from 2⁻¹⁴ to 65504 in size, to half precision.
-func RoundHalf(v float32) float32 { return fromHalf(toHalf(v)) }
+func RoundHalf(v float32) float32 { return Half(toHalf(v)) }
 
 // toHalf rounds to even. It panics outside of half precision's normal numbers.
 func toHalf(v float32) uint16 {
@@ -91,9 +91,7 @@ func toHalf(v float32) uint16 {
 }
 
 // Half returns a number of half precision; subnormal ones are taken for 0.
-func Half(bits uint16) float32 { return fromHalf(bits) }
-
-func fromHalf(h uint16) float32 {
+func Half(h uint16) float32 {
 	sign, rest := uint32(h&0x8000)<<16, uint32(h&0x7fff)
 	if rest < 0x400 { // zero; toHalf writes no subnormal numbers
 		return math.Float32frombits(sign)

@@ -146,8 +146,8 @@ func TestHalves(t *testing.T) {
 		if exponent == 0 || exponent == 31 {
 			continue
 		}
-		if got := toHalf(fromHalf(uint16(h))); got != uint16(h) {
-			t.Errorf("toHalf(fromHalf(%#04x)) = %#04x", h, got)
+		if got := toHalf(Half(uint16(h))); got != uint16(h) {
+			t.Errorf("toHalf(Half(%#04x)) = %#04x", h, got)
 		}
 	}
 }

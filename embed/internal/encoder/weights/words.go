@@ -61,7 +61,7 @@ func nibbles(row []float32, codes, scales []byte) {
 }
 
 func scaleAt(scales []byte, i int) float32 {
-	return fromHalf(binary.LittleEndian.Uint16(scales[2*i:]))
+	return Half(binary.LittleEndian.Uint16(scales[2*i:]))
 }
 
 // AppendHalf appends v in half precision; see RoundHalf.
