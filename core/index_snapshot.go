@@ -116,9 +116,10 @@ func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manife
 	if x.keywords, err = m.options.Engine.Keywords(ctx, filepath.Join(path, keywordFolder)); err != nil {
 		return nil, err
 	}
-	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest)
-	if e := m.formerOf(manifest); e != nil && x.vectors != nil {
-		x.former, x.asked = true, asked{embedder{e}, relevance.For(e.Fingerprint())}
+	former := m.formerOf(manifest)
+	x.vectors, x.noVectors = m.openVectors(ctx, path, manifest, former)
+	if former != nil && x.vectors != nil {
+		x.former, x.asked = true, asked{embedder{former}, relevance.For(former.Fingerprint())}
 	}
 	if err := x.holdAll(ctx, path, manifest); err != nil {
 		return nil, errors.Join(err, x.release())
@@ -160,12 +161,13 @@ func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) 
 // errMoved means that a writer changed the index meanwhile.
 var errMoved = errors.New("the index changed while it was opened")
 
-// openVectors returns nil, nil for a generation without vectors.
-func (m *indexer) openVectors(ctx context.Context, path string, manifest *manifest) (store.VectorIndex, error) {
+// openVectors returns nil, nil for a generation without vectors. They are the embedder's, or those of
+// a former one, which may be nil.
+func (m *indexer) openVectors(ctx context.Context, path string, manifest *manifest, former embed.Embedder) (store.VectorIndex, error) {
 	if m.options.Embedder == nil || manifest.Dimension == 0 {
 		return nil, nil
 	}
-	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && m.formerOf(manifest) == nil {
+	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && former == nil {
 		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
 	}
 	if manifest.Engine != m.options.Engine.Name {

@@ -200,7 +200,7 @@ func (v *vectoriser) ensureVectors(ctx context.Context, dimension int) error {
 	w.manifest.Dimension = dimension
 	w.manifest.Engine = w.m.options.Engine.Name
 	w.manifest.Embedder = w.m.options.Embedder.Fingerprint()
-	vectors, err := w.m.openVectors(ctx, w.folder, w.manifest)
+	vectors, err := w.m.openVectors(ctx, w.folder, w.manifest, nil)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ func TestLanguageOfQuestion(t *testing.T) {
 	}
 }
 
-// A question is across languages if the nearest chunks are all in others and memory holds few of its
-// words.
+// A question is across languages if the nearest chunks are all in others and memory holds few of
+// its words.
 func TestQuestionAcrossLanguages(t *testing.T) {
 	mem := newMemory(t)
 	mem.write("urlaub.md", "# Urlaub\n\nIm August ist das Büro geschlossen, und die Anträge gehen an Frau Öztürk.\n")

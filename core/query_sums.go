@@ -169,10 +169,13 @@ type speaker interface {
 func (m catalogue) Languages(ctx context.Context) (chunks map[string]int, err error) {
 	chunks = map[string]int{}
 	var failed error
-	err = m.look(ctx, func(v *view) {
-		if index, ok := v.keywords.(speaker); ok {
-			chunks, failed = index.Languages(ctx)
-		}
-	})
+	err = m.look(ctx, func(v *view) { chunks, failed = v.languages(ctx) })
 	return chunks, cmp.Or(err, failed)
+}
+
+func (v *view) languages(ctx context.Context) (map[string]int, error) {
+	if index, ok := v.keywords.(speaker); ok {
+		return index.Languages(ctx)
+	}
+	return map[string]int{}, nil
 }

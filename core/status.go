@@ -77,7 +77,7 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		problem(fmt.Errorf("%s: index again to rebuild it", damage))
 	}
 	if from.vectors != nil {
-		languages, err := m.Languages(ctx)
+		languages, err := from.languages(ctx)
 		problem(err)
 		maps.DeleteFunc(languages, func(language string, _ int) bool { return from.relevance.KnowsLanguage(language) })
 		status.Unknown = languages

@@ -205,8 +205,8 @@ func (q Query) FewHeld() bool {
 	return 3*held < words
 }
 
-// serving returns this model, its Across, or the one for keywords if the question has no vectors or the
-// embedder does not know its script or language.
+// serving returns this model, its Across, or the one for keywords if the question has no vectors or
+// the embedder does not know its script or language.
 func (m *Model) serving(q *Query) *Model {
 	if q.Vectors && m.Knows(q.Text) && m.KnowsLanguage(q.Language) {
 		if m.Across != nil && q.Across {
