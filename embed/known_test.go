@@ -57,7 +57,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// What is set stays.
+// Options that are set stay.
 func TestForKeepsWhatIsSet(t *testing.T) {
 	for _, tt := range []struct{ in, want embed.RemoteOptions }{
 		{embed.RemoteOptions{QueryPrefix: "q: "}, embed.RemoteOptions{QueryPrefix: "q: ", DocumentPrefix: "search_document: ", MaxTokens: 2048}},

@@ -142,7 +142,7 @@ func (m *Model) with(do func(*encoder.Encoder) error) error {
 	if m.mapped == nil {
 		return fmt.Errorf("model %s: %w: %w", m.manifest.Name, embed.ErrUnavailable, ErrClosed)
 	}
-	// What was cut off a mapped file cannot be read: the process would end.
+	// Reading a mapped page beyond the end of its file would end the process.
 	if info, err := m.file.Stat(); err != nil || info.Size() < int64(len(m.mapped)) {
 		return errors.Join(fmt.Errorf("model %s: %w: %w: the file was cut short while it is used", m.manifest.Name, embed.ErrUnavailable, ErrFormat), err)
 	}

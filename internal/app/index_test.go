@@ -63,7 +63,7 @@ func modelOf(t *testing.T, settings string) (embed.Embedder, *Workspace) {
 	return model, w
 }
 
-// What is set in a file, or else known of the model, reaches the server.
+// Settings of a file, or else what is known of the model, reach the server.
 func TestPrefixesReachTheServer(t *testing.T) {
 	var sent map[string]any
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -1,5 +1,5 @@
-// Package encoder turns text into vectors with the weights of a BERT model: its layers, and the mean
-// over all tokens.
+// Package encoder turns text into vectors with the weights of a BERT model: its layers, and the
+// mean over all tokens.
 package encoder
 
 import (

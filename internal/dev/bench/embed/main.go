@@ -1,7 +1,8 @@
 // Command embedbench compares the built-in embedder with others on the same model and machine. It
 // is its own module: rivals are not dependencies of memcore. run.sh starts it.
 //
-//	embedbench speed   [-rivals DIR] [-ollama ADDRESS | -pack FILE] [-rounds N] [-seconds S] [-out FILE]
+//	embedbench speed   [-rivals DIR] [-ollama ADDRESS | -pack FILE] [-rounds N] [-seconds S]
+//	                   [-out FILE]
 //	embedbench quality -rivals DIR -reference FOLDER [-data FOLDER | -texts FOLDER]
 //	embedbench index   -memcore FILE [-pack FILE] [-tokens N]
 //	embedbench tokens  -texts FOLDER
