@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"sync"
 
@@ -47,6 +46,15 @@ var ErrClosed = errors.New("the model is closed")
 // Open maps a pack; Close ends that. It reads the manifest, and the rest when the first text comes.
 // Errors are ErrFormat, or of package fs.
 func Open(path string) (m *Model, err error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("model pack: %w", err)
+	case !info.Mode().IsRegular(): // opening a pipe would wait
+		return nil, fmt.Errorf("model pack %s: %w: it is no regular file", path, ErrFormat)
+	case info.Size() < int64(len(magic)):
+		return nil, fmt.Errorf("model pack %s: %w: %d bytes", path, ErrFormat, info.Size())
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("model pack: %w", err)
@@ -56,16 +64,6 @@ func Open(path string) (m *Model, err error) {
 			f.Close()
 		}
 	}()
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("model pack: %w", err)
-	}
-	if info.Size() < int64(len(magic)) {
-		return nil, fmt.Errorf("model pack %s: %w: %d bytes", path, ErrFormat, info.Size())
-	}
 	mapped, err := mmap.Map(f, mmap.RDONLY, 0)
 	if err != nil {
 		return nil, fmt.Errorf("model pack %s: map: %w", path, err)
@@ -75,6 +73,19 @@ func Open(path string) (m *Model, err error) {
 	}
 	m.file = f
 	return m, nil
+}
+
+// VerifyFile is Verify of a file.
+func VerifyFile(path string) (said Manifest, err error) {
+	m, err := Open(path)
+	if err != nil {
+		return said, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	if said, err = Verify(m.mapped); err != nil {
+		err = fmt.Errorf("model pack %s: %w", path, err)
+	}
+	return said, err
 }
 
 func newModel(data mmap.MMap) (*Model, error) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/memcore/memcore/embed/pack"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -89,7 +90,7 @@ func (f Folder) Fetch(ctx context.Context, r Release, progress func(done int64))
 	if err := part.Close(); err != nil {
 		return Installed{}, fmt.Errorf("models: %w", err)
 	}
-	if _, err := verify(part.Name()); err != nil {
+	if _, err := pack.VerifyFile(part.Name()); err != nil {
 		return Installed{}, fmt.Errorf("%s: %w: %w", r.URL, ErrChecksum, err)
 	}
 	return f.take(part.Name(), r.Name)

@@ -12,8 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/edsrzf/mmap-go"
-
 	"github.com/memcore/memcore/embed/pack"
 	"github.com/memcore/memcore/internal/safefile"
 )
@@ -63,26 +61,34 @@ func (f Folder) List() (all []Installed, problems []error) {
 
 // Of returns a pack by name. Errors are ErrMissing, or of package pack.
 func (f Folder) Of(name string) (Installed, error) {
-	path := f.Path(name)
-	info, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) || err == nil && name != filepath.Base(name) {
-		return Installed{}, fmt.Errorf("%w: %s", ErrMissing, name)
-	}
-	if err != nil {
-		return Installed{}, fmt.Errorf("models: %w", err)
-	}
-	m, err := pack.Open(path)
+	one, m, _, err := f.open(name)
 	if err != nil {
 		return Installed{}, err
 	}
-	one := Installed{m.Manifest(), path, info.Size()}
 	if err := m.Close(); err != nil {
 		return Installed{}, fmt.Errorf("models: %w", err)
 	}
-	if one.Name != name {
-		return Installed{}, fmt.Errorf("model pack %s: it is %s, and found only as %s", path, one.Name, f.Path(one.Name))
-	}
 	return one, nil
+}
+
+// open opens a pack for the caller to close, and returns its file as it was before.
+func (f Folder) open(name string) (one Installed, m *pack.Model, file os.FileInfo, err error) {
+	path := f.Path(name)
+	file, err = os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) || err == nil && name != filepath.Base(name) {
+		return one, nil, nil, fmt.Errorf("%w: %s", ErrMissing, name)
+	}
+	if err != nil {
+		return one, nil, nil, fmt.Errorf("models: %w", err)
+	}
+	if m, err = pack.Open(path); err != nil {
+		return one, nil, nil, err
+	}
+	one = Installed{m.Manifest(), path, file.Size()}
+	if one.Name != name {
+		return one, nil, nil, errors.Join(fmt.Errorf("model pack %s: it is %s, and found only as %s", path, one.Name, f.Path(one.Name)), m.Close())
+	}
+	return one, m, file, nil
 }
 
 // Verify reads a whole pack and compares it with its checksum. Errors are those of Of.
@@ -91,10 +97,8 @@ func (f Folder) Verify(name string) (Installed, error) {
 	if err != nil {
 		return Installed{}, err
 	}
-	if _, err := verify(one.Path); err != nil {
-		return Installed{}, fmt.Errorf("model pack %s: %w", one.Path, err)
-	}
-	return one, nil
+	_, err = pack.VerifyFile(one.Path)
+	return one, err
 }
 
 // opened are the packs of this process, by path; they stay open until it ends, because each
@@ -116,27 +120,20 @@ func (o openPack) maps(file os.FileInfo) bool {
 
 // Open opens a pack by name. The process shares it; do not close it.
 func (f Folder) Open(name string) (*pack.Model, error) {
-	installed, err := f.Of(name)
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.Stat(installed.Path)
-	if err != nil {
-		return nil, fmt.Errorf("models: %w", err)
-	}
 	opened.Lock()
 	defer opened.Unlock()
-	if known := opened.packs[installed.Path]; known.maps(file) {
+	known := opened.packs[f.Path(name)]
+	if file, err := os.Stat(f.Path(name)); err == nil && known.maps(file) {
 		return known.Model, nil
 	}
-	m, err := pack.Open(installed.Path)
+	one, m, file, err := f.open(name)
 	if err != nil {
 		return nil, err
 	}
 	if opened.packs == nil {
 		opened.packs = map[string]openPack{}
 	}
-	opened.packs[installed.Path] = openPack{m, file}
+	opened.packs[one.Path] = openPack{m, file}
 	return m, nil
 }
 
@@ -168,9 +165,9 @@ func (f Folder) WithFingerprint(fingerprint string) *pack.Model {
 
 // Add verifies a file and copies it into the folder, in place of a pack of the same name.
 func (f Folder) Add(ctx context.Context, file string) (Installed, error) {
-	m, err := verify(file)
+	m, err := pack.VerifyFile(file)
 	if err != nil {
-		return Installed{}, fmt.Errorf("model pack %s: %w", file, err)
+		return Installed{}, err
 	}
 	from, err := os.Open(file)
 	if err != nil {
@@ -211,29 +208,6 @@ func (r reader) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.Reader.Read(p)
-}
-
-func verify(file string) (m pack.Manifest, err error) {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return m, err
-	case !info.Mode().IsRegular(): // opening a pipe would wait
-		return m, fmt.Errorf("%w: it is %s", pack.ErrFormat, safefile.KindOf(info.Mode()))
-	case info.Size() == 0:
-		return m, fmt.Errorf("%w: it is empty", pack.ErrFormat)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return m, err
-	}
-	defer f.Close()
-	data, err := mmap.Map(f, mmap.RDONLY, 0)
-	if err != nil {
-		return m, err
-	}
-	m, err = pack.Verify(data)
-	return m, errors.Join(err, data.Unmap())
 }
 
 // Remove deletes a pack, and what is left of its download.
