@@ -14,6 +14,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -31,9 +32,6 @@ into the cache folder, for all projects. See docs/models.md.`,
 	cmd.AddCommand(modelListCommand(a), modelAddCommand(a), modelUseCommand(a), modelRemoveCommand(a))
 	return cmd
 }
-
-// builtIn is the model in the program.
-const builtIn = "minilm"
 
 // models returns the folder of packs.
 func (c *cli) models() (models.Folder, error) {
@@ -90,10 +88,14 @@ func modelListCommand(a *cli) *cobra.Command {
 	}
 }
 
+func listedOf(m models.Installed) listedModel {
+	return listedModel{Name: m.Name, Installed: true, About: plain.Count(len(m.Languages), "language"), Licence: m.Licence, Bytes: m.Bytes, Path: m.Path}
+}
+
 func listedModels(installed []models.Installed, used string) []listedModel {
-	all := []listedModel{{Name: builtIn, Installed: true, About: "English", Licence: "Apache-2.0"}}
+	all := []listedModel{{Name: config.EmbedderMiniLM, Installed: true, About: "English", Licence: "Apache-2.0"}}
 	for _, m := range installed {
-		all = append(all, listedModel{Name: m.Name, Installed: true, About: plain.Count(len(m.Languages), "language"), Licence: m.Licence, Bytes: m.Bytes, Path: m.Path})
+		all = append(all, listedOf(m))
 	}
 	for _, r := range models.Releases {
 		i := slices.IndexFunc(all, func(m listedModel) bool { return m.Name == r.Name })
@@ -128,7 +130,7 @@ memcore fetches anything.`,
 				return err
 			}
 			if a.json {
-				return a.printJSON(listedModel{Name: added.Name, Installed: true, About: plain.Count(len(added.Languages), "language"), Licence: added.Licence, Bytes: added.Bytes, Path: added.Path})
+				return a.printJSON(listedOf(added))
 			}
 			if err := a.printLine("added: %s (%s, %s)", added.Name, plain.Bytes(added.Bytes), added.Licence); err != nil {
 				return err
@@ -144,10 +146,10 @@ memcore fetches anything.`,
 }
 
 func addModel(ctx context.Context, a *cli, folder models.Folder, name string, yes bool) (models.Installed, error) {
-	if name == builtIn {
+	if name == config.EmbedderMiniLM {
 		return models.Installed{}, kind.Hint(kind.Usagef("%s is in the program already", name), "memcore model use "+name)
 	}
-	i := slices.IndexFunc(models.Releases, func(r models.Release) bool { return r.Name == name })
+	i := releaseOf(name)
 	if i < 0 || strings.ContainsRune(name, filepath.Separator) {
 		added, err := folder.Add(ctx, a.Expand(name))
 		if errors.Is(err, os.ErrNotExist) && filepath.Base(name) == name && filepath.Ext(name) == "" {
@@ -188,6 +190,11 @@ func addModel(ctx context.Context, a *cli, folder models.Folder, name string, ye
 	return added, err
 }
 
+// releaseOf returns the place of a name in models.Releases, or -1.
+func releaseOf(name string) int {
+	return slices.IndexFunc(models.Releases, func(r models.Release) bool { return r.Name == name })
+}
+
 // fetchStage is core.Progress.Stage of a download, in kilobytes.
 const fetchStage = "fetch"
 
@@ -204,7 +211,7 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 			if err != nil {
 				return err
 			}
-			if name != builtIn {
+			if name != config.EmbedderMiniLM {
 				if _, err := folder.Of(name); errors.Is(err, models.ErrMissing) {
 					return kind.Hint(kind.As(kind.BadInput, err), missingHint(name))
 				} else if err != nil {
@@ -239,9 +246,9 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 // missingHint is for a name that no pack has.
 func missingHint(name string) string {
 	switch {
-	case slices.Contains([]string{"none", "ollama", "openai"}, name):
+	case slices.Contains([]string{config.EmbedderNone, config.EmbedderOllama, config.EmbedderOpenAI}, name):
 		return "it needs no pack: set memory.embedder to " + name + " in your configuration"
-	case slices.ContainsFunc(models.Releases, func(r models.Release) bool { return r.Name == name }):
+	case releaseOf(name) >= 0:
 		return "'memcore model add " + name + "' fetches it"
 	default:
 		return "'memcore model list' shows models; 'memcore model add FILE' adds one from a file"
@@ -260,7 +267,7 @@ func modelRemoveCommand(a *cli) *cobra.Command {
 				return err
 			}
 			if name == a.Settings.Embedder {
-				return kind.Hint(kind.Usagef("%s is in use", name), "choose another first: memcore model use "+builtIn)
+				return kind.Hint(kind.Usagef("%s is in use", name), "choose another first: memcore model use "+config.EmbedderMiniLM)
 			}
 			if err := folder.Remove(name); errors.Is(err, models.ErrMissing) {
 				return kind.As(kind.BadInput, err)

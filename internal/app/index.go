@@ -158,15 +158,14 @@ func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, er
 func (x Index) Model() (embed.Embedder, error) {
 	s := x.w.Settings
 	switch s.Embedder {
-	case "none":
+	case config.EmbedderNone:
 		return nil, nil
-	case "ollama":
-		return ollama.New(s.Ollama.Model, ollama.Options{RemoteOptions: s.Ollama.Options(), Address: s.Ollama.Host})
-	case "openai":
-		return openai.New(s.OpenAI.Model, openai.Options{RemoteOptions: s.OpenAI.Options(), BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
-	}
-	if s.EmbedsBuiltIn() {
+	case config.EmbedderMiniLM:
 		return minilm.New(), nil
+	case config.EmbedderOllama:
+		return ollama.New(s.Ollama.Model, ollama.Options{RemoteOptions: s.Ollama.Options(), Address: s.Ollama.Host})
+	case config.EmbedderOpenAI:
+		return openai.New(s.OpenAI.Model, openai.Options{RemoteOptions: s.OpenAI.Options(), BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
 	}
 	at, err := x.w.Folders()
 	if err != nil {
@@ -196,9 +195,9 @@ func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedde
 func (x Index) Prefixes() (query, document string) {
 	var o embed.RemoteOptions
 	switch s := x.w.Settings; s.Embedder {
-	case "ollama":
+	case config.EmbedderOllama:
 		o = s.Ollama.Options().For(s.Ollama.Model)
-	case "openai":
+	case config.EmbedderOpenAI:
 		o = s.OpenAI.Options().For(s.OpenAI.Model)
 	}
 	return o.QueryPrefix, o.DocumentPrefix

@@ -9,6 +9,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -104,11 +105,11 @@ func (v view) models() []httpapi.Model {
 	s := v.s.Settings
 	embedder := httpapi.Model{Role: "embedder", Name: s.Embedder}
 	switch s.Embedder {
-	case "none":
+	case config.EmbedderNone:
 		embedder.Name = ""
-	case "ollama":
+	case config.EmbedderOllama:
 		embedder.Name, embedder.At = s.Ollama.Model, plain.Address(s.Ollama.Host)
-	case "openai":
+	case config.EmbedderOpenAI:
 		embedder.Name, embedder.At = s.OpenAI.Model, plain.Address(s.OpenAI.BaseURL)
 	}
 	reranker, reflection := httpapi.Model{Role: "reranker"}, httpapi.Model{Role: "reflection", Name: s.Reflect.Model}

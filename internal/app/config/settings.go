@@ -167,21 +167,18 @@ type CuratedSettings struct {
 	} `mapstructure:"folderTrust"`
 }
 
-// Embedders outside of this process.
+// Values of the setting embedder that are no names of packs.
 const (
+	EmbedderMiniLM = "minilm" // in the program
 	EmbedderOllama = "ollama"
 	EmbedderOpenAI = "openai"
 	EmbedderNone   = "none"
-	embedderMiniLM = "minilm"
 )
 
 // EmbedsElsewhere reports whether a server makes the vectors.
 func (s Settings) EmbedsElsewhere() bool {
 	return s.Embedder == EmbedderOllama || s.Embedder == EmbedderOpenAI
 }
-
-// EmbedsBuiltIn reports whether the model in the program makes the vectors.
-func (s Settings) EmbedsBuiltIn() bool { return s.Embedder == embedderMiniLM }
 
 // An Owner says whose files may set a setting.
 type Owner int
@@ -206,7 +203,7 @@ type Setting struct {
 
 // Known are all settings, as in docs/config.md.
 var Known = []Setting{
-	{"embedder", "minilm", Personal, embedderName,
+	{"embedder", EmbedderMiniLM, Personal, embedderName,
 		"what makes vectors: `minilm` (built in), `ollama`, `openai`, `none`, or the name of a [model](models.md) that is installed"},
 	{"engine", EngineAuto, Personal, oneOf(EngineAuto, EngineFlat, EngineLanceDB),
 		"what keeps vectors: `flat`, `lancedb` (in builds that have it), or `auto`: the engine of the existing index, for a new one the build's default"},

@@ -216,11 +216,11 @@ func (d indexChecks) languages() {
 func (d indexChecks) embedderHint() string {
 	s := d.w.Settings
 	switch s.Embedder {
-	case "ollama":
+	case config.EmbedderOllama:
 		return "start Ollama at " + plain.Address(s.Ollama.Host) + " and pull " + s.Ollama.Model + ", or choose another memory.embedder"
-	case "openai":
+	case config.EmbedderOpenAI:
 		return "check memory.openai.baseURL, memory.openai.model and the key in " + s.OpenAI.APIKeyEnv + ", or choose another memory.embedder"
-	case "minilm":
+	case config.EmbedderMiniLM:
 		return "choose another memory.embedder"
 	default:
 		return "memcore model add " + s.Embedder + ", or choose another memory.embedder"
