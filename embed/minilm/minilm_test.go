@@ -60,18 +60,6 @@ type reference struct {
 	vec    []float32
 }
 
-// vocabulary of the generated text, as in make_reference.py.
-var ruleWords = strings.Fields("memory index token vector chunk log note query score hit turn agent file line page word")
-
-func generated(n int) string {
-	var words []string
-	for state := uint32(1); len(words) < n; {
-		state = (state*1103515245 + 12345) % (1 << 31)
-		words = append(words, ruleWords[state>>16%uint32(len(ruleWords))])
-	}
-	return strings.Join(words, " ")
-}
-
 func references(t testing.TB) []reference {
 	t.Helper()
 	vecs, err := os.ReadFile("testdata/reference.f32")
@@ -84,7 +72,7 @@ func references(t testing.TB) []reference {
 		}
 		require.NoError(t, json.Unmarshal(line, &l))
 		if l.Words > 0 {
-			l.Text = generated(l.Words)
+			l.Text = embedtest.Generated(l.Words)
 		}
 		refs = append(refs, reference{text: l.Text})
 	})

@@ -129,7 +129,7 @@ func TestReference(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &l))
 		if l.Words > 0 {
-			l.Text = generated(l.Words)
+			l.Text = embedtest.Generated(l.Words)
 		}
 		kind := embed.Document
 		if l.Kind == "query" {
@@ -151,16 +151,4 @@ func TestReference(t *testing.T) {
 	}
 	require.Equal(t, n*weights.Hidden*4, len(vectors))
 	t.Logf("cosine with the reference: lowest %.5f, mean %.5f of %d texts", lowest, sum/float64(n), n)
-}
-
-// vocabulary of the generated text, as in reference.py.
-var ruleWords = strings.Fields("memory index token vector chunk log note query score hit turn agent file line page word")
-
-func generated(n int) string {
-	var words []string
-	for state := uint32(1); len(words) < n; {
-		state = (state*1103515245 + 12345) % (1 << 31)
-		words = append(words, ruleWords[state>>16%uint32(len(ruleWords))])
-	}
-	return strings.Join(words, " ")
 }
