@@ -10,17 +10,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/eval/fit"
 	"github.com/memcore/memcore/eval/page"
-	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
+	"github.com/memcore/memcore/internal/dev/bench/relevance/memories"
 )
 
 // fitted are the data sets for fitting, as in .ci/fit; tested is for testing only.
@@ -55,15 +51,7 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 	if err != nil {
 		return err
 	}
-	open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		return core.Open(ctx, core.Options{Folder: folder, Sources: sources, Embedder: embedder, Freshness: -1, Engine: store.Engine{
-			Name: "flat",
-			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-				return flat.Open(ctx, dir, dimension)
-			},
-			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
-		}})
-	}
+	open := memories.Opener(embedder)
 	var folders []string
 	for _, set := range fitted {
 		folders = append(folders, filepath.Join(data, set))

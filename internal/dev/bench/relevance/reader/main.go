@@ -11,16 +11,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/eval/fit"
-	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/flat"
-	"github.com/memcore/memcore/store/keyword"
+	"github.com/memcore/memcore/internal/dev/bench/relevance/memories"
 )
 
 // first candidates are read, as many as a turn looks at.
@@ -78,15 +74,7 @@ func run(ctx context.Context, folders []string, smallTalk, vectors, out string) 
 	if err != nil {
 		return err
 	}
-	open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-		return core.Open(ctx, core.Options{Folder: folder, Sources: sources, Embedder: embedder, Freshness: -1, Engine: store.Engine{
-			Name: "flat",
-			Vectors: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-				return flat.Open(ctx, dir, dimension)
-			},
-			Keywords: func(ctx context.Context, dir string) (store.KeywordIndex, error) { return keyword.Open(ctx, dir) },
-		}})
-	}
+	open := memories.Opener(embedder)
 	sample, err := fit.Collect(ctx, open, collections, lines, func(done, total int) { log.Printf("%d of %d collections", done, total) })
 	if err != nil {
 		return err
