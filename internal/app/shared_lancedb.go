@@ -8,12 +8,13 @@ import (
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/shared"
+	"github.com/memcore/memcore/store/lancedb/storage"
 )
 
 // openShared opens the table that memories share.
 func openShared(s config.Settings, dimension int) (store.Shared, error) {
 	if strings.Contains(s.Shared.URI, "://") {
-		err := shared.SetEnvironment(shared.Endpoint{URL: s.Shared.Endpoint, Region: s.Shared.Region,
+		err := storage.SetEnvironment(storage.Endpoint{URL: s.Shared.Endpoint, Region: s.Shared.Region,
 			PathStyle: s.Shared.PathStyle, AllowHTTP: s.Shared.AllowHTTP})
 		if err != nil {
 			return nil, err

@@ -103,15 +103,34 @@ func (w *Workspace) OpenService(ctx context.Context, folder string) (*Service, e
 	if err != nil {
 		return nil, err
 	}
-	at, err := here.Folders()
+	return here.openService(ctx)
+}
+
+// OpenTenant opens a folder as the memory of a tenant's user, to keep it open: with folders of its
+// own, this process' configuration, and imposed settings.
+func (w *Workspace) OpenTenant(ctx context.Context, folder string, places config.Places, imposed map[string]string) (*Service, error) {
+	here := w.at(folder)
+	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()
+	here.Places, here.Imposed = &places, imposed
+	if _, err := os.Stat(here.Flags.Config); err != nil {
+		here.Flags.Config = "" // only a named file has to exist
+	}
+	if err := here.Prepare(); err != nil {
+		return nil, err
+	}
+	return here.openService(ctx)
+}
+
+func (w *Workspace) openService(ctx context.Context) (*Service, error) {
+	at, err := w.Folders()
 	if err != nil {
 		return nil, err
 	}
-	s := newService(here, at, nil)
+	s := newService(w, at, nil)
 	s.indexed, s.judging, s.evaluation = core.NewEngineReader(at.Index), make(chan hook.Event, mostJudging), newEvaluation()
 	s.opened = s.stamp() // before opening, to miss no change
-	s.engine = here.Index().engine(s.indexed.Engine()).InUse
-	if s.Manager, err = here.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {
+	s.engine = w.Index().engine(s.indexed.Engine()).InUse
+	if s.Manager, err = w.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	if s.tools, err = s.modelTools(); err != nil {

@@ -29,6 +29,18 @@ type Config struct {
 	Dir     string // folder that memcore runs in, at or below Project
 	Cwd     string // where the search for the workspace starts; "" for the current folder
 	Log     *slog.Logger
+	// Places replace the user's own folders, and Imposed every other value of some settings, by key:
+	// those of a tenant of a service.
+	Places  *Places
+	Imposed map[string]string
+}
+
+// Places are the folders of one memory among several of one process.
+type Places struct {
+	Home  string // of the memory's user
+	Cache string // of what can be made again
+	State string
+	Name  string // of the index in Cache, and of its state
 }
 
 // Flags choose the workspace and override settings.
@@ -86,6 +98,9 @@ const ForeignHint = "run memcore as the user whose folder it is, remove the fold
 // Locate finds the workspace.
 func (c *Config) Locate() error {
 	c.Home, _ = os.UserHomeDir()
+	if c.Places != nil {
+		c.Home = c.Places.Home
+	}
 	project, err := c.FindWorkspace()
 	if err != nil {
 		return kind.Usagef("--workspace: %w", err)

@@ -83,6 +83,9 @@ func (p Folders) Runs() string { return filepath.Join(p.own, "runs") }
 
 // Folders returns the workspace's places. Another --index-dir has the same state.
 func (c *Config) Folders() (Folders, error) {
+	if p := c.Places; p != nil {
+		return Folders{Root: p.Cache, State: p.State}.OwnOf(p.Name), nil
+	}
 	root, err := c.Settings.IndexRoot()
 	if err != nil {
 		return Folders{}, err
@@ -115,6 +118,9 @@ func (c *Config) CheckOwner() error {
 
 // OwnFolders are closed to other users. A folder that the user named keeps its permissions.
 func (c *Config) OwnFolders() (all []string) {
+	if p := c.Places; p != nil {
+		return []string{p.Cache, p.State}
+	}
 	// Folders reports errors.
 	if root, err := c.Settings.IndexRoot(); err == nil && c.Settings.IndexDir == "" {
 		all = append(all, root)

@@ -55,7 +55,7 @@ type loader struct {
 }
 
 func (l *loader) load() error {
-	for _, read := range []func() error{l.defaults, l.mergeFiles, l.environment, l.flags, l.reportUnknown} {
+	for _, read := range []func() error{l.defaults, l.mergeFiles, l.environment, l.flags, l.impose, l.reportUnknown} {
 		if err := read(); err != nil {
 			return err
 		}
@@ -110,6 +110,18 @@ func (l *loader) flags() error {
 		s := Known[slices.IndexFunc(Known, func(s Setting) bool { return s.Key == f.key })]
 		if err := l.take(s, f.flag, f.value); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// impose merges the values that nothing may change.
+func (l *loader) impose() error {
+	for _, s := range Known {
+		if value, ok := l.config.Imposed[s.Key]; ok {
+			if err := l.take(s, "the service", value); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -28,6 +28,7 @@ import (
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
+	"github.com/memcore/memcore/store/lancedb/storage"
 )
 
 // The tests in this file run against MinIO, a real S3-compatible server. Each client is a process
@@ -164,8 +165,8 @@ func (c *child) succeed(t *testing.T) string {
 
 // connect begins each job.
 func connect(uri string) (*Table, error) {
-	endpoint := Endpoint{URL: os.Getenv("SHARED_TEST_ENDPOINT"), PathStyle: true, AllowHTTP: true}
-	if err := SetEnvironment(endpoint); err != nil {
+	endpoint := storage.Endpoint{URL: os.Getenv("SHARED_TEST_ENDPOINT"), PathStyle: true, AllowHTTP: true}
+	if err := storage.SetEnvironment(endpoint); err != nil {
 		return nil, err
 	}
 	return Open(uri, Options{Dimension: dimension})

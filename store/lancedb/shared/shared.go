@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/cenkalti/backoff/v5"
 
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
+	"github.com/memcore/memcore/store/lancedb/storage"
 )
 
 // Columns of the table beside those of a record.
@@ -46,7 +46,7 @@ type Options struct {
 	Dimension int
 }
 
-// Open opens the table at uri: a folder, or such as s3://bucket/prefix, after SetEnvironment. It
+// Open opens the table at uri: a folder, or such as s3://bucket/prefix, after storage.SetEnvironment. It
 // does not connect. The first Publish makes the table.
 func Open(uri string, options Options) (*Table, error) {
 	if uri == "" || options.Dimension < 1 {
@@ -65,9 +65,6 @@ func schemaOf(dimension int) *arrow.Schema {
 
 // Close implements store.Shared.
 func (t *Table) Close() error { return nil }
-
-// attempts of a step: storage is remote, and writers may collide.
-const attempts = 4
 
 // with calls f with the table, perhaps several times.
 func (t *Table) with(ctx context.Context, op string, f func(*table.Table) error) error {
@@ -93,30 +90,7 @@ func (t *Table) ensure(ctx context.Context, records []store.Record) error {
 
 func (t *Table) retry(ctx context.Context, op string,
 	open func(context.Context, string, *arrow.Schema) (*table.Table, error), f func(*table.Table) error) error {
-	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval = 50 * time.Millisecond
-	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		if err := reachable(ctx, t.uri); err != nil {
-			return struct{}{}, err
-		}
-		opened, err := open(ctx, t.uri, t.schema)
-		if errors.Is(err, table.ErrMissing) {
-			err = backoff.Permanent(err)
-		}
-		if err != nil {
-			return struct{}{}, err
-		}
-		// Close waits for native calls, which may hang.
-		defer func() { go opened.Close() }()
-		return struct{}{}, f(opened)
-	}, backoff.WithBackOff(wait), backoff.WithMaxTries(attempts))
-	switch {
-	case err == nil || errors.Is(err, table.ErrMissing):
-		return err
-	case ctx.Err() != nil:
-		err = fmt.Errorf("the storage did not answer in time: %w", context.Cause(ctx))
-	}
-	return fmt.Errorf("%s shared memory %s: %w", op, t.uri, explain(err))
+	return storage.Retry(ctx, t.uri, op+" shared memory", t.schema, open, f)
 }
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }

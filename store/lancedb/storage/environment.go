@@ -1,6 +1,6 @@
 //go:build lancedb
 
-package shared
+package storage
 
 import (
 	"fmt"

@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/store"
+)
+
+// TestChangelog tests the contract of store.Changelog. open opens the same log each time.
+func TestChangelog(t *testing.T, open func(t *testing.T, name string) store.Changelog) {
+	put := func(path, text string) store.Revision {
+		return store.Revision{Path: path, Text: text, By: "ann", At: time.Now().UTC().Truncate(time.Microsecond)}
+	}
+	append1 := func(t *testing.T, log store.Changelog, mark store.Mark, revisions ...store.Revision) ([]store.Revision, store.Mark) {
+		t.Helper()
+		since, next, err := log.Append(t.Context(), revisions, mark)
+		require.NoError(t, err)
+		return since, next
+	}
+	documents := func(t *testing.T, log store.Changelog) map[string]string {
+		t.Helper()
+		all, _, err := log.Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		texts := map[string]string{}
+		for _, r := range all {
+			if texts[r.Path] = r.Text; r.Gone {
+				delete(texts, r.Path)
+			}
+		}
+		return texts
+	}
+	t.Run("empty", func(t *testing.T) {
+		log := open(t, "empty")
+		all, mark, err := log.Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		require.Empty(t, all)
+		require.Equal(t, store.Mark{}, mark)
+		require.NoError(t, log.Compact(t.Context(), time.Now()))
+		require.NoError(t, log.Drop(t.Context()))
+	})
+	t.Run("revisions come back whole, in order, once", func(t *testing.T) {
+		log := open(t, "order")
+		first := put("a.md", "it's \x00 \"one\"\n\U0001F642")
+		since, mark := append1(t, log, store.Mark{}, first, put("b/ü.md", ""))
+		require.Len(t, since, 2)
+		require.NotEmpty(t, since[0].ID)
+		first.ID, first.Order = since[0].ID, since[0].Order
+		require.Equal(t, first, since[0])
+		require.Less(t, since[0].Order, since[1].Order)
+		require.Equal(t, since[1].Order, mark.Order)
+
+		other := open(t, "order")
+		since, next := append1(t, other, mark, put("a.md", "two"))
+		require.Len(t, since, 1)
+		require.Equal(t, "two", since[0].Text)
+
+		since, _, err := log.Since(t.Context(), mark)
+		require.NoError(t, err)
+		require.Len(t, since, 1)
+		since, same, err := log.Since(t.Context(), next)
+		require.NoError(t, err)
+		require.Empty(t, since)
+		require.Equal(t, next, same)
+	})
+	t.Run("of writers after one mark, one wins", func(t *testing.T) {
+		log := open(t, "one")
+		_, mark := append1(t, log, store.Mark{}, put("a.md", "0"))
+		var writers sync.WaitGroup
+		var won atomic.Int32
+		for i := range 4 {
+			writers.Go(func() {
+				since, _, err := open(t, "one").Append(t.Context(), []store.Revision{put("a.md", fmt.Sprint(i+1))}, mark)
+				switch {
+				case err == nil && since[0].Text == fmt.Sprint(i+1):
+					won.Add(1)
+				case !errors.Is(err, store.ErrBehind) || len(since) == 0:
+					t.Errorf("append: %v, %v; want it to win, or what is new", since, err)
+				}
+			})
+		}
+		writers.Wait()
+		require.EqualValues(t, 1, won.Load())
+		all, _, err := log.Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		require.Len(t, all, 2)
+		before := documents(t, log)
+		require.NoError(t, log.Compact(t.Context(), time.Time{}))
+		require.Equal(t, before, documents(t, log))
+	})
+	t.Run("compaction keeps documents, orders and recent history", func(t *testing.T) {
+		log := open(t, "compact")
+		mark := store.Mark{}
+		var since []store.Revision
+		for i := range 5 {
+			since, mark = append1(t, log, mark, put("a.md", fmt.Sprint(i)), put(fmt.Sprintf("%d.md", i), "x"))
+		}
+		gone := put("3.md", "")
+		gone.Gone = true
+		_, mark = append1(t, log, mark, gone)
+		before := documents(t, log)
+		early := store.Mark{Order: since[0].Order - 1}
+
+		require.NoError(t, log.Compact(t.Context(), time.Time{}))
+		all, _, err := log.Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		require.Len(t, all, 11, "all history is recent")
+		require.NoError(t, log.Compact(t.Context(), time.Now().Add(time.Hour)))
+		require.Equal(t, before, documents(t, log))
+		all, _, err = log.Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		require.Len(t, all, 6)
+		require.Equal(t, mark.Order, all[5].Order)
+
+		later, _, err := open(t, "compact").Since(t.Context(), early)
+		require.NoError(t, err)
+		require.Len(t, later, 3, "a reader in between gets what it lacks")
+		append1(t, log, mark, put("a.md", "5"))
+		require.Equal(t, "5", documents(t, log)["a.md"], "a mark holds after a compaction")
+	})
+	t.Run("compactions beside writers lose nothing and double nothing", func(t *testing.T) {
+		var work sync.WaitGroup
+		for w := range 2 {
+			work.Go(func() {
+				log, mark := open(t, "race"), store.Mark{}
+				for i := 0; i < 8; {
+					var err error
+					if _, mark, err = log.Append(t.Context(), []store.Revision{put("a.md", fmt.Sprintf("%d-%d", w, i))}, mark); err == nil {
+						i++
+					} else if !errors.Is(err, store.ErrBehind) {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		work.Go(func() {
+			for range 3 {
+				if err := open(t, "race").Compact(t.Context(), time.Time{}); err != nil {
+					t.Logf("compact: %v", err) // it may give way to writers
+				}
+			}
+		})
+		work.Wait()
+		all, _, err := open(t, "race").Since(t.Context(), store.Mark{})
+		require.NoError(t, err)
+		require.Len(t, all, 16)
+		next := [2]int{}
+		for _, r := range all {
+			var w, i int
+			_, err := fmt.Sscanf(r.Text, "%d-%d", &w, &i)
+			require.NoError(t, err)
+			require.Equal(t, next[w], i, "each writer's revisions stand in its order")
+			next[w]++
+		}
+	})
+	t.Run("dropped", func(t *testing.T) {
+		log := open(t, "drop")
+		_, mark := append1(t, log, store.Mark{}, put("a.md", "x"))
+		require.NoError(t, log.Drop(t.Context()))
+		_, _, err := log.Since(t.Context(), mark)
+		require.ErrorIs(t, err, store.ErrGone)
+		require.Empty(t, documents(t, log))
+		append1(t, log, store.Mark{}, put("b.md", "y"))
+		require.Equal(t, map[string]string{"b.md": "y"}, documents(t, log))
+	})
+}
