@@ -44,6 +44,12 @@ func (t Tool) Call(ctx context.Context, arguments []byte) (Answer, error) {
 	return answer, nil
 }
 
+// Calling returns the tool with another function.
+func (t Tool) Calling(call func(ctx context.Context, arguments []byte) (Answer, error)) Tool {
+	t.call = call
+	return t
+}
+
 // Definition returns the tool as OpenAI's chat completions define tools.
 func (t Tool) Definition() map[string]any {
 	return map[string]any{"type": "function", "function": map[string]any{"name": t.Name, "description": t.Description, "parameters": t.Schema}}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/memcore/memcore/inject/service"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/app/tenants"
+	"github.com/memcore/memcore/internal/userdir"
+	"github.com/memcore/memcore/internal/web/overload"
+	"github.com/memcore/memcore/store"
+)
+
+// serviceOptions are the flags of a node.
+type serviceOptions struct {
+	storage   app.Storage
+	listen    string
+	metrics   string
+	dir       string
+	freshness time.Duration
+	drain     time.Duration
+	perSecond float64
+	documents int
+	bytes     int64
+	open      int
+}
+
+func serviceCommand(a *cli) *cobra.Command {
+	var o serviceOptions
+	cmd := &cobra.Command{
+		Use:   "service",
+		Short: "Run a node of a memory service for many tenants, on object storage",
+		Long: `Run a node of a service in the foreground. What tenants store is on the storage; nodes keep nothing
+that cannot be lost, and any of them serves any tenant. See docs/service.md.
+
+Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
+		Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runService(cmd.Context(), a, o) },
+	}
+	p := cmd.PersistentFlags()
+	p.StringVar(&o.storage.URI, "storage", os.Getenv("MEMCORE_SERVICE_STORAGE"), "`URI` of the storage: s3://bucket/prefix, or a folder (default: $MEMCORE_SERVICE_STORAGE)")
+	p.StringVar(&o.storage.Endpoint, "endpoint", os.Getenv("AWS_ENDPOINT"), "`URL` of an S3-compatible storage that is not Amazon's (default: $AWS_ENDPOINT)")
+	p.StringVar(&o.storage.Region, "region", "", "`REGION` of the storage (default: us-east-1)")
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:7475", "`ADDRESS` for clients, without encryption: put a load balancer with TLS before it")
+	f.StringVar(&o.metrics, "metrics", "", "`ADDRESS` for /metrics (Prometheus); empty: none")
+	f.StringVar(&o.dir, "dir", "", "`DIR` for what the node can make again (default: memcore/node in the user's cache folder)")
+	f.DurationVar(&o.freshness, "freshness", 2*time.Second, "how old answers may be, and how long a revoked key may still work")
+	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long the node says that it is not ready before it ends")
+	f.Float64Var(&o.perSecond, "rate", 100, "requests a second that a tenant may send")
+	f.IntVar(&o.documents, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
+	f.Int64Var(&o.bytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.IntVar(&o.open, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
+	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
+	return cmd
+}
+
+// logs opens the storage.
+func (o serviceOptions) logs() (func(path string) store.Changelog, error) {
+	if o.storage.URI == "" {
+		return nil, kind.Usagef("--storage is missing: s3://bucket/prefix, or a folder")
+	}
+	if !strings.Contains(o.storage.URI, "://") {
+		folder, err := filepath.Abs(o.storage.URI)
+		if err != nil {
+			return nil, err
+		}
+		o.storage.URI = folder
+	}
+	return app.OpenLogs(o.storage)
+}
+
+// registry opens the tenants and keys, without a node.
+func (o serviceOptions) registry() (*tenants.Registry, error) {
+	open, err := o.logs()
+	if err != nil {
+		return nil, err
+	}
+	return tenants.NewRegistry(open("system"), o.freshness), nil
+}
+
+func runService(ctx context.Context, a *cli, o serviceOptions) error {
+	if o.freshness < 100*time.Millisecond {
+		return kind.Usagef("--freshness is %v, want at least 100ms", o.freshness)
+	}
+	open, err := o.logs()
+	if err != nil {
+		return err
+	}
+	if o.dir == "" {
+		cache, err := userdir.Cache()
+		if err != nil {
+			return kind.Hint(err, "name a folder with --dir")
+		}
+		o.dir = filepath.Join(cache, "node")
+	}
+	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
+	node, err := tenants.NewNode(tenants.Options{
+		Open:     func(id string) store.Changelog { return open("tenants/" + id) },
+		Registry: tenants.NewRegistry(open("system"), o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Freshness: o.freshness, MostOpen: o.open, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
+	})
+	if err != nil {
+		return err
+	}
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), PerSecond: o.perSecond, Logger: a.Log})
+	return errors.Join(listenAndServe(ctx, a, o, server), node.Close())
+}
+
+// listenAndServe serves until ctx ends. Then the node is not ready for a while, so that a load
+// balancer sends it nothing more, and running requests end.
+func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Server) error {
+	var listening net.ListenConfig
+	listener, err := listening.Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w", o.listen, err)
+	}
+	base, end := context.WithCancel(context.Background())
+	defer end()
+	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn)}
+	served := make(chan error, 2)
+	protected := overload.Protect(server, listener, overload.Options{})
+	go func() { served <- server.Serve(protected) }()
+	a.note("listening at http://%s", listener.Addr())
+	if o.metrics != "" {
+		about, err := listening.Listen(ctx, "tcp", o.metrics)
+		if err != nil {
+			return errors.Join(fmt.Errorf("listen on %s: %w", o.metrics, err), server.Close())
+		}
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", s.Metrics())
+		metrics := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+		defer metrics.Close()
+		go func() { served <- metrics.Serve(about) }()
+		a.note("metrics at http://%s/metrics", about.Addr())
+	}
+	select {
+	case err := <-served:
+		return errors.Join(err, server.Close())
+	case <-ctx.Done():
+	}
+	s.Drain()
+	time.Sleep(o.drain)
+	wait, stop := context.WithTimeout(context.Background(), 10*time.Second)
+	defer stop()
+	go func() { // streams of MCP have no end
+		time.Sleep(2 * time.Second)
+		end()
+	}()
+	if err := server.Shutdown(wait); err != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
+	cmd := &cobra.Command{Use: "tenant", Short: "List, create and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the tenants", Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := o.registry()
+			if err != nil {
+				return err
+			}
+			all, err := r.Tenants(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(slices.Concat([]tenants.Tenant{}, all))
+			}
+			var b strings.Builder
+			for _, t := range all {
+				fmt.Fprintln(&b, plain.Line("%s  since %s", t.Name, t.Created.Format(time.DateOnly)))
+			}
+			return a.print(b.String())
+		},
+	}, &cobra.Command{
+		Use: "create NAME", Short: "Create a tenant", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := o.registry()
+			if err != nil {
+				return err
+			}
+			t, err := r.CreateTenant(cmd.Context(), operator, args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(t)
+			}
+			return a.print(fmt.Sprintf("created %s; 'memcore service key create --tenant %s --user NAME' makes a key\n", t.Name, t.Name))
+		},
+	}, deleteTenantCommand(a, o))
+	return cmd
+}
+
+// operator is who makes changes at the storage itself.
+const operator = "operator"
+
+func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a tenant with its keys, documents and history", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !yes {
+				return kind.Hint(kind.Usagef("deleting %s cannot be undone", args[0]), "add --yes")
+			}
+			open, err := o.logs()
+			if err != nil {
+				return err
+			}
+			r := tenants.NewRegistry(open("system"), o.freshness)
+			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
+			if err != nil {
+				return err
+			}
+			// A write that has begun may still be appended.
+			time.Sleep(min(o.freshness, 5*time.Second))
+			if err := open("tenants/" + former.ID).Drop(cmd.Context()); err != nil {
+				return fmt.Errorf("the keys of %s are revoked, but its documents are still there: %w", former.Name, err)
+			}
+			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history\n", former.Name))
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
+	return cmd
+}
+
+func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{Use: "key", Short: "List, create and revoke the keys of a tenant", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
+	cmd.PersistentFlags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant")
+	cmd.AddCommand(&cobra.Command{
+		Use: "list", Short: "List the keys", Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := o.registry()
+			if err != nil {
+				return err
+			}
+			if _, err := r.Tenant(cmd.Context(), tenant); err != nil {
+				return err
+			}
+			all, err := r.Keys(cmd.Context(), tenant)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(all)
+			}
+			var b strings.Builder
+			for _, k := range all {
+				expires := "never"
+				if !k.Expires.IsZero() {
+					expires = k.Expires.Format(time.DateOnly)
+				}
+				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, k.User, k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
+			}
+			return a.print(b.String())
+		},
+	}, createKeyCommand(a, o, &tenant), &cobra.Command{
+		Use: "revoke ID", Short: "Revoke a key", Args: arguments(cobra.ExactArgs(1), "the ID of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := o.registry()
+			if err != nil {
+				return err
+			}
+			if err := r.RevokeKey(cmd.Context(), operator, tenant, args[0]); err != nil {
+				return err
+			}
+			return a.print(fmt.Sprintf("revoked; no node takes it after --freshness (%v by default)\n", 2*time.Second))
+		},
+	})
+	return cmd
+}
+
+func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command {
+	k := service.Key{}
+	var right string
+	var expires time.Duration
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make a key and print it once", Args: arguments(cobra.NoArgs, "none"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r, err := o.registry()
+			if err != nil {
+				return err
+			}
+			k.Tenant, k.Right = *tenant, service.Right(right)
+			if expires != 0 {
+				k.Expires = time.Now().Add(expires).UTC().Truncate(time.Second)
+			}
+			made, err := r.CreateKey(cmd.Context(), operator, k)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(made)
+			}
+			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, made.User, made.Tenant, made.Right)
+			return a.print(made.Secret + "\n")
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&k.User, "user", "", "`NAME` of the user")
+	f.StringVar(&k.Name, "name", "", "`TEXT` that says what the key is for")
+	f.StringVar(&right, "right", string(service.Write), "`RIGHT`: read, write or admin")
+	f.DurationVar(&expires, "expires", 0, "`AGE` at which it expires, such as 720h; 0: never")
+	return cmd
+}

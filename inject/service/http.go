@@ -1,0 +1,413 @@
+package service
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/time/rate"
+
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/web/origin"
+	"github.com/memcore/memcore/internal/web/overload"
+)
+
+// Headers of requests and answers.
+const (
+	// AtLeast asks for a memory that has at least a version.
+	AtLeast = "Memcore-At-Least"
+	// Version says which version of the memory an answer is from, or has the change.
+	Version = "Memcore-Version"
+)
+
+// Options are the settings of a Server. Node and Memories are needed.
+type Options struct {
+	Node Node
+	// Memories answers for the folders that Node names.
+	Memories *httpapi.Server
+	Version  string
+	// PerSecond bounds the requests of a tenant, and AtOnce those that run at a time; 0 is 100 and
+	// 16. Others get 429, so that no tenant uses up what all need.
+	PerSecond float64
+	AtOnce    int
+	MaxBody   int64 // bytes; 0 is 8 MB
+	Logger    *slog.Logger
+}
+
+// A Server is safe for concurrent use.
+type Server struct {
+	o        Options
+	memories http.Handler
+	bodies   overload.Bodies
+	routes   *http.ServeMux
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
+
+	draining atomic.Bool
+
+	mu     sync.Mutex
+	limits map[string]*limit // by ID of the tenant
+}
+
+// A limit is that of a tenant.
+type limit struct {
+	rate  *rate.Limiter
+	slots overload.Slots
+	used  time.Time
+}
+
+// New returns a server.
+func New(o Options) *Server {
+	o.PerSecond, o.AtOnce, o.MaxBody = cmp.Or(o.PerSecond, 100), cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}}
+	s.bodies.Most = max(64<<20, 2*o.MaxBody)
+	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
+	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
+	s.registry.MustRegister(s.requests, s.took)
+	for _, op := range s.operations() {
+		s.routes.Handle(op.method+" /v1/tenants/{tenant}"+op.path, s.authorised(op))
+	}
+	s.routes.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
+	})
+	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]bool{"live": true}) })
+	s.routes.HandleFunc("GET /ready", s.ready)
+	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
+	})
+	return s
+}
+
+// Metrics answers with those of the node, which name no tenant. It is for another address than
+// that of clients.
+func (s *Server) Metrics() http.Handler {
+	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begun := time.Now()
+	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	w.Header().Set("X-Memcore-Version", s.o.Version)
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler {
+			s.o.Logger.Error("request failed", "panic", p)
+			fail(seen, &httpapi.Error{Status: 500, Message: "the service failed at this request"})
+		}
+		operation := cmp.Or(r.Pattern, "unknown")
+		s.requests.WithLabelValues(operation, strconv.Itoa(seen.status)).Inc()
+		s.took.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
+	}()
+	if origin.IsForeign(r) {
+		fail(seen, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
+		return
+	}
+	s.routes.ServeHTTP(seen, r)
+}
+
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Drain makes the service say that it is not ready. It still answers.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// ready answers whether the storage does.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		fail(w, &httpapi.Error{Status: 503, Message: "this node is ending"})
+		return
+	}
+	ctx, stop := context.WithTimeout(r.Context(), 3*time.Second)
+	defer stop()
+	if err := s.o.Node.Ready(ctx); err != nil {
+		s.o.Logger.Warn("not ready", "error", err)
+		fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
+		return
+	}
+	reply(w, http.StatusOK, map[string]bool{"ready": true})
+}
+
+// A request has passed the checks of authorised.
+type request struct {
+	*http.Request
+	principal Principal
+	body      []byte
+}
+
+// authorised lets a request pass with a valid key of the tenant in its path and the right that the
+// operation needs, within the limits of the tenant.
+func (s *Server) authorised(op operation) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		secret, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		p, err := s.o.Node.Authenticate(r.Context(), secret)
+		switch {
+		case errors.Is(err, ErrKey):
+			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
+			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
+			return
+		case err != nil:
+			fail(w, err)
+			return
+		case p.Tenant != r.PathValue("tenant"):
+			fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
+			return
+		case !p.Right.Includes(op.right):
+			fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
+			return
+		}
+		l := s.limitOf(p.TenantID)
+		if !l.rate.Allow() {
+			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
+			return
+		}
+		body, free, err := s.read(w, r, op)
+		defer free()
+		if err != nil {
+			fail(w, err)
+			return
+		}
+		do := func() error {
+			if err := s.freshen(w, r, p, op); err != nil {
+				return err
+			}
+			return op.do(w, &request{r, p, body})
+		}
+		if op.streams { // an open stream takes no slot
+			err = do()
+		} else {
+			err = l.slots.Do(r.Context(), time.Second, do)
+		}
+		if err != nil {
+			fail(w, err)
+		}
+	})
+}
+
+// read reads the body, unless the operation does.
+func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation) (body []byte, free func(), err error) {
+	if op.streams {
+		return nil, func() {}, nil
+	}
+	body, free, err = s.bodies.Read(w, r, s.o.MaxBody, 10*time.Second)
+	if err != nil {
+		w.Header().Set("Connection", "close") // the rest is not read
+		err = &httpapi.Error{Status: overload.StatusOf(err), Message: "the body cannot be read: " + err.Error()}
+	}
+	return body, free, err
+}
+
+// freshen brings the memory in step with the storage, and says which version answers.
+func (s *Server) freshen(w http.ResponseWriter, r *http.Request, p Principal, op operation) error {
+	if op.unread {
+		return nil
+	}
+	atLeast := int64(0)
+	if text := r.Header.Get(AtLeast); text != "" {
+		var err error
+		if atLeast, err = strconv.ParseInt(text, 10, 64); err != nil || atLeast < 0 {
+			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a version that a write returned", AtLeast, text)}
+		}
+	}
+	version, err := s.o.Node.Fresh(r.Context(), p, atLeast)
+	if err == nil {
+		w.Header().Set(Version, strconv.FormatInt(version, 10))
+	}
+	return err
+}
+
+const (
+	mostLimits = 100_000
+	limitIdle  = time.Minute
+)
+
+// limitOf returns the limit of a tenant. Those that are full again are forgotten.
+func (s *Server) limitOf(tenant string) *limit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.limits[tenant]
+	if l == nil {
+		if len(s.limits) >= mostLimits {
+			for id, old := range s.limits {
+				if time.Since(old.used) > limitIdle && len(old.slots) == 0 {
+					delete(s.limits, id)
+				}
+			}
+		}
+		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce)}
+		s.limits[tenant] = l
+	}
+	l.used = time.Now()
+	return l
+}
+
+// ask lets httpapi answer for the principal's memory. The body must not name a workspace itself.
+func (s *Server) ask(r *request, path string) (*recorder, error) {
+	folder, err := s.o.Node.Folder(r.Context(), r.principal)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]json.RawMessage{}
+	if len(bytes.TrimSpace(r.body)) > 0 {
+		if err := json.Unmarshal(r.body, &fields); err != nil {
+			return nil, &httpapi.Error{Status: 400, Message: "the body is no JSON object: " + err.Error()}
+		}
+	}
+	for name := range fields {
+		if strings.EqualFold(name, "workspace") {
+			return nil, &httpapi.Error{Status: 400, Message: "the body has a workspace; here the key decides which memory answers"}
+		}
+	}
+	fields["workspace"], _ = json.Marshal(folder)
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := http.NewRequestWithContext(r.Context(), http.MethodPost, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	answer := &recorder{header: http.Header{}, status: http.StatusOK}
+	s.memories.ServeHTTP(answer, inner)
+	return answer, nil
+}
+
+// A recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+
+// send passes the answer on.
+func (r *recorder) send(w http.ResponseWriter) {
+	if after := r.header.Get("Retry-After"); after != "" {
+		w.Header().Set("Retry-After", after)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body.Bytes())
+}
+
+// question is an operation that httpapi answers and that changes nothing.
+func (s *Server) question(path string) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		answer, err := s.ask(r, path)
+		if err == nil {
+			answer.send(w)
+		}
+		return err
+	}
+}
+
+// errRefused takes back what a refused change did.
+var errRefused = errors.New("the change was refused")
+
+// change is an operation that httpapi answers and that may change the memory.
+func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		var answer *recorder
+		version, err := s.o.Node.Write(r.Context(), r.principal, func() (err error) {
+			if answer, err = s.ask(r, path); err == nil && answer.status >= 400 {
+				err = errRefused
+			}
+			return err
+		})
+		if err != nil && !errors.Is(err, errRefused) {
+			return err
+		}
+		if err == nil {
+			w.Header().Set(Version, strconv.FormatInt(version, 10))
+		}
+		answer.send(w)
+		return nil
+	}
+}
+
+// tool calls a tool, as a question if it changes nothing.
+func (s *Server) tool(w http.ResponseWriter, r *request) error {
+	folder, err := s.o.Node.Folder(r.Context(), r.principal)
+	if err != nil {
+		return err
+	}
+	name := r.PathValue("name")
+	var tool tools.Tool
+	var known bool
+	err = s.o.Memories.Use(r.Context(), folder, func(ws httpapi.Workspace) error {
+		tool, known = tools.Find(ws.Tools(), name)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no tool %.100q", name)}
+	case tool.ReadOnly:
+		return s.question("/v1/tools/"+name)(w, r)
+	case !r.principal.Right.Includes(Write):
+		return &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; the tool %s needs %s", r.principal.Right, name, Write)}
+	}
+	return s.change("/v1/tools/"+name)(w, r)
+}
+
+// mcp lets MCP clients use the memory.
+func (s *Server) mcp(w http.ResponseWriter, r *request) error {
+	handler, err := s.o.Node.MCP(r.Context(), r.principal)
+	if err != nil {
+		return err
+	}
+	inner := r.Clone(r.Context())
+	inner.Host = "localhost" // ServeHTTP has checked where the request comes from
+	inner.Header.Del("Origin")
+	handler.ServeHTTP(w, inner)
+	return nil
+}
+
+// fail answers with an error.
+func fail(w http.ResponseWriter, err error) {
+	status, message := httpapi.StatusOf(err), err.Error()
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	reply(w, status, map[string]any{"error": httpapi.Error{Status: status, Message: message}})
+}
+
+func reply(w http.ResponseWriter, status int, body any) {
+	data, err := json.Marshal(body)
+	if err != nil {
+		status, data = http.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"the answer cannot be encoded"}}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(data, '\n'))
+}

@@ -1,0 +1,294 @@
+package service
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/turn"
+)
+
+// An operation is a route below /v1/tenants/{tenant}.
+type operation struct {
+	method, path, summary string
+	right                 Right
+	do                    func(w http.ResponseWriter, r *request) error
+	like                  string // path of the operation of httpapi with the same body and answer
+	streams               bool   // it reads its body itself and may answer for long
+	unread                bool   // it does not look at the memory
+}
+
+// operations returns all routes.
+func (s *Server) operations() []operation {
+	node := s.o.Node
+	return []operation{
+		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: s.whoami, unread: true},
+		{method: "POST", path: "/retrieve", summary: "Retrieve what is relevant for a turn", right: Read, do: s.question("/v1/retrieve"), like: "/v1/retrieve"},
+		{method: "POST", path: "/search", summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
+		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
+		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
+		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: s.turn},
+		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.change("/v1/save"), like: "/v1/save"},
+		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
+		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: s.question("/v1/status"), like: "/v1/status"},
+		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
+		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: s.get},
+		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: s.put},
+		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: s.remove},
+		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: s.conversation},
+		{method: "GET", path: "/history", summary: "List the revisions of a document (?path=) or of all", right: Read, do: answer(func(r *request) (Documents, error) {
+			return node.History(r.Context(), r.principal, r.URL.Query().Get("path"))
+		})},
+		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: s.restore},
+		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: s.export},
+		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: s.importAll},
+		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
+		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
+			keys, err := node.Keys(r.Context(), r.principal)
+			return map[string][]Key{"keys": keys}, err
+		})},
+		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: s.createKey},
+		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: s.revokeKey},
+		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
+		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
+		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, streams: true},
+	}
+}
+
+// answer makes an operation of a function.
+func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *request) error {
+	return func(w http.ResponseWriter, r *request) error {
+		out, err := do(r)
+		if err == nil {
+			reply(w, http.StatusOK, out)
+		}
+		return err
+	}
+}
+
+func (s *Server) whoami(w http.ResponseWriter, r *request) error {
+	p := r.principal
+	who := struct {
+		Tenant  string    `json:"tenant"`
+		User    string    `json:"user"`
+		Rights  []Right   `json:"rights"`
+		Expires time.Time `json:"expires,omitzero"`
+	}{Tenant: p.Tenant, User: p.User, Expires: p.Expires}
+	for _, right := range AllRights {
+		if p.Right.Includes(right) {
+			who.Rights = append(who.Rights, right)
+		}
+	}
+	reply(w, http.StatusOK, who)
+	return nil
+}
+
+// turn adds memory to the body of a chat completion, as the proxy does.
+func (s *Server) turn(w http.ResponseWriter, r *request) error {
+	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever) error {
+		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Logger: s.o.Logger})
+		if err != nil {
+			return &httpapi.Error{Status: 400, Message: err.Error()}
+		}
+		reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
+		return nil
+	})
+}
+
+func (s *Server) get(w http.ResponseWriter, r *request) error {
+	d, err := s.o.Node.Get(r.Context(), r.principal, r.PathValue("path"))
+	if err != nil {
+		return err
+	}
+	w.Header().Set("ETag", strconv.Quote(strconv.FormatInt(d.Version, 10)))
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	_, _ = io.WriteString(w, d.Text)
+	return nil
+}
+
+// conditionOf reads If-Match and If-None-Match.
+func conditionOf(r *http.Request) (c Condition, err error) {
+	if match := r.Header.Get("If-Match"); match != "" {
+		text, errQuote := strconv.Unquote(match)
+		c.Match, err = strconv.ParseInt(text, 10, 64)
+		if errQuote != nil || err != nil || c.Match < 1 {
+			return c, &httpapi.Error{Status: 400, Message: fmt.Sprintf("If-Match is %.40q, want a version in quotes", match)}
+		}
+	}
+	switch none := r.Header.Get("If-None-Match"); none {
+	case "", "*":
+		c.New = none == "*"
+	default:
+		return c, &httpapi.Error{Status: 400, Message: fmt.Sprintf("If-None-Match is %.40q, want *", none)}
+	}
+	return c, nil
+}
+
+func (s *Server) put(w http.ResponseWriter, r *request) error {
+	c, err := conditionOf(r.Request)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(r.body) {
+		return &httpapi.Error{Status: 400, Message: "the document is no UTF-8 text"}
+	}
+	return s.written(w, func() (Written, error) {
+		return s.o.Node.Put(r.Context(), r.principal, r.PathValue("path"), string(r.body), c)
+	})
+}
+
+func (s *Server) remove(w http.ResponseWriter, r *request) error {
+	c, err := conditionOf(r.Request)
+	if err != nil {
+		return err
+	}
+	return s.written(w, func() (Written, error) {
+		return s.o.Node.Delete(r.Context(), r.principal, r.PathValue("path"), c)
+	})
+}
+
+func (s *Server) written(w http.ResponseWriter, do func() (Written, error)) error {
+	done, err := do()
+	if err == nil {
+		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
+		reply(w, http.StatusOK, done)
+	}
+	return err
+}
+
+// conversation writes messages as a log that is indexed as one.
+func (s *Server) conversation(w http.ResponseWriter, r *request) error {
+	var body struct {
+		Messages []json.RawMessage `json:"messages"`
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil || len(body.Messages) == 0 {
+		return errors.Join(&httpapi.Error{Status: 400, Message: `want {"messages": [{"role": …, "content": …}, …]}`}, err)
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	return s.written(w, func() (Written, error) {
+		return s.o.Node.Put(r.Context(), r.principal, "conversations/"+r.PathValue("session")+".json", string(text)+"\n", Condition{})
+	})
+}
+
+func (s *Server) restore(w http.ResponseWriter, r *request) error {
+	var body struct {
+		Version int64 `json:"version"`
+	}
+	if err := json.Unmarshal(r.body, &body); err != nil || body.Version < 1 {
+		return &httpapi.Error{Status: 400, Message: `want {"version": N}, a version from /history`}
+	}
+	return s.written(w, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
+}
+
+// export writes all documents, each with the time of its revision.
+func (s *Server) export(w http.ResponseWriter, r *request) error {
+	all, err := s.o.Node.List(r.Context(), r.principal)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/x-tar")
+	w.Header().Set(Version, strconv.FormatInt(all.Version, 10))
+	out := tar.NewWriter(w)
+	for _, d := range all.Documents {
+		if d, err = s.o.Node.Get(r.Context(), r.principal, d.Path); err != nil {
+			panic(http.ErrAbortHandler) // the client sees a broken archive, not a short one
+		}
+		_ = out.WriteHeader(&tar.Header{Name: d.Path, Mode: 0o600, Size: int64(len(d.Text)), ModTime: d.At, Format: tar.FormatPAX})
+		if _, err := io.WriteString(out, d.Text); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	_ = out.Close()
+	return nil
+}
+
+func (s *Server) importAll(w http.ResponseWriter, r *request) error {
+	var all []Document
+	for in := tar.NewReader(bytes.NewReader(r.body)); ; {
+		header, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return &httpapi.Error{Status: 400, Message: "the body is no tar archive: " + err.Error()}
+		}
+		if header.Typeflag == tar.TypeDir {
+			continue
+		}
+		text, err := io.ReadAll(in)
+		if err != nil || header.Typeflag != tar.TypeReg || !utf8.Valid(text) {
+			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%.200q in the archive is no file of UTF-8 text", header.Name)}
+		}
+		all = append(all, Document{Path: strings.TrimPrefix(header.Name, "./"), Text: string(text)})
+	}
+	if len(all) == 0 {
+		return &httpapi.Error{Status: 400, Message: "the archive has no documents"}
+	}
+	return s.written(w, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
+}
+
+func (s *Server) createKey(w http.ResponseWriter, r *request) error {
+	var k Key
+	decoder := json.NewDecoder(bytes.NewReader(r.body))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&k); err != nil {
+		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "name" and "expires": ` + err.Error()}
+	}
+	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
+	if err == nil {
+		reply(w, http.StatusOK, made)
+	}
+	return err
+}
+
+func (s *Server) revokeKey(w http.ResponseWriter, r *request) error {
+	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
+	if err == nil {
+		reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
+	}
+	return err
+}
+
+// openAPI describes the operations. The bodies of those that the daemon has too are described there.
+func openAPI(version string, all []operation) map[string]any {
+	paths := map[string]map[string]any{}
+	for _, o := range all {
+		path := "/v1/tenants/{tenant}" + strings.ReplaceAll(o.path, "...}", "}")
+		parameters := []map[string]any{}
+		for rest := path; ; {
+			_, after, found := strings.Cut(rest, "{")
+			if !found {
+				break
+			}
+			name, more, _ := strings.Cut(after, "}")
+			parameters, rest = append(parameters, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}}), more
+		}
+		described := map[string]any{"summary": o.summary, "parameters": parameters, "x-memcore-right": o.right,
+			"responses": map[string]any{"200": map[string]any{"description": "done"}, "default": map[string]any{"description": `{"error": {"status", "message"}}`}}}
+		if o.like != "" {
+			described["description"] = "Body and answer are those of the daemon's " + o.like + ", without the workspace."
+		}
+		if paths[path] == nil {
+			paths[path] = map[string]any{}
+		}
+		paths[path][strings.ToLower(o.method)] = described
+	}
+	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "memcore service", "version": version}, "paths": paths,
+		"security":   []map[string]any{{"key": []string{}}},
+		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}}}
+}

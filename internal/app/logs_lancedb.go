@@ -1,0 +1,23 @@
+//go:build lancedb
+
+package app
+
+import (
+	"strings"
+
+	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/changelog"
+	"github.com/memcore/memcore/store/lancedb/storage"
+)
+
+// OpenLogs returns what opens the logs of documents below a place: by a path, such as "system".
+func OpenLogs(at Storage) (func(path string) store.Changelog, error) {
+	if strings.Contains(at.URI, "://") {
+		err := storage.SetEnvironment(storage.Endpoint{URL: at.Endpoint, Region: at.Region,
+			PathStyle: at.Endpoint != "", AllowHTTP: strings.HasPrefix(at.Endpoint, "http://")})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return func(path string) store.Changelog { return changelog.Open(strings.TrimSuffix(at.URI, "/") + "/" + path) }, nil
+}

@@ -1,0 +1,176 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/mcp"
+	"github.com/memcore/memcore/inject/service"
+	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app/kind"
+)
+
+// An agent is an MCP server for the clients that have one key. No other key reaches its sessions.
+type agent struct {
+	handler http.Handler
+	end     func()
+	used    time.Time
+}
+
+// mostAgents bounds the keys of a tenant that have an MCP server; the longest unused one ends.
+const mostAgents = 256
+
+// MCP implements service.Node.
+func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handler, err error) {
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		t.mu.Lock()
+		a := t.agents[p.Key]
+		t.mu.Unlock()
+		if a == nil {
+			if a, err = n.newAgent(ctx, p); err != nil {
+				return err
+			}
+		}
+		handler = t.keep(p.Key, a).handler
+		return nil
+	})
+	return handler, err
+}
+
+// keep returns the agent of a key: a new one unless another request was faster.
+func (t *tenant) keep(key string, a *agent) *agent {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := t.agents[key]; known != nil {
+		a = known
+	}
+	a.used = time.Now()
+	t.agents[key] = a
+	if len(t.agents) > mostAgents {
+		oldest := key
+		for other, a := range t.agents {
+			if a.used.Before(t.agents[oldest].used) {
+				oldest = other
+			}
+		}
+		t.agents[oldest].end()
+		delete(t.agents, oldest)
+	}
+	return a
+}
+
+func (n *Node) newAgent(ctx context.Context, p service.Principal) (a *agent, err error) {
+	m := &agentMemory{node: n, principal: p}
+	err = n.useMCP(ctx, p, func(inner mcp.Memory) error {
+		m.tools = withoutFiles(inner.Tools())
+		server := mcp.New(m, mcp.Options{Version: n.o.Workspace.Version, Poll: -1, Logger: n.o.Logger})
+		a = &agent{handler: server.Handler(""), end: server.Close}
+		return nil
+	})
+	return a, err
+}
+
+// use lets do ask the principal's memory.
+func (n *Node) use(ctx context.Context, p service.Principal, do func(*memory) error) error {
+	folder, err := n.Folder(ctx, p)
+	if err != nil {
+		return err
+	}
+	return n.memories.Use(ctx, folder, func(ws httpapi.Workspace) error { return do(ws.(*memory)) })
+}
+
+// useMCP is use for MCP clients.
+func (n *Node) useMCP(ctx context.Context, p service.Principal, do func(mcp.Memory) error) error {
+	return n.use(ctx, p, func(m *memory) error {
+		inner, err := m.MCP()
+		if err != nil {
+			return err
+		}
+		return do(inner)
+	})
+}
+
+// Retriever implements service.Node.
+func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever) error) error {
+	return n.use(ctx, p, func(m *memory) error { return do(m.Manager) })
+}
+
+// An agentMemory is a principal's memory for MCP clients. It holds nothing open between calls.
+type agentMemory struct {
+	node      *Node
+	principal service.Principal
+	tools     []tools.Tool
+}
+
+// ask calls do with a memory that is in step with the storage.
+func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
+	if _, err := m.node.Fresh(ctx, m.principal, 0); err != nil {
+		return out, err
+	}
+	err = m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
+		out, err = do(inner)
+		return err
+	})
+	return out, err
+}
+
+var errReadOnly = kind.As(kind.Forbidden, errors.New("the key may only read"))
+
+// Tools implements mcp.Memory. What tools change is written into the log.
+func (m *agentMemory) Tools() []tools.Tool {
+	var all []tools.Tool
+	for _, described := range m.tools {
+		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (answer tools.Answer, err error) {
+			call := func(inner mcp.Memory) (tools.Answer, error) {
+				t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
+				return t.Call(ctx, arguments)
+			}
+			if described.ReadOnly {
+				return ask(ctx, m, call)
+			}
+			if !m.principal.Right.Includes(service.Write) {
+				return answer, errReadOnly
+			}
+			if _, err = m.node.Fresh(ctx, m.principal, 0); err != nil {
+				return answer, err
+			}
+			_, err = m.node.Write(ctx, m.principal, func() error {
+				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
+					answer, err = call(inner)
+					return err
+				})
+			})
+			return answer, err
+		}))
+	}
+	return all
+}
+
+// Files implements mcp.Memory.
+func (m *agentMemory) Files(ctx context.Context) ([]mcp.File, error) {
+	return ask(ctx, m, func(inner mcp.Memory) ([]mcp.File, error) { return inner.Files(ctx) })
+}
+
+// Read implements mcp.Memory.
+func (m *agentMemory) Read(ctx context.Context, uri string) (string, error) {
+	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
+}
+
+// Curated implements mcp.Memory.
+func (m *agentMemory) Curated(ctx context.Context) (string, error) {
+	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
+}
+
+// Beginning implements mcp.Memory.
+func (m *agentMemory) Beginning(ctx context.Context) (string, error) {
+	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
+}
+
+// Reference implements mcp.Memory.
+func (m *agentMemory) Reference(ctx context.Context, room int) (string, error) {
+	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
+}

@@ -1,0 +1,223 @@
+package tenants
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/inject/service"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/store"
+)
+
+func (d document) shown(path string) service.Document {
+	return service.Document{Path: path, Version: d.order, Bytes: d.size, By: d.by, At: d.at}
+}
+
+// List implements service.Node.
+func (n *Node) List(ctx context.Context, p service.Principal) (all service.Documents, err error) {
+	all.Documents = []service.Document{}
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		for _, folder := range []string{sharedFolder, usersFolder + "/" + p.User} {
+			some, version := t.mirror.list(folder)
+			for _, l := range some {
+				all.Documents = append(all.Documents, l.shown(shownAs(p.User, l.name)))
+			}
+			all.Version = version
+		}
+		return nil
+	})
+	return all, err
+}
+
+func errNoDocument(path string) error {
+	return kind.As(kind.NotFound, fmt.Errorf("there is no document %.200q", path))
+}
+
+// Get implements service.Node.
+func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found service.Document, err error) {
+	stored, err := storedAs(p.User, path)
+	if err != nil {
+		return found, err
+	}
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		text, d, ok, err := t.mirror.read(stored)
+		if err == nil && !ok {
+			err = errNoDocument(path)
+		}
+		found = d.shown(path)
+		found.Text = text
+		return err
+	})
+	return found, err
+}
+
+// check compares a document with what a change of it expects.
+func check(m *mirror, stored, path string, c service.Condition) error {
+	d, exists := m.documents[stored]
+	switch {
+	case c.New && exists:
+		return kind.As(kind.Conflict, fmt.Errorf("there is a document %s already, version %d", path, d.order))
+	case c.Match != 0 && d.order != c.Match:
+		return kind.As(kind.Conflict, fmt.Errorf("%s has the version %d, not %d", path, d.order, c.Match))
+	}
+	return nil
+}
+
+// Put implements service.Node. Secrets do not enter the log.
+func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, c service.Condition) (service.Written, error) {
+	stored, err := storedAs(p.User, path)
+	if err != nil {
+		return service.Written{}, err
+	}
+	text, _ = notes.Clean(text)
+	version, err := n.write(ctx, p, []string{stored}, func(m *mirror) error {
+		if err := check(m, stored, path, c); err != nil {
+			return err
+		}
+		return m.put(stored, text, &document{})
+	})
+	return service.Written{Path: path, Version: version}, err
+}
+
+// Delete implements service.Node.
+func (n *Node) Delete(ctx context.Context, p service.Principal, path string, c service.Condition) (service.Written, error) {
+	stored, err := storedAs(p.User, path)
+	if err != nil {
+		return service.Written{}, err
+	}
+	version, err := n.write(ctx, p, []string{stored}, func(m *mirror) error {
+		if err := check(m, stored, path, c); err != nil {
+			return err
+		}
+		err := m.root.Remove(filepath.FromSlash(stored))
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errNoDocument(path)
+		}
+		return err
+	})
+	return service.Written{Path: path, Version: version}, err
+}
+
+// PutAll implements service.Node.
+func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []service.Document) (service.Written, error) {
+	texts := map[string]string{}
+	var paths []string
+	for _, d := range documents {
+		stored, err := storedAs(p.User, d.Path)
+		if err != nil {
+			return service.Written{}, err
+		}
+		texts[stored], _ = notes.Clean(d.Text)
+		paths = append(paths, stored)
+	}
+	version, err := n.write(ctx, p, paths, func(m *mirror) error {
+		for stored, text := range texts {
+			if err := m.put(stored, text, &document{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return service.Written{Version: version}, err
+}
+
+// History implements service.Node.
+func (n *Node) History(ctx context.Context, p service.Principal, path string) (all service.Documents, err error) {
+	all.Documents = []service.Document{}
+	if path != "" {
+		if _, err := storedAs(p.User, path); err != nil {
+			return all, err
+		}
+	}
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		revisions, mark, err := t.mirror.log.Since(ctx, store.Mark{})
+		all.Version = mark.Order
+		for _, r := range revisions {
+			shown := shownAs(p.User, r.Path)
+			if shown == "" || path != "" && shown != path {
+				continue
+			}
+			all.Documents = append(all.Documents, service.Document{Path: shown, Version: r.Order, Bytes: int64(len(r.Text)), By: r.By, At: r.At, Gone: r.Gone})
+		}
+		return err
+	})
+	return all, err
+}
+
+// Restore implements service.Node.
+func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
+	var then map[string]store.Revision
+	err := n.with(ctx, p.TenantID, func(t *tenant) error {
+		revisions, mark, err := t.mirror.log.Since(ctx, store.Mark{})
+		if err == nil && (version > mark.Order || len(revisions) == 0) {
+			err = kind.Usagef("there is no version %d; the newest is %d", version, mark.Order)
+		}
+		then = map[string]store.Revision{}
+		for _, r := range revisions {
+			if r.Order <= version && shownAs(p.User, r.Path) != "" {
+				then[r.Path] = r
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return service.Written{}, err
+	}
+	written, err := n.write(ctx, p, nil, func(m *mirror) error {
+		for stored := range m.documents {
+			if shownAs(p.User, stored) == "" {
+				continue
+			}
+			if r, existed := then[stored]; !existed || r.Gone {
+				if err := m.root.Remove(filepath.FromSlash(stored)); err != nil {
+					return err
+				}
+			}
+		}
+		for stored, r := range then {
+			if !r.Gone {
+				if err := m.put(stored, r.Text, &document{}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	return service.Written{Version: written}, err
+}
+
+// Usage implements service.Node.
+func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage, err error) {
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		t.mirror.mu.Lock()
+		defer t.mirror.mu.Unlock()
+		u.Documents, u.Bytes = t.mirror.size()
+		u.MostDocuments, u.MostBytes = n.o.MostDocuments, n.o.MostBytes
+		return nil
+	})
+	return u, err
+}
+
+// Keys implements service.Node.
+func (n *Node) Keys(ctx context.Context, p service.Principal) ([]service.Key, error) {
+	return n.o.Registry.Keys(ctx, p.Tenant)
+}
+
+// CreateKey implements service.Node.
+func (n *Node) CreateKey(ctx context.Context, p service.Principal, k service.Key) (service.Key, error) {
+	if k.Tenant = strings.TrimSpace(k.Tenant); k.Tenant != "" && k.Tenant != p.Tenant {
+		return service.Key{}, kind.As(kind.Forbidden, errors.New("the key is for another tenant"))
+	}
+	k.Tenant = p.Tenant
+	return n.o.Registry.CreateKey(ctx, p.User+"/"+p.Key, k)
+}
+
+// RevokeKey implements service.Node.
+func (n *Node) RevokeKey(ctx context.Context, p service.Principal, id string) error {
+	return n.o.Registry.RevokeKey(ctx, p.User+"/"+p.Key, p.Tenant, id)
+}

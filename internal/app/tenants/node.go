@@ -1,0 +1,398 @@
+// Package tenants keeps the memories of many tenants on one node of a service.
+//
+// The truth about a tenant is a log of documents on shared storage (store.Changelog). A node opens a
+// tenant when it is first asked for it: a mirror, a folder with the documents as files, and on that
+// folder the memory that a laptop would have. What a request changes in the files is appended to the
+// log before the request is answered. Everything on a node can be made again.
+//
+// A tenant is an argument of whatever is opened here, and a folder of its own in the storage and on
+// the node. In a tenant there is a folder that all users share, and one for each user; the memory of
+// a user is made of these two and has no other file in it.
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/service"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/store"
+)
+
+// Options are the settings of a Node. Open, Registry, Dir and Workspace are needed.
+type Options struct {
+	// Open opens a tenant's log, by the tenant's ID.
+	Open     func(id string) store.Changelog
+	Registry *Registry
+	Dir      string // of what this node can make again; one process uses it
+	// Workspace has the settings of all tenants.
+	Workspace *app.Workspace
+	// Freshness is how old an answer may be.
+	Freshness time.Duration
+	// MostOpen bounds the tenants that stay on this node while nobody asks for them; 0 is 1000.
+	MostOpen int
+	// MostDocuments and MostBytes bound a tenant; 0 is no bound.
+	MostDocuments int
+	MostBytes     int64
+	Logger        *slog.Logger
+}
+
+// A Node implements service.Node. It is safe for concurrent use.
+type Node struct {
+	o        Options
+	lock     *flock.Flock // of the folder
+	memories *httpapi.Server
+
+	mu      sync.Mutex
+	tenants map[string]*tenant // by ID
+	closed  bool
+}
+
+var _ service.Node = (*Node)(nil)
+
+// A tenant is open, or being opened.
+type tenant struct {
+	id     string
+	dir    string
+	ready  chan struct{} // closed when it is open, or cannot be
+	err    error
+	mirror *mirror
+	used   time.Time
+	users  int // requests and open memories
+
+	mu     sync.Mutex
+	agents map[string]*agent // MCP servers, by key
+}
+
+// NewNode returns a node. Close ends it.
+func NewNode(o Options) (*Node, error) {
+	if o.MostOpen == 0 {
+		o.MostOpen = 1000
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "tenants"), 0o700); err != nil {
+		return nil, fmt.Errorf("folder of the node: %w", err)
+	}
+	if o.Dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(o.Dir, "lock"), flock.SetPermissions(0o600))
+	if alone, err := lock.TryLock(); err != nil || !alone {
+		return nil, errors.Join(err, fmt.Errorf("another process uses the folder %s: name another one with --dir", o.Dir))
+	}
+	n := &Node{o: o, lock: lock, tenants: map[string]*tenant{}}
+	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
+		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
+	return n, nil
+}
+
+// Memories answers for the folders that Folder returns.
+func (n *Node) Memories() *httpapi.Server { return n.memories }
+
+// Close waits for running requests and writes, and closes all tenants.
+func (n *Node) Close() error {
+	n.memories.Close()
+	n.mu.Lock()
+	n.closed = true
+	var all []*tenant
+	for _, t := range n.tenants {
+		all = append(all, t)
+	}
+	n.mu.Unlock()
+	var err error
+	for _, t := range all {
+		<-t.ready
+		if t.mirror != nil {
+			err = errors.Join(err, t.close())
+		}
+	}
+	return errors.Join(err, n.lock.Close())
+}
+
+func (t *tenant) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.agents {
+		a.end()
+	}
+	return t.mirror.close()
+}
+
+// with opens a tenant for do.
+func (n *Node) with(ctx context.Context, id string, do func(*tenant) error) error {
+	t, err := n.acquire(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer n.release(t)
+	return do(t)
+}
+
+func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return nil, httpapi.ErrClosed
+	}
+	t := n.tenants[id]
+	if t == nil {
+		t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}}
+		n.tenants[id] = t
+		go n.open(t)
+	}
+	t.users++
+	t.used = time.Now()
+	n.mu.Unlock()
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		n.release(t)
+		return nil, ctx.Err()
+	}
+	if t.err != nil {
+		n.release(t)
+		return nil, t.err
+	}
+	return t, nil
+}
+
+func (n *Node) release(t *tenant) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	t.users--
+	t.used = time.Now()
+}
+
+// openTimeout bounds reading the log of a tenant.
+const openTimeout = 2 * time.Minute
+
+func (n *Node) open(t *tenant) {
+	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
+	defer stop()
+	t.mirror, t.err = openMirror(ctx, n.o.Open(t.id), filepath.Join(t.dir, "documents"), n.o.Logger)
+	if t.err == nil {
+		if t.err = os.MkdirAll(filepath.Join(t.mirror.dir, sharedFolder), 0o700); t.err != nil {
+			t.mirror.close()
+		}
+	}
+	if t.err != nil {
+		t.mirror, t.err = nil, fmt.Errorf("open memory: %w", t.err)
+		n.mu.Lock()
+		delete(n.tenants, t.id) // the next request tries again
+		n.mu.Unlock()
+	}
+	close(t.ready)
+	n.dropUnused()
+}
+
+// dropUnused removes the longest unused tenants over the bound from this node.
+func (n *Node) dropUnused() {
+	n.mu.Lock()
+	var unused []*tenant
+	for _, t := range n.tenants {
+		if t.users == 0 && t.mirror != nil {
+			unused = append(unused, t)
+		}
+	}
+	slices.SortFunc(unused, func(a, b *tenant) int { return a.used.Compare(b.used) })
+	unused = unused[:min(len(unused), max(len(n.tenants)-n.o.MostOpen, 0))]
+	for _, t := range unused {
+		delete(n.tenants, t.id)
+	}
+	n.mu.Unlock()
+	for _, t := range unused {
+		if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
+			n.o.Logger.Warn("a tenant was not removed from this node", "error", err)
+		}
+	}
+}
+
+// imposed are settings that tenants have whatever the configuration says. What trusts here is the
+// right of a key: the mirror has only what keys could write.
+var imposed = map[string]string{
+	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "hook.log": "false",
+	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
+	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "exclude": "[]", "fileNames": "[BEANS.md]",
+}
+
+// curatedNames are those of imposed.
+var curatedNames = []string{"BEANS.md", "BEANS.local.md"}
+
+// openFolder opens the memory of a tenant's user. folder is what Folder returned.
+func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace, error) {
+	rel, err := filepath.Rel(filepath.Join(n.o.Dir, "tenants"), folder)
+	parts := strings.Split(filepath.ToSlash(rel), "/")
+	if err != nil || len(parts) != 3 || parts[1] != usersFolder {
+		return nil, kind.Usagef("%s is no memory of this service", folder)
+	}
+	t, err := n.acquire(ctx, parts[0])
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.openMemory(ctx, t, parts[2])
+	if err != nil {
+		n.release(t)
+		return nil, err
+	}
+	m := &memory{Service: s, release: func() { n.release(t) }}
+	m.firstIndex(n.o.Logger)
+	return m, nil
+}
+
+func (n *Node) openMemory(ctx context.Context, t *tenant, user string) (*app.Service, error) {
+	home := filepath.Join(t.mirror.dir, usersFolder, user)
+	if err := os.MkdirAll(filepath.Join(home, hidden), 0o700); err != nil {
+		return nil, err
+	}
+	places := config.Places{Home: home, Cache: filepath.Join(t.dir, "cache"), State: filepath.Join(t.dir, "state", user), Name: user}
+	return n.o.Workspace.OpenTenant(ctx, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
+}
+
+// A memory keeps its tenant open.
+type memory struct {
+	*app.Service
+	release func()
+
+	stop    context.CancelFunc
+	indexed sync.WaitGroup
+}
+
+// firstWait is how long the first request waits for an index. After that it gets what is found by
+// then, and Result.State says so.
+const firstWait = 400 * time.Millisecond
+
+// firstIndex makes the index on this node.
+func (m *memory) firstIndex(log *slog.Logger) {
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	done := make(chan struct{})
+	m.indexed.Go(func() {
+		defer close(done)
+		if _, err := m.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
+			log.Warn("a memory was not indexed", "error", err)
+		}
+	})
+	select {
+	case <-done:
+	case <-time.After(firstWait):
+	}
+}
+
+// Tools implements httpapi.Workspace.
+func (m *memory) Tools() []tools.Tool { return withoutFiles(m.Service.Tools()) }
+
+// withoutFiles leaves out of the answers of tools where files are on this node.
+func withoutFiles(all []tools.Tool) []tools.Tool {
+	var out []tools.Tool
+	for _, t := range all {
+		out = append(out, t.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
+			answer, err := t.Call(ctx, arguments)
+			var fields map[string]any
+			if data, errData := json.Marshal(answer.Data); errData == nil && json.Unmarshal(data, &fields) == nil && fields["file"] != nil {
+				delete(fields, "file")
+				answer.Data = fields
+			}
+			return answer, err
+		}))
+	}
+	return out
+}
+
+// Close implements httpapi.Workspace.
+func (m *memory) Close() error {
+	defer m.release()
+	m.stop()
+	m.indexed.Wait()
+	return m.Service.Close()
+}
+
+// Authenticate implements service.Node.
+func (n *Node) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
+	return n.o.Registry.Authenticate(ctx, secret)
+}
+
+// Ready implements service.Node.
+func (n *Node) Ready(ctx context.Context) error {
+	n.mu.Lock()
+	closed := n.closed
+	n.mu.Unlock()
+	if closed {
+		return httpapi.ErrClosed
+	}
+	_, err := n.o.Registry.Tenants(ctx)
+	return err
+}
+
+// Fresh implements service.Node.
+func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (version int64, err error) {
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		version, err = t.mirror.fresh(ctx, n.o.Freshness, atLeast)
+		return err
+	})
+	return version, err
+}
+
+// Folder implements service.Node.
+func (n *Node) Folder(_ context.Context, p service.Principal) (string, error) {
+	return filepath.Join(n.o.Dir, "tenants", p.TenantID, usersFolder, p.User), nil
+}
+
+// Write implements service.Node.
+func (n *Node) Write(ctx context.Context, p service.Principal, do func() error) (version int64, err error) {
+	return n.write(ctx, p, nil, func(*mirror) error { return do() })
+}
+
+// write is Write for documents with some paths in the log, or for any with nil.
+func (n *Node) write(ctx context.Context, p service.Principal, paths []string, do func(*mirror) error) (version int64, err error) {
+	err = n.with(ctx, p.TenantID, func(t *tenant) error {
+		may := func(r store.Revision) error { return n.may(p, t.mirror, r) }
+		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, may, func() error { return do(t.mirror) })
+		return err
+	})
+	return version, err
+}
+
+// may refuses a change that a principal may not make. It is the only place that decides this.
+func (n *Node) may(p service.Principal, m *mirror, r store.Revision) error {
+	if err := checkStored(r.Path); err != nil {
+		return err
+	}
+	shown := shownAs(p.User, r.Path)
+	switch {
+	case shown == "" || !p.Right.Includes(service.Write):
+		return kind.As(kind.Forbidden, fmt.Errorf("the key may not change %s", r.Path))
+	case !strings.HasPrefix(shown, homePrefix) && instructs(r.Path, curatedNames) && !p.Right.Includes(service.Admin):
+		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of all users, which needs the right %s", shown, service.Admin)),
+			"save to the target global, or put a document elsewhere")
+	}
+	documents, bytes := m.size()
+	if before, known := m.documents[r.Path]; known {
+		bytes -= before.size
+	} else if n.o.MostDocuments > 0 && documents >= n.o.MostDocuments && !r.Gone {
+		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant has its %d documents", n.o.MostDocuments)}
+	}
+	if n.o.MostBytes > 0 && !r.Gone && bytes+int64(len(r.Text)) > n.o.MostBytes {
+		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d bytes", n.o.MostBytes)}
+	}
+	return nil
+}

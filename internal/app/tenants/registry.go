@@ -1,0 +1,287 @@
+package tenants
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/inject/service"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/store"
+)
+
+// A Tenant is an owner of a memory that it shares with no other.
+type Tenant struct {
+	Name    string    `json:"name"`
+	ID      string    `json:"id"` // also of its folder in the storage; a tenant with a used name gets another
+	Created time.Time `json:"created"`
+}
+
+// A Registry keeps tenants and API keys in a log of the storage. It is safe for concurrent use by
+// any number of processes.
+type Registry struct {
+	log store.Changelog
+	age time.Duration // of what is known, at most
+
+	mu      sync.Mutex
+	mark    store.Mark
+	asked   time.Time
+	tenants map[string]Tenant    // by name
+	keys    map[string]storedKey // by ID
+	failed  time.Time            // when the log was last asked in vain
+	failure error
+}
+
+// A storedKey has the hash of its secret instead.
+type storedKey struct {
+	service.Key
+	Hash string `json:"hash"`
+}
+
+// NewRegistry returns the registry in a log. It asks the log again after an age.
+func NewRegistry(log store.Changelog, age time.Duration) *Registry {
+	return &Registry{log: log, age: age, tenants: map[string]Tenant{}, keys: map[string]storedKey{}}
+}
+
+const registryTimeout = 5 * time.Second
+
+// Paths in the log.
+const (
+	tenantsPath = "tenants/"
+	keysPath    = "keys/"
+)
+
+// fresh reads the log if what is known is older than an age. The caller holds mu.
+func (r *Registry) fresh(ctx context.Context, age time.Duration) error {
+	if time.Since(r.asked) <= age {
+		return nil
+	}
+	asked := time.Now()
+	if age > 0 && asked.Sub(r.failed) < time.Second {
+		return r.failure // not every request waits for a storage that is away
+	}
+	ctx, stop := context.WithTimeout(ctx, registryTimeout)
+	defer stop()
+	since, next, err := r.log.Since(ctx, r.mark)
+	if err != nil {
+		r.failed, r.failure = time.Now(), kind.As(kind.Unavailable, fmt.Errorf("tenants and keys cannot be read: %w", err))
+		return r.failure
+	}
+	r.apply(since)
+	r.mark, r.asked = next, asked
+	return nil
+}
+
+func (r *Registry) apply(revisions []store.Revision) {
+	for _, rev := range revisions {
+		if name, ok := strings.CutPrefix(rev.Path, tenantsPath); ok {
+			var t Tenant
+			if rev.Gone || json.Unmarshal([]byte(rev.Text), &t) != nil || t.Name != name {
+				delete(r.tenants, name)
+				continue
+			}
+			r.tenants[name] = t
+		}
+		if id, ok := strings.CutPrefix(rev.Path, keysPath); ok {
+			var k storedKey
+			if rev.Gone || json.Unmarshal([]byte(rev.Text), &k) != nil || k.ID != id {
+				delete(r.keys, id)
+				continue
+			}
+			r.keys[id] = k
+		}
+	}
+}
+
+// change appends what prepare returns, after the newest state.
+func (r *Registry) change(ctx context.Context, by string, prepare func() ([]store.Revision, error)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for range mostConflicts {
+		if err := r.fresh(ctx, 0); err != nil {
+			return err
+		}
+		revisions, err := prepare()
+		if err != nil || len(revisions) == 0 {
+			return err
+		}
+		for i := range revisions {
+			revisions[i].By, revisions[i].At = by, time.Now().UTC().Truncate(time.Microsecond)
+		}
+		since, next, err := r.log.Append(ctx, revisions, r.mark)
+		if err == nil || errors.Is(err, store.ErrBehind) {
+			r.apply(since)
+			r.mark = next
+		}
+		if !errors.Is(err, store.ErrBehind) {
+			return err
+		}
+	}
+	return kind.As(kind.Conflict, errors.New("others keep changing tenants or keys: try again"))
+}
+
+func revisionOf(path string, value any) store.Revision {
+	text, _ := json.Marshal(value) // texts and times always encode
+	return store.Revision{Path: path, Text: string(text)}
+}
+
+// Tenants returns all tenants, by name.
+func (r *Registry) Tenants(ctx context.Context) ([]Tenant, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fresh(ctx, 0); err != nil {
+		return nil, err
+	}
+	var all []Tenant
+	for _, t := range r.tenants {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, func(a, b Tenant) int { return strings.Compare(a.Name, b.Name) })
+	return all, nil
+}
+
+// errNoTenant is for names that no tenant has.
+func errNoTenant(name string) error {
+	return kind.Hint(kind.As(kind.NotFound, fmt.Errorf("there is no tenant %.80q", name)), "'memcore service tenant list' lists them")
+}
+
+// Tenant returns the tenant with a name, as it was not longer than the registry's age ago.
+func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fresh(ctx, r.age); err != nil {
+		return Tenant{}, err
+	}
+	t, ok := r.tenants[name]
+	if !ok {
+		return Tenant{}, errNoTenant(name)
+	}
+	return t, nil
+}
+
+// CreateTenant adds a tenant.
+func (r *Registry) CreateTenant(ctx context.Context, by, name string) (Tenant, error) {
+	if err := checkName("tenant", name); err != nil {
+		return Tenant{}, err
+	}
+	t := Tenant{Name: name, ID: name + "-" + strings.ToLower(rand.Text()[:8]), Created: time.Now().UTC().Truncate(time.Second)}
+	return t, r.change(ctx, by, func() ([]store.Revision, error) {
+		if _, exists := r.tenants[name]; exists {
+			return nil, kind.As(kind.Conflict, fmt.Errorf("there is a tenant %s already", name))
+		}
+		return []store.Revision{revisionOf(tenantsPath+name, t)}, nil
+	})
+}
+
+// RemoveTenant removes a tenant and its keys, but not its documents. It returns the former tenant.
+func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Tenant, err error) {
+	err = r.change(ctx, by, func() ([]store.Revision, error) {
+		t, ok := r.tenants[name]
+		if !ok {
+			return nil, errNoTenant(name)
+		}
+		former = t
+		gone := []store.Revision{{Path: tenantsPath + name, Gone: true}}
+		for _, k := range r.keys {
+			if k.Tenant == name {
+				gone = append(gone, store.Revision{Path: keysPath + k.ID, Gone: true})
+			}
+		}
+		return gone, nil
+	})
+	return former, err
+}
+
+// keyMark begins every API key, so that scanners of secrets can find one.
+const keyMark = "mck"
+
+// CreateKey adds a key and returns it with its secret, which is not stored.
+func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
+	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User)); err != nil {
+		return service.Key{}, err
+	}
+	if !slices.Contains(service.AllRights, k.Right) {
+		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
+	}
+	if !k.Expires.IsZero() && !k.Expires.After(time.Now()) {
+		return service.Key{}, kind.Usagef("the key would have expired at %s", k.Expires.Format(time.RFC3339))
+	}
+	secret := strings.ToLower(rand.Text())
+	k.ID, k.Created, k.Secret = strings.ToLower(rand.Text()[:12]), time.Now().UTC().Truncate(time.Second), ""
+	err := r.change(ctx, by, func() ([]store.Revision, error) {
+		if _, ok := r.tenants[k.Tenant]; !ok {
+			return nil, errNoTenant(k.Tenant)
+		}
+		return []store.Revision{revisionOf(keysPath+k.ID, storedKey{k, hashOf(secret)})}, nil
+	})
+	k.Secret = strings.Join([]string{keyMark, k.ID, secret}, "_")
+	return k, err
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret)) // of 128 random bits: no slow hash is needed
+	return hex.EncodeToString(sum[:])
+}
+
+// Keys returns the keys of a tenant without their hashes, oldest first.
+func (r *Registry) Keys(ctx context.Context, tenant string) ([]service.Key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fresh(ctx, 0); err != nil {
+		return nil, err
+	}
+	all := []service.Key{}
+	for _, k := range r.keys {
+		if k.Tenant == tenant {
+			all = append(all, k.Key)
+		}
+	}
+	slices.SortFunc(all, func(a, b service.Key) int {
+		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
+	})
+	return all, nil
+}
+
+// RevokeKey removes a key of a tenant.
+func (r *Registry) RevokeKey(ctx context.Context, by, tenant, id string) error {
+	return r.change(ctx, by, func() ([]store.Revision, error) {
+		if k, ok := r.keys[id]; !ok || k.Tenant != tenant {
+			return nil, kind.As(kind.NotFound, fmt.Errorf("tenant %s has no key %.80q", tenant, id))
+		}
+		return []store.Revision{{Path: keysPath + id, Gone: true}}, nil
+	})
+}
+
+// Authenticate returns who has a key. The answer is not older than the registry's age; without the
+// storage there is none.
+func (r *Registry) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
+	parts := strings.Split(secret, "_")
+	if len(parts) != 3 || parts[0] != keyMark {
+		return service.Principal{}, service.ErrKey
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.fresh(ctx, r.age); err != nil {
+		return service.Principal{}, err
+	}
+	k, ok := r.keys[parts[1]]
+	if subtle.ConstantTimeCompare([]byte(hashOf(parts[2])), []byte(k.Hash)) != 1 || !ok ||
+		!k.Expires.IsZero() && !time.Now().Before(k.Expires) {
+		return service.Principal{}, service.ErrKey
+	}
+	t, ok := r.tenants[k.Tenant]
+	if !ok {
+		return service.Principal{}, service.ErrKey
+	}
+	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Key: k.ID, Right: k.Right, Expires: k.Expires}, nil
+}
