@@ -90,7 +90,7 @@ func (o serviceOptions) registry() (*tenants.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tenants.NewRegistry(open("system"), o.freshness), nil
+	return tenants.NewRegistry(open(tenants.System), o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
@@ -110,8 +110,7 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	}
 	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
 	node, err := tenants.NewNode(tenants.Options{
-		Open:     func(id string) store.Changelog { return open("tenants/" + id) },
-		Registry: tenants.NewRegistry(open("system"), o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Open: open, Registry: tenants.NewRegistry(open(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
 		Freshness: o.freshness, MostOpen: o.open, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
 	})
 	if err != nil {
@@ -224,14 +223,14 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := tenants.NewRegistry(open("system"), o.freshness)
+			r := tenants.NewRegistry(open(tenants.System), o.freshness)
 			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
 			if err != nil {
 				return err
 			}
 			// A write that has begun may still be appended.
 			time.Sleep(min(o.freshness, 5*time.Second))
-			if err := open("tenants/" + former.ID).Drop(cmd.Context()); err != nil {
+			if err := tenants.Delete(cmd.Context(), open, former.ID); err != nil {
 				return fmt.Errorf("the keys of %s are revoked, but its documents are still there: %w", former.Name, err)
 			}
 			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history\n", former.Name))

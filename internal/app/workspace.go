@@ -103,25 +103,23 @@ func (w *Workspace) OpenService(ctx context.Context, folder string) (*Service, e
 	if err != nil {
 		return nil, err
 	}
-	return here.openService(ctx)
+	return here.Open(ctx)
 }
 
-// OpenTenant opens a folder as the memory of a tenant's user, to keep it open: with folders of its
-// own, this process' configuration, and imposed settings.
-func (w *Workspace) OpenTenant(ctx context.Context, folder string, places config.Places, imposed map[string]string) (*Service, error) {
+// Tenant returns a folder as the workspace of a tenant's user: with folders of its own, this
+// process' configuration, and imposed settings.
+func (w *Workspace) Tenant(folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
 	here := w.at(folder)
 	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()
 	here.Places, here.Imposed = &places, imposed
 	if _, err := os.Stat(here.Flags.Config); err != nil {
 		here.Flags.Config = "" // only a named file has to exist
 	}
-	if err := here.Prepare(); err != nil {
-		return nil, err
-	}
-	return here.openService(ctx)
+	return here, here.Prepare()
 }
 
-func (w *Workspace) openService(ctx context.Context) (*Service, error) {
+// Open opens the workspace, to keep it open.
+func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 	at, err := w.Folders()
 	if err != nil {
 		return nil, err

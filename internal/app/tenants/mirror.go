@@ -161,6 +161,9 @@ func (m *mirror) apply(revisions []store.Revision) error {
 		if err == nil && !same {
 			err = m.put(name, r.Text, &d)
 		}
+		if err == nil {
+			err = m.date(name, &d)
+		}
 		if err != nil {
 			return err
 		}
@@ -202,6 +205,15 @@ func (m *mirror) put(name, text string, d *document) error {
 		d.changed = info.ModTime()
 	}
 	return err
+}
+
+// date gives a file the time of its revision, which questions may ask for, on every node.
+func (m *mirror) date(name string, d *document) error {
+	if d.changed.Equal(d.at) {
+		return nil
+	}
+	d.changed = d.at
+	return m.root.Chtimes(filepath.FromSlash(name), d.at, d.at)
 }
 
 // eachFile calls do with each file that can be a document.
@@ -448,9 +460,7 @@ func (m *mirror) wrote(revisions []store.Revision, next store.Mark) {
 			continue
 		}
 		d := document{order: r.Order, sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
-		if info, err := m.root.Lstat(filepath.FromSlash(r.Path)); err == nil {
-			d.changed = info.ModTime()
-		}
+		_ = m.date(r.Path, &d) // else the file is compared again
 		m.documents[r.Path] = d
 	}
 	m.reached(next, time.Now())
@@ -523,7 +533,7 @@ func (m *mirror) restoreTo(last map[string]store.Revision) error {
 	}
 	for _, name := range lost {
 		d := m.documents[name]
-		if err := m.put(name, texts[name].Text, &d); err != nil {
+		if err := errors.Join(m.put(name, texts[name].Text, &d), m.date(name, &d)); err != nil {
 			return err
 		}
 		m.documents[name] = d

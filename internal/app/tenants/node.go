@@ -38,8 +38,8 @@ import (
 
 // Options are the settings of a Node. Open, Registry, Dir and Workspace are needed.
 type Options struct {
-	// Open opens a tenant's log, by the tenant's ID.
-	Open     func(id string) store.Changelog
+	// Open opens the logs of the storage by their paths (Documents, Vectors).
+	Open     func(path string) store.Changelog
 	Registry *Registry
 	Dir      string // of what this node can make again; one process uses it
 	// Workspace has the settings of all tenants.
@@ -52,6 +52,17 @@ type Options struct {
 	MostDocuments int
 	MostBytes     int64
 	Logger        *slog.Logger
+}
+
+// Documents is the path of the log with a tenant's documents.
+func Documents(id string) string { return "tenants/" + id + "/documents" }
+
+// Vectors is the path of the log with the vectors of a tenant's documents.
+func Vectors(id string) string { return "tenants/" + id + "/vectors" }
+
+// Delete removes what the storage has of a tenant, which the registry no longer has.
+func Delete(ctx context.Context, open func(path string) store.Changelog, id string) error {
+	return errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx))
 }
 
 // A Node implements service.Node. It is safe for concurrent use.
@@ -74,6 +85,7 @@ type tenant struct {
 	ready  chan struct{} // closed when it is open, or cannot be
 	err    error
 	mirror *mirror
+	shelf  func(w *app.Workspace) *shelf // opens it once
 	used   time.Time
 	users  int // requests and open memories
 
@@ -135,6 +147,7 @@ func (t *tenant) close() error {
 	for _, a := range t.agents {
 		a.end()
 	}
+	t.shelf(nil).close()
 	return t.mirror.close()
 }
 
@@ -157,6 +170,7 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 	t := n.tenants[id]
 	if t == nil {
 		t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}}
+		t.shelf = n.shelfOf(t)
 		n.tenants[id] = t
 		go n.open(t)
 	}
@@ -176,6 +190,26 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 	return t, nil
 }
 
+// shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
+// returns nil unless they are open.
+func (n *Node) shelfOf(t *tenant) func(*app.Workspace) *shelf {
+	var mu sync.Mutex
+	var s *shelf
+	opened := false
+	return func(w *app.Workspace) *shelf {
+		mu.Lock()
+		defer mu.Unlock()
+		if w != nil && !opened {
+			var err error
+			if s, err = openShelf(n.o.Open(Vectors(t.id)), w, n.o.Logger); err != nil {
+				n.o.Logger.Warn("vectors are not exchanged with other nodes", "error", err)
+			}
+			opened = true
+		}
+		return s
+	}
+}
+
 func (n *Node) release(t *tenant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -189,7 +223,7 @@ const openTimeout = 2 * time.Minute
 func (n *Node) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
-	t.mirror, t.err = openMirror(ctx, n.o.Open(t.id), filepath.Join(t.dir, "documents"), n.o.Logger)
+	t.mirror, t.err = openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
 	if t.err == nil {
 		if t.err = os.MkdirAll(filepath.Join(t.mirror.dir, sharedFolder), 0o700); t.err != nil {
 			t.mirror.close()
@@ -232,7 +266,7 @@ func (n *Node) dropUnused() {
 var imposed = map[string]string{
 	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "hook.log": "false",
 	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
-	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "exclude": "[]", "fileNames": "[BEANS.md]",
+	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
 }
 
 // curatedNames are those of imposed.
@@ -249,23 +283,29 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.openMemory(ctx, t, parts[2])
+	w, err := n.workspace(t, parts[2])
+	if err != nil {
+		n.release(t)
+		return nil, err
+	}
+	vectors := t.shelf(w)
+	s, err := w.Open(ctx)
 	if err != nil {
 		n.release(t)
 		return nil, err
 	}
 	m := &memory{Service: s, release: func() { n.release(t) }}
-	m.firstIndex(n.o.Logger)
+	m.firstIndex(n.o.Logger, vectors)
 	return m, nil
 }
 
-func (n *Node) openMemory(ctx context.Context, t *tenant, user string) (*app.Service, error) {
+func (n *Node) workspace(t *tenant, user string) (*app.Workspace, error) {
 	home := filepath.Join(t.mirror.dir, usersFolder, user)
 	if err := os.MkdirAll(filepath.Join(home, hidden), 0o700); err != nil {
 		return nil, err
 	}
-	places := config.Places{Home: home, Cache: filepath.Join(t.dir, "cache"), State: filepath.Join(t.dir, "state", user), Name: user}
-	return n.o.Workspace.OpenTenant(ctx, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
+	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", user), Name: user}
+	return n.o.Workspace.Tenant(filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
 }
 
 // A memory keeps its tenant open.
@@ -282,12 +322,13 @@ type memory struct {
 const firstWait = 400 * time.Millisecond
 
 // firstIndex makes the index on this node.
-func (m *memory) firstIndex(log *slog.Logger) {
+func (m *memory) firstIndex(log *slog.Logger, vectors *shelf) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	done := make(chan struct{})
 	m.indexed.Go(func() {
 		defer close(done)
+		vectors.wait(ctx)
 		if _, err := m.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
 			log.Warn("a memory was not indexed", "error", err)
 		}
@@ -396,3 +437,6 @@ func (n *Node) may(p service.Principal, m *mirror, r store.Revision) error {
 	}
 	return nil
 }
+
+// cacheFolder has the vectors of a tenant's users on this node.
+func (t *tenant) cacheFolder() string { return filepath.Join(t.dir, "cache") }

@@ -48,6 +48,9 @@ type storedKey struct {
 	Hash string `json:"hash"`
 }
 
+// System is the path of the registry's log.
+const System = "system"
+
 // NewRegistry returns the registry in a log. It asks the log again after an age.
 func NewRegistry(log store.Changelog, age time.Duration) *Registry {
 	return &Registry{log: log, age: age, tenants: map[string]Tenant{}, keys: map[string]storedKey{}}

@@ -1,0 +1,174 @@
+package tenants
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/memcore/memcore/embed/cache"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/store"
+)
+
+// A shelf keeps the vectors that nodes have made of a tenant's documents in a log of their own, so
+// that another node need not make them again. They are derived: without them a node is slower.
+type shelf struct {
+	log      store.Changelog
+	logger   *slog.Logger
+	exchange *cache.Exchange
+
+	mu   sync.Mutex
+	mark store.Mark
+	sent int // revisions that this process wrote
+
+	stop   context.CancelFunc
+	pulled chan struct{} // closed when the first pull has ended
+	work   sync.WaitGroup
+}
+
+const (
+	// vectorsPerRevision is how many vectors are written together, at most; fewer only if no more
+	// come for a while.
+	vectorsPerRevision = 1024
+	shelfEvery         = 2 * time.Second
+	// pullTimeout bounds how long a memory waits for vectors that it could make itself.
+	pullTimeout = 10 * time.Second
+)
+
+// openShelf begins to take vectors from the log and to add those that this node makes. It returns
+// nil for an embedder whose vectors are not kept.
+func openShelf(log store.Changelog, w *app.Workspace, logger *slog.Logger) (*shelf, error) {
+	at, err := w.Folders()
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := w.Index().Embedder(at)
+	cached, ok := embedder.(*cache.Cache)
+	if err != nil || !ok {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s := &shelf{log: log, logger: logger, exchange: cache.NewExchange(cached), stop: stop, pulled: make(chan struct{})}
+	s.work.Go(func() {
+		first, end := context.WithTimeout(ctx, pullTimeout)
+		s.warn(ctx, s.pull(first))
+		end()
+		close(s.pulled)
+		s.follow(ctx)
+	})
+	return s, nil
+}
+
+func (s *shelf) warn(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
+		s.logger.Warn("vectors are not exchanged with other nodes", "log", s.log.Name(), "error", err)
+	}
+}
+
+// close ends the exchange after what it is writing.
+func (s *shelf) close() {
+	if s != nil {
+		s.stop()
+		s.work.Wait()
+	}
+}
+
+// wait waits until the vectors of other nodes are here, or for ctx.
+func (s *shelf) wait(ctx context.Context) {
+	if s == nil {
+		return
+	}
+	select {
+	case <-s.pulled:
+	case <-ctx.Done():
+	}
+}
+
+// follow sends what this node has embedded since, once there is much of it or no more comes.
+func (s *shelf) follow(ctx context.Context) {
+	ticker := time.NewTicker(shelfEvery)
+	defer ticker.Stop()
+	var pending cache.Records
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		more, err := s.exchange.Export(vectorsPerRevision - pending.Count)
+		s.warn(ctx, err)
+		pending = pending.And(more)
+		if pending.Count == 0 || more.Count > 0 && pending.Count < vectorsPerRevision {
+			continue
+		}
+		if err := s.push(ctx, pending); err != nil {
+			s.warn(ctx, err)
+			s.exchange.Again()
+		}
+		pending = cache.Records{}
+	}
+}
+
+// pull takes what other nodes have added.
+func (s *shelf) pull(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	since, next, err := s.log.Since(ctx, s.mark)
+	if err != nil {
+		return err
+	}
+	s.take(since, next)
+	return nil
+}
+
+// take imports vectors. Those of other embedders and damaged ones are left alone.
+func (s *shelf) take(revisions []store.Revision, next store.Mark) {
+	for _, r := range revisions {
+		name, rest, _ := strings.Cut(r.Path, "/")
+		dim, _, _ := strings.Cut(rest, "/")
+		dimension, err := strconv.Atoi(dim)
+		if err != nil || name != s.exchange.Name() {
+			continue
+		}
+		bytes, err := base64.StdEncoding.DecodeString(r.Text)
+		if err == nil {
+			err = s.exchange.Import(cache.Records{Bytes: bytes, Dimension: dimension})
+		}
+		if err != nil {
+			s.logger.Warn("vectors of another node are not used", "log", s.log.Name(), "error", err)
+		}
+	}
+	s.mark = next
+}
+
+// push adds vectors.
+func (s *shelf) push(ctx context.Context, records cache.Records) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text := base64.StdEncoding.EncodeToString(records.Bytes)
+	for range mostConflicts {
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		path := fmt.Sprintf("%s/%d/%d", s.exchange.Name(), records.Dimension, now.UnixNano())
+		since, next, err := s.log.Append(ctx, []store.Revision{{Path: path, Text: text, At: now}}, s.mark)
+		switch {
+		case errors.Is(err, store.ErrBehind):
+			s.take(since, next)
+			continue
+		case err != nil:
+			return err
+		}
+		s.mark = next
+		s.exchange.Exported(records)
+		if s.sent++; s.sent%appendsPerCompaction == 0 {
+			return s.log.Compact(ctx, now)
+		}
+		return nil
+	}
+	return store.ErrBehind
+}
