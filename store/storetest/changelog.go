@@ -126,7 +126,7 @@ func TestChangelog(t *testing.T, open func(t *testing.T, name string) store.Chan
 	})
 	t.Run("compactions beside writers lose nothing and double nothing", func(t *testing.T) {
 		var work sync.WaitGroup
-		for w := range 2 {
+		for w := range 4 {
 			work.Go(func() {
 				log, mark := open(t, "race"), store.Mark{}
 				for i := 0; i < 8; {
@@ -150,8 +150,8 @@ func TestChangelog(t *testing.T, open func(t *testing.T, name string) store.Chan
 		work.Wait()
 		all, _, err := open(t, "race").Since(t.Context(), store.Mark{})
 		require.NoError(t, err)
-		require.Len(t, all, 16)
-		next := [2]int{}
+		require.Len(t, all, 32)
+		next := [4]int{}
 		for _, r := range all {
 			var w, i int
 			_, err := fmt.Sscanf(r.Text, "%d-%d", &w, &i)

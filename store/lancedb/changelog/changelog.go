@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
-	"github.com/cenkalti/backoff/v5"
 
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
@@ -25,15 +24,13 @@ const (
 	goneColumn     = "gone"
 	byColumn       = "by"
 	atColumn       = "at"       // microseconds since 1970
-	fragmentColumn = "fragment" // that the writer expected
+	sequenceColumn = "sequence" // of the append, from 1
+	appendColumn   = "append"   // ID of the append
 	placeColumn    = "place"    // in the append
 	copyColumn     = "copy"     // made by Compact
 )
 
-// counts passes the rows that count: copies, and those in the fragment that their writer expected.
-const counts = "(" + copyColumn + " OR CAST(" + table.Address + " AS BIGINT) / 4294967296 = " + fragmentColumn + ")"
-
-// placeBits are the low bits of an order; the others are the fragment, from 1.
+// placeBits are the low bits of an order; the others are the sequence of the append.
 const placeBits = 20
 
 // MostRevisions is how many revisions an Append takes.
@@ -51,7 +48,8 @@ var _ store.Changelog = (*Log)(nil)
 // It does not connect. The first Append makes the table.
 func Open(uri string) *Log {
 	return &Log{uri: uri, schema: table.Schema(1, table.TextColumn(revisionColumn), table.BoolColumn(goneColumn), table.TextColumn(byColumn),
-		table.NumberColumn(atColumn), table.NumberColumn(fragmentColumn), table.NumberColumn(placeColumn), table.BoolColumn(copyColumn))}
+		table.NumberColumn(atColumn), table.NumberColumn(sequenceColumn), table.TextColumn(appendColumn), table.NumberColumn(placeColumn),
+		table.BoolColumn(copyColumn))}
 }
 
 // Name implements store.Changelog.
@@ -66,80 +64,23 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 	for i := range revisions {
 		revisions[i].ID = cmp.Or(revisions[i].ID, rand.Text())
 	}
-	wait := backoff.NewExponentialBackOff() // with jitter, or two writers could meet for ever
-	wait.InitialInterval, wait.MaxInterval = 10*time.Millisecond, time.Second
-	for attempt := range attempts {
-		since, next, err = l.appendOnce(ctx, revisions, mark, attempt == 0)
-		if !errors.Is(err, errElsewhere) {
-			break
-		}
-		select {
-		case <-time.After(wait.NextBackOff()):
-		case <-ctx.Done():
-			return nil, mark, context.Cause(ctx)
-		}
-	}
-	if err == nil && since[0].ID != revisions[0].ID {
-		err = fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
-	}
-	return since, next, err
-}
-
-// attempts of an Append, while others write.
-const attempts = 20
-
-// errElsewhere means that rows do not stand where they were expected, so that they do not count.
-var errElsewhere = errors.New("too many others write at the same time")
-
-// appendOnce adds rows unless there are revisions after the mark. At first it expects that nothing
-// else follows the mark; later it looks for what does not count, such as what Compact appended.
-func (l *Log) appendOnce(ctx context.Context, revisions []store.Revision, mark store.Mark, first bool) (since []store.Revision, next store.Mark, err error) {
-	added := false
+	rows := rowsFor(revisions, mark.Order>>placeBits+1)
 	err = storage.Retry(ctx, l.uri, "write to log", l.schema, table.OpenOrCreate, func(t *table.Table) error {
 		// An attempt that failed may have added them.
 		since, next, err = read(ctx, t, mark)
 		if err != nil || len(since) > 0 {
 			return err
 		}
-		fragment := mark.Order>>placeBits + 1
-		if !first {
-			if fragment, err = freeFragment(ctx, t, fragment); err != nil {
-				return err
-			}
-		}
-		if err := t.Add(ctx, rowsFor(revisions, fragment)); err != nil {
+		if err := t.Add(ctx, rows); err != nil {
 			return err
 		}
-		added = true
 		since, next, err = read(ctx, t, mark)
 		return err
 	})
-	if err == nil && added && len(since) == 0 {
-		err = fmt.Errorf("write to log %s: %w", l.uri, errElsewhere)
+	if err == nil && (len(since) == 0 || since[0].ID != revisions[0].ID) {
+		err = fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
 	}
 	return since, next, err
-}
-
-// freeFragment returns the first fragment, from 1, behind all rows; it is not before from.
-func freeFragment(ctx context.Context, t *table.Table, from int64) (int64, error) {
-	used := func(fragment int64) (bool, error) {
-		rows, err := t.Select(ctx, table.Query{Columns: []string{"id"}, Where: fmt.Sprintf("%s >= %d", table.Address, (fragment-1)<<32), Limit: 1})
-		return len(rows) > 0, err
-	}
-	low, step := from, int64(1) // all before low are used
-	for {
-		more, err := used(low + step - 1)
-		switch {
-		case err != nil:
-			return 0, err
-		case more:
-			low, step = low+step, 2*step
-		case step == 1:
-			return low, nil
-		default:
-			step /= 2
-		}
-	}
 }
 
 // Since implements store.Changelog.
@@ -162,7 +103,7 @@ func read(ctx context.Context, t *table.Table, mark store.Mark) ([]store.Revisio
 	if err != nil || int64(version) == mark.Version {
 		return nil, mark, err
 	}
-	rows, err := rowsWhere(ctx, t, table.And(counts, fmt.Sprintf("%s > %d", fragmentColumn, mark.Order>>placeBits-1)))
+	rows, err := rowsWhere(ctx, t, fmt.Sprintf("%s > %d", sequenceColumn, mark.Order>>placeBits))
 	if err != nil {
 		return nil, mark, err
 	}
@@ -177,7 +118,7 @@ func read(ctx context.Context, t *table.Table, mark store.Mark) ([]store.Revisio
 const rowsPerRead = 2000 // bounds memory
 
 func rowsWhere(ctx context.Context, t *table.Table, where string) ([]table.Row, error) {
-	columns := append(table.RecordColumns(), revisionColumn, goneColumn, byColumn, atColumn, fragmentColumn, placeColumn, copyColumn)
+	columns := append(table.RecordColumns(), revisionColumn, goneColumn, byColumn, atColumn, sequenceColumn, appendColumn, placeColumn, copyColumn)
 	var all []table.Row
 	for {
 		rows, err := t.Select(ctx, table.Query{Columns: columns, Where: where, Limit: rowsPerRead, Offset: len(all)})
@@ -190,37 +131,53 @@ func rowsWhere(ctx context.Context, t *table.Table, where string) ([]table.Row, 
 	}
 }
 
-// revisionsOf orders revisions. One counts once, also while Compact has copied it.
+// revisionsOf returns the revisions of the rows that count, by order. rows are in the order in which
+// they were appended.
 func revisionsOf(rows []table.Row) []store.Revision {
-	all := make([]store.Revision, len(rows))
-	for i, row := range rows {
-		all[i] = revisionOf(row)
+	copied := int64(0)            // all sequences up to it were copied, as far as they count
+	winners := map[int64]string{} // the first append of each sequence
+	for _, row := range rows {
+		sequence := numberIn(row, sequenceColumn)
+		if isCopy(row) {
+			copied = max(copied, sequence)
+		} else if _, known := winners[sequence]; !known {
+			winners[sequence] = textIn(row, appendColumn)
+		}
+	}
+	var all []store.Revision
+	for _, row := range rows {
+		if sequence := numberIn(row, sequenceColumn); isCopy(row) || sequence > copied && textIn(row, appendColumn) == winners[sequence] {
+			all = append(all, revisionOf(row))
+		}
 	}
 	slices.SortFunc(all, func(a, b store.Revision) int { return cmp.Compare(a.Order, b.Order) })
-	return slices.CompactFunc(all, func(a, b store.Revision) bool { return a.Order == b.Order })
+	return slices.CompactFunc(all, func(a, b store.Revision) bool { return a.Order == b.Order }) // of two compactions
 }
 
-// rowsFor makes the rows of an append that expects to become a fragment, from 1.
-func rowsFor(revisions []store.Revision, expected int64) []table.Row {
+func textIn(row table.Row, column string) string  { s, _ := row.Extra[column].(string); return s }
+func numberIn(row table.Row, column string) int64 { n, _ := row.Extra[column].(int64); return n }
+func isCopy(row table.Row) bool                   { b, _ := row.Extra[copyColumn].(bool); return b }
+
+// rowsFor makes the rows of an append.
+func rowsFor(revisions []store.Revision, sequence int64) []table.Row {
+	id := rand.Text()
 	rows := make([]table.Row, len(revisions))
 	for i, r := range revisions {
-		r.Order = expected<<placeBits | int64(i)
-		rows[i] = rowOf(r, false)
+		r.Order = sequence<<placeBits | int64(i)
+		rows[i] = rowOf(r, id, false)
 	}
 	return rows
 }
 
-func rowOf(r store.Revision, isCopy bool) table.Row {
+func rowOf(r store.Revision, id string, isCopy bool) table.Row {
 	return table.Row{Record: store.Record{ID: rand.Text(), Path: r.Path, Text: r.Text}, Extra: map[string]any{
-		revisionColumn: r.ID, goneColumn: r.Gone, byColumn: r.By, atColumn: r.At.UnixMicro(),
-		fragmentColumn: r.Order>>placeBits - 1, placeColumn: r.Order & (1<<placeBits - 1), copyColumn: isCopy}}
+		revisionColumn: r.ID, goneColumn: r.Gone, byColumn: r.By, atColumn: r.At.UnixMicro(), appendColumn: id,
+		sequenceColumn: r.Order >> placeBits, placeColumn: r.Order & (1<<placeBits - 1), copyColumn: isCopy}}
 }
 
 func revisionOf(row table.Row) store.Revision {
-	text := func(column string) string { s, _ := row.Extra[column].(string); return s }
-	number := func(column string) int64 { n, _ := row.Extra[column].(int64); return n }
-	r := store.Revision{ID: text(revisionColumn), Path: row.Record.Path, Text: row.Record.Text, By: text(byColumn),
-		At: time.UnixMicro(number(atColumn)).UTC(), Order: (number(fragmentColumn)+1)<<placeBits | number(placeColumn)}
+	r := store.Revision{ID: textIn(row, revisionColumn), Path: row.Record.Path, Text: row.Record.Text, By: textIn(row, byColumn),
+		At: time.UnixMicro(numberIn(row, atColumn)).UTC(), Order: numberIn(row, sequenceColumn)<<placeBits | numberIn(row, placeColumn)}
 	r.Gone, _ = row.Extra[goneColumn].(bool)
 	return r
 }
@@ -231,18 +188,14 @@ const idsPerDelete = 1000
 // deleted, readers find them twice.
 func (l *Log) Compact(ctx context.Context, before time.Time) error {
 	err := storage.Retry(ctx, l.uri, "compact log", l.schema, table.Open, func(t *table.Table) error {
-		rows, err := rowsWhere(ctx, t, counts)
-		if err != nil {
-			return err
-		}
-		ids, err := t.Select(ctx, table.Query{Columns: []string{"id"}}) // also of rows that do not count
+		rows, err := rowsWhere(ctx, t, "")
 		if err != nil {
 			return err
 		}
 		if err := t.Add(ctx, copies(revisionsOf(rows), before)); err != nil {
 			return err
 		}
-		for some := range slices.Chunk(ids, idsPerDelete) {
+		for some := range slices.Chunk(rows, idsPerDelete) {
 			names := make([]string, len(some))
 			for i, row := range some {
 				names[i] = row.Record.ID
@@ -259,13 +212,15 @@ func (l *Log) Compact(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// copies returns rows of the revisions that count or were replaced not before a time.
+// copies returns rows of the revisions that are current or were replaced not before a time. The last
+// append is always current, so that the copies tell how far they go.
 func copies(all []store.Revision, before time.Time) []table.Row {
 	replaced := map[string]time.Time{} // when the later revision of a path was written
 	var rows []table.Row
+	id := rand.Text()
 	for _, r := range slices.Backward(all) {
 		if at, known := replaced[r.Path]; !known || !at.Before(before) {
-			rows = append(rows, rowOf(r, true))
+			rows = append(rows, rowOf(r, id, true))
 		}
 		replaced[r.Path] = r.At
 	}

@@ -2,12 +2,12 @@
 //
 // It is empty without the build tag lancedb.
 //
-// A row is a revision. Lance commits one append after the other, with conditional puts on object
-// storage, and numbers the fragments that they make. A writer puts the number that its fragment
-// should get into its rows. They count only if they stand in that fragment, that is, if nobody else
-// has appended since the writer read the log; otherwise it tries again. So the log has one order,
-// whatever the clocks of its writers say, and a write whose answer was lost counts once.
+// A row is a revision. Each append has the sequence number after the one that its writer has read.
+// Lance commits one append after the other, with conditional puts on object storage; of those with
+// one number, the first counts and the others do not, for any reader. So the log has one order
+// whatever the clocks of its writers say, one of several writers always gets on, and an append
+// whose answer was lost counts at most once.
 //
-// Compact appends the rows that count again, as one fragment, marked as copies with their first
-// place, and deletes the others.
+// Compact appends the rows that count again, marked as copies, and deletes the others. Later rows
+// with a number that was copied do not count.
 package changelog

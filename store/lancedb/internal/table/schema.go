@@ -50,10 +50,6 @@ var columns = []struct {
 	{field(recordColumn, text), func(r *store.Record) any { return marshal(r) }},
 }
 
-// Address is a column for filters, of every table: number of the fragment<<32 + place in it. Of two
-// appends, the later one makes the fragment with the higher number, whoever makes them.
-const Address = "_rowid"
-
 func field(name string, kind arrow.DataType) arrow.Field { return arrow.Field{Name: name, Type: kind} }
 
 // Extra columns of a table.
