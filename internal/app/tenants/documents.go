@@ -59,6 +59,9 @@ func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found
 // check compares a document with what a change of it expects.
 func check(m *mirror, stored, path string, c service.Condition) error {
 	d, exists := m.documents[stored]
+	if _, changes := m.pending[stored]; changes && (c.New || c.Match != 0) {
+		return kind.As(kind.Conflict, fmt.Errorf("%s is being changed by another request", path))
+	}
 	switch {
 	case c.New && exists:
 		return kind.As(kind.Conflict, fmt.Errorf("there is a document %s already, version %d", path, d.order))

@@ -32,6 +32,7 @@ type mirror struct {
 	mark      store.Mark
 	documents map[string]document
 	pulled    time.Time // when the log was last asked
+	pending   map[string]store.Revision // changes of the writers before, while a batch is collected
 	now       atomic.Pointer[state]
 	appends   int // since the last compaction, about
 
@@ -409,6 +410,8 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 // collect makes the changes of each writer, and takes back those that fail.
 func (m *mirror) collect(some []*write) ([]store.Revision, error) {
 	last := map[string]store.Revision{}
+	m.pending = last
+	defer func() { m.pending = nil }()
 	for _, w := range some {
 		w.err = w.ctx.Err()
 		if w.err == nil {
@@ -571,10 +574,18 @@ func (m *mirror) read(name string) (text string, d document, ok bool, err error)
 	return string(data), d, true, err
 }
 
-// size returns the number of documents and their bytes. The caller holds mu.
+// size returns the number of documents and their bytes, with those of the batch that is collected.
+// The caller holds mu.
 func (m *mirror) size() (documents int, bytes int64) {
-	for _, d := range m.documents {
-		bytes += d.size
+	for name, d := range m.documents {
+		if _, changes := m.pending[name]; !changes {
+			documents, bytes = documents+1, bytes+d.size
+		}
 	}
-	return len(m.documents), bytes
+	for _, r := range m.pending {
+		if !r.Gone {
+			documents, bytes = documents+1, bytes+int64(len(r.Text))
+		}
+	}
+	return documents, bytes
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	mathrand "math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -106,11 +107,18 @@ func (r *Registry) apply(revisions []store.Revision) {
 	}
 }
 
+const (
+	// mostChanges bounds how often a change is tried while others change the registry, and
+	// longestPause the time between.
+	mostChanges  = 50
+	longestPause = 100 * time.Millisecond
+)
+
 // change appends what prepare returns, after the newest state.
 func (r *Registry) change(ctx context.Context, by string, prepare func() ([]store.Revision, error)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for range mostConflicts {
+	for range mostChanges {
 		if err := r.fresh(ctx, 0); err != nil {
 			return err
 		}
@@ -128,6 +136,11 @@ func (r *Registry) change(ctx context.Context, by string, prepare func() ([]stor
 		}
 		if !errors.Is(err, store.ErrBehind) {
 			return err
+		}
+		select {
+		case <-time.After(time.Duration(mathrand.Int64N(int64(longestPause)))):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	return kind.As(kind.Conflict, errors.New("others keep changing tenants or keys: try again"))

@@ -340,10 +340,12 @@ func (m *machine) compare(t *testing.T, tn *tenant) {
 		require.NoError(t, os.Chtimes(file, header.ModTime, header.ModTime))
 	}
 	laptop := func(args ...string) []byte {
-		command := exec.Command(m.program, append([]string{"--workspace", folder, "-q", "--json", "--engine", "flat"}, args...)...)
-		command.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CACHE_HOME="+filepath.Join(folder, ".cache"), "XDG_STATE_HOME="+filepath.Join(folder, ".state"), "MEMCORE_DAEMON_START=false")
+		command := exec.Command(m.program, append([]string{"--workspace", folder, "-q", "--json"}, args...)...)
+		command.Env = append(os.Environ(), "HOME="+t.TempDir(), "XDG_CACHE_HOME="+filepath.Join(folder, ".cache"), "XDG_STATE_HOME="+filepath.Join(folder, ".state"), "MEMCORE_ENGINE=flat")
+		var stderr bytes.Buffer
+		command.Stderr = &stderr
 		out, err := command.Output()
-		require.NoError(t, err)
+		require.NoError(t, err, "memcore %s: %s", strings.Join(args, " "), stderr.String())
 		return out
 	}
 	laptop("index")
