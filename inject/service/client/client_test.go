@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -363,4 +364,25 @@ func TestAnswersAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	_, err = c.Get(t.Context(), "a.md")
 	require.ErrorContains(t, err, "longer than 64 MB")
+}
+
+func TestRemote(t *testing.T) {
+	var sent map[string]any
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = nil
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
+		}
+		sent["at"] = r.URL.Path
+		io.WriteString(w, `{"hits":[{"id":"1","text":"t","score":0.5,"path":"a.md"}],"state":"ready","block":"b"}`)
+	})
+	now := time.Date(2026, 11, 25, 10, 0, 0, 0, time.FixedZone("", 3600))
+	found, err := Remote{c}.Retrieve(t.Context(), "why", core.RetrieveOptions{Scope: core.ScopeGlobal, MinSimilarity: -1, TokenBudget: -1, Since: now.Add(-time.Hour), Now: now, Not: []string{"x"}})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 1)
+	require.Equal(t, map[string]any{"at": "/v1/tenants/acme/retrieve", "query": "why", "scope": "global", "tokenBudget": -1.0, "since": "2026-11-25T09:00:00+01:00", "now": "2026-11-25T10:00:00+01:00"}, sent)
+	found, err = Remote{c}.Search(t.Context(), "why", core.SearchOptions{Path: "runbooks", Limit: 3, Now: now})
+	require.NoError(t, err)
+	require.Len(t, found.Hits, 1)
+	require.Equal(t, map[string]any{"at": "/v1/tenants/acme/search", "query": "why", "path": "runbooks", "limit": 3.0, "now": "2026-11-25T10:00:00+01:00"}, sent)
 }

@@ -38,6 +38,9 @@ func (e *Error) Error() string {
 	return text
 }
 
+// After is RetryAfter, as core.Remote has it.
+func (e *Error) After() time.Duration { return e.RetryAfter }
+
 // A request is one call.
 type request struct {
 	method, path string
