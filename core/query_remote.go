@@ -242,8 +242,8 @@ func (j *joining) take(result *Result, hit MemoryHit) {
 	case j.budget >= 0 && j.tokens+hit.TokenEstimate > most:
 		j.reject(result, hit, verdictBudget)
 	default:
-		if hit.Explain != nil {
-			hit.Explain.Verdict = verdictKept
+		if j.explain {
+			hit.Explain = explained(hit, verdictKept)
 		}
 		result.Hits = append(result.Hits, hit)
 		j.said = append(j.said, wordsOf(hit.Text))
@@ -252,14 +252,20 @@ func (j *joining) take(result *Result, hit MemoryHit) {
 }
 
 func (j *joining) reject(result *Result, hit MemoryHit, verdict string) {
-	if !j.explain {
-		return
+	if j.explain {
+		hit.Explain = explained(hit, verdict)
+		result.Rejected = append(result.Rejected, hit)
 	}
-	if hit.Explain == nil {
-		hit.Explain = &Explanation{Fused: hit.Score}
+}
+
+// explained is a hit's explanation with a verdict; a Remote may have given none.
+func explained(hit MemoryHit, verdict string) *Explanation {
+	e := Explanation{Fused: hit.Score}
+	if hit.Explain != nil {
+		e = *hit.Explain
 	}
-	hit.Explain.Verdict = verdict
-	result.Rejected = append(result.Rejected, hit)
+	e.Verdict = verdict
+	return &e
 }
 
 func isRemote(hit MemoryHit) bool { return strings.HasPrefix(hit.Path, RemotePath) }
