@@ -149,6 +149,9 @@ func (m *Manager) join(ctx context.Context, result *Result, s selection, a remot
 	if a.err != nil {
 		return fmt.Sprintf("the memory service did not answer: %v", a.err)
 	}
+	if a.result.State != StateReady {
+		result.Degraded = append(result.Degraded, "the memory service: its index is "+string(a.result.State))
+	}
 	for _, text := range a.result.Degraded {
 		result.Degraded = append(result.Degraded, "the memory service: "+text)
 	}

@@ -34,7 +34,7 @@ type Written struct {
 }
 
 // A Condition must hold for a Put; the zero value is none. If it does not, the error has the status
-// 412.
+// 409.
 type Condition struct {
 	// IfVersion is the version that the document must have; 0 is any.
 	IfVersion int64

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -65,13 +64,13 @@ func (c *Client) call(ctx context.Context, r request, answer any) error {
 		}
 		return struct{}{}, c.verdict(ctx, r, last, started)
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(uint(c.options.Tries)), backoff.WithMaxElapsedTime(c.options.RetryFor))
-	if err != nil && ctx.Err() != nil {
+	switch said := (*Error)(nil); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && !errors.As(last, &said):
 		return c.failed(ctx.Err())
 	}
-	if err != nil {
-		return last
-	}
-	return nil
+	return last
 }
 
 // verdict marks an error for package backoff.
@@ -181,12 +180,18 @@ func (c *Client) request(ctx context.Context, r request) (*http.Request, error) 
 
 // failed names the service in an error, without its key and address.
 func (c *Client) failed(err error) error {
-	var at *url.Error
-	if errors.As(err, &at) && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("no answer in time: %w", context.DeadlineExceeded)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = lateError{}
 	}
 	return fmt.Errorf("memory service %s: %w", c.base.Host, reply.New(err, c.key()))
 }
+
+// A lateError is context.DeadlineExceeded in words.
+type lateError struct{}
+
+func (lateError) Error() string { return "no answer in time" }
+
+func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // refusal is the error of an answer that is not OK.
 func (c *Client) refusal(response *http.Response, body []byte) error {
