@@ -154,7 +154,7 @@ type Result struct {
 	// Threshold is the least score of a hit.
 	Threshold float64 `json:"threshold"`
 	// Took is the time by stage: "fold-in", "embed", "keywords", "vectors", "rerank", "injection",
-	// "total".
+	// "service", "total".
 	Took map[string]time.Duration `json:"took,omitempty"`
 }
 

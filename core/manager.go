@@ -73,6 +73,13 @@ type Options struct {
 	Reranker         Reranker
 	RerankBudget     time.Duration
 	RerankCandidates int
+	// Remote is asked together with the index, and waited for within RemoteBudget (0 is 300 ms; a
+	// search waits ten times as long). If it is late or fails, Result.Degraded says so, and turns do
+	// not ask it for a while; RemoteRest is the file that remembers that for other processes. Both
+	// may be empty.
+	Remote       Remote
+	RemoteBudget time.Duration
+	RemoteRest   string
 	// Relevance makes scores; nil is the model fitted to the Embedder.
 	Relevance *relevance.Model
 	// Turns decides about prompts that are no questions; nil is relevance.ForTurns.
@@ -113,6 +120,7 @@ type Manager struct {
 	catalogue
 	turnModel  *relevance.Turn
 	injections *injection.Filter
+	rest       rest
 
 	closing sync.Once
 }
@@ -172,7 +180,8 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		usage:   newUsage(options),
 	}
 	x.generations = generation.Follow(x.folder, store.ManifestFile, x.openView)
-	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections}, nil
+	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections,
+		rest: rest{file: options.RemoteRest}}, nil
 }
 
 const (

@@ -17,7 +17,11 @@ import (
 // RetrieveRelevant returns the relevant hits for a user's prompt, best first. After an error it
 // returns no hits and logs the error, unless ctx was cancelled.
 func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
-	result, err := m.ask(ctx, request, m.forTurn(options))
+	result, err := m.ask(ctx, request, m.forTurn(options), func(ctx context.Context, text string) (Result, error) {
+		o := options
+		o.Path = strings.TrimPrefix(o.Path, RemotePath)
+		return m.options.Remote.Retrieve(ctx, text, o)
+	})
 	if err != nil {
 		if ctx.Err() == nil {
 			m.log.Warn("memory retrieval failed", "error", err)
@@ -29,7 +33,11 @@ func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options 
 
 // Search returns the best hits for a query, also weak ones.
 func (m *Manager) Search(ctx context.Context, query string, options SearchOptions) (Result, error) {
-	return m.ask(ctx, query, forSearch(options))
+	return m.ask(ctx, query, forSearch(options), func(ctx context.Context, text string) (Result, error) {
+		o := options
+		o.Path = strings.TrimPrefix(o.Path, RemotePath)
+		return m.options.Remote.Search(ctx, text, o)
+	})
 }
 
 // Threshold is a first hit's default least score, in (0, 1].
@@ -137,23 +145,24 @@ type query struct {
 	took  map[string]time.Duration // by stage
 }
 
-// ask answers a text and says how far to trust that.
-func (m *Manager) ask(ctx context.Context, text string, s selection) (Result, error) {
+// askIndex answers a text and says how far to trust that. It returns the selection as the text
+// narrows it.
+func (m *Manager) askIndex(ctx context.Context, text string, s selection) (result Result, _ selection, err error) {
 	started := time.Now()
-	result := Result{Hits: []MemoryHit{}, Threshold: max(s.threshold, 0), Took: map[string]time.Duration{}}
+	result = Result{Hits: []MemoryHit{}, Threshold: max(s.threshold, 0), Took: map[string]time.Duration{}}
 	defer func() { result.Took["total"] = time.Since(started) }()
 	if err := cmp.Or(s.check(), ctx.Err()); err != nil {
-		return result, err
+		return result, s, err
 	}
 	stale, unlisted := m.freshen(ctx, result.Took)
 	result.Stale = stale
 	index, err := m.acquire(ctx)
 	result.State = stateOf(err)
 	if result.State == StateMissing {
-		return result, nil
+		return result, s, nil
 	}
 	if err != nil {
-		return result, cmp.Or(m.tooNew(err), fmt.Errorf("open index %s: %w", m.options.Folder, err))
+		return result, s, cmp.Or(m.tooNew(err), fmt.Errorf("open index %s: %w", m.options.Folder, err))
 	}
 	defer index.release()
 	if index.former && s.sparing { // the default of another model
@@ -164,20 +173,21 @@ func (m *Manager) ask(ctx context.Context, text string, s selection) (Result, er
 		result.State = StateBuilding
 	}
 	if strings.TrimSpace(text) == "" {
-		return result, nil
+		return result, s, nil
 	}
 	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not), index.manifest.pathsOf(s.has))
 	q := &query{selection: s, m: m, index: index, took: result.Took}
 	if err := cmp.Or(q.answer(ctx, text, &result), ctx.Err()); err != nil {
-		return result, err
+		return result, s, err
 	}
+	s = q.selection
 	for _, why := range unlisted {
 		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
 	}
 	if !s.unrecorded {
 		m.usage.note(result.Hits)
 	}
-	return result, nil
+	return result, s, nil
 }
 
 // answer gathers candidates, ranks them and chooses the hits.

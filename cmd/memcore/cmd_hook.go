@@ -158,6 +158,9 @@ func hookBudget() time.Duration {
 
 const defaultHookBudget = 300 * time.Millisecond
 
+// spareTime lets the timer of a hook end it first.
+const spareTime = 20 * time.Millisecond
+
 // keepLate lets another process keep a trace of a late hook, and prepare the next. Doing it here
 // would make the agent wait, the longer the busier the machine is.
 func (h *hookRun) keepLate(reason string) {
@@ -278,13 +281,16 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 		h.keepProblem(here, err.Error())
 		return
 	}
-	h.timer.Reset(time.Until(started.Add(here.Settings.Hook.Budget)))
+	until := started.Add(here.Settings.Hook.Budget)
+	h.timer.Reset(time.Until(until))
 	with := here.WithService
 	if e.Kind == hook.Tool {
 		with = here.WithoutIndex
 	}
 	err = with(ctx, func(s *app.Service) error {
-		answer := s.HookReply(ctx, e)
+		timed, stop := context.WithDeadline(ctx, until.Add(spareTime)) // so that a slow part is left out in time
+		defer stop()
+		answer := s.HookReply(timed, e)
 		if answer.Trace != nil {
 			answer.Trace.Notes = append(answer.Trace.Notes, h.notes()...)
 		}

@@ -25,6 +25,7 @@ func initCommand(a *cli) *cobra.Command {
 	var flags setupFlags
 	var choices initChoices
 	var noHooks, noMCP, noIndex, trustMCP, statusLine, dryRun bool
+	var server string
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up memcore for this project and the agents on this machine",
@@ -37,13 +38,16 @@ none, then indexes the project. 'memcore save --undo' takes the changes back; 'm
 uninstall-hooks' removes memcore later.
 
 On a terminal it also asks what --conversations, --keep-prompts and --index-projects decide; each
-takes =false.`,
+takes =false.
+
+With --server, memory also asks a memory service. Its key comes from MEMCORE_SERVICE_KEY, from the
+terminal, or as a line of standard input. It is checked before anything is written.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if flags.project && flags.user {
 				return kind.Usagef("--project and --user: only one of them")
 			}
-			r := initRequest{setupFlags: flags, index: !noIndex, dryRun: dryRun, scope: setup.User,
+			r := initRequest{setupFlags: flags, server: server, index: !noIndex, dryRun: dryRun, scope: setup.User,
 				want: setup.Want{Hooks: !noHooks, MCP: !noMCP, TrustMCP: trustMCP, StatusLine: statusLine}, choices: choices}
 			r.choices.changed = cmd.Flags().Changed
 			if flags.project {
@@ -60,6 +64,7 @@ takes =false.`,
 	f.BoolVar(&noIndex, "no-index", false, "do not index")
 	f.BoolVar(&trustMCP, "trust-mcp", false, "let Gemini CLI use memcore's tools without asking; without a terminal it offers only trusted tools")
 	f.BoolVar(&statusLine, "status-line", false, "make 'memcore statusline' the status line of Claude Code if it has none")
+	f.StringVar(&server, "server", "", "also ask the memory service at `URL`; none: no longer")
 	f.BoolVar(&dryRun, "dry-run", false, "show the changes and write nothing")
 	return cmd
 }
@@ -67,6 +72,7 @@ takes =false.`,
 // An initRequest is what init is asked to do.
 type initRequest struct {
 	setupFlags
+	server        string // address of a memory service, or noServer
 	scope         setup.Scope
 	want          setup.Want
 	index, dryRun bool
@@ -75,6 +81,11 @@ type initRequest struct {
 
 func runInit(ctx context.Context, a *cli, r initRequest) error {
 	a.Notes().Settle(ctx)
+	if r.server != "" && !r.dryRun {
+		if err := useServer(ctx, a, r.server); err != nil {
+			return err
+		}
+	}
 	agents, err := chooseAgents(a, r.setupFlags, setup.Agent.Installed)
 	if err != nil {
 		return err

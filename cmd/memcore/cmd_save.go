@@ -47,7 +47,7 @@ it asks about the last one of another, on a terminal only.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&r.Section, "section", "", "`HEADING` to add it under (default: Auto-saved Memories)")
-	f.StringVar(&r.Target, "target", notes.TargetProject, "`TARGET`, project or global")
+	f.StringVar(&r.Target, "target", notes.TargetProject, "`TARGET`, project, global or service (see 'init --server')")
 	f.StringVar(&r.Supersedes, "supersedes", "", "`TEXT` or citation of the statement that this one corrects; it is struck through and no longer found")
 	f.BoolVar(&r.Private, "local", false, "the private .local.md file, which git ignores")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -55,8 +55,30 @@ it asks about the last one of another, on a terminal only.`,
 	return cmd
 }
 
+// saveToService asks on a terminal, and saves in the memory service.
+func saveToService(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error {
+	if !a.Remote().IsConfigured() {
+		return kind.Hint(kind.Usagef("--target is service, but no memory service is configured"), "memcore init --server URL")
+	}
+	at := plain.Address(a.Settings.Service.URL)
+	if agreed, err := confirm(ctx, a, at, plain.Line("+%s\n", r.Content), yes); err != nil || !agreed {
+		return err
+	}
+	answer, err := a.Remote().Save(ctx, r)
+	if err != nil {
+		return fmt.Errorf("save: %w", err)
+	}
+	if a.json {
+		return a.printJSON(answer)
+	}
+	return a.printLine("%s", answer.Text)
+}
+
 // saveText shows a change, asks on a terminal, and writes it.
 func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error {
+	if r.Target == notes.TargetService {
+		return saveToService(ctx, a, r, yes)
+	}
 	journal, err := a.Notes().Journal()
 	if err != nil {
 		return err

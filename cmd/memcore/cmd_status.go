@@ -46,6 +46,7 @@ func statusCommand(a *cli) *cobra.Command {
 			if status.Sizes, err = inventory.Measure(cmd.Context(), a.Config); err != nil {
 				status.Problems = append(status.Problems, err.Error())
 			}
+			status.Service = a.Remote().State(cmd.Context())
 			status.SessionsKept = a.Settings.Sessions.Keep
 			status.knowing = models.Folder(at.Models()).Knowing(a.Settings.Embedder)
 			if a.json {
@@ -63,6 +64,9 @@ type status struct {
 	EngineReason string   `json:"engineReason"`
 	EngineNext   string   `json:"engineNext,omitempty"` // that indexing moves to, and why; "" for the same
 	Engines      []string `json:"engines"`              // of this build, the default first
+
+	// Service is the memory service, if one is asked, too.
+	Service *app.RemoteState `json:"service,omitempty"`
 
 	Sizes        inventory.Sizes `json:"sizes"`
 	SessionsKept string          `json:"sessionsKept,omitempty"` // for how long; "" is for ever
@@ -111,6 +115,9 @@ func printStatus(a *cli, s status) error {
 	}
 	if s.Shared != nil {
 		row("shared", "%s", sharedText(a, s.Shared))
+	}
+	if s.Service != nil {
+		row("service", "%s", s.Service.Text())
 	}
 	if s.Stale != nil {
 		row("stale", "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)

@@ -37,6 +37,7 @@ func TestScripts(t *testing.T) {
 			env.Values[heldLocks{}] = new([]*flock.Flock)
 			env.Values[environment{}] = env
 			env.Values[backgroundKey{}] = &background{}
+			env.Values[runningService{}] = &memoryService{}
 			home := env.WorkDir + "/home"
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", home+"/.cache")

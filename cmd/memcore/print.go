@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/term"
@@ -63,7 +64,11 @@ func (t *terminal) explainScores(result core.Result) {
 		}
 	}
 	fmt.Fprintf(&b, "threshold %.2f", result.Threshold)
-	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "total"} {
+	stages := []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "service", "total"}
+	if _, asked := result.Took["service"]; !asked {
+		stages = slices.DeleteFunc(stages, func(stage string) bool { return stage == "service" })
+	}
+	for _, stage := range stages {
 		fmt.Fprintf(&b, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
 	}
 	fmt.Fprintln(t.stderr, b.String())

@@ -48,6 +48,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"free-address":    findAddress,
 	"post":            post,
 	"post-until":      postUntil,
+	"memory-service":  startMemoryService,
 
 	"hostile-workspace": hostileWorkspace,
 	"print-everywhere":  printEverywhere,
@@ -429,4 +430,90 @@ func wordVectors(texts []string) []map[string]any {
 		data = append(data, map[string]any{"index": i, "embedding": vector})
 	}
 	return data
+}
+
+// serviceKey is the key that the memory service of scripts knows.
+const serviceKey = "mk-acme-right"
+
+// runningService is the key of the memory service of a script.
+type runningService struct{}
+
+// startMemoryService starts a memory service, as $SERVICE, which writes its requests to service.log.
+// "! memory-service" makes it fail, another memory-service answer again: memory-service [WAIT], with
+// WAIT before each answer but whoami's. It knows about keys only.
+func startMemoryService(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) > 1 {
+		ts.Fatalf("usage: memory-service [WAIT]")
+	}
+	s := ts.Value(runningService{}).(*memoryService)
+	wait := time.Duration(0)
+	if len(args) > 0 {
+		var err error
+		wait, err = time.ParseDuration(args[0])
+		ts.Check(err)
+	}
+	s.wait.Store(int64(wait))
+	s.down.Store(neg)
+	if s.log != "" {
+		return
+	}
+	s.log = ts.MkAbs("service.log")
+	server := httptest.NewServer(s)
+	ts.Defer(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	ts.Setenv("SERVICE", server.URL+"/v1/tenants/acme")
+}
+
+// A memoryService answers like one that knows how keys are rotated.
+type memoryService struct {
+	log  string
+	down atomic.Bool
+	wait atomic.Int64
+}
+
+func (s *memoryService) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	path, _ := strings.CutPrefix(r.URL.Path, "/v1/tenants/acme")
+	log, err := os.OpenFile(s.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprintf(log, "%s %s %s\n", r.Method, path, strings.TrimSpace(string(body)))
+		log.Close()
+	}
+	fail := func(status int, message string) {
+		w.WriteHeader(status)
+		json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"status": status, "message": message}})
+	}
+	switch {
+	case s.down.Load():
+		fail(http.StatusInternalServerError, "the storage is away")
+		return
+	case r.Header.Get("Authorization") != "Bearer "+serviceKey:
+		fail(http.StatusUnauthorized, "this key is not known")
+		return
+	case path != "/whoami":
+		select {
+		case <-time.After(time.Duration(s.wait.Load())):
+		case <-r.Context().Done():
+			return
+		}
+	}
+	found := map[string]any{"state": "ready", "hits": []any{}, "threshold": 0.5}
+	if strings.Contains(string(body), "rotat") {
+		found["hits"] = []any{map[string]any{"id": "c1", "text": "Signing keys are rotated on the first Monday of a quarter.", "score": 0.97,
+			"source": "runbooks/keys.md#L3-L4", "path": "runbooks/keys.md", "startLine": 3, "endLine": 4, "scope": "project", "kind": "markdown", "tokenEstimate": 14}}
+	}
+	switch path {
+	case "/whoami":
+		fmt.Fprint(w, `{"tenant":"acme","user":"ann","rights":["read","write"],"expires":"2099-01-01T12:00:00Z"}`)
+	case "/retrieve", "/search":
+		json.NewEncoder(w).Encode(found)
+	case "/context":
+		fmt.Fprint(w, `{"text":"# Acme\n\n- Write dates as 2026-11-25."}`)
+	case "/save":
+		fmt.Fprint(w, `{"text":"Saved to BEANS.md of acme.","data":{"written":true}}`)
+	default:
+		fail(http.StatusNotFound, "there is no such thing")
+	}
 }

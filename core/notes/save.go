@@ -22,6 +22,8 @@ const savedSection = "Auto-saved Memories"
 const (
 	TargetProject = "project"
 	TargetGlobal  = "global"
+	// TargetService is known to the tool alone, if there is a memory service.
+	TargetService = "service"
 )
 
 // A SaveRequest holds the arguments of save_memory. JSON may name Content "fact" and Target

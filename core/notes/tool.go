@@ -37,16 +37,28 @@ type savedAnswer struct {
 	Diff *struct{} `json:"diff,omitempty"` // hides Change.Diff
 }
 
-// SaveTool returns save_memory, which saves curated memory or appends to a file of data.
-func SaveTool(saver *Saver, data Files) tools.Tool {
-	return tools.New("save_memory", "Remember something for future sessions: when the user asks you to, states a lasting preference or convention, or a task has taught something.",
+// SaveTool returns save_memory, which saves curated memory or appends to a file of data. toService
+// saves to TargetService; nil if there is no service.
+func SaveTool(saver *Saver, data Files, toService func(context.Context, SaveRequest) (tools.Answer, error)) tools.Tool {
+	targets := []any{TargetProject, TargetGlobal}
+	if toService != nil {
+		targets = append(targets, TargetService)
+	}
+	tool := tools.New("save_memory", "Remember something for future sessions: when the user asks you to, states a lasting preference or convention, or a task has taught something.",
 		func(ctx context.Context, r SaveRequest) (tools.Answer, error) {
 			if r.Path != "" {
 				return appendTo(ctx, data, r)
 			}
+			if r.Target == TargetService && toService != nil {
+				return toService(ctx, r)
+			}
 			saved, err := saver.Save(ctx, r)
 			return tools.Answer{Text: saved.Answer(), Data: savedAnswer{Saved: saved}}, err
-		}, tools.Aliases("fact", "scope"), tools.Choices("target", TargetProject, TargetGlobal))
+		}, tools.Aliases("fact", "scope"), tools.Choices("target", targets...))
+	if toService != nil {
+		tool.Schema.Properties["target"].Description += ", or service: the team's memory"
+	}
+	return tool
 }
 
 // monthly is the path that stands for this month's episodes.

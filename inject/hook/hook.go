@@ -295,7 +295,7 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 	switch {
 	case len(result.Hits) == 0 && len(result.Withheld) > 0:
 		a.trace.Reason = turn.ReasonWithheld
-	case result.State == core.StateMissing:
+	case result.State == core.StateMissing && len(result.Hits) == 0:
 		a.trace.Reason = ReasonNoIndex
 	case len(result.Hits) == 0:
 		a.trace.Reason = turn.ReasonNothing

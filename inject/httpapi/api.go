@@ -104,6 +104,8 @@ type HookRequest struct {
 	Agent string          `json:"agent" jsonschema:"such as claude-code"`
 	Event json.RawMessage `json:"event" jsonschema:"what the agent has sent: an object, or a string for the agent text"`
 	Keeps bool            `json:"keeps,omitempty" jsonschema:"true: the caller itself keeps the receipt and the trace, after it has passed the reply on"`
+	// Within lets a slow part, such as a memory service, be left out in time.
+	Within int `json:"within,omitempty" jsonschema:"how long the caller waits, in milliseconds; 0 is not known"`
 }
 
 // A HookReply is what the agent reads.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core/curated"
@@ -29,8 +30,26 @@ func (s *Service) beginning(folder string) beginning { return beginning{s, folde
 // SessionStart returns loaded curated memory and the reference. With an error it is what could be
 // read.
 func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
+	elsewhere := s.askContext(ctx)
 	reference, _, err := s.beginning(s.Dir).reference(ctx, current, 0)
-	return hook.Beginning{Curated: formatter.Curated(loaded), Reference: reference}.Text(), err
+	own := formatter.Join(formatter.Curated(loaded), s.Remote().contextIn(elsewhere(), 0))
+	return hook.Beginning{Curated: own, Reference: reference}.Text(), err
+}
+
+// askContext asks the memory service for its curated memory, and returns what waits for it. A
+// session begins without it, or with the last copy, if the service fails.
+func (s *Service) askContext(ctx context.Context) func() string {
+	var text string
+	var err error
+	var asking sync.WaitGroup
+	asking.Go(func() { text, err = s.Remote().Context(ctx) })
+	return func() string {
+		asking.Wait()
+		if err != nil && ctx.Err() == nil {
+			s.Log.Warn("curated memory of the memory service is missing, or as it was last", "error", err)
+		}
+		return text
+	}
 }
 
 // read returns curated memory without some files and, as reference, the index of memory files and
@@ -40,12 +59,18 @@ func (s beginning) read(ctx context.Context, current *session.Session, without [
 	if !s.Settings.Enabled {
 		return b, nil
 	}
+	elsewhere := s.askContext(ctx)
 	var failed error
 	b.Reference, b.Overview, failed = s.reference(ctx, current, room/4)
 	if room > 0 && b.Reference != "" {
 		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
 	}
 	b.Curated, b.Stamps, err = s.curated(ctx, without, room)
+	text := elsewhere()
+	if own := utf8.RuneCountInString(b.Curated); room > 0 && own > 0 {
+		room = max(room-own-len("\n\n"), 1)
+	}
+	b.Curated = formatter.Join(b.Curated, s.Remote().contextIn(text, room))
 	return b, errors.Join(failed, err)
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/userdir"
 )
@@ -21,8 +22,9 @@ import (
 const (
 	// DaemonWait is how long commands wait for the daemon.
 	DaemonWait = 3 * time.Second
-	// hookWait is how long hooks wait for it.
-	hookWait = 120 * time.Millisecond
+	// hookWait is how long hooks wait for it; with a memory service, which it asks, patientWait.
+	hookWait    = 120 * time.Millisecond
+	patientWait = 240 * time.Millisecond
 	// longestMute is how long hooks avoid a daemon that was late many times in a row.
 	longestMute = 30 * time.Second
 )
@@ -89,15 +91,29 @@ func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte)
 		return answer, "", err
 	}
 	request := httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event, Keeps: true}
-	release, err = d.call(ctx, hookWait, "/v1/hook", request, &answer)
+	wait := hookWait
+	if usesService() {
+		wait, request.Within = patientWait, int(patientWait.Milliseconds())
+	}
+	release, err = d.call(ctx, wait, "/v1/hook", request, &answer)
 	if errors.Is(err, context.DeadlineExceeded) {
 		late.note()
-		return answer, release, &SlowDaemonError{fmt.Sprintf("the daemon did not answer within %v", hookWait)}
+		return answer, release, &SlowDaemonError{fmt.Sprintf("the daemon did not answer within %v", wait)}
 	}
 	if err == nil {
 		late.forget()
 	}
 	return answer, release, err
+}
+
+// usesService reports whether there is a key of a memory service: reading the settings takes time.
+func usesService() bool {
+	state, err := userdir.State()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(state, config.ServiceKeyFile))
+	return err == nil
 }
 
 // A lateness says how often in a row the daemon was late for hooks, and when it was last.

@@ -169,7 +169,13 @@ func (s *Service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 		return httpapi.HookReply{}, nil
 	}
 	e.Dir = DirOf(e, r.Workspace)
-	answer := s.HookReply(ctx, e)
+	within := ctx
+	if r.Within > 0 {
+		var stop context.CancelFunc
+		within, stop = context.WithTimeout(ctx, time.Duration(r.Within)*time.Millisecond)
+		defer stop()
+	}
+	answer := s.HookReply(within, e)
 	if ctx.Err() != nil {
 		return httpapi.HookReply{}, ctx.Err() // the hook no longer waits
 	}

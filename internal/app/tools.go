@@ -119,7 +119,36 @@ func (t toolbox) saveTool() tools.Tool {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files)
+	var toService func(context.Context, notes.SaveRequest) (tools.Answer, error)
+	if t.w.Remote().IsConfigured() {
+		toService = t.saveToService
+	}
+	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, toService)
+}
+
+// saveToService asks first: what a service has as curated memory instructs agents, too.
+func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
+	if len(r.Content)+len(r.Section) > longestSave {
+		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, longestSave)
+	}
+	if t.w.Settings.Save.RequireConfirmation {
+		text, _ := notes.Clean(r.Content)
+		at := plain.Address(t.w.Settings.Service.URL)
+		yes, err := t.ask(ctx, notes.Change{Path: at, File: at, Diff: "+" + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n+") + "\n"})
+		switch {
+		case errors.Is(err, notes.ErrUnasked):
+			return notSaved("a person has to say yes, and no one can be asked here. Tell them to run 'memcore save --target service' with the text"), nil
+		case err != nil:
+			return tools.Answer{}, err
+		case !yes:
+			return notSaved("it was not confirmed"), nil
+		}
+	}
+	return t.w.Remote().Save(ctx, r)
+}
+
+func notSaved(why string) tools.Answer {
+	return tools.Answer{Text: "Not saved to the memory service: " + why + ".", Data: map[string]any{"written": false, "reason": why}}
 }
 
 // longestSave is what a user reads, in bytes.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source/resource"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -68,7 +69,7 @@ func (c *Config) DocumentPath(name string) string {
 	if name == "" {
 		return ""
 	}
-	if strings.HasPrefix(name, resource.Scheme) {
+	if strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, core.RemotePath) {
 		return name
 	}
 	if filepath.IsAbs(name) {

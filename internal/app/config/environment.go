@@ -33,7 +33,7 @@ func unknownVariables() []string {
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
 		known := func(s Setting) bool { return s.environment() == name }
-		if hasPrefix(name) && !slices.ContainsFunc(Known, known) {
+		if hasPrefix(name) && name != serviceKey && !slices.ContainsFunc(Known, known) {
 			names = append(names, name)
 		}
 	}

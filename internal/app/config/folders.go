@@ -28,6 +28,10 @@ const (
 	workspacesFolder = "workspaces"
 	hooksFolder      = "hooks"
 	journalFolder    = "journal"
+	serviceFolder    = "service"
+
+	// ServiceKeyFile is in the folder of the state.
+	ServiceKeyFile = "service.key"
 )
 
 // Embeddings caches vectors for all workspaces.
@@ -44,6 +48,17 @@ func (p Folders) Hooks() string { return filepath.Join(p.State, hooksFolder) }
 
 // Journal records changes of memory files, for all workspaces.
 func (p Folders) Journal() string { return filepath.Join(p.State, journalFolder) }
+
+// ServiceKey has the key of the memory service.
+func (p Folders) ServiceKey() string { return filepath.Join(p.State, ServiceKeyFile) }
+
+// ServiceContext has curated memory of the memory service, as it was last.
+func (p Folders) ServiceContext() string {
+	return filepath.Join(p.State, serviceFolder, "context.json")
+}
+
+// ServiceRest says how long the memory service is not asked.
+func (p Folders) ServiceRest() string { return filepath.Join(p.State, serviceFolder, "rest.json") }
 
 // Indexes has the indexes of all workspaces.
 func (p Folders) Indexes() string { return filepath.Join(p.Root, indexFolder) }

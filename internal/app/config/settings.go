@@ -115,6 +115,11 @@ type Settings struct {
 		PathStyle bool   `mapstructure:"pathStyle"`
 		AllowHTTP bool   `mapstructure:"allowHTTP"`
 	} `mapstructure:"shared"`
+	Service struct {
+		URL    string        `mapstructure:"url"`
+		Budget time.Duration `mapstructure:"budget"`
+		KeyEnv string        `mapstructure:"keyEnv"`
+	} `mapstructure:"service"`
 }
 
 // RemoteSettings are the settings of an embedding model on a server.
@@ -174,6 +179,9 @@ const (
 	EmbedderOpenAI = "openai"
 	EmbedderNone   = "none"
 )
+
+// serviceKey is the variable with the key of a memory service.
+const serviceKey = variablePrefix + "SERVICE_KEY"
 
 // EmbedsElsewhere reports whether a server makes the vectors.
 func (s Settings) EmbedsElsewhere() bool {
@@ -304,6 +312,9 @@ var Known = []Setting{
 	{"shared.region", "", Personal, text, "its region; empty: us-east-1"},
 	{"shared.pathStyle", "false", Personal, yesOrNo, "`true` puts buckets into the path of the address, as most self-hosted storages need"},
 	{"shared.allowHTTP", "false", Personal, yesOrNo, "`true` allows connections without encryption"},
+	{"service.url", "", Personal, text, "address of a [memory service](service.md#on-a-laptop) that is asked, too; empty: none"},
+	{"service.budget", "300ms", Personal, span, "time for its answer to a turn; a later one is ignored"},
+	{"service.keyEnv", serviceKey, Personal, text, "environment variable with its key; if not set: the key of `memcore init --server`"},
 }
 
 // ofCurated are the settings of a workspace that choose its curated files.

@@ -64,6 +64,7 @@ func TestSettingsDefaults(t *testing.T) {
 	want.Reflect.By, want.Reflect.MaxSteps, want.Reflect.MaxTokens, want.Reflect.Timeout = "openai", 12, 100_000, 2*time.Minute
 	want.Reflect.Propose = true
 	want.Save.RequireConfirmation, want.Save.ShowDiff = true, true
+	want.Service.Budget, want.Service.KeyEnv = 300*time.Millisecond, "MEMCORE_SERVICE_KEY"
 	require.Equal(t, want, s)
 }
 

@@ -95,6 +95,7 @@ func (d *doctor) examine(ctx context.Context) {
 	}
 	failed := d.sources(ctx, at)
 	d.servers(ctx, at)
+	d.service(ctx)
 	d.folder(at)
 	d.state(at)
 	d.private()

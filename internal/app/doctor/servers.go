@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -44,3 +45,21 @@ func (d *doctor) commandOf(s config.MCPServer) (string, error) {
 	}
 	return exec.LookPath(command)
 }
+
+// service asks the memory service, if there is one.
+func (d *doctor) service(ctx context.Context) {
+	const name = "memory service"
+	s := d.w.Remote().State(ctx)
+	switch {
+	case s == nil:
+	case s.Problem != "":
+		d.problem(name, "check memory.service.url, the key and the network; memcore init --server URL takes a new key", "%s; only this machine's memory answers", s.Text())
+	case !s.Expires.IsZero() && time.Until(s.Expires) < keyWarning:
+		d.warn(name, "ask for a new key, then: memcore init --server URL", "%s", s.Text())
+	default:
+		d.ok(name, "%s", s.Text())
+	}
+}
+
+// keyWarning is how long before it ends a key is worth a word.
+const keyWarning = 14 * 24 * time.Hour

@@ -265,7 +265,7 @@ func (n *Node) dropUnused() {
 // right of a key: the mirror has only what keys could write.
 var imposed = map[string]string{
 	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "hook.log": "false",
-	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
+	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "service.url": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
 	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
 }
 
