@@ -79,10 +79,18 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 			return nil, mark, context.Cause(ctx)
 		}
 	}
-	if err == nil && since[0].ID != revisions[0].ID {
-		err = fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
+	switch {
+	case errors.Is(err, table.ErrMissing):
+		return nil, mark, fmt.Errorf("write to log %s: %w", l.uri, store.ErrGone)
+	case err != nil:
+		return nil, mark, err
+	case since[0].ID != revisions[0].ID:
+		return since, next, fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
+	case len(since) > len(revisions): // an attempt whose answer was lost has added them, and others followed
+		since = since[:len(revisions)]
+		next = store.Mark{Order: since[len(since)-1].Order}
 	}
-	return since, next, err
+	return since, next, nil
 }
 
 // attempts of an Append, while others write.
@@ -95,7 +103,11 @@ var errElsewhere = errors.New("too many others write at the same time")
 // else follows the mark; later it looks for what does not count, such as what Compact appended.
 func (l *Log) appendOnce(ctx context.Context, revisions []store.Revision, mark store.Mark, first bool) (since []store.Revision, next store.Mark, err error) {
 	added := false
-	err = storage.Retry(ctx, l.uri, "write to log", l.schema, table.OpenOrCreate, func(t *table.Table) error {
+	open := table.OpenOrCreate
+	if mark.Order > 0 { // a log that was dropped does not begin again
+		open = table.Open
+	}
+	err = storage.Retry(ctx, l.uri, "write to log", l.schema, open, func(t *table.Table) error {
 		// An attempt that failed may have added them.
 		since, next, err = read(ctx, t, mark)
 		if err != nil || len(since) > 0 {
