@@ -36,8 +36,9 @@ type Changelog interface {
 	Name() string
 	// Append adds revisions after a mark in one step, all or none, and makes them durable. It
 	// returns them with their orders, and the mark after them. If the log has other revisions after
-	// the mark, it adds nothing and returns those, with ErrBehind. After any other error they may
-	// have been added.
+	// the mark, it adds nothing and returns those, with ErrBehind. ErrGone if the log was dropped
+	// after the mark. After any other error they may have been added; appending them again with the
+	// same IDs adds them once.
 	Append(ctx context.Context, revisions []Revision, mark Mark) ([]Revision, Mark, error)
 	// Since returns the revisions after a mark, by Order. A log that was never written is empty.
 	// ErrGone if the log was dropped after the mark.

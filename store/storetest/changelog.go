@@ -160,11 +160,28 @@ func TestChangelog(t *testing.T, open func(t *testing.T, name string) store.Chan
 			next[w]++
 		}
 	})
+	t.Run("repeated after others, an append counts once", func(t *testing.T) {
+		log := open(t, "repeated")
+		_, mark := append1(t, log, store.Mark{}, put("a.md", "0"))
+		again := put("a.md", "1")
+		again.ID = "given"
+		first, _ := append1(t, log, mark, again)
+		_, last := append1(t, open(t, "repeated"), store.Mark{Order: first[0].Order}, put("b.md", "of others"))
+		since, next := append1(t, log, mark, again)
+		require.Equal(t, first, since, "nothing of others")
+		others, same, err := log.Since(t.Context(), next)
+		require.NoError(t, err)
+		require.Len(t, others, 1, "the mark is before those of others")
+		require.Equal(t, "b.md", others[0].Path)
+		require.Equal(t, last.Order, same.Order)
+	})
 	t.Run("dropped", func(t *testing.T) {
 		log := open(t, "drop")
 		_, mark := append1(t, log, store.Mark{}, put("a.md", "x"))
 		require.NoError(t, log.Drop(t.Context()))
 		_, _, err := log.Since(t.Context(), mark)
+		require.ErrorIs(t, err, store.ErrGone)
+		_, _, err = log.Append(t.Context(), []store.Revision{put("a.md", "too late")}, mark)
 		require.ErrorIs(t, err, store.ErrGone)
 		require.Empty(t, documents(t, log))
 		append1(t, log, store.Mark{}, put("b.md", "y"))

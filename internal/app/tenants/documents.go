@@ -23,7 +23,10 @@ func (n *Node) List(ctx context.Context, p service.Principal) (all service.Docum
 	all.Documents = []service.Document{}
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
 		for _, folder := range []string{sharedFolder, usersFolder + "/" + p.User} {
-			some, version := t.mirror.list(folder)
+			some, version, err := t.mirror.list(ctx, folder)
+			if err != nil {
+				return err
+			}
 			for _, l := range some {
 				all.Documents = append(all.Documents, l.shown(shownAs(p.User, l.name)))
 			}
@@ -45,7 +48,7 @@ func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found
 		return found, err
 	}
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		text, d, ok, err := t.mirror.read(stored)
+		text, d, ok, err := t.mirror.read(ctx, stored)
 		if err == nil && !ok {
 			err = errNoDocument(path)
 		}
@@ -58,13 +61,12 @@ func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found
 
 // check compares a document with what a change of it expects.
 func check(m *mirror, stored, path string, c service.Condition) error {
-	d, exists := m.documents[stored]
-	if _, changes := m.pending[stored]; changes && (c.New || c.Match != 0) {
-		return kind.As(kind.Conflict, fmt.Errorf("%s is being changed by another request", path))
-	}
+	d, exists := m.current(stored) // a pending one has no version yet
 	switch {
 	case c.New && exists:
 		return kind.As(kind.Conflict, fmt.Errorf("there is a document %s already, version %d", path, d.order))
+	case c.Match != 0 && exists && d.order == 0:
+		return kind.As(kind.Conflict, fmt.Errorf("others change %s at the same time", path))
 	case c.Match != 0 && d.order != c.Match:
 		return kind.As(kind.Conflict, fmt.Errorf("%s has the version %d, not %d", path, d.order, c.Match))
 	}
@@ -138,7 +140,7 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string) (a
 		}
 	}
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.log.Since(ctx, store.Mark{})
+		revisions, mark, err := t.mirror.all(ctx)
 		all.Version = mark.Order
 		for _, r := range revisions {
 			shown := shownAs(p.User, r.Path)
@@ -156,7 +158,7 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string) (a
 func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
 	var then map[string]store.Revision
 	err := n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.log.Since(ctx, store.Mark{})
+		revisions, mark, err := t.mirror.all(ctx)
 		if err == nil && (version > mark.Order || len(revisions) == 0) {
 			err = kind.Usagef("there is no version %d; the newest is %d", version, mark.Order)
 		}
@@ -197,9 +199,12 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 // Usage implements service.Node.
 func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage, err error) {
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		t.mirror.mu.Lock()
+		if err := t.mirror.mu.within(ctx); err != nil {
+			return err
+		}
 		defer t.mirror.mu.Unlock()
-		u.Documents, u.Bytes = t.mirror.size()
+		has := t.mirror.size()
+		u.Documents, u.Bytes = has.documents, has.bytes
 		u.MostDocuments, u.MostBytes = n.o.MostDocuments, n.o.MostBytes
 		return nil
 	})
@@ -208,7 +213,8 @@ func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage,
 
 // Keys implements service.Node.
 func (n *Node) Keys(ctx context.Context, p service.Principal) ([]service.Key, error) {
-	return n.o.Registry.Keys(ctx, p.Tenant)
+	all, err := n.o.Registry.Keys(ctx, p.Tenant)
+	return all, hide(n.o.Logger, err)
 }
 
 // CreateKey implements service.Node.
@@ -217,10 +223,14 @@ func (n *Node) CreateKey(ctx context.Context, p service.Principal, k service.Key
 		return service.Key{}, kind.As(kind.Forbidden, errors.New("the key is for another tenant"))
 	}
 	k.Tenant = p.Tenant
-	return n.o.Registry.CreateKey(ctx, p.User+"/"+p.Key, k)
+	made, err := n.o.Registry.CreateKey(ctx, p.User+"/"+p.Key, k)
+	if err != nil { // it is unknown whether there is such a key: nobody gets its secret
+		return service.Key{}, hide(n.o.Logger, err)
+	}
+	return made, nil
 }
 
 // RevokeKey implements service.Node.
 func (n *Node) RevokeKey(ctx context.Context, p service.Principal, id string) error {
-	return n.o.Registry.RevokeKey(ctx, p.User+"/"+p.Key, p.Tenant, id)
+	return hide(n.o.Logger, n.o.Registry.RevokeKey(ctx, p.User+"/"+p.Key, p.Tenant, id))
 }

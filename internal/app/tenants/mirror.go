@@ -28,11 +28,15 @@ type mirror struct {
 	dir  string
 	root *os.Root
 
-	mu        sync.Mutex // of the files and of what follows
+	// allowed is held by what reads files that instruct: it does not see a change that is refused.
+	allowed sync.RWMutex
+
+	mu        lock // of the files and of what follows
 	mark      store.Mark
 	documents map[string]document
-	pulled    time.Time // when the log was last asked
-	pending   map[string]store.Revision // changes of the writers before, while a batch is collected
+	pending   map[string]pending // made by writers, and not appended yet
+	before    map[string]string  // texts that the log has, of paths that writers have named
+	pulled    time.Time          // when the log was last asked
 	now       atomic.Pointer[state]
 	appends   int // since the last compaction, about
 
@@ -61,6 +65,18 @@ type document struct {
 	at      time.Time
 }
 
+// A pending change is in the files only.
+type pending struct {
+	document
+	store.Revision
+}
+
+// A size is that of all documents.
+type size struct {
+	documents int
+	bytes     int64
+}
+
 // openMirror makes the folder equal to the log. Files that are equal already stay untouched.
 func openMirror(ctx context.Context, log store.Changelog, dir string, logger *slog.Logger) (*mirror, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -70,7 +86,7 @@ func openMirror(ctx context.Context, log store.Changelog, dir string, logger *sl
 	if err != nil {
 		return nil, err
 	}
-	m := &mirror{log: log, dir: dir, root: root, documents: map[string]document{}, logger: logger}
+	m := &mirror{log: log, dir: dir, root: root, mu: make(lock, 1), documents: map[string]document{}, logger: logger}
 	m.now.Store(&state{})
 	if err := m.load(ctx); err != nil {
 		root.Close()
@@ -100,17 +116,24 @@ func (m *mirror) load(ctx context.Context) error {
 	})
 }
 
+// pullTimeout bounds how long a request waits for the log, and for writers before it.
+const pullTimeout = 10 * time.Second
+
 // fresh makes sure that the log was asked within an age, and that the folder has at least an order.
 // It returns the order that the folder has.
 func (m *mirror) fresh(ctx context.Context, age time.Duration, atLeast int64) (int64, error) {
 	if now := m.now.Load(); time.Since(now.pulled) <= age && now.order >= atLeast {
 		return now.order, nil // without waiting for writers
 	}
-	m.mu.Lock()
+	ctx, stop := context.WithTimeout(ctx, pullTimeout)
+	defer stop()
+	if err := m.mu.within(ctx); err != nil {
+		return 0, hide(m.logger, err)
+	}
 	defer m.mu.Unlock()
 	if time.Since(m.pulled) > age || m.mark.Order < atLeast {
 		if err := m.pull(ctx); err != nil {
-			return 0, err
+			return 0, hide(m.logger, err)
 		}
 	}
 	if m.mark.Order < atLeast {
@@ -234,8 +257,17 @@ func (m *mirror) eachFile(do func(name string, info fs.FileInfo) error) error {
 	})
 }
 
-// changes returns what the files have and the log has not, ordered by path: of some paths, or of
-// all for nil.
+// current returns a document as the files have it: the log's, or a pending one.
+func (m *mirror) current(name string) (d document, exists bool) {
+	if p, ok := m.pending[name]; ok {
+		return p.document, !p.Gone
+	}
+	d, exists = m.documents[name]
+	return d, exists
+}
+
+// changes returns what the files have and current has not, ordered by path: of some paths, or of all
+// for nil.
 func (m *mirror) changes(by string, paths []string) (all []store.Revision, err error) {
 	present := map[string]fs.FileInfo{}
 	if paths == nil {
@@ -243,17 +275,23 @@ func (m *mirror) changes(by string, paths []string) (all []store.Revision, err e
 			present[name] = info
 			return nil
 		})
+		if err != nil {
+			return nil, err
+		}
 		paths = slices.AppendSeq(slices.Collect(maps.Keys(present)), maps.Keys(m.documents))
-	}
-	for _, name := range paths {
-		if info, err := m.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
-			present[name] = info
+		paths = slices.AppendSeq(paths, maps.Keys(m.pending))
+	} else {
+		paths = slices.Clone(paths)
+		for _, name := range paths {
+			if info, err := m.root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode().IsRegular() {
+				present[name] = info
+			}
 		}
 	}
 	slices.Sort(paths)
 	for _, name := range slices.Compact(paths) {
 		r := store.Revision{Path: name, By: by, At: time.Now().UTC().Truncate(time.Microsecond)}
-		d, known := m.documents[name]
+		d, known := m.current(name)
 		switch info, exists := present[name]; {
 		case !exists && !known, exists && known && d.size == info.Size() && d.changed.Equal(info.ModTime()):
 			continue
@@ -275,7 +313,7 @@ func (m *mirror) changes(by string, paths []string) (all []store.Revision, err e
 		}
 		all = append(all, r)
 	}
-	return all, err
+	return all, nil
 }
 
 // A write waits for its turn.
@@ -284,11 +322,17 @@ type write struct {
 	by    string
 	paths []string // that do may change; nil is all
 	do    func() error
-	may   func(store.Revision) error // refuses a change
+	rules rules
 	done  chan struct{}
 
 	version int64
 	err     error
+}
+
+// rules say what a writer may do.
+type rules struct {
+	may  func(store.Revision) error     // refuses a change
+	fits func(before, after size) error // refuses what all changes of a write make of the size
 }
 
 const (
@@ -303,9 +347,9 @@ const (
 // write lets do change files of the folder and appends what it changed, together with what others
 // write at the same time. It returns the version that has the change. do may be called several
 // times, but never at the same time as another. It changes the documents with some paths, or any for
-// nil, which takes longer. may refuses changes, which are then taken back.
-func (m *mirror) write(ctx context.Context, by string, paths []string, may func(store.Revision) error, do func() error) (int64, error) {
-	w := &write{ctx: ctx, by: by, paths: paths, do: do, may: may, done: make(chan struct{})}
+// nil, which takes longer. What the rules refuse is taken back.
+func (m *mirror) write(ctx context.Context, by string, paths []string, rules rules, do func() error) (int64, error) {
+	w := &write{ctx: ctx, by: by, paths: paths, do: do, rules: rules, done: make(chan struct{})}
 	m.waiting.Lock()
 	m.queue = append(m.queue, w)
 	lead := !m.leading
@@ -350,7 +394,7 @@ func (m *mirror) together(some []*write) {
 	for range mostConflicts {
 		again, err := m.once(ctx, some)
 		if err != nil {
-			err = errors.Join(err, m.restore())
+			err = hide(m.logger, errors.Join(err, m.restore(nil)))
 		}
 		if !again {
 			for _, w := range some {
@@ -370,20 +414,29 @@ func (m *mirror) together(some []*write) {
 // once returns again if others changed the same paths in the meantime: their changes are now in the
 // folder, those of the writers are not.
 func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error) {
-	revisions, err := m.collect(some)
-	if err != nil {
+	m.pending, m.before = map[string]pending{}, map[string]string{}
+	defer func() { m.pending, m.before = nil, nil }()
+	if err := m.collect(some); err != nil {
+		m.pending = nil
 		return false, err
 	}
+	names := slices.Sorted(maps.Keys(m.pending))
+	var revisions []store.Revision
+	for _, name := range names {
+		revisions = append(revisions, m.pending[name].Revision)
+	}
 	for len(revisions) > 0 {
+		begun := time.Now()
 		since, next, err := m.log.Append(ctx, revisions, m.mark)
 		if errors.Is(err, store.ErrBehind) {
 			theirs := map[string]bool{}
 			for _, r := range since {
 				theirs[r.Path] = true
 			}
-			conflict := slices.ContainsFunc(revisions, func(r store.Revision) bool { return theirs[r.Path] })
+			conflict := slices.ContainsFunc(names, func(name string) bool { return theirs[name] })
 			if conflict {
-				if err := m.restore(); err != nil {
+				m.pending = nil
+				if err := m.restore(names); err != nil {
 					return false, err
 				}
 			}
@@ -396,9 +449,11 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 			continue
 		}
 		if err != nil {
+			m.pending = nil
 			return false, err
 		}
-		m.wrote(since, next)
+		m.wrote(since)
+		m.reached(next, begun)
 		break
 	}
 	for _, w := range some {
@@ -407,66 +462,114 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 	return false, nil
 }
 
-// collect makes the changes of each writer, and takes back those that fail.
-func (m *mirror) collect(some []*write) ([]store.Revision, error) {
-	last := map[string]store.Revision{}
-	m.pending = last
-	defer func() { m.pending = nil }()
+// collect makes the changes of each writer pending, and takes back those that fail. Nobody who
+// waits for allowed sees what a writer did before the rules have judged it.
+func (m *mirror) collect(some []*write) error {
+	m.allowed.Lock()
+	defer m.allowed.Unlock()
+	total := m.size()
 	for _, w := range some {
-		w.err = w.ctx.Err()
-		if w.err == nil {
-			w.err = w.do()
+		if w.err = w.ctx.Err(); w.err != nil {
+			continue
 		}
-		now, err := m.changes(w.by, slices.Clone(w.paths))
+		// What somebody else did to the files is not a change of this writer.
+		if err := m.restore(w.paths); err != nil {
+			return err
+		}
+		if err := m.remember(w.paths); err != nil {
+			return err
+		}
+		w.err = w.do()
+		now, err := m.changes(w.by, w.paths)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		now = slices.DeleteFunc(now, func(r store.Revision) bool {
-			before, known := last[r.Path]
-			return known && before.Text == r.Text && before.Gone == r.Gone
-		})
-		for _, r := range now {
-			if w.err == nil {
-				w.err = w.may(r)
-			}
+		if w.err == nil {
+			total, w.err = m.judge(w.rules, total, now)
 		}
 		if w.err != nil {
-			if err := m.restoreTo(last); err != nil {
-				return nil, err
+			var names []string
+			for _, r := range now {
+				names = append(names, r.Path)
+			}
+			if err := m.putBack(names); err != nil {
+				return err
 			}
 			continue
 		}
 		for _, r := range now {
-			last[r.Path] = r
-		}
-		for name := range last { // a writer undid the change of another
-			if d, known := m.documents[name]; known {
-				if same, err := m.has(name, &d); err == nil && same {
-					delete(last, name)
-				}
-			}
+			m.pend(r)
 		}
 	}
-	var all []store.Revision
-	for _, r := range last {
-		all = append(all, r)
+	return nil
+}
+
+// remember keeps the texts that the log has, so that taking back a change does not need the log.
+func (m *mirror) remember(paths []string) error {
+	for _, name := range paths {
+		_, known := m.documents[name]
+		_, isPending := m.pending[name]
+		if _, has := m.before[name]; has || isPending || !known {
+			continue
+		}
+		text, err := m.root.ReadFile(filepath.FromSlash(name))
+		if err != nil {
+			return err
+		}
+		m.before[name] = string(text)
 	}
-	slices.SortFunc(all, func(a, b store.Revision) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
+	return nil
+}
+
+// judge refuses changes of a writer, or returns the size with them.
+func (m *mirror) judge(by rules, before size, changes []store.Revision) (after size, err error) {
+	after = before
+	for _, r := range changes {
+		if err := by.may(r); err != nil {
+			return before, err
+		}
+		if d, exists := m.current(r.Path); exists {
+			after.documents, after.bytes = after.documents-1, after.bytes-d.size
+		}
+		if !r.Gone {
+			after.documents, after.bytes = after.documents+1, after.bytes+int64(len(r.Text))
+		}
+	}
+	if err := by.fits(before, after); err != nil {
+		return before, err
+	}
+	return after, nil
+}
+
+// pend makes a change pending, or no longer pending if the log has it.
+func (m *mirror) pend(r store.Revision) {
+	d := document{sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
+	if !r.Gone {
+		_ = m.date(r.Path, &d) // else the file is compared again
+	}
+	logged, known := m.documents[r.Path]
+	switch {
+	case r.Gone && !known:
+		delete(m.pending, r.Path)
+	case !r.Gone && known && d.sum == logged.sum:
+		delete(m.pending, r.Path)
+		logged.changed = d.changed
+		m.documents[r.Path] = logged
+	default:
+		m.pending[r.Path] = pending{d, r}
+	}
 }
 
 // wrote notes what the log has now, which the files have already.
-func (m *mirror) wrote(revisions []store.Revision, next store.Mark) {
+func (m *mirror) wrote(revisions []store.Revision) {
 	for _, r := range revisions {
-		if r.Gone {
+		d := m.pending[r.Path].document
+		if d.order = r.Order; r.Gone {
 			delete(m.documents, r.Path)
 			continue
 		}
-		d := document{order: r.Order, sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
-		_ = m.date(r.Path, &d) // else the file is compared again
 		m.documents[r.Path] = d
 	}
-	m.reached(next, time.Now())
 	if m.appends++; m.appends >= appendsPerCompaction && m.compacting.TryLock() {
 		m.appends = 0
 		m.work.Go(func() {
@@ -488,35 +591,41 @@ const (
 	history = 7 * 24 * time.Hour
 )
 
-// restore gives files the texts of the log.
-func (m *mirror) restore() error { return m.restoreTo(nil) }
-
-// restoreTo gives files the texts of revisions that are not appended yet, or else of the log.
-func (m *mirror) restoreTo(last map[string]store.Revision) error {
-	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
-	defer stop()
-	wrong, err := m.changes("", nil)
+// restore gives files with some paths, or all for nil, what current has.
+func (m *mirror) restore(paths []string) error {
+	wrong, err := m.changes("", paths)
 	if err != nil {
 		return err
 	}
-	names := slices.Collect(maps.Keys(last))
+	var names []string
 	for _, r := range wrong {
 		names = append(names, r.Path)
 	}
-	slices.Sort(names)
+	return m.putBack(names)
+}
+
+// putBack gives files what current has.
+func (m *mirror) putBack(names []string) error {
 	var lost []string // whose text only the log has
-	for _, name := range slices.Compact(names) {
-		want, pending := last[name]
-		_, known := m.documents[name]
+	for _, name := range names {
+		d, exists := m.current(name)
+		p, isPending := m.pending[name]
+		text, has := m.before[name]
 		switch {
-		case pending && want.Gone || !pending && !known:
+		case !exists:
 			if err := m.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-		case pending:
-			if err := m.put(name, want.Text, &document{}); err != nil {
+		case isPending:
+			if err := m.put(name, p.Text, &d); err != nil {
 				return err
 			}
+			m.pending[name] = pending{d, p.Revision}
+		case has && sha256.Sum256([]byte(text)) == d.sum:
+			if err := m.put(name, text, &d); err != nil {
+				return err
+			}
+			m.documents[name] = d
 		default:
 			lost = append(lost, name)
 		}
@@ -524,24 +633,36 @@ func (m *mirror) restoreTo(last map[string]store.Revision) error {
 	if len(lost) == 0 {
 		return nil
 	}
+	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
+	defer stop()
 	all, _, err := m.log.Since(ctx, store.Mark{})
 	if err != nil {
 		return fmt.Errorf("take back a change that was not written: %w", err)
 	}
 	texts := map[string]store.Revision{}
 	for _, r := range all {
-		if r.Order <= m.mark.Order {
+		// What another node has replaced since may be compacted away: then the newest counts.
+		if d, known := m.documents[r.Path]; !known || texts[r.Path].Order != d.order {
 			texts[r.Path] = r
 		}
 	}
+	var found []store.Revision
 	for _, name := range lost {
-		d := m.documents[name]
-		if err := errors.Join(m.put(name, texts[name].Text, &d), m.date(name, &d)); err != nil {
-			return err
+		r, has := texts[name]
+		if !has {
+			return fmt.Errorf("take back a change of %s: %w", name, store.ErrGone)
 		}
-		m.documents[name] = d
+		found = append(found, r)
 	}
-	return nil
+	return m.apply(found)
+}
+
+// all returns the revisions that the log has.
+func (m *mirror) all(ctx context.Context) ([]store.Revision, store.Mark, error) {
+	ctx, stop := context.WithTimeout(ctx, openTimeout)
+	defer stop()
+	revisions, mark, err := m.log.Since(ctx, store.Mark{})
+	return revisions, mark, hide(m.logger, err)
 }
 
 // A listed document.
@@ -551,8 +672,10 @@ type listed struct {
 }
 
 // list returns the documents below a folder, by path, and the version.
-func (m *mirror) list(folder string) (all []listed, version int64) {
-	m.mu.Lock()
+func (m *mirror) list(ctx context.Context, folder string) (all []listed, version int64, err error) {
+	if err := m.mu.within(ctx); err != nil {
+		return nil, 0, err
+	}
 	defer m.mu.Unlock()
 	for name, d := range m.documents {
 		if strings.HasPrefix(name, folder+"/") {
@@ -560,32 +683,27 @@ func (m *mirror) list(folder string) (all []listed, version int64) {
 		}
 	}
 	slices.SortFunc(all, func(a, b listed) int { return strings.Compare(a.name, b.name) })
-	return all, m.mark.Order
+	return all, m.mark.Order, nil
 }
 
 // read returns the text of a document; ok is false if there is none.
-func (m *mirror) read(name string) (text string, d document, ok bool, err error) {
-	m.mu.Lock()
+func (m *mirror) read(ctx context.Context, name string) (text string, d document, ok bool, err error) {
+	if err := m.mu.within(ctx); err != nil {
+		return "", d, false, err
+	}
 	defer m.mu.Unlock()
 	if d, ok = m.documents[name]; !ok {
 		return "", d, false, nil
 	}
 	data, err := m.root.ReadFile(filepath.FromSlash(name))
-	return string(data), d, true, err
+	return string(data), d, true, hide(m.logger, err)
 }
 
-// size returns the number of documents and their bytes, with those of the batch that is collected.
-// The caller holds mu.
-func (m *mirror) size() (documents int, bytes int64) {
-	for name, d := range m.documents {
-		if _, changes := m.pending[name]; !changes {
-			documents, bytes = documents+1, bytes+d.size
-		}
+// size returns that of the documents in the log. The caller holds mu.
+func (m *mirror) size() (all size) {
+	all.documents = len(m.documents)
+	for _, d := range m.documents {
+		all.bytes += d.size
 	}
-	for _, r := range m.pending {
-		if !r.Gone {
-			documents, bytes = documents+1, bytes+int64(len(r.Text))
-		}
-	}
-	return documents, bytes
+	return all
 }

@@ -87,7 +87,8 @@ type tenant struct {
 	mirror *mirror
 	shelf  func(w *app.Workspace) *shelf // opens it once
 	used   time.Time
-	users  int // requests and open memories
+	users  int           // requests and open memories
+	left   chan struct{} // while it is being removed from this node; closed when it was
 
 	mu     sync.Mutex
 	agents map[string]*agent // MCP servers, by key
@@ -134,7 +135,12 @@ func (n *Node) Close() error {
 	var err error
 	for _, t := range all {
 		<-t.ready
-		if t.mirror != nil {
+		n.mu.Lock()
+		left := t.left
+		n.mu.Unlock()
+		if left != nil {
+			<-left
+		} else if t.mirror != nil {
 			err = errors.Join(err, t.close())
 		}
 	}
@@ -162,32 +168,43 @@ func (n *Node) with(ctx context.Context, id string, do func(*tenant) error) erro
 }
 
 func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
-	n.mu.Lock()
-	if n.closed {
+	for {
+		n.mu.Lock()
+		if n.closed {
+			n.mu.Unlock()
+			return nil, httpapi.ErrClosed
+		}
+		t := n.tenants[id]
+		if t == nil {
+			t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}}
+			t.shelf = n.shelfOf(t)
+			n.tenants[id] = t
+			go n.open(t)
+		}
+		if left := t.left; left != nil { // its folder is being removed, and then it is opened again
+			n.mu.Unlock()
+			select {
+			case <-left:
+				continue
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		t.users++
+		t.used = time.Now()
 		n.mu.Unlock()
-		return nil, httpapi.ErrClosed
+		select {
+		case <-t.ready:
+		case <-ctx.Done():
+			n.release(t)
+			return nil, ctx.Err()
+		}
+		if t.err != nil {
+			n.release(t)
+			return nil, t.err
+		}
+		return t, nil
 	}
-	t := n.tenants[id]
-	if t == nil {
-		t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}}
-		t.shelf = n.shelfOf(t)
-		n.tenants[id] = t
-		go n.open(t)
-	}
-	t.users++
-	t.used = time.Now()
-	n.mu.Unlock()
-	select {
-	case <-t.ready:
-	case <-ctx.Done():
-		n.release(t)
-		return nil, ctx.Err()
-	}
-	if t.err != nil {
-		n.release(t)
-		return nil, t.err
-	}
-	return t, nil
 }
 
 // shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
@@ -223,18 +240,18 @@ const openTimeout = 2 * time.Minute
 func (n *Node) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
-	t.mirror, t.err = openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
-	if t.err == nil {
-		if t.err = os.MkdirAll(filepath.Join(t.mirror.dir, sharedFolder), 0o700); t.err != nil {
-			t.mirror.close()
+	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
+	if err == nil {
+		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder), 0o700); err != nil {
+			m.close()
 		}
 	}
-	if t.err != nil {
-		t.mirror, t.err = nil, fmt.Errorf("open memory: %w", t.err)
-		n.mu.Lock()
+	n.mu.Lock()
+	if t.mirror, t.err = m, hide(n.o.Logger, err); err != nil {
+		t.mirror = nil
 		delete(n.tenants, t.id) // the next request tries again
-		n.mu.Unlock()
 	}
+	n.mu.Unlock()
 	close(t.ready)
 	n.dropUnused()
 }
@@ -243,22 +260,37 @@ func (n *Node) open(t *tenant) {
 func (n *Node) dropUnused() {
 	n.mu.Lock()
 	var unused []*tenant
+	open := 0
 	for _, t := range n.tenants {
+		if t.left != nil {
+			continue
+		}
+		open++
 		if t.users == 0 && t.mirror != nil {
 			unused = append(unused, t)
 		}
 	}
 	slices.SortFunc(unused, func(a, b *tenant) int { return a.used.Compare(b.used) })
-	unused = unused[:min(len(unused), max(len(n.tenants)-n.o.MostOpen, 0))]
+	unused = unused[:min(len(unused), max(open-n.o.MostOpen, 0))]
 	for _, t := range unused {
-		delete(n.tenants, t.id)
+		t.left = make(chan struct{})
 	}
 	n.mu.Unlock()
 	for _, t := range unused {
-		if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
-			n.o.Logger.Warn("a tenant was not removed from this node", "error", err)
-		}
+		n.drop(t)
 	}
+}
+
+// drop removes a tenant from this node that nobody uses and that has left. Until its folder is gone,
+// nobody opens it again: a mirror would take missing files for removals.
+func (n *Node) drop(t *tenant) {
+	if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
+		n.o.Logger.Warn("a tenant was not removed from this node", "error", err)
+	}
+	n.mu.Lock()
+	delete(n.tenants, t.id)
+	n.mu.Unlock()
+	close(t.left)
 }
 
 // imposed are settings that tenants have whatever the configuration says. What trusts here is the
@@ -277,7 +309,7 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	rel, err := filepath.Rel(filepath.Join(n.o.Dir, "tenants"), folder)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	if err != nil || len(parts) != 3 || parts[1] != usersFolder {
-		return nil, kind.Usagef("%s is no memory of this service", folder)
+		return nil, kind.Usagef("this is no memory of this service")
 	}
 	t, err := n.acquire(ctx, parts[0])
 	if err != nil {
@@ -292,7 +324,7 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	s, err := w.Open(ctx)
 	if err != nil {
 		n.release(t)
-		return nil, err
+		return nil, hide(n.o.Logger, err)
 	}
 	m := &memory{Service: s, release: func() { n.release(t) }}
 	m.firstIndex(n.o.Logger, vectors)
@@ -369,7 +401,8 @@ func (m *memory) Close() error {
 
 // Authenticate implements service.Node.
 func (n *Node) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
-	return n.o.Registry.Authenticate(ctx, secret)
+	p, err := n.o.Registry.Authenticate(ctx, secret)
+	return p, hide(n.o.Logger, err)
 }
 
 // Ready implements service.Node.
@@ -406,33 +439,42 @@ func (n *Node) Write(ctx context.Context, p service.Principal, do func() error) 
 // write is Write for documents with some paths in the log, or for any with nil.
 func (n *Node) write(ctx context.Context, p service.Principal, paths []string, do func(*mirror) error) (version int64, err error) {
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		may := func(r store.Revision) error { return n.may(p, t.mirror, r) }
-		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, may, func() error { return do(t.mirror) })
+		for _, path := range paths { // before it is in a file that somebody could read
+			if err := may(p, path); err != nil {
+				return err
+			}
+		}
+		rules := rules{may: func(r store.Revision) error { return may(p, r.Path) }, fits: n.fits}
+		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, rules, func() error { return do(t.mirror) })
 		return err
 	})
 	return version, err
 }
 
 // may refuses a change that a principal may not make. It is the only place that decides this.
-func (n *Node) may(p service.Principal, m *mirror, r store.Revision) error {
-	if err := checkStored(r.Path); err != nil {
+func may(p service.Principal, stored string) error {
+	if err := checkStored(stored); err != nil {
 		return err
 	}
-	shown := shownAs(p.User, r.Path)
+	shown := shownAs(p.User, stored)
 	switch {
-	case shown == "" || !p.Right.Includes(service.Write):
-		return kind.As(kind.Forbidden, fmt.Errorf("the key may not change %s", r.Path))
-	case !strings.HasPrefix(shown, homePrefix) && instructs(r.Path, curatedNames) && !p.Right.Includes(service.Admin):
+	case shown == "":
+		return kind.As(kind.Forbidden, errors.New("the key may not change documents of other users"))
+	case !p.Right.Includes(service.Write):
+		return kind.As(kind.Forbidden, fmt.Errorf("the key may not change %s", shown))
+	case !strings.HasPrefix(shown, homePrefix) && instructs(stored, curatedNames) && !p.Right.Includes(service.Admin):
 		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of all users, which needs the right %s", shown, service.Admin)),
 			"save to the target global, or put a document elsewhere")
 	}
-	documents, bytes := m.size()
-	if before, known := m.documents[r.Path]; known {
-		bytes -= before.size
-	} else if n.o.MostDocuments > 0 && documents >= n.o.MostDocuments && !r.Gone {
-		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant has its %d documents", n.o.MostDocuments)}
-	}
-	if n.o.MostBytes > 0 && !r.Gone && bytes+int64(len(r.Text)) > n.o.MostBytes {
+	return nil
+}
+
+// fits refuses a write after which a tenant has more than it may have, unless it is less than before.
+func (n *Node) fits(before, after size) error {
+	switch {
+	case n.o.MostDocuments > 0 && after.documents > max(n.o.MostDocuments, before.documents):
+		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d documents", n.o.MostDocuments)}
+	case n.o.MostBytes > 0 && after.bytes > max(n.o.MostBytes, before.bytes):
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d bytes", n.o.MostBytes)}
 	}
 	return nil

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -34,9 +36,12 @@ type Registry struct {
 	log store.Changelog
 	age time.Duration // of what is known, at most
 
-	mu      sync.Mutex
+	changing lock // held while this process appends
+
+	mu      sync.Mutex // of what follows; nobody waits for the storage with it
 	mark    store.Mark
 	asked   time.Time
+	asking  chan struct{}        // while the log is being read; closed when it was
 	tenants map[string]Tenant    // by name
 	keys    map[string]storedKey // by ID
 	failed  time.Time            // when the log was last asked in vain
@@ -54,10 +59,15 @@ const System = "system"
 
 // NewRegistry returns the registry in a log. It asks the log again after an age.
 func NewRegistry(log store.Changelog, age time.Duration) *Registry {
-	return &Registry{log: log, age: age, tenants: map[string]Tenant{}, keys: map[string]storedKey{}}
+	return &Registry{log: log, age: age, changing: make(lock, 1), tenants: map[string]Tenant{}, keys: map[string]storedKey{}}
 }
 
-const registryTimeout = 5 * time.Second
+const (
+	registryTimeout = 5 * time.Second
+	// registryPause is without questions after a failed one: not every request waits for a storage
+	// that is away.
+	registryPause = time.Second
+)
 
 // Paths in the log.
 const (
@@ -65,25 +75,61 @@ const (
 	keysPath    = "keys/"
 )
 
-// fresh reads the log if what is known is older than an age. The caller holds mu.
+// fresh reads the log if what is known is older than an age. Requests at the same time share a
+// question, which does not end with one of them.
 func (r *Registry) fresh(ctx context.Context, age time.Duration) error {
-	if time.Since(r.asked) <= age {
-		return nil
+	for begun := time.Now(); ; {
+		r.mu.Lock()
+		isKnown, failure := !r.asked.Before(begun.Add(-age)), r.failure
+		isAway := failure != nil && (!r.failed.Before(begun) || age > 0 && begun.Sub(r.failed) < registryPause)
+		if !isKnown && !isAway && r.asking == nil {
+			r.asking = make(chan struct{})
+			go r.ask(r.asking)
+		}
+		asking := r.asking
+		r.mu.Unlock()
+		switch {
+		case isKnown:
+			return nil
+		case isAway:
+			return failure
+		}
+		select {
+		case <-asking:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
-	asked := time.Now()
-	if age > 0 && asked.Sub(r.failed) < time.Second {
-		return r.failure // not every request waits for a storage that is away
-	}
-	ctx, stop := context.WithTimeout(ctx, registryTimeout)
+}
+
+// ask reads the log.
+func (r *Registry) ask(done chan struct{}) {
+	ctx, stop := context.WithTimeout(context.Background(), registryTimeout)
 	defer stop()
-	since, next, err := r.log.Since(ctx, r.mark)
+	r.mu.Lock()
+	mark := r.mark
+	r.mu.Unlock()
+	asked := time.Now()
+	since, next, err := r.log.Since(ctx, mark)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(done)
+	r.asking = nil
 	if err != nil {
 		r.failed, r.failure = time.Now(), kind.As(kind.Unavailable, fmt.Errorf("tenants and keys cannot be read: %w", err))
-		return r.failure
+		return
 	}
-	r.apply(since)
-	r.mark, r.asked = next, asked
-	return nil
+	r.reached(since, next)
+	r.asked, r.failure = asked, nil
+}
+
+// reached applies what follows a mark that was known, unless more is known by now. The caller holds
+// mu.
+func (r *Registry) reached(since []store.Revision, next store.Mark) {
+	if next.Order >= r.mark.Order {
+		r.apply(since)
+		r.mark = next
+	}
 }
 
 func (r *Registry) apply(revisions []store.Revision) {
@@ -114,25 +160,33 @@ const (
 	longestPause = 100 * time.Millisecond
 )
 
-// change appends what prepare returns, after the newest state.
+// change appends what prepare returns, after the newest state. prepare is called with mu held.
 func (r *Registry) change(ctx context.Context, by string, prepare func() ([]store.Revision, error)) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	ctx, stop := context.WithTimeout(ctx, writeTimeout)
+	defer stop()
+	if err := r.changing.within(ctx); err != nil {
+		return err
+	}
+	defer r.changing.Unlock()
 	for range mostChanges {
 		if err := r.fresh(ctx, 0); err != nil {
 			return err
 		}
+		r.mu.Lock()
 		revisions, err := prepare()
+		mark := r.mark
+		r.mu.Unlock()
 		if err != nil || len(revisions) == 0 {
 			return err
 		}
 		for i := range revisions {
 			revisions[i].By, revisions[i].At = by, time.Now().UTC().Truncate(time.Microsecond)
 		}
-		since, next, err := r.log.Append(ctx, revisions, r.mark)
+		since, next, err := r.log.Append(ctx, revisions, mark)
 		if err == nil || errors.Is(err, store.ErrBehind) {
-			r.apply(since)
-			r.mark = next
+			r.mu.Lock()
+			r.reached(since, next)
+			r.mu.Unlock()
 		}
 		if !errors.Is(err, store.ErrBehind) {
 			return err
@@ -153,11 +207,11 @@ func revisionOf(path string, value any) store.Revision {
 
 // Tenants returns all tenants, by name.
 func (r *Registry) Tenants(ctx context.Context) ([]Tenant, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err := r.fresh(ctx, 0); err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	var all []Tenant
 	for _, t := range r.tenants {
 		all = append(all, t)
@@ -173,11 +227,11 @@ func errNoTenant(name string) error {
 
 // Tenant returns the tenant with a name, as it was not longer than the registry's age ago.
 func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err := r.fresh(ctx, r.age); err != nil {
 		return Tenant{}, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	t, ok := r.tenants[name]
 	if !ok {
 		return Tenant{}, errNoTenant(name)
@@ -221,6 +275,12 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 // keyMark begins every API key, so that scanners of secrets can find one.
 const keyMark = "mck"
 
+// Bounds of what tenants may put into the registry, which all nodes hold.
+const (
+	mostKeys    = 1000 // of a tenant
+	longestName = 200  // of a key, in bytes
+)
+
 // CreateKey adds a key and returns it with its secret, which is not stored.
 func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
 	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User)); err != nil {
@@ -228,6 +288,9 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 	}
 	if !slices.Contains(service.AllRights, k.Right) {
 		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
+	}
+	if len(k.Name) > longestName || !utf8.ValidString(k.Name) || strings.ContainsFunc(k.Name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return service.Key{}, kind.Usagef("the name of the key is %.80q, want at most %d bytes that can be printed", k.Name, longestName)
 	}
 	if !k.Expires.IsZero() && !k.Expires.After(time.Now()) {
 		return service.Key{}, kind.Usagef("the key would have expired at %s", k.Expires.Format(time.RFC3339))
@@ -237,6 +300,15 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 	err := r.change(ctx, by, func() ([]store.Revision, error) {
 		if _, ok := r.tenants[k.Tenant]; !ok {
 			return nil, errNoTenant(k.Tenant)
+		}
+		has := 0
+		for _, other := range r.keys {
+			if other.Tenant == k.Tenant {
+				has++
+			}
+		}
+		if has >= mostKeys {
+			return nil, kind.As(kind.Conflict, fmt.Errorf("tenant %s has %d keys already: revoke some", k.Tenant, has))
 		}
 		return []store.Revision{revisionOf(keysPath+k.ID, storedKey{k, hashOf(secret)})}, nil
 	})
@@ -251,11 +323,11 @@ func hashOf(secret string) string {
 
 // Keys returns the keys of a tenant without their hashes, oldest first.
 func (r *Registry) Keys(ctx context.Context, tenant string) ([]service.Key, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err := r.fresh(ctx, 0); err != nil {
 		return nil, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	all := []service.Key{}
 	for _, k := range r.keys {
 		if k.Tenant == tenant {
@@ -285,11 +357,11 @@ func (r *Registry) Authenticate(ctx context.Context, secret string) (service.Pri
 	if len(parts) != 3 || parts[0] != keyMark {
 		return service.Principal{}, service.ErrKey
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if err := r.fresh(ctx, r.age); err != nil {
 		return service.Principal{}, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	k, ok := r.keys[parts[1]]
 	if subtle.ConstantTimeCompare([]byte(hashOf(parts[2])), []byte(k.Hash)) != 1 || !ok ||
 		!k.Expires.IsZero() && !time.Now().Before(k.Expires) {

@@ -37,8 +37,8 @@ const (
 	// come for a while.
 	vectorsPerRevision = 1024
 	shelfEvery         = 2 * time.Second
-	// pullTimeout bounds how long a memory waits for vectors that it could make itself.
-	pullTimeout = 10 * time.Second
+	// firstPullTimeout bounds how long a memory waits for vectors that it could make itself.
+	firstPullTimeout = 10 * time.Second
 )
 
 // openShelf begins to take vectors from the log and to add those that this node makes. It returns
@@ -56,7 +56,7 @@ func openShelf(log store.Changelog, w *app.Workspace, logger *slog.Logger) (*she
 	ctx, stop := context.WithCancel(context.Background())
 	s := &shelf{log: log, logger: logger, exchange: cache.NewExchange(cached), stop: stop, pulled: make(chan struct{})}
 	s.work.Go(func() {
-		first, end := context.WithTimeout(ctx, pullTimeout)
+		first, end := context.WithTimeout(ctx, firstPullTimeout)
 		s.warn(ctx, s.pull(first))
 		end()
 		close(s.pulled)

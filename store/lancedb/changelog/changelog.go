@@ -14,8 +14,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/internal/remote"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
-	"github.com/memcore/memcore/store/lancedb/storage"
 )
 
 // Columns of the table beside those of a record.
@@ -64,8 +64,12 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 	for i := range revisions {
 		revisions[i].ID = cmp.Or(revisions[i].ID, rand.Text())
 	}
+	open := table.OpenOrCreate
+	if mark.Order > 0 { // a log that was dropped does not begin again
+		open = table.Open
+	}
 	rows := rowsFor(revisions, mark.Order>>placeBits+1)
-	err = storage.Retry(ctx, l.uri, "write to log", l.schema, table.OpenOrCreate, func(t *table.Table) error {
+	err = remote.Retry(ctx, l.uri, "write to log", l.schema, open, func(t *table.Table) error {
 		// An attempt that failed may have added them.
 		since, next, err = read(ctx, t, mark)
 		if err != nil || len(since) > 0 {
@@ -77,15 +81,23 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 		since, next, err = read(ctx, t, mark)
 		return err
 	})
-	if err == nil && (len(since) == 0 || since[0].ID != revisions[0].ID) {
-		err = fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
+	switch {
+	case errors.Is(err, table.ErrMissing):
+		return nil, mark, fmt.Errorf("write to log %s: %w", l.uri, store.ErrGone)
+	case err != nil:
+		return nil, mark, err
+	case len(since) == 0 || since[0].ID != revisions[0].ID:
+		return since, next, fmt.Errorf("write to log %s: %w", l.uri, store.ErrBehind)
+	case len(since) > len(revisions): // an attempt whose answer was lost has added them, and others followed
+		since = since[:len(revisions)]
+		next = store.Mark{Order: since[len(since)-1].Order}
 	}
-	return since, next, err
+	return since, next, nil
 }
 
 // Since implements store.Changelog.
 func (l *Log) Since(ctx context.Context, mark store.Mark) (since []store.Revision, next store.Mark, err error) {
-	err = storage.Retry(ctx, l.uri, "read log", l.schema, table.Open, func(t *table.Table) error {
+	err = remote.Retry(ctx, l.uri, "read log", l.schema, table.Open, func(t *table.Table) error {
 		since, next, err = read(ctx, t, mark)
 		return err
 	})
@@ -187,7 +199,7 @@ const idsPerDelete = 1000
 // Compact implements store.Changelog. Its append is one commit. Until the rows that it copied are
 // deleted, readers find them twice.
 func (l *Log) Compact(ctx context.Context, before time.Time) error {
-	err := storage.Retry(ctx, l.uri, "compact log", l.schema, table.Open, func(t *table.Table) error {
+	err := remote.Retry(ctx, l.uri, "compact log", l.schema, table.Open, func(t *table.Table) error {
 		rows, err := rowsWhere(ctx, t, "")
 		if err != nil {
 			return err

@@ -17,8 +17,8 @@ import (
 	"github.com/apache/arrow/go/v17/arrow"
 
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/lancedb/internal/remote"
 	"github.com/memcore/memcore/store/lancedb/internal/table"
-	"github.com/memcore/memcore/store/lancedb/storage"
 )
 
 // Columns of the table beside those of a record.
@@ -90,7 +90,7 @@ func (t *Table) ensure(ctx context.Context, records []store.Record) error {
 
 func (t *Table) retry(ctx context.Context, op string,
 	open func(context.Context, string, *arrow.Schema) (*table.Table, error), f func(*table.Table) error) error {
-	return storage.Retry(ctx, t.uri, op+" shared memory", t.schema, open, f)
+	return remote.Retry(ctx, t.uri, op+" shared memory", t.schema, open, f)
 }
 
 func ownedBy(owner string) string { return ownerColumn + " = " + table.Text(owner) }

@@ -1,4 +1,4 @@
-// Package storage reaches tables of LanceDB in a folder or on object storage.
+// Package storage tells LanceDB where object storage is.
 //
 // It is empty without the build tag lancedb.
 package storage

@@ -1,6 +1,6 @@
 //go:build lancedb
 
-package storage
+package remote
 
 import (
 	"context"
