@@ -354,6 +354,56 @@ func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
 	}
 }
 
+// SaveTool is the name of the tool that saves.
+const SaveTool = "save_memory"
+
+// teamFile has what users without the right Admin save for all: it is found, but does not instruct.
+const teamFile = "facts/team.md"
+
+// SaveArguments returns the arguments of a save of a principal. What they save for all users goes
+// into a file of facts, unless they may change what instructs the agents of all.
+func SaveArguments(p Principal, arguments []byte) []byte {
+	var fields map[string]json.RawMessage
+	if p.Right.Includes(Admin) || json.Unmarshal(arguments, &fields) != nil || fields == nil {
+		return arguments
+	}
+	for name, value := range fields {
+		text := strings.ToLower(string(value))
+		switch strings.ToLower(name) {
+		case "path":
+			if text != `""` && text != "null" {
+				return arguments
+			}
+		case "target", "scope":
+			if text == `"global"` {
+				return arguments
+			}
+		}
+	}
+	fields["path"], _ = json.Marshal(teamFile)
+	delete(fields, "section") // files of facts have their own
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return arguments
+	}
+	return changed
+}
+
+// save saves with the arguments that the principal may use.
+func (s *Server) save(w http.ResponseWriter, r *request) error {
+	var body struct {
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(r.body, &body) == nil && len(body.Arguments) > 0 {
+		changed, err := json.Marshal(map[string]json.RawMessage{"arguments": SaveArguments(r.principal, body.Arguments)})
+		if err != nil {
+			return err
+		}
+		r.body = changed
+	}
+	return s.change("/v1/tools/"+SaveTool)(w, r)
+}
+
 // tool calls a tool, as a question if it changes nothing.
 func (s *Server) tool(w http.ResponseWriter, r *request) error {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
@@ -376,6 +426,9 @@ func (s *Server) tool(w http.ResponseWriter, r *request) error {
 		return s.question("/v1/tools/"+name)(w, r)
 	case !r.principal.Right.Includes(Write):
 		return &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; the tool %s needs %s", r.principal.Right, name, Write)}
+	}
+	if name == SaveTool {
+		return s.save(w, r)
 	}
 	return s.change("/v1/tools/"+name)(w, r)
 }

@@ -37,7 +37,7 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
 		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
 		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: s.turn},
-		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.change("/v1/save"), like: "/v1/save"},
+		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
 		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
 		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},

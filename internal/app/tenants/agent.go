@@ -138,6 +138,9 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if _, err = m.node.Fresh(ctx, m.principal, 0); err != nil {
 				return answer, err
 			}
+			if described.Name == service.SaveTool {
+				arguments = service.SaveArguments(m.principal, arguments)
+			}
 			_, err = m.node.Write(ctx, m.principal, func() error {
 				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
 					answer, err = call(inner)
