@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -74,6 +75,7 @@ type node struct {
 	m       *machine
 	address string
 	dir     string
+	rate    string // requests a second of a tenant; "" is more than the test sends
 
 	mu      sync.Mutex
 	process *exec.Cmd
@@ -82,7 +84,7 @@ type node struct {
 func (n *node) start() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.process = exec.Command(n.m.program, "service", "--listen", n.address, "--dir", n.dir, "--drain", "100ms", "--freshness", "1s", "--rate", "10000")
+	n.process = exec.Command(n.m.program, "service", "--listen", n.address, "--dir", n.dir, "--drain", "100ms", "--freshness", "1s", "--rate", cmp.Or(n.rate, "10000"))
 	n.process.Env = n.m.env
 	log, err := os.OpenFile(n.dir+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err == nil {
