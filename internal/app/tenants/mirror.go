@@ -273,7 +273,9 @@ func (m *mirror) current(name string) (d document, exists bool) {
 func (m *mirror) changes(by string, paths []string) (all []store.Revision, err error) {
 	present, looksEqual := map[string]fs.FileInfo{}, func(document, fs.FileInfo) bool { return false }
 	if paths == nil { // not all files are read
-		looksEqual = func(d document, info fs.FileInfo) bool { return d.size == info.Size() && d.changed.Equal(info.ModTime()) }
+		looksEqual = func(d document, info fs.FileInfo) bool {
+			return d.size == info.Size() && d.changed.Equal(info.ModTime())
+		}
 		err = m.eachFile(func(name string, info fs.FileInfo) error {
 			present[name] = info
 			return nil
