@@ -286,7 +286,7 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, release: func() { n.release(t) }}
+	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }}
 	m.firstIndex(n.o.Logger)
 	return m, nil
 }
@@ -303,6 +303,7 @@ func (n *Node) openMemory(ctx context.Context, t *tenant, user string) (*app.Ser
 // A memory keeps its tenant open.
 type memory struct {
 	*app.Service
+	mirror  *mirror
 	release func()
 
 	stop    context.CancelFunc
@@ -328,6 +329,13 @@ func (m *memory) firstIndex(log *slog.Logger) {
 	case <-done:
 	case <-time.After(firstWait):
 	}
+}
+
+// Context implements httpapi.Workspace.
+func (m *memory) Context(ctx context.Context, r httpapi.ContextRequest) (httpapi.TextReply, error) {
+	m.mirror.allowed.RLock()
+	defer m.mirror.allowed.RUnlock()
+	return m.Service.Context(ctx, r)
 }
 
 // Tools implements httpapi.Workspace.
