@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -65,10 +66,20 @@ type Server struct {
 
 // A limit is that of a tenant.
 type limit struct {
-	rate  *rate.Limiter
-	slots overload.Slots
-	used  time.Time
+	rate    *rate.Limiter
+	slots   overload.Slots
+	large   overload.Slots // bodies over largeBody, which could use up Server.bodies
+	streams overload.Slots // which could use up the connections of the process
+	used    time.Time
 }
+
+const (
+	largeBody   = 64 << 10
+	mostLarge   = 4
+	mostStreams = 64
+	// slotWait bounds how long a request waits for others of its tenant.
+	slotWait = time.Second
+)
 
 // New returns a server.
 func New(o Options) *Server {
@@ -90,7 +101,7 @@ func New(o Options) *Server {
 	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]bool{"live": true}) })
 	s.routes.HandleFunc("GET /ready", s.ready)
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
+		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
 	return s
 }
@@ -107,16 +118,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
 	w.Header().Set("X-Memcore-Version", s.o.Version)
 	defer func() {
-		if p := recover(); p != nil && p != http.ErrAbortHandler {
-			s.o.Logger.Error("request failed", "panic", p)
-			fail(seen, &httpapi.Error{Status: 500, Message: "the service failed at this request"})
+		p := recover()
+		if p != nil && p != http.ErrAbortHandler {
+			s.o.Logger.Error("request failed", "panic", p, "stack", string(debug.Stack()))
+			s.fail(seen, errFailed)
 		}
 		operation := cmp.Or(r.Pattern, "unknown")
 		s.requests.WithLabelValues(operation, strconv.Itoa(seen.status)).Inc()
 		s.took.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
+		if p == http.ErrAbortHandler {
+			panic(p) // the client must see that the answer is not whole
+		}
 	}()
 	if origin.IsForeign(r) {
-		fail(seen, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
+		s.fail(seen, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
 		return
 	}
 	s.routes.ServeHTTP(seen, r)
@@ -141,14 +156,14 @@ func (s *Server) Drain() { s.draining.Store(true) }
 // ready answers whether the storage does.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
-		fail(w, &httpapi.Error{Status: 503, Message: "this node is ending"})
+		s.fail(w, &httpapi.Error{Status: 503, Message: "this node is ending"})
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), 3*time.Second)
 	defer stop()
 	if err := s.o.Node.Ready(ctx); err != nil {
 		s.o.Logger.Warn("not ready", "error", err)
-		fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
+		s.fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
 		return
 	}
 	reply(w, http.StatusOK, map[string]bool{"ready": true})
@@ -165,56 +180,107 @@ type request struct {
 // operation needs, within the limits of the tenant.
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secret, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		secret := secretOf(r)
 		p, err := s.o.Node.Authenticate(r.Context(), secret)
 		switch {
 		case errors.Is(err, ErrKey):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
-			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
+			s.fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
-			fail(w, err)
+			s.fail(w, err)
 			return
 		case p.Tenant != r.PathValue("tenant"):
-			fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
+			s.fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
 			return
 		case !p.Right.Includes(op.right):
-			fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
+			s.fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
 			return
 		}
 		l := s.limitOf(p.TenantID)
 		if !l.rate.Allow() {
-			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
+			s.fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
 			return
 		}
-		body, free, err := s.read(w, r, op)
-		defer free()
-		if err != nil {
-			fail(w, err)
-			return
-		}
-		do := func() error {
-			if err := s.freshen(w, r, p, op); err != nil {
-				return err
+		err = s.withBody(w, r, op, l, func(body []byte) error {
+			do := func() error {
+				if err := s.freshen(w, r, p, op); err != nil {
+					return err
+				}
+				return op.do(w, &request{r, p, body})
 			}
-			return op.do(w, &request{r, p, body})
-		}
-		if op.streams { // an open stream takes no slot
-			err = do()
-		} else {
-			err = l.slots.Do(r.Context(), time.Second, do)
-		}
+			if !op.streams {
+				return l.slots.Do(r.Context(), slotWait, do)
+			}
+			return l.streams.Do(r.Context(), slotWait, func() error {
+				defer s.whileValid(&r, secret)()
+				return do()
+			})
+		})
 		if err != nil {
-			fail(w, err)
+			s.fail(w, err)
 		}
 	})
 }
 
-// read reads the body, unless the operation does.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, op operation) (body []byte, free func(), err error) {
-	if op.streams {
-		return nil, func() {}, nil
+// secretOf returns the key that a request has.
+func secretOf(r *http.Request) string {
+	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
+	return secret
+}
+
+// recheck is how often the key of an open stream is looked at.
+const recheck = 2 * time.Second
+
+// whileValid gives a request a context that ends when its key is no longer valid, and returns what
+// ends the watch.
+func (s *Server) whileValid(r **http.Request, secret string) (stop func()) {
+	ctx, cancel := context.WithCancel((*r).Context())
+	*r = (*r).WithContext(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		ticker := time.NewTicker(recheck)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if _, err := s.o.Node.Authenticate(ctx, secret); errors.Is(err, ErrKey) {
+				cancel()
+			}
+		}
+	})
+	return func() {
+		cancel()
+		watch.Wait()
+	}
+}
+
+// withBody reads the body for do, unless the operation reads it itself.
+func (s *Server) withBody(w http.ResponseWriter, r *http.Request, op operation, l *limit, do func(body []byte) error) error {
+	if op.streams || op.ownBody {
+		return do(nil)
+	}
+	read := func() error {
+		body, free, err := s.read(w, r)
+		defer free()
+		if err != nil {
+			return err
+		}
+		return do(body)
+	}
+	if r.ContentLength >= 0 && r.ContentLength <= largeBody {
+		return read()
+	}
+	return l.large.Do(r.Context(), slotWait, read)
+}
+
+func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, free func(), err error) {
 	body, free, err = s.bodies.Read(w, r, s.o.MaxBody, 10*time.Second)
 	if err != nil {
 		w.Header().Set("Connection", "close") // the rest is not read
@@ -255,12 +321,13 @@ func (s *Server) limitOf(tenant string) *limit {
 	if l == nil {
 		if len(s.limits) >= mostLimits {
 			for id, old := range s.limits {
-				if time.Since(old.used) > limitIdle && len(old.slots) == 0 {
+				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams) == 0 {
 					delete(s.limits, id)
 				}
 			}
 		}
-		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce)}
+		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce),
+			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams)}
 		s.limits[tenant] = l
 	}
 	l.used = time.Now()
@@ -295,6 +362,10 @@ func (s *Server) ask(r *request, path string) (*recorder, error) {
 	}
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
 	s.memories.ServeHTTP(answer, inner)
+	if answer.status == http.StatusInternalServerError { // it may say where files are on this node
+		s.o.Logger.Error("request failed", "path", path, "answer", answer.body.String())
+		return nil, errFailed
+	}
 	return answer, nil
 }
 
@@ -446,13 +517,20 @@ func (s *Server) mcp(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// fail answers with an error.
-func fail(w http.ResponseWriter, err error) {
-	status, message := httpapi.StatusOf(err), err.Error()
+// errFailed answers what no client can do anything about; the log says more.
+var errFailed = &httpapi.Error{Status: http.StatusInternalServerError, Message: "the service failed at this request"}
+
+// fail answers with an error. Unexpected ones may say where files are on this node.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	status := httpapi.StatusOf(err)
+	if status == http.StatusInternalServerError && !errors.Is(err, errFailed) {
+		s.o.Logger.Error("request failed", "error", err)
+		err = errFailed
+	}
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
 	}
-	reply(w, status, map[string]any{"error": httpapi.Error{Status: status, Message: message}})
+	reply(w, status, map[string]any{"error": httpapi.Error{Status: status, Message: err.Error()}})
 }
 
 func reply(w http.ResponseWriter, status int, body any) {

@@ -23,7 +23,8 @@ type operation struct {
 	right                 Right
 	do                    func(w http.ResponseWriter, r *request) error
 	like                  string // path of the operation of httpapi with the same body and answer
-	streams               bool   // it reads its body itself and may answer for long
+	ownBody               bool   // it reads its body itself
+	streams               bool   // it has no body and may answer for long
 	unread                bool   // it does not look at the memory
 }
 
@@ -61,8 +62,8 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: s.createKey},
 		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: s.revokeKey},
 		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
-		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
-		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, streams: true},
+		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
+		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
 	}
 }
 
@@ -230,8 +231,12 @@ func (s *Server) importAll(w http.ResponseWriter, r *request) error {
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
+		// A few bytes of a sparse file may stand for any number.
+		if header.Typeflag != tar.TypeReg || header.Size > int64(len(r.body)) {
+			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%.200q in the archive is no plain file", header.Name)}
+		}
 		text, err := io.ReadAll(in)
-		if err != nil || header.Typeflag != tar.TypeReg || !utf8.Valid(text) {
+		if err != nil || !utf8.Valid(text) {
 			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%.200q in the archive is no file of UTF-8 text", header.Name)}
 		}
 		all = append(all, Document{Path: strings.TrimPrefix(header.Name, "./"), Text: string(text)})

@@ -111,7 +111,13 @@ func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out,
 	if _, err := m.node.Fresh(ctx, m.principal, 0); err != nil {
 		return out, err
 	}
-	err = m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
+	err = m.node.use(ctx, m.principal, func(opened *memory) error {
+		inner, err := opened.MCP()
+		if err != nil {
+			return err
+		}
+		opened.mirror.allowed.RLock()
+		defer opened.mirror.allowed.RUnlock()
 		out, err = do(inner)
 		return err
 	})

@@ -224,10 +224,7 @@ func (n *Node) CreateKey(ctx context.Context, p service.Principal, k service.Key
 	}
 	k.Tenant = p.Tenant
 	made, err := n.o.Registry.CreateKey(ctx, p.User+"/"+p.Key, k)
-	if err != nil { // it is unknown whether there is such a key: nobody gets its secret
-		return service.Key{}, hide(n.o.Logger, err)
-	}
-	return made, nil
+	return made, hide(n.o.Logger, err)
 }
 
 // RevokeKey implements service.Node.

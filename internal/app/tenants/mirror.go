@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -212,7 +213,7 @@ func (m *mirror) has(name string, d *document) (bool, error) {
 
 const temporary = ".writing"
 
-// put writes a whole file.
+// put writes a whole file, with the time of its revision if there is one.
 func (m *mirror) put(name, text string, d *document) error {
 	file := filepath.FromSlash(name)
 	if err := m.root.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -224,20 +225,24 @@ func (m *mirror) put(name, text string, d *document) error {
 	if err := m.root.Rename(temporary, file); err != nil {
 		return err
 	}
+	return m.date(name, d)
+}
+
+// date gives a file the time of its revision, so that it has the same one on all nodes. No file that
+// is written later has that time too: the system's clock may stand still for milliseconds, and two
+// texts of one length would look equal.
+func (m *mirror) date(name string, d *document) error {
+	file := filepath.FromSlash(name)
+	if !d.at.IsZero() {
+		if err := m.root.Chtimes(file, d.at, d.at); err != nil {
+			return err
+		}
+	}
 	info, err := m.root.Lstat(file)
 	if err == nil {
 		d.changed = info.ModTime()
 	}
 	return err
-}
-
-// date gives a file the time of its revision, which questions may ask for, on every node.
-func (m *mirror) date(name string, d *document) error {
-	if d.changed.Equal(d.at) {
-		return nil
-	}
-	d.changed = d.at
-	return m.root.Chtimes(filepath.FromSlash(name), d.at, d.at)
 }
 
 // eachFile calls do with each file that can be a document.
@@ -269,8 +274,11 @@ func (m *mirror) current(name string) (d document, exists bool) {
 // changes returns what the files have and current has not, ordered by path: of some paths, or of all
 // for nil.
 func (m *mirror) changes(by string, paths []string) (all []store.Revision, err error) {
-	present := map[string]fs.FileInfo{}
-	if paths == nil {
+	present, looksEqual := map[string]fs.FileInfo{}, func(document, fs.FileInfo) bool { return false }
+	if paths == nil { // not all files are read
+		looksEqual = func(d document, info fs.FileInfo) bool {
+			return d.size == info.Size() && d.changed.Equal(info.ModTime())
+		}
 		err = m.eachFile(func(name string, info fs.FileInfo) error {
 			present[name] = info
 			return nil
@@ -293,7 +301,7 @@ func (m *mirror) changes(by string, paths []string) (all []store.Revision, err e
 		r := store.Revision{Path: name, By: by, At: time.Now().UTC().Truncate(time.Microsecond)}
 		d, known := m.current(name)
 		switch info, exists := present[name]; {
-		case !exists && !known, exists && known && d.size == info.Size() && d.changed.Equal(info.ModTime()):
+		case !exists && !known, exists && known && looksEqual(d, info):
 			continue
 		case !exists:
 			r.Gone = true
@@ -385,13 +393,25 @@ func (m *mirror) lead() {
 	}
 }
 
-// together makes the changes of writers and appends them in one step.
+// together makes the changes of writers and appends them in one step. If others keep changing the
+// documents of one of them, each goes on alone.
 func (m *mirror) together(some []*write) {
 	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
 	defer stop()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for range mostConflicts {
+	if m.try(ctx, some) || len(some) == 1 {
+		return
+	}
+	for _, w := range some {
+		m.try(ctx, []*write{w})
+	}
+}
+
+// try writes, again while others change the same documents. It returns false if they still do.
+func (m *mirror) try(ctx context.Context, some []*write) bool {
+	for attempt := range mostConflicts {
+		begun := time.Now()
 		again, err := m.once(ctx, some)
 		if err != nil {
 			err = hide(m.logger, errors.Join(err, m.restore(nil)))
@@ -400,15 +420,19 @@ func (m *mirror) together(some []*write) {
 			for _, w := range some {
 				w.err = errors.Join(w.err, err)
 			}
-			return
+			return true
+		}
+		// Two nodes that meet once would meet again.
+		wait := time.Since(begun) + time.Duration(attempt)*5*time.Millisecond
+		select {
+		case <-time.After(rand.N(max(wait, time.Millisecond))):
+		case <-ctx.Done():
 		}
 	}
-	err := kind.As(kind.Conflict, errors.New("others keep changing the same documents: try again"))
 	for _, w := range some {
-		if w.err == nil {
-			w.err = err
-		}
+		w.err = kind.As(kind.Conflict, errors.New("others keep changing the same documents: try again"))
 	}
+	return false
 }
 
 // once returns again if others changed the same paths in the meantime: their changes are now in the
@@ -498,7 +522,9 @@ func (m *mirror) collect(some []*write) error {
 			continue
 		}
 		for _, r := range now {
-			m.pend(r)
+			if err := m.pend(r); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -542,22 +568,24 @@ func (m *mirror) judge(by rules, before size, changes []store.Revision) (after s
 }
 
 // pend makes a change pending, or no longer pending if the log has it.
-func (m *mirror) pend(r store.Revision) {
+func (m *mirror) pend(r store.Revision) error {
 	d := document{sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
-	if !r.Gone {
-		_ = m.date(r.Path, &d) // else the file is compared again
-	}
 	logged, known := m.documents[r.Path]
-	switch {
-	case r.Gone && !known:
-		delete(m.pending, r.Path)
-	case !r.Gone && known && d.sum == logged.sum:
-		delete(m.pending, r.Path)
-		logged.changed = d.changed
-		m.documents[r.Path] = logged
-	default:
-		m.pending[r.Path] = pending{d, r}
+	if r.Gone {
+		if m.pending[r.Path] = (pending{d, r}); !known {
+			delete(m.pending, r.Path)
+		}
+		return nil
 	}
+	if known && d.sum == logged.sum {
+		delete(m.pending, r.Path)
+		err := m.date(r.Path, &logged)
+		m.documents[r.Path] = logged
+		return err
+	}
+	err := m.date(r.Path, &d)
+	m.pending[r.Path] = pending{d, r}
+	return err
 }
 
 // wrote notes what the log has now, which the files have already.

@@ -326,7 +326,7 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, release: func() { n.release(t) }}
+	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }}
 	m.firstIndex(n.o.Logger, vectors)
 	return m, nil
 }
@@ -343,6 +343,7 @@ func (n *Node) workspace(t *tenant, user string) (*app.Workspace, error) {
 // A memory keeps its tenant open.
 type memory struct {
 	*app.Service
+	mirror  *mirror
 	release func()
 
 	stop    context.CancelFunc
@@ -369,6 +370,13 @@ func (m *memory) firstIndex(log *slog.Logger, vectors *shelf) {
 	case <-done:
 	case <-time.After(firstWait):
 	}
+}
+
+// Context implements httpapi.Workspace.
+func (m *memory) Context(ctx context.Context, r httpapi.ContextRequest) (httpapi.TextReply, error) {
+	m.mirror.allowed.RLock()
+	defer m.mirror.allowed.RUnlock()
+	return m.Service.Context(ctx, r)
 }
 
 // Tools implements httpapi.Workspace.

@@ -312,8 +312,11 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 		}
 		return []store.Revision{revisionOf(keysPath+k.ID, storedKey{k, hashOf(secret)})}, nil
 	})
+	if err != nil { // it may exist all the same, but nobody can use it
+		return service.Key{}, err
+	}
 	k.Secret = strings.Join([]string{keyMark, k.ID, secret}, "_")
-	return k, err
+	return k, nil
 }
 
 func hashOf(secret string) string {
