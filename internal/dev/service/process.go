@@ -25,8 +25,8 @@ type demo struct {
 	balancer         string // URL
 	started          []*process
 
-	keys map[string]key // by what they are for
-	tied int64          // version of the memory before what is taken back
+	keys   map[string]key // by what they are for
+	before int64          // version of the memory before what is taken back
 }
 
 type key struct{ ID, Secret string }

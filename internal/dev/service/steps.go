@@ -72,9 +72,9 @@ func (d *demo) writeAndFind() {
 	}
 	put("BEANS.md", "- Always answer in English.\n")
 	written := put("notes/deploy.md", deploy)
-	d.tied = written.version()
-	check(d.tied > 0, "a write says no version")
-	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(d.tied)}
+	d.before = written.version()
+	check(d.before > 0, "a write says no version")
+	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(d.before)}
 	for i, url := range append([]string{d.balancer}, d.urls()...) {
 		header := atLeast
 		if i == 0 {
@@ -224,10 +224,13 @@ func (d *demo) has(l *load) {
 func (d *demo) restore() {
 	k := d.keys["admin"].Secret
 	r := request{url: d.nodes[0].url, key: k, path: "/documents/notes/deploy.md"}
+	knows := r // now this node need not look at the storage again before --freshness is over
+	knows.url, knows.quiet = d.nodes[1].url, true
+	knows.want(http.StatusOK)
 	put := r
 	put.method, put.body = "PUT", "# Deploy\n\nThe staging database is gone.\n"
 	put.want(http.StatusOK)
-	back := request{url: d.balancer, key: k, path: "/restore", body: fmt.Sprintf(`{"version":%d}`, d.tied)}.want(http.StatusOK)
+	back := request{url: d.nodes[1].url, key: k, path: "/restore", body: fmt.Sprintf(`{"version":%d}`, d.before)}.want(http.StatusOK)
 	for _, url := range d.urls() {
 		r.url, r.header = url, map[string]string{"Memcore-At-Least": fmt.Sprint(back.version())}
 		r.quiet = url != d.nodes[2].url
@@ -235,6 +238,17 @@ func (d *demo) restore() {
 		check(a.body == deploy, "%s has %q after the restoration", url, a.body)
 	}
 	d.finds(request{url: d.balancer, key: k, path: "/retrieve", body: question}, "6543")
+
+	// Somebody writes what a node believes is there already, while another node has changed it.
+	knows.want(http.StatusOK)
+	put.quiet = true
+	put.want(http.StatusOK)
+	again := put
+	again.url, again.body, again.quiet = d.nodes[1].url, deploy, false
+	last := again.want(http.StatusOK)
+	r.url, r.header, r.quiet = d.nodes[2].url, map[string]string{"Memcore-At-Least": fmt.Sprint(last.version())}, true
+	a := r.want(http.StatusOK)
+	check(a.body == deploy, "%s has %q although another text was written last", r.url, a.body)
 }
 
 func (d *demo) export() {
