@@ -33,6 +33,9 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 	flags=$$(store/lancedb/native/library.sh --flags); \
 	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o bin/memcore ./cmd/memcore
 
+image: ## dist/memcore-image.tar, an OCI image of a node of memcore service with LanceDB, made without Docker; tried (Linux)
+	.ci/image
+
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
 	E5=$(E5) store/lancedb/native/dist.sh
 
