@@ -31,7 +31,7 @@ type mirror struct {
 	mu        sync.Mutex // of the files and of what follows
 	mark      store.Mark
 	documents map[string]document
-	pulled    time.Time // when the log was last asked
+	pulled    time.Time                 // when the log was last asked
 	pending   map[string]store.Revision // changes of the writers before, while a batch is collected
 	now       atomic.Pointer[state]
 	appends   int // since the last compaction, about
@@ -370,18 +370,17 @@ func (m *mirror) together(some []*write) {
 // once returns again if others changed the same paths in the meantime: their changes are now in the
 // folder, those of the writers are not.
 func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error) {
-	revisions, err := m.collect(some)
+	revisions, doubt, err := m.collect(some)
 	if err != nil {
 		return false, err
 	}
-	for len(revisions) > 0 {
-		since, next, err := m.log.Append(ctx, revisions, m.mark)
+	for len(revisions) > 0 || doubt.any {
+		asked := time.Now()
+		since, next, err := m.appendOrAsk(ctx, revisions)
 		if errors.Is(err, store.ErrBehind) {
-			theirs := map[string]bool{}
-			for _, r := range since {
-				theirs[r.Path] = true
-			}
-			conflict := slices.ContainsFunc(revisions, func(r store.Revision) bool { return theirs[r.Path] })
+			conflict := slices.ContainsFunc(since, func(theirs store.Revision) bool {
+				return doubt.of(theirs.Path) || slices.ContainsFunc(revisions, func(r store.Revision) bool { return r.Path == theirs.Path })
+			})
 			if conflict {
 				if err := m.restore(); err != nil {
 					return false, err
@@ -395,10 +394,14 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 			}
 			continue
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return false, err
+		case len(revisions) == 0:
+			m.reached(next, asked)
+		default:
+			m.wrote(since, next)
 		}
-		m.wrote(since, next)
 		break
 	}
 	for _, w := range some {
@@ -407,9 +410,37 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 	return false, nil
 }
 
+// appendOrAsk appends revisions. Without any it asks whether the folder has all that the log has.
+func (m *mirror) appendOrAsk(ctx context.Context, revisions []store.Revision) (since []store.Revision, next store.Mark, err error) {
+	if len(revisions) > 0 {
+		return m.log.Append(ctx, revisions, m.mark)
+	}
+	since, next, err = m.log.Since(ctx, m.mark)
+	if err == nil && len(since) > 0 {
+		err = store.ErrBehind
+	}
+	return since, next, err
+}
+
+// A doubt is about writers that failed or had nothing to change: that may be due to documents which
+// others have changed since.
+type doubt struct {
+	any, all bool
+	paths    map[string]bool
+}
+
+func (d *doubt) add(w *write) {
+	d.any, d.all = true, d.all || w.paths == nil
+	for _, path := range w.paths {
+		d.paths[path] = true
+	}
+}
+
+func (d *doubt) of(path string) bool { return d.all || d.paths[path] }
+
 // collect makes the changes of each writer, and takes back those that fail.
-func (m *mirror) collect(some []*write) ([]store.Revision, error) {
-	last := map[string]store.Revision{}
+func (m *mirror) collect(some []*write) ([]store.Revision, *doubt, error) {
+	last, doubt := map[string]store.Revision{}, &doubt{paths: map[string]bool{}}
 	m.pending = last
 	defer func() { m.pending = nil }()
 	for _, w := range some {
@@ -419,7 +450,7 @@ func (m *mirror) collect(some []*write) ([]store.Revision, error) {
 		}
 		now, err := m.changes(w.by, slices.Clone(w.paths))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		now = slices.DeleteFunc(now, func(r store.Revision) bool {
 			before, known := last[r.Path]
@@ -430,9 +461,12 @@ func (m *mirror) collect(some []*write) ([]store.Revision, error) {
 				w.err = w.may(r)
 			}
 		}
+		if len(now) == 0 || len(now) < len(w.paths) || w.err != nil {
+			doubt.add(w)
+		}
 		if w.err != nil {
 			if err := m.restoreTo(last); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			continue
 		}
@@ -452,7 +486,7 @@ func (m *mirror) collect(some []*write) ([]store.Revision, error) {
 		all = append(all, r)
 	}
 	slices.SortFunc(all, func(a, b store.Revision) int { return strings.Compare(a.Path, b.Path) })
-	return all, nil
+	return all, doubt, nil
 }
 
 // wrote notes what the log has now, which the files have already.
