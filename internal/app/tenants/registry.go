@@ -166,6 +166,12 @@ func (r *Registry) Tenants(ctx context.Context) ([]Tenant, error) {
 	return all, nil
 }
 
+// Exists reports whether there is a tenant with an ID now.
+func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
+	all, err := r.Tenants(ctx)
+	return slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == id }), err
+}
+
 // errNoTenant is for names that no tenant has.
 func errNoTenant(name string) error {
 	return kind.Hint(kind.As(kind.NotFound, fmt.Errorf("there is no tenant %.80q", name)), "'memcore service tenant list' lists them")
