@@ -184,3 +184,19 @@ func (d *demo) operate(args ...string) string {
 	check(err == nil, "memcore %s: %v\n%s", strings.Join(args, " "), err, notes.String())
 	return strings.TrimSpace(string(out))
 }
+
+// onLaptop runs memcore in a home of its own, without the keys of the storage, and prints what it says.
+func (d *demo) onLaptop(input string, args ...string) string {
+	home := filepath.Join(d.scratch, "laptop")
+	project := filepath.Join(home, "project")
+	must(os.MkdirAll(project, 0o700))
+	cmd := exec.CommandContext(d.ctx, d.memcore, args...)
+	cmd.Dir, cmd.Stdin = project, strings.NewReader(input)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "NO_COLOR=1", "MEMCORE_HOOK_BUDGET=10s"}
+	var notes bytes.Buffer
+	cmd.Stderr = &notes
+	out, err := cmd.Output()
+	check(err == nil, "memcore %s: %v\n%s", strings.Join(args, " "), err, notes.String())
+	fmt.Printf("laptop$ memcore %s\n  %s\n", strings.Join(args, " "), shortened(notes.String()+string(out), 600))
+	return string(out)
+}

@@ -109,15 +109,23 @@ func (d *demo) finds(r request, text string) {
 	loud.print(last)
 }
 
-// laptop does what an agent with a hook and an MCP server does.
-//
-// PLACE FOR THE CLIENT: when there is a command that sets up a laptop's agents for a server, run it
-// here in a home of its own, then its hook with a prompt, and compare the hook's output instead.
+// laptop sets up a machine that has only the key: its hook and its commands ask the service, too. Then
+// an agent without memcore uses the service over MCP.
 func (d *demo) laptop() {
 	agent := d.keys["agent"].Secret
-	turn := request{url: d.balancer, key: agent, path: "/turn",
-		body: `{"model":"any","messages":[{"role":"user","content":"Which port does the staging database use?"}]}`}
-	d.finds(turn, "6543")
+	// What is saved for all instructs their agents, which needs the right admin.
+	d.onLaptop(d.keys["admin"].Secret+"\n", "init", "--server", d.balancer+"/v1/tenants/"+tenant, "--yes")
+	prompt := `{"hook_event_name":"UserPromptSubmit","session_id":"demo","prompt":"Which port does the staging database use?"}`
+	given := ""
+	d.eventually(20*time.Second, "the hook gives what the service knows", func() bool {
+		given = d.onLaptop(prompt, "hook", "claude-code")
+		return strings.Contains(given, "6543")
+	})
+	check(strings.Contains(given, "service:notes/deploy.md"), "the hook does not cite the service: %s", given)
+	d.onLaptop("", "save", "--target", "service", "Releases are announced in the channel lighthouse.")
+	for _, url := range d.urls() {
+		d.finds(request{url: url, key: agent, path: "/context", body: "{}"}, "lighthouse")
+	}
 
 	c := &mcpClient{url: d.balancer, key: agent}
 	c.call("initialize", map[string]any{"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]string{"name": "demo", "version": "1"}})
