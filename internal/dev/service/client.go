@@ -121,6 +121,7 @@ type load struct {
 	sent    int
 	failed  []string
 	written map[string]string // documents that the service says it has written
+	version int64             // that has them all
 }
 
 // startLoad sends questions and writes to a URL. Each client sends the next request 50 ms after an answer.
@@ -161,7 +162,7 @@ func (l *load) one(r request, name string, kind int) {
 	case a.status != http.StatusOK:
 		l.failed = append(l.failed, fmt.Sprintf("%s: status %d: %.200s", r.path, a.status, a.body))
 	case kind == 0:
-		l.written[path] = text
+		l.written[path], l.version = text, max(l.version, a.version())
 	}
 }
 

@@ -220,9 +220,10 @@ func (d *demo) kill() {
 // has checks that each node has each document that the service said it has written.
 func (d *demo) has(l *load) {
 	check(len(l.written) > 0, "nothing was written")
+	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(l.version)} // a node may lag by --freshness
 	for _, n := range d.nodes {
 		for path, text := range l.written {
-			a := request{url: n.url, key: d.keys["reader"].Secret, path: "/documents/" + path, quiet: true}.want(http.StatusOK)
+			a := request{url: n.url, key: d.keys["reader"].Secret, path: "/documents/" + path, header: atLeast, quiet: true}.want(http.StatusOK)
 			check(a.body == text, "%s has %q as %s, want %q", n.name, a.body, path, text)
 		}
 	}
