@@ -21,7 +21,7 @@ ENGINE ?= flat
 # What is before the nodes of make service-demo: what is installed of haproxy and nginx, else go.
 BALANCER ?= auto
 
-.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
+.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -35,6 +35,9 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 
 image: ## dist/memcore-image.tar, an OCI image of a node of memcore service with LanceDB, made without Docker; tried (Linux)
 	.ci/image
+
+deploy-files: ## check the deployment files of docs/service: nginx, HAProxy, Helm, compose, dashboard
+	.ci/deploy
 
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
 	E5=$(E5) store/lancedb/native/dist.sh

@@ -27,6 +27,7 @@ type demo struct {
 
 	keys   map[string]key // by what they are for
 	before int64          // version of the memory before what is taken back
+	last   int64          // version of the last write
 }
 
 type key struct{ ID, Secret string }

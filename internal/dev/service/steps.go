@@ -254,15 +254,16 @@ func (d *demo) restore() {
 	put.want(http.StatusOK)
 	again := put
 	again.url, again.body, again.quiet = d.nodes[1].url, deploy, false
-	last := again.want(http.StatusOK)
-	r.url, r.header, r.quiet = d.nodes[2].url, map[string]string{"Memcore-At-Least": fmt.Sprint(last.version())}, true
+	d.last = again.want(http.StatusOK).version()
+	r.url, r.header, r.quiet = d.nodes[2].url, map[string]string{"Memcore-At-Least": fmt.Sprint(d.last)}, true
 	a := r.want(http.StatusOK)
 	check(a.body == deploy, "%s has %q although another text was written last", r.url, a.body)
 }
 
 func (d *demo) export() {
 	k := d.keys["admin"].Secret
-	a := request{url: d.balancer, key: k, path: "/export", quiet: true}.want(http.StatusOK)
+	atLeast := map[string]string{"Memcore-At-Least": fmt.Sprint(d.last)}
+	a := request{url: d.balancer, key: k, path: "/export", header: atLeast, quiet: true}.want(http.StatusOK)
 	names := map[string]string{}
 	for in := tar.NewReader(strings.NewReader(a.body)); ; {
 		header, err := in.Next()
