@@ -18,7 +18,10 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-.PHONY: help build lancedb dist release packages reproducible sbom notices model-e5 demo test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
+# What is before the nodes of make service-demo: what is installed of haproxy and nginx, else go.
+BALANCER ?= auto
+
+.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -29,6 +32,12 @@ build: ## build bin/memcore
 lancedb: ## build bin/memcore with LanceDB; its native library takes long the first time
 	flags=$$(store/lancedb/native/library.sh --flags); \
 	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o bin/memcore ./cmd/memcore
+
+image: ## dist/memcore-image.tar, an OCI image of a node of memcore service with LanceDB, made without Docker; tried (Linux)
+	.ci/image
+
+deploy-files: ## check the deployment files of docs/service: nginx, HAProxy, Helm, compose, dashboard
+	.ci/deploy
 
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
 	E5=$(E5) store/lancedb/native/dist.sh
@@ -56,6 +65,10 @@ model-e5: ## the pack of multilingual-e5-small, in the cache; prints its path
 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
+
+service-demo: lancedb ## three nodes of memcore service on MinIO behind a load balancer: use, rotate, drain, kill, restore, delete; checked (BALANCER=haproxy, nginx or go)
+	minio=$$(.ci/real-minio.sh | tail -n 1); \
+	go run ./internal/dev/service -memcore bin/memcore -minio "$$minio" -balancer $(BALANCER)
 
 test: ## vet, and all tests with the race detector; kernels of other processors; then what LanceDB is part of
 	go vet ./...

@@ -168,6 +168,9 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 				then[r.Path] = r
 			}
 		}
+		if err == nil {
+			_, err = t.mirror.fresh(ctx, n.o.Freshness, mark.Order) // the text then may be that of an old file
+		}
 		return err
 	})
 	if err != nil {

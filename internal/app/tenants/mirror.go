@@ -440,7 +440,8 @@ func (m *mirror) try(ctx context.Context, some []*write) bool {
 func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error) {
 	m.pending, m.before = map[string]pending{}, map[string]string{}
 	defer func() { m.pending, m.before = nil, nil }()
-	if err := m.collect(some); err != nil {
+	doubt, err := m.collect(some)
+	if err != nil {
 		m.pending = nil
 		return false, err
 	}
@@ -449,15 +450,13 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 	for _, name := range names {
 		revisions = append(revisions, m.pending[name].Revision)
 	}
-	for len(revisions) > 0 {
+	for len(revisions) > 0 || doubt.any {
 		begun := time.Now()
-		since, next, err := m.log.Append(ctx, revisions, m.mark)
+		since, next, err := m.appendOrAsk(ctx, revisions)
 		if errors.Is(err, store.ErrBehind) {
-			theirs := map[string]bool{}
-			for _, r := range since {
-				theirs[r.Path] = true
-			}
-			conflict := slices.ContainsFunc(names, func(name string) bool { return theirs[name] })
+			conflict := slices.ContainsFunc(since, func(theirs store.Revision) bool {
+				return doubt.of(theirs.Path) || slices.Contains(names, theirs.Path)
+			})
 			if conflict {
 				m.pending = nil
 				if err := m.restore(names); err != nil {
@@ -476,7 +475,9 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 			m.pending = nil
 			return false, err
 		}
-		m.wrote(since)
+		if len(revisions) > 0 {
+			m.wrote(since)
+		}
 		m.reached(next, begun)
 		break
 	}
@@ -486,45 +487,78 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 	return false, nil
 }
 
+// appendOrAsk appends revisions. Without any it asks whether the folder has all that the log has.
+func (m *mirror) appendOrAsk(ctx context.Context, revisions []store.Revision) (since []store.Revision, next store.Mark, err error) {
+	if len(revisions) > 0 {
+		return m.log.Append(ctx, revisions, m.mark)
+	}
+	since, next, err = m.log.Since(ctx, m.mark)
+	if err == nil && len(since) > 0 {
+		err = store.ErrBehind
+	}
+	return since, next, err
+}
+
+// A doubt is about writers that failed or had nothing to change: that may be due to documents which
+// others have changed since.
+type doubt struct {
+	any, all bool
+	paths    map[string]bool
+}
+
+func (d *doubt) add(w *write) {
+	d.any, d.all = true, d.all || w.paths == nil
+	for _, path := range w.paths {
+		d.paths[path] = true
+	}
+}
+
+func (d *doubt) of(path string) bool { return d.all || d.paths[path] }
+
 // collect makes the changes of each writer pending, and takes back those that fail. Nobody who
 // waits for allowed sees what a writer did before the rules have judged it.
-func (m *mirror) collect(some []*write) error {
+func (m *mirror) collect(some []*write) (*doubt, error) {
 	m.allowed.Lock()
 	defer m.allowed.Unlock()
-	total := m.size()
+	total, doubt := m.size(), &doubt{paths: map[string]bool{}}
 	for _, w := range some {
 		if w.err = w.ctx.Err(); w.err != nil {
 			continue
 		}
 		// What somebody else did to the files is not a change of this writer.
-		if err := m.restore(w.paths); err != nil {
-			return err
-		}
-		if err := m.remember(w.paths); err != nil {
-			return err
+		if err := errors.Join(m.restore(w.paths), m.remember(w.paths)); err != nil {
+			return nil, err
 		}
 		w.err = w.do()
 		now, err := m.changes(w.by, w.paths)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if w.err == nil {
 			total, w.err = m.judge(w.rules, total, now)
 		}
-		if w.err != nil {
-			var names []string
-			for _, r := range now {
-				names = append(names, r.Path)
-			}
-			if err := m.putBack(names); err != nil {
-				return err
-			}
-			continue
+		if len(now) == 0 || len(now) < len(w.paths) || w.err != nil {
+			doubt.add(w)
 		}
-		for _, r := range now {
-			if err := m.pend(r); err != nil {
-				return err
-			}
+		if err := m.keep(w, now); err != nil {
+			return nil, err
+		}
+	}
+	return doubt, nil
+}
+
+// keep makes the changes of a writer pending, or takes them back if it failed.
+func (m *mirror) keep(w *write, changes []store.Revision) error {
+	if w.err != nil {
+		var names []string
+		for _, r := range changes {
+			names = append(names, r.Path)
+		}
+		return m.putBack(names)
+	}
+	for _, r := range changes {
+		if err := m.pend(r); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -74,6 +74,9 @@ type Node struct {
 	mu      sync.Mutex
 	tenants map[string]*tenant // by ID
 	closed  bool
+
+	stop   context.CancelFunc // of what runs until Close
+	sweeps sync.WaitGroup
 }
 
 var _ service.Node = (*Node)(nil)
@@ -116,6 +119,9 @@ func NewNode(o Options) (*Node, error) {
 	n := &Node{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
+	ctx, stop := context.WithCancel(context.Background())
+	n.stop = stop
+	n.sweeps.Go(func() { n.sweep(ctx) })
 	return n, nil
 }
 
@@ -124,6 +130,8 @@ func (n *Node) Memories() *httpapi.Server { return n.memories }
 
 // Close waits for running requests and writes, and closes all tenants.
 func (n *Node) Close() error {
+	n.stop()
+	n.sweeps.Wait()
 	n.memories.Close()
 	n.mu.Lock()
 	n.closed = true
@@ -218,7 +226,7 @@ func (n *Node) shelfOf(t *tenant) func(*app.Workspace) *shelf {
 		defer mu.Unlock()
 		if w != nil && !opened {
 			var err error
-			if s, err = openShelf(n.o.Open(Vectors(t.id)), w, n.o.Logger); err != nil {
+			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, n.o.Logger); err != nil {
 				n.o.Logger.Warn("vectors are not exchanged with other nodes", "error", err)
 			}
 			opened = true

@@ -63,7 +63,7 @@ func NewRegistry(log store.Changelog, age time.Duration) *Registry {
 }
 
 const (
-	registryTimeout = 5 * time.Second
+	registryTimeout = 10 * time.Second
 	// registryPause is without questions after a failed one: not every request waits for a storage
 	// that is away.
 	registryPause = time.Second
@@ -218,6 +218,12 @@ func (r *Registry) Tenants(ctx context.Context) ([]Tenant, error) {
 	}
 	slices.SortFunc(all, func(a, b Tenant) int { return strings.Compare(a.Name, b.Name) })
 	return all, nil
+}
+
+// Exists reports whether there is a tenant with an ID now.
+func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
+	all, err := r.Tenants(ctx)
+	return slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == id }), err
 }
 
 // errNoTenant is for names that no tenant has.

@@ -20,6 +20,7 @@ import (
 // that another node need not make them again. They are derived: without them a node is slower.
 type shelf struct {
 	log      store.Changelog
+	exists   func(context.Context) (bool, error) // whether the tenant does
 	logger   *slog.Logger
 	exchange *cache.Exchange
 
@@ -43,7 +44,7 @@ const (
 
 // openShelf begins to take vectors from the log and to add those that this node makes. It returns
 // nil for an embedder whose vectors are not kept.
-func openShelf(log store.Changelog, w *app.Workspace, logger *slog.Logger) (*shelf, error) {
+func openShelf(log store.Changelog, exists func(context.Context) (bool, error), w *app.Workspace, logger *slog.Logger) (*shelf, error) {
 	at, err := w.Folders()
 	if err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func openShelf(log store.Changelog, w *app.Workspace, logger *slog.Logger) (*she
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &shelf{log: log, logger: logger, exchange: cache.NewExchange(cached), stop: stop, pulled: make(chan struct{})}
+	s := &shelf{log: log, exists: exists, logger: logger, exchange: cache.NewExchange(cached), stop: stop, pulled: make(chan struct{})}
 	s.work.Go(func() {
 		first, end := context.WithTimeout(ctx, firstPullTimeout)
 		s.warn(ctx, s.pull(first))
@@ -147,8 +148,11 @@ func (s *shelf) take(revisions []store.Revision, next store.Mark) {
 	s.mark = next
 }
 
-// push adds vectors.
+// push adds vectors, unless the tenant was deleted: writing would begin its log again.
 func (s *shelf) push(ctx context.Context, records cache.Records) error {
+	if exists, err := s.exists(ctx); err != nil || !exists {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text := base64.StdEncoding.EncodeToString(records.Bytes)

@@ -2,6 +2,7 @@
 //
 //	go -C internal/dev/plugins run . -release DIR -out DIR    all of it
 //	go -C internal/dev/plugins run . -plugins DIR             plugin folders only, as in the repository
+//	go -C internal/dev/plugins run . -root DIR -out FILE      image of a service, of a root folder that .ci/image makes
 //
 // A release is a folder with archives named memcore-OS-ARCH.tar.gz or memcore-VERSION-OS-ARCH.tar.gz
 // (or .zip) and their SHA256SUMS. The same release gives the same bytes. Only platforms of the
@@ -24,6 +25,8 @@ func main() {
 	flag.StringVar(&o.release, "release", "", "`folder` of the archives and their SHA256SUMS")
 	flag.StringVar(&o.out, "out", "", "empty `folder` for what is made")
 	flag.StringVar(&o.base, "base", "", "`URL` of the archives (default: the release of the version at GitHub)")
+	flag.StringVar(&o.root, "root", "", "`folder` that is the root of the image of a service")
+	flag.StringVar(&o.version, "version", "dev", "`version` of that image")
 	flag.StringVar(&o.plugins, "plugins", "", "write only the plugin folders, without a version, below this `folder`")
 	flag.Parse()
 	if err := o.run(); err != nil {
@@ -32,7 +35,7 @@ func main() {
 	}
 }
 
-type options struct{ release, out, base, plugins string }
+type options struct{ release, out, base, plugins, root, version string }
 
 func (o options) run() error {
 	if flag.NArg() > 0 {
@@ -40,6 +43,9 @@ func (o options) run() error {
 	}
 	if o.plugins != "" {
 		return writePlugins(o.plugins, "")
+	}
+	if o.root != "" && o.out != "" {
+		return writeServiceImage(o.root, o.out, o.version)
 	}
 	if o.release == "" || o.out == "" {
 		return errors.New("-release and -out are needed, or -plugins: name the folders")

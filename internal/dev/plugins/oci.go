@@ -63,6 +63,22 @@ func (r *release) image(a *archive) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	return imageOf(files, a.arch, v1.Config{
+		Entrypoint: []string{"/memcore"}, Cmd: []string{"mcp"}, WorkingDir: imageWork,
+		Env: []string{"HOME=" + imageHome, "PATH=/"}, Labels: labels(r.semver()),
+	})
+}
+
+func labels(version string) map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.title": "memcore", "org.opencontainers.image.description": summary,
+		"org.opencontainers.image.version": version, "org.opencontainers.image.source": repository,
+		"org.opencontainers.image.licenses": licenceName,
+	}
+}
+
+// imageOf returns an image with one layer, an archive of its root folder.
+func imageOf(files []byte, arch string, c v1.Config) (v1.Image, error) {
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	layer, err := tarball.LayerFromOpener(func() (io.ReadCloser, error) {
 		return io.NopCloser(bytes.NewReader(files)), nil
@@ -79,16 +95,8 @@ func (r *release) image(a *archive) (v1.Image, error) {
 		return nil, err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture = "linux", a.arch
-	config.Config = v1.Config{
-		Entrypoint: []string{"/memcore"}, Cmd: []string{"mcp"}, WorkingDir: imageWork, User: imageUser,
-		Env: []string{"HOME=" + imageHome, "PATH=/"},
-		Labels: map[string]string{
-			"org.opencontainers.image.title": "memcore", "org.opencontainers.image.description": summary,
-			"org.opencontainers.image.version": r.semver(), "org.opencontainers.image.source": repository,
-			"org.opencontainers.image.licenses": licenceName,
-		},
-	}
+	config.OS, config.Architecture, config.Config = "linux", arch, c
+	config.Config.User = imageUser
 	return mutate.ConfigFile(image, config)
 }
 

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+)
+
+// nodeFolder is where a node keeps what it can make again. Everybody may write to it.
+const nodeFolder = "/var/lib/memcore"
+
+// writeServiceImage writes an archive of a layout with an image of this machine's platform, which
+// runs a node of a service. Its root folder is a copy of root, with dates of 1970.
+func writeServiceImage(root, file, version string) error {
+	files, err := folderTar(root)
+	if err != nil {
+		return err
+	}
+	image, err := imageOf(files, runtime.GOARCH, v1.Config{
+		Entrypoint:   []string{"/memcore"},
+		Cmd:          []string{"service", "--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
+		ExposedPorts: map[string]struct{}{"7475/tcp": {}, "9090/tcp": {}},
+		Env:          []string{"HOME=" + imageHome, "PATH=/"}, WorkingDir: imageHome, Labels: labels(version),
+	})
+	if err != nil {
+		return err
+	}
+	folder, err := os.MkdirTemp("", "memcore-image-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
+		Platform: &v1.Platform{OS: "linux", Architecture: runtime.GOARCH},
+		// The first is what skopeo and podman call it, the second what containerd and Docker do.
+		Annotations: map[string]string{"org.opencontainers.image.ref.name": version, "io.containerd.image.name": "docker.io/library/memcore:" + version},
+	}})
+	if _, err := layout.Write(folder, index); err != nil {
+		return err
+	}
+	archive, err := folderTar(folder)
+	if err != nil {
+		return err
+	}
+	digest, err := image.Digest()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s: memcore:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
+	return os.WriteFile(file, archive, 0o644)
+}
+
+// folderTar returns an archive of what is in a folder, of user 0, with dates of 1970. Links are
+// followed.
+func folderTar(folder string) ([]byte, error) {
+	var buf bytes.Buffer
+	out := tar.NewWriter(&buf)
+	err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || path == folder {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: filepath.ToSlash(name), Size: info.Size(), Mode: int64(info.Mode().Perm())}
+		if info.IsDir() {
+			header.Typeflag, header.Name, header.Size = tar.TypeDir, header.Name+"/", 0
+			if shared := []string{imageHome[1:], "tmp", nodeFolder[1:]}; slices.Contains(shared, filepath.ToSlash(name)) {
+				header.Mode = 0o1777
+			}
+		}
+		if err := out.WriteHeader(header); err != nil || info.IsDir() {
+			return err
+		}
+		in, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		_, err = io.Copy(out, in)
+		return err
+	})
+	if err == nil {
+		err = out.Close()
+	}
+	return buf.Bytes(), err
+}
