@@ -23,11 +23,12 @@ import (
 	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/web/overload"
 	"github.com/memcore/memcore/store"
+	"github.com/memcore/memcore/store/objects"
 )
 
 // serviceOptions are the flags of a node.
 type serviceOptions struct {
-	storage   app.Storage
+	storage   objects.Place
 	listen    string
 	metrics   string
 	dir       string
@@ -36,7 +37,7 @@ type serviceOptions struct {
 	perSecond float64
 	documents int
 	bytes     int64
-	open      int
+	mostOpen  int
 }
 
 func serviceCommand(a *cli) *cobra.Command {
@@ -64,40 +65,42 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.Float64Var(&o.perSecond, "rate", 100, "requests a second that a tenant may send")
 	f.IntVar(&o.documents, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
 	f.Int64Var(&o.bytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
-	f.IntVar(&o.open, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
+	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
 	return cmd
 }
 
-// logs opens the storage.
-func (o serviceOptions) logs() (func(path string) store.Changelog, error) {
+// open opens the storage.
+func (o serviceOptions) open() (logs func(path string) store.Changelog, all store.Objects, err error) {
 	if o.storage.URI == "" {
-		return nil, kind.Usagef("--storage is missing: s3://bucket/prefix, or a folder")
+		return nil, nil, kind.Usagef("--storage is missing: s3://bucket/prefix, or a folder")
 	}
 	if !strings.Contains(o.storage.URI, "://") {
-		folder, err := filepath.Abs(o.storage.URI)
-		if err != nil {
-			return nil, err
+		if o.storage.URI, err = filepath.Abs(o.storage.URI); err != nil {
+			return nil, nil, err
 		}
-		o.storage.URI = folder
 	}
-	return app.OpenLogs(o.storage)
+	if logs, err = app.OpenLogs(o.storage); err != nil {
+		return nil, nil, err
+	}
+	all, err = objects.Open(o.storage)
+	return logs, all, err
 }
 
 // registry opens the tenants and keys, without a node.
 func (o serviceOptions) registry() (*tenants.Registry, error) {
-	open, err := o.logs()
+	logs, _, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	return tenants.NewRegistry(open(tenants.System), o.freshness), nil
+	return tenants.NewRegistry(logs(tenants.System), o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if o.freshness < 100*time.Millisecond {
 		return kind.Usagef("--freshness is %v, want at least 100ms", o.freshness)
 	}
-	open, err := o.logs()
+	logs, all, err := o.open()
 	if err != nil {
 		return err
 	}
@@ -110,8 +113,8 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	}
 	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
 	node, err := tenants.NewNode(tenants.Options{
-		Open: open, Registry: tenants.NewRegistry(open(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.open, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(logs(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
 	})
 	if err != nil {
 		return err
@@ -219,21 +222,22 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if !yes {
 				return kind.Hint(kind.Usagef("deleting %s cannot be undone", args[0]), "add --yes")
 			}
-			open, err := o.logs()
+			logs, all, err := o.open()
 			if err != nil {
 				return err
 			}
-			r := tenants.NewRegistry(open(tenants.System), o.freshness)
+			r := tenants.NewRegistry(logs(tenants.System), o.freshness)
 			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
 			if err != nil {
 				return err
 			}
 			// A write that has begun may still be appended.
 			time.Sleep(min(o.freshness, 5*time.Second))
-			if err := tenants.Delete(cmd.Context(), open, former.ID); err != nil {
-				return fmt.Errorf("the keys of %s are revoked, but its documents are still there: %w", former.Name, err)
+			left, err := tenants.Delete(cmd.Context(), logs, all, former.ID)
+			if err != nil || left > 0 {
+				return errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", former.Name, plain.Count(left, "object"), former.ID))
 			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history\n", former.Name))
+			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", former.Name))
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")

@@ -8,10 +8,11 @@ import (
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/lancedb/changelog"
 	"github.com/memcore/memcore/store/lancedb/storage"
+	"github.com/memcore/memcore/store/objects"
 )
 
 // OpenLogs returns what opens the logs of documents below a place: by a path, such as "system".
-func OpenLogs(at Storage) (func(path string) store.Changelog, error) {
+func OpenLogs(at objects.Place) (func(path string) store.Changelog, error) {
 	if strings.Contains(at.URI, "://") {
 		err := storage.SetEnvironment(storage.Endpoint{URL: at.Endpoint, Region: at.Region,
 			PathStyle: at.Endpoint != "", AllowHTTP: strings.HasPrefix(at.Endpoint, "http://")})

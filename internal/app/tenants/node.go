@@ -39,7 +39,9 @@ import (
 // Options are the settings of a Node. Open, Registry, Dir and Workspace are needed.
 type Options struct {
 	// Open opens the logs of the storage by their paths (Documents, Vectors).
-	Open     func(path string) store.Changelog
+	Open func(path string) store.Changelog
+	// Objects have the snapshots of indexes; may be nil.
+	Objects  store.Objects
 	Registry *Registry
 	Dir      string // of what this node can make again; one process uses it
 	// Workspace has the settings of all tenants.
@@ -60,9 +62,13 @@ func Documents(id string) string { return "tenants/" + id + "/documents" }
 // Vectors is the path of the log with the vectors of a tenant's documents.
 func Vectors(id string) string { return "tenants/" + id + "/vectors" }
 
-// Delete removes what the storage has of a tenant, which the registry no longer has.
-func Delete(ctx context.Context, open func(path string) store.Changelog, id string) error {
-	return errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx))
+// Delete removes what the storage has of a tenant, which the registry no longer has, and returns how
+// many of its objects are left.
+func Delete(ctx context.Context, open func(path string) store.Changelog, objects store.Objects, id string) (left int, err error) {
+	if err := errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx)); err != nil {
+		return 0, err
+	}
+	return objects.RemoveAll(ctx, "tenants/"+id)
 }
 
 // A Node implements service.Node. It is safe for concurrent use.
@@ -95,6 +101,8 @@ type tenant struct {
 
 	mu     sync.Mutex
 	agents map[string]*agent // MCP servers, by key
+	// snapshots are on their way here, by user.
+	snapshots map[string]func() ([]byte, error)
 }
 
 // NewNode returns a node. Close ends it.
@@ -175,7 +183,32 @@ func (n *Node) with(ctx context.Context, id string, do func(*tenant) error) erro
 	return do(t)
 }
 
+// acquire returns an open tenant, which the caller releases.
 func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
+	t, err := n.enter(ctx, id)
+	if err == nil {
+		err = n.await(ctx, t)
+	}
+	return t, err
+}
+
+// await waits until a tenant is open. It releases it after an error.
+func (n *Node) await(ctx context.Context, t *tenant) error {
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		n.release(t)
+		return ctx.Err()
+	}
+	if t.err != nil {
+		n.release(t)
+		return t.err
+	}
+	return nil
+}
+
+// enter returns a tenant that is open or being opened, which the caller releases.
+func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
 	for {
 		n.mu.Lock()
 		if n.closed {
@@ -184,7 +217,7 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 		}
 		t := n.tenants[id]
 		if t == nil {
-			t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}}
+			t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}, snapshots: map[string]func() ([]byte, error){}}
 			t.shelf = n.shelfOf(t)
 			n.tenants[id] = t
 			go n.open(t)
@@ -201,16 +234,6 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 		t.users++
 		t.used = time.Now()
 		n.mu.Unlock()
-		select {
-		case <-t.ready:
-		case <-ctx.Done():
-			n.release(t)
-			return nil, ctx.Err()
-		}
-		if t.err != nil {
-			n.release(t)
-			return nil, t.err
-		}
 		return t, nil
 	}
 }
@@ -329,13 +352,22 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		return nil, err
 	}
 	vectors := t.shelf(w)
+	taken := false
+	if at, err := w.Folders(); err == nil {
+		taken = n.takeSnapshot(t, parts[2], at.Index)
+	}
 	s, err := w.Open(ctx)
 	if err != nil {
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
 	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }}
-	m.firstIndex(n.o.Logger, vectors)
+	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, data []byte) error {
+		if n.o.Objects == nil {
+			return nil
+		}
+		return n.o.Objects.Put(ctx, snapshotPath(t.id, parts[2]), data)
+	})
 	return m, nil
 }
 
@@ -362,16 +394,23 @@ type memory struct {
 // then, and Result.State says so.
 const firstWait = 400 * time.Millisecond
 
-// firstIndex makes the index on this node.
-func (m *memory) firstIndex(log *slog.Logger, vectors *shelf) {
+// begin makes the index on this node, or brings the one that was taken from the storage in step, and
+// keeps its snapshot.
+func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(context.Context, []byte) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	done := make(chan struct{})
 	m.indexed.Go(func() {
-		defer close(done)
-		vectors.wait(ctx)
-		if _, err := m.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
-			log.Warn("a memory was not indexed", "error", err)
+		if !taken {
+			vectors.wait(ctx)
+		}
+		_, err := m.Manager.Index(ctx, core.IndexOptions{})
+		close(done)
+		if err == nil {
+			err = m.keepSnapshot(ctx, taken, save)
+		}
+		if err != nil && ctx.Err() == nil {
+			log.Warn("a memory was not indexed, or its index not saved", "error", err)
 		}
 	})
 	select {
@@ -435,11 +474,16 @@ func (n *Node) Ready(ctx context.Context) error {
 
 // Fresh implements service.Node.
 func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (version int64, err error) {
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		version, err = t.mirror.fresh(ctx, n.o.Freshness, atLeast)
-		return err
-	})
-	return version, err
+	t, err := n.enter(ctx, p.TenantID)
+	if err != nil {
+		return 0, err
+	}
+	n.prefetch(t, p.User) // while the mirror is opened
+	if err := n.await(ctx, t); err != nil {
+		return 0, err
+	}
+	defer n.release(t)
+	return t.mirror.fresh(ctx, n.o.Freshness, atLeast)
 }
 
 // Folder implements service.Node.

@@ -1,0 +1,204 @@
+package tenants
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+)
+
+// A snapshot is a copy of an index in the storage, with which another node answers at once and then
+// indexes only what has changed since. It is derived: a node without one makes the index itself.
+
+const (
+	// fewestChunks is from when on an index is worth a copy: smaller ones are made as fast.
+	fewestChunks = 1000
+	// changedShare of the chunks make a copy outdated.
+	changedShare = 0.1
+	// oldestSnapshot is how long a copy stays that lacks any change, such as a removed document.
+	oldestSnapshot = time.Hour
+	snapshotEvery  = time.Minute // between looks at whether a copy is outdated
+	mostSnapshot   = 1 << 30     // bytes
+)
+
+// snapshotPath is the name of the object with the index of a tenant's user.
+func snapshotPath(id, user string) string { return "tenants/" + id + "/indexes/" + user + ".tar" }
+
+// keepSnapshot saves the index once it is complete, and when it has changed, until ctx ends. taken
+// says that the index was made from the snapshot.
+func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context.Context, []byte) error) error {
+	var saved core.Status
+	var at time.Time
+	for {
+		status, err := m.Manager.Status(ctx)
+		if err != nil {
+			return err
+		}
+		changed := max(status.Chunks-saved.Chunks, saved.Chunks-status.Chunks)
+		switch complete := status.State == core.StateReady && status.Embedded == status.Chunks; {
+		case !complete || status.Chunks < fewestChunks || status.Updated.Equal(saved.Updated):
+		case taken:
+			saved, at, taken = status, time.Now(), false
+		case float64(changed) > changedShare*float64(saved.Chunks) || time.Since(at) > oldestSnapshot:
+			data, err := pack(status.Folder)
+			if err == nil {
+				err = save(ctx, data)
+			}
+			if err == nil {
+				saved, at = status, time.Now()
+			} else if !errors.Is(err, fs.ErrNotExist) { // a file that a writer has replaced: later again
+				return err
+			}
+		}
+		select {
+		case <-time.After(snapshotEvery):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// pack returns the files of an index as a tar archive. What names other files is read before them,
+// so that a writer at the same time leaves an older state, never one that claims too much.
+func pack(folder string) ([]byte, error) {
+	var names []string
+	total := int64(0)
+	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() || strings.EqualFold(entry.Name(), "lock") {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			total += info.Size()
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if total > mostSnapshot {
+		return nil, fmt.Errorf("the index has %d bytes: it is not copied", total)
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
+	out := bytes.NewBuffer(make([]byte, 0, total+int64(len(names)+2)*1024))
+	archive := tar.NewWriter(out)
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(folder, name)
+		if err != nil {
+			return nil, err
+		}
+		err = archive.WriteHeader(&tar.Header{Name: filepath.ToSlash(rel), Mode: 0o600, Size: int64(len(data))})
+		if _, errWrite := archive.Write(data); errors.Join(err, errWrite) != nil {
+			return nil, errors.Join(err, errWrite)
+		}
+	}
+	return out.Bytes(), archive.Close()
+}
+
+func rank(name string) int {
+	switch filepath.Base(name) {
+	case "manifest.json":
+		return 0
+	case "CURRENT":
+		return 1
+	}
+	return 2
+}
+
+// unpack makes the folder of an index from an archive, or leaves none.
+func unpack(data []byte, folder string) error {
+	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+		return err
+	}
+	temporary, err := os.MkdirTemp(filepath.Dir(folder), "snapshot-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temporary)
+	root, err := os.OpenRoot(temporary)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for archive := tar.NewReader(bytes.NewReader(data)); ; {
+		header, err := archive.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(root.MkdirAll(path.Dir(header.Name), 0o700), root.WriteFile(header.Name, text, 0o600)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(temporary, folder)
+}
+
+// prefetch begins to get the snapshot of a user whose index is not on this node.
+func (n *Node) prefetch(t *tenant, user string) func() ([]byte, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if get := t.snapshots[user]; get != nil {
+		return get
+	}
+	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", user)); err == nil || n.o.Objects == nil {
+		return nil
+	}
+	type answer struct {
+		data []byte
+		err  error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		ctx, stop := context.WithTimeout(context.Background(), firstPullTimeout)
+		defer stop()
+		data, err := n.o.Objects.Get(ctx, snapshotPath(t.id, user))
+		got <- answer{data, err}
+	}()
+	get := func() ([]byte, error) {
+		a := <-got
+		t.mu.Lock()
+		delete(t.snapshots, user)
+		t.mu.Unlock()
+		return a.data, a.err
+	}
+	t.snapshots[user] = get
+	return get
+}
+
+// takeSnapshot makes the index of a user from its snapshot, if there is one.
+func (n *Node) takeSnapshot(t *tenant, user, folder string) (taken bool) {
+	get := n.prefetch(t, user)
+	if get == nil {
+		return false
+	}
+	data, err := get()
+	if err == nil {
+		err = unpack(data, folder)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		n.o.Logger.Warn("an index is made anew instead of taken from the storage", "error", err)
+	}
+	return err == nil
+}
