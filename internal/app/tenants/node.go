@@ -60,6 +60,8 @@ type Node struct {
 	lock     *flock.Flock // of the folder
 	memories *httpapi.Server
 
+	work sync.WaitGroup // removal of tenants from this node
+
 	mu      sync.Mutex
 	tenants map[string]*tenant // by ID
 	closed  bool
@@ -76,6 +78,7 @@ type tenant struct {
 	mirror *mirror
 	used   time.Time
 	users  int           // requests and open memories
+	gone   bool          // it was removed from the service
 	left   chan struct{} // while it is being removed from this node; closed when it was
 
 	mu     sync.Mutex
@@ -104,7 +107,61 @@ func NewNode(o Options) (*Node, error) {
 	n := &Node{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
+	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
+	earlier, err := os.ReadDir(filepath.Join(o.Dir, "tenants"))
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	n.work.Go(func() { n.forgetOthers(earlier) })
 	return n, nil
+}
+
+// forgetOthers removes folders of an earlier process whose tenants are no longer.
+func (n *Node) forgetOthers(earlier []os.DirEntry) {
+	if len(earlier) == 0 {
+		return
+	}
+	all, err := n.o.Registry.Tenants(context.Background())
+	if err != nil {
+		n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+		return
+	}
+	for _, entry := range earlier {
+		if !slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == entry.Name() }) {
+			n.forget(entry.Name())
+		}
+	}
+}
+
+// forget removes what this node has of a tenant that was removed from the service, after the requests
+// that still run.
+func (n *Node) forget(id string) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return
+	}
+	t := n.tenants[id]
+	if t == nil {
+		t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{})}
+		close(t.ready)
+		n.tenants[id] = t
+	}
+	t.gone = true
+	n.mu.Unlock()
+	n.memories.Shrink() // an open memory uses it
+	n.dropGone(t)
+}
+
+// dropGone removes a tenant that is gone and that nobody uses.
+func (n *Node) dropGone(t *tenant) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !t.gone || t.users > 0 || t.left != nil || n.closed {
+		return
+	}
+	t.left = make(chan struct{})
+	n.work.Go(func() { n.drop(t) })
 }
 
 // Memories answers for the folders that Folder returns.
@@ -114,7 +171,7 @@ func (n *Node) Memories() *httpapi.Server { return n.memories }
 func (n *Node) Close() error {
 	n.memories.Close()
 	n.mu.Lock()
-	n.closed = true
+	n.closed = true // from now on no work begins
 	var all []*tenant
 	for _, t := range n.tenants {
 		all = append(all, t)
@@ -132,6 +189,7 @@ func (n *Node) Close() error {
 			err = errors.Join(err, t.close())
 		}
 	}
+	n.work.Wait()
 	return errors.Join(err, n.lock.Close())
 }
 
@@ -140,6 +198,9 @@ func (t *tenant) close() error {
 	defer t.mu.Unlock()
 	for _, a := range t.agents {
 		a.end()
+	}
+	if t.mirror == nil {
+		return nil
 	}
 	return t.mirror.close()
 }
@@ -195,9 +256,10 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 
 func (n *Node) release(t *tenant) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	t.users--
 	t.used = time.Now()
+	n.mu.Unlock()
+	n.dropGone(t)
 }
 
 // openTimeout bounds reading the log of a tenant.
@@ -208,7 +270,8 @@ func (n *Node) open(t *tenant) {
 	defer stop()
 	m, err := openMirror(ctx, n.o.Open(t.id), filepath.Join(t.dir, "documents"), n.o.Logger)
 	if err == nil {
-		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder), 0o700); err != nil {
+		// The mark of a repository makes it the project, whatever there is around the node's folder.
+		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder, ".git"), 0o700); err != nil {
 			m.close()
 		}
 	}
