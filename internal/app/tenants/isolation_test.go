@@ -78,6 +78,20 @@ type world struct {
 
 	secrets []secret
 	people  []*person
+	log     logged
+}
+
+// A logged keeps what nodes log.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
 }
 
 // A secret is a random word, and who may see it.
@@ -150,10 +164,15 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 		t.Setenv(name, value)
 	}
 	t.Chdir(w.base)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the nodes log:\n%s", w.log.text.String())
+		}
+	})
 	w.storage = storage(t)
 	w.registry = NewRegistry(w.storage.open("system"), testFreshness)
 	for i := range 2 {
-		log := slog.New(slog.DiscardHandler)
+		log := slog.New(slog.NewTextHandler(&w.log, nil))
 		node, err := NewNode(Options{Open: func(id string) store.Changelog { return w.storage.open("tenants/" + id) }, Registry: NewRegistry(w.storage.open("system"), testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
 			Freshness: testFreshness, Logger: log})
