@@ -53,6 +53,8 @@ var (
 	ErrStruck = section.ErrStruck
 	// ErrLines means that lines are not one statement.
 	ErrLines = section.ErrStatement
+	// ErrNoLines means that the file is shorter.
+	ErrNoLines = section.ErrLines
 )
 
 // Shown returns the lines of a text for a person, without secrets and invisible characters.

@@ -342,8 +342,8 @@ func (s *Server) ask(r *request, path string) (*recorder, error) {
 	}
 	fields := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(r.body)) > 0 {
-		if err := json.Unmarshal(r.body, &fields); err != nil {
-			return nil, &httpapi.Error{Status: 400, Message: "the body is no JSON object: " + err.Error()}
+		if err := json.Unmarshal(r.body, &fields); err != nil || fields == nil {
+			return nil, &httpapi.Error{Status: 400, Message: fmt.Sprintf("the body is no JSON object: %v", cmp.Or(err, errors.New("it is null")))}
 		}
 	}
 	for name := range fields {

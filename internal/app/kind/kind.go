@@ -37,7 +37,7 @@ var sentinels = []struct {
 	errors []error
 }{
 	{BadInput, []error{core.ErrOption, core.ErrNotIndexed, core.ErrNotForgotten, core.ErrNotOurs, hook.ErrAgent, hook.ErrEvent, tools.ErrArguments, session.ErrScope, session.ErrRole, trust.ErrRoot,
-		notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, notes.ErrNoProposal}},
+		notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, notes.ErrLines, notes.ErrNoLines, notes.ErrStruck, notes.ErrNoProposal}},
 	{Forbidden, []error{notes.ErrUnseen}},
 	{NotFound, []error{notes.ErrNoFile, session.ErrNoSession}},
 	{Conflict, []error{notes.ErrChanged}},

@@ -77,12 +77,12 @@ type Node struct {
 	lock     *flock.Flock // of the folder
 	memories *httpapi.Server
 
+	work sync.WaitGroup     // removal of tenants from this node
+	stop context.CancelFunc // of what looks for removed tenants
+
 	mu      sync.Mutex
 	tenants map[string]*tenant // by ID
 	closed  bool
-
-	stop   context.CancelFunc // of what runs until Close
-	sweeps sync.WaitGroup
 }
 
 var _ service.Node = (*Node)(nil)
@@ -97,6 +97,7 @@ type tenant struct {
 	shelf  func(w *app.Workspace) *shelf // opens it once
 	used   time.Time
 	users  int           // requests and open memories
+	gone   bool          // it was removed from the service
 	left   chan struct{} // while it is being removed from this node; closed when it was
 
 	mu     sync.Mutex
@@ -127,10 +128,84 @@ func NewNode(o Options) (*Node, error) {
 	n := &Node{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
+	n.stop = func() {}
+	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
+	earlier, err := os.ReadDir(filepath.Join(o.Dir, "tenants"))
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
-	n.sweeps.Go(func() { n.sweep(ctx) })
+	n.work.Go(func() {
+		n.forgetOthers(earlier)
+		n.lookForRemovals(ctx)
+	})
 	return n, nil
+}
+
+// forgetOthers removes folders of an earlier process whose tenants are no longer.
+func (n *Node) forgetOthers(earlier []os.DirEntry) {
+	if len(earlier) == 0 {
+		return
+	}
+	all, err := n.o.Registry.Tenants(context.Background())
+	if err != nil {
+		n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+		return
+	}
+	for _, entry := range earlier {
+		if !slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == entry.Name() }) {
+			n.forget(entry.Name())
+		}
+	}
+}
+
+// looksPerFreshness is how rarely an idle node looks for tenants that were removed.
+const looksPerFreshness = 10
+
+// lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends.
+func (n *Node) lookForRemovals(ctx context.Context) {
+	for {
+		select {
+		case <-time.After(max(looksPerFreshness*n.o.Freshness, time.Second)):
+		case <-ctx.Done():
+			return
+		}
+		if _, err := n.o.Registry.Tenants(ctx); err != nil && ctx.Err() == nil {
+			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+		}
+	}
+}
+
+// forget removes what this node has of a tenant that was removed from the service, after the requests
+// that still run.
+func (n *Node) forget(id string) {
+	n.mu.Lock()
+	if n.closed {
+		n.mu.Unlock()
+		return
+	}
+	t := n.tenants[id]
+	if t == nil {
+		t = n.newTenant(id)
+		close(t.ready)
+		n.tenants[id] = t
+	}
+	t.gone = true
+	n.mu.Unlock()
+	n.memories.Shrink() // an open memory uses it
+	n.dropGone(t)
+}
+
+// dropGone removes a tenant that is gone and that nobody uses.
+func (n *Node) dropGone(t *tenant) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !t.gone || t.users > 0 || t.left != nil || n.closed {
+		return
+	}
+	t.left = make(chan struct{})
+	n.work.Go(func() { n.drop(t) })
 }
 
 // Memories answers for the folders that Folder returns.
@@ -139,10 +214,9 @@ func (n *Node) Memories() *httpapi.Server { return n.memories }
 // Close waits for running requests and writes, and closes all tenants.
 func (n *Node) Close() error {
 	n.stop()
-	n.sweeps.Wait()
 	n.memories.Close()
 	n.mu.Lock()
-	n.closed = true
+	n.closed = true // from now on no work begins
 	var all []*tenant
 	for _, t := range n.tenants {
 		all = append(all, t)
@@ -160,6 +234,7 @@ func (n *Node) Close() error {
 			err = errors.Join(err, t.close())
 		}
 	}
+	n.work.Wait()
 	return errors.Join(err, n.lock.Close())
 }
 
@@ -168,6 +243,9 @@ func (t *tenant) close() error {
 	defer t.mu.Unlock()
 	for _, a := range t.agents {
 		a.end()
+	}
+	if t.mirror == nil {
+		return nil
 	}
 	t.shelf(nil).close()
 	return t.mirror.close()
@@ -217,8 +295,7 @@ func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
 		}
 		t := n.tenants[id]
 		if t == nil {
-			t = &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{}, snapshots: map[string]func() ([]byte, error){}}
-			t.shelf = n.shelfOf(t)
+			t = n.newTenant(id)
 			n.tenants[id] = t
 			go n.open(t)
 		}
@@ -236,6 +313,13 @@ func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
 		n.mu.Unlock()
 		return t, nil
 	}
+}
+
+func (n *Node) newTenant(id string) *tenant {
+	t := &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{},
+		snapshots: map[string]func() ([]byte, error){}}
+	t.shelf = n.shelfOf(t)
+	return t
 }
 
 // shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
@@ -260,9 +344,10 @@ func (n *Node) shelfOf(t *tenant) func(*app.Workspace) *shelf {
 
 func (n *Node) release(t *tenant) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	t.users--
 	t.used = time.Now()
+	n.mu.Unlock()
+	n.dropGone(t)
 }
 
 // openTimeout bounds reading the log of a tenant.
@@ -273,7 +358,8 @@ func (n *Node) open(t *tenant) {
 	defer stop()
 	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
 	if err == nil {
-		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder), 0o700); err != nil {
+		// The mark of a repository makes it the project, whatever there is around the node's folder.
+		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder, ".git"), 0o700); err != nil {
 			m.close()
 		}
 	}
@@ -327,7 +413,7 @@ func (n *Node) drop(t *tenant) {
 // imposed are settings that tenants have whatever the configuration says. What trusts here is the
 // right of a key: the mirror has only what keys could write.
 var imposed = map[string]string{
-	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "hook.log": "false",
+	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "loadLocalFiles": "false", "hook.log": "false",
 	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "service.url": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
 	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
 }

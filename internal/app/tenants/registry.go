@@ -46,6 +46,7 @@ type Registry struct {
 	keys    map[string]storedKey // by ID
 	failed  time.Time            // when the log was last asked in vain
 	failure error
+	removed func(Tenant) // may be nil
 }
 
 // A storedKey has the hash of its secret instead.
@@ -132,11 +133,22 @@ func (r *Registry) reached(since []store.Revision, next store.Mark) {
 	}
 }
 
+// onRemoval sets what is called, aside, for each tenant that is found to be removed.
+func (r *Registry) onRemoval(do func(Tenant)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.removed = do
+}
+
 func (r *Registry) apply(revisions []store.Revision) {
 	for _, rev := range revisions {
 		if name, ok := strings.CutPrefix(rev.Path, tenantsPath); ok {
 			var t Tenant
-			if rev.Gone || json.Unmarshal([]byte(rev.Text), &t) != nil || t.Name != name {
+			isNone := rev.Gone || json.Unmarshal([]byte(rev.Text), &t) != nil || t.Name != name
+			if former, known := r.tenants[name]; known && (isNone || t.ID != former.ID) && r.removed != nil {
+				go r.removed(former)
+			}
+			if isNone {
 				delete(r.tenants, name)
 				continue
 			}

@@ -24,6 +24,7 @@ var (
 // Errors of Strike.
 var (
 	ErrStruck    = errors.New("it is struck through already, or more than one paragraph")
+	ErrLines     = errors.New("no such lines")
 	ErrStatement = errors.New("these lines are not one statement, an item of a list or a paragraph")
 )
 
@@ -196,7 +197,7 @@ func Remove(text string, first, last int) (string, error) {
 		lines = lines[:last]
 	}
 	if first < 1 || last < first || last > len(lines) {
-		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
+		return "", fmt.Errorf("%w: there are no lines %d to %d in a text of %d", ErrLines, first, last, len(lines))
 	}
 	head, rest := lines[:first-1], lines[last:]
 	if between := trimEnd(head); len(between) < len(head) && (len(rest) == 0 || strings.TrimSpace(rest[0]) == "") {
@@ -209,7 +210,7 @@ func Remove(text string, first, last int) (string, error) {
 func Strike(text string, first, last int, since string) (string, error) {
 	lines := strings.Split(text, "\n")
 	if first < 1 || last < first || last > len(lines) {
-		return "", fmt.Errorf("there are no lines %d to %d in a text of %d", first, last, len(lines))
+		return "", fmt.Errorf("%w: there are no lines %d to %d in a text of %d", ErrLines, first, last, len(lines))
 	}
 	_, body, skipped, _ := chunker.SplitFrontmatter([]byte(text))
 	if !slices.ContainsFunc(statement.Of(body, 1), func(s statement.Statement) bool { return skipped+s.Start+1 == first && skipped+s.End == last }) {
