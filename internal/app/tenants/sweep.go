@@ -50,27 +50,26 @@ func (n *Node) removeDeleted(ctx context.Context) error {
 			n.memories.Shrink() // open memories keep their tenant
 			shrunk = true
 		}
-		if n.forget(entry.Name()) {
-			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, entry.Name())))
-		}
+		err = errors.Join(err, n.removeTenant(entry.Name()))
 	}
 	return err
 }
 
-// forget closes a tenant unless it is in use.
-func (n *Node) forget(id string) bool {
+// removeTenant removes a deleted tenant from this node unless it is in use.
+func (n *Node) removeTenant(id string) error {
 	n.mu.Lock()
 	t := n.tenants[id]
-	if t != nil && (t.users > 0 || t.mirror == nil) {
-		n.mu.Unlock()
-		return false
+	inUse := t != nil && (t.users > 0 || t.mirror == nil || t.left != nil)
+	if t != nil && !inUse {
+		t.left = make(chan struct{})
 	}
-	delete(n.tenants, id)
 	n.mu.Unlock()
-	if t != nil {
-		if err := t.close(); err != nil {
-			n.o.Logger.Warn("a deleted tenant was not closed", "error", err)
-		}
+	switch {
+	case inUse:
+		return nil
+	case t != nil:
+		n.drop(t)
+		return nil
 	}
-	return true
+	return os.RemoveAll(filepath.Join(n.o.Dir, "tenants", id))
 }
