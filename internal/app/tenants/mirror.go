@@ -537,7 +537,7 @@ func (m *mirror) collect(some []*write) (*doubt, error) {
 		if w.err == nil {
 			total, w.err = m.judge(w.rules, total, now)
 		}
-		if len(now) == 0 || len(now) < len(w.paths) || w.err != nil {
+		if kind.Of(w.err) != kind.Forbidden && (w.err != nil || len(now) == 0 || len(now) < len(w.paths)) {
 			doubt.add(w)
 		}
 		if err := m.keep(w, now); err != nil {

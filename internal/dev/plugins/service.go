@@ -3,6 +3,7 @@ package main
 import (
 	"archive/tar"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
@@ -50,6 +52,9 @@ func writeServiceImage(root, file, version string) error {
 	if _, err := layout.Write(folder, index); err != nil {
 		return err
 	}
+	if err := describeForDocker(image, filepath.Join(folder, "manifest.json"), "memcore:"+version); err != nil {
+		return err
+	}
 	archive, err := folderTar(folder)
 	if err != nil {
 		return err
@@ -60,6 +65,32 @@ func writeServiceImage(root, file, version string) error {
 	}
 	fmt.Printf("%s: memcore:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
 	return os.WriteFile(file, archive, 0o644)
+}
+
+// describeForDocker writes what docker load reads in the place of the layout's index.
+func describeForDocker(image v1.Image, file, name string) error {
+	config, err := image.ConfigName()
+	if err != nil {
+		return err
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		return err
+	}
+	blob := func(h v1.Hash) string { return "blobs/" + h.Algorithm + "/" + h.Hex }
+	described := tarball.Descriptor{Config: blob(config), RepoTags: []string{name}}
+	for _, layer := range layers {
+		digest, err := layer.Digest()
+		if err != nil {
+			return err
+		}
+		described.Layers = append(described.Layers, blob(digest))
+	}
+	data, err := json.Marshal(tarball.Manifest{described})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o644)
 }
 
 // folderTar returns an archive of what is in a folder, of user 0, with dates of 1970. Links are
