@@ -103,7 +103,7 @@ type tenant struct {
 	mu     sync.Mutex
 	agents map[string]*agent // MCP servers, by key
 	// snapshots are on their way here, by user.
-	snapshots map[string]func() ([]byte, error)
+	snapshots map[string]*fetched
 }
 
 // NewNode returns a node. Close ends it.
@@ -317,7 +317,7 @@ func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
 
 func (n *Node) newTenant(id string) *tenant {
 	t := &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{},
-		snapshots: map[string]func() ([]byte, error){}}
+		snapshots: map[string]*fetched{}}
 	t.shelf = n.shelfOf(t)
 	return t
 }

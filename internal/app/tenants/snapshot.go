@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -69,7 +70,7 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context
 	}
 }
 
-// pack returns the files of an index as a tar archive. What names other files is read before them,
+// pack returns the files of an index as a tar archive with its SHA-256 behind it. What names other files is read before them,
 // so that a writer at the same time leaves an older state, never one that claims too much.
 func pack(folder string) ([]byte, error) {
 	var names []string
@@ -108,7 +109,11 @@ func pack(folder string) ([]byte, error) {
 			return nil, errors.Join(err, errWrite)
 		}
 	}
-	return out.Bytes(), archive.Close()
+	if err := archive.Close(); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(out.Bytes())
+	return append(out.Bytes(), sum[:]...), nil
 }
 
 func rank(name string) int {
@@ -121,8 +126,12 @@ func rank(name string) int {
 	return 2
 }
 
-// unpack makes the folder of an index from an archive, or leaves none.
+// unpack makes the folder of an index from what pack returned, or leaves none.
 func unpack(data []byte, folder string) error {
+	archived := max(len(data)-sha256.Size, 0)
+	if sum := sha256.Sum256(data[:archived]); !bytes.Equal(sum[:], data[archived:]) {
+		return errors.New("the snapshot of an index is damaged")
+	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		return err
 	}
@@ -136,7 +145,7 @@ func unpack(data []byte, folder string) error {
 		return err
 	}
 	defer root.Close()
-	for archive := tar.NewReader(bytes.NewReader(data)); ; {
+	for archive := tar.NewReader(bytes.NewReader(data[:archived])); ; {
 		header, err := archive.Next()
 		if err == io.EOF {
 			break
@@ -155,47 +164,58 @@ func unpack(data []byte, folder string) error {
 	return os.Rename(temporary, folder)
 }
 
-// prefetch begins to get the snapshot of a user whose index is not on this node.
-func (n *Node) prefetch(t *tenant, user string) func() ([]byte, error) {
+// A fetched snapshot is here, or on its way.
+type fetched struct {
+	done chan struct{} // closed when the rest is set
+	data []byte
+	err  error
+}
+
+// fetchedFor is how long a snapshot is kept for a memory that nobody opens.
+const fetchedFor = 30 * time.Second
+
+// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it; nil
+// if there is nothing to get.
+func (n *Node) prefetch(t *tenant, user string) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if get := t.snapshots[user]; get != nil {
-		return get
+	if f := t.snapshots[user]; f != nil {
+		return f
 	}
 	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", user)); err == nil || n.o.Objects == nil {
 		return nil
 	}
-	type answer struct {
-		data []byte
-		err  error
-	}
-	got := make(chan answer, 1)
+	f := &fetched{done: make(chan struct{})}
+	t.snapshots[user] = f
 	go func() {
 		ctx, stop := context.WithTimeout(context.Background(), firstPullTimeout)
 		defer stop()
-		data, err := n.o.Objects.Get(ctx, snapshotPath(t.id, user))
-		got <- answer{data, err}
+		f.data, f.err = n.o.Objects.Get(ctx, snapshotPath(t.id, user))
+		close(f.done)
+		time.AfterFunc(fetchedFor, func() { t.dropFetched(user, f) })
 	}()
-	get := func() ([]byte, error) {
-		a := <-got
-		t.mu.Lock()
+	return f
+}
+
+func (t *tenant) dropFetched(user string, f *fetched) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.snapshots[user] == f {
 		delete(t.snapshots, user)
-		t.mu.Unlock()
-		return a.data, a.err
 	}
-	t.snapshots[user] = get
-	return get
 }
 
 // takeSnapshot makes the index of a user from its snapshot, if there is one.
 func (n *Node) takeSnapshot(t *tenant, user, folder string) (taken bool) {
-	get := n.prefetch(t, user)
-	if get == nil {
+	f := n.prefetch(t, user)
+	if f == nil {
 		return false
 	}
-	data, err := get()
+	<-f.done
+	t.dropFetched(user, f)
+	err := f.err
 	if err == nil {
-		err = unpack(data, folder)
+		err = unpack(f.data, folder)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.o.Logger.Warn("an index is made anew instead of taken from the storage", "error", err)
