@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,10 +42,7 @@ func (d *demo) startBalancer() string {
 			temporary += fmt.Sprintf(" %s_temp_path %s;\n", what, filepath.Join(d.scratch, what))
 		}
 		config := d.configure("nginx.conf", "listen 8080", "listen "+address, "http {\n", temporary)
-		global := "daemon off; pid " + filepath.Join(d.scratch, "nginx.pid") + ";"
-		if who, err := user.Current(); err == nil && who.Uid == "0" {
-			global += " user root;" // whose folder the temporary one is
-		}
+		global := "daemon off; master_process off; pid " + filepath.Join(d.scratch, "nginx.pid") + ";"
 		d.await(d.start(kind, d.balancer, d.environment(), kind, "-c", config, "-e", "stderr", "-g", global), "/ready")
 	case "go":
 		d.serveBalancer(address)

@@ -32,6 +32,7 @@ const (
 
 func main() {
 	flag.Parse()
+	signal.Ignore(syscall.SIGPIPE) // all that was started ends, also if nobody reads on
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx)
 	stop()
