@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Objects keep bytes by name, each written and read whole. Names are slash-separated paths. They are
-// safe for concurrent use by any number of processes.
+// Objects keep bytes by name, each written and read whole. Names are slash-separated paths. They
+// are safe for concurrent use by any number of processes.
 type Objects interface {
 	// Put makes or replaces an object.
 	Put(ctx context.Context, name string, data []byte) error

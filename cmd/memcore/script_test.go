@@ -438,9 +438,9 @@ const serviceKey = "mk-acme-right"
 // runningService is the key of the memory service of a script.
 type runningService struct{}
 
-// startMemoryService starts a memory service, as $SERVICE, which writes its requests to service.log.
-// "! memory-service" makes it fail, another memory-service answer again: memory-service [WAIT], with
-// WAIT before each answer but whoami's. It knows about keys only.
+// startMemoryService starts a memory service, as $SERVICE, which writes its requests to
+// service.log. "! memory-service" makes it fail, another memory-service answer again:
+// memory-service [WAIT], with WAIT before each answer but whoami's. It knows about keys only.
 func startMemoryService(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 1 {
 		ts.Fatalf("usage: memory-service [WAIT]")

@@ -269,7 +269,8 @@ func (s *Server) revokeKey(w http.ResponseWriter, r *request) error {
 	return err
 }
 
-// openAPI describes the operations. The bodies of those that the daemon has too are described there.
+// openAPI describes the operations. The bodies of those that the daemon has too are described
+// there.
 func openAPI(version string, all []operation) map[string]any {
 	paths := map[string]map[string]any{}
 	for _, o := range all {

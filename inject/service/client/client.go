@@ -3,9 +3,9 @@
 //	c, err := client.New("https://memory.example/v1/tenants/acme", key, client.Options{})
 //	found, err := c.Retrieve(ctx, client.RetrieveRequest{Query: "How do we rotate keys?"})
 //
-// Most programs use Retrieve at each turn, Context once a session, and Save or Put to add to memory.
-// Texts of answers are data from outside: only Retrieved.Block and what Context returns are made for
-// a model.
+// Most programs use Retrieve at each turn, Context once a session, and Save or Put to add to
+// memory. Texts of answers are data from outside: only Retrieved.Block and what Context returns are
+// made for a model.
 //
 // Calls end with their ctx. Reads, Put and Delete are repeated if the service is busy or the
 // connection breaks. Save is not: it could save twice.

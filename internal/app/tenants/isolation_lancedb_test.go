@@ -36,7 +36,8 @@ func folderStorage(t *testing.T) testStorage {
 	return openStorage(t, objects.Place{URI: dir}, dir)
 }
 
-// findIn returns what finds a text in the files of a folder. Texts in Lance files are not compressed.
+// findIn returns what finds a text in the files of a folder. Texts in Lance files are not
+// compressed.
 func findIn(dir string) func(t *testing.T, text string) string {
 	return func(t *testing.T, text string) (found string) {
 		require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -307,8 +307,8 @@ func (w *world) initialize(p *person, node int) string {
 	return session
 }
 
-// A probe is a request that shows secrets to who may see them: some of all users of a tenant, some of
-// one user.
+// A probe is a request that shows secrets to who may see them: some of all users of a tenant, some
+// of one user.
 type probe struct {
 	name        string
 	shared, own bool

@@ -228,9 +228,9 @@ func (m *mirror) put(name, text string, d *document) error {
 	return m.date(name, d)
 }
 
-// date gives a file the time of its revision, so that it has the same one on all nodes. No file that
-// is written later has that time too: the system's clock may stand still for milliseconds, and two
-// texts of one length would look equal.
+// date gives a file the time of its revision, so that it has the same one on all nodes. No file
+// that is written later has that time too: the system's clock may stand still for milliseconds, and
+// two texts of one length would look equal.
 func (m *mirror) date(name string, d *document) error {
 	file := filepath.FromSlash(name)
 	if !d.at.IsZero() {
@@ -271,8 +271,8 @@ func (m *mirror) current(name string) (d document, exists bool) {
 	return d, exists
 }
 
-// changes returns what the files have and current has not, ordered by path: of some paths, or of all
-// for nil.
+// changes returns what the files have and current has not, ordered by path: of some paths, or of
+// all for nil.
 func (m *mirror) changes(by string, paths []string) (all []store.Revision, err error) {
 	present, looksEqual := map[string]fs.FileInfo{}, func(document, fs.FileInfo) bool { return false }
 	if paths == nil { // not all files are read
@@ -354,8 +354,8 @@ const (
 
 // write lets do change files of the folder and appends what it changed, together with what others
 // write at the same time. It returns the version that has the change. do may be called several
-// times, but never at the same time as another. It changes the documents with some paths, or any for
-// nil, which takes longer. What the rules refuse is taken back.
+// times, but never at the same time as another. It changes the documents with some paths, or any
+// for nil, which takes longer. What the rules refuse is taken back.
 func (m *mirror) write(ctx context.Context, by string, paths []string, rules rules, do func() error) (int64, error) {
 	w := &write{ctx: ctx, by: by, paths: paths, do: do, rules: rules, done: make(chan struct{})}
 	m.waiting.Lock()

@@ -1,13 +1,13 @@
 // Package tenants keeps the memories of many tenants on one node of a service.
 //
-// The truth about a tenant is a log of documents on shared storage (store.Changelog). A node opens a
-// tenant when it is first asked for it: a mirror, a folder with the documents as files, and on that
-// folder the memory that a laptop would have. What a request changes in the files is appended to the
-// log before the request is answered. Everything on a node can be made again.
+// The truth about a tenant is a log of documents on shared storage (store.Changelog). A node opens
+// a tenant when it is first asked for it: a mirror, a folder with the documents as files, and on
+// that folder the memory that a laptop would have. What a request changes in the files is appended
+// to the log before the request is answered. Everything on a node can be made again.
 //
 // A tenant is an argument of whatever is opened here, and a folder of its own in the storage and on
-// the node. In a tenant there is a folder that all users share, and one for each user; the memory of
-// a user is made of these two and has no other file in it.
+// the node. In a tenant there is a folder that all users share, and one for each user; the memory
+// of a user is made of these two and has no other file in it.
 package tenants
 
 import (
@@ -62,8 +62,8 @@ func Documents(id string) string { return "tenants/" + id + "/documents" }
 // Vectors is the path of the log with the vectors of a tenant's documents.
 func Vectors(id string) string { return "tenants/" + id + "/vectors" }
 
-// Delete removes what the storage has of a tenant, which the registry no longer has, and returns how
-// many of its objects are left.
+// Delete removes what the storage has of a tenant, which the registry no longer has, and returns
+// how many of its objects are left.
 func Delete(ctx context.Context, open func(path string) store.Changelog, objects store.Objects, id string) (left int, err error) {
 	if err := errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx)); err != nil {
 		return 0, err
@@ -177,8 +177,8 @@ func (n *Node) lookForRemovals(ctx context.Context) {
 	}
 }
 
-// forget removes what this node has of a tenant that was removed from the service, after the requests
-// that still run.
+// forget removes what this node has of a tenant that was removed from the service, after the
+// requests that still run.
 func (n *Node) forget(id string) {
 	n.mu.Lock()
 	if n.closed {
@@ -398,8 +398,8 @@ func (n *Node) dropUnused() {
 	}
 }
 
-// drop removes a tenant from this node that nobody uses and that has left. Until its folder is gone,
-// nobody opens it again: a mirror would take missing files for removals.
+// drop removes a tenant from this node that nobody uses and that has left. Until its folder is
+// gone, nobody opens it again: a mirror would take missing files for removals.
 func (n *Node) drop(t *tenant) {
 	if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
 		n.o.Logger.Warn("a tenant was not removed from this node", "error", err)
@@ -480,8 +480,8 @@ type memory struct {
 // then, and Result.State says so.
 const firstWait = 400 * time.Millisecond
 
-// begin makes the index on this node, or brings the one that was taken from the storage in step, and
-// keeps its snapshot.
+// begin makes the index on this node, or brings the one that was taken from the storage in step,
+// and keeps its snapshot.
 func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(context.Context, []byte) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -615,7 +615,8 @@ func may(p service.Principal, stored string) error {
 	return nil
 }
 
-// fits refuses a write after which a tenant has more than it may have, unless it is less than before.
+// fits refuses a write after which a tenant has more than it may have, unless it is less than
+// before.
 func (n *Node) fits(before, after size) error {
 	switch {
 	case n.o.MostDocuments > 0 && after.documents > max(n.o.MostDocuments, before.documents):

@@ -70,8 +70,9 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context
 	}
 }
 
-// pack returns the files of an index as a tar archive with its SHA-256 behind it. What names other files is read before them,
-// so that a writer at the same time leaves an older state, never one that claims too much.
+// pack returns the files of an index as a tar archive with its SHA-256 behind it. What names other
+// files is read before them, so that a writer at the same time leaves an older state, never one
+// that claims too much.
 func pack(folder string) ([]byte, error) {
 	var names []string
 	total := int64(0)
@@ -174,8 +175,8 @@ type fetched struct {
 // fetchedFor is how long a snapshot is kept for a memory that nobody opens.
 const fetchedFor = 30 * time.Second
 
-// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it; nil
-// if there is nothing to get.
+// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it;
+// nil if there is nothing to get.
 func (n *Node) prefetch(t *tenant, user string) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()

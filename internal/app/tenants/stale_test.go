@@ -9,8 +9,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A node that believes in an old text does not lose what is written last, nor refuse what others made
-// possible.
+// A node that believes in an old text does not lose what is written last, nor refuse what others
+// made possible.
 func TestWritesOfStaleNodes(t *testing.T) {
 	log := &memoryLog{}
 	all := rules{func(store.Revision) error { return nil }, func(size, size) error { return nil }}

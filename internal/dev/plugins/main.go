@@ -4,9 +4,9 @@
 //	go -C internal/dev/plugins run . -plugins DIR             plugin folders only, as in the repository
 //	go -C internal/dev/plugins run . -root DIR -out FILE      image of a service, of a root folder that .ci/image makes
 //
-// A release is a folder with archives named memcore-OS-ARCH.tar.gz or memcore-VERSION-OS-ARCH.tar.gz
-// (or .zip) and their SHA256SUMS. The same release gives the same bytes. Only platforms of the
-// release are in what is made.
+// A release is a folder with archives named memcore-OS-ARCH.tar.gz or
+// memcore-VERSION-OS-ARCH.tar.gz (or .zip) and their SHA256SUMS. The same release gives the same
+// bytes. Only platforms of the release are in what is made.
 //
 // It is its own module, so that memcore does not depend on its modules.
 package main

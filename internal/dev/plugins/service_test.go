@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The image of a service can be read as a layout and as what docker load reads, and is the same in both.
+// The image of a service can be read as a layout and as what docker load reads, and is the same in
+// both.
 func TestServiceImage(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, nodeFolder), 0o700))

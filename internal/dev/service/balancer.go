@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// startBalancer starts what is before the nodes: a real load balancer as docs/service configures it,
-// or the one below. It returns which.
+// startBalancer starts what is before the nodes: a real load balancer as docs/service configures
+// it, or the one below. It returns which.
 func (d *demo) startBalancer() string {
 	kind := *balancer
 	if kind == "auto" {
@@ -109,10 +109,12 @@ func (s *small) look() {
 	}
 }
 
-// direct has a connection for each request, since one that a node closes could be taken for another.
+// direct has a connection for each request, since one that a node closes could be taken for
+// another.
 var direct = &http.Transport{DisableKeepAlives: true}
 
-// RoundTrip implements http.RoundTripper. A request that has not reached a node goes to the next one.
+// RoundTrip implements http.RoundTripper. A request that has not reached a node goes to the next
+// one.
 func (s *small) RoundTrip(r *http.Request) (*http.Response, error) {
 	tenant := strings.Split(r.URL.Path+"///", "/")[3]
 	weight := func(i int) uint64 {

@@ -124,7 +124,8 @@ type load struct {
 	version int64             // that has them all
 }
 
-// startLoad sends questions and writes to a URL. Each client sends the next request 50 ms after an answer.
+// startLoad sends questions and writes to a URL. Each client sends the next request 50 ms after an
+// answer.
 func startLoad(url, key, name string) *load {
 	l := &load{stop: make(chan struct{}), written: map[string]string{}}
 	for c := range 4 {

@@ -186,7 +186,8 @@ func (d *demo) operate(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// onLaptop runs memcore in a home of its own, without the keys of the storage, and prints what it says.
+// onLaptop runs memcore in a home of its own, without the keys of the storage, and prints what it
+// says.
 func (d *demo) onLaptop(input string, args ...string) string {
 	home := filepath.Join(d.scratch, "laptop")
 	project := filepath.Join(home, "project")

@@ -109,8 +109,8 @@ func (d *demo) finds(r request, text string) {
 	loud.print(last)
 }
 
-// laptop sets up a machine that has only the key: its hook and its commands ask the service, too. Then
-// an agent without memcore uses the service over MCP.
+// laptop sets up a machine that has only the key: its hook and its commands ask the service, too.
+// Then an agent without memcore uses the service over MCP.
 func (d *demo) laptop() {
 	agent := d.keys["agent"].Secret
 	// What is saved for all instructs their agents, which needs the right admin.

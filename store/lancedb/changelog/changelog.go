@@ -143,8 +143,8 @@ func rowsWhere(ctx context.Context, t *table.Table, where string) ([]table.Row, 
 	}
 }
 
-// revisionsOf returns the revisions of the rows that count, by order. rows are in the order in which
-// they were appended.
+// revisionsOf returns the revisions of the rows that count, by order. rows are in the order in
+// which they were appended.
 func revisionsOf(rows []table.Row) []store.Revision {
 	copied := int64(0)            // all sequences up to it were copied, as far as they count
 	winners := map[int64]string{} // the first append of each sequence
@@ -224,8 +224,8 @@ func (l *Log) Compact(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// copies returns rows of the revisions that are current or were replaced not before a time. The last
-// append is always current, so that the copies tell how far they go.
+// copies returns rows of the revisions that are current or were replaced not before a time. The
+// last append is always current, so that the copies tell how far they go.
 func copies(all []store.Revision, before time.Time) []table.Row {
 	replaced := map[string]time.Time{} // when the later revision of a path was written
 	var rows []table.Row

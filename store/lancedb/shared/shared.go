@@ -46,8 +46,8 @@ type Options struct {
 	Dimension int
 }
 
-// Open opens the table at uri: a folder, or such as s3://bucket/prefix, after storage.SetEnvironment. It
-// does not connect. The first Publish makes the table.
+// Open opens the table at uri: a folder, or such as s3://bucket/prefix, after
+// storage.SetEnvironment. It does not connect. The first Publish makes the table.
 func Open(uri string, options Options) (*Table, error) {
 	if uri == "" || options.Dimension < 1 {
 		return nil, fmt.Errorf("shared memory: URI %q, dimension %d: want a folder or s3://bucket/prefix, and at least 1", uri, options.Dimension)

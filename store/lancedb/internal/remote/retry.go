@@ -17,8 +17,8 @@ import (
 // attempts of a step: storage is remote, and writers may collide.
 const attempts = 4
 
-// Retry opens the table at uri and calls f with it, perhaps several times. op is for errors, such as
-// "read shared memory". Errors wrap table.ErrMissing if there is no table.
+// Retry opens the table at uri and calls f with it, perhaps several times. op is for errors, such
+// as "read shared memory". Errors wrap table.ErrMissing if there is no table.
 func Retry(ctx context.Context, uri, op string, schema *arrow.Schema,
 	open func(context.Context, string, *arrow.Schema) (*table.Table, error), f func(*table.Table) error) error {
 	wait := backoff.NewExponentialBackOff()
