@@ -80,5 +80,21 @@ func minioStorage(t *testing.T) testStorage {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", password)
 	open, err := app.OpenLogs(app.Storage{URI: "s3://service", Endpoint: "http://" + address})
 	require.NoError(t, err)
-	return testStorage{open, findIn(data)}
+	return testStorage{open, findIn(filepath.Join(data, "service"))} // beside it is what MinIO is deleting
+}
+
+// On a real log, mirrors lose nothing while they compact it.
+func TestMirrorsOnALog(t *testing.T) {
+	open, err := app.OpenLogs(app.Storage{URI: t.TempDir()})
+	require.NoError(t, err)
+	mirrors := testMirrorsWrite(t, open("tenants/x"), 4)
+	require.NoError(t, open("tenants/x").Compact(t.Context(), time.Now().Add(-time.Hour)))
+	again := openTestMirror(t, open("tenants/x"), t.TempDir())
+	require.Equal(t, mirrors[0].files(t), again.files(t))
+	version := again.mustSet(t, "shared/a.md", "after")
+	for _, m := range mirrors {
+		_, err := m.fresh(t.Context(), time.Hour, version)
+		require.NoError(t, err)
+		require.Equal(t, "after", m.files(t)["shared/a.md"])
+	}
 }
