@@ -147,13 +147,17 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if described.Name == service.SaveTool {
 				arguments = service.SaveArguments(m.principal, arguments)
 			}
+			var given tools.Answer
 			_, err = m.node.Write(ctx, m.principal, func() error {
 				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-					answer, err = call(inner)
+					given, err = call(inner)
 					return err
 				})
 			})
-			return answer, err
+			if err != nil { // the tool may still run, for a client that no longer waits
+				return answer, err
+			}
+			return given, nil
 		}))
 	}
 	return all

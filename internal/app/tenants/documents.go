@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/service"
@@ -162,9 +163,15 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 		if err == nil && (version > mark.Order || len(revisions) == 0) {
 			err = kind.Usagef("there is no version %d; the newest is %d", version, mark.Order)
 		}
+		// Of what was replaced longer ago, the log may have less than there was.
+		for _, r := range revisions {
+			if err == nil && r.Order > version && time.Since(r.At) > history {
+				err = kind.Usagef("version %d is too old: the log has what was replaced in the last %d days", version, history/(24*time.Hour))
+			}
+		}
 		then = map[string]store.Revision{}
 		for _, r := range revisions {
-			if r.Order <= version && shownAs(p.User, r.Path) != "" {
+			if r.Order <= version && shownAs(p.User, r.Path) != "" && checkStored(r.Path) == nil {
 				then[r.Path] = r
 			}
 		}

@@ -89,3 +89,19 @@ func openStorage(t *testing.T, at objects.Place, folder string) testStorage {
 	require.NoError(t, err)
 	return testStorage{open, all, findIn(folder)}
 }
+
+// On a real log, mirrors lose nothing while they compact it.
+func TestMirrorsOnALog(t *testing.T) {
+	open, err := app.OpenLogs(objects.Place{URI: t.TempDir()})
+	require.NoError(t, err)
+	mirrors := testMirrorsWrite(t, open(Documents("x")), 4)
+	require.NoError(t, open(Documents("x")).Compact(t.Context(), time.Now().Add(-time.Hour)))
+	again := openTestMirror(t, open(Documents("x")), t.TempDir())
+	require.Equal(t, mirrors[0].files(t), again.files(t))
+	version := again.mustSet(t, "shared/a.md", "after")
+	for _, m := range mirrors {
+		_, err := m.fresh(t.Context(), time.Hour, version)
+		require.NoError(t, err)
+		require.Equal(t, "after", m.files(t)["shared/a.md"])
+	}
+}

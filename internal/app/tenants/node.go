@@ -590,14 +590,41 @@ func (n *Node) write(ctx context.Context, p service.Principal, paths []string, d
 				return err
 			}
 		}
-		rules := rules{may: func(r store.Revision) error { return may(p, r.Path) }, fits: n.fits}
-		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, rules, func() error { return do(t.mirror) })
+		j := &judge{principal: p, mirror: t.mirror}
+		rules := rules{may: func(r store.Revision) error { return j.may(r.Path) }, fits: n.fits}
+		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, rules, func() error {
+			j.imported = nil
+			return do(t.mirror)
+		})
 		return err
 	})
 	return version, err
 }
 
-// may refuses a change that a principal may not make. It is the only place that decides this.
+// A judge refuses changes of one write. The lock of the mirror is held.
+type judge struct {
+	principal service.Principal
+	mirror    *mirror
+	imported  map[string]bool // nil if it is not known
+}
+
+func (j *judge) may(stored string) error {
+	if err := may(j.principal, stored); err != nil || j.principal.Right.Includes(service.Admin) || !strings.HasPrefix(stored, sharedFolder+"/") {
+		return err
+	}
+	if j.imported == nil {
+		var err error
+		if j.imported, err = j.mirror.imported(); err != nil {
+			return err
+		}
+	}
+	if !j.imported[stored] {
+		return nil
+	}
+	return kind.As(kind.Forbidden, fmt.Errorf("%s is imported by what instructs the agents of all users, which needs the right %s", shownAs(j.principal.User, stored), service.Admin))
+}
+
+// may refuses a change for its path alone.
 func may(p service.Principal, stored string) error {
 	if err := checkStored(stored); err != nil {
 		return err
