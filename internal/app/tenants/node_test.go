@@ -20,7 +20,6 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/store"
 )
 
 // newTestNode returns a node whose logs are in memory, by the ID of a tenant.
@@ -32,7 +31,7 @@ func newTestNode(t *testing.T, change func(*Options)) (*Node, func(id string) *m
 	}
 	storage := memoryStorage(t)
 	log := slog.New(slog.DiscardHandler)
-	o := Options{Open: func(id string) store.Changelog { return storage.open(id) }, Registry: NewRegistry(storage.open("system"), testFreshness), Dir: t.TempDir(),
+	o := Options{Open: storage.open, Registry: NewRegistry(storage.open(System), testFreshness), Dir: t.TempDir(),
 		Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}}, Freshness: testFreshness, Logger: log}
 	if change != nil {
 		change(&o)
@@ -40,7 +39,7 @@ func newTestNode(t *testing.T, change func(*Options)) (*Node, func(id string) *m
 	n, err := NewNode(o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, n.Close()) })
-	return n, func(id string) *memoryLog { return storage.open(id).(*memoryLog) }
+	return n, func(id string) *memoryLog { return storage.open(Documents(id)).(*memoryLog) }
 }
 
 func principal(tenant, user string, right service.Right) service.Principal {
