@@ -505,6 +505,32 @@ func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(c
 	}
 }
 
+// lookEvery is how often an open memory looks whether its documents have changed. Questions look
+// themselves.
+const lookEvery = 500 * time.Millisecond
+
+// Watch implements httpapi.Workspace. It follows the mirror, not the files: a node may have more
+// folders open than the system watches.
+func (m *memory) Watch(ctx context.Context, indexed func(core.IndexReport, error), _ func(error)) error {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	for known := int64(0); ; {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+		if order := m.mirror.now.Load().order; order != known {
+			report, err := m.Manager.Index(ctx, core.IndexOptions{KeepEngine: true})
+			if ctx.Err() != nil {
+				return nil
+			}
+			indexed(report, err)
+			known = order
+		}
+	}
+}
+
 // Context implements httpapi.Workspace.
 func (m *memory) Context(ctx context.Context, r httpapi.ContextRequest) (httpapi.TextReply, error) {
 	m.mirror.allowed.RLock()
