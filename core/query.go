@@ -17,7 +17,7 @@ import (
 // RetrieveRelevant returns the relevant hits for a user's prompt, best first. After an error it
 // returns no hits and logs the error, unless ctx was cancelled.
 func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options RetrieveOptions) (Result, error) {
-	result, err := m.ask(ctx, request, m.forTurn(options), func(ctx context.Context, text string) (Result, error) {
+	result, err := both{m}.ask(ctx, request, m.forTurn(options), func(ctx context.Context, text string) (Result, error) {
 		o := options
 		o.Path = strings.TrimPrefix(o.Path, RemotePath)
 		return m.options.Remote.Retrieve(ctx, text, o)
@@ -33,7 +33,7 @@ func (m *Manager) RetrieveRelevant(ctx context.Context, request string, options 
 
 // Search returns the best hits for a query, also weak ones.
 func (m *Manager) Search(ctx context.Context, query string, options SearchOptions) (Result, error) {
-	return m.ask(ctx, query, forSearch(options), func(ctx context.Context, text string) (Result, error) {
+	return both{m}.ask(ctx, query, forSearch(options), func(ctx context.Context, text string) (Result, error) {
 		o := options
 		o.Path = strings.TrimPrefix(o.Path, RemotePath)
 		return m.options.Remote.Search(ctx, text, o)

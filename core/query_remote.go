@@ -48,8 +48,11 @@ type remoteAnswer struct {
 	took   time.Duration
 }
 
+// both asks the index and the memory elsewhere.
+type both struct{ *Manager }
+
 // ask asks the index, and at the same time the Remote by elsewhere.
-func (m *Manager) ask(ctx context.Context, text string, s selection, elsewhere func(ctx context.Context, text string) (Result, error)) (Result, error) {
+func (m both) ask(ctx context.Context, text string, s selection, elsewhere func(ctx context.Context, text string) (Result, error)) (Result, error) {
 	if m.options.Remote == nil {
 		result, _, err := m.askIndex(ctx, text, s)
 		return result, err
@@ -83,12 +86,12 @@ func (m *Manager) ask(ctx context.Context, text string, s selection, elsewhere f
 }
 
 // empty is an answer of the Remote alone without hits.
-func (m *Manager) empty(s selection) Result {
+func (m both) empty(s selection) Result {
 	return Result{Hits: []MemoryHit{}, State: StateReady, Threshold: max(s.threshold, 0), Took: map[string]time.Duration{}}
 }
 
 // askRemote starts to ask. It returns nil if it does not, and why if the answer will lack that.
-func (m *Manager) askRemote(ctx context.Context, text string, s selection, elsewhere func(context.Context, string) (Result, error)) (_ <-chan remoteAnswer, why string) {
+func (m both) askRemote(ctx context.Context, text string, s selection, elsewhere func(context.Context, string) (Result, error)) (_ <-chan remoteAnswer, why string) {
 	if !s.wantsRemote(text) {
 		return nil, ""
 	}
@@ -130,7 +133,7 @@ func (s *selection) wantsRemote(text string) bool {
 }
 
 // remoteBudget leaves a quarter of the time to what follows.
-func (m *Manager) remoteBudget(ctx context.Context, inTurn bool) time.Duration {
+func (m both) remoteBudget(ctx context.Context, inTurn bool) time.Duration {
 	budget := cmp.Or(m.options.RemoteBudget, defaultRemoteBudget)
 	if !inTurn {
 		budget *= searchPatience
@@ -143,7 +146,7 @@ func (m *Manager) remoteBudget(ctx context.Context, inTurn bool) time.Duration {
 
 // join adds the Remote's hits to the result by score. It returns why there are none, if they are
 // missing.
-func (m *Manager) join(ctx context.Context, result *Result, s selection, a remoteAnswer) (why string) {
+func (m both) join(ctx context.Context, result *Result, s selection, a remoteAnswer) (why string) {
 	result.Took["service"] = a.took
 	m.rest.note(a.err, time.Now())
 	if a.err != nil {
@@ -155,7 +158,7 @@ func (m *Manager) join(ctx context.Context, result *Result, s selection, a remot
 	for _, text := range a.result.Degraded {
 		result.Degraded = append(result.Degraded, "the memory service: "+text)
 	}
-	q := &query{selection: s, m: m, took: result.Took}
+	q := &query{selection: s, m: m.Manager, took: result.Took}
 	q.judgeHits(ctx)
 	j := joining{query: q, local: result.Hits}
 	result.Hits = []MemoryHit{}
@@ -274,7 +277,7 @@ func explained(hit MemoryHit, verdict string) *Explanation {
 func isRemote(hit MemoryHit) bool { return strings.HasPrefix(hit.Path, RemotePath) }
 
 // remoteHit names a hit's document as one of the Remote, and trusts none of its numbers.
-func (m *Manager) remoteHit(hit MemoryHit) MemoryHit {
+func (m both) remoteHit(hit MemoryHit) MemoryHit {
 	hit.Path = RemotePath + hit.Path
 	hit.ID = RemotePath + hit.ID
 	hit.StartLine = max(hit.StartLine, 1)

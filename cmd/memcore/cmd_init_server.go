@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -27,7 +28,7 @@ func useServer(ctx context.Context, a *cli, address string) error {
 		if err := enterServer(ctx, a, ""); err != nil {
 			return err
 		}
-		if err := a.Remote().KeepKey(""); err != nil {
+		if err := app.RemoteOf(a.Workspace).KeepKey(""); err != nil {
 			return fmt.Errorf("init --server: %w", err)
 		}
 		a.note("no memory service is asked any more")
@@ -37,11 +38,11 @@ func useServer(ctx context.Context, a *cli, address string) error {
 	if err != nil {
 		return err
 	}
-	who, err := a.Remote().CheckKey(ctx, address, key)
+	who, err := app.RemoteOf(a.Workspace).CheckKey(ctx, address, key)
 	if err != nil {
 		return keepHint(err, "init --server: nothing was written")
 	}
-	if err := a.Remote().KeepKey(key); err != nil {
+	if err := app.RemoteOf(a.Workspace).KeepKey(key); err != nil {
 		return fmt.Errorf("init --server: the key is not kept: %w", err)
 	}
 	if err := enterServer(ctx, a, address); err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -57,14 +58,14 @@ it asks about the last one of another, on a terminal only.`,
 
 // saveToService asks on a terminal, and saves in the memory service.
 func saveToService(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error {
-	if !a.Remote().IsConfigured() {
+	if !app.RemoteOf(a.Workspace).IsConfigured() {
 		return kind.Hint(kind.Usagef("--target is service, but no memory service is configured"), "memcore init --server URL")
 	}
 	at := plain.Address(a.Settings.Service.URL)
 	if agreed, err := confirm(ctx, a, at, plain.Line("+%s\n", r.Content), yes); err != nil || !agreed {
 		return err
 	}
-	answer, err := a.Remote().Save(ctx, r)
+	answer, err := app.RemoteOf(a.Workspace).Save(ctx, r)
 	if err != nil {
 		return fmt.Errorf("save: %w", err)
 	}

@@ -101,7 +101,13 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	var site *view.Site
 	server := httpapi.New(httpapi.Options{Version: version(), Logger: a.Log, Traces: traces,
 		View: func(folder string) (httpapi.ViewReply, error) { return site.Link(folder) },
-		Open: func(ctx context.Context, folder string) (httpapi.Workspace, error) { return a.OpenService(ctx, folder) },
+		Open: func(ctx context.Context, folder string) (httpapi.Workspace, error) {
+			w, err := a.In(folder)
+			if err != nil {
+				return nil, err
+			}
+			return w.Open(ctx)
+		},
 		WorkspaceOf: func(folder string) (string, error) {
 			return (&config.Config{Home: a.Home, Cwd: folder}).FindWorkspace()
 		}}, stop)

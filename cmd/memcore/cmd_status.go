@@ -46,7 +46,7 @@ func statusCommand(a *cli) *cobra.Command {
 			if status.Sizes, err = inventory.Measure(cmd.Context(), a.Config); err != nil {
 				status.Problems = append(status.Problems, err.Error())
 			}
-			status.Service = a.Remote().State(cmd.Context())
+			status.Service = app.RemoteOf(a.Workspace).State(cmd.Context())
 			status.SessionsKept = a.Settings.Sessions.Keep
 			status.knowing = models.Folder(at.Models()).Knowing(a.Settings.Embedder)
 			if a.json {

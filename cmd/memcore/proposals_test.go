@@ -25,7 +25,9 @@ func TestModelsChangeNoInstructions(t *testing.T) {
 	a := newCLI(strings.NewReader(""), &out, &log)
 	a.Cwd = project
 	require.NoError(t, a.prepare())
-	s, err := a.OpenService(t.Context(), project)
+	here, err := a.In(project)
+	require.NoError(t, err)
+	s, err := here.Open(t.Context())
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	call := func(name, arguments string) (tools.Answer, error) {

@@ -66,7 +66,9 @@ func BenchmarkPages(b *testing.B) {
 		writeMany(b, project, notes)
 		w := &app.Workspace{Config: &config.Config{Cwd: project, Log: slog.New(slog.DiscardHandler)}, Note: func(string, ...any) {}, Glance: doctor.Glance}
 		open := func() *app.Service {
-			s, err := w.OpenService(b.Context(), project)
+			here, err := w.In(project)
+			require.NoError(b, err)
+			s, err := here.Open(b.Context())
 			require.NoError(b, err)
 			return s
 		}

@@ -28,39 +28,42 @@ type operation struct {
 	unread                bool   // it does not look at the memory
 }
 
+// handlers answer what does not come from httpapi.
+type handlers struct{ *Server }
+
 // operations returns all routes.
 func (s *Server) operations() []operation {
-	node := s.o.Node
+	node, h := s.o.Node, handlers{s}
 	return []operation{
-		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: s.whoami, unread: true},
+		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
 		{method: "POST", path: "/retrieve", summary: "Retrieve what is relevant for a turn", right: Read, do: s.question("/v1/retrieve"), like: "/v1/retrieve"},
 		{method: "POST", path: "/search", summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
 		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
 		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
-		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: s.turn},
+		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: h.turn},
 		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
 		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
 		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},
 		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: s.question("/v1/status"), like: "/v1/status"},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
-		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: s.get},
-		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: s.put},
-		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: s.remove},
-		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: s.conversation},
+		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
+		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: h.put},
+		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: h.remove},
+		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
 		{method: "GET", path: "/history", summary: "List the revisions of a document (?path=) or of all", right: Read, do: answer(func(r *request) (Documents, error) {
 			return node.History(r.Context(), r.principal, r.URL.Query().Get("path"))
 		})},
-		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: s.restore},
-		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: s.export},
-		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: s.importAll},
+		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
+		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
+		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
 			keys, err := node.Keys(r.Context(), r.principal)
 			return map[string][]Key{"keys": keys}, err
 		})},
-		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: s.createKey},
-		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: s.revokeKey},
+		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: h.createKey},
+		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: h.revokeKey},
 		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
 		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
 		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
@@ -78,7 +81,7 @@ func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *requ
 	}
 }
 
-func (s *Server) whoami(w http.ResponseWriter, r *request) error {
+func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	p := r.principal
 	who := struct {
 		Tenant  string    `json:"tenant"`
@@ -96,7 +99,7 @@ func (s *Server) whoami(w http.ResponseWriter, r *request) error {
 }
 
 // turn adds memory to the body of a chat completion, as the proxy does.
-func (s *Server) turn(w http.ResponseWriter, r *request) error {
+func (s handlers) turn(w http.ResponseWriter, r *request) error {
 	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever) error {
 		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Logger: s.o.Logger})
 		if err != nil {
@@ -107,7 +110,7 @@ func (s *Server) turn(w http.ResponseWriter, r *request) error {
 	})
 }
 
-func (s *Server) get(w http.ResponseWriter, r *request) error {
+func (s handlers) get(w http.ResponseWriter, r *request) error {
 	d, err := s.o.Node.Get(r.Context(), r.principal, r.PathValue("path"))
 	if err != nil {
 		return err
@@ -137,7 +140,7 @@ func conditionOf(r *http.Request) (c Condition, err error) {
 	return c, nil
 }
 
-func (s *Server) put(w http.ResponseWriter, r *request) error {
+func (s handlers) put(w http.ResponseWriter, r *request) error {
 	c, err := conditionOf(r.Request)
 	if err != nil {
 		return err
@@ -150,7 +153,7 @@ func (s *Server) put(w http.ResponseWriter, r *request) error {
 	})
 }
 
-func (s *Server) remove(w http.ResponseWriter, r *request) error {
+func (s handlers) remove(w http.ResponseWriter, r *request) error {
 	c, err := conditionOf(r.Request)
 	if err != nil {
 		return err
@@ -160,7 +163,7 @@ func (s *Server) remove(w http.ResponseWriter, r *request) error {
 	})
 }
 
-func (s *Server) written(w http.ResponseWriter, do func() (Written, error)) error {
+func (s handlers) written(w http.ResponseWriter, do func() (Written, error)) error {
 	done, err := do()
 	if err == nil {
 		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
@@ -170,7 +173,7 @@ func (s *Server) written(w http.ResponseWriter, do func() (Written, error)) erro
 }
 
 // conversation writes messages as a log that is indexed as one.
-func (s *Server) conversation(w http.ResponseWriter, r *request) error {
+func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Messages []json.RawMessage `json:"messages"`
 	}
@@ -186,7 +189,7 @@ func (s *Server) conversation(w http.ResponseWriter, r *request) error {
 	})
 }
 
-func (s *Server) restore(w http.ResponseWriter, r *request) error {
+func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Version int64 `json:"version"`
 	}
@@ -197,7 +200,7 @@ func (s *Server) restore(w http.ResponseWriter, r *request) error {
 }
 
 // export writes all documents, each with the time of its revision.
-func (s *Server) export(w http.ResponseWriter, r *request) error {
+func (s handlers) export(w http.ResponseWriter, r *request) error {
 	all, err := s.o.Node.List(r.Context(), r.principal)
 	if err != nil {
 		return err
@@ -218,7 +221,7 @@ func (s *Server) export(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-func (s *Server) importAll(w http.ResponseWriter, r *request) error {
+func (s handlers) importAll(w http.ResponseWriter, r *request) error {
 	var all []Document
 	for in := tar.NewReader(bytes.NewReader(r.body)); ; {
 		header, err := in.Next()
@@ -247,7 +250,7 @@ func (s *Server) importAll(w http.ResponseWriter, r *request) error {
 	return s.written(w, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
 }
 
-func (s *Server) createKey(w http.ResponseWriter, r *request) error {
+func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	var k Key
 	decoder := json.NewDecoder(bytes.NewReader(r.body))
 	decoder.DisallowUnknownFields()
@@ -261,7 +264,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *request) error {
 	return err
 }
 
-func (s *Server) revokeKey(w http.ResponseWriter, r *request) error {
+func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
 	if err == nil {
 		reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})

@@ -30,19 +30,19 @@ func (s *Service) beginning(folder string) beginning { return beginning{s, folde
 // SessionStart returns loaded curated memory and the reference. With an error it is what could be
 // read.
 func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
-	elsewhere := s.askContext(ctx)
+	elsewhere := askContext(ctx, s)
 	reference, _, err := s.beginning(s.Dir).reference(ctx, current, 0)
-	own := formatter.Join(formatter.Curated(loaded), s.Remote().contextIn(elsewhere(), 0))
+	own := formatter.Join(formatter.Curated(loaded), RemoteOf(s.Workspace).contextIn(elsewhere(), 0))
 	return hook.Beginning{Curated: own, Reference: reference}.Text(), err
 }
 
 // askContext asks the memory service for its curated memory, and returns what waits for it. A
 // session begins without it, or with the last copy, if the service fails.
-func (s *Service) askContext(ctx context.Context) func() string {
+func askContext(ctx context.Context, s *Service) func() string {
 	var text string
 	var err error
 	var asking sync.WaitGroup
-	asking.Go(func() { text, err = s.Remote().Context(ctx) })
+	asking.Go(func() { text, err = RemoteOf(s.Workspace).Context(ctx) })
 	return func() string {
 		asking.Wait()
 		if err != nil && ctx.Err() == nil {
@@ -59,7 +59,7 @@ func (s beginning) read(ctx context.Context, current *session.Session, without [
 	if !s.Settings.Enabled {
 		return b, nil
 	}
-	elsewhere := s.askContext(ctx)
+	elsewhere := askContext(ctx, s.Service)
 	var failed error
 	b.Reference, b.Overview, failed = s.reference(ctx, current, room/4)
 	if room > 0 && b.Reference != "" {
@@ -70,7 +70,7 @@ func (s beginning) read(ctx context.Context, current *session.Session, without [
 	if own := utf8.RuneCountInString(b.Curated); room > 0 && own > 0 {
 		room = max(room-own-len("\n\n"), 1)
 	}
-	b.Curated = formatter.Join(b.Curated, s.Remote().contextIn(text, room))
+	b.Curated = formatter.Join(b.Curated, RemoteOf(s.Workspace).contextIn(text, room))
 	return b, errors.Join(failed, err)
 }
 

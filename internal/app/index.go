@@ -70,7 +70,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	if err := x.Sharing(&options, embedder); err != nil {
 		return nil, err
 	}
-	x.w.Remote().Join(&options, at)
+	RemoteOf(x.w).Join(&options, at)
 	return core.Open(ctx, options)
 }
 

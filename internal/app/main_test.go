@@ -20,7 +20,9 @@ func at(folder string) *Workspace {
 func openTestService(t *testing.T, files map[string]string) *Service {
 	t.Helper()
 	project := apptest.Project(t, files)
-	s, err := at(project).OpenService(t.Context(), project)
+	here, err := at(project).In(project)
+	require.NoError(t, err)
+	s, err := here.Open(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	return s

@@ -27,8 +27,8 @@ import (
 // A Remote is the memory service that the user has configured.
 type Remote struct{ w *Workspace }
 
-// Remote returns the user's memory service.
-func (w *Workspace) Remote() Remote { return Remote{w} }
+// RemoteOf returns the user's memory service.
+func RemoteOf(w *Workspace) Remote { return Remote{w} }
 
 // IsConfigured reports whether there is one.
 func (r Remote) IsConfigured() bool { return r.w.Settings.Service.URL != "" }

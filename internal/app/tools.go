@@ -120,7 +120,7 @@ func (t toolbox) saveTool() tools.Tool {
 		}
 	}
 	var toService func(context.Context, notes.SaveRequest) (tools.Answer, error)
-	if t.w.Remote().IsConfigured() {
+	if RemoteOf(t.w).IsConfigured() {
 		toService = t.saveToService
 	}
 	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, toService)
@@ -144,7 +144,7 @@ func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.
 			return notSaved("it was not confirmed"), nil
 		}
 	}
-	return t.w.Remote().Save(ctx, r)
+	return RemoteOf(t.w).Save(ctx, r)
 }
 
 func notSaved(why string) tools.Answer {

@@ -97,18 +97,9 @@ func (w *Workspace) WithoutIndex(_ context.Context, do func(*Service) error) err
 	return do(newService(w, at, nil))
 }
 
-// OpenService opens a folder's workspace, to keep it open.
-func (w *Workspace) OpenService(ctx context.Context, folder string) (*Service, error) {
-	here, err := w.In(folder)
-	if err != nil {
-		return nil, err
-	}
-	return here.Open(ctx)
-}
-
-// Tenant returns a folder as the workspace of a tenant's user: with folders of its own, this
-// process' configuration, and imposed settings.
-func (w *Workspace) Tenant(folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
+// Tenant returns a folder as the workspace of a tenant's user: with folders of its own, the
+// configuration of w, and imposed settings.
+func Tenant(w *Workspace, folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
 	here := w.at(folder)
 	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()
 	here.Places, here.Imposed = &places, imposed

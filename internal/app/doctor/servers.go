@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -49,7 +50,7 @@ func (d *doctor) commandOf(s config.MCPServer) (string, error) {
 // service asks the memory service, if there is one.
 func (d *doctor) service(ctx context.Context) {
 	const name = "memory service"
-	s := d.w.Remote().State(ctx)
+	s := app.RemoteOf(d.w).State(ctx)
 	switch {
 	case s == nil:
 	case s.Problem != "":

@@ -324,6 +324,9 @@ func (m *mirror) changes(by string, paths []string) (all []store.Revision, err e
 	return all, nil
 }
 
+// A writing makes the changes of those who wait, and appends them.
+type writing struct{ *mirror }
+
 // A write waits for its turn.
 type write struct {
 	ctx   context.Context
@@ -364,7 +367,7 @@ func (m *mirror) write(ctx context.Context, by string, paths []string, rules rul
 	m.leading = true
 	m.waiting.Unlock()
 	if lead {
-		m.work.Go(m.lead)
+		m.work.Go(writing{m}.lead)
 	}
 	select {
 	case <-w.done:
@@ -375,7 +378,7 @@ func (m *mirror) write(ctx context.Context, by string, paths []string, rules rul
 }
 
 // lead writes until no writer waits.
-func (m *mirror) lead() {
+func (m writing) lead() {
 	for {
 		m.waiting.Lock()
 		some := m.queue[:min(len(m.queue), mostTogether)]
@@ -395,7 +398,7 @@ func (m *mirror) lead() {
 
 // together makes the changes of writers and appends them in one step. If others keep changing the
 // documents of one of them, each goes on alone.
-func (m *mirror) together(some []*write) {
+func (m writing) together(some []*write) {
 	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
 	defer stop()
 	m.mu.Lock()
@@ -409,7 +412,7 @@ func (m *mirror) together(some []*write) {
 }
 
 // try writes, again while others change the same documents. It returns false if they still do.
-func (m *mirror) try(ctx context.Context, some []*write) bool {
+func (m writing) try(ctx context.Context, some []*write) bool {
 	for attempt := range mostConflicts {
 		begun := time.Now()
 		again, err := m.once(ctx, some)
@@ -437,7 +440,7 @@ func (m *mirror) try(ctx context.Context, some []*write) bool {
 
 // once returns again if others changed the same paths in the meantime: their changes are now in the
 // folder, those of the writers are not.
-func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error) {
+func (m writing) once(ctx context.Context, some []*write) (again bool, err error) {
 	m.pending, m.before = map[string]pending{}, map[string]string{}
 	defer func() { m.pending, m.before = nil, nil }()
 	doubt, err := m.collect(some)
@@ -488,7 +491,7 @@ func (m *mirror) once(ctx context.Context, some []*write) (again bool, err error
 }
 
 // appendOrAsk appends revisions. Without any it asks whether the folder has all that the log has.
-func (m *mirror) appendOrAsk(ctx context.Context, revisions []store.Revision) (since []store.Revision, next store.Mark, err error) {
+func (m writing) appendOrAsk(ctx context.Context, revisions []store.Revision) (since []store.Revision, next store.Mark, err error) {
 	if len(revisions) > 0 {
 		return m.log.Append(ctx, revisions, m.mark)
 	}
@@ -517,7 +520,7 @@ func (d *doubt) of(path string) bool { return d.all || d.paths[path] }
 
 // collect makes the changes of each writer pending, and takes back those that fail. Nobody who
 // waits for allowed sees what a writer did before the rules have judged it.
-func (m *mirror) collect(some []*write) (*doubt, error) {
+func (m writing) collect(some []*write) (*doubt, error) {
 	m.allowed.Lock()
 	defer m.allowed.Unlock()
 	total, doubt := m.size(), &doubt{paths: map[string]bool{}}
@@ -548,7 +551,7 @@ func (m *mirror) collect(some []*write) (*doubt, error) {
 }
 
 // keep makes the changes of a writer pending, or takes them back if it failed.
-func (m *mirror) keep(w *write, changes []store.Revision) error {
+func (m writing) keep(w *write, changes []store.Revision) error {
 	if w.err != nil {
 		var names []string
 		for _, r := range changes {
@@ -565,7 +568,7 @@ func (m *mirror) keep(w *write, changes []store.Revision) error {
 }
 
 // remember keeps the texts that the log has, so that taking back a change does not need the log.
-func (m *mirror) remember(paths []string) error {
+func (m writing) remember(paths []string) error {
 	for _, name := range paths {
 		_, known := m.documents[name]
 		_, isPending := m.pending[name]
@@ -582,7 +585,7 @@ func (m *mirror) remember(paths []string) error {
 }
 
 // judge refuses changes of a writer, or returns the size with them.
-func (m *mirror) judge(by rules, before size, changes []store.Revision) (after size, err error) {
+func (m writing) judge(by rules, before size, changes []store.Revision) (after size, err error) {
 	after = before
 	for _, r := range changes {
 		if err := by.may(r); err != nil {
@@ -602,7 +605,7 @@ func (m *mirror) judge(by rules, before size, changes []store.Revision) (after s
 }
 
 // pend makes a change pending, or no longer pending if the log has it.
-func (m *mirror) pend(r store.Revision) error {
+func (m writing) pend(r store.Revision) error {
 	d := document{sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
 	logged, known := m.documents[r.Path]
 	if r.Gone {
@@ -623,7 +626,7 @@ func (m *mirror) pend(r store.Revision) error {
 }
 
 // wrote notes what the log has now, which the files have already.
-func (m *mirror) wrote(revisions []store.Revision) {
+func (m writing) wrote(revisions []store.Revision) {
 	for _, r := range revisions {
 		d := m.pending[r.Path].document
 		if d.order = r.Order; r.Gone {
@@ -654,7 +657,7 @@ const (
 )
 
 // restore gives files with some paths, or all for nil, what current has.
-func (m *mirror) restore(paths []string) error {
+func (m writing) restore(paths []string) error {
 	wrong, err := m.changes("", paths)
 	if err != nil {
 		return err
@@ -667,7 +670,7 @@ func (m *mirror) restore(paths []string) error {
 }
 
 // putBack gives files what current has.
-func (m *mirror) putBack(names []string) error {
+func (m writing) putBack(names []string) error {
 	var lost []string // whose text only the log has
 	for _, name := range names {
 		d, exists := m.current(name)

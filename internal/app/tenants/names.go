@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -21,10 +22,10 @@ const (
 )
 
 // tenantName is the form of names of tenants and users.
-var tenantName = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`)
+var tenantName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`) })
 
 func checkName(what, name string) error {
-	if !tenantName.MatchString(name) || strings.Contains(name, "..") {
+	if !tenantName().MatchString(name) || strings.Contains(name, "..") {
 		return kind.Usagef("the name of the %s is %.80q: want 1 to 63 small letters, digits, and '.', '_', '-' between them", what, name)
 	}
 	return nil

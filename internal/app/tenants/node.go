@@ -72,7 +72,10 @@ func Delete(ctx context.Context, open func(path string) store.Changelog, objects
 }
 
 // A Node implements service.Node. It is safe for concurrent use.
-type Node struct {
+type Node struct{ *pool }
+
+// A pool has the tenants that are on this node.
+type pool struct {
 	o        Options
 	lock     *flock.Flock // of the folder
 	memories *httpapi.Server
@@ -125,7 +128,7 @@ func NewNode(o Options) (*Node, error) {
 	if alone, err := lock.TryLock(); err != nil || !alone {
 		return nil, errors.Join(err, fmt.Errorf("another process uses the folder %s: name another one with --dir", o.Dir))
 	}
-	n := &Node{o: o, lock: lock, tenants: map[string]*tenant{}}
+	n := &pool{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
 	n.stop = func() {}
@@ -140,11 +143,11 @@ func NewNode(o Options) (*Node, error) {
 		n.forgetOthers(earlier)
 		n.lookForRemovals(ctx)
 	})
-	return n, nil
+	return &Node{n}, nil
 }
 
 // forgetOthers removes folders of an earlier process whose tenants are no longer.
-func (n *Node) forgetOthers(earlier []os.DirEntry) {
+func (n *pool) forgetOthers(earlier []os.DirEntry) {
 	if len(earlier) == 0 {
 		return
 	}
@@ -164,7 +167,7 @@ func (n *Node) forgetOthers(earlier []os.DirEntry) {
 const looksPerFreshness = 10
 
 // lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends.
-func (n *Node) lookForRemovals(ctx context.Context) {
+func (n *pool) lookForRemovals(ctx context.Context) {
 	for {
 		select {
 		case <-time.After(max(looksPerFreshness*n.o.Freshness, time.Second)):
@@ -179,7 +182,7 @@ func (n *Node) lookForRemovals(ctx context.Context) {
 
 // forget removes what this node has of a tenant that was removed from the service, after the
 // requests that still run.
-func (n *Node) forget(id string) {
+func (n *pool) forget(id string) {
 	n.mu.Lock()
 	if n.closed {
 		n.mu.Unlock()
@@ -198,7 +201,7 @@ func (n *Node) forget(id string) {
 }
 
 // dropGone removes a tenant that is gone and that nobody uses.
-func (n *Node) dropGone(t *tenant) {
+func (n *pool) dropGone(t *tenant) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !t.gone || t.users > 0 || t.left != nil || n.closed {
@@ -209,10 +212,10 @@ func (n *Node) dropGone(t *tenant) {
 }
 
 // Memories answers for the folders that Folder returns.
-func (n *Node) Memories() *httpapi.Server { return n.memories }
+func (n *pool) Memories() *httpapi.Server { return n.memories }
 
 // Close waits for running requests and writes, and closes all tenants.
-func (n *Node) Close() error {
+func (n *pool) Close() error {
 	n.stop()
 	n.memories.Close()
 	n.mu.Lock()
@@ -252,7 +255,7 @@ func (t *tenant) close() error {
 }
 
 // with opens a tenant for do.
-func (n *Node) with(ctx context.Context, id string, do func(*tenant) error) error {
+func (n *pool) with(ctx context.Context, id string, do func(*tenant) error) error {
 	t, err := n.acquire(ctx, id)
 	if err != nil {
 		return err
@@ -262,7 +265,7 @@ func (n *Node) with(ctx context.Context, id string, do func(*tenant) error) erro
 }
 
 // acquire returns an open tenant, which the caller releases.
-func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
+func (n *pool) acquire(ctx context.Context, id string) (*tenant, error) {
 	t, err := n.enter(ctx, id)
 	if err == nil {
 		err = n.await(ctx, t)
@@ -271,7 +274,7 @@ func (n *Node) acquire(ctx context.Context, id string) (*tenant, error) {
 }
 
 // await waits until a tenant is open. It releases it after an error.
-func (n *Node) await(ctx context.Context, t *tenant) error {
+func (n *pool) await(ctx context.Context, t *tenant) error {
 	select {
 	case <-t.ready:
 	case <-ctx.Done():
@@ -286,7 +289,7 @@ func (n *Node) await(ctx context.Context, t *tenant) error {
 }
 
 // enter returns a tenant that is open or being opened, which the caller releases.
-func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
+func (n *pool) enter(ctx context.Context, id string) (*tenant, error) {
 	for {
 		n.mu.Lock()
 		if n.closed {
@@ -315,7 +318,7 @@ func (n *Node) enter(ctx context.Context, id string) (*tenant, error) {
 	}
 }
 
-func (n *Node) newTenant(id string) *tenant {
+func (n *pool) newTenant(id string) *tenant {
 	t := &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{},
 		snapshots: map[string]*fetched{}}
 	t.shelf = n.shelfOf(t)
@@ -324,7 +327,7 @@ func (n *Node) newTenant(id string) *tenant {
 
 // shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
 // returns nil unless they are open.
-func (n *Node) shelfOf(t *tenant) func(*app.Workspace) *shelf {
+func (n *pool) shelfOf(t *tenant) func(*app.Workspace) *shelf {
 	var mu sync.Mutex
 	var s *shelf
 	opened := false
@@ -342,7 +345,7 @@ func (n *Node) shelfOf(t *tenant) func(*app.Workspace) *shelf {
 	}
 }
 
-func (n *Node) release(t *tenant) {
+func (n *pool) release(t *tenant) {
 	n.mu.Lock()
 	t.users--
 	t.used = time.Now()
@@ -353,7 +356,7 @@ func (n *Node) release(t *tenant) {
 // openTimeout bounds reading the log of a tenant.
 const openTimeout = 2 * time.Minute
 
-func (n *Node) open(t *tenant) {
+func (n *pool) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
 	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
@@ -374,7 +377,7 @@ func (n *Node) open(t *tenant) {
 }
 
 // dropUnused removes the longest unused tenants over the bound from this node.
-func (n *Node) dropUnused() {
+func (n *pool) dropUnused() {
 	n.mu.Lock()
 	var unused []*tenant
 	open := 0
@@ -400,7 +403,7 @@ func (n *Node) dropUnused() {
 
 // drop removes a tenant from this node that nobody uses and that has left. Until its folder is
 // gone, nobody opens it again: a mirror would take missing files for removals.
-func (n *Node) drop(t *tenant) {
+func (n *pool) drop(t *tenant) {
 	if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
 		n.o.Logger.Warn("a tenant was not removed from this node", "error", err)
 	}
@@ -422,7 +425,7 @@ var imposed = map[string]string{
 var curatedNames = []string{"BEANS.md", "BEANS.local.md"}
 
 // openFolder opens the memory of a tenant's user. folder is what Folder returned.
-func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace, error) {
+func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace, error) {
 	rel, err := filepath.Rel(filepath.Join(n.o.Dir, "tenants"), folder)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
 	if err != nil || len(parts) != 3 || parts[1] != usersFolder {
@@ -457,13 +460,13 @@ func (n *Node) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	return m, nil
 }
 
-func (n *Node) workspace(t *tenant, user string) (*app.Workspace, error) {
+func (n *pool) workspace(t *tenant, user string) (*app.Workspace, error) {
 	home := filepath.Join(t.mirror.dir, usersFolder, user)
 	if err := os.MkdirAll(filepath.Join(home, hidden), 0o700); err != nil {
 		return nil, err
 	}
 	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", user), Name: user}
-	return n.o.Workspace.Tenant(filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
+	return app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
 }
 
 // A memory keeps its tenant open.

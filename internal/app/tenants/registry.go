@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/store"
 )
 
@@ -398,7 +398,7 @@ func (r *Registry) principal(id, secret string) (p service.Principal, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k, isKey := r.keys[id]
-	if subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(k.Hash)) != 1 || !isKey ||
+	if !origin.IsToken(hashOf(secret), k.Hash) || !isKey ||
 		!k.Expires.IsZero() && !time.Now().Before(k.Expires) {
 		return p, false
 	}

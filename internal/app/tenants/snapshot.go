@@ -177,7 +177,7 @@ const fetchedFor = 30 * time.Second
 
 // prefetch begins to get the snapshot of a user whose index is not on this node, and returns it;
 // nil if there is nothing to get.
-func (n *Node) prefetch(t *tenant, user string) *fetched {
+func (n *pool) prefetch(t *tenant, user string) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.snapshots[user]; f != nil {
@@ -207,7 +207,7 @@ func (t *tenant) dropFetched(user string, f *fetched) {
 }
 
 // takeSnapshot makes the index of a user from its snapshot, if there is one.
-func (n *Node) takeSnapshot(t *tenant, user, folder string) (taken bool) {
+func (n *pool) takeSnapshot(t *tenant, user, folder string) (taken bool) {
 	f := n.prefetch(t, user)
 	if f == nil {
 		return false
