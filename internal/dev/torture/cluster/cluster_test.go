@@ -1,3 +1,5 @@
+//go:build unix
+
 package cluster
 
 import (
@@ -53,7 +55,7 @@ const documentsPerTenant = 3
 
 // counts are what came of an attack.
 type counts struct {
-	writes, unknown, reads, retrievals, refused, kills, stops, cuts, compactions atomic.Int64
+	writes, unknown, reads, retrievals, refused, kills, stops, cuts atomic.Int64
 }
 
 func TestCluster(t *testing.T) {
