@@ -35,11 +35,10 @@ type mirror struct {
 	mu        lock // of the files and of what follows
 	mark      store.Mark
 	documents map[string]document
-	pending   map[string]pending // made by writers, and not appended yet
-	before    map[string]string  // texts that the log has, of paths that writers have named
-	pulled    time.Time          // when the log was last asked
-	now       atomic.Pointer[state]
-	appends   int // since the last compaction, about
+	pending   map[string]pending    // made by writers, and not appended yet
+	before    map[string]string     // texts that the log has, of paths that writers have named
+	now       atomic.Pointer[state] // also without mu
+	appends   int                   // since the last compaction, about
 
 	logger     *slog.Logger
 	compacting sync.Mutex
@@ -53,7 +52,7 @@ type mirror struct {
 // A state is what fresh asks for.
 type state struct {
 	order  int64
-	pulled time.Time
+	pulled time.Time // when the log was last asked
 }
 
 // A document is the current revision of a path, without its text.
@@ -132,7 +131,7 @@ func (m *mirror) fresh(ctx context.Context, age time.Duration, atLeast int64) (i
 		return 0, hide(m.logger, err)
 	}
 	defer m.mu.Unlock()
-	if time.Since(m.pulled) > age || m.mark.Order < atLeast {
+	if time.Since(m.now.Load().pulled) > age || m.mark.Order < atLeast {
 		if err := m.pull(ctx); err != nil {
 			return 0, hide(m.logger, err)
 		}
@@ -159,7 +158,7 @@ func (m *mirror) pull(ctx context.Context) error {
 
 // reached notes that the folder has what the log had at a time.
 func (m *mirror) reached(mark store.Mark, at time.Time) {
-	m.mark, m.pulled = mark, at
+	m.mark = mark
 	m.now.Store(&state{mark.Order, at})
 }
 
@@ -183,11 +182,12 @@ func (m *mirror) apply(revisions []store.Revision) error {
 		}
 		d := document{order: r.Order, sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
 		same, err := m.has(name, &d)
-		if err == nil && !same {
-			err = m.put(name, r.Text, &d)
-		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case same:
 			err = m.date(name, &d)
+		default:
+			err = m.put(name, r.Text, &d)
 		}
 		if err != nil {
 			return err

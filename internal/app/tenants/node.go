@@ -174,7 +174,7 @@ func (n *pool) lookForRemovals(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if _, err := n.o.Registry.Tenants(ctx); err != nil && ctx.Err() == nil {
+		if err := n.o.Registry.fresh(ctx, 0); err != nil && ctx.Err() == nil {
 			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
 		}
 	}
@@ -583,8 +583,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if closed {
 		return httpapi.ErrClosed
 	}
-	_, err := n.o.Registry.Tenants(ctx)
-	return err
+	return n.o.Registry.fresh(ctx, 0)
 }
 
 // Fresh implements service.Node.
