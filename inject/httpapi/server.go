@@ -22,6 +22,7 @@ import (
 
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
+	"github.com/memcore/memcore/internal/web/status"
 )
 
 // Options are the settings of a Server.
@@ -173,7 +174,7 @@ func (s *Server) Remote(token string) http.Handler {
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		begun := time.Now()
-		seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+		seen := status.NewWriter(w)
 		w.Header().Set("X-Memcore-Version", s.o.Version)
 		defer func() {
 			if p := recover(); p != nil {
@@ -182,26 +183,13 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			}
 			route := cmp.Or(r.Pattern, "unknown")
 			s.served.Add(1)
-			s.requests.WithLabelValues(route, strconv.Itoa(seen.status)).Inc()
+			s.requests.WithLabelValues(route, strconv.Itoa(seen.Status)).Inc()
 			s.took.WithLabelValues(route).Observe(time.Since(begun).Seconds())
-			s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", seen.status, "took", time.Since(begun))
+			s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", seen.Status, "took", time.Since(begun))
 		}()
 		next.ServeHTTP(seen, r)
 	})
 }
-
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Health returns the answer of GET /v1/health.
 func (s *Server) Health() Health {

@@ -24,6 +24,7 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
+	"github.com/memcore/memcore/internal/web/status"
 )
 
 // Headers of requests and answers.
@@ -115,7 +116,7 @@ func (s *Server) Metrics() http.Handler {
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	begun := time.Now()
-	seen := &statusWriter{ResponseWriter: w, status: http.StatusOK}
+	seen := status.NewWriter(w)
 	w.Header().Set("X-Memcore-Version", s.o.Version)
 	defer func() {
 		p := recover()
@@ -124,7 +125,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.fail(seen, errFailed)
 		}
 		operation := cmp.Or(r.Pattern, "unknown")
-		s.requests.WithLabelValues(operation, strconv.Itoa(seen.status)).Inc()
+		s.requests.WithLabelValues(operation, strconv.Itoa(seen.Status)).Inc()
 		s.took.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
 		if p == http.ErrAbortHandler {
 			panic(p) // the client must see that the answer is not whole
@@ -136,19 +137,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.routes.ServeHTTP(seen, r)
 }
-
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = status
-	w.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap is for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Drain makes the service say that it is not ready. It still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
@@ -180,7 +168,7 @@ type request struct {
 // operation needs, within the limits of the tenant.
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secret := secretOf(r)
+		secret := origin.Bearer(r)
 		p, err := s.o.Node.Authenticate(r.Context(), secret)
 		switch {
 		case errors.Is(err, ErrKey):
@@ -221,15 +209,6 @@ func (s *Server) authorised(op operation) http.Handler {
 			s.fail(w, err)
 		}
 	})
-}
-
-// secretOf returns the key that a request has.
-func secretOf(r *http.Request) string {
-	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return secret
 }
 
 // recheck is how often the key of an open stream is looked at.

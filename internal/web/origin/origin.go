@@ -56,11 +56,17 @@ func IsLocal(host string, also ...string) bool {
 	return same("localhost") || slices.ContainsFunc(also, same) || net.ParseIP(host).IsLoopback()
 }
 
-// HasBearer reports whether a request has the token.
-func HasBearer(r *http.Request, token string) bool {
+// Bearer returns the bearer token of a request, or "".
+func Bearer(r *http.Request) string {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && IsToken(given, token)
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return given
 }
+
+// HasBearer reports whether a request has the token.
+func HasBearer(r *http.Request, token string) bool { return IsToken(Bearer(r), token) }
 
 // IsToken reports whether given is the token. Its time reveals nothing, not even the length.
 // Nothing equals the empty token.
