@@ -5,13 +5,8 @@ package tenants
 import (
 	"bytes"
 	"io/fs"
-	"math/rand/v2"
-	"net"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -19,17 +14,15 @@ import (
 
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/store/objects"
+	"github.com/memcore/memcore/store/storetest"
 )
 
 func init() {
 	storages["folder"] = folderStorage
-	if os.Getenv(minioVariable) != "" {
+	if os.Getenv(storetest.MinIOVariable) != "" {
 		storages["MinIO"] = minioStorage
 	}
 }
-
-// minioVariable is the path of a real S3-compatible server's executable (.ci/real-minio.sh).
-const minioVariable = "MEMCORE_TEST_MINIO"
 
 func folderStorage(t *testing.T) testStorage {
 	dir := t.TempDir()
@@ -55,30 +48,8 @@ func findIn(dir string) func(t *testing.T, text string) string {
 }
 
 func minioStorage(t *testing.T) testStorage {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	data, user, password := t.TempDir(), "k"+strconv.FormatUint(rand.Uint64(), 16), "k"+strconv.FormatUint(rand.Uint64(), 16)
-	require.NoError(t, os.Mkdir(filepath.Join(data, "service"), 0o755)) // MinIO keeps a bucket as a folder
-	server := exec.Command(os.Getenv(minioVariable), "server", "--quiet", "--address", address, data)
-	server.Env = append(os.Environ(), "MINIO_ROOT_USER="+user, "MINIO_ROOT_PASSWORD="+password, "MINIO_BROWSER=off", "MINIO_UPDATE=off", "HOME="+data)
-	require.NoError(t, server.Start())
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait() // it was killed
-	})
-	require.Eventually(t, func() bool {
-		answer, err := http.Get("http://" + address + "/minio/health/ready")
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
-	}, 30*time.Second, 50*time.Millisecond, "MinIO does not get ready")
-	t.Setenv("AWS_ACCESS_KEY_ID", user)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", password)
-	return openStorage(t, objects.Place{URI: "s3://service", Endpoint: "http://" + address}, filepath.Join(data, "service")) // beside it is what MinIO itself keeps
+	url, folder := storetest.StartMinIO(t, "service")
+	return openStorage(t, objects.Place{URI: "s3://service", Endpoint: url}, folder)
 }
 
 // openStorage opens a storage whose files are in a folder.
