@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,7 +23,6 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
-	"github.com/memcore/memcore/internal/web/status"
 )
 
 // Headers of requests and answers.
@@ -55,6 +53,7 @@ type Server struct {
 	memories http.Handler
 	bodies   overload.Bodies
 	routes   *http.ServeMux
+	guarded  http.Handler // routes
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
@@ -89,6 +88,7 @@ func New(o Options) *Server {
 		o.Logger = slog.Default()
 	}
 	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}}
+	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
@@ -97,9 +97,9 @@ func New(o Options) *Server {
 		s.routes.Handle(op.method+" /v1/tenants/{tenant}"+op.path, s.authorised(op))
 	}
 	s.routes.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
+		httpapi.Reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
 	})
-	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]bool{"live": true}) })
+	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true}) })
 	s.routes.HandleFunc("GET /ready", s.ready)
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
@@ -114,28 +114,22 @@ func (s *Server) Metrics() http.Handler {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	begun := time.Now()
-	seen := status.NewWriter(w)
-	w.Header().Set("X-Memcore-Version", s.o.Version)
-	defer func() {
-		p := recover()
-		if p != nil && p != http.ErrAbortHandler {
-			s.o.Logger.Error("request failed", "panic", p, "stack", string(debug.Stack()))
-			s.fail(seen, errFailed)
-		}
-		operation := cmp.Or(r.Pattern, "unknown")
-		s.requests.WithLabelValues(operation, strconv.Itoa(seen.Status)).Inc()
-		s.took.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
-		if p == http.ErrAbortHandler {
-			panic(p) // the client must see that the answer is not whole
-		}
-	}()
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guarded.ServeHTTP(w, r) }
+
+// admit refuses web pages.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	if origin.IsForeign(r) {
-		s.fail(seen, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
+		s.fail(w, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
 		return
 	}
-	s.routes.ServeHTTP(seen, r)
+	s.routes.ServeHTTP(w, r)
+}
+
+// done counts a request.
+func (s *Server) done(r *http.Request, status int, took time.Duration) {
+	operation := cmp.Or(r.Pattern, "unknown")
+	s.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	s.took.WithLabelValues(operation).Observe(took.Seconds())
 }
 
 // Drain makes the service say that it is not ready. It still answers.
@@ -154,7 +148,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
 		return
 	}
-	reply(w, http.StatusOK, map[string]bool{"ready": true})
+	httpapi.Reply(w, http.StatusOK, map[string]bool{"ready": true})
 }
 
 // A request has passed the checks of authorised.
@@ -501,23 +495,9 @@ var errFailed = &httpapi.Error{Status: http.StatusInternalServerError, Message: 
 
 // fail answers with an error. Unexpected ones may say where files are on this node.
 func (s *Server) fail(w http.ResponseWriter, err error) {
-	status := httpapi.StatusOf(err)
-	if status == http.StatusInternalServerError && !errors.Is(err, errFailed) {
+	if httpapi.StatusOf(err) == http.StatusInternalServerError && !errors.Is(err, errFailed) {
 		s.o.Logger.Error("request failed", "error", err)
 		err = errFailed
 	}
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	reply(w, status, map[string]any{"error": httpapi.Error{Status: status, Message: err.Error()}})
-}
-
-func reply(w http.ResponseWriter, status int, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"the answer cannot be encoded"}}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
+	httpapi.Fail(w, err)
 }

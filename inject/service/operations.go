@@ -3,6 +3,7 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -75,7 +76,7 @@ func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *requ
 	return func(w http.ResponseWriter, r *request) error {
 		out, err := do(r)
 		if err == nil {
-			reply(w, http.StatusOK, out)
+			httpapi.Reply(w, http.StatusOK, out)
 		}
 		return err
 	}
@@ -94,7 +95,7 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 			who.Rights = append(who.Rights, right)
 		}
 	}
-	reply(w, http.StatusOK, who)
+	httpapi.Reply(w, http.StatusOK, who)
 	return nil
 }
 
@@ -105,7 +106,7 @@ func (s handlers) turn(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
 		}
-		reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
+		httpapi.Reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
 		return nil
 	})
 }
@@ -167,7 +168,7 @@ func (s handlers) written(w http.ResponseWriter, do func() (Written, error)) err
 	done, err := do()
 	if err == nil {
 		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
-		reply(w, http.StatusOK, done)
+		httpapi.Reply(w, http.StatusOK, done)
 	}
 	return err
 }
@@ -178,7 +179,7 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil || len(body.Messages) == 0 {
-		return errors.Join(&httpapi.Error{Status: 400, Message: `want {"messages": [{"role": …, "content": …}, …]}`}, err)
+		return &httpapi.Error{Status: 400, Message: fmt.Sprintf(`want {"messages": [{"role": …, "content": …}, …]}: %v`, cmp.Or(err, errors.New("there are none")))}
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -259,7 +260,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	}
 	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
 	if err == nil {
-		reply(w, http.StatusOK, made)
+		httpapi.Reply(w, http.StatusOK, made)
 	}
 	return err
 }
@@ -267,7 +268,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
 	if err == nil {
-		reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
+		httpapi.Reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
 	}
 	return err
 }
