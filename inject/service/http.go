@@ -99,7 +99,9 @@ func New(o Options) *Server {
 	s.routes.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		httpapi.Reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
 	})
-	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true}) })
+	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) {
+		httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true})
+	})
 	s.routes.HandleFunc("GET /ready", s.ready)
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
