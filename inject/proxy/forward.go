@@ -178,7 +178,7 @@ func (f *Forwarder) rewrite(pr *httputil.ProxyRequest) {
 		}
 	}
 	out.Header.Del(tokenHeader)
-	if offersH2C(pr.In) { // an upgraded connection would carry requests past the proxy
+	if OffersH2C(pr.In) { // an upgraded connection would carry requests past the proxy
 		out.Header.Del("Connection")
 		out.Header.Del("Upgrade")
 		out.Header.Del("Http2-Settings")

@@ -29,8 +29,8 @@ const (
 // speculative is offered by Java's client, and accepted by no server.
 const speculative = "h2c"
 
-// offersH2C reports whether a request offers HTTP/2.
-func offersH2C(r *http.Request) bool {
+// OffersH2C reports whether a request offers HTTP/2.
+func OffersH2C(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
 		return slices.ContainsFunc(strings.Split(offered, ","), func(protocol string) bool { return strings.EqualFold(strings.TrimSpace(protocol), speculative) })
 	})
@@ -51,7 +51,7 @@ var routes = []struct {
 }
 
 func editorOf(r *http.Request) editor {
-	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !offersH2C(r) {
+	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !OffersH2C(r) {
 		return nil
 	}
 	for _, route := range routes {

@@ -43,6 +43,8 @@ type Options struct {
 	// 16. Others get 429, so that no tenant uses up what all need.
 	PerSecond float64
 	AtOnce    int
+	// Upstreams are models' servers that clients reach with memory.
+	Upstreams []Upstream
 	MaxBody   int64 // bytes; 0 is 8 MB
 	Logger    *slog.Logger
 }
@@ -52,6 +54,7 @@ type Server struct {
 	o        Options
 	memories http.Handler
 	bodies   overload.Bodies
+	chats    overload.Bodies // of chats that pass to upstreams
 	routes   *http.ServeMux
 	guarded  http.Handler // routes
 	registry *prometheus.Registry
@@ -59,6 +62,8 @@ type Server struct {
 	took     *prometheus.HistogramVec
 
 	draining atomic.Bool
+	ending   chan struct{} // closed when streams end
+	endOnce  sync.Once
 
 	mu     sync.Mutex
 	limits map[string]*limit // by ID of the tenant
@@ -68,8 +73,10 @@ type Server struct {
 type limit struct {
 	rate    *rate.Limiter
 	slots   overload.Slots
-	large   overload.Slots // bodies over largeBody, which could use up Server.bodies
-	streams overload.Slots // which could use up the connections of the process
+	large   overload.Slots  // bodies over largeBody, which could use up Server.bodies
+	streams overload.Slots  // which could use up the connections of the process
+	chats   overload.Slots  // which wait for models
+	said    overload.Bodies // of chats
 	used    time.Time
 }
 
@@ -77,6 +84,8 @@ const (
 	largeBody   = 64 << 10
 	mostLarge   = 4
 	mostStreams = 64
+	mostChats   = 64
+	mostSaid    = 32 << 20 // bytes
 	// slotWait bounds how long a request waits for others of its tenant.
 	slotWait = time.Second
 )
@@ -87,9 +96,10 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}}
+	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
+	s.chats.Most = 8 * mostSaid
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
 	s.registry.MustRegister(s.requests, s.took)
@@ -134,6 +144,9 @@ func (s *Server) done(r *http.Request, status int, took time.Duration) {
 	s.took.WithLabelValues(operation).Observe(took.Seconds())
 }
 
+// EndStreams ends streams that have no end of their own, once Drain was called.
+func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
+
 // Drain makes the service say that it is not ready. It still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
 
@@ -158,32 +171,36 @@ type request struct {
 	*http.Request
 	principal Principal
 	body      []byte
+	limit     *limit
 }
 
 // authorised lets a request pass with a valid key of the tenant in its path and the right that the
 // operation needs, within the limits of the tenant.
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secret := origin.Bearer(r)
+		secret, fail := op.secretOf(r), s.fail
+		if op.proxy {
+			fail = func(w http.ResponseWriter, err error) { s.failChat(w, r, err) }
+		}
 		p, err := s.o.Node.Authenticate(r.Context(), secret)
 		switch {
 		case errors.Is(err, ErrKey):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
-			s.fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
+			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
-			s.fail(w, err)
+			fail(w, err)
 			return
 		case p.Tenant != r.PathValue("tenant"):
-			s.fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
+			fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
 			return
 		case !p.Right.Includes(op.right):
-			s.fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
+			fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
 			return
 		}
 		l := s.limitOf(p.TenantID)
 		if !l.rate.Allow() {
-			s.fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
+			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
 			return
 		}
 		err = s.withBody(w, r, op, l, func(body []byte) error {
@@ -191,18 +208,18 @@ func (s *Server) authorised(op operation) http.Handler {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
-				return op.do(w, &request{r, p, body})
+				return op.do(w, &request{r, p, body, l})
 			}
-			if !op.streams {
-				return l.slots.Do(r.Context(), slotWait, do)
+			switch {
+			case op.streams:
+				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, secret, s.ending, do) })
+			case op.proxy:
+				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, secret, nil, do) })
 			}
-			return l.streams.Do(r.Context(), slotWait, func() error {
-				defer s.whileValid(&r, secret)()
-				return do()
-			})
+			return l.slots.Do(r.Context(), slotWait, do)
 		})
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err)
 		}
 	})
 }
@@ -210,30 +227,32 @@ func (s *Server) authorised(op operation) http.Handler {
 // recheck is how often the key of an open stream is looked at.
 const recheck = 2 * time.Second
 
-// whileValid gives a request a context that ends when its key is no longer valid, and returns what
-// ends the watch.
-func (s *Server) whileValid(r **http.Request, secret string) (stop func()) {
+// whileValid calls do with a request whose context ends when its key is no longer valid, or when
+// ending is closed.
+func (s *Server) whileValid(r **http.Request, secret string, ending <-chan struct{}, do func() error) error {
 	ctx, cancel := context.WithCancel((*r).Context())
 	*r = (*r).WithContext(ctx)
 	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
 	watch.Go(func() {
+		defer cancel()
 		ticker := time.NewTicker(recheck)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-ending:
+				return
 			case <-ticker.C:
 			}
 			if _, err := s.o.Node.Authenticate(ctx, secret); errors.Is(err, ErrKey) {
-				cancel()
+				return
 			}
 		}
 	})
-	return func() {
-		cancel()
-		watch.Wait()
-	}
+	return do()
 }
 
 // withBody reads the body for do, unless the operation reads it itself.
@@ -296,13 +315,14 @@ func (s *Server) limitOf(tenant string) *limit {
 	if l == nil {
 		if len(s.limits) >= mostLimits {
 			for id, old := range s.limits {
-				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams) == 0 {
+				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams)+len(old.chats) == 0 {
 					delete(s.limits, id)
 				}
 			}
 		}
 		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce),
-			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams)}
+			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams), chats: make(overload.Slots, mostChats)}
+		l.said.Most, l.said.Within = mostSaid, &s.chats
 		s.limits[tenant] = l
 	}
 	l.used = time.Now()
@@ -495,11 +515,14 @@ func (s *Server) mcp(w http.ResponseWriter, r *request) error {
 // errFailed answers what no client can do anything about; the log says more.
 var errFailed = &httpapi.Error{Status: http.StatusInternalServerError, Message: "the service failed at this request"}
 
-// fail answers with an error. Unexpected ones may say where files are on this node.
-func (s *Server) fail(w http.ResponseWriter, err error) {
-	if httpapi.StatusOf(err) == http.StatusInternalServerError && !errors.Is(err, errFailed) {
-		s.o.Logger.Error("request failed", "error", err)
-		err = errFailed
+// shown is the error that a client sees. Unexpected ones may say where files are on this node.
+func (s *Server) shown(err error) error {
+	if httpapi.StatusOf(err) != http.StatusInternalServerError || errors.Is(err, errFailed) {
+		return err
 	}
-	httpapi.Fail(w, err)
+	s.o.Logger.Error("request failed", "error", err)
+	return errFailed
 }
+
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, err error) { httpapi.Fail(w, s.shown(err)) }

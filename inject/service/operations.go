@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,7 @@ type operation struct {
 	ownBody               bool   // it reads its body itself
 	streams               bool   // it has no body and may answer for long
 	unread                bool   // it does not look at the memory
+	proxy                 bool   // it passes to an upstream, and may answer for long
 }
 
 // handlers answer what does not come from httpapi.
@@ -68,6 +70,8 @@ func (s *Server) operations() []operation {
 		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
 		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
 		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
+		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
 	}
 }
 
@@ -101,7 +105,7 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 
 // turn adds memory to the body of a chat completion, as the proxy does.
 func (s handlers) turn(w http.ResponseWriter, r *request) error {
-	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever) error {
+	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever, _ func(context.Context) (turn.System, error)) error {
 		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Logger: s.o.Logger})
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
