@@ -94,11 +94,11 @@ func (o serviceOptions) open() (logs func(path string) store.Changelog, all stor
 
 // registry opens the tenants and keys, without a node.
 func (o serviceOptions) registry() (*tenants.Registry, error) {
-	logs, _, err := o.open()
+	_, all, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	return tenants.NewRegistry(logs(tenants.System), o.freshness), nil
+	return tenants.NewRegistry(all, o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
@@ -122,7 +122,7 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		o.dir = filepath.Join(cache, "node")
 	}
 	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(logs(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
 		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
 	})
 	if err != nil {
@@ -201,18 +201,21 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := r.Tenants(cmd.Context())
-			if err != nil {
-				return err
+			all := []tenants.Tenant{}
+			for t, err := range r.Tenants(cmd.Context()) {
+				if err != nil {
+					return err
+				}
+				if a.json {
+					all = append(all, t)
+				} else if err := a.print(plain.Line("%s  since %s\n", t.Name, t.Created.Format(time.DateOnly))); err != nil {
+					return err
+				}
 			}
 			if a.json {
-				return a.printJSON(slices.Concat([]tenants.Tenant{}, all))
+				return a.printJSON(all)
 			}
-			var b strings.Builder
-			for _, t := range all {
-				fmt.Fprintln(&b, plain.Line("%s  since %s", t.Name, t.Created.Format(time.DateOnly)))
-			}
-			return a.print(b.String())
+			return nil
 		},
 	}, &cobra.Command{
 		Use: "create NAME", Short: "Create a tenant", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
@@ -249,7 +252,7 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := tenants.NewRegistry(logs(tenants.System), o.freshness)
+			r := tenants.NewRegistry(all, o.freshness)
 			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
 			if err != nil {
 				return err

@@ -182,7 +182,8 @@ func (s *Server) authorised(op operation) http.Handler {
 		if op.proxy {
 			fail = func(w http.ResponseWriter, err error) { s.failChat(w, r, err) }
 		}
-		p, err := s.o.Node.Authenticate(r.Context(), secret)
+		tenant := r.PathValue("tenant")
+		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
 		switch {
 		case errors.Is(err, ErrKey):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
@@ -191,7 +192,7 @@ func (s *Server) authorised(op operation) http.Handler {
 		case err != nil:
 			fail(w, err)
 			return
-		case p.Tenant != r.PathValue("tenant"):
+		case p.Tenant != tenant:
 			fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
 			return
 		case !p.Right.Includes(op.right):
@@ -212,9 +213,9 @@ func (s *Server) authorised(op operation) http.Handler {
 			}
 			switch {
 			case op.streams:
-				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, secret, s.ending, do) })
+				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, s.ending, do) })
 			case op.proxy:
-				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, secret, nil, do) })
+				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, nil, do) })
 			}
 			return l.slots.Do(r.Context(), slotWait, do)
 		})
@@ -229,7 +230,7 @@ const recheck = 2 * time.Second
 
 // whileValid calls do with a request whose context ends when its key is no longer valid, or when
 // ending is closed.
-func (s *Server) whileValid(r **http.Request, secret string, ending <-chan struct{}, do func() error) error {
+func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending <-chan struct{}, do func() error) error {
 	ctx, cancel := context.WithCancel((*r).Context())
 	*r = (*r).WithContext(ctx)
 	var watch sync.WaitGroup
@@ -247,7 +248,7 @@ func (s *Server) whileValid(r **http.Request, secret string, ending <-chan struc
 				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, secret); errors.Is(err, ErrKey) {
+			if _, err := s.o.Node.Authenticate(ctx, p.Tenant, secret); errors.Is(err, ErrKey) {
 				return
 			}
 		}
