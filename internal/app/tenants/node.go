@@ -592,8 +592,7 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 	for _, t := range all {
 		out = append(out, t.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
 			answer, err := t.Call(ctx, arguments)
-			var fields map[string]any
-			if data, errData := json.Marshal(answer.Data); errData == nil && json.Unmarshal(data, &fields) == nil && fields["file"] != nil {
+			if fields, ok := fieldsOf(answer); ok && fields["file"] != nil {
 				delete(fields, "file")
 				answer.Data = fields
 			}
@@ -601,6 +600,18 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 		}))
 	}
 	return out
+}
+
+// fieldsOf returns the data of an answer, if it is a JSON object or nothing.
+func fieldsOf(answer tools.Answer) (fields map[string]any, ok bool) {
+	data, err := json.Marshal(answer.Data)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, false
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return fields, true
 }
 
 // Close implements httpapi.Workspace.
