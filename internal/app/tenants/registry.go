@@ -301,9 +301,11 @@ const (
 
 // CreateKey adds a key and returns it with its secret, which is not stored.
 func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
-	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User)); err != nil {
+	teams, err := teamsOf(k.Teams)
+	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User), err); err != nil {
 		return service.Key{}, err
 	}
+	k.Teams = teams
 	if !slices.Contains(service.AllRights, k.Right) {
 		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
 	}
@@ -315,7 +317,7 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 	}
 	secret := strings.ToLower(rand.Text())
 	k.ID, k.Created, k.Secret = strings.ToLower(rand.Text()[:12]), time.Now().UTC().Truncate(time.Second), ""
-	err := r.change(ctx, by, func() ([]store.Revision, error) {
+	err = r.change(ctx, by, func() ([]store.Revision, error) {
 		if _, ok := r.tenants[k.Tenant]; !ok {
 			return nil, errNoTenant(k.Tenant)
 		}
@@ -403,5 +405,5 @@ func (r *Registry) principal(id, secret string) (p service.Principal, ok bool) {
 		return p, false
 	}
 	t, ok := r.tenants[k.Tenant]
-	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Key: k.ID, Right: k.Right, Expires: k.Expires}, ok
+	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Teams: k.Teams, Key: k.ID, Right: k.Right, Expires: k.Expires}, ok
 }
