@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -89,11 +88,11 @@ func (o serviceOptions) open() (logs func(path string) store.Changelog, all stor
 
 // registry opens the tenants and keys, without a node.
 func (o serviceOptions) registry() (*tenants.Registry, error) {
-	logs, _, err := o.open()
+	_, all, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	return tenants.NewRegistry(logs(tenants.System), o.freshness), nil
+	return tenants.NewRegistry(all, o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
@@ -113,7 +112,7 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	}
 	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
 	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(logs(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
 		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
 	})
 	if err != nil {
@@ -178,18 +177,21 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := r.Tenants(cmd.Context())
-			if err != nil {
-				return err
+			all := []tenants.Tenant{}
+			for t, err := range r.Tenants(cmd.Context()) {
+				if err != nil {
+					return err
+				}
+				if a.json {
+					all = append(all, t)
+				} else if err := a.print(plain.Line("%s  since %s\n", t.Name, t.Created.Format(time.DateOnly))); err != nil {
+					return err
+				}
 			}
 			if a.json {
-				return a.printJSON(slices.Concat([]tenants.Tenant{}, all))
+				return a.printJSON(all)
 			}
-			var b strings.Builder
-			for _, t := range all {
-				fmt.Fprintln(&b, plain.Line("%s  since %s", t.Name, t.Created.Format(time.DateOnly)))
-			}
-			return a.print(b.String())
+			return nil
 		},
 	}, &cobra.Command{
 		Use: "create NAME", Short: "Create a tenant", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
@@ -226,7 +228,7 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := tenants.NewRegistry(logs(tenants.System), o.freshness)
+			r := tenants.NewRegistry(all, o.freshness)
 			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
 			if err != nil {
 				return err

@@ -169,7 +169,8 @@ type request struct {
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret := origin.Bearer(r)
-		p, err := s.o.Node.Authenticate(r.Context(), secret)
+		tenant := r.PathValue("tenant")
+		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
 		switch {
 		case errors.Is(err, ErrKey):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
@@ -178,7 +179,7 @@ func (s *Server) authorised(op operation) http.Handler {
 		case err != nil:
 			s.fail(w, err)
 			return
-		case p.Tenant != r.PathValue("tenant"):
+		case p.Tenant != tenant:
 			s.fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
 			return
 		case !p.Right.Includes(op.right):
@@ -201,7 +202,7 @@ func (s *Server) authorised(op operation) http.Handler {
 				return l.slots.Do(r.Context(), slotWait, do)
 			}
 			return l.streams.Do(r.Context(), slotWait, func() error {
-				defer s.whileValid(&r, secret)()
+				defer s.whileValid(&r, p, secret)()
 				return do()
 			})
 		})
@@ -216,7 +217,7 @@ const recheck = 2 * time.Second
 
 // whileValid gives a request a context that ends when its key is no longer valid, and returns what
 // ends the watch.
-func (s *Server) whileValid(r **http.Request, secret string) (stop func()) {
+func (s *Server) whileValid(r **http.Request, p Principal, secret string) (stop func()) {
 	ctx, cancel := context.WithCancel((*r).Context())
 	*r = (*r).WithContext(ctx)
 	var watch sync.WaitGroup
@@ -229,7 +230,7 @@ func (s *Server) whileValid(r **http.Request, secret string) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, secret); errors.Is(err, ErrKey) {
+			if _, err := s.o.Node.Authenticate(ctx, p.Tenant, secret); errors.Is(err, ErrKey) {
 				cancel()
 			}
 		}

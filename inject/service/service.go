@@ -43,7 +43,7 @@ type Principal struct {
 }
 
 // ErrKey means that a key is not known, or no longer valid.
-var ErrKey = errors.New("the key is missing, wrong, expired or revoked: Authorization: Bearer mck_…")
+var ErrKey = errors.New("the key is missing, wrong, of another tenant, expired or revoked: Authorization: Bearer mck_…")
 
 // A Key is an API key.
 type Key struct {
@@ -100,8 +100,8 @@ type Usage struct {
 // ctx ends. They see nothing but the principal's tenant, and in it what all users share, what the
 // principal's teams have and what is the user's own.
 type Node interface {
-	// Authenticate returns who has a key, or ErrKey.
-	Authenticate(ctx context.Context, secret string) (Principal, error)
+	// Authenticate returns who has a key of a tenant, or ErrKey, also if there is no such tenant.
+	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
 	// Fresh brings the memory in step with the storage: not older than the node's age, and at least
 	// a version. It returns the version that requests see from now on.
 	Fresh(ctx context.Context, p Principal, atLeast int64) (int64, error)

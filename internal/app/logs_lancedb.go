@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/store/objects"
 )
 
-// OpenLogs returns what opens the logs of documents below a place: by a path, such as "system".
+// OpenLogs returns what opens the logs of documents below a place: by their paths.
 func OpenLogs(at objects.Place) (func(path string) store.Changelog, error) {
 	if strings.Contains(at.URI, "://") {
 		err := storage.SetEnvironment(storage.Endpoint{URL: at.Endpoint, Region: at.Region,

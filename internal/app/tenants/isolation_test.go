@@ -27,7 +27,6 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/objects"
 )
 
 // isolationVariable is the number of requests of a run.
@@ -44,9 +43,9 @@ type testStorage struct {
 var storages = map[string]func(t *testing.T) testStorage{"memory": memoryStorage}
 
 func memoryStorage(t *testing.T) testStorage {
+	t.Helper()
 	var mu sync.Mutex
-	all, err := objects.Open(objects.Place{URI: t.TempDir()})
-	require.NoError(t, err)
+	all := newMemoryObjects()
 	logs := map[string]*memoryLog{}
 	return testStorage{func(path string) store.Changelog {
 		mu.Lock()
@@ -63,7 +62,7 @@ func memoryStorage(t *testing.T) testStorage {
 				}
 			}
 		}
-		return ""
+		return all.find(text)
 	}}
 }
 
@@ -174,10 +173,10 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 		}
 	})
 	w.storage = storage(t)
-	w.registry = NewRegistry(w.storage.open(System), testFreshness)
+	w.registry = NewRegistry(w.storage.objects, testFreshness)
 	for i := range 2 {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
-		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.open(System), testFreshness),
+		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
 			Freshness: testFreshness, Logger: log})
 		require.NoError(t, err)
@@ -431,13 +430,27 @@ func (w *world) inOddTenant(victim, other *person, pr probe) attack {
 	c := pr.call(other)
 	v, o := victim.tenant, other.tenant
 	names := []string{o + "/../" + v, o + "/%2e%2e/" + v, o + "%2f..%2f" + v, o + "%2F%2e%2e%2F" + v, "..", "%2e%2e", ".", "%2e", "", "/", "//" + v, v + "%00", v + "%20", strings.ToUpper(v), v + "%0a", v + ".", o + "," + v, "*", "%",
-		o + ";" + v, v + "%23", o + "?tenant=" + v, "%c0%ae%c0%ae", "\uff0e\uff0e", strings.Repeat("a", 5000), "system", "tenants%2f" + victim.ids, victim.ids, "..%2fsystem", "null", "0", v, v + "/documents/../../" + v, o + "\\..\\" + v,
+		o + ";" + v, v + "%23", o + "?tenant=" + v, "%c0%ae%c0%ae", "\uff0e\uff0e", strings.Repeat("a", 5000), "system", "registry", "registry%2f" + v, "..%2fregistry%2f" + v, v + ".json", "tenants%2f" + victim.ids, victim.ids, "..%2fsystem", "null", "0", v, v + "/documents/../../" + v, o + "\\..\\" + v,
 		"аcme", v + "%u0000", "%25%32%65%25%32%65"}
 	c.tenant = names[rand.N(len(names))]
 	if rand.N(3) == 0 {
 		c.path = "/../" + v + c.path
 	}
 	return attack{"tenant " + c.tenant + " for " + pr.name, other, c, nil}
+}
+
+// guessed asks for tenants that may exist, with a key of another one or one that looks like a key.
+func (w *world) guessed(victim, other *person, pr probe) attack {
+	c := pr.call(other)
+	v := victim.tenant
+	names := []string{v + "-2", v + "2", v[:len(v)-1], v + ".json", word(), "a", "admin", "system", "registry", "removals", victim.ids, strings.Repeat("a", 63)}
+	if c.tenant = names[rand.N(len(names))]; rand.N(2) == 0 {
+		c.key = "Bearer mck_" + victim.read.ID + "_" + strings.Repeat("a", 26)
+	}
+	if c.tenant == other.tenant && c.key == bearer(other.read) { // acme-2 by its own key
+		return attack{"its own tenant for " + pr.name, other, c, nil}
+	}
+	return attack{"guessed tenant " + c.tenant + " for " + pr.name, nil, c, []int{401, 503}}
 }
 
 // places are names of a victim's files, as other users could write them.
@@ -639,7 +652,7 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 				case 0, 1:
 					a = w.withKeys(victim, other, pr)
 				case 2:
-					a = w.inOddTenant(victim, other, pr)
+					a = []func(_, _ *person, _ probe) attack{w.inOddTenant, w.guessed}[rand.N(2)](victim, other, pr)
 				case 3, 4:
 					a = w.atPlace(victim, other)
 				case 5:

@@ -18,6 +18,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
 	"os"
@@ -135,53 +136,94 @@ func NewNode(o Options) (*Node, error) {
 	n := &pool{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
-	n.stop = func() {}
 	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
-	earlier, err := os.ReadDir(filepath.Join(o.Dir, "tenants"))
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
 	ctx, stop := context.WithCancel(context.Background())
 	n.stop = stop
-	n.work.Go(func() {
-		n.forgetOthers(earlier)
-		n.lookForRemovals(ctx)
-	})
+	n.work.Go(func() { n.lookForRemovals(ctx) })
 	return &Node{n}, nil
-}
-
-// forgetOthers removes folders of an earlier process whose tenants are no longer.
-func (n *pool) forgetOthers(earlier []os.DirEntry) {
-	if len(earlier) == 0 {
-		return
-	}
-	all, err := n.o.Registry.Tenants(context.Background())
-	if err != nil {
-		n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
-		return
-	}
-	for _, entry := range earlier {
-		if !slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == entry.Name() }) {
-			n.forget(entry.Name())
-		}
-	}
 }
 
 // looksPerFreshness is how rarely an idle node looks for tenants that were removed.
 const looksPerFreshness = 10
 
-// lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends.
+// lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends. A
+// node that may have missed a removal asks for each tenant that it has.
 func (n *pool) lookForRemovals(ctx context.Context) {
-	for {
+	for looked := (time.Time{}); ; {
+		begun := time.Now()
+		candidates := n.removedLately
+		if begun.Sub(looked) > removalsKept/2 {
+			candidates = n.onDisk
+		}
+		err := n.forgetRemoved(ctx, candidates(ctx))
+		if err == nil {
+			looked = begun
+		} else if ctx.Err() == nil {
+			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+		}
 		select {
 		case <-time.After(max(looksPerFreshness*n.o.Freshness, time.Second)):
 		case <-ctx.Done():
 			return
 		}
-		if err := n.o.Registry.fresh(ctx, 0); err != nil && ctx.Err() == nil {
-			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+	}
+}
+
+// onDisk yields the IDs of tenants that this node has.
+func (n *pool) onDisk(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		entries, err := os.ReadDir(filepath.Join(n.o.Dir, "tenants"))
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, entry := range entries {
+			if !yield(entry.Name(), nil) {
+				return
+			}
 		}
 	}
+}
+
+// removedLately yields the IDs of tenants that this node has and that were removed lately.
+func (n *pool) removedLately(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for id, err := range n.o.Registry.removals(ctx) {
+			if err == nil && !n.has(id) {
+				continue
+			}
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
+}
+
+func (n *pool) has(id string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.tenants[id] != nil {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(n.o.Dir, "tenants", filepath.Base(id)))
+	return err == nil
+}
+
+// forgetRemoved forgets those of some tenants that are no longer.
+func (n *pool) forgetRemoved(ctx context.Context, ids iter.Seq2[string, error]) error {
+	for id, err := range ids {
+		exists := false
+		if err == nil {
+			exists, err = n.o.Registry.Exists(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+		if !exists {
+			n.forget(id)
+		}
+	}
+	return nil
 }
 
 // forget removes what this node has of a tenant that was removed from the service, after the
@@ -600,8 +642,8 @@ func (m *memory) Close() error {
 }
 
 // Authenticate implements service.Node.
-func (n *Node) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
-	p, err := n.o.Registry.Authenticate(ctx, secret)
+func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
+	p, err := n.o.Registry.Authenticate(ctx, tenant, secret)
 	return p, hide(n.o.Logger, err)
 }
 
@@ -613,7 +655,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if closed {
 		return httpapi.ErrClosed
 	}
-	return n.o.Registry.fresh(ctx, 0)
+	return n.o.Registry.answers(ctx)
 }
 
 // Fresh implements service.Node.
