@@ -9,11 +9,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -37,6 +41,7 @@ type serviceOptions struct {
 	documents int
 	bytes     int64
 	mostOpen  int
+	upstreams []string
 }
 
 func serviceCommand(a *cli) *cobra.Command {
@@ -65,6 +70,7 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.IntVar(&o.documents, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
 	f.Int64Var(&o.bytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
 	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
+	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
 	return cmd
 }
@@ -99,6 +105,11 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if o.freshness < 100*time.Millisecond {
 		return kind.Usagef("--freshness is %v, want at least 100ms", o.freshness)
 	}
+	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
+	upstreams, err := upstreamsOf(o.upstreams, a.Log)
+	if err != nil {
+		return err
+	}
 	logs, all, err := o.open()
 	if err != nil {
 		return err
@@ -110,7 +121,6 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		}
 		o.dir = filepath.Join(cache, "node")
 	}
-	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
 	node, err := tenants.NewNode(tenants.Options{
 		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
 		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
@@ -118,8 +128,27 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), PerSecond: o.perSecond, Logger: a.Log})
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), PerSecond: o.perSecond, Upstreams: upstreams, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close())
+}
+
+// upstreamName is the form of names of upstreams.
+var upstreamName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`) })
+
+// upstreamsOf opens upstreams, each with its key from the environment.
+func upstreamsOf(given []string, log *slog.Logger) (all []service.Upstream, err error) {
+	for _, text := range given {
+		name, url, _ := strings.Cut(text, "=")
+		if !upstreamName().MatchString(name) || slices.ContainsFunc(all, func(u service.Upstream) bool { return u.Name == name }) {
+			return nil, kind.Usagef("--upstream: the name is %.80q, want NAME=URL, such as openai=https://api.openai.com/v1, with another name for each: small letters, digits and '_'", name)
+		}
+		forward, err := proxy.NewForwarder(url, proxy.ForwarderOptions{MaxBody: 8 << 20, Discreet: true, Logger: log})
+		if err != nil {
+			return nil, kind.Usagef("--upstream %s: %w", name, err)
+		}
+		all = append(all, service.Upstream{Name: name, Forward: forward, Key: os.Getenv("MEMCORE_UPSTREAM_KEY_" + strings.ToUpper(name))})
+	}
+	return all, nil
 }
 
 // listenAndServe serves until ctx ends. Then the node is not ready for a while, so that a load
@@ -130,9 +159,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", o.listen, err)
 	}
-	base, end := context.WithCancel(context.Background())
-	defer end()
-	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 2)
 	protected := overload.Protect(server, listener, overload.Options{})
 	go func() { served <- server.Serve(protected) }()
@@ -158,10 +185,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 	time.Sleep(o.drain)
 	wait, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	go func() { // streams of MCP have no end
-		time.Sleep(2 * time.Second)
-		end()
-	}()
+	s.EndStreams()
 	if err := server.Shutdown(wait); err != nil {
 		return server.Close()
 	}

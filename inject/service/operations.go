@@ -3,6 +3,8 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +29,7 @@ type operation struct {
 	ownBody               bool   // it reads its body itself
 	streams               bool   // it has no body and may answer for long
 	unread                bool   // it does not look at the memory
+	proxy                 bool   // it passes to an upstream, and may answer for long
 }
 
 // handlers answer what does not come from httpapi.
@@ -68,6 +71,8 @@ func (s *Server) operations() []operation {
 		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
 		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
 		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
+		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
 	}
 }
 
@@ -76,7 +81,7 @@ func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *requ
 	return func(w http.ResponseWriter, r *request) error {
 		out, err := do(r)
 		if err == nil {
-			reply(w, http.StatusOK, out)
+			httpapi.Reply(w, http.StatusOK, out)
 		}
 		return err
 	}
@@ -96,19 +101,19 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 			who.Rights = append(who.Rights, right)
 		}
 	}
-	reply(w, http.StatusOK, who)
+	httpapi.Reply(w, http.StatusOK, who)
 	return nil
 }
 
 // turn adds memory to the body of a chat completion, as the proxy does.
 func (s handlers) turn(w http.ResponseWriter, r *request) error {
 	narrow := core.RetrieveOptions{Path: r.URL.Query().Get("path"), Scope: r.URL.Query().Get("scope")}
-	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever) error {
+	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever, _ func(context.Context) (turn.System, error)) error {
 		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Retrieve: narrow, Logger: s.o.Logger})
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
 		}
-		reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
+		httpapi.Reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
 		return nil
 	})
 }
@@ -170,7 +175,7 @@ func (s handlers) written(w http.ResponseWriter, do func() (Written, error)) err
 	done, err := do()
 	if err == nil {
 		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
-		reply(w, http.StatusOK, done)
+		httpapi.Reply(w, http.StatusOK, done)
 	}
 	return err
 }
@@ -181,7 +186,7 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil || len(body.Messages) == 0 {
-		return errors.Join(&httpapi.Error{Status: 400, Message: `want {"messages": [{"role": …, "content": …}, …]}`}, err)
+		return &httpapi.Error{Status: 400, Message: fmt.Sprintf(`want {"messages": [{"role": …, "content": …}, …]}: %v`, cmp.Or(err, errors.New("there are none")))}
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -262,7 +267,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	}
 	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
 	if err == nil {
-		reply(w, http.StatusOK, made)
+		httpapi.Reply(w, http.StatusOK, made)
 	}
 	return err
 }
@@ -270,7 +275,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
 	if err == nil {
-		reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
+		httpapi.Reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
 	}
 	return err
 }

@@ -125,8 +125,8 @@ type Node interface {
 
 	// MCP serves the memory to MCP clients.
 	MCP(ctx context.Context, p Principal) (http.Handler, error)
-	// Retriever is for turns.
-	Retriever(ctx context.Context, p Principal, use func(turn.Retriever) error) error
+	// Retriever is for turns; system returns what the system message gets.
+	Retriever(ctx context.Context, p Principal, use func(m turn.Retriever, system func(context.Context) (turn.System, error)) error) error
 
 	Keys(ctx context.Context, p Principal) ([]Key, error)
 	CreateKey(ctx context.Context, p Principal, k Key) (Key, error)

@@ -12,6 +12,7 @@ import (
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -102,8 +103,18 @@ func (n *Node) useMCP(ctx context.Context, p service.Principal, do func(mcp.Memo
 }
 
 // Retriever implements service.Node.
-func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever) error) error {
-	return n.use(ctx, p, func(m *memory) error { return do(m.Manager) })
+func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever, func(context.Context) (turn.System, error)) error) error {
+	return n.use(ctx, p, func(m *memory) error {
+		system, err := m.System(app.SystemFlags{When: app.SystemOn})
+		if err != nil {
+			return err
+		}
+		return do(m.Manager, func(ctx context.Context) (turn.System, error) {
+			m.mirror.allowed.RLock()
+			defer m.mirror.allowed.RUnlock()
+			return system(ctx)
+		})
+	})
 }
 
 // An agentMemory is a principal's memory for MCP clients. It holds nothing open between calls.

@@ -78,6 +78,7 @@ type world struct {
 	nodes    []*httptest.Server
 	inside   []*Node
 	client   *http.Client
+	model    *model
 
 	secrets []secret
 	people  []*person
@@ -173,6 +174,8 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 		}
 	})
 	w.storage = storage(t)
+	w.model = newModel(t)
+	w.secrets = append(w.secrets, secret{word: w.model.key})
 	w.registry = NewRegistry(w.storage.objects, testFreshness)
 	for i := range 2 {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
@@ -180,7 +183,7 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
 			Freshness: testFreshness, Logger: log})
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", PerSecond: 1e6, AtOnce: 64, Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", PerSecond: 1e6, AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()
@@ -341,6 +344,7 @@ var probes = []probe{
 	{"search", true, false, post("/search", `{"query": "staging database shop"}`)},
 	{"a search of a scope", false, true, post("/search", `{"query": "favourite tea", "scope": "global"}`)},
 	{"a turn", true, false, post("/turn", `{"model": "x", "messages": [{"role": "user", "content": "what is the staging database of the shop?"}]}`)},
+	{"a chat that passes to a model", true, true, post("/proxy/model/v1/chat/completions", `{"model": "x", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "what is the staging database of the shop?"}]}`)},
 	{"the tool search_memory", true, false, post("/tools/search_memory", `{"arguments": {"query": "what is the staging database of the shop?"}}`)},
 	{"MCP: search_memory", true, false, func(p *person) call {
 		return mcpCall(p, 0, p.session, "tools/call", `{"name": "search_memory", "arguments": {"query": "what is the staging database of the shop?"}}`)
@@ -416,9 +420,12 @@ func (w *world) withKeys(victim, other *person, pr probe) attack {
 		func() (string, string) { return one("an admin's key of another tenant", bearer(other.admin)) },
 	}
 	name, c.key = kinds[rand.N(len(kinds))]()
+	if header := []string{"Authorization", "X-Api-Key", service.KeyHeader}[rand.N(3)]; strings.HasPrefix(c.path, "/proxy/") && name != "no scheme" && header != "Authorization" {
+		c.header, c.key = map[string]string{header: strings.TrimPrefix(c.key, "Bearer ")}, ""
+	}
 	by := (*person)(nil)
 	if other.tenant == victim.tenant { // then its key is valid here, and shows what is the other's
-		if c.key == bearer(other.admin) {
+		if strings.HasPrefix(name, "an admin's key") {
 			return w.withKeys(victim, other, pr)
 		}
 	}
@@ -689,6 +696,9 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 	slices.Sort(counted)
 	t.Logf("isolation: %d requests, of which %d are controls; statuses %s", requests, controls.Load(), strings.Join(counted, ", "))
 	w.testUnchanged()
+	w.model.testKeys(t)
+	require.NotContains(t, w.log.text.String(), "mck_")
+	require.NotContains(t, w.log.text.String(), w.model.key)
 	w.testImports()
 	w.testRevocation()
 	w.testRemoval()
