@@ -33,8 +33,10 @@ const (
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotPath is the name of the object with the index of a tenant's user.
-func snapshotPath(id, user string) string { return "tenants/" + id + "/indexes/" + user + ".tar" }
+// snapshotPath is the name of the object with the index of one of a tenant's memories.
+func snapshotPath(id string, o owner) string {
+	return "tenants/" + id + "/indexes/" + o.name() + ".tar"
+}
 
 // keepSnapshot saves the index once it is complete, and when it has changed, until ctx ends. taken
 // says that the index was made from the snapshot.
@@ -175,45 +177,45 @@ type fetched struct {
 // fetchedFor is how long a snapshot is kept for a memory that nobody opens.
 const fetchedFor = 30 * time.Second
 
-// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it;
+// prefetch begins to get the snapshot of a memory whose index is not on this node, and returns it;
 // nil if there is nothing to get.
-func (n *pool) prefetch(t *tenant, user string) *fetched {
+func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f := t.snapshots[user]; f != nil {
+	if f := t.snapshots[o.name()]; f != nil {
 		return f
 	}
-	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", user)); err == nil || n.o.Objects == nil {
+	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", o.name())); err == nil || n.o.Objects == nil {
 		return nil
 	}
 	f := &fetched{done: make(chan struct{})}
-	t.snapshots[user] = f
+	t.snapshots[o.name()] = f
 	go func() {
 		ctx, stop := context.WithTimeout(context.Background(), firstPullTimeout)
 		defer stop()
-		f.data, f.err = n.o.Objects.Get(ctx, snapshotPath(t.id, user))
+		f.data, f.err = n.o.Objects.Get(ctx, snapshotPath(t.id, o))
 		close(f.done)
-		time.AfterFunc(fetchedFor, func() { t.dropFetched(user, f) })
+		time.AfterFunc(fetchedFor, func() { t.dropFetched(o, f) })
 	}()
 	return f
 }
 
-func (t *tenant) dropFetched(user string, f *fetched) {
+func (t *tenant) dropFetched(o owner, f *fetched) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.snapshots[user] == f {
-		delete(t.snapshots, user)
+	if t.snapshots[o.name()] == f {
+		delete(t.snapshots, o.name())
 	}
 }
 
-// takeSnapshot makes the index of a user from its snapshot, if there is one.
-func (n *pool) takeSnapshot(t *tenant, user, folder string) (taken bool) {
-	f := n.prefetch(t, user)
+// takeSnapshot makes the index of a memory from its snapshot, if there is one.
+func (n *pool) takeSnapshot(t *tenant, o owner, folder string) (taken bool) {
+	f := n.prefetch(t, o)
 	if f == nil {
 		return false
 	}
 	<-f.done
-	t.dropFetched(user, f)
+	t.dropFetched(o, f)
 	err := f.err
 	if err == nil {
 		err = unpack(f.data, folder)
