@@ -297,7 +297,7 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 				if !k.Expires.IsZero() {
 					expires = k.Expires.Format(time.DateOnly)
 				}
-				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, k.User, k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
+				fmt.Fprintln(&b, plain.Line("%s  user %s%s, %s, since %s, expires %s  %s", k.ID, k.User, ofTeams(k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
 			}
 			return a.print(b.String())
 		},
@@ -315,6 +315,14 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 		},
 	})
 	return cmd
+}
+
+// ofTeams is " (@platform, @ops)" for a user of teams.
+func ofTeams(teams []string) string {
+	if len(teams) == 0 {
+		return ""
+	}
+	return " (@" + strings.Join(teams, ", @") + ")"
 }
 
 func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command {
@@ -339,12 +347,13 @@ func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command 
 			if a.json {
 				return a.printJSON(made)
 			}
-			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, made.User, made.Tenant, made.Right)
+			a.note("key %s of %s%s in %s, right %s; it is shown only now", made.ID, made.User, ofTeams(made.Teams), made.Tenant, made.Right)
 			return a.print(made.Secret + "\n")
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&k.User, "user", "", "`NAME` of the user")
+	f.StringSliceVar(&k.Teams, "team", nil, "`NAME` of a team whose memory the user shares; may be repeated")
 	f.StringVar(&k.Name, "name", "", "`TEXT` that says what the key is for")
 	f.StringVar(&right, "right", string(service.Write), "`RIGHT`: read, write or admin")
 	f.DurationVar(&expires, "expires", 0, "`AGE` at which it expires, such as 720h; 0: never")

@@ -424,11 +424,12 @@ func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
 // SaveTool is the name of the tool that saves.
 const SaveTool = "save_memory"
 
-// teamFile has what users without the right Admin save for all: it is found, but does not instruct.
-const teamFile = "facts/team.md"
+// sharedFile is notes.SharedFile.
+const sharedFile = "facts/team.md"
 
 // SaveArguments returns the arguments of a save of a principal. What they save for all users goes
-// into a file of facts, unless they may change what instructs the agents of all.
+// into a file of facts, unless they may change what instructs the agents of all. What they save for
+// a team always does.
 func SaveArguments(p Principal, arguments []byte) []byte {
 	var fields map[string]json.RawMessage
 	if p.Right.Includes(Admin) || json.Unmarshal(arguments, &fields) != nil || fields == nil {
@@ -442,12 +443,12 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 				return arguments
 			}
 		case "target", "scope":
-			if text == `"global"` {
+			if text == `"global"` || strings.HasPrefix(text, `"@`) {
 				return arguments
 			}
 		}
 	}
-	fields["path"], _ = json.Marshal(teamFile)
+	fields["path"], _ = json.Marshal(sharedFile)
 	delete(fields, "section") // files of facts have their own
 	changed, err := json.Marshal(fields)
 	if err != nil {

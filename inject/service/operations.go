@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
 )
@@ -43,7 +44,7 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/search", summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
 		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
 		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
-		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: h.turn},
+		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
 		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
 		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
@@ -91,9 +92,10 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	who := struct {
 		Tenant  string    `json:"tenant"`
 		User    string    `json:"user"`
+		Teams   []string  `json:"teams,omitempty"`
 		Rights  []Right   `json:"rights"`
 		Expires time.Time `json:"expires,omitzero"`
-	}{Tenant: p.Tenant, User: p.User, Expires: p.Expires}
+	}{Tenant: p.Tenant, User: p.User, Teams: p.Teams, Expires: p.Expires}
 	for _, right := range AllRights {
 		if p.Right.Includes(right) {
 			who.Rights = append(who.Rights, right)
@@ -105,8 +107,9 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 
 // turn adds memory to the body of a chat completion, as the proxy does.
 func (s handlers) turn(w http.ResponseWriter, r *request) error {
+	narrow := core.RetrieveOptions{Path: r.URL.Query().Get("path"), Scope: r.URL.Query().Get("scope")}
 	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever, _ func(context.Context) (turn.System, error)) error {
-		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Logger: s.o.Logger})
+		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Retrieve: narrow, Logger: s.o.Logger})
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
 		}
@@ -260,7 +263,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	decoder := json.NewDecoder(bytes.NewReader(r.body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&k); err != nil {
-		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "name" and "expires": ` + err.Error()}
+		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "teams", "name" and "expires": ` + err.Error()}
 	}
 	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
 	if err == nil {

@@ -21,7 +21,7 @@ type Right string
 const (
 	Read  Right = "read"  // ask
 	Write Right = "write" // also change documents that do not act as instruction, and the user's own
-	Admin Right = "admin" // also change what instructs all users of the tenant, and its keys
+	Admin Right = "admin" // also change what instructs all users of the tenant or a team, and its keys
 )
 
 // AllRights are ordered.
@@ -35,8 +35,9 @@ func (r Right) Includes(other Right) bool {
 // A Principal is who a request is from.
 type Principal struct {
 	Tenant, User string
-	TenantID     string // never used again, even if the name of the tenant is
-	Key          string // its ID
+	Teams        []string // of the user within the tenant, sorted
+	TenantID     string   // never used again, even if the name of the tenant is
+	Key          string   // its ID
 	Right        Right
 	Expires      time.Time // zero for never
 }
@@ -49,6 +50,7 @@ type Key struct {
 	ID      string    `json:"id"`
 	Tenant  string    `json:"tenant"`
 	User    string    `json:"user"`
+	Teams   []string  `json:"teams,omitempty"`
 	Right   Right     `json:"right"`
 	Name    string    `json:"name,omitempty"` // what it is for
 	Created time.Time `json:"created"`
@@ -59,7 +61,7 @@ type Key struct {
 
 // A Document of a tenant.
 type Document struct {
-	Path    string    `json:"path"` // "~/…" for the user's own
+	Path    string    `json:"path"` // "~/…" for the user's own, "@platform/…" for that of a team
 	Version int64     `json:"version"`
 	Bytes   int64     `json:"bytes"`
 	By      string    `json:"by"` // user and ID of the key that wrote it
@@ -95,8 +97,8 @@ type Usage struct {
 }
 
 // A Node has the memories of tenants. Its methods are safe for concurrent use and return soon after
-// ctx ends. They see nothing but the principal's tenant, and in it what all users share and what is
-// the user's own.
+// ctx ends. They see nothing but the principal's tenant, and in it what all users share, what the
+// principal's teams have and what is the user's own.
 type Node interface {
 	// Authenticate returns who has a key of a tenant, or ErrKey, also if there is no such tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
@@ -117,7 +119,7 @@ type Node interface {
 	// History returns the revisions that the log still has, oldest first: of a document, or of all
 	// for "", without texts.
 	History(ctx context.Context, p Principal, path string) (Documents, error)
-	// Restore gives all shared documents, and the user's own, the texts that they had at a version.
+	// Restore gives all documents that the principal sees the texts that they had at a version.
 	Restore(ctx context.Context, p Principal, version int64) (Written, error)
 	Usage(ctx context.Context, p Principal) (Usage, error)
 

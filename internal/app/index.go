@@ -57,7 +57,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		KeepSecrets:    !x.w.Settings.Redact,
 		KeepSuperseded: x.w.Settings.Superseded,
 		Freshness:      x.w.Settings.Freshness,
-		Saved:          x.w.names().Of(x.w.DataDir()),
+		Saved:          x.w.Names().Of(x.w.DataDir()),
 		Injection:      x.w.Settings.Injection.Policy,
 		Logger:         x.w.Log,
 	}
@@ -221,6 +221,10 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 			folder = unlisted{folder, err}
 		}
 		all = append(all, folder)
+	}
+	for _, m := range x.w.Mounts() {
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}))
 	}
 	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{

@@ -20,5 +20,11 @@ func OpenLogs(at objects.Place) (func(path string) store.Changelog, error) {
 			return nil, err
 		}
 	}
-	return func(path string) store.Changelog { return changelog.Open(strings.TrimSuffix(at.URI, "/") + "/" + path) }, nil
+	all, err := objects.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) store.Changelog {
+		return changelog.Open(strings.TrimSuffix(at.URI, "/")+"/"+path, all, path)
+	}, nil
 }

@@ -63,9 +63,6 @@ func (w *Workspace) at(dir string) *Workspace {
 	return &Workspace{Config: &config.Config{Flags: flags, Cwd: dir, Log: w.Log}, Version: w.Version, Note: func(string, ...any) {}, Provenance: slog.New(slog.DiscardHandler), Glance: w.Glance}
 }
 
-// names are the paths of files as users see them.
-func (w *Workspace) names() paths.Names { return paths.NewNames(w.Project, w.Home) }
-
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
 	o := setup.Options{Home: w.Home, Project: w.Project, Path: os.Getenv("PATH"), Homes: map[string]string{}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/tools"
@@ -15,44 +16,50 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// An agent is an MCP server for the clients that have one key. No other key reaches its sessions.
+// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor does
+// this one with another right or other teams.
 type agent struct {
 	handler http.Handler
 	end     func()
 	used    time.Time
 }
 
-// mostAgents bounds the keys of a tenant that have an MCP server; the longest unused one ends.
+// agentOf names the agent of a principal. None of the parts has a space.
+func agentOf(p service.Principal) string {
+	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
+}
+
+// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one ends.
 const mostAgents = 256
 
 // MCP implements service.Node.
 func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handler, err error) {
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
 		t.mu.Lock()
-		a := t.agents[p.Key]
+		a := t.agents[agentOf(p)]
 		t.mu.Unlock()
 		if a == nil {
 			if a, err = n.newAgent(ctx, p); err != nil {
 				return err
 			}
 		}
-		handler = t.keep(p.Key, a).handler
+		handler = t.keep(agentOf(p), a).handler
 		return nil
 	})
 	return handler, err
 }
 
-// keep returns the agent of a key: a new one unless another request was faster.
-func (t *tenant) keep(key string, a *agent) *agent {
+// keep returns the agent with a name: a new one unless another request was faster.
+func (t *tenant) keep(name string, a *agent) *agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if known := t.agents[key]; known != nil {
+	if known := t.agents[name]; known != nil {
 		a = known
 	}
 	a.used = time.Now()
-	t.agents[key] = a
+	t.agents[name] = a
 	if len(t.agents) > mostAgents {
-		oldest := key
+		oldest := name
 		for other, a := range t.agents {
 			if a.used.Before(t.agents[oldest].used) {
 				oldest = other
@@ -119,7 +126,7 @@ type agentMemory struct {
 
 // ask calls do with a memory that is in step with the storage.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
-	if _, err := m.node.Fresh(ctx, m.principal, 0); err != nil {
+	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return out, err
 	}
 	err = m.node.use(ctx, m.principal, func(opened *memory) error {
@@ -135,7 +142,7 @@ func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out,
 	return out, err
 }
 
-var errReadOnly = kind.As(kind.Forbidden, errors.New("the key may only read"))
+var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
 
 // Tools implements mcp.Memory. What tools change is written into the log.
 func (m *agentMemory) Tools() []tools.Tool {
@@ -152,14 +159,14 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if !m.principal.Right.Includes(service.Write) {
 				return answer, errReadOnly
 			}
-			if _, err = m.node.Fresh(ctx, m.principal, 0); err != nil {
+			if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 				return answer, err
 			}
 			if described.Name == service.SaveTool {
 				arguments = service.SaveArguments(m.principal, arguments)
 			}
 			var given tools.Answer
-			_, err = m.node.Write(ctx, m.principal, func() error {
+			version, err := m.node.Write(ctx, m.principal, func() error {
 				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
 					given, err = call(inner)
 					return err
@@ -168,10 +175,21 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if err != nil { // the tool may still run, for a client that no longer waits
 				return answer, err
 			}
-			return given, nil
+			mcp.SetVersion(ctx, version)
+			return withVersion(given, version), nil
 		}))
 	}
 	return all
+}
+
+// withVersion adds to the data of an answer the version that has its change.
+func withVersion(answer tools.Answer, version int64) tools.Answer {
+	fields, ok := fieldsOf(answer)
+	if ok {
+		fields["version"] = version
+		answer.Data = fields
+	}
+	return answer
 }
 
 // Files implements mcp.Memory.

@@ -6,12 +6,15 @@
 // to the log before the request is answered. Everything on a node can be made again.
 //
 // A tenant is an argument of whatever is opened here, and a folder of its own in the storage and on
-// the node. In a tenant there is a folder that all users share, and one for each user; the memory
-// of a user is made of these two and has no other file in it.
+// the node. In a tenant there is a folder that all users share, one for each team, and one for each
+// user. The memory of a principal is made of the shared one, those of its teams and the user's own,
+// and has no other file in it: a user with other teams has another memory.
 package tenants
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +31,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/service"
@@ -109,8 +113,8 @@ type tenant struct {
 	left   chan struct{} // while it is being removed from this node; closed when it was
 
 	mu     sync.Mutex
-	agents map[string]*agent // MCP servers, by key
-	// snapshots are on their way here, by user.
+	agents map[string]*agent // MCP servers, by agentOf
+	// snapshots are on their way here, by the name of their owner.
 	snapshots map[string]*fetched
 }
 
@@ -510,21 +514,22 @@ var curatedNames = []string{"BEANS.md", "BEANS.local.md"}
 func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace, error) {
 	rel, err := filepath.Rel(filepath.Join(n.o.Dir, "tenants"), folder)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
-	if err != nil || len(parts) != 3 || parts[1] != usersFolder {
+	if err != nil || len(parts) < 3 || parts[1] != usersFolder {
 		return nil, kind.Usagef("this is no memory of this service")
 	}
+	o := owner{user: parts[2], teams: parts[3:]}
 	t, err := n.acquire(ctx, parts[0])
 	if err != nil {
 		return nil, err
 	}
-	w, err := n.workspace(t, parts[2])
+	w, err := n.workspace(t, o)
 	if err != nil {
 		n.release(t)
 		return nil, err
 	}
 	taken := false
 	if at, err := w.Folders(); err == nil {
-		taken = n.takeSnapshot(t, parts[2], at.Index)
+		taken = n.takeSnapshot(t, o, at.Index)
 	}
 	vectors := t.shelf(w, taken)
 	s, err := w.Open(ctx)
@@ -532,26 +537,51 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, user: parts[2], mirror: t.mirror, release: func() { n.release(t) }}
+	m := &memory{Service: s, owner: o, mirror: t.mirror, release: func() { n.release(t) }}
 	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, name string, data []byte) error {
 		return n.keep(ctx, t.id, name, data)
 	})
 	return m, nil
 }
 
-func (n *pool) workspace(t *tenant, user string) (*app.Workspace, error) {
-	home := filepath.Join(t.mirror.dir, usersFolder, user)
-	if err := os.MkdirAll(filepath.Join(home, hidden), 0o700); err != nil {
-		return nil, err
+// An owner is who has a memory: a user with some teams.
+type owner struct {
+	user  string
+	teams []string
+}
+
+func ownerOf(p service.Principal) owner { return owner{p.User, p.Teams} }
+
+// name is that of the index and the state of the memory. No user has a name with a plus.
+func (o owner) name() string {
+	if len(o.teams) == 0 {
+		return o.user
 	}
-	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", user), Name: user}
+	sum := sha256.Sum256([]byte(strings.Join(o.teams, "\n")))
+	return o.user + "+" + hex.EncodeToString(sum[:16])
+}
+
+func (n *pool) workspace(t *tenant, o owner) (*app.Workspace, error) {
+	home := filepath.Join(t.mirror.dir, usersFolder, o.user)
+	made := []string{filepath.Join(home, hidden)}
+	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", o.name()), Name: o.name()}
+	for _, team := range o.teams {
+		folder := filepath.Join(t.mirror.dir, teamsFolder, team)
+		made = append(made, filepath.Join(folder, ".git")) // as in pool.open
+		places.Mounts = append(places.Mounts, curated.Mount{Name: teamMark + team, Folder: folder})
+	}
+	for _, folder := range made {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+	}
 	return app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
 }
 
 // A memory keeps its tenant open.
 type memory struct {
 	*app.Service
-	user    string
+	owner   owner
 	mirror  *mirror
 	release func()
 
@@ -630,8 +660,7 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 	for _, t := range all {
 		out = append(out, t.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
 			answer, err := t.Call(ctx, arguments)
-			var fields map[string]any
-			if data, errData := json.Marshal(answer.Data); errData == nil && json.Unmarshal(data, &fields) == nil && fields["file"] != nil {
+			if fields, ok := fieldsOf(answer); ok && fields["file"] != nil {
 				delete(fields, "file")
 				answer.Data = fields
 			}
@@ -639,6 +668,18 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 		}))
 	}
 	return out
+}
+
+// fieldsOf returns the data of an answer, if it is a JSON object or nothing.
+func fieldsOf(answer tools.Answer) (fields map[string]any, ok bool) {
+	data, err := json.Marshal(answer.Data)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, false
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return fields, true
 }
 
 // Close implements httpapi.Workspace.
@@ -672,7 +713,7 @@ func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (v
 	if err != nil {
 		return 0, err
 	}
-	n.prefetch(t, p.User) // while the mirror is opened
+	n.prefetch(t, ownerOf(p)) // while the mirror is opened
 	if err := n.await(ctx, t); err != nil {
 		return 0, err
 	}
@@ -682,7 +723,7 @@ func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (v
 
 // Folder implements service.Node.
 func (n *Node) Folder(_ context.Context, p service.Principal) (string, error) {
-	return filepath.Join(n.o.Dir, "tenants", p.TenantID, usersFolder, p.User), nil
+	return filepath.Join(append([]string{n.o.Dir, "tenants", p.TenantID, usersFolder, p.User}, p.Teams...)...), nil
 }
 
 // Write implements service.Node.
@@ -717,7 +758,7 @@ type judge struct {
 }
 
 func (j *judge) may(stored string) error {
-	if err := may(j.principal, stored); err != nil || j.principal.Right.Includes(service.Admin) || !strings.HasPrefix(stored, sharedFolder+"/") {
+	if err := may(j.principal, stored); err != nil || j.principal.Right.Includes(service.Admin) || !isOfSeveral(stored) {
 		return err
 	}
 	if j.imported == nil {
@@ -729,7 +770,7 @@ func (j *judge) may(stored string) error {
 	if !j.imported[stored] {
 		return nil
 	}
-	return kind.As(kind.Forbidden, fmt.Errorf("%s is imported by what instructs the agents of all users, which needs the right %s", shownAs(j.principal.User, stored), service.Admin))
+	return kind.As(kind.Forbidden, fmt.Errorf("%s is imported by what instructs the agents of others, which needs the right %s", shownAs(j.principal, stored), service.Admin))
 }
 
 // may refuses a change for its path alone.
@@ -737,14 +778,14 @@ func may(p service.Principal, stored string) error {
 	if err := checkStored(stored); err != nil {
 		return err
 	}
-	shown := shownAs(p.User, stored)
+	shown := shownAs(p, stored)
 	switch {
 	case shown == "":
-		return kind.As(kind.Forbidden, errors.New("the key may not change documents of other users"))
+		return kind.As(kind.Forbidden, errors.New("you may not change documents of other users and teams"))
 	case !p.Right.Includes(service.Write):
-		return kind.As(kind.Forbidden, fmt.Errorf("the key may not change %s", shown))
-	case !strings.HasPrefix(shown, homePrefix) && instructs(stored, curatedNames) && !p.Right.Includes(service.Admin):
-		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of all users, which needs the right %s", shown, service.Admin)),
+		return kind.As(kind.Forbidden, fmt.Errorf("you may only read %s", shown))
+	case instructsOthers(stored) && !p.Right.Includes(service.Admin):
+		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of others, which needs the right %s", shown, service.Admin)),
 			"save to the target global, or put a document elsewhere")
 	}
 	return nil

@@ -368,9 +368,11 @@ const (
 
 // CreateKey adds a key and returns it with its secret, which is not stored.
 func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
-	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User)); err != nil {
+	teams, err := teamsOf(k.Teams)
+	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User), err); err != nil {
 		return service.Key{}, err
 	}
+	k.Teams = teams
 	if !slices.Contains(service.AllRights, k.Right) {
 		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
 	}
@@ -382,7 +384,7 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 	}
 	secret := strings.ToLower(rand.Text())
 	k.ID, k.Created, k.Secret = strings.ToLower(rand.Text()[:12]), time.Now().UTC().Truncate(time.Second), ""
-	err := r.change(ctx, by, k.Tenant, "create key "+k.ID, func(rec *record) error {
+	err = r.change(ctx, by, k.Tenant, "create key "+k.ID, func(rec *record) error {
 		if rec.Tenant == nil {
 			return errNoTenant(k.Tenant)
 		}
@@ -469,5 +471,5 @@ func (e *entry) principal(id, secret string) (p service.Principal, ok bool) {
 	if !origin.IsToken(hashOf(secret), k.Hash) || t == nil || !k.Expires.IsZero() && !time.Now().Before(k.Expires) {
 		return p, false
 	}
-	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Key: k.ID, Right: k.Right, Expires: k.Expires}, true
+	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Teams: k.Teams, Key: k.ID, Right: k.Right, Expires: k.Expires}, true
 }

@@ -33,9 +33,9 @@ const (
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotName is that of the object with the index of a user, in the tenant's folder of the
-// storage.
-func snapshotName(user string) string { return "indexes/" + user + ".tar" }
+// snapshotName is that of the object with the index of one of a tenant's memories, in the tenant's
+// folder of the storage.
+func snapshotName(o owner) string { return "indexes/" + o.name() + ".tar" }
 
 // documentsName begins a snapshot: a file with the folder of the documents that were indexed.
 const documentsName = "documents"
@@ -58,7 +58,7 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx con
 		case float64(changed) > changedShare*float64(saved.Chunks) || time.Since(at) > oldestSnapshot:
 			data, err := pack(status.Folder, m.mirror.dir)
 			if err == nil {
-				err = keep(ctx, snapshotName(m.user), data)
+				err = keep(ctx, snapshotName(m.owner), data)
 			}
 			if err == nil {
 				saved, at = status, time.Now()
@@ -192,34 +192,34 @@ type fetched struct {
 // fetchedFor is how long a snapshot is kept for a memory that nobody opens.
 const fetchedFor = 30 * time.Second
 
-// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it;
+// prefetch begins to get the snapshot of a memory whose index is not on this node, and returns it;
 // nil if there is nothing to get.
-func (n *pool) prefetch(t *tenant, user string) *fetched {
+func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f := t.snapshots[user]; f != nil {
+	if f := t.snapshots[o.name()]; f != nil {
 		return f
 	}
-	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", user)); err == nil || n.o.Objects == nil {
+	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", o.name())); err == nil || n.o.Objects == nil {
 		return nil
 	}
-	f := &fetched{folder: filepath.Join(t.cacheFolder(), "index", ".snapshot-"+user), done: make(chan struct{})}
+	f := &fetched{folder: filepath.Join(t.cacheFolder(), "index", ".snapshot-"+o.name()), done: make(chan struct{})}
 	if !n.aside(t, func(ctx context.Context) {
-		f.err = n.fetch(ctx, t, user, f.folder)
+		f.err = n.fetch(ctx, t, o, f.folder)
 		close(f.done)
-		time.AfterFunc(fetchedFor, func() { t.dropFetched(user, f) })
+		time.AfterFunc(fetchedFor, func() { t.dropFetched(o, f) })
 	}) {
 		return nil
 	}
-	t.snapshots[user] = f
+	t.snapshots[o.name()] = f
 	return f
 }
 
-// fetch makes an index in a folder from the snapshot of a user.
-func (n *pool) fetch(ctx context.Context, t *tenant, user, folder string) error {
+// fetch makes an index in a folder from the snapshot of a memory.
+func (n *pool) fetch(ctx context.Context, t *tenant, o owner, folder string) error {
 	ctx, stop := context.WithTimeout(ctx, firstPullTimeout)
 	defer stop()
-	data, err := n.o.Objects.Get(ctx, objectsOf(t.id)+"/"+snapshotName(user))
+	data, err := n.o.Objects.Get(ctx, objectsOf(t.id)+"/"+snapshotName(o))
 	if err != nil {
 		return err
 	}
@@ -229,23 +229,23 @@ func (n *pool) fetch(ctx context.Context, t *tenant, user, folder string) error 
 	return unpack(data, folder, t.documentsFolder())
 }
 
-func (t *tenant) dropFetched(user string, f *fetched) {
+func (t *tenant) dropFetched(o owner, f *fetched) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.snapshots[user] == f {
-		delete(t.snapshots, user)
+	if t.snapshots[o.name()] == f {
+		delete(t.snapshots, o.name())
 		_ = os.RemoveAll(f.folder) // it is removed with the tenant, too
 	}
 }
 
-// takeSnapshot makes the folder of a user's index from its snapshot, if there is one.
-func (n *pool) takeSnapshot(t *tenant, user, folder string) (taken bool) {
-	f := n.prefetch(t, user)
+// takeSnapshot makes the folder of an index from its snapshot, if there is one.
+func (n *pool) takeSnapshot(t *tenant, o owner, folder string) (taken bool) {
+	f := n.prefetch(t, o)
 	if f == nil {
 		return false
 	}
 	<-f.done
-	defer t.dropFetched(user, f)
+	defer t.dropFetched(o, f)
 	err := f.err
 	if err == nil {
 		err = os.MkdirAll(filepath.Dir(folder), 0o700)

@@ -83,7 +83,7 @@ func TestColdTenant(t *testing.T) {
 	require.NoError(t, err)
 	mustPut(t, n, ann, "gone.md", "# Parcel\n\nThe code of the parcel Qgone is lost.\n")
 	here := openMemory(t, n, ann)
-	for _, name := range []string{copyName, snapshotName("ann")} {
+	for _, name := range []string{copyName, snapshotName(ownerOf(ann))} {
 		require.Eventually(t, func() bool {
 			_, err := n.o.Objects.Get(t.Context(), objectsOf(made.ID)+"/"+name)
 			return err == nil
