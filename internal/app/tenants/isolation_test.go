@@ -189,7 +189,7 @@ func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, freshness ti
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
 			Freshness: freshness, Logger: log})
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", PerSecond: 1e6, AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()
