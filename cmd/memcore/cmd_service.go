@@ -37,9 +37,7 @@ type serviceOptions struct {
 	dir       string
 	freshness time.Duration
 	drain     time.Duration
-	perSecond float64
-	documents int
-	bytes     int64
+	limits    service.Limits
 	mostOpen  int
 	upstreams []string
 }
@@ -66,9 +64,10 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.StringVar(&o.dir, "dir", "", "`DIR` for what the node can make again (default: memcore/node in the user's cache folder)")
 	f.DurationVar(&o.freshness, "freshness", 2*time.Second, "how old answers may be, and how long a revoked key may still work")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long the node says that it is not ready before it ends")
-	f.Float64Var(&o.perSecond, "rate", 100, "requests a second that a tenant may send")
-	f.IntVar(&o.documents, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
-	f.Int64Var(&o.bytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.Float64Var(&o.limits.PerSecond, "rate", 100, "requests a second that a tenant may send")
+	f.IntVar(&o.limits.MostDocuments, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MostBytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MostEmbedded, "most-embedded", 0, "tokens of a tenant's documents that the node embeds in a day; 0: any number")
 	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
 	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
@@ -123,12 +122,12 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	}
 	node, err := tenants.NewNode(tenants.Options{
 		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
+		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Logger: a.Log,
 	})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), PerSecond: o.perSecond, Upstreams: upstreams, Logger: a.Log})
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close())
 }
 
@@ -193,7 +192,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 }
 
 func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "List, create and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
+	cmd := &cobra.Command{Use: "tenant", Short: "List, create, change and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tenants", Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -208,7 +207,7 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 				}
 				if a.json {
 					all = append(all, t)
-				} else if err := a.print(plain.Line("%s  since %s\n", t.Name, t.Created.Format(time.DateOnly))); err != nil {
+				} else if err := a.print(plain.Line("%s  since %s%s\n", t.Name, t.Created.Format(time.DateOnly), ownOf(t))); err != nil {
 					return err
 				}
 			}
@@ -233,7 +232,7 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			}
 			return a.print(fmt.Sprintf("created %s; 'memcore service key create --tenant %s --user NAME' makes a key\n", t.Name, t.Name))
 		},
-	}, deleteTenantCommand(a, o))
+	}, setTenantCommand(a, o), deleteTenantCommand(a, o))
 	return cmd
 }
 

@@ -39,10 +39,9 @@ type Options struct {
 	// Memories answers for the folders that Node names.
 	Memories *httpapi.Server
 	Version  string
-	// PerSecond bounds the requests of a tenant, and AtOnce those that run at a time; 0 is 100 and
-	// 16. Others get 429, so that no tenant uses up what all need.
-	PerSecond float64
-	AtOnce    int
+	// AtOnce bounds the requests of a tenant that run at a time; 0 is 16. Others get 429, so that no
+	// tenant uses up what all need.
+	AtOnce int
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
 	MaxBody   int64 // bytes; 0 is 8 MB
@@ -71,13 +70,14 @@ type Server struct {
 
 // A limit is that of a tenant.
 type limit struct {
-	rate    *rate.Limiter
-	slots   overload.Slots
-	large   overload.Slots  // bodies over largeBody, which could use up Server.bodies
-	streams overload.Slots  // which could use up the connections of the process
-	chats   overload.Slots  // which wait for models
-	said    overload.Bodies // of chats
-	used    time.Time
+	rate      *rate.Limiter
+	perSecond float64 // of rate
+	slots     overload.Slots
+	large     overload.Slots  // bodies over largeBody, which could use up Server.bodies
+	streams   overload.Slots  // which could use up the connections of the process
+	chats     overload.Slots  // which wait for models
+	said      overload.Bodies // of chats
+	used      time.Time
 }
 
 const (
@@ -92,7 +92,7 @@ const (
 
 // New returns a server.
 func New(o Options) *Server {
-	o.PerSecond, o.AtOnce, o.MaxBody = cmp.Or(o.PerSecond, 100), cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
+	o.AtOnce, o.MaxBody = cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -199,8 +199,9 @@ func (s *Server) authorised(op operation) http.Handler {
 			fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
 			return
 		}
-		l := s.limitOf(p.TenantID)
-		if !l.rate.Allow() {
+		most := s.o.Node.Limits(p)
+		l := s.limitOf(p.TenantID, most.PerSecond)
+		if most.PerSecond > 0 && !l.rate.Allow() {
 			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
 			return
 		}
@@ -309,7 +310,7 @@ const (
 )
 
 // limitOf returns the limit of a tenant. Those that are full again are forgotten.
-func (s *Server) limitOf(tenant string) *limit {
+func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.limits[tenant]
@@ -321,12 +322,17 @@ func (s *Server) limitOf(tenant string) *limit {
 				}
 			}
 		}
-		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce),
+		l = &limit{rate: rate.NewLimiter(0, 0), slots: make(overload.Slots, s.o.AtOnce),
 			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams), chats: make(overload.Slots, mostChats)}
 		l.said.Most, l.said.Within = mostSaid, &s.chats
 		s.limits[tenant] = l
 	}
 	l.used = time.Now()
+	if l.perSecond != perSecond {
+		l.perSecond = perSecond
+		l.rate.SetLimit(rate.Limit(perSecond))
+		l.rate.SetBurst(int(perSecond) + 1)
+	}
 	return l
 }
 

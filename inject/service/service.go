@@ -88,12 +88,22 @@ type Condition struct {
 	New   bool  // it must not exist
 }
 
-// Usage is what a tenant has and may have; a limit of 0 is none.
+// Limits bound a tenant. 0 and less are no limit.
+type Limits struct {
+	PerSecond     float64 `json:"rate,omitempty"` // requests to a node
+	MostDocuments int     `json:"mostDocuments,omitempty"`
+	MostBytes     int64   `json:"mostBytes,omitempty"`
+	// MostEmbedded are tokens of documents that a node embeds in a day.
+	MostEmbedded int64 `json:"mostEmbedded,omitempty"`
+}
+
+// Usage is what a tenant has and may have.
 type Usage struct {
-	Documents     int   `json:"documents"`
-	MostDocuments int   `json:"mostDocuments,omitempty"`
-	Bytes         int64 `json:"bytes"`
-	MostBytes     int64 `json:"mostBytes,omitempty"`
+	Documents int   `json:"documents"`
+	Bytes     int64 `json:"bytes"`
+	Limits
+	Embedder string `json:"embedder,omitempty"` // if it is the tenant's own
+	Model    string `json:"model,omitempty"`
 }
 
 // A Node has the memories of tenants. Its methods are safe for concurrent use and return soon after
@@ -122,6 +132,8 @@ type Node interface {
 	// Restore gives all documents that the principal sees the texts that they had at a version.
 	Restore(ctx context.Context, p Principal, version int64) (Written, error)
 	Usage(ctx context.Context, p Principal) (Usage, error)
+	// Limits are those of the principal's tenant, as far as is known.
+	Limits(p Principal) Limits
 
 	// MCP serves the memory to MCP clients.
 	MCP(ctx context.Context, p Principal) (http.Handler, error)

@@ -135,6 +135,9 @@ func (x Index) uncached() (embed.Embedder, error) {
 	if err == nil && inner != nil && x.w.Settings.EmbedsElsewhere() && x.w.Settings.Redact {
 		inner = discreet{inner}
 	}
+	if err == nil && inner != nil && x.w.Metered != nil {
+		inner = x.w.Metered(inner)
+	}
 	return inner, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -30,6 +31,8 @@ type Workspace struct {
 	Provenance *slog.Logger
 	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
+	// Metered wraps what computes vectors, below their cache; may be nil.
+	Metered func(embed.Embedder) embed.Embedder
 }
 
 // Prepare finds the workspace, reads its configuration and closes memcore's folders to others.

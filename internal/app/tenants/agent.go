@@ -126,7 +126,7 @@ type agentMemory struct {
 
 // ask calls do with a memory that is in step with the storage.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
-	if _, err := m.node.Fresh(ctx, m.principal, 0); err != nil {
+	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return out, err
 	}
 	err = m.node.use(ctx, m.principal, func(opened *memory) error {
@@ -159,14 +159,14 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if !m.principal.Right.Includes(service.Write) {
 				return answer, errReadOnly
 			}
-			if _, err = m.node.Fresh(ctx, m.principal, 0); err != nil {
+			if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 				return answer, err
 			}
 			if described.Name == service.SaveTool {
 				arguments = service.SaveArguments(m.principal, arguments)
 			}
 			var given tools.Answer
-			_, err = m.node.Write(ctx, m.principal, func() error {
+			version, err := m.node.Write(ctx, m.principal, func() error {
 				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
 					given, err = call(inner)
 					return err
@@ -175,10 +175,21 @@ func (m *agentMemory) Tools() []tools.Tool {
 			if err != nil { // the tool may still run, for a client that no longer waits
 				return answer, err
 			}
-			return given, nil
+			mcp.SetVersion(ctx, version)
+			return withVersion(given, version), nil
 		}))
 	}
 	return all
+}
+
+// withVersion adds to the data of an answer the version that has its change.
+func withVersion(answer tools.Answer, version int64) tools.Answer {
+	fields, ok := fieldsOf(answer)
+	if ok {
+		fields["version"] = version
+		answer.Data = fields
+	}
+	return answer
 }
 
 // Files implements mcp.Memory.

@@ -215,7 +215,9 @@ func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage,
 		defer t.mirror.mu.Unlock()
 		has := t.mirror.size()
 		u.Documents, u.Bytes = has.documents, has.bytes
-		u.MostDocuments, u.MostBytes = n.o.MostDocuments, n.o.MostBytes
+		u.Limits = n.Limits(p)
+		own := n.o.Registry.settings(t.id)
+		u.Embedder, u.Model = own.Embedder, own.Model
 		return nil
 	})
 	return u, err

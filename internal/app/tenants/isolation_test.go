@@ -149,6 +149,12 @@ func (w *world) mustNotSee(p *person, answer string) string {
 
 func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 	t.Helper()
+	return newWorldOf(t, storage, testFreshness)
+}
+
+// newWorldOf makes a world whose documents may be as old as freshness.
+func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, freshness time.Duration) *world {
+	t.Helper()
 	outer, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	w := &world{t: t, base: filepath.Join(outer, "base"), alias: filepath.Join(outer, "alias"),
@@ -181,9 +187,9 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
 		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
-			Freshness: testFreshness, Logger: log})
+			Freshness: freshness, Logger: log})
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", PerSecond: 1e6, AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()

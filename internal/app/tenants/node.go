@@ -20,7 +20,6 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +32,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app"
@@ -55,10 +55,9 @@ type Options struct {
 	Freshness time.Duration
 	// MostOpen bounds the tenants that stay on this node while nobody asks for them; 0 is 1000.
 	MostOpen int
-	// MostDocuments and MostBytes bound a tenant; 0 is no bound.
-	MostDocuments int
-	MostBytes     int64
-	Logger        *slog.Logger
+	// Limits are those of tenants that have none of their own; 0 is none.
+	Limits service.Limits
+	Logger *slog.Logger
 }
 
 // Documents is the path of the log with a tenant's documents.
@@ -102,7 +101,8 @@ type tenant struct {
 	ready  chan struct{} // closed when it is open, or cannot be
 	err    error
 	mirror *mirror
-	shelf  func(w *app.Workspace) *shelf // opens it once
+	shelf  func(w *app.Workspace) *shelf // opens it for the embedder of w
+	meter  *meter
 	used   time.Time
 	users  int           // requests and open memories
 	gone   bool          // it was removed from the service
@@ -368,6 +368,7 @@ func (n *pool) newTenant(id string) *tenant {
 	t := &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{},
 		snapshots: map[string]*fetched{}}
 	t.shelf = n.shelfOf(t)
+	t.meter = &meter{limits: func() service.Limits { return n.limitsOf(id) }}
 	return t
 }
 
@@ -376,16 +377,17 @@ func (n *pool) newTenant(id string) *tenant {
 func (n *pool) shelfOf(t *tenant) func(*app.Workspace) *shelf {
 	var mu sync.Mutex
 	var s *shelf
-	opened := false
+	opened := ""
 	return func(w *app.Workspace) *shelf {
 		mu.Lock()
 		defer mu.Unlock()
-		if w != nil && !opened {
+		if w != nil && opened != embedderOf(w) {
+			s.close() // another embedder has other vectors
 			var err error
 			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, n.o.Logger); err != nil {
 				n.o.Logger.Warn("vectors are not exchanged with other nodes", "error", err)
 			}
-			opened = true
+			opened = embedderOf(w)
 		}
 		return s
 	}
@@ -482,7 +484,12 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	if err != nil {
 		return nil, err
 	}
-	w, err := n.workspace(t, o)
+	settings, err := n.o.Registry.freshSettings(ctx, t.id)
+	if err != nil {
+		n.release(t)
+		return nil, hide(n.o.Logger, err)
+	}
+	w, err := n.workspace(t, o, settings)
 	if err != nil {
 		n.release(t)
 		return nil, err
@@ -497,7 +504,10 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }}
+	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }, outdated: func() bool {
+		now := n.o.Registry.settings(t.id)
+		return now.Embedder != settings.Embedder || now.Model != settings.Model
+	}}
 	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, data []byte) error {
 		if n.o.Objects == nil {
 			return nil
@@ -524,7 +534,7 @@ func (o owner) name() string {
 	return o.user + "+" + hex.EncodeToString(sum[:16])
 }
 
-func (n *pool) workspace(t *tenant, o owner) (*app.Workspace, error) {
+func (n *pool) workspace(t *tenant, o owner, settings Settings) (*app.Workspace, error) {
 	home := filepath.Join(t.mirror.dir, usersFolder, o.user)
 	made := []string{filepath.Join(home, hidden)}
 	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", o.name()), Name: o.name()}
@@ -538,7 +548,11 @@ func (n *pool) workspace(t *tenant, o owner) (*app.Workspace, error) {
 			return nil, err
 		}
 	}
-	return app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
+	w, err := app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, settings.imposed())
+	if err == nil {
+		w.Metered = func(e embed.Embedder) embed.Embedder { return metered{e, t.meter} }
+	}
+	return w, err
 }
 
 // A memory keeps its tenant open.
@@ -546,6 +560,8 @@ type memory struct {
 	*app.Service
 	mirror  *mirror
 	release func()
+	// outdated reports whether the tenant has got another embedder.
+	outdated func() bool
 
 	stop    context.CancelFunc
 	indexed sync.WaitGroup
@@ -584,24 +600,33 @@ func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(c
 // themselves.
 const lookEvery = 500 * time.Millisecond
 
+// lookAgain is when an embedder is asked again that did not answer.
+const lookAgain = 5 * time.Minute
+
+// Outdated implements httpapi.Workspace.
+func (m *memory) Outdated() bool { return m.outdated() || m.Service.Outdated() }
+
 // Watch implements httpapi.Workspace. It follows the mirror, not the files: a node may have more
 // folders open than the system watches.
 func (m *memory) Watch(ctx context.Context, indexed func(core.IndexReport, error), _ func(error)) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	for known := int64(0); ; {
+	var known int64
+	var looked time.Time
+	degraded := false // the embedder did not answer
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		if order := m.mirror.now.Load().order; order != known {
+		if order := m.mirror.now.Load().order; order != known || degraded && time.Since(looked) > lookAgain {
 			report, err := m.Manager.Index(ctx, core.IndexOptions{KeepEngine: true})
 			if ctx.Err() != nil {
 				return nil
 			}
 			indexed(report, err)
-			known = order
+			known, looked, degraded = order, time.Now(), report.Degraded != ""
 		}
 	}
 }
@@ -622,8 +647,7 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 	for _, t := range all {
 		out = append(out, t.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
 			answer, err := t.Call(ctx, arguments)
-			var fields map[string]any
-			if data, errData := json.Marshal(answer.Data); errData == nil && json.Unmarshal(data, &fields) == nil && fields["file"] != nil {
+			if fields, ok := fieldsOf(answer); ok && fields["file"] != nil {
 				delete(fields, "file")
 				answer.Data = fields
 			}
@@ -631,6 +655,18 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 		}))
 	}
 	return out
+}
+
+// fieldsOf returns the data of an answer, if it is a JSON object or nothing.
+func fieldsOf(answer tools.Answer) (fields map[string]any, ok bool) {
+	data, err := json.Marshal(answer.Data)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, false
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return fields, true
 }
 
 // Close implements httpapi.Workspace.
@@ -691,7 +727,7 @@ func (n *Node) write(ctx context.Context, p service.Principal, paths []string, d
 			}
 		}
 		j := &judge{principal: p, mirror: t.mirror}
-		rules := rules{may: func(r store.Revision) error { return j.may(r.Path) }, fits: n.fits}
+		rules := rules{may: func(r store.Revision) error { return j.may(r.Path) }, fits: func(before, after size) error { return fits(n.Limits(p), before, after) }}
 		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, rules, func() error {
 			j.imported = nil
 			return do(t.mirror)
@@ -738,18 +774,6 @@ func may(p service.Principal, stored string) error {
 	case instructsOthers(stored) && !p.Right.Includes(service.Admin):
 		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of others, which needs the right %s", shown, service.Admin)),
 			"save to the target global, or put a document elsewhere")
-	}
-	return nil
-}
-
-// fits refuses a write after which a tenant has more than it may have, unless it is less than
-// before.
-func (n *Node) fits(before, after size) error {
-	switch {
-	case n.o.MostDocuments > 0 && after.documents > max(n.o.MostDocuments, before.documents):
-		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d documents", n.o.MostDocuments)}
-	case n.o.MostBytes > 0 && after.bytes > max(n.o.MostBytes, before.bytes):
-		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d bytes", n.o.MostBytes)}
 	}
 	return nil
 }

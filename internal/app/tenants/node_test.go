@@ -124,7 +124,7 @@ func TestImportedDocumentsInstruct(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	n, _ := newTestNode(t, func(o *Options) { o.MostDocuments, o.MostBytes = 3, 100 })
+	n, _ := newTestNode(t, func(o *Options) { o.Limits = service.Limits{MostDocuments: 3, MostBytes: 100} })
 	ann := principal("acme", "ann", service.Write)
 	var all []service.Document
 	for i := range 4 {
@@ -149,7 +149,7 @@ func TestBounds(t *testing.T) {
 	writers.Wait()
 	u, err := n.Usage(t.Context(), ann)
 	require.NoError(t, err)
-	require.Equal(t, service.Usage{Documents: 3, MostDocuments: 3, Bytes: 99, MostBytes: 100}, u)
+	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, Limits: service.Limits{MostDocuments: 3, MostBytes: 100}}, u)
 }
 
 // Tenants leave the node while requests for them come: nothing is lost.

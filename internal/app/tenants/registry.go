@@ -35,6 +35,7 @@ type Tenant struct {
 	Name    string    `json:"name"`
 	ID      string    `json:"id"` // also of its folder in the storage; a tenant with a used name gets another
 	Created time.Time `json:"created"`
+	Settings
 }
 
 // A Registry keeps tenants and API keys in the storage: an object for each name, so that nothing
@@ -241,7 +242,7 @@ func (r *Registry) fetch(ctx context.Context, name, known string) (*record, stri
 
 // Exists reports whether there is a tenant with an ID now.
 func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
-	name := id[:max(strings.LastIndexByte(id, '-'), 0)]
+	name := nameOf(id)
 	if checkName("tenant", name) != nil {
 		return false, nil
 	}
