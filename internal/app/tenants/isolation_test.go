@@ -83,6 +83,7 @@ type world struct {
 	secrets []secret
 	people  []*person
 	log     logged
+	audit   logged
 }
 
 // A logged keeps what nodes log.
@@ -185,11 +186,12 @@ func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, freshness ti
 	w.registry = NewRegistry(w.storage.objects, testFreshness)
 	for i := range 2 {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
+		audit := service.NewAuditLog(&w.audit, func(err error) { t.Error(err) })
 		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
-			Freshness: freshness, Logger: log})
+			Freshness: freshness, Audit: audit, Logger: log})
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()
@@ -705,6 +707,7 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 	w.model.testKeys(t)
 	require.NotContains(t, w.log.text.String(), "mck_")
 	require.NotContains(t, w.log.text.String(), w.model.key)
+	require.Empty(t, w.mustNotSee(nil, w.audit.text.String()), "in the audit log")
 	w.testImports()
 	w.testRevocation()
 	w.testRemoval()

@@ -57,6 +57,8 @@ type Options struct {
 	MostOpen int
 	// Limits are those of tenants that have none of their own; 0 is none.
 	Limits service.Limits
+	// Audit gets a line for each call over MCP; may be nil.
+	Audit  *service.AuditLog
 	Logger *slog.Logger
 }
 
