@@ -45,6 +45,9 @@ type FolderOptions struct {
 	Optional bool
 	// SessionsIn, if set, keeps only logs of sessions below these folders.
 	SessionsIn []string
+	// Dated means that who writes the files gives each text of one another time of change, the same
+	// on all machines: Document.Changed is not set.
+	Dated bool
 }
 
 // A Folder is a source of Markdown files and conversation logs: a folder, or one file.

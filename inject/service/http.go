@@ -333,7 +333,7 @@ func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 				}
 			}
 		}
-		l = &limit{rate: rate.NewLimiter(0, 0), slots: make(overload.Slots, s.o.AtOnce),
+		l = &limit{rate: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)+1), perSecond: perSecond, slots: make(overload.Slots, s.o.AtOnce),
 			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams), chats: make(overload.Slots, mostChats)}
 		l.said.Most, l.said.Within = mostSaid, &s.chats
 		s.limits[tenant] = l

@@ -219,7 +219,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	var all []source.Source
 	for _, path := range paths {
 		var folder source.Source = source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude})
+			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated})
 		if err := x.w.NotIndexed(); err != nil {
 			folder = unlisted{folder, err}
 		}
@@ -227,7 +227,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	}
 	for _, m := range x.w.Mounts() {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude}))
+			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}))
 	}
 	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{
@@ -264,7 +264,7 @@ func (x Index) GlobalSources() []source.Source {
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, x.w.Settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true, Dated: x.w.Dated}))
 	}
 	return all
 }

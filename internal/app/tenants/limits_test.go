@@ -51,6 +51,12 @@ func TestLimitsOfATenant(t *testing.T) {
 		require.Equal(t, http.StatusOK, put(globex, "c.md"))
 	}
 	require.GreaterOrEqual(t, statuses[http.StatusTooManyRequests], 10)
+	first, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/tenants/acme/whoami", http.NoBody)
+	require.NoError(t, err)
+	first.Header.Set("Authorization", bearer(acme.read))
+	answered := &recorded{header: http.Header{}, status: http.StatusOK}
+	service.New(service.Options{Node: w.inside[1], Memories: w.inside[1].Memories()}).ServeHTTP(answered, first)
+	require.Equal(t, http.StatusOK, answered.status, "the first request to a node")
 	set(func(s *Settings) { *s = Settings{} })
 	for range 20 {
 		require.Equal(t, http.StatusOK, put(acme, "c.md"))

@@ -62,11 +62,14 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// objectsOf is the folder in the storage of what a tenant has.
+func objectsOf(id string) string { return "tenants/" + id }
+
 // Documents is the path of the log with a tenant's documents.
-func Documents(id string) string { return "tenants/" + id + "/documents" }
+func Documents(id string) string { return objectsOf(id) + "/documents" }
 
 // Vectors is the path of the log with the vectors of a tenant's documents.
-func Vectors(id string) string { return "tenants/" + id + "/vectors" }
+func Vectors(id string) string { return objectsOf(id) + "/vectors" }
 
 // Delete removes what the storage has of a tenant, which the registry no longer has, and returns
 // how many of its objects are left.
@@ -74,7 +77,7 @@ func Delete(ctx context.Context, open func(path string) store.Changelog, objects
 	if err := errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx)); err != nil {
 		return 0, err
 	}
-	return objects.RemoveAll(ctx, "tenants/"+id)
+	return objects.RemoveAll(ctx, objectsOf(id))
 }
 
 // A Node implements service.Node. It is safe for concurrent use.
@@ -86,8 +89,9 @@ type pool struct {
 	lock     *flock.Flock // of the folder
 	memories *httpapi.Server
 
-	work sync.WaitGroup     // removal of tenants from this node
-	stop context.CancelFunc // of what looks for removed tenants
+	life context.Context // of what is done aside
+	stop context.CancelFunc
+	work sync.WaitGroup // of what is done aside
 
 	mu      sync.Mutex
 	tenants map[string]*tenant // by ID
@@ -103,7 +107,7 @@ type tenant struct {
 	ready  chan struct{} // closed when it is open, or cannot be
 	err    error
 	mirror *mirror
-	shelf  func(w *app.Workspace) *shelf // opens it for the embedder of w
+	shelf  func(w *app.Workspace, later bool) *shelf // opens it for the embedder of w
 	meter  *meter
 	used   time.Time
 	users  int           // requests and open memories
@@ -139,9 +143,8 @@ func NewNode(o Options) (*Node, error) {
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
 	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
-	ctx, stop := context.WithCancel(context.Background())
-	n.stop = stop
-	n.work.Go(func() { n.lookForRemovals(ctx) })
+	n.life, n.stop = context.WithCancel(context.Background())
+	n.work.Go(func() { n.lookForRemovals(n.life) })
 	return &Node{n}, nil
 }
 
@@ -298,7 +301,8 @@ func (t *tenant) close() error {
 	if t.mirror == nil {
 		return nil
 	}
-	t.shelf(nil).close()
+	clear(t.snapshots)
+	t.shelf(nil, false).close()
 	return t.mirror.close()
 }
 
@@ -376,17 +380,17 @@ func (n *pool) newTenant(id string) *tenant {
 
 // shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
 // returns nil unless they are open.
-func (n *pool) shelfOf(t *tenant) func(*app.Workspace) *shelf {
+func (n *pool) shelfOf(t *tenant) func(*app.Workspace, bool) *shelf {
 	var mu sync.Mutex
 	var s *shelf
 	opened := ""
-	return func(w *app.Workspace) *shelf {
+	return func(w *app.Workspace, later bool) *shelf {
 		mu.Lock()
 		defer mu.Unlock()
 		if w != nil && opened != embedderOf(w) {
 			s.close() // another embedder has other vectors
 			var err error
-			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, n.o.Logger); err != nil {
+			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, later, n.o.Logger); err != nil {
 				n.o.Logger.Warn("vectors are not exchanged with other nodes", "error", err)
 			}
 			opened = embedderOf(w)
@@ -403,13 +407,49 @@ func (n *pool) release(t *tenant) {
 	n.dropGone(t)
 }
 
+// aside does something for a tenant beside requests, until the node ends. It returns false if the
+// node has ended.
+func (n *pool) aside(t *tenant, do func(context.Context)) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return false
+	}
+	t.users++
+	n.work.Go(func() {
+		defer n.release(t)
+		do(n.life)
+	})
+	return true
+}
+
+// keep puts an object into the folder of a tenant, but not of one that was removed: nothing of that
+// may be left.
+func (n *pool) keep(ctx context.Context, id, name string, data []byte) error {
+	exists, err := n.o.Registry.Exists(ctx, id)
+	if err != nil || !exists || n.o.Objects == nil {
+		return err
+	}
+	if err := n.o.Objects.Put(ctx, objectsOf(id)+"/"+name, data); err != nil {
+		return err
+	}
+	if exists, err = n.o.Registry.Exists(ctx, id); err == nil && !exists { // it was removed meanwhile
+		_, err = n.o.Objects.RemoveAll(ctx, objectsOf(id))
+	}
+	return err
+}
+
 // openTimeout bounds reading the log of a tenant.
 const openTimeout = 2 * time.Minute
 
 func (n *pool) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
-	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
+	var copies *copies
+	if n.o.Objects != nil {
+		copies = n.copiesOf(t.id)
+	}
+	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), t.documentsFolder(), copies, n.o.Logger)
 	if err == nil {
 		// The mark of a repository makes it the project, whatever there is around the node's folder.
 		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder, ".git"), 0o700); err != nil {
@@ -496,25 +536,22 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		n.release(t)
 		return nil, err
 	}
-	vectors := t.shelf(w)
 	taken := false
 	if at, err := w.Folders(); err == nil {
 		taken = n.takeSnapshot(t, o, at.Index)
 	}
+	vectors := t.shelf(w, taken)
 	s, err := w.Open(ctx)
 	if err != nil {
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }, outdated: func() bool {
+	m := &memory{Service: s, owner: o, mirror: t.mirror, release: func() { n.release(t) }, outdated: func() bool {
 		now := n.o.Registry.settings(t.id)
 		return now.Embedder != settings.Embedder || now.Model != settings.Model
 	}}
-	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, data []byte) error {
-		if n.o.Objects == nil {
-			return nil
-		}
-		return n.o.Objects.Put(ctx, snapshotPath(t.id, o), data)
+	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, name string, data []byte) error {
+		return n.keep(ctx, t.id, name, data)
 	})
 	return m, nil
 }
@@ -560,6 +597,7 @@ func (n *pool) workspace(t *tenant, o owner, settings Settings) (*app.Workspace,
 // A memory keeps its tenant open.
 type memory struct {
 	*app.Service
+	owner   owner
 	mirror  *mirror
 	release func()
 	// outdated reports whether the tenant has got another embedder.
@@ -575,7 +613,7 @@ const firstWait = 400 * time.Millisecond
 
 // begin makes the index on this node, or brings the one that was taken from the storage in step,
 // and keeps its snapshot.
-func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(context.Context, []byte) error) {
+func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, keep func(ctx context.Context, name string, data []byte) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	done := make(chan struct{})
@@ -586,7 +624,7 @@ func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(c
 		_, err := m.Manager.Index(ctx, core.IndexOptions{})
 		close(done)
 		if err == nil {
-			err = m.keepSnapshot(ctx, taken, save)
+			err = m.keepSnapshot(ctx, taken, keep)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("a memory was not indexed, or its index not saved", "error", err)
@@ -779,6 +817,8 @@ func may(p service.Principal, stored string) error {
 	}
 	return nil
 }
+
+func (t *tenant) documentsFolder() string { return filepath.Join(t.dir, "documents") }
 
 // cacheFolder has the vectors of a tenant's users on this node.
 func (t *tenant) cacheFolder() string { return filepath.Join(t.dir, "cache") }

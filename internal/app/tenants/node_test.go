@@ -31,7 +31,7 @@ func newTestNode(t *testing.T, change func(*Options)) (*Node, func(id string) *m
 	}
 	storage := memoryStorage(t)
 	log := slog.New(slog.DiscardHandler)
-	o := Options{Open: storage.open, Registry: NewRegistry(storage.objects, testFreshness), Dir: t.TempDir(),
+	o := Options{Open: storage.open, Objects: storage.objects, Registry: NewRegistry(storage.objects, testFreshness), Dir: t.TempDir(),
 		Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}}, Freshness: testFreshness, Logger: log}
 	if change != nil {
 		change(&o)

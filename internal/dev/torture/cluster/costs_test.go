@@ -150,8 +150,7 @@ func (m *machine) costs(t *testing.T) map[string]any {
 	time.Sleep(5 * shelfPause) // vectors and snapshots reach the storage
 	m.renew(t)
 
-	began := n.resident()
-	cold := map[int]usage{}
+	cold, resident := map[int]usage{}, map[int]float64{}
 	for _, size := range []int{small, large} {
 		used := m.during(func() {
 			for i, tn := range tenants[size] {
@@ -160,9 +159,9 @@ func (m *machine) costs(t *testing.T) map[string]any {
 		})
 		// What goes on aside belongs to it.
 		used.cpu += m.during(func() { time.Sleep(2 * shelfPause) }).cpu
-		cold[size] = used.dividedBy(float64(len(tenants[size])))
+		cold[size], resident[size] = used.dividedBy(float64(len(tenants[size]))), n.resident()
 	}
-	grown, onDisk := n.resident()-began, bytesBelow(t, n.dir)
+	onDisk := bytesBelow(t, n.dir)
 
 	warm, lone := map[int]usage{}, times{}
 	for _, size := range []int{small, large} {
@@ -189,7 +188,12 @@ func (m *machine) costs(t *testing.T) map[string]any {
 		}
 		time.Sleep(shelfPause)
 	}).dividedBy(writes)
-	t.Logf("cold %+v, warm %+v, poll %+v, write %+v, acknowledged p50 %v", cold, warm, poll, write, acks.p(50))
+	time.Sleep(3 * shelfPause)
+	m.renew(t)
+	appended := m.during(func() { m.retrieve(t, n, tenants[small][2], 0) })
+	getsPerAppend := max(0, appended.gets+appended.lists-cold[small].gets-cold[small].lists) / writes
+
+	t.Logf("cold %+v, after %d appends %+v, warm %+v, poll %+v, write %+v, acknowledged p50 %v", cold, writes, appended, warm, poll, write, acks.p(50))
 
 	perChunk := func(of map[int]usage) (base, each float64) {
 		each = (of[large].cpu - of[small].cpu) / ((large - small) * chunksOfDocument)
@@ -204,10 +208,10 @@ func (m *machine) costs(t *testing.T) map[string]any {
 		"retrieveMS": max(0, 1e3*retrieve), "retrieveUSPerChunk": max(0, 1e6*retrieveEach), "retrieveSpread": math.Log(lone.p(95).Seconds()/lone.p(50).Seconds()) / 1.645,
 		"buildMS": max(0, 1e3*build), "buildUSPerChunk": max(0, 1e6*buildEach), "vectorsCached": 1,
 		"embedSecondsPerMTokens": filling.cpu / (large * chunksOfDocument * 80) * 1e6, "tokensPerChunk": 80,
-		"diskBytesPerChunk": onDisk / chunks, "memoryBytesPerChunk": max(0, grown/chunks),
+		"diskBytesPerChunk": onDisk / chunks, "memoryBytesPerChunk": max(0, (resident[large]-resident[small])/(4*large*chunksOfDocument)),
 		"chunksPerWrite": 1, "commitMS": 1e3 * write.cpu, "commitGets": write.gets + write.lists, "commitPuts": write.puts,
 		"pollMS": max(0, 1e3*(poll.cpu-warm[small].cpu)), "pollLists": poll.lists, "pollGets": poll.gets,
-		"scanGetsPerFragment": max(0, cold[small].gets+cold[small].lists-2), "scanMBPerSecond": 1e6,
+		"scanGets": cold[small].gets + cold[small].lists - 1 - getsPerAppend, "scanGetsPerFragment": getsPerAppend, "scanMBPerSecond": 1e6,
 		"getP50MS": 1e3 * get.p(50).Seconds(), "getP99MS": 1e3 * get.p(99).Seconds(), "putP50MS": 1e3 * put.p(50).Seconds(), "putP99MS": 1e3 * put.p(99).Seconds(),
 	}
 }
@@ -286,7 +290,8 @@ func (m *machine) run3(t *testing.T, l load) (f figures) {
 	random := rand.New(rand.NewPCG(1, 1))
 	var mu sync.Mutex
 	var open, cold, wrote times
-	asked := make([]bool, l.tenants)
+	asked, opened := make([]bool, l.tenants), make([]bool, l.tenants)
+	waited := 0 // retrievals from a tenant that was not open yet
 	var running sync.WaitGroup
 	used := m.during(func() {
 		end := time.Now().Add(time.Duration(l.seconds) * time.Second)
@@ -299,6 +304,11 @@ func (m *machine) run3(t *testing.T, l load) (f figures) {
 			asked[i] = true
 			running.Go(func() {
 				n := m.nodes[i%len(m.nodes)]
+				mu.Lock()
+				if !isWrite && !opened[i] {
+					waited++
+				}
+				mu.Unlock()
 				begun, into := time.Now(), &open
 				switch {
 				case isWrite:
@@ -312,6 +322,7 @@ func (m *machine) run3(t *testing.T, l load) (f figures) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
+				opened[i] = true
 				*into = append(*into, time.Since(begun))
 			})
 			now = now.Add(time.Duration(random.ExpFloat64() / (l.retrievals + l.writes) * float64(time.Second)))
@@ -319,7 +330,7 @@ func (m *machine) run3(t *testing.T, l load) (f figures) {
 		running.Wait()
 	})
 	return figures{
-		Cores: used.cpu / used.wall, Requests: (used.gets + used.lists + used.puts) / used.wall, Cold: float64(len(cold)) / float64(len(cold)+len(open)),
+		Cores: used.cpu / used.wall, Requests: (used.gets + used.lists + used.puts) / used.wall, Cold: float64(waited) / float64(len(cold)+len(open)),
 		OpenP50: open.p(50).Seconds(), ColdP50: cold.p(50).Seconds(), WriteP50: wrote.p(50).Seconds(),
 	}
 }
