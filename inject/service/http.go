@@ -44,6 +44,12 @@ type Options struct {
 	AtOnce int
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
+	// Issuer is the URL of who gives tokens for this service; "" for none.
+	Issuer string
+	// Scopes are what clients ask the issuer for.
+	Scopes []string
+	// PublicURL is how clients reach the service; "" takes it from each request.
+	PublicURL string
 	// Audit gets a line a request; may be nil.
 	Audit   *AuditLog
 	MaxBody int64 // bytes; 0 is 8 MB
@@ -115,6 +121,7 @@ func New(o Options) *Server {
 		httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true})
 	})
 	s.routes.HandleFunc("GET /ready", s.ready)
+	s.describeAsResource()
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
@@ -197,7 +204,7 @@ func (s *Server) authorised(op operation) http.Handler {
 		}
 		switch {
 		case errors.Is(err, ErrKey):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
+			s.challenge(w, r, secret != "")
 			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
@@ -260,7 +267,8 @@ func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending
 				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, p.Tenant, secret); errors.Is(err, ErrKey) {
+			again, err := s.o.Node.Authenticate(ctx, p.Tenant, secret)
+			if errors.Is(err, ErrKey) || err == nil && again.TenantID != p.TenantID {
 				return
 			}
 		}

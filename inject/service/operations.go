@@ -316,5 +316,5 @@ func openAPI(version string, all []operation) map[string]any {
 	}
 	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "memcore service", "version": version}, "paths": paths,
 		"security":   []map[string]any{{"key": []string{}}},
-		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}}}
+		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "an API key, or a token (JWT) of the service's issuer"}}}}
 }
