@@ -40,6 +40,8 @@ type serviceOptions struct {
 	limits    service.Limits
 	mostOpen  int
 	upstreams []string
+	audit     string
+	tokens    tokenOptions
 }
 
 func serviceCommand(a *cli) *cobra.Command {
@@ -68,8 +70,10 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.IntVar(&o.limits.MostDocuments, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
 	f.Int64Var(&o.limits.MostBytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
 	f.Int64Var(&o.limits.MostEmbedded, "most-embedded", 0, "tokens of a tenant's documents that the node embeds in a day; 0: any number")
+	f.StringVar(&o.audit, "audit", "", "`FILE` that gets a line for each request: who read what, without texts; -: standard output")
 	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
 	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
+	o.tokens.addFlags(f)
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
 	return cmd
 }
@@ -109,6 +113,10 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if err != nil {
 		return err
 	}
+	tokens, err := o.tokens.verifier(ctx, a.Log)
+	if err != nil {
+		return err
+	}
 	logs, all, err := o.open()
 	if err != nil {
 		return err
@@ -120,15 +128,36 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		}
 		o.dir = filepath.Join(cache, "node")
 	}
+	audit, err := openAudit(a, o.audit)
+	if err != nil {
+		return err
+	}
 	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Logger: a.Log,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Tokens: tokens, Dir: o.dir, Workspace: a.Workspace,
+		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Logger: a.Log,
 	})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams, Logger: a.Log})
-	return errors.Join(listenAndServe(ctx, a, o, server), node.Close())
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams,
+		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Logger: a.Log})
+	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
+}
+
+// openAudit opens the audit log; "" is none.
+func openAudit(a *cli, name string) (*service.AuditLog, error) {
+	failed := func(err error) { a.Log.Error("the audit log lacks a line", "error", err) }
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		return service.NewAuditLog(a.stdout, failed), nil
+	}
+	log, err := service.OpenAuditLog(name, failed)
+	if err != nil {
+		return nil, kind.Usagef("--audit: %w", err)
+	}
+	return log, nil
 }
 
 // upstreamName is the form of names of upstreams.

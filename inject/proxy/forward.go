@@ -60,6 +60,8 @@ type Passage struct {
 	// Lent means that the key for the upstream is not the client's. If the upstream refuses the key,
 	// the client does not see its answer, which may repeat some of it.
 	Lent bool
+	// Done gets the report of a chat; may be nil.
+	Done func(turn.Report)
 	// Log gets the lines about the request; nil is that of the forwarder.
 	Log *slog.Logger
 }
@@ -140,7 +142,12 @@ func (f *Forwarder) Forward(w http.ResponseWriter, r *http.Request, p Passage) {
 // forward is Forward for what admit returns nil for.
 func (f *Forwarder) forward(w http.ResponseWriter, r *http.Request, p Passage, admit func(*http.Request) *refusal) {
 	x := &exchange{passage: p}
-	defer func() { f.logExchange(r, x) }() // also if the answer breaks off, which panics
+	defer func() {
+		f.logExchange(r, x)
+		if p.Done != nil {
+			p.Done(x.report)
+		}
+	}() // also if the answer breaks off, which panics
 	refused := check(r)
 	if refused == nil {
 		refused = admit(r)

@@ -44,8 +44,16 @@ type Options struct {
 	AtOnce int
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
-	MaxBody   int64 // bytes; 0 is 8 MB
-	Logger    *slog.Logger
+	// Issuer is the URL of who gives tokens for this service; "" for none.
+	Issuer string
+	// Scopes are what clients ask the issuer for.
+	Scopes []string
+	// PublicURL is how clients reach the service; "" takes it from each request.
+	PublicURL string
+	// Audit gets a line a request; may be nil.
+	Audit   *AuditLog
+	MaxBody int64 // bytes; 0 is 8 MB
+	Logger  *slog.Logger
 }
 
 // A Server is safe for concurrent use.
@@ -104,7 +112,7 @@ func New(o Options) *Server {
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
 	s.registry.MustRegister(s.requests, s.took)
 	for _, op := range s.operations() {
-		s.routes.Handle(op.method+" /v1/tenants/{tenant}"+op.path, s.authorised(op))
+		s.routes.Handle(op.method+" "+tenantPath+op.path, s.authorised(op))
 	}
 	s.routes.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
 		httpapi.Reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
@@ -113,6 +121,7 @@ func New(o Options) *Server {
 		httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true})
 	})
 	s.routes.HandleFunc("GET /ready", s.ready)
+	s.describeAsResource()
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
@@ -126,7 +135,9 @@ func (s *Server) Metrics() http.Handler {
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.guarded.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.guarded.ServeHTTP(w, s.audited(r))
+}
 
 // admit refuses web pages.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
@@ -137,8 +148,12 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
+// tenantPath begins the paths of operations.
+const tenantPath = "/v1/tenants/{tenant}"
+
 // done counts a request.
 func (s *Server) done(r *http.Request, status int, took time.Duration) {
+	s.audit(r, status)
 	operation := cmp.Or(r.Pattern, "unknown")
 	s.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	s.took.WithLabelValues(operation).Observe(took.Seconds())
@@ -184,9 +199,12 @@ func (s *Server) authorised(op operation) http.Handler {
 		}
 		tenant := r.PathValue("tenant")
 		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
+		if a := accessOf(r.Context()); a != nil {
+			a.User, a.Key = p.User, p.Key
+		}
 		switch {
 		case errors.Is(err, ErrKey):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
+			s.challenge(w, r, secret != "")
 			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
@@ -249,7 +267,8 @@ func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending
 				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, p.Tenant, secret); errors.Is(err, ErrKey) {
+			again, err := s.o.Node.Authenticate(ctx, p.Tenant, secret)
+			if errors.Is(err, ErrKey) || err == nil && again.TenantID != p.TenantID {
 				return
 			}
 		}
@@ -397,6 +416,7 @@ func (s *Server) question(path string) func(http.ResponseWriter, *request) error
 	return func(w http.ResponseWriter, r *request) error {
 		answer, err := s.ask(r, path)
 		if err == nil {
+			accessOf(r.Context()).AddAnswer(answer.body.Bytes())
 			answer.send(w)
 		}
 		return err
@@ -422,6 +442,7 @@ func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
 		if err == nil {
 			w.Header().Set(Version, strconv.FormatInt(version, 10))
 		}
+		accessOf(r.Context()).AddAnswer(answer.body.Bytes())
 		answer.send(w)
 		return nil
 	}

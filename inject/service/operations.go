@@ -80,6 +80,9 @@ func (s *Server) operations() []operation {
 func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		out, err := do(r)
+		if listed, ok := any(out).(Documents); ok {
+			accessOf(r.Context()).addDocuments(listed.Documents)
+		}
 		if err == nil {
 			httpapi.Reply(w, http.StatusOK, out)
 		}
@@ -113,12 +116,14 @@ func (s handlers) turn(w http.ResponseWriter, r *request) error {
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
 		}
+		accessOf(r.Context()).addSources(report.Sources...)
 		httpapi.Reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
 		return nil
 	})
 }
 
 func (s handlers) get(w http.ResponseWriter, r *request) error {
+	accessOf(r.Context()).add(r.PathValue("path"))
 	d, err := s.o.Node.Get(r.Context(), r.principal, r.PathValue("path"))
 	if err != nil {
 		return err
@@ -156,7 +161,7 @@ func (s handlers) put(w http.ResponseWriter, r *request) error {
 	if !utf8.Valid(r.body) {
 		return &httpapi.Error{Status: 400, Message: "the document is no UTF-8 text"}
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, r.PathValue("path"), string(r.body), c)
 	})
 }
@@ -166,14 +171,17 @@ func (s handlers) remove(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Delete(r.Context(), r.principal, r.PathValue("path"), c)
 	})
 }
 
-func (s handlers) written(w http.ResponseWriter, do func() (Written, error)) error {
+func (s handlers) written(w http.ResponseWriter, r *request, do func() (Written, error)) error {
 	done, err := do()
 	if err == nil {
+		if done.Path != "" {
+			accessOf(r.Context()).add(done.Path)
+		}
 		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
 		httpapi.Reply(w, http.StatusOK, done)
 	}
@@ -192,7 +200,7 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, "conversations/"+r.PathValue("session")+".json", string(text)+"\n", Condition{})
 	})
 }
@@ -204,7 +212,7 @@ func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Version < 1 {
 		return &httpapi.Error{Status: 400, Message: `want {"version": N}, a version from /history`}
 	}
-	return s.written(w, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
+	return s.written(w, r, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
 }
 
 // export writes all documents, each with the time of its revision.
@@ -213,6 +221,7 @@ func (s handlers) export(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	accessOf(r.Context()).addDocuments(all.Documents)
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set(Version, strconv.FormatInt(all.Version, 10))
 	out := tar.NewWriter(w)
@@ -255,7 +264,7 @@ func (s handlers) importAll(w http.ResponseWriter, r *request) error {
 	if len(all) == 0 {
 		return &httpapi.Error{Status: 400, Message: "the archive has no documents"}
 	}
-	return s.written(w, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
+	return s.written(w, r, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
 }
 
 func (s handlers) createKey(w http.ResponseWriter, r *request) error {
@@ -285,7 +294,7 @@ func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 func openAPI(version string, all []operation) map[string]any {
 	paths := map[string]map[string]any{}
 	for _, o := range all {
-		path := "/v1/tenants/{tenant}" + strings.ReplaceAll(o.path, "...}", "}")
+		path := tenantPath + strings.ReplaceAll(o.path, "...}", "}")
 		parameters := []map[string]any{}
 		for rest := path; ; {
 			_, after, found := strings.Cut(rest, "{")
@@ -307,5 +316,5 @@ func openAPI(version string, all []operation) map[string]any {
 	}
 	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "memcore service", "version": version}, "paths": paths,
 		"security":   []map[string]any{{"key": []string{}}},
-		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}}}
+		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "an API key, or a token (JWT) of the service's issuer"}}}}
 }

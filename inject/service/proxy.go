@@ -77,7 +77,7 @@ func (s *Server) proxied(w http.ResponseWriter, r *request) error {
 	out := r.Clone(r.Context())
 	out.URL = below
 	lent := u.lend(out)
-	u.Forward.Forward(w, out, proxy.Passage{Memory: s.memoryOf(r), Bodies: &r.limit.said, Lent: lent, Log: s.o.Logger.With("tenant", r.principal.Tenant)})
+	u.Forward.Forward(w, out, proxy.Passage{Memory: s.memoryOf(r), Bodies: &r.limit.said, Lent: lent, Done: func(t turn.Report) { accessOf(r.Context()).addSources(t.Sources...) }, Log: s.o.Logger.With("tenant", r.principal.Tenant)})
 	return nil
 }
 

@@ -124,6 +124,19 @@ type agentMemory struct {
 	tools     []tools.Tool
 }
 
+// audited writes into the audit log what do gives. A request of MCP does not say it.
+func audited[Out any](m *agentMemory, operation string, do func() (Out, error)) (out Out, err error) {
+	p := m.principal
+	a := service.Access{Time: time.Now().UTC(), Tenant: p.Tenant, User: p.User, Key: p.Key, Operation: "MCP " + operation, Status: http.StatusOK}
+	if out, err = do(); err != nil {
+		a.Status = httpapi.StatusOf(err)
+	} else {
+		a.AddAnswer(out)
+	}
+	m.node.o.Audit.Add(a)
+	return out, err
+}
+
 // ask calls do with a memory that is in step with the storage.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
 	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
@@ -148,38 +161,43 @@ var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
 func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
-		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (answer tools.Answer, err error) {
-			call := func(inner mcp.Memory) (tools.Answer, error) {
-				t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
-				return t.Call(ctx, arguments)
-			}
-			if described.ReadOnly {
-				return ask(ctx, m, call)
-			}
-			if !m.principal.Right.Includes(service.Write) {
-				return answer, errReadOnly
-			}
-			if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
-				return answer, err
-			}
-			if described.Name == service.SaveTool {
-				arguments = service.SaveArguments(m.principal, arguments)
-			}
-			var given tools.Answer
-			version, err := m.node.Write(ctx, m.principal, func() error {
-				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-					given, err = call(inner)
-					return err
-				})
-			})
-			if err != nil { // the tool may still run, for a client that no longer waits
-				return answer, err
-			}
-			mcp.SetVersion(ctx, version)
-			return withVersion(given, version), nil
+		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
+			return audited(m, described.Name, func() (tools.Answer, error) { return m.call(ctx, described, arguments) })
 		}))
 	}
 	return all
+}
+
+// call calls a tool.
+func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments []byte) (answer tools.Answer, err error) {
+	call := func(inner mcp.Memory) (tools.Answer, error) {
+		t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
+		return t.Call(ctx, arguments)
+	}
+	if described.ReadOnly {
+		return ask(ctx, m, call)
+	}
+	if !m.principal.Right.Includes(service.Write) {
+		return answer, errReadOnly
+	}
+	if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
+		return answer, err
+	}
+	if described.Name == service.SaveTool {
+		arguments = service.SaveArguments(m.principal, arguments)
+	}
+	var given tools.Answer
+	version, err := m.node.Write(ctx, m.principal, func() error {
+		return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
+			given, err = call(inner)
+			return err
+		})
+	})
+	if err != nil { // the tool may still run, for a client that no longer waits
+		return answer, err
+	}
+	mcp.SetVersion(ctx, version)
+	return withVersion(given, version), nil
 }
 
 // withVersion adds to the data of an answer the version that has its change.
@@ -199,20 +217,28 @@ func (m *agentMemory) Files(ctx context.Context) ([]mcp.File, error) {
 
 // Read implements mcp.Memory.
 func (m *agentMemory) Read(ctx context.Context, uri string) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
+	return audited(m, "resources/read "+uri, func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
+	})
 }
 
 // Curated implements mcp.Memory.
 func (m *agentMemory) Curated(ctx context.Context) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
+	return audited(m, "curated memory", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
+	})
 }
 
 // Beginning implements mcp.Memory.
 func (m *agentMemory) Beginning(ctx context.Context) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
+	return audited(m, "beginning", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
+	})
 }
 
 // Reference implements mcp.Memory.
 func (m *agentMemory) Reference(ctx context.Context, room int) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
+	return audited(m, "reference", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
+	})
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/oidc"
 	"github.com/memcore/memcore/store"
 )
 
@@ -48,7 +49,9 @@ type Options struct {
 	// Objects have the snapshots of indexes; may be nil.
 	Objects  store.Objects
 	Registry *Registry
-	Dir      string // of what this node can make again; one process uses it
+	// Tokens verifies those of an issuer; nil if only keys count.
+	Tokens *oidc.Verifier
+	Dir    string // of what this node can make again; one process uses it
 	// Workspace has the settings of all tenants.
 	Workspace *app.Workspace
 	// Freshness is how old an answer may be.
@@ -57,6 +60,8 @@ type Options struct {
 	MostOpen int
 	// Limits are those of tenants that have none of their own; 0 is none.
 	Limits service.Limits
+	// Audit gets a line for each call over MCP; may be nil.
+	Audit  *service.AuditLog
 	Logger *slog.Logger
 }
 
@@ -718,7 +723,11 @@ func (m *memory) Close() error {
 
 // Authenticate implements service.Node.
 func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
-	p, err := n.o.Registry.Authenticate(ctx, tenant, secret)
+	authenticate := n.o.Registry.Authenticate
+	if n.o.Tokens != nil && oidc.IsToken(secret) {
+		authenticate = n.withToken
+	}
+	p, err := authenticate(ctx, tenant, secret)
 	return p, hide(n.o.Logger, err)
 }
 
