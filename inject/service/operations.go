@@ -55,9 +55,7 @@ func (s *Server) operations() []operation {
 		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: h.put},
 		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: h.remove},
 		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
-		{method: "GET", path: "/history", summary: "List the revisions of a document (?path=) or of all", right: Read, do: answer(func(r *request) (Documents, error) {
-			return node.History(r.Context(), r.principal, r.URL.Query().Get("path"))
-		})},
+		{method: "GET", path: "/history", summary: "List the last revisions of a document (?path=) or of all, ?limit= of them (1000), ?before= a version", right: Read, do: answer(h.history)},
 		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
 		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
@@ -203,6 +201,28 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, "conversations/"+r.PathValue("session")+".json", string(text)+"\n", Condition{})
 	})
+}
+
+const (
+	usualHistory   = 1000 // revisions
+	longestHistory = 10_000
+)
+
+func (s handlers) history(r *request) (Documents, error) {
+	page := Page{Limit: usualHistory}
+	query := r.URL.Query()
+	for name, into := range map[string]func(int64){"limit": func(n int64) { page.Limit = int(min(n, longestHistory)) }, "before": func(n int64) { page.Before = n }} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return Documents{}, &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a number from 1 on", name, text)}
+		}
+		into(n)
+	}
+	return s.o.Node.History(r.Context(), r.principal, query.Get("path"), page)
 }
 
 func (s handlers) restore(w http.ResponseWriter, r *request) error {
