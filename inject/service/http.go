@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"github.com/memcore/memcore/core/tools"
@@ -45,7 +46,9 @@ type Options struct {
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
 	// Audit gets a line a request; may be nil.
-	Audit   *AuditLog
+	Audit *AuditLog
+	// Traces gets spans of requests; may be nil.
+	Traces  trace.TracerProvider
 	MaxBody int64 // bytes; 0 is 8 MB
 	Logger  *slog.Logger
 }
@@ -54,6 +57,7 @@ type Options struct {
 type Server struct {
 	o        Options
 	memories http.Handler
+	spans    Spans
 	bodies   overload.Bodies
 	chats    overload.Bodies // of chats that pass to upstreams
 	routes   *http.ServeMux
@@ -98,7 +102,7 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
+	s := &Server{o: o, spans: NewSpans(o.Traces), memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
 	s.chats.Most = 8 * mostSaid
@@ -129,7 +133,7 @@ func (s *Server) Metrics() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.guarded.ServeHTTP(w, s.audited(r))
+	s.guarded.ServeHTTP(w, s.audited(s.spans.request(r)))
 }
 
 // admit refuses web pages.
@@ -147,6 +151,7 @@ const tenantPath = "/v1/tenants/{tenant}"
 // done counts a request.
 func (s *Server) done(r *http.Request, status int, took time.Duration) {
 	s.audit(r, status)
+	endRequest(r, status)
 	operation := cmp.Or(r.Pattern, "unknown")
 	s.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	s.took.WithLabelValues(operation).Observe(took.Seconds())
@@ -221,7 +226,10 @@ func (s *Server) authorised(op operation) http.Handler {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
-				return op.do(w, &request{r, p, body, l})
+				return s.spans.Memory(r.Context(), op.memoryOf(r), p.Tenant, func(ctx context.Context) (int, error) {
+					err := op.do(w, &request{r.WithContext(ctx), p, body, l})
+					return accessOf(ctx).hits(), err
+				})
 			}
 			switch {
 			case op.streams:

@@ -131,13 +131,16 @@ func (u Upstream) lend(r *http.Request) bool {
 // memoryOf is the memory of a principal for a chat. A storage that does not answer is a reason for
 // none.
 func (s *Server) memoryOf(r *request) proxy.Memory {
-	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText)) error {
-		if _, err := s.o.Node.Fresh(ctx, r.principal, 0); err != nil {
-			return err
-		}
-		return s.o.Node.Retriever(ctx, r.principal, func(m turn.Retriever, system func(context.Context) (turn.System, error)) error {
-			do(m, system)
-			return nil
+	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText) turn.Report) error {
+		return s.spans.Memory(ctx, searchMemory, r.principal.Tenant, func(ctx context.Context) (found int, err error) {
+			if _, err := s.o.Node.Fresh(ctx, r.principal, 0); err != nil {
+				return 0, err
+			}
+			err = s.o.Node.Retriever(ctx, r.principal, func(m turn.Retriever, system func(context.Context) (turn.System, error)) error {
+				found = do(m, system).Injected
+				return nil
+			})
+			return found, err
 		})
 	}
 }

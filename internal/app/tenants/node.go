@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -58,7 +59,9 @@ type Options struct {
 	// Limits are those of tenants that have none of their own; 0 is none.
 	Limits service.Limits
 	// Audit gets a line for each call over MCP; may be nil.
-	Audit  *service.AuditLog
+	Audit *service.AuditLog
+	// Traces gets spans of calls over MCP; may be nil.
+	Traces trace.TracerProvider
 	Logger *slog.Logger
 }
 
