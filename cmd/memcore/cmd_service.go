@@ -41,6 +41,7 @@ type serviceOptions struct {
 	mostOpen  int
 	upstreams []string
 	audit     string
+	tokens    tokenOptions
 }
 
 func serviceCommand(a *cli) *cobra.Command {
@@ -72,6 +73,7 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.StringVar(&o.audit, "audit", "", "`FILE` that gets a line for each request: who read what, without texts; -: standard output")
 	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
 	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
+	o.tokens.addFlags(f)
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
 	return cmd
 }
@@ -111,6 +113,10 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if err != nil {
 		return err
 	}
+	tokens, err := o.tokens.verifier(ctx, a.Log)
+	if err != nil {
+		return err
+	}
 	logs, all, err := o.open()
 	if err != nil {
 		return err
@@ -132,13 +138,14 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	}
 	defer endTraces()
 	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Dir: o.dir, Workspace: a.Workspace,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Tokens: tokens, Dir: o.dir, Workspace: a.Workspace,
 		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Traces: traces, Logger: a.Log,
 	})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams, Audit: audit, Traces: traces, Logger: a.Log})
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams,
+		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Traces: traces, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
 }
 

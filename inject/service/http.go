@@ -45,6 +45,12 @@ type Options struct {
 	AtOnce int
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
+	// Issuer is the URL of who gives tokens for this service; "" for none.
+	Issuer string
+	// Scopes are what clients ask the issuer for.
+	Scopes []string
+	// PublicURL is how clients reach the service; "" takes it from each request.
+	PublicURL string
 	// Audit gets a line a request; may be nil.
 	Audit *AuditLog
 	// Traces gets spans of requests; may be nil.
@@ -119,6 +125,7 @@ func New(o Options) *Server {
 		httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true})
 	})
 	s.routes.HandleFunc("GET /ready", s.ready)
+	s.describeAsResource()
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
@@ -193,7 +200,7 @@ func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret, fail := op.secretOf(r), s.fail
 		if op.proxy {
-			fail = func(w http.ResponseWriter, err error) { s.failChat(w, r, err) }
+			fail = func(w http.ResponseWriter, err error) { handlers{s}.failChat(w, r, err) }
 		}
 		tenant := r.PathValue("tenant")
 		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
@@ -202,7 +209,7 @@ func (s *Server) authorised(op operation) http.Handler {
 		}
 		switch {
 		case errors.Is(err, ErrKey):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
+			s.challenge(w, r, secret != "")
 			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
@@ -268,7 +275,8 @@ func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending
 				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, p.Tenant, secret); errors.Is(err, ErrKey) {
+			again, err := s.o.Node.Authenticate(ctx, p.Tenant, secret)
+			if errors.Is(err, ErrKey) || err == nil && again.TenantID != p.TenantID {
 				return
 			}
 		}
@@ -356,7 +364,7 @@ func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 }
 
 // ask lets httpapi answer for the principal's memory. The body must not name a workspace itself.
-func (s *Server) ask(r *request, path string) (*recorder, error) {
+func (s handlers) ask(r *request, path string) (*recorder, error) {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return nil, err
@@ -412,7 +420,7 @@ func (r *recorder) send(w http.ResponseWriter) {
 }
 
 // question is an operation that httpapi answers and that changes nothing.
-func (s *Server) question(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) question(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		answer, err := s.ask(r, path)
 		if err == nil {
@@ -427,7 +435,7 @@ func (s *Server) question(path string) func(http.ResponseWriter, *request) error
 var errRefused = errors.New("the change was refused")
 
 // change is an operation that httpapi answers and that may change the memory.
-func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) change(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		var answer *recorder
 		version, err := s.o.Node.Write(r.Context(), r.principal, func() (err error) {
@@ -485,7 +493,7 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 }
 
 // save saves with the arguments that the principal may use.
-func (s *Server) save(w http.ResponseWriter, r *request) error {
+func (s handlers) save(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
@@ -500,7 +508,7 @@ func (s *Server) save(w http.ResponseWriter, r *request) error {
 }
 
 // tool calls a tool, as a question if it changes nothing.
-func (s *Server) tool(w http.ResponseWriter, r *request) error {
+func (s handlers) tool(w http.ResponseWriter, r *request) error {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return err
@@ -529,7 +537,7 @@ func (s *Server) tool(w http.ResponseWriter, r *request) error {
 }
 
 // mcp lets MCP clients use the memory.
-func (s *Server) mcp(w http.ResponseWriter, r *request) error {
+func (s handlers) mcp(w http.ResponseWriter, r *request) error {
 	handler, err := s.o.Node.MCP(r.Context(), r.principal)
 	if err != nil {
 		return err

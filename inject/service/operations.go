@@ -49,16 +49,16 @@ func (s *Server) operations() []operation {
 	node, h := s.o.Node, handlers{s}
 	return []operation{
 		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
-		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: s.question("/v1/retrieve"), like: "/v1/retrieve"},
-		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
-		{method: "POST", path: "/explain", memory: searchMemory, summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
-		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
+		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: h.question("/v1/retrieve"), like: "/v1/retrieve"},
+		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: h.question("/v1/search"), like: "/v1/search"},
+		{method: "POST", path: "/explain", memory: searchMemory, summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: h.question("/v1/explain"), like: "/v1/explain"},
+		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: h.question("/v1/context"), like: "/v1/context"},
 		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
-		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
-		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
-		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
-		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: s.question("/v1/status"), like: "/v1/status"},
+		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.save, like: "/v1/save"},
+		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
+		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.question("/v1/status"), like: "/v1/status"},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
 		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
@@ -77,11 +77,11 @@ func (s *Server) operations() []operation {
 		})},
 		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: h.createKey},
 		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: h.revokeKey},
-		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
-		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
-		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
-		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
-		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, streams: true},
+		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, ownBody: true},
+		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: h.mcp, ownBody: true},
+		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
 	}
 }
 
@@ -325,5 +325,5 @@ func openAPI(version string, all []operation) map[string]any {
 	}
 	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "memcore service", "version": version}, "paths": paths,
 		"security":   []map[string]any{{"key": []string{}}},
-		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}}}
+		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "an API key, or a token (JWT) of the service's issuer"}}}}
 }

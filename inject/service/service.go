@@ -7,6 +7,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -44,6 +45,14 @@ type Principal struct {
 
 // ErrKey means that a key is not known, or no longer valid.
 var ErrKey = errors.New("the key is missing, wrong, of another tenant, expired or revoked: Authorization: Bearer mck_…")
+
+// Refused returns an ErrKey with a text of its own.
+func Refused(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
+
+type refusal string
+
+func (r refusal) Error() string       { return string(r) }
+func (r refusal) Is(other error) bool { return other == ErrKey }
 
 // A Key is an API key.
 type Key struct {
@@ -110,7 +119,8 @@ type Usage struct {
 // ctx ends. They see nothing but the principal's tenant, and in it what all users share, what the
 // principal's teams have and what is the user's own.
 type Node interface {
-	// Authenticate returns who has a key of a tenant, or ErrKey, also if there is no such tenant.
+	// Authenticate returns who has a key or a token for a tenant, or ErrKey, also if there is no such
+	// tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
 	// Fresh brings the memory in step with the storage: not older than the node's age, and at least
 	// a version. It returns the version that requests see from now on.
