@@ -627,10 +627,11 @@ func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, keep func(c
 	m.stop = stop
 	done := make(chan struct{})
 	m.indexed.Go(func() {
-		if !taken {
-			vectors.wait(ctx)
-		}
-		_, err := m.Manager.Index(ctx, core.IndexOptions{})
+		_, err := m.Manager.Index(ctx, core.IndexOptions{Progress: func(p core.Progress) {
+			if p.Stage == "read" && p.Done == p.Total && !taken {
+				vectors.wait(ctx) // from now on it embeds what other nodes may have embedded
+			}
+		}})
 		close(done)
 		if err == nil {
 			err = m.keepSnapshot(ctx, taken, keep)
