@@ -132,15 +132,20 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if err != nil {
 		return err
 	}
+	traces, endTraces, err := sendTraces(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	node, err := tenants.NewNode(tenants.Options{
 		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Tokens: tokens, Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Logger: a.Log,
+		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Traces: traces, Logger: a.Log,
 	})
 	if err != nil {
 		return err
 	}
 	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams,
-		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Logger: a.Log})
+		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Traces: traces, Logger: a.Log})
 	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
 }
 

@@ -1,6 +1,10 @@
 package mcp
 
-import "context"
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/propagation"
+)
 
 // Fields of _meta, for memories that have versions.
 const (
@@ -15,6 +19,19 @@ func SetVersion(ctx context.Context, version int64) {
 	if a, ok := ctx.Value(askKey{}).(*asking); ok {
 		a.version = version
 	}
+}
+
+// Traced returns ctx with the trace that the client of its call names in _meta, if any.
+func Traced(ctx context.Context) context.Context {
+	carrier := propagation.MapCarrier{}
+	if a, ok := ctx.Value(askKey{}).(*asking); ok {
+		for _, name := range propagation.TraceContext.Fields(propagation.TraceContext{}) {
+			if value, ok := a.request.Params.Meta[name].(string); ok {
+				carrier[name] = value
+			}
+		}
+	}
+	return propagation.TraceContext{}.Extract(ctx, carrier)
 }
 
 // AtLeast returns the version that the client of ctx's call wants at least, or 0.

@@ -50,7 +50,7 @@ type SystemText = func(context.Context) (turn.System, error)
 
 // A Memory lets do use a memory, and returns soon after ctx ends. If do was not called, the error
 // says why.
-type Memory func(ctx context.Context, do func(turn.Retriever, SystemText)) error
+type Memory func(ctx context.Context, do func(turn.Retriever, SystemText) turn.Report) error
 
 // A Passage says how one request passes.
 type Passage struct {

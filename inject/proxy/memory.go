@@ -114,7 +114,7 @@ func (f *Forwarder) edited(ctx context.Context, edit editor, body []byte, x *exc
 	began := time.Now()
 	with, report := body, turn.Report{Reason: turn.ReasonFailed}
 	waiting, stop := f.within(ctx)
-	err := x.passage.Memory(waiting, func(memory turn.Retriever, system SystemText) {
+	err := x.passage.Memory(waiting, func(memory turn.Retriever, system SystemText) turn.Report {
 		o := f.options.Turn
 		o.System = system
 		if o.Timeout > 0 {
@@ -124,6 +124,7 @@ func (f *Forwarder) edited(ctx context.Context, edit editor, body []byte, x *exc
 		if with, report, failed = edit(ctx, memory, body, o); failed != nil {
 			report.Reason = failed.Error()
 		}
+		return report
 	})
 	late := waiting.Err() != nil
 	stop()

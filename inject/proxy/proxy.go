@@ -80,7 +80,7 @@ func New(upstream string, memory turn.Retriever, options Options) (*Proxy, error
 	}
 	p := &Proxy{forwarder: forwarder, options: options, listen: listen, host: host}
 	if memory != nil {
-		p.memory = func(_ context.Context, do func(turn.Retriever, SystemText)) error {
+		p.memory = func(_ context.Context, do func(turn.Retriever, SystemText) turn.Report) error {
 			do(memory, options.Turn.System)
 			return nil
 		}

@@ -80,6 +80,14 @@ func (a *Access) addSources(sources ...string) {
 	}
 }
 
+// hits is how many documents a request gets.
+func (a *Access) hits() int {
+	if a == nil {
+		return 0
+	}
+	return a.Hits
+}
+
 type accessKey struct{}
 
 // accessOf is nil without an audit log.
@@ -168,7 +176,7 @@ func (l *AuditLog) Close() error {
 
 // audited adds an access to a request, for done.
 func (s *Server) audited(r *http.Request) *http.Request {
-	if s.o.Audit == nil {
+	if s.o.Audit == nil && s.o.Traces == nil {
 		return r
 	}
 	return r.WithContext(context.WithValue(r.Context(), accessKey{}, &Access{Time: time.Now().UTC()}))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"github.com/memcore/memcore/core/tools"
@@ -51,7 +52,9 @@ type Options struct {
 	// PublicURL is how clients reach the service; "" takes it from each request.
 	PublicURL string
 	// Audit gets a line a request; may be nil.
-	Audit   *AuditLog
+	Audit *AuditLog
+	// Traces gets spans of requests; may be nil.
+	Traces  trace.TracerProvider
 	MaxBody int64 // bytes; 0 is 8 MB
 	Logger  *slog.Logger
 }
@@ -60,6 +63,7 @@ type Options struct {
 type Server struct {
 	o        Options
 	memories http.Handler
+	spans    Spans
 	bodies   overload.Bodies
 	chats    overload.Bodies // of chats that pass to upstreams
 	routes   *http.ServeMux
@@ -104,7 +108,7 @@ func New(o Options) *Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
+	s := &Server{o: o, spans: NewSpans(o.Traces), memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
 	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
 	s.chats.Most = 8 * mostSaid
@@ -136,7 +140,7 @@ func (s *Server) Metrics() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.guarded.ServeHTTP(w, s.audited(r))
+	s.guarded.ServeHTTP(w, s.audited(s.spans.request(r)))
 }
 
 // admit refuses web pages.
@@ -154,6 +158,7 @@ const tenantPath = "/v1/tenants/{tenant}"
 // done counts a request.
 func (s *Server) done(r *http.Request, status int, took time.Duration) {
 	s.audit(r, status)
+	endRequest(r, status)
 	operation := cmp.Or(r.Pattern, "unknown")
 	s.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	s.took.WithLabelValues(operation).Observe(took.Seconds())
@@ -195,7 +200,7 @@ func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret, fail := op.secretOf(r), s.fail
 		if op.proxy {
-			fail = func(w http.ResponseWriter, err error) { s.failChat(w, r, err) }
+			fail = func(w http.ResponseWriter, err error) { handlers{s}.failChat(w, r, err) }
 		}
 		tenant := r.PathValue("tenant")
 		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
@@ -228,7 +233,10 @@ func (s *Server) authorised(op operation) http.Handler {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
-				return op.do(w, &request{r, p, body, l})
+				return s.spans.Memory(r.Context(), op.memoryOf(r), p.Tenant, func(ctx context.Context) (int, error) {
+					err := op.do(w, &request{r.WithContext(ctx), p, body, l})
+					return accessOf(ctx).hits(), err
+				})
 			}
 			switch {
 			case op.streams:
@@ -356,7 +364,7 @@ func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 }
 
 // ask lets httpapi answer for the principal's memory. The body must not name a workspace itself.
-func (s *Server) ask(r *request, path string) (*recorder, error) {
+func (s handlers) ask(r *request, path string) (*recorder, error) {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return nil, err
@@ -412,7 +420,7 @@ func (r *recorder) send(w http.ResponseWriter) {
 }
 
 // question is an operation that httpapi answers and that changes nothing.
-func (s *Server) question(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) question(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		answer, err := s.ask(r, path)
 		if err == nil {
@@ -427,7 +435,7 @@ func (s *Server) question(path string) func(http.ResponseWriter, *request) error
 var errRefused = errors.New("the change was refused")
 
 // change is an operation that httpapi answers and that may change the memory.
-func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) change(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		var answer *recorder
 		version, err := s.o.Node.Write(r.Context(), r.principal, func() (err error) {
@@ -485,7 +493,7 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 }
 
 // save saves with the arguments that the principal may use.
-func (s *Server) save(w http.ResponseWriter, r *request) error {
+func (s handlers) save(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
@@ -500,7 +508,7 @@ func (s *Server) save(w http.ResponseWriter, r *request) error {
 }
 
 // tool calls a tool, as a question if it changes nothing.
-func (s *Server) tool(w http.ResponseWriter, r *request) error {
+func (s handlers) tool(w http.ResponseWriter, r *request) error {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return err
@@ -529,7 +537,7 @@ func (s *Server) tool(w http.ResponseWriter, r *request) error {
 }
 
 // mcp lets MCP clients use the memory.
-func (s *Server) mcp(w http.ResponseWriter, r *request) error {
+func (s handlers) mcp(w http.ResponseWriter, r *request) error {
 	handler, err := s.o.Node.MCP(r.Context(), r.principal)
 	if err != nil {
 		return err

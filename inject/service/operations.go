@@ -29,7 +29,16 @@ type operation struct {
 	ownBody               bool   // it reads its body itself
 	streams               bool   // it has no body and may answer for long
 	unread                bool   // it does not look at the memory
+	memory                string // of the semantic conventions, if it is one
 	proxy                 bool   // it passes to an upstream, and may answer for long
+}
+
+// memoryOf is the operation on the memory that a request is.
+func (o operation) memoryOf(r *http.Request) string {
+	if tool := r.PathValue("name"); tool != "" {
+		return MemoryOperation(tool)
+	}
+	return o.memory
 }
 
 // handlers answer what does not come from httpapi.
@@ -40,25 +49,25 @@ func (s *Server) operations() []operation {
 	node, h := s.o.Node, handlers{s}
 	return []operation{
 		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
-		{method: "POST", path: "/retrieve", summary: "Retrieve what is relevant for a turn", right: Read, do: s.question("/v1/retrieve"), like: "/v1/retrieve"},
-		{method: "POST", path: "/search", summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
-		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
-		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
-		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
-		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
-		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
-		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
-		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: s.question("/v1/status"), like: "/v1/status"},
+		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: h.question("/v1/retrieve"), like: "/v1/retrieve"},
+		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: h.question("/v1/search"), like: "/v1/search"},
+		{method: "POST", path: "/explain", memory: searchMemory, summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: h.question("/v1/explain"), like: "/v1/explain"},
+		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: h.question("/v1/context"), like: "/v1/context"},
+		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
+		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.save, like: "/v1/save"},
+		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
+		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.question("/v1/status"), like: "/v1/status"},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
-		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: h.put},
-		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: h.remove},
-		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
+		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
+		{method: "DELETE", path: "/documents/{path...}", memory: deleteMemory, summary: "Remove a document", right: Write, do: h.remove},
+		{method: "POST", path: "/conversations/{session}", memory: upsertMemory, summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
 		{method: "GET", path: "/history", summary: "List the last revisions of a document (?path=) or of all, ?limit= of them (1000), ?before= a version", right: Read, do: answer(h.history)},
 		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
-		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
+		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
 			keys, err := node.Keys(r.Context(), r.principal)
@@ -66,11 +75,11 @@ func (s *Server) operations() []operation {
 		})},
 		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: h.createKey},
 		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: h.revokeKey},
-		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
-		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
-		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
-		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
-		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: s.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, streams: true},
+		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, ownBody: true},
+		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: h.mcp, ownBody: true},
+		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
 	}
 }
 

@@ -61,7 +61,7 @@ func isForModel(method, path string) bool {
 }
 
 // proxied passes a request on to an upstream, with memory if it is a chat.
-func (s *Server) proxied(w http.ResponseWriter, r *request) error {
+func (s handlers) proxied(w http.ResponseWriter, r *request) error {
 	i := slices.IndexFunc(s.o.Upstreams, func(u Upstream) bool { return u.Name == r.PathValue("upstream") })
 	if i < 0 {
 		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no upstream %.80q", r.PathValue("upstream"))}
@@ -130,20 +130,23 @@ func (u Upstream) lend(r *http.Request) bool {
 
 // memoryOf is the memory of a principal for a chat. A storage that does not answer is a reason for
 // none.
-func (s *Server) memoryOf(r *request) proxy.Memory {
-	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText)) error {
-		if _, err := s.o.Node.Fresh(ctx, r.principal, 0); err != nil {
-			return err
-		}
-		return s.o.Node.Retriever(ctx, r.principal, func(m turn.Retriever, system func(context.Context) (turn.System, error)) error {
-			do(m, system)
-			return nil
+func (s handlers) memoryOf(r *request) proxy.Memory {
+	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText) turn.Report) error {
+		return s.spans.Memory(ctx, searchMemory, r.principal.Tenant, func(ctx context.Context) (found int, err error) {
+			if _, err := s.o.Node.Fresh(ctx, r.principal, 0); err != nil {
+				return 0, err
+			}
+			err = s.o.Node.Retriever(ctx, r.principal, func(m turn.Retriever, system func(context.Context) (turn.System, error)) error {
+				found = do(m, system).Injected
+				return nil
+			})
+			return found, err
 		})
 	}
 }
 
 // failChat is fail in the form of a model's API.
-func (s *Server) failChat(w http.ResponseWriter, r *http.Request, err error) {
+func (s handlers) failChat(w http.ResponseWriter, r *http.Request, err error) {
 	err = s.shown(err)
 	status := httpapi.StatusOf(err)
 	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {

@@ -162,7 +162,15 @@ func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
 		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
-			return audited(m, described.Name, func() (tools.Answer, error) { return m.call(ctx, described, arguments) })
+			return audited(m, described.Name, func() (answer tools.Answer, err error) {
+				err = service.NewSpans(m.node.o.Traces).Memory(mcp.Traced(ctx), service.MemoryOperation(described.Name), m.principal.Tenant, func(ctx context.Context) (int, error) {
+					answer, err = m.call(ctx, described, arguments)
+					found := &service.Access{}
+					found.AddAnswer(answer)
+					return found.Hits, err
+				})
+				return answer, err
+			})
 		}))
 	}
 	return all

@@ -12,7 +12,7 @@ import (
 
 // What was saved over MCP is seen by a client that asks another node for its version.
 func TestMCPVersion(t *testing.T) {
-	w := newWorldOf(t, memoryStorage, time.Hour, nil)
+	w := newWorldOf(t, memoryStorage, nil, func(o *Options) { o.Freshness = time.Hour })
 	made, err := w.registry.CreateTenant(t.Context(), "test", "acme")
 	require.NoError(t, err)
 	p := &person{tenant: "acme", user: "ann", ids: made.ID}

@@ -164,12 +164,12 @@ func (w *world) mustNotSee(p *person, answer string) string {
 
 func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 	t.Helper()
-	return newWorldOf(t, storage, testFreshness, nil)
+	return newWorldOf(t, storage, nil, func(*Options) {})
 }
 
-// newWorldOf makes a world whose documents may be as old as freshness. The tokens of an issuer count
-// unless it is nil.
-func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, freshness time.Duration, issuer *oidctest.Provider) *world {
+// newWorldOf makes a world whose nodes have changed options. The tokens of an issuer count unless
+// it is nil.
+func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, issuer *oidctest.Provider, change func(*Options)) *world {
 	t.Helper()
 	outer, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -202,11 +202,13 @@ func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, freshness ti
 	for i := range 2 {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
 		audit := service.NewAuditLog(&w.audit, func(err error) { t.Error(err) })
-		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
+		o := Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
-			Tokens: w.verifier(log), Freshness: freshness, Audit: audit, Logger: log})
+			Tokens: w.verifier(log), Freshness: testFreshness, Audit: audit, Logger: log}
+		change(&o)
+		node, err := NewNode(o)
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Issuer: w.issuerURL(), Scopes: []string{"openid"}, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Issuer: w.issuerURL(), Scopes: []string{"openid"}, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Traces: o.Traces, Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()
@@ -681,7 +683,7 @@ func TestIsolation(t *testing.T) {
 }
 
 func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests int) {
-	w := newWorldOf(t, storage, testFreshness, oidctest.Start(t))
+	w := newWorldOf(t, storage, oidctest.Start(t), func(*Options) {})
 	w.fill([]string{"acme", "globex", "acme-2"}, []string{"ann", "bob"})
 	for _, p := range w.people {
 		for _, pr := range probes {
@@ -761,6 +763,7 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 	w.testUnchanged()
 	w.model.testKeys(t)
 	require.NotContains(t, w.log.text.String(), "mck_")
+	require.NotContains(t, w.log.text.String(), "eyJ", "a token")
 	require.NotContains(t, w.log.text.String(), w.model.key)
 	require.Empty(t, w.mustNotSee(nil, w.audit.text.String()), "in the audit log")
 	w.testImports()

@@ -88,7 +88,7 @@ func (r *Registry) settings(id string) Settings {
 }
 
 // freshSettings is settings, not older than the registry's age.
-func (r *Registry) freshSettings(ctx context.Context, id string) (Settings, error) {
+func freshSettings(ctx context.Context, r *Registry, id string) (Settings, error) {
 	if _, err := r.recordOf(ctx, nameOf(id), r.age); err != nil && kind.Of(err) != kind.NotFound {
 		return Settings{}, err
 	}

@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -61,7 +62,9 @@ type Options struct {
 	// Limits are those of tenants that have none of their own; 0 is none.
 	Limits service.Limits
 	// Audit gets a line for each call over MCP; may be nil.
-	Audit  *service.AuditLog
+	Audit *service.AuditLog
+	// Traces gets spans of calls over MCP; may be nil.
+	Traces trace.TracerProvider
 	Logger *slog.Logger
 }
 
@@ -147,16 +150,19 @@ func NewNode(o Options) (*Node, error) {
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
 	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
 	n.life, n.stop = context.WithCancel(context.Background())
-	n.work.Go(func() { n.lookForRemovals(n.life) })
+	n.work.Go(func() { sweeper{n}.lookForRemovals(n.life) })
 	return &Node{n}, nil
 }
+
+// A sweeper makes a node learn of tenants that were removed from the service.
+type sweeper struct{ *pool }
 
 // looksPerFreshness is how rarely an idle node looks for tenants that were removed.
 const looksPerFreshness = 10
 
 // lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends. A
 // node that may have missed a removal asks for each tenant that it has.
-func (n *pool) lookForRemovals(ctx context.Context) {
+func (n sweeper) lookForRemovals(ctx context.Context) {
 	for looked := (time.Time{}); ; {
 		begun := time.Now()
 		candidates := n.removedLately
@@ -178,7 +184,7 @@ func (n *pool) lookForRemovals(ctx context.Context) {
 }
 
 // onDisk yields the IDs of tenants that this node has.
-func (n *pool) onDisk(context.Context) iter.Seq2[string, error] {
+func (n sweeper) onDisk(context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		entries, err := os.ReadDir(filepath.Join(n.o.Dir, "tenants"))
 		if err != nil {
@@ -194,7 +200,7 @@ func (n *pool) onDisk(context.Context) iter.Seq2[string, error] {
 }
 
 // removedLately yields the IDs of tenants that this node has and that were removed lately.
-func (n *pool) removedLately(ctx context.Context) iter.Seq2[string, error] {
+func (n sweeper) removedLately(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for id, err := range n.o.Registry.removals(ctx) {
 			if err == nil && !n.has(id) {
@@ -207,7 +213,7 @@ func (n *pool) removedLately(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-func (n *pool) has(id string) bool {
+func (n sweeper) has(id string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.tenants[id] != nil {
@@ -218,7 +224,7 @@ func (n *pool) has(id string) bool {
 }
 
 // forgetRemoved forgets those of some tenants that are no longer.
-func (n *pool) forgetRemoved(ctx context.Context, ids iter.Seq2[string, error]) error {
+func (n sweeper) forgetRemoved(ctx context.Context, ids iter.Seq2[string, error]) error {
 	for id, err := range ids {
 		exists := false
 		if err == nil {
@@ -529,7 +535,7 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 	if err != nil {
 		return nil, err
 	}
-	settings, err := n.o.Registry.freshSettings(ctx, t.id)
+	settings, err := freshSettings(ctx, n.o.Registry, t.id)
 	if err != nil {
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
@@ -723,11 +729,11 @@ func (m *memory) Close() error {
 
 // Authenticate implements service.Node.
 func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
-	authenticate := n.o.Registry.Authenticate
 	if n.o.Tokens != nil && oidc.IsToken(secret) {
-		authenticate = n.withToken
+		p, err := withToken(ctx, n.o, tenant, secret)
+		return p, hide(n.o.Logger, err)
 	}
-	p, err := authenticate(ctx, tenant, secret)
+	p, err := n.o.Registry.Authenticate(ctx, tenant, secret)
 	return p, hide(n.o.Logger, err)
 }
 

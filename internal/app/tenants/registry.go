@@ -286,7 +286,7 @@ func (r *Registry) recordOf(ctx context.Context, name string, age time.Duration)
 
 // CreateTenant adds a tenant.
 func (r *Registry) CreateTenant(ctx context.Context, by, name string) (Tenant, error) {
-	if err := cmp.Or(checkName("tenant", name), r.checkStorage(ctx)); err != nil {
+	if err := cmp.Or(checkName("tenant", name), checkStorage(ctx, r.objects)); err != nil {
 		return Tenant{}, err
 	}
 	t := Tenant{Name: name, Created: time.Now().UTC().Truncate(time.Second)}
@@ -307,12 +307,12 @@ const checkedPath = "checks/condition"
 
 // checkStorage refuses a storage that ignores conditions: changes of two nodes would replace each
 // other.
-func (r *Registry) checkStorage(ctx context.Context) error {
-	if err := r.objects.Put(ctx, checkedPath, []byte("memcore")); err != nil {
+func checkStorage(ctx context.Context, objects store.Objects) error {
+	if err := objects.Put(ctx, checkedPath, []byte("memcore")); err != nil {
 		return err
 	}
 	for _, tag := range []string{"", "none"} {
-		if _, err := r.objects.Replace(ctx, checkedPath, []byte("memcore"), tag); err == nil {
+		if _, err := objects.Replace(ctx, checkedPath, []byte("memcore"), tag); err == nil {
 			return kind.Hint(errors.New("the storage ignores the conditions If-Match and If-None-Match of a write"), "a service needs a storage with conditional writes")
 		} else if !errors.Is(err, store.ErrBehind) {
 			return err

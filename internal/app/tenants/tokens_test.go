@@ -21,7 +21,7 @@ import (
 
 func newWorldWithTokens(t *testing.T) *world {
 	t.Helper()
-	w := newWorldOf(t, memoryStorage, testFreshness, oidctest.Start(t))
+	w := newWorldOf(t, memoryStorage, oidctest.Start(t), func(*Options) {})
 	_, err := w.registry.CreateTenant(t.Context(), "test", "acme")
 	require.NoError(t, err)
 	return w
@@ -129,7 +129,7 @@ func TestIssuerIsAway(t *testing.T) {
 	w := &world{t: t, issuer: provider}
 	token := w.tokenOf(&person{tenant: "acme", user: "ann"}, nil, nil)
 	provider.Stop()
-	w = newWorldOf(t, memoryStorage, testFreshness, provider)
+	w = newWorldOf(t, memoryStorage, provider, func(*Options) {})
 	_, err := w.registry.CreateTenant(t.Context(), "test", "acme")
 	require.NoError(t, err)
 	byKey := w.member("ann", service.Read)
