@@ -176,6 +176,16 @@ func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
 	}
 }
 
+// folders are those of facts and episodes, as they are shown.
+func (n Notes) folders() []string {
+	names := n.w.Names()
+	all := []string{names.Of(n.w.DataDir())}
+	for _, m := range n.w.Mounts() {
+		all = append(all, names.Of(n.w.dataOf(m)))
+	}
+	return all
+}
+
 // dataOf is the folder of facts and episodes in a mount.
 func (w *Workspace) dataOf(m curated.Mount) string {
 	return filepath.Join(m.Folder, w.Settings.DataDir)

@@ -194,7 +194,7 @@ func TestIssuerIsSpared(t *testing.T) {
 		},
 		"no JSON": func(w http.ResponseWriter, _ *http.Request) bool { _, _ = w.Write([]byte("<html>")); return true },
 		"a redirect": func(w http.ResponseWriter, r *http.Request) bool {
-			http.Redirect(w, r, "https://evil.example/", 302)
+			http.Redirect(w, r, "https://evil.example/", http.StatusFound)
 			return true
 		},
 		"too much": func(w http.ResponseWriter, _ *http.Request) bool {

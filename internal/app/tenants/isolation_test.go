@@ -763,6 +763,7 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 	w.testUnchanged()
 	w.model.testKeys(t)
 	require.NotContains(t, w.log.text.String(), "mck_")
+	require.NotContains(t, w.log.text.String(), "eyJ", "a token")
 	require.NotContains(t, w.log.text.String(), w.model.key)
 	require.Empty(t, w.mustNotSee(nil, w.audit.text.String()), "in the audit log")
 	w.testImports()

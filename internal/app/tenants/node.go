@@ -729,11 +729,11 @@ func (m *memory) Close() error {
 
 // Authenticate implements service.Node.
 func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
-	authenticate := n.o.Registry.Authenticate
 	if n.o.Tokens != nil && oidc.IsToken(secret) {
-		authenticate = n.withToken
+		p, err := withToken(ctx, n.o, tenant, secret)
+		return p, hide(n.o.Logger, err)
 	}
-	p, err := authenticate(ctx, tenant, secret)
+	p, err := n.o.Registry.Authenticate(ctx, tenant, secret)
 	return p, hide(n.o.Logger, err)
 }
 

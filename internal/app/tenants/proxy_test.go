@@ -52,7 +52,7 @@ func (m *model) upstreams(t *testing.T, log *slog.Logger) []service.Upstream {
 	return []service.Upstream{{Name: "model", Forward: forward, Key: m.key}}
 }
 
-// testKeys requires that no request had a key of the service.
+// testKeys requires that no request had a key of the service, nor a token for it.
 func (m *model) testKeys(t *testing.T) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,6 +61,7 @@ func (m *model) testKeys(t *testing.T) {
 		var text strings.Builder
 		require.NoError(t, header.Write(&text))
 		require.NotContains(t, text.String()+m.paths[i], "mck_")
+		require.NotContains(t, text.String()+m.paths[i], "eyJ", "a token")
 	}
 }
 

@@ -17,19 +17,19 @@ import (
 // tokenKey is the Principal.Key of who has a token. No key has this ID.
 const tokenKey = "oidc"
 
-// withToken returns who has a token of the issuer.
-func (n *pool) withToken(ctx context.Context, tenant, token string) (p service.Principal, err error) {
-	id, err := n.o.Tokens.Verify(ctx, token)
+// withToken returns who has a token of the issuer for a tenant.
+func withToken(ctx context.Context, o Options, tenant, token string) (p service.Principal, err error) {
+	id, err := o.Tokens.Verify(ctx, token)
 	switch {
 	case kind.Of(err) == kind.Unavailable:
-		n.o.Logger.Warn("a token was not verified", "error", err)
+		o.Logger.Warn("a token was not verified", "error", err)
 		return p, &httpapi.Error{Status: http.StatusServiceUnavailable, Message: "the issuer of tokens does not answer: try again"}
 	case err != nil:
 		return p, err
 	case id.Tenant != tenant:
 		return p, kind.As(kind.Forbidden, errors.New("the token is for another tenant"))
 	}
-	known, err := n.o.Registry.Tenant(ctx, tenant)
+	known, err := o.Registry.Tenant(ctx, tenant)
 	if kind.Of(err) == kind.NotFound {
 		err = service.Refused("there is no tenant %.80q here, which the token is for", tenant)
 	}
