@@ -341,6 +341,19 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 	return former, err
 }
 
+// Removed returns the IDs of the removed tenants of a name, of which objects may be left.
+func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
+	if checkName("tenant", name) != nil {
+		return nil, errNoTenant(name)
+	}
+	e, _ := r.entryOf(name)
+	if err := r.fresh(ctx, e, 0); err != nil {
+		return nil, err
+	}
+	rec, _ := e.copy()
+	return rec.Former, nil
+}
+
 // removalsKept is how long a removal is told.
 const removalsKept = 7 * 24 * time.Hour
 
