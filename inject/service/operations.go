@@ -58,7 +58,7 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
 		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.question("/v1/status"), like: "/v1/status"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.status},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
 		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
@@ -112,6 +112,33 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 		}
 	}
 	httpapi.Reply(w, http.StatusOK, who)
+	return nil
+}
+
+// shownOfStatus says nothing of where the index is on this node.
+var shownOfStatus = []string{"state", "documents", "chunks", "embedded", "embedder", "dimension", "unknown", "updated", "stale"}
+
+// status describes the index.
+func (s handlers) status(w http.ResponseWriter, r *request) error {
+	answer, err := s.ask(r, "/v1/status")
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		answer.send(w)
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(answer.body.Bytes(), &all); err != nil {
+		return err
+	}
+	shown := map[string]json.RawMessage{}
+	for _, name := range shownOfStatus {
+		if value, ok := all[name]; ok {
+			shown[name] = value
+		}
+	}
+	httpapi.Reply(w, http.StatusOK, shown)
 	return nil
 }
 
