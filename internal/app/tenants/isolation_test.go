@@ -775,6 +775,12 @@ func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests 
 			}
 		}
 	}
+	for _, p := range w.people {
+		for _, path := range []string{"/status", "/tools"} {
+			a := w.must(post(path, `{}`)(p))
+			require.Empty(t, w.mustNotSee(p, strings.ReplaceAll(a.text, "-", "/")), path)
+		}
+	}
 	time.Sleep(time.Until(w.people[len(w.people)-1].expired.Expires))
 
 	var counts tally
