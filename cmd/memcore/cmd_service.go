@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,17 +287,23 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 				return err
 			}
 			r := tenants.NewRegistry(all, o.freshness)
-			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
-			if err != nil {
+			_, err = r.RemoveTenant(cmd.Context(), operator, args[0])
+			if err != nil && kind.Of(err) != kind.NotFound {
 				return err
+			}
+			ids, errRemoved := r.Removed(cmd.Context(), args[0]) // also those of a deletion that was interrupted
+			if errRemoved != nil || len(ids) == 0 {
+				return cmp.Or(err, errRemoved)
 			}
 			// A write that has begun may still be appended.
 			time.Sleep(min(o.freshness, 5*time.Second))
-			left, err := tenants.Delete(cmd.Context(), logs, all, former.ID)
-			if err != nil || left > 0 {
-				return errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", former.Name, plain.Count(left, "object"), former.ID))
+			for _, id := range ids {
+				left, err := tenants.Delete(cmd.Context(), logs, all, id)
+				if err != nil || left > 0 {
+					return kind.Hint(errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", args[0], plain.Count(left, "object"), id)), "delete it again")
+				}
 			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", former.Name))
+			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", args[0]))
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")

@@ -105,7 +105,7 @@ func (m *mirror) close() error {
 func (m *mirror) load(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := (opening{m}).begin(ctx); err != nil {
 		return err
 	}
 	// Files of an earlier process that the log does not have.
