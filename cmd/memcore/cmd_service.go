@@ -337,7 +337,7 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 				if !k.Expires.IsZero() {
 					expires = k.Expires.Format(time.DateOnly)
 				}
-				fmt.Fprintln(&b, plain.Line("%s  user %s%s, %s, since %s, expires %s  %s", k.ID, k.User, ofTeams(k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
+				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, plain.Member(k.User, k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
 			}
 			return a.print(b.String())
 		},
@@ -355,14 +355,6 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 		},
 	})
 	return cmd
-}
-
-// ofTeams is " (@platform, @ops)" for a user of teams.
-func ofTeams(teams []string) string {
-	if len(teams) == 0 {
-		return ""
-	}
-	return " (@" + strings.Join(teams, ", @") + ")"
 }
 
 func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command {
@@ -387,7 +379,7 @@ func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command 
 			if a.json {
 				return a.printJSON(made)
 			}
-			a.note("key %s of %s%s in %s, right %s; it is shown only now", made.ID, made.User, ofTeams(made.Teams), made.Tenant, made.Right)
+			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, plain.Member(made.User, made.Teams), made.Tenant, made.Right)
 			return a.print(made.Secret + "\n")
 		},
 	}
