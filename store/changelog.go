@@ -26,8 +26,8 @@ type Mark struct {
 	Order   int64 // of the last revision that was read
 }
 
-// ErrBehind means that a log has revisions after the mark of a writer.
-var ErrBehind = errors.New("others have written to the log of documents")
+// ErrBehind means that somebody else has written what a writer does not know.
+var ErrBehind = errors.New("others have written at the same time")
 
 // A Changelog keeps the revisions of a set of documents, and is the only truth about them. Any
 // number of processes may read and write it; it is safe for concurrent use.

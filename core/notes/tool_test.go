@@ -28,7 +28,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func (d *fixture) allTools() []tools.Tool {
-	return append([]tools.Tool{SaveTool(d.saver(), d.data(), nil)}, FileTools(d.data())...)
+	return append([]tools.Tool{SaveTool(d.saver(), d.data())}, FileTools(d.data())...)
 }
 
 func (d *fixture) tools() map[string]tools.Tool {

@@ -23,13 +23,13 @@ func (d document) shown(path string) service.Document {
 func (n *Node) List(ctx context.Context, p service.Principal) (all service.Documents, err error) {
 	all.Documents = []service.Document{}
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		for _, folder := range []string{sharedFolder, usersFolder + "/" + p.User} {
+		for _, folder := range foldersOf(p) {
 			some, version, err := t.mirror.list(ctx, folder)
 			if err != nil {
 				return err
 			}
 			for _, l := range some {
-				all.Documents = append(all.Documents, l.shown(shownAs(p.User, l.name)))
+				all.Documents = append(all.Documents, l.shown(shownAs(p, l.name)))
 			}
 			all.Version = version
 		}
@@ -44,7 +44,7 @@ func errNoDocument(path string) error {
 
 // Get implements service.Node.
 func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found service.Document, err error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return found, err
 	}
@@ -76,7 +76,7 @@ func check(m *mirror, stored, path string, c service.Condition) error {
 
 // Put implements service.Node. Secrets do not enter the log.
 func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return service.Written{}, err
 	}
@@ -92,7 +92,7 @@ func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, 
 
 // Delete implements service.Node.
 func (n *Node) Delete(ctx context.Context, p service.Principal, path string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return service.Written{}, err
 	}
@@ -114,7 +114,7 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 	texts := map[string]string{}
 	var paths []string
 	for _, d := range documents {
-		stored, err := storedAs(p.User, d.Path)
+		stored, err := storedAs(p, d.Path)
 		if err != nil {
 			return service.Written{}, err
 		}
@@ -136,7 +136,7 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 func (n *Node) History(ctx context.Context, p service.Principal, path string) (all service.Documents, err error) {
 	all.Documents = []service.Document{}
 	if path != "" {
-		if _, err := storedAs(p.User, path); err != nil {
+		if _, err := storedAs(p, path); err != nil {
 			return all, err
 		}
 	}
@@ -144,7 +144,7 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string) (a
 		revisions, mark, err := t.mirror.all(ctx)
 		all.Version = mark.Order
 		for _, r := range revisions {
-			shown := shownAs(p.User, r.Path)
+			shown := shownAs(p, r.Path)
 			if shown == "" || path != "" && shown != path {
 				continue
 			}
@@ -171,7 +171,7 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 		}
 		then = map[string]store.Revision{}
 		for _, r := range revisions {
-			if r.Order <= version && shownAs(p.User, r.Path) != "" && checkStored(r.Path) == nil {
+			if r.Order <= version && shownAs(p, r.Path) != "" && checkStored(r.Path) == nil {
 				then[r.Path] = r
 			}
 		}
@@ -185,7 +185,7 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 	}
 	written, err := n.write(ctx, p, nil, func(m *mirror) error {
 		for stored := range m.documents {
-			if shownAs(p.User, stored) == "" {
+			if shownAs(p, stored) == "" {
 				continue
 			}
 			if r, existed := then[stored]; !existed || r.Gone {
@@ -215,7 +215,9 @@ func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage,
 		defer t.mirror.mu.Unlock()
 		has := t.mirror.size()
 		u.Documents, u.Bytes = has.documents, has.bytes
-		u.MostDocuments, u.MostBytes = n.o.MostDocuments, n.o.MostBytes
+		u.Limits = n.Limits(p)
+		own := n.o.Registry.settings(t.id)
+		u.Embedder, u.Model = own.Embedder, own.Model
 		return nil
 	})
 	return u, err
