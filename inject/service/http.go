@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/web/origin"
@@ -456,40 +457,13 @@ func (s handlers) change(path string) func(http.ResponseWriter, *request) error 
 	}
 }
 
-// SaveTool is the name of the tool that saves.
-const SaveTool = "save_memory"
-
-// sharedFile is notes.SharedFile.
-const sharedFile = "facts/team.md"
-
 // SaveArguments returns the arguments of a save of a principal. What they save for all users goes
-// into a file of facts, unless they may change what instructs the agents of all. What they save for
-// a team always does.
+// into a file of facts, unless they may change what instructs the agents of all.
 func SaveArguments(p Principal, arguments []byte) []byte {
-	var fields map[string]json.RawMessage
-	if p.Right.Includes(Admin) || json.Unmarshal(arguments, &fields) != nil || fields == nil {
+	if p.Right.Includes(Admin) {
 		return arguments
 	}
-	for name, value := range fields {
-		text := strings.ToLower(string(value))
-		switch strings.ToLower(name) {
-		case "path":
-			if text != `""` && text != "null" {
-				return arguments
-			}
-		case "target", "scope":
-			if text == `"global"` || strings.HasPrefix(text, `"@`) {
-				return arguments
-			}
-		}
-	}
-	fields["path"], _ = json.Marshal(sharedFile)
-	delete(fields, "section") // files of facts have their own
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return arguments
-	}
-	return changed
+	return notes.SharedArguments(arguments)
 }
 
 // save saves with the arguments that the principal may use.
@@ -504,7 +478,7 @@ func (s handlers) save(w http.ResponseWriter, r *request) error {
 		}
 		r.body = changed
 	}
-	return s.change("/v1/tools/"+SaveTool)(w, r)
+	return s.change("/v1/tools/"+notes.SaveToolName)(w, r)
 }
 
 // tool calls a tool, as a question if it changes nothing.
@@ -514,23 +488,20 @@ func (s handlers) tool(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	name := r.PathValue("name")
-	var tool tools.Tool
-	var known bool
+	changes := false
 	err = s.o.Memories.Use(r.Context(), folder, func(ws httpapi.Workspace) error {
-		tool, known = tools.Find(ws.Tools(), name)
+		tool, known := tools.Find(ws.Tools(), name)
+		changes = known && !tool.ReadOnly
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
-	case !known:
-		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no tool %.100q", name)}
-	case tool.ReadOnly:
+	case !changes:
 		return s.question("/v1/tools/"+name)(w, r)
 	case !r.principal.Right.Includes(Write):
 		return &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; the tool %s needs %s", r.principal.Right, name, Write)}
-	}
-	if name == SaveTool {
+	case name == notes.SaveToolName:
 		return s.save(w, r)
 	}
 	return s.change("/v1/tools/"+name)(w, r)

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -22,7 +23,7 @@ const (
 )
 
 // memoryOperations are those of tools.
-var memoryOperations = map[string]string{"search_memory": searchMemory, SaveTool: upsertMemory, "memory_patch": upsertMemory, "forget": deleteMemory}
+var memoryOperations = map[string]string{"search_memory": searchMemory, notes.SaveToolName: upsertMemory, "memory_patch": upsertMemory, "forget": deleteMemory}
 
 // Spans makes spans without texts, questions and names of documents. The zero value makes none.
 type Spans struct{ provider trace.TracerProvider }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
@@ -191,7 +192,7 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return answer, err
 	}
-	if described.Name == service.SaveTool {
+	if described.Name == notes.SaveToolName {
 		arguments = service.SaveArguments(m.principal, arguments)
 	}
 	var given tools.Answer
