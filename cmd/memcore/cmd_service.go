@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,17 +287,23 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 				return err
 			}
 			r := tenants.NewRegistry(all, o.freshness)
-			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
-			if err != nil {
+			_, err = r.RemoveTenant(cmd.Context(), operator, args[0])
+			if err != nil && kind.Of(err) != kind.NotFound {
 				return err
+			}
+			ids, errRemoved := r.Removed(cmd.Context(), args[0]) // also those of a deletion that was interrupted
+			if errRemoved != nil || len(ids) == 0 {
+				return cmp.Or(err, errRemoved)
 			}
 			// A write that has begun may still be appended.
 			time.Sleep(min(o.freshness, 5*time.Second))
-			left, err := tenants.Delete(cmd.Context(), logs, all, former.ID)
-			if err != nil || left > 0 {
-				return errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", former.Name, plain.Count(left, "object"), former.ID))
+			for _, id := range ids {
+				left, err := tenants.Delete(cmd.Context(), logs, all, id)
+				if err != nil || left > 0 {
+					return kind.Hint(errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", args[0], plain.Count(left, "object"), id)), "delete it again")
+				}
 			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", former.Name))
+			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", args[0]))
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
@@ -330,7 +337,7 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 				if !k.Expires.IsZero() {
 					expires = k.Expires.Format(time.DateOnly)
 				}
-				fmt.Fprintln(&b, plain.Line("%s  user %s%s, %s, since %s, expires %s  %s", k.ID, k.User, ofTeams(k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
+				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, plain.Member(k.User, k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
 			}
 			return a.print(b.String())
 		},
@@ -348,14 +355,6 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 		},
 	})
 	return cmd
-}
-
-// ofTeams is " (@platform, @ops)" for a user of teams.
-func ofTeams(teams []string) string {
-	if len(teams) == 0 {
-		return ""
-	}
-	return " (@" + strings.Join(teams, ", @") + ")"
 }
 
 func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command {
@@ -380,7 +379,7 @@ func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command 
 			if a.json {
 				return a.printJSON(made)
 			}
-			a.note("key %s of %s%s in %s, right %s; it is shown only now", made.ID, made.User, ofTeams(made.Teams), made.Tenant, made.Right)
+			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, plain.Member(made.User, made.Teams), made.Tenant, made.Right)
 			return a.print(made.Secret + "\n")
 		},
 	}

@@ -38,8 +38,8 @@ func (o *tokenOptions) addFlags(f *pflag.FlagSet) {
 	}
 	text(&o.Issuer, "oidc-issuer", "", "`URL` of an OpenID Connect issuer whose tokens count like keys")
 	list(&o.Audiences, "oidc-audience", nil, "`NAME` of this service, for which the tokens have to be")
-	text(&o.Tenant, "oidc-tenant", "", "`NAME` of the tenant of all tokens, or else:")
-	text(&o.TenantClaim, "oidc-tenant-claim", "", "`CLAIM` with the name of the tenant")
+	text(&o.Tenant, "oidc-tenant", "", "`NAME` of the tenant of all tokens; empty: --oidc-tenant-claim says it")
+	text(&o.TenantClaim, "oidc-tenant-claim", "", "`CLAIM` with the name of the tenant; empty: tenant")
 	text(&o.UserClaim, "oidc-user-claim", "sub", "`CLAIM` with the user, which no user can change")
 	text(&o.GroupsClaim, "oidc-groups-claim", "groups", "`CLAIM` with groups, which are the user's teams")
 	text(&o.TeamPrefix, "oidc-team-prefix", "", "`TEXT` with which groups begin that are teams; it is left out of the team's name")

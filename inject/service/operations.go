@@ -58,15 +58,13 @@ func (s *Server) operations() []operation {
 		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
 		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
 		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.question("/v1/status"), like: "/v1/status"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.status},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
 		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
 		{method: "DELETE", path: "/documents/{path...}", memory: deleteMemory, summary: "Remove a document", right: Write, do: h.remove},
 		{method: "POST", path: "/conversations/{session}", memory: upsertMemory, summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
-		{method: "GET", path: "/history", summary: "List the revisions of a document (?path=) or of all", right: Read, do: answer(func(r *request) (Documents, error) {
-			return node.History(r.Context(), r.principal, r.URL.Query().Get("path"))
-		})},
+		{method: "GET", path: "/history", summary: "List the last revisions of a document (?path=) or of all, ?limit= of them (1000), ?before= a version", right: Read, do: answer(h.history)},
 		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
 		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
@@ -114,6 +112,33 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 		}
 	}
 	httpapi.Reply(w, http.StatusOK, who)
+	return nil
+}
+
+// shownOfStatus says nothing of where the index is on this node.
+var shownOfStatus = []string{"state", "documents", "chunks", "embedded", "embedder", "dimension", "unknown", "updated", "stale"}
+
+// status describes the index.
+func (s handlers) status(w http.ResponseWriter, r *request) error {
+	answer, err := s.ask(r, "/v1/status")
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		answer.send(w)
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(answer.body.Bytes(), &all); err != nil {
+		return err
+	}
+	shown := map[string]json.RawMessage{}
+	for _, name := range shownOfStatus {
+		if value, ok := all[name]; ok {
+			shown[name] = value
+		}
+	}
+	httpapi.Reply(w, http.StatusOK, shown)
 	return nil
 }
 
@@ -212,6 +237,28 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, "conversations/"+r.PathValue("session")+".json", string(text)+"\n", Condition{})
 	})
+}
+
+const (
+	usualHistory   = 1000 // revisions
+	longestHistory = 10_000
+)
+
+func (s handlers) history(r *request) (Documents, error) {
+	page := Page{Limit: usualHistory}
+	query := r.URL.Query()
+	for name, into := range map[string]func(int64){"limit": func(n int64) { page.Limit = int(min(n, longestHistory)) }, "before": func(n int64) { page.Before = n }} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return Documents{}, &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a number from 1 on", name, text)}
+		}
+		into(n)
+	}
+	return s.o.Node.History(r.Context(), r.principal, query.Get("path"), page)
 }
 
 func (s handlers) restore(w http.ResponseWriter, r *request) error {

@@ -82,7 +82,14 @@ type Document struct {
 // Documents are listed.
 type Documents struct {
 	Documents []Document `json:"documents"`
-	Version   int64      `json:"version"` // of the memory
+	Version   int64      `json:"version"`        // of the memory
+	More      bool       `json:"more,omitempty"` // there are earlier ones
+}
+
+// A Page is a part of a history: the newest revisions before a version, or of all for 0.
+type Page struct {
+	Before int64
+	Limit  int // of revisions
 }
 
 // A Written answers a change.
@@ -136,9 +143,9 @@ type Node interface {
 	Delete(ctx context.Context, p Principal, path string, c Condition) (Written, error)
 	// PutAll writes several documents in one step.
 	PutAll(ctx context.Context, p Principal, documents []Document) (Written, error)
-	// History returns the revisions that the log still has, oldest first: of a document, or of all
-	// for "", without texts.
-	History(ctx context.Context, p Principal, path string) (Documents, error)
+	// History returns revisions that the log still has, oldest first: of a document, or of all for
+	// "", without texts.
+	History(ctx context.Context, p Principal, path string, page Page) (Documents, error)
 	// Restore gives all documents that the principal sees the texts that they had at a version.
 	Restore(ctx context.Context, p Principal, version int64) (Written, error)
 	Usage(ctx context.Context, p Principal) (Usage, error)

@@ -7,12 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/store"
 )
 
 func (d document) shown(path string) service.Document {
@@ -130,80 +128,6 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 		return nil
 	})
 	return service.Written{Version: version}, err
-}
-
-// History implements service.Node.
-func (n *Node) History(ctx context.Context, p service.Principal, path string) (all service.Documents, err error) {
-	all.Documents = []service.Document{}
-	if path != "" {
-		if _, err := storedAs(p, path); err != nil {
-			return all, err
-		}
-	}
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.all(ctx)
-		all.Version = mark.Order
-		for _, r := range revisions {
-			shown := shownAs(p, r.Path)
-			if shown == "" || path != "" && shown != path {
-				continue
-			}
-			all.Documents = append(all.Documents, service.Document{Path: shown, Version: r.Order, Bytes: int64(len(r.Text)), By: r.By, At: r.At, Gone: r.Gone})
-		}
-		return err
-	})
-	return all, err
-}
-
-// Restore implements service.Node.
-func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
-	var then map[string]store.Revision
-	err := n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.all(ctx)
-		if err == nil && (version > mark.Order || len(revisions) == 0) {
-			err = kind.Usagef("there is no version %d; the newest is %d", version, mark.Order)
-		}
-		// Of what was replaced longer ago, the log may have less than there was.
-		for _, r := range revisions {
-			if err == nil && r.Order > version && time.Since(r.At) > history {
-				err = kind.Usagef("version %d is too old: the log has what was replaced in the last %d days", version, history/(24*time.Hour))
-			}
-		}
-		then = map[string]store.Revision{}
-		for _, r := range revisions {
-			if r.Order <= version && shownAs(p, r.Path) != "" && checkStored(r.Path) == nil {
-				then[r.Path] = r
-			}
-		}
-		if err == nil {
-			_, err = t.mirror.fresh(ctx, n.o.Freshness, mark.Order) // the text then may be that of an old file
-		}
-		return err
-	})
-	if err != nil {
-		return service.Written{}, err
-	}
-	written, err := n.write(ctx, p, nil, func(m *mirror) error {
-		for stored := range m.documents {
-			if shownAs(p, stored) == "" {
-				continue
-			}
-			if r, existed := then[stored]; !existed || r.Gone {
-				if err := m.root.Remove(filepath.FromSlash(stored)); err != nil {
-					return err
-				}
-			}
-		}
-		for stored, r := range then {
-			if !r.Gone {
-				if err := m.put(stored, r.Text, &document{}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	return service.Written{Version: written}, err
 }
 
 // Usage implements service.Node.

@@ -52,6 +52,7 @@ func (w *world) giveTokens(p *person) {
 	if w.issuer == nil {
 		return
 	}
+	w.issuer.Do(w.t, oidctest.Control{Lifetime: "1h"})
 	p.token = w.tokenOf(p, p.teams, nil)
 	p.tokenSession = w.initialize(w.by(p), 0)
 	p.forged = w.issuer.Forged(w.t, p.token, nil)

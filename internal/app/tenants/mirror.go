@@ -105,7 +105,7 @@ func (m *mirror) close() error {
 func (m *mirror) load(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.begin(ctx); err != nil {
+	if err := (opening{m}).begin(ctx); err != nil {
 		return err
 	}
 	// Files of an earlier process that the log does not have.
@@ -702,16 +702,16 @@ func (m writing) putBack(names []string) error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
 	defer stop()
-	all, _, err := m.log.Since(ctx, store.Mark{})
-	if err != nil {
-		return fmt.Errorf("take back a change that was not written: %w", err)
-	}
 	texts := map[string]store.Revision{}
-	for _, r := range all {
+	err := m.each(ctx, func(r store.Revision) error {
 		// What another node has replaced since may be compacted away: then the newest counts.
-		if d, known := m.documents[r.Path]; !known || texts[r.Path].Order != d.order {
+		if slices.Contains(lost, r.Path) && (texts[r.Path].Order == 0 || texts[r.Path].Order != m.documents[r.Path].order) {
 			texts[r.Path] = r
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take back a change that was not written: %w", err)
 	}
 	var found []store.Revision
 	for _, name := range lost {
@@ -722,14 +722,6 @@ func (m writing) putBack(names []string) error {
 		found = append(found, r)
 	}
 	return m.apply(found)
-}
-
-// all returns the revisions that the log has.
-func (m *mirror) all(ctx context.Context) ([]store.Revision, store.Mark, error) {
-	ctx, stop := context.WithTimeout(ctx, openTimeout)
-	defer stop()
-	revisions, mark, err := m.log.Since(ctx, store.Mark{})
-	return revisions, mark, hide(m.logger, err)
 }
 
 // A listed document.

@@ -82,8 +82,11 @@ func decodeCopy(data []byte) (c copied, err error) {
 	return c, nil
 }
 
+// An opening mirror is read by nobody.
+type opening struct{ *mirror }
+
 // last returns the newest copy; an empty one is none.
-func (m *mirror) last(ctx context.Context) copied {
+func (m opening) last(ctx context.Context) copied {
 	if m.copies == nil {
 		return copied{}
 	}
@@ -103,7 +106,7 @@ func (m *mirror) last(ctx context.Context) copied {
 
 // begin makes the folder what the log has, from the last copy and what the log has after it. The
 // caller holds mu.
-func (m *mirror) begin(ctx context.Context) error {
+func (m opening) begin(ctx context.Context) error {
 	entries, err := fs.ReadDir(m.root.FS(), ".")
 	if err != nil {
 		return err
@@ -148,7 +151,7 @@ const (
 
 // fill writes the newest revisions into the empty folder, several at a time and not durably: nobody
 // reads it yet, and the next process compares with the log what a crash leaves.
-func (m *mirror) fill(revisions []store.Revision) error {
+func (m opening) fill(revisions []store.Revision) error {
 	newest := map[string]store.Revision{}
 	for _, r := range revisions {
 		newest[r.Path] = r
@@ -177,7 +180,7 @@ func (m *mirror) fill(revisions []store.Revision) error {
 }
 
 // fillFolder writes new files of one folder, and returns the documents by path.
-func (m *mirror) fillFolder(folder string, revisions []store.Revision) (map[string]document, error) {
+func (m opening) fillFolder(folder string, revisions []store.Revision) (map[string]document, error) {
 	if err := m.root.MkdirAll(filepath.FromSlash(folder), 0o700); err != nil {
 		return nil, err
 	}
@@ -235,14 +238,17 @@ func (m *mirror) copyAfter(revisions int) {
 		defer m.copies.mu.Unlock()
 		ctx, stop := context.WithTimeout(context.Background(), copyTimeout)
 		defer stop()
-		if err := m.copy(ctx, documents, mark); err != nil {
+		if err := (copying{m}).copy(ctx, documents, mark); err != nil {
 			m.logger.Warn("no copy was made of a log", "log", m.log.Name(), "error", err)
 		}
 	})
 }
 
+// A copying mirror is changed meanwhile.
+type copying struct{ *mirror }
+
 // copy makes a copy of documents as they were at a mark.
-func (m *mirror) copy(ctx context.Context, documents map[string]document, mark store.Mark) error {
+func (m copying) copy(ctx context.Context, documents map[string]document, mark store.Mark) error {
 	c := copied{Format: copyFormat, Mark: mark}
 	for name, d := range documents {
 		text, same, err := m.textAt(ctx, name, d)
@@ -262,7 +268,7 @@ func (m *mirror) copy(ctx context.Context, documents map[string]document, mark s
 
 // textAt returns the text of a document if it is still the same revision; else the log has another
 // one after the mark. What a writer has in the file while it waits for the log is neither.
-func (m *mirror) textAt(ctx context.Context, name string, d document) (text string, same bool, err error) {
+func (m copying) textAt(ctx context.Context, name string, d document) (text string, same bool, err error) {
 	file := filepath.FromSlash(name)
 	data, err := m.root.ReadFile(file)
 	if err == nil && sha256.Sum256(data) == d.sum {

@@ -14,7 +14,6 @@ import (
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -49,11 +48,8 @@ type Registry struct {
 	guesses *rate.Limiter  // of names that may not exist
 	slots   overload.Slots // of the same
 
-	mu        sync.Mutex // of what follows; nobody waits for the storage with it
-	known     *lru.LRU[string, *entry]
-	weight    int                      // of known
-	strangers *lru.LRU[string, *entry] // of which no object is known
-	removed   func(Tenant)             // may be nil
+	entries
+	removed func(Tenant) // may be nil; the lock of the entries is held
 }
 
 // A storedKey has the hash of its secret instead.
@@ -339,6 +335,19 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 		return nil
 	})
 	return former, err
+}
+
+// Removed returns the IDs of the removed tenants of a name, of which objects may be left.
+func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
+	if checkName("tenant", name) != nil {
+		return nil, errNoTenant(name)
+	}
+	e, _ := r.entryOf(name)
+	if err := r.fresh(ctx, e, 0); err != nil {
+		return nil, err
+	}
+	rec, _ := e.copy()
+	return rec.Former, nil
 }
 
 // removalsKept is how long a removal is told.

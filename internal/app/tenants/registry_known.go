@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2/simplelru"
+
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/web/overload"
 )
@@ -29,6 +31,14 @@ type entry struct {
 	weight int // in the registry, of which the lock is
 }
 
+// entries are what a registry knows.
+type entries struct {
+	mu        sync.Mutex // of what follows; nobody waits for the storage with it
+	known     *lru.LRU[string, *entry]
+	weight    int                      // of known
+	strangers *lru.LRU[string, *entry] // of which no object is known
+}
+
 func newEntry(name string) *entry { return &entry{name: name, changing: make(lock, 1)} }
 
 // copy returns the record for a change, and the tag that it has.
@@ -45,7 +55,7 @@ func (e *entry) copy() (record, string) {
 }
 
 // entryOf returns the entry of a name; isKnown says that the storage had an object of that name.
-func (r *Registry) entryOf(name string) (e *entry, isKnown bool) {
+func (r *entries) entryOf(name string) (e *entry, isKnown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if e, ok := r.known.Get(name); ok {
@@ -60,7 +70,7 @@ func (r *Registry) entryOf(name string) (e *entry, isKnown bool) {
 }
 
 // keep puts an entry among the known ones. The least used ones make room.
-func (r *Registry) keep(e *entry, weight int) {
+func (r *entries) keep(e *entry, weight int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.strangers.Remove(e.name)

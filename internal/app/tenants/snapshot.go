@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/store"
 )
 
 // A snapshot is a copy of an index in the storage, with which another node answers at once and then
@@ -74,65 +75,79 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx con
 	}
 }
 
-// pack returns the files of an index of documents as a tar archive with its SHA-256 behind it. What names other
-// files is read before them, so that a writer at the same time leaves an older state, never one
-// that claims too much.
+// pack returns the current generations of an index of documents as a tar archive with its SHA-256
+// behind it. What names other files is read before them, so that a writer at the same time leaves an
+// older state, never one that claims too much.
 func pack(folder, documents string) ([]byte, error) {
-	var names []string
-	total := int64(0)
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || strings.EqualFold(entry.Name(), "lock") {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			total += info.Size()
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if total > mostSnapshot {
-		return nil, fmt.Errorf("the index has %d bytes: it is not copied", total)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	out := bytes.NewBuffer(make([]byte, 0, total+int64(len(names)+3)*1024))
-	archive := tar.NewWriter(out)
-	add := func(name string, data []byte) error {
-		err := archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))})
-		_, errWrite := archive.Write(data)
-		return errors.Join(err, errWrite)
-	}
-	if err := add(documentsName, []byte(documents)); err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		rel, err := filepath.Rel(folder, name)
-		if err = errors.Join(err, add(filepath.ToSlash(rel), data)); err != nil {
-			return nil, err
-		}
-	}
-	if err := archive.Close(); err != nil {
+	var out bytes.Buffer
+	p := packer{tar.NewWriter(&out), folder, mostSnapshot}
+	if err := errors.Join(p.add(documentsName, []byte(documents)), p.folder("."), p.archive.Close()); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(out.Bytes())
 	return append(out.Bytes(), sum[:]...), nil
 }
 
-func rank(name string) int {
-	switch filepath.Base(name) {
-	case "manifest.json":
-		return 0
-	case "CURRENT":
-		return 1
+// A packer adds files below a folder to an archive.
+type packer struct {
+	archive *tar.Writer
+	root    string
+	left    int // bytes that the archive may still get
+}
+
+func (p *packer) add(name string, data []byte) error {
+	if p.left -= len(data); p.left < 0 {
+		return fmt.Errorf("the index has over %d bytes: it is not copied", mostSnapshot)
 	}
-	return 2
+	err := p.archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))})
+	_, errWrite := p.archive.Write(data)
+	return errors.Join(err, errWrite)
+}
+
+// folder adds what is below a folder: of one with generations, the current one.
+func (p *packer) folder(name string) error {
+	current, err := os.ReadFile(filepath.Join(p.root, name, "CURRENT"))
+	if err == nil {
+		generation, _, _ := strings.Cut(string(current), " ")
+		if err := p.add(path.Join(name, "CURRENT"), current); err != nil {
+			return err
+		}
+		return p.folder(path.Join(name, generation))
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(p.root, name))
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return rank(a) - rank(b) })
+	for _, entry := range entries {
+		file := path.Join(name, entry.Name())
+		switch {
+		case entry.IsDir():
+			err = p.folder(file)
+		case entry.Type().IsRegular() && !strings.EqualFold(entry.Name(), "lock"):
+			var data []byte
+			if data, err = os.ReadFile(filepath.Join(p.root, file)); err == nil {
+				err = p.add(file, data)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rank(entry fs.DirEntry) int {
+	switch {
+	case entry.Name() == store.ManifestFile:
+		return 0
+	case entry.IsDir():
+		return 2
+	}
+	return 1
 }
 
 // unpack makes the folder of an index, which must not exist, from what pack returned: of documents

@@ -45,7 +45,14 @@ func TestSnapshotOfAnIndex(t *testing.T) {
 		return m
 	}
 	m := open(from, here)
-	_, err := m.Index(t.Context(), core.IndexOptions{})
+	for _, text := range []string{"# Tea\n\nThe tea is black.\n", "# Tea\n\nThe tea is green.\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(here, "a.md"), []byte(text), 0o600))
+		require.NoError(t, os.Chtimes(filepath.Join(here, "a.md"), at, at.Add(-time.Duration(len(text)))))
+		_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
+		require.NoError(t, err)
+	}
+	require.NoError(t, os.Chtimes(filepath.Join(here, "a.md"), at, at))
+	_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(from, "LOCK"), nil, 0o600))
 	data, err := pack(from, here)
@@ -53,6 +60,11 @@ func TestSnapshotOfAnIndex(t *testing.T) {
 	require.NoError(t, unpack(data, to, there))
 	require.NoFileExists(t, filepath.Join(to, "LOCK"))
 	require.NoFileExists(t, filepath.Join(to, documentsName))
+	for folder, generations := range map[string]int{from: 2, to: 1} {
+		found, err := filepath.Glob(filepath.Join(folder, "[0-9]*"))
+		require.NoError(t, err)
+		require.Len(t, found, generations)
+	}
 
 	copied := open(to, there)
 	report, err := copied.Index(t.Context(), core.IndexOptions{})

@@ -91,7 +91,7 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 		}
 		version, err := t.Version(ctx)
 		if err == nil && int64(version) == next.Version+1 { // nobody else has written since
-			since = revisionsOf(rows)
+			since = revisionsOf(rows, 0)
 			next = store.Mark{Version: int64(version), Order: since[len(since)-1].Order}
 			return nil
 		}
@@ -176,7 +176,7 @@ func read(ctx context.Context, t *table.Table, mark store.Mark) ([]store.Revisio
 	if err != nil {
 		return nil, mark, err
 	}
-	all := revisionsOf(rows)
+	all := revisionsOf(rows, 0)
 	next := store.Mark{Version: int64(version), Order: mark.Order}
 	if len(all) > 0 {
 		next.Order = all[len(all)-1].Order
@@ -201,9 +201,9 @@ func rowsWhere(ctx context.Context, t *table.Table, where string) ([]table.Row, 
 }
 
 // revisionsOf returns the revisions of the rows that count, by order. rows are in the order in
-// which they were appended.
-func revisionsOf(rows []table.Row) []store.Revision {
-	copied := int64(0)            // all sequences up to it were copied, as far as they count
+// which they were appended; all sequences up to copied were copied, as far as they count, and those
+// up to any copy among the rows.
+func revisionsOf(rows []table.Row, copied int64) []store.Revision {
 	winners := map[int64]string{} // the first append of each sequence
 	for _, row := range rows {
 		sequence := numberIn(row, sequenceColumn)
@@ -261,7 +261,7 @@ func (l *Log) Compact(ctx context.Context, before time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := t.Add(ctx, copies(revisionsOf(rows), before)); err != nil {
+		if err := t.Add(ctx, copies(revisionsOf(rows, 0), before)); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(rows, idsPerDelete) {
