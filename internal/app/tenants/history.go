@@ -2,7 +2,9 @@ package tenants
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,7 +143,8 @@ func (then *past) restore(m *mirror, p service.Principal) error {
 		if _, existed := then.places[stored]; existed || shownAs(p, stored) == "" {
 			continue
 		}
-		if err := m.root.Remove(filepath.FromSlash(stored)); err != nil {
+		err := m.root.Remove(filepath.FromSlash(stored))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // a writer before it, in the same step, has removed it
 			return err
 		}
 	}

@@ -317,12 +317,32 @@ func (m *mirror) changes(by string, paths []string) (all []store.Revision, err e
 				}
 			}
 			if known && sha256.Sum256([]byte(r.Text)) == d.sum {
+				if err := m.dateAgain(name, d, info); err != nil {
+					return nil, err
+				}
 				continue
 			}
 		}
 		all = append(all, r)
 	}
 	return all, nil
+}
+
+// dateAgain gives a file back the time of its revision if the same text was written into it: else
+// it would be read again, here and not on other nodes.
+func (m *mirror) dateAgain(name string, d document, info fs.FileInfo) error {
+	if d.changed.Equal(info.ModTime()) {
+		return nil
+	}
+	if err := m.date(name, &d); err != nil {
+		return err
+	}
+	if p, isPending := m.pending[name]; isPending {
+		m.pending[name] = pending{d, p.Revision}
+	} else {
+		m.documents[name] = d
+	}
+	return nil
 }
 
 // A writing makes the changes of those who wait, and appends them.

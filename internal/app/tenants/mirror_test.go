@@ -513,3 +513,43 @@ func TestRefusalsAreCheap(t *testing.T) {
 func conditionMatch(n int64) service.Condition { return service.Condition{Match: n} }
 
 var conditionNew = service.Condition{New: true}
+
+// Who writes the text that a document has leaves it its time: on this node as on others.
+func TestSameTextKeepsItsTime(t *testing.T) {
+	log := &memoryLog{}
+	m := openTestMirror(t, log, t.TempDir())
+	m.mustSet(t, "shared/a.md", "A")
+	dated := func() time.Time {
+		info, err := m.root.Stat("shared/a.md")
+		require.NoError(t, err)
+		return info.ModTime()
+	}
+	want := dated()
+	require.Equal(t, m.documents["shared/a.md"].at, want.UTC())
+	for name, paths := range map[string][]string{"with the path": {"shared/a.md"}, "with any": nil} {
+		_, err := m.write(t.Context(), "ann/key", paths, anything, func() error { return m.put("shared/a.md", "A", &document{}) })
+		require.NoError(t, err)
+		require.Equal(t, want, dated(), name)
+		require.Equal(t, want, m.documents["shared/a.md"].changed, name)
+	}
+	m.isSound(t, log)
+}
+
+// A restoration and a removal of the same document may be written together.
+func TestRestoreBesideARemoval(t *testing.T) {
+	log := &memoryLog{}
+	m := openTestMirror(t, log, t.TempDir())
+	m.mustSet(t, "shared/a.md", "A")
+	m.mustSet(t, "shared/new.md", "N")
+	p := principal("acme", "ann", service.Admin)
+	then, err := m.at(t.Context(), 1, t.TempDir(), func(string) bool { return true })
+	require.NoError(t, err)
+	defer then.close()
+	removal := &write{by: "bob/key", paths: []string{"shared/new.md"}, do: m.unset("shared/new.md")}
+	restoration := &write{by: "ann/key", do: func() error { return then.restore(m, p) }}
+	m.batch(t, removal, restoration)
+	require.NoError(t, removal.err)
+	require.NoError(t, restoration.err)
+	require.Equal(t, map[string]string{"shared/a.md": "A"}, m.files(t))
+	m.isSound(t, log)
+}
