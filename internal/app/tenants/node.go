@@ -240,24 +240,34 @@ func (n sweeper) forgetRemoved(ctx context.Context, ids iter.Seq2[string, error]
 	return nil
 }
 
+// errRemoved answers who had a key of a tenant until now.
+var errRemoved = kind.As(kind.NotFound, errors.New("the tenant was removed"))
+
 // forget removes what this node has of a tenant that was removed from the service, after the
 // requests that still run.
 func (n *pool) forget(id string) {
+	if t := n.leaving(id); t != nil {
+		n.memories.Shrink() // an open memory uses it
+		n.dropGone(t)
+	}
+}
+
+// leaving returns a tenant that dropGone removes; nil if the node has ended.
+func (n *pool) leaving(id string) *tenant {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	if n.closed {
-		n.mu.Unlock()
-		return
+		return nil
 	}
 	t := n.tenants[id]
-	if t == nil {
+	if t == nil { // it may be on the disk
 		t = n.newTenant(id)
+		t.err = errRemoved
 		close(t.ready)
 		n.tenants[id] = t
 	}
 	t.gone = true
-	n.mu.Unlock()
-	n.memories.Shrink() // an open memory uses it
-	n.dropGone(t)
+	return t
 }
 
 // dropGone removes a tenant that is gone and that nobody uses.

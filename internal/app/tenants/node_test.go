@@ -270,3 +270,23 @@ func sparseArchive(t *testing.T, size int64) []byte {
 	require.Greater(t, h.Size, int64(1<<30))
 	return all
 }
+
+// Who asks for a tenant that is being removed from the node is told so.
+func TestRequestsBesideARemoval(t *testing.T) {
+	n, _ := newTestNode(t, nil)
+	ann := principal("acme", "ann", service.Write)
+	for name, ask := range map[string]func() error{
+		"a list":     func() error { _, err := n.List(t.Context(), ann); return err },
+		"a question": func() error { _, err := n.Fresh(t.Context(), ann, 0); return err },
+		"a write":    func() error { _, err := n.Put(t.Context(), ann, "a.md", "x", service.Condition{}); return err },
+	} {
+		left := n.leaving(ann.TenantID)
+		require.ErrorIs(t, ask(), errRemoved, name)
+		n.dropGone(left)
+		require.Eventually(t, func() bool {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return n.tenants[ann.TenantID] == nil
+		}, 10*time.Second, time.Millisecond, name)
+	}
+}
