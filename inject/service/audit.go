@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,10 +151,22 @@ func (l *AuditLog) follow() error {
 	return l.open()
 }
 
+// longestAudited bounds a text in a line, in bytes: requests that are not let in have any.
+const longestAudited = 1024
+
+// cut returns the begin of a text.
+func cut(text string) string {
+	return strings.ToValidUTF8(text[:min(len(text), longestAudited)], "")
+}
+
 // Add writes a line.
 func (l *AuditLog) Add(a Access) {
 	if l == nil {
 		return
+	}
+	a.Tenant, a.Operation, a.Documents = cut(a.Tenant), cut(a.Operation), slices.Clone(a.Documents)
+	for i, document := range a.Documents {
+		a.Documents[i] = cut(document)
 	}
 	line, _ := json.Marshal(a) // texts, times and numbers always encode
 	l.mu.Lock()

@@ -76,6 +76,19 @@ func TestAudit(t *testing.T) {
 	}
 }
 
+// Who has no key cannot make long lines.
+func TestAuditBounds(t *testing.T) {
+	var text strings.Builder
+	log := service.NewAuditLog(&text, func(err error) { t.Error(err) })
+	long := strings.Repeat("ä", 32<<10)
+	log.Add(service.Access{Tenant: long, Operation: long, Documents: []string{long, "a.md"}})
+	require.Less(t, text.Len(), 4<<10)
+	var got service.Access
+	require.NoError(t, json.Unmarshal([]byte(text.String()), &got))
+	require.Equal(t, "a.md", got.Documents[1])
+	require.True(t, strings.HasPrefix(long, got.Tenant) && len(got.Tenant) > 1000)
+}
+
 // A log whose file is renamed goes on in a new one, and says if it cannot.
 func TestAuditFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit.log")
