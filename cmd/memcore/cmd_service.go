@@ -45,6 +45,8 @@ type serviceOptions struct {
 	tokens    tokenOptions
 }
 
+const defaultFreshness = 2 * time.Second
+
 func serviceCommand(a *cli) *cobra.Command {
 	var o serviceOptions
 	cmd := &cobra.Command{
@@ -65,7 +67,7 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.StringVar(&o.listen, "listen", "127.0.0.1:7475", "`ADDRESS` for clients, without encryption: put a load balancer with TLS before it")
 	f.StringVar(&o.metrics, "metrics", "", "`ADDRESS` for /metrics (Prometheus); empty: none")
 	f.StringVar(&o.dir, "dir", "", "`DIR` for what the node can make again (default: memcore/node in the user's cache folder)")
-	f.DurationVar(&o.freshness, "freshness", 2*time.Second, "how old answers may be, and how long a revoked key may still work")
+	f.DurationVar(&o.freshness, "freshness", defaultFreshness, "how old answers may be, and how long a revoked key may still work")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long the node says that it is not ready before it ends")
 	f.Float64Var(&o.limits.PerSecond, "rate", 100, "requests a second that a tenant may send")
 	f.IntVar(&o.limits.MostDocuments, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
@@ -295,8 +297,11 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if errRemoved != nil || len(ids) == 0 {
 				return cmp.Or(err, errRemoved)
 			}
-			// A write that has begun may still be appended.
-			time.Sleep(min(o.freshness, 5*time.Second))
+			select { // until then nodes may take the keys, and write
+			case <-time.After(o.freshness):
+			case <-cmd.Context().Done():
+				return kind.Hint(fmt.Errorf("the keys of %s are revoked, but its documents are still in the storage: %w", args[0], cmd.Context().Err()), "delete it again")
+			}
 			for _, id := range ids {
 				left, err := tenants.Delete(cmd.Context(), logs, all, id)
 				if err != nil || left > 0 {
@@ -307,6 +312,7 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
+	cmd.Flags().DurationVar(&o.freshness, "freshness", defaultFreshness, "that of the nodes: what is stored is removed once they no longer take the keys")
 	return cmd
 }
 
@@ -351,7 +357,7 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err := r.RevokeKey(cmd.Context(), operator, tenant, args[0]); err != nil {
 				return err
 			}
-			return a.print(fmt.Sprintf("revoked; no node takes it after --freshness (%v by default)\n", 2*time.Second))
+			return a.print(fmt.Sprintf("revoked; no node takes it after --freshness (%v by default)\n", defaultFreshness))
 		},
 	})
 	return cmd
