@@ -21,7 +21,7 @@ ENGINE ?= flat
 # What is before the nodes of make service-demo: what is installed of haproxy and nginx, else go.
 BALANCER ?= auto
 
-.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture lint clean
+.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture torture-service lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -123,6 +123,9 @@ bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,1000
 fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
 
+torture-service: ## a service of three nodes on one bucket under kills, stops and cuts: a minute, or MEMCORE_CLUSTER_MINUTES
+	.ci/torture-service
+
 torture: ## all attacks in their long form: hours; the table of docs/dev/reliability.md (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
@@ -138,6 +141,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	cd internal/dev/release && go vet ./...
 	cd internal/dev/browser && go vet ./...
 	cd internal/dev/plugins && go vet ./...
+	cd internal/dev/issuer && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \

@@ -133,10 +133,14 @@ require (
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
 
-require github.com/minio/minio-go/v7 v7.4.1
+require (
+	github.com/coreos/go-oidc/v3 v3.21.0
+	github.com/minio/minio-go/v7 v7.4.1
+)
 
 require (
 	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/klauspost/crc32 v1.3.0 // indirect
 	github.com/minio/crc64nvme v1.1.1 // indirect
 	github.com/minio/md5-simd v1.1.2 // indirect

@@ -111,8 +111,9 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 			batch, size, commitAt = nil, 0, min(2*commitAt, chunksPerCommit)
 		}
 	}
-	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)})
-	return left, w.commitKeywords(ctx, batch)
+	err = w.commitKeywords(ctx, batch)
+	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)}) // words find all of it
+	return left, err
 }
 
 // An indexFailure is not the fault of a document.

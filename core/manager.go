@@ -84,9 +84,9 @@ type Options struct {
 	Relevance *relevance.Model
 	// Turns decides about prompts that are no questions; nil is relevance.ForTurns.
 	Turns *relevance.Turn
-	// Saved is the folder of text that models save, as paths of its documents begin; "" means none.
-	// Such text, like that of MCP servers and tools, becomes suspicious sooner.
-	Saved string
+	// Saved are the folders of text that models save, as paths of their documents begin. Such text,
+	// like that of MCP servers and tools, becomes suspicious sooner.
+	Saved []string
 	// Injection says what happens to suspicious hits: InjectionFrame (or ""), InjectionWithhold or
 	// InjectionOff.
 	Injection string

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -33,7 +34,7 @@ func (m *Manager) Judge(ctx context.Context, hit MemoryHit) Injection {
 // originOf says who wrote a hit.
 func (o *Options) originOf(hit *MemoryHit) injection.Origin {
 	switch {
-	case hit.Kind == source.KindDocument, o.Saved != "" && strings.HasPrefix(hit.Path, o.Saved+"/"):
+	case hit.Kind == source.KindDocument, slices.ContainsFunc(o.Saved, func(folder string) bool { return strings.HasPrefix(hit.Path, folder+"/") }):
 		return injection.Foreign
 	case hit.Kind == source.KindConversation:
 		return injection.OfSpeaker(hit.Speaker)

@@ -38,10 +38,11 @@ func TestJudgingHasItsTime(t *testing.T) {
 
 // Only text that is certainly not the user's own is foreign.
 func TestOriginOf(t *testing.T) {
-	o := Options{Saved: "data/memory"}
+	o := Options{Saved: []string{"data/memory", "@ops/data/memory"}}
 	for path, hit := range map[string]MemoryHit{
 		"mcp:tracker/issue/7":         {Kind: source.KindDocument},
 		"data/memory/facts/db.md":     {Kind: source.KindMarkdown},
+		"@ops/data/memory/facts/x.md": {Kind: source.KindMarkdown},
 		"logs/chat.jsonl":             {Kind: source.KindConversation, Speaker: "tool"},
 		"data/memory/transcript.json": {Kind: source.KindConversation, Speaker: "user"},
 	} {

@@ -16,9 +16,10 @@ import (
 // A question about the user may share no word with the answer: "who am I", "Name: Zhang San". So
 // search such documents, whatever the score.
 
-// profileFiles count in a folder of profileFolders.
+// profileFiles are about the user in any folder, or only in those of profileFolders: elsewhere
+// user.md may describe a table.
 var (
-	profileFiles   = map[string]bool{"user.md": true, "profile.md": true, "me.md": true, "about-me.md": true, "preferences.md": true}
+	profileFiles   = map[string]bool{"about-me.md": true, "me.md": true, "user.md": false, "profile.md": false, "preferences.md": false}
 	profileFolders = map[string]bool{"facts": true, "memories": true}
 )
 
@@ -27,7 +28,8 @@ const StatedFile = "about-user.md"
 
 func isProfile(document string) bool {
 	name := strings.ToLower(path.Base(document))
-	return name == StatedFile || profileFiles[name] && profileFolders[strings.ToLower(path.Base(path.Dir(document)))]
+	anywhere, known := profileFiles[name]
+	return name == StatedFile || known && (anywhere || profileFolders[strings.ToLower(path.Base(path.Dir(document)))])
 }
 
 // statesUser matches a rule that says who the user is.

@@ -84,6 +84,20 @@ func TestFactsInSections(t *testing.T) {
 	}
 }
 
+// about-me.md is about the user in any folder, user.md only among memories.
+func TestFilesAboutTheUser(t *testing.T) {
+	for file, want := range map[string]bool{"about-me.md": true, "people/me.md": true, "memories/user.md": true, "tables/user.md": false} {
+		m := newMemory(t)
+		m.write(file, "# Jonas\n\nName: Jonas Weber. Lives in Graz.\n")
+		m.write("deploy.md", "# Deploy\n\nDeploys run on Tuesdays from the release branch.\n")
+		memory := m.open()
+		index(t, memory)
+		result, err := memory.RetrieveRelevant(t.Context(), "who am I?", core.RetrieveOptions{})
+		require.NoError(t, err)
+		require.Equal(t, want, len(result.Hits) > 0, file)
+	}
+}
+
 // A rule answers if it says who the user is.
 func TestRulesAboutTheUser(t *testing.T) {
 	m := newMemory(t)

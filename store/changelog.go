@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"iter"
 	"time"
 )
 
@@ -26,8 +27,8 @@ type Mark struct {
 	Order   int64 // of the last revision that was read
 }
 
-// ErrBehind means that a log has revisions after the mark of a writer.
-var ErrBehind = errors.New("others have written to the log of documents")
+// ErrBehind means that somebody else has written what a writer does not know.
+var ErrBehind = errors.New("others have written at the same time")
 
 // A Changelog keeps the revisions of a set of documents, and is the only truth about them. Any
 // number of processes may read and write it; it is safe for concurrent use.
@@ -43,6 +44,9 @@ type Changelog interface {
 	// Since returns the revisions after a mark, by Order. A log that was never written is empty.
 	// ErrGone if the log was dropped after the mark.
 	Since(ctx context.Context, mark Mark) ([]Revision, Mark, error)
+	// Pages yields what Since returns in parts, of which each is small or the revisions of one Append.
+	// It stops at an error. Compactions at the same time may remove what was replaced.
+	Pages(ctx context.Context, mark Mark) iter.Seq2[[]Revision, error]
 	// Compact makes the log fast to read. It removes revisions that were replaced before a time;
 	// readers with any mark still get to the same documents. It may run in several processes at once
 	// and be interrupted anywhere.

@@ -48,7 +48,7 @@ func useServer(ctx context.Context, a *cli, address string) error {
 	if err := enterServer(ctx, a, address); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("memory service of %s: you are %s and may %s", who.Tenant, who.User, strings.Join(who.Rights, ", "))
+	text := fmt.Sprintf("memory service of %s: you are %s and may %s", who.Tenant, plain.Member(who.User, who.Teams), strings.Join(who.Rights, ", "))
 	if !who.Expires.IsZero() {
 		text += ", until " + who.Expires.Local().Format(time.DateOnly)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,12 +10,15 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -34,10 +38,11 @@ type serviceOptions struct {
 	dir       string
 	freshness time.Duration
 	drain     time.Duration
-	perSecond float64
-	documents int
-	bytes     int64
+	limits    service.Limits
 	mostOpen  int
+	upstreams []string
+	audit     string
+	tokens    tokenOptions
 }
 
 func serviceCommand(a *cli) *cobra.Command {
@@ -62,10 +67,14 @@ Keys of the storage come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`,
 	f.StringVar(&o.dir, "dir", "", "`DIR` for what the node can make again (default: memcore/node in the user's cache folder)")
 	f.DurationVar(&o.freshness, "freshness", 2*time.Second, "how old answers may be, and how long a revoked key may still work")
 	f.DurationVar(&o.drain, "drain", 5*time.Second, "how long the node says that it is not ready before it ends")
-	f.Float64Var(&o.perSecond, "rate", 100, "requests a second that a tenant may send")
-	f.IntVar(&o.documents, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
-	f.Int64Var(&o.bytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.Float64Var(&o.limits.PerSecond, "rate", 100, "requests a second that a tenant may send")
+	f.IntVar(&o.limits.MostDocuments, "most-documents", 100_000, "documents that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MostBytes, "most-bytes", 1<<30, "bytes that a tenant may have; 0: any number")
+	f.Int64Var(&o.limits.MostEmbedded, "most-embedded", 0, "tokens of a tenant's documents that the node embeds in a day; 0: any number")
+	f.StringVar(&o.audit, "audit", "", "`FILE` that gets a line for each request: who read what, without texts; -: standard output")
 	f.IntVar(&o.mostOpen, "most-open", 1000, "tenants that stay on the node when nobody asks for them")
+	f.StringArrayVar(&o.upstreams, "upstream", nil, "`NAME=URL` of a model's server that clients reach below /proxy/NAME, with memory; $MEMCORE_UPSTREAM_KEY_NAME has a key for it; may be repeated")
+	o.tokens.addFlags(f)
 	cmd.AddCommand(tenantCommand(a, &o), keyCommand(a, &o))
 	return cmd
 }
@@ -89,16 +98,25 @@ func (o serviceOptions) open() (logs func(path string) store.Changelog, all stor
 
 // registry opens the tenants and keys, without a node.
 func (o serviceOptions) registry() (*tenants.Registry, error) {
-	logs, _, err := o.open()
+	_, all, err := o.open()
 	if err != nil {
 		return nil, err
 	}
-	return tenants.NewRegistry(logs(tenants.System), o.freshness), nil
+	return tenants.NewRegistry(all, o.freshness), nil
 }
 
 func runService(ctx context.Context, a *cli, o serviceOptions) error {
 	if o.freshness < 100*time.Millisecond {
 		return kind.Usagef("--freshness is %v, want at least 100ms", o.freshness)
+	}
+	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
+	upstreams, err := upstreamsOf(o.upstreams, a.Log)
+	if err != nil {
+		return err
+	}
+	tokens, err := o.tokens.verifier(ctx, a.Log)
+	if err != nil {
+		return err
 	}
 	logs, all, err := o.open()
 	if err != nil {
@@ -111,16 +129,60 @@ func runService(ctx context.Context, a *cli, o serviceOptions) error {
 		}
 		o.dir = filepath.Join(cache, "node")
 	}
-	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
+	audit, err := openAudit(a, o.audit)
+	if err != nil {
+		return err
+	}
+	traces, endTraces, err := sendTraces(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer endTraces()
 	node, err := tenants.NewNode(tenants.Options{
-		Open: logs, Objects: all, Registry: tenants.NewRegistry(logs(tenants.System), o.freshness), Dir: o.dir, Workspace: a.Workspace,
-		Freshness: o.freshness, MostOpen: o.mostOpen, MostDocuments: o.documents, MostBytes: o.bytes, Logger: a.Log,
+		Open: logs, Objects: all, Registry: tenants.NewRegistry(all, o.freshness), Tokens: tokens, Dir: o.dir, Workspace: a.Workspace,
+		Freshness: o.freshness, MostOpen: o.mostOpen, Limits: o.limits, Audit: audit, Traces: traces, Logger: a.Log,
 	})
 	if err != nil {
 		return err
 	}
-	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), PerSecond: o.perSecond, Logger: a.Log})
-	return errors.Join(listenAndServe(ctx, a, o, server), node.Close())
+	server := service.New(service.Options{Node: node, Memories: node.Memories(), Version: version(), Upstreams: upstreams,
+		Issuer: o.tokens.Issuer, Scopes: o.tokens.scopes, PublicURL: o.tokens.publicURL, Audit: audit, Traces: traces, Logger: a.Log})
+	return errors.Join(listenAndServe(ctx, a, o, server), node.Close(), audit.Close())
+}
+
+// openAudit opens the audit log; "" is none.
+func openAudit(a *cli, name string) (*service.AuditLog, error) {
+	failed := func(err error) { a.Log.Error("the audit log lacks a line", "error", err) }
+	switch name {
+	case "":
+		return nil, nil
+	case "-":
+		return service.NewAuditLog(a.stdout, failed), nil
+	}
+	log, err := service.OpenAuditLog(name, failed)
+	if err != nil {
+		return nil, kind.Usagef("--audit: %w", err)
+	}
+	return log, nil
+}
+
+// upstreamName is the form of names of upstreams.
+var upstreamName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`) })
+
+// upstreamsOf opens upstreams, each with its key from the environment.
+func upstreamsOf(given []string, log *slog.Logger) (all []service.Upstream, err error) {
+	for _, text := range given {
+		name, url, _ := strings.Cut(text, "=")
+		if !upstreamName().MatchString(name) || slices.ContainsFunc(all, func(u service.Upstream) bool { return u.Name == name }) {
+			return nil, kind.Usagef("--upstream: the name is %.80q, want NAME=URL, such as openai=https://api.openai.com/v1, with another name for each: small letters, digits and '_'", name)
+		}
+		forward, err := proxy.NewForwarder(url, proxy.ForwarderOptions{MaxBody: 8 << 20, Discreet: true, Logger: log})
+		if err != nil {
+			return nil, kind.Usagef("--upstream %s: %w", name, err)
+		}
+		all = append(all, service.Upstream{Name: name, Forward: forward, Key: os.Getenv("MEMCORE_UPSTREAM_KEY_" + strings.ToUpper(name))})
+	}
+	return all, nil
 }
 
 // listenAndServe serves until ctx ends. Then the node is not ready for a while, so that a load
@@ -131,9 +193,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", o.listen, err)
 	}
-	base, end := context.WithCancel(context.Background())
-	defer end()
-	server := &http.Server{Handler: s, BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn)}
+	server := &http.Server{Handler: s, ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 2)
 	protected := overload.Protect(server, listener, overload.Options{})
 	go func() { served <- server.Serve(protected) }()
@@ -159,10 +219,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 	time.Sleep(o.drain)
 	wait, stop := context.WithTimeout(context.Background(), 10*time.Second)
 	defer stop()
-	go func() { // streams of MCP have no end
-		time.Sleep(2 * time.Second)
-		end()
-	}()
+	s.EndStreams()
 	if err := server.Shutdown(wait); err != nil {
 		return server.Close()
 	}
@@ -170,7 +227,7 @@ func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Se
 }
 
 func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
-	cmd := &cobra.Command{Use: "tenant", Short: "List, create and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
+	cmd := &cobra.Command{Use: "tenant", Short: "List, create, change and delete the tenants of a service", Args: cobra.ArbitraryArgs, RunE: helpOrUnknown}
 	cmd.AddCommand(&cobra.Command{
 		Use: "list", Short: "List the tenants", Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -178,18 +235,21 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := r.Tenants(cmd.Context())
-			if err != nil {
-				return err
+			all := []tenants.Tenant{}
+			for t, err := range r.Tenants(cmd.Context()) {
+				if err != nil {
+					return err
+				}
+				if a.json {
+					all = append(all, t)
+				} else if err := a.print(plain.Line("%s  since %s%s\n", t.Name, t.Created.Format(time.DateOnly), ownOf(t))); err != nil {
+					return err
+				}
 			}
 			if a.json {
-				return a.printJSON(slices.Concat([]tenants.Tenant{}, all))
+				return a.printJSON(all)
 			}
-			var b strings.Builder
-			for _, t := range all {
-				fmt.Fprintln(&b, plain.Line("%s  since %s", t.Name, t.Created.Format(time.DateOnly)))
-			}
-			return a.print(b.String())
+			return nil
 		},
 	}, &cobra.Command{
 		Use: "create NAME", Short: "Create a tenant", Args: arguments(cobra.ExactArgs(1), "the name of a tenant"),
@@ -207,7 +267,7 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			}
 			return a.print(fmt.Sprintf("created %s; 'memcore service key create --tenant %s --user NAME' makes a key\n", t.Name, t.Name))
 		},
-	}, deleteTenantCommand(a, o))
+	}, setTenantCommand(a, o), deleteTenantCommand(a, o))
 	return cmd
 }
 
@@ -226,18 +286,24 @@ func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			r := tenants.NewRegistry(logs(tenants.System), o.freshness)
-			former, err := r.RemoveTenant(cmd.Context(), operator, args[0])
-			if err != nil {
+			r := tenants.NewRegistry(all, o.freshness)
+			_, err = r.RemoveTenant(cmd.Context(), operator, args[0])
+			if err != nil && kind.Of(err) != kind.NotFound {
 				return err
+			}
+			ids, errRemoved := r.Removed(cmd.Context(), args[0]) // also those of a deletion that was interrupted
+			if errRemoved != nil || len(ids) == 0 {
+				return cmp.Or(err, errRemoved)
 			}
 			// A write that has begun may still be appended.
 			time.Sleep(min(o.freshness, 5*time.Second))
-			left, err := tenants.Delete(cmd.Context(), logs, all, former.ID)
-			if err != nil || left > 0 {
-				return errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", former.Name, plain.Count(left, "object"), former.ID))
+			for _, id := range ids {
+				left, err := tenants.Delete(cmd.Context(), logs, all, id)
+				if err != nil || left > 0 {
+					return kind.Hint(errors.Join(err, fmt.Errorf("the keys of %s are revoked, but %s of it are still in the storage below tenants/%s", args[0], plain.Count(left, "object"), id)), "delete it again")
+				}
 			}
-			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", former.Name))
+			return a.print(fmt.Sprintf("deleted %s: its keys, documents and history; no object of it is left\n", args[0]))
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "delete it")
@@ -271,7 +337,7 @@ func keyCommand(a *cli, o *serviceOptions) *cobra.Command {
 				if !k.Expires.IsZero() {
 					expires = k.Expires.Format(time.DateOnly)
 				}
-				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, k.User, k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
+				fmt.Fprintln(&b, plain.Line("%s  user %s, %s, since %s, expires %s  %s", k.ID, plain.Member(k.User, k.Teams), k.Right, k.Created.Format(time.DateOnly), expires, k.Name))
 			}
 			return a.print(b.String())
 		},
@@ -313,12 +379,13 @@ func createKeyCommand(a *cli, o *serviceOptions, tenant *string) *cobra.Command 
 			if a.json {
 				return a.printJSON(made)
 			}
-			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, made.User, made.Tenant, made.Right)
+			a.note("key %s of %s in %s, right %s; it is shown only now", made.ID, plain.Member(made.User, made.Teams), made.Tenant, made.Right)
 			return a.print(made.Secret + "\n")
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&k.User, "user", "", "`NAME` of the user")
+	f.StringSliceVar(&k.Teams, "team", nil, "`NAME` of a team whose memory the user shares; may be repeated")
 	f.StringVar(&k.Name, "name", "", "`TEXT` that says what the key is for")
 	f.StringVar(&right, "right", string(service.Write), "`RIGHT`: read, write or admin")
 	f.DurationVar(&expires, "expires", 0, "`AGE` at which it expires, such as 720h; 0: never")

@@ -71,7 +71,7 @@ type finder struct {
 // newFinder takes options with defaults.
 func newFinder(ctx context.Context, o Options) *finder {
 	q := &request{ctx: ctx, o: o, project: projectOf(o), covered: map[string]string{}}
-	q.names = paths.NewNames(q.project, o.Home)
+	q.names = o.names(q.project)
 	if o.Beans != "" {
 		q.beans = paths.Resolve(o.Beans)
 	}
@@ -139,7 +139,19 @@ func (r *finder) discover() ([]candidate, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return slices.Concat(global, plugins, project), r.ctx.Err()
+	return slices.Concat(global, plugins, r.mounted(), project), r.ctx.Err()
+}
+
+// mounted finds the files of Options.Mounts. Their rules are about paths of the project.
+func (r *finder) mounted() (found []candidate) {
+	for _, m := range r.o.Mounts {
+		some := r.folder(m.Folder, Project)
+		for i := range some {
+			some[i].base = r.project
+		}
+		found = append(found, some...)
+	}
+	return found
 }
 
 func (r *finder) global() []candidate {

@@ -26,6 +26,9 @@ type Options struct {
 	// plugins. Relative ones belong to the project; "~/" is Home. Plugins outside of the project
 	// and of Beans are trusted one by one. nil means DefaultPlugins; a single "" means none.
 	Plugins []string
+	// Mounts are folders beside the project whose memory counts as the project's, if they are
+	// trusted. The project overrides it.
+	Mounts []Mount
 	// Loaded are manifests (GeminiManifest) whose files the agent loads itself.
 	Loaded []string
 	// NoParents leaves out the folders above Dir.
@@ -77,6 +80,18 @@ const (
 	defaultFolder = ".beans"
 	defaultDepth  = 5
 )
+
+// A Mount is a folder that is shown under a name of its own, such as "@platform".
+type Mount struct{ Name, Folder string }
+
+// names returns the names of files as they are shown.
+func (o Options) names(project string) paths.Names {
+	names := paths.NewNames(project, o.Home)
+	for _, m := range o.Mounts {
+		names = names.With(m.Name, m.Folder)
+	}
+	return names
+}
 
 // Trust knows which folders may instruct an agent. It must be safe for concurrent use.
 type Trust interface {

@@ -43,6 +43,13 @@ func (d *Data) ForAgent() *Data {
 	return &own
 }
 
+// In returns another folder with the same settings.
+func (d *Data) In(within, dir string) *Data {
+	other := *d
+	other.within, other.dir = within, dir
+	return &other
+}
+
 // Errors of Data.
 var (
 	// ErrNoFile means that a memory file does not exist.

@@ -22,7 +22,7 @@ const savedSection = "Auto-saved Memories"
 const (
 	TargetProject = "project"
 	TargetGlobal  = "global"
-	// TargetService is known to the tool alone, if there is a memory service.
+	// TargetService is an Elsewhere: a memory service.
 	TargetService = "service"
 )
 

@@ -3,6 +3,7 @@ package notes
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/memcore/memcore/core/tools"
@@ -37,28 +38,72 @@ type savedAnswer struct {
 	Diff *struct{} `json:"diff,omitempty"` // hides Change.Diff
 }
 
-// SaveTool returns save_memory, which saves curated memory or appends to a file of data. toService
-// saves to TargetService; nil if there is no service.
-func SaveTool(saver *Saver, data Files, toService func(context.Context, SaveRequest) (tools.Answer, error)) tools.Tool {
+// An Elsewhere is one more target of save_memory.
+type Elsewhere struct {
+	Target, About string
+	Save          func(context.Context, SaveRequest) (tools.Answer, error)
+}
+
+// SaveToolName is the name of the tool that SaveTool returns.
+const SaveToolName = "save_memory"
+
+// SaveTool returns save_memory, which saves curated memory, appends to a file of data, or saves
+// elsewhere.
+func SaveTool(saver *Saver, data Files, elsewhere ...Elsewhere) tools.Tool {
 	targets := []any{TargetProject, TargetGlobal}
-	if toService != nil {
-		targets = append(targets, TargetService)
+	for _, e := range elsewhere {
+		targets = append(targets, e.Target)
 	}
-	tool := tools.New("save_memory", "Remember something for future sessions: when the user asks you to, states a lasting preference or convention, or a task has taught something.",
+	tool := tools.New(SaveToolName, "Remember something for future sessions: when the user asks you to, states a lasting preference or convention, or a task has taught something.",
 		func(ctx context.Context, r SaveRequest) (tools.Answer, error) {
 			if r.Path != "" {
 				return appendTo(ctx, data, r)
 			}
-			if r.Target == TargetService && toService != nil {
-				return toService(ctx, r)
+			for _, e := range elsewhere {
+				if r.Target == e.Target {
+					return e.Save(ctx, r)
+				}
 			}
 			saved, err := saver.Save(ctx, r)
 			return tools.Answer{Text: saved.Answer(), Data: savedAnswer{Saved: saved}}, err
 		}, tools.Aliases("fact", "scope"), tools.Choices("target", targets...))
-	if toService != nil {
-		tool.Schema.Properties["target"].Description += ", or service: the team's memory"
+	for _, e := range elsewhere {
+		tool.Schema.Properties["target"].Description += ", or " + e.Target + ": " + e.About
 	}
 	return tool
+}
+
+// SharedFile has what is saved for several people at once: it is found, but does not instruct.
+const SharedFile = FactsFolder + "/team.md"
+
+// AppendShared appends a save to the SharedFile of data.
+func AppendShared(ctx context.Context, data Files, r SaveRequest) (tools.Answer, error) {
+	if r.Private || r.Supersedes != "" {
+		return tools.Answer{}, fmt.Errorf("%w: with this target, leave out private and supersedes", tools.ErrArguments)
+	}
+	return written(data.Append(ctx, SharedFile, r.Content, ""))
+}
+
+// SharedArguments returns the arguments of a save_memory by somebody who may not change the curated
+// memory of a project: what would go there goes to the SharedFile.
+func SharedArguments(arguments []byte) []byte {
+	var asked SaveRequest
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &asked) != nil || json.Unmarshal(arguments, &fields) != nil || fields == nil {
+		return arguments // the tool refuses them
+	}
+	if asked.Path != "" || asked.Target != "" && asked.Target != TargetProject {
+		return arguments
+	}
+	fields["path"], _ = json.Marshal(SharedFile)
+	for _, name := range []string{"section", "target", "scope"} { // with a path, they do not count
+		delete(fields, name)
+	}
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return arguments
+	}
+	return changed
 }
 
 // monthly is the path that stands for this month's episodes.

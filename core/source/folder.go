@@ -33,6 +33,8 @@ type FolderOptions struct {
 	Scope string
 	// Workspace and Home are what Document.Path is relative to; may be "".
 	Workspace, Home string
+	// Name is what Document.Path begins with instead, such as "@platform"; may be "".
+	Name string
 	// Hidden folders are read even if git ignores them; default ".beans".
 	Hidden string
 	// Private also reads ".local.md" files.
@@ -43,6 +45,9 @@ type FolderOptions struct {
 	Optional bool
 	// SessionsIn, if set, keeps only logs of sessions below these folders.
 	SessionsIn []string
+	// Dated means that who writes the files gives each text of one another time of change, the same
+	// on all machines: Document.Changed is not set.
+	Dated bool
 }
 
 // A Folder is a source of Markdown files and conversation logs: a folder, or one file.
@@ -69,9 +74,13 @@ func NewFolder(options FolderOptions) *Folder {
 	options.Scope = cmp.Or(options.Scope, ScopeProject)
 	options.Hidden = cmp.Or(options.Hidden, ".beans")
 	options.Path = paths.Absolute(options.Path)
+	names := paths.NewNames(options.Workspace, options.Home)
+	if options.Name != "" {
+		names = names.With(options.Name, options.Path)
+	}
 	return &Folder{
 		options: options,
-		names:   paths.NewNames(options.Workspace, options.Home),
+		names:   names,
 		exclude: gitignore.Compile(options.Exclude),
 		readDir: os.ReadDir,
 

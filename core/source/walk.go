@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/internal/filetime"
 	"github.com/memcore/memcore/internal/git/gitignore"
@@ -253,7 +254,7 @@ func (w *walker) real(path string) string {
 }
 
 func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
-	w.found.Documents = append(w.found.Documents, Document{
+	d := Document{
 		Path:    w.folder.names.Of(path),
 		File:    path,
 		Scope:   w.folder.options.Scope,
@@ -262,7 +263,11 @@ func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
 		Size:    info.Size(),
 		ModTime: filetime.Modified(info),
 		Changed: filetime.Changed(info),
-	})
+	}
+	if w.folder.options.Dated {
+		d.Changed = time.Time{}
+	}
+	w.found.Documents = append(w.found.Documents, d)
 }
 
 // cause returns the text of an error without its path.

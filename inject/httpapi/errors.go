@@ -42,8 +42,8 @@ func statusError(err error) *Error {
 	return &Error{cmp.Or(statuses[kind.Of(err)], http.StatusInternalServerError), err.Error()}
 }
 
-// fail answers with an error.
-func fail(w http.ResponseWriter, err error) {
+// Fail answers with an error.
+func Fail(w http.ResponseWriter, err error) {
 	e := statusError(err)
 	if e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", "1")
@@ -52,11 +52,11 @@ func fail(w http.ResponseWriter, err error) {
 	write(w, e.Status, data)
 }
 
-// reply answers with a body.
-func reply(w http.ResponseWriter, status int, body any) {
+// Reply answers with a body.
+func Reply(w http.ResponseWriter, status int, body any) {
 	data, err := json.Marshal(body)
 	if err != nil {
-		fail(w, err)
+		Fail(w, err)
 		return
 	}
 	write(w, status, data)

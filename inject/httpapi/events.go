@@ -43,7 +43,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	mine, stop := s.Listen()
 	defer stop()
 	if mine == nil {
-		fail(w, &Error{http.StatusServiceUnavailable, "too many clients stream events"})
+		Fail(w, &Error{http.StatusServiceUnavailable, "too many clients stream events"})
 		return
 	}
 	only := r.URL.Query().Get("workspace")

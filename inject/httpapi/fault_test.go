@@ -138,7 +138,7 @@ func TestGivingUpOnAPlace(t *testing.T) {
 // An answer that is not valid JSON fails with a message.
 func TestAnswersThatCannotBeWritten(t *testing.T) {
 	w := httptest.NewRecorder()
-	reply(w, http.StatusOK, func() {})
+	Reply(w, http.StatusOK, func() {})
 	require.Equal(t, http.StatusInternalServerError, w.Code)
 	require.Contains(t, w.Body.String(), "unsupported type")
 }

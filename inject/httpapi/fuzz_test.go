@@ -33,7 +33,7 @@ func fits[In targeted](t *testing.T, body string) {
 	var in In
 	if err := decodeBody([]byte(body), &in); err != nil {
 		w := httptest.NewRecorder()
-		fail(w, err)
+		Fail(w, err)
 		if w.Code != 400 {
 			t.Errorf("%q is answered with %d", body, w.Code)
 		}

@@ -71,7 +71,7 @@ func (s *Server) operations() []operation {
 		{"GET", "/v1/health", "Describe the daemon", nil, schemaOf[Health], answer(func() any { return s.Health() }), false},
 		{"GET", "/v1/ready", "Check whether it takes requests now", nil, nil, http.HandlerFunc(s.ready), false},
 		{"POST", "/v1/shutdown", "End the daemon", nil, nil, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			reply(w, http.StatusOK, map[string]bool{"ending": true})
+			Reply(w, http.StatusOK, map[string]bool{"ending": true})
 			s.stop()
 		}), false},
 		{"GET", "/metrics", "Metrics for Prometheus", nil, nil, promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), false},
@@ -91,7 +91,7 @@ func (s *Server) operations() []operation {
 
 // answer answers each request with a body.
 func answer(body func() any) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, body()) })
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { Reply(w, http.StatusOK, body()) })
 }
 
 // post makes an operation about a workspace.

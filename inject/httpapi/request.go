@@ -27,7 +27,7 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.used.Store(int64(time.Since(s.started)))
 		if !s.rate.Allow() {
-			fail(w, &Error{http.StatusTooManyRequests, "more requests a second than the service takes"})
+			Fail(w, &Error{http.StatusTooManyRequests, "more requests a second than the service takes"})
 			return
 		}
 		// Only the work takes a slot: slow clients block no others.
@@ -35,7 +35,7 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 		free, err := read(s, w, r, &in)
 		defer free()
 		if err != nil {
-			fail(w, err)
+			Fail(w, err)
 			return
 		}
 		var out Out
@@ -46,10 +46,10 @@ func work[In targeted, Out any](s *Server, do func(ctx context.Context, ws Works
 			})
 		})
 		if err != nil {
-			fail(w, err)
+			Fail(w, err)
 			return
 		}
-		reply(w, http.StatusOK, out)
+		Reply(w, http.StatusOK, out)
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
-	"github.com/memcore/memcore/internal/web/status"
 )
 
 // Options are the settings of a Server.
@@ -138,10 +137,10 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if methods := methodsOf(all, r.URL.Path); len(methods) > 0 {
 			w.Header().Set("Allow", strings.Join(methods, ", "))
-			fail(w, &Error{405, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(methods, " or "), r.Method)})
+			Fail(w, &Error{405, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, strings.Join(methods, " or "), r.Method)})
 			return
 		}
-		fail(w, &Error{404, fmt.Sprintf("there is no %s %s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
+		Fail(w, &Error{404, fmt.Sprintf("there is no %s %s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
 	return s.guard(s.traced(mux))
 }
@@ -156,38 +155,28 @@ func (s *Server) Remote(token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case origin.IsForeign(r):
-			fail(w, &Error{403, "web pages may not use this service"})
+			Fail(w, &Error{403, "web pages may not use this service"})
 		case origin.IsMisnamed(r):
-			fail(w, &Error{403, "address this service by its IP address or localhost, not by another name"})
+			Fail(w, &Error{403, "address this service by its IP address or localhost, not by another name"})
 		case !origin.HasBearer(r, token):
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			fail(w, &Error{401, "the token is missing or wrong: Authorization: Bearer …"})
+			Fail(w, &Error{401, "the token is missing or wrong: Authorization: Bearer …"})
 		case personal[r.URL.Path]:
-			fail(w, &Error{403, "only the person at this machine may do this: over the socket, or with memcore view"})
+			Fail(w, &Error{403, "only the person at this machine may do this: over the socket, or with memcore view"})
 		default:
 			local.ServeHTTP(w, r)
 		}
 	})
 }
 
-// guard counts and logs requests, and recovers from panics.
+// guard counts and logs requests.
 func (s *Server) guard(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		begun := time.Now()
-		seen := status.NewWriter(w)
-		w.Header().Set("X-Memcore-Version", s.o.Version)
-		defer func() {
-			if p := recover(); p != nil {
-				s.log.Error("request failed", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				fail(seen, &Error{500, "the service failed at this request"})
-			}
-			route := cmp.Or(r.Pattern, "unknown")
-			s.served.Add(1)
-			s.requests.WithLabelValues(route, strconv.Itoa(seen.Status)).Inc()
-			s.took.WithLabelValues(route).Observe(time.Since(begun).Seconds())
-			s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", seen.Status, "took", time.Since(begun))
-		}()
-		next.ServeHTTP(seen, r)
+	return Guard(next, s.o.Version, s.log, func(r *http.Request, status int, took time.Duration) {
+		route := cmp.Or(r.Pattern, "unknown")
+		s.served.Add(1)
+		s.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+		s.took.WithLabelValues(route).Observe(took.Seconds())
+		s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", status, "took", took)
 	})
 }
 
@@ -202,8 +191,8 @@ func (s *Server) Health() Health {
 // ready answers whether the service takes requests now.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if len(s.slots) == cap(s.slots) {
-		fail(w, overload.ErrBusy)
+		Fail(w, overload.ErrBusy)
 		return
 	}
-	reply(w, http.StatusOK, map[string]bool{"ready": true})
+	Reply(w, http.StatusOK, map[string]bool{"ready": true})
 }

@@ -498,7 +498,7 @@ func TestStatusOfErrors(t *testing.T) {
 	} {
 		for _, err := range all {
 			w := httptest.NewRecorder()
-			fail(w, fmt.Errorf("doing it: %w", err))
+			Fail(w, fmt.Errorf("doing it: %w", err))
 			require.Equal(t, want, w.Code, err.Error())
 		}
 	}

@@ -186,6 +186,9 @@ func (s *Server) addTool(to *mcp.Server, t tools.Tool) {
 				return result, nil
 			}
 			result.Content = []mcp.Content{&mcp.TextContent{Text: answer.Text}}
+			if asks.version > 0 {
+				result.Meta = mcp.Meta{versionField: asks.version}
+			}
 			result.StructuredContent, err = structured(answer.Data)
 			if !t.ReadOnly {
 				s.Refresh(context.WithoutCancel(ctx))

@@ -29,7 +29,7 @@ func TestBounds(t *testing.T) {
 	defer upstream.Close()
 	p, err := New(upstream.URL, knowsOne{}, Options{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	defer p.transport.CloseIdleConnections()
+	defer p.forwarder.transport.CloseIdleConnections()
 	front := httptest.NewServer(p)
 	defer front.Close()
 	ask := func(path string) (int, http.Header, string) {
@@ -45,13 +45,13 @@ func TestBounds(t *testing.T) {
 	require.Equal(t, "1", header.Get(injectedHeader))
 	require.Contains(t, body, "5433")
 
-	p.bodies.Most = 1 // all of it is taken
+	p.forwarder.bodies.Most = 1 // all of it is taken
 	status, header, body := ask("/v1/chat/completions")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, "0", header.Get(injectedHeader))
 	require.Equal(t, reasonFull, header.Get(reasonHeader))
 	require.Equal(t, chat, body, "byte for byte")
-	p.bodies.Most = mostBodies
+	p.forwarder.bodies.Most = mostBodies
 
 	status, _, _ = ask("/v1/chat/completions")
 	require.Equal(t, http.StatusOK, status)

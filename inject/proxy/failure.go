@@ -1,10 +1,12 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -15,17 +17,26 @@ import (
 const statusClosed = 499
 
 // unanswered is called when the upstream did not answer.
-func (p *Proxy) unanswered(w http.ResponseWriter, r *http.Request, err error) {
+func (f *Forwarder) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		x.status = statusClosed
 		panic(http.ErrAbortHandler) // returning would be an empty answer with status 200
 	}
 	x.err = reply.Unquoted(err)
+	if f.options.Discreet {
+		x.fail(w, r, http.StatusBadGateway, "the upstream does not answer")
+		return
+	}
 	tried := *r.URL
 	tried.RawQuery = "" // it may hold a key
 	x.fail(w, r, http.StatusBadGateway, fmt.Sprintf("the upstream does not answer: %s %s: %v; start it, or run memcore proxy with another --upstream",
 		r.Method, tried.String(), x.err))
+}
+
+// Fail answers a request of a model's client with an error, in the form of the request's API.
+func Fail(w http.ResponseWriter, r *http.Request, status int, why string) {
+	(&exchange{}).fail(w, r, status, why)
 }
 
 // fail answers in the API's form.
@@ -34,18 +45,37 @@ func (x *exchange) fail(w http.ResponseWriter, r *http.Request, status int, why 
 	x.headers(w.Header())
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(failure(r, status, "memcore: "+why)) // the client has gone, at worst
+	_, _ = w.Write(failure(r, status, why)) // the client has gone, at worst
 }
 
-func failure(r *http.Request, status int, message string) any {
+// failure returns the body of an error.
+func failure(r *http.Request, status int, why string) []byte {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(shaped(r, status, "memcore: "+why)) // texts and numbers always encode
+	return body.Bytes()
+}
+
+// withheld replaces the answer of an upstream that refuses a key that is not the client's.
+func withheld(response *http.Response) {
+	const why = "the upstream refuses the key that this service has for it; tell whoever runs the service"
+	_ = response.Body.Close()
+	body := failure(response.Request, http.StatusBadGateway, why)
+	response.StatusCode, response.Status = http.StatusBadGateway, ""
+	response.Header = http.Header{"Content-Type": {"application/json"}}
+	response.Body, response.ContentLength, response.Trailer = io.NopCloser(bytes.NewReader(body)), int64(len(body)), nil
+}
+
+func shaped(r *http.Request, status int, message string) any {
 	kind := map[int]string{
 		http.StatusBadRequest:         "invalid_request_error",
 		http.StatusMethodNotAllowed:   "invalid_request_error",
 		http.StatusUnauthorized:       "authentication_error",
 		http.StatusForbidden:          "permission_error",
+		http.StatusNotFound:           "not_found_error",
 		http.StatusRequestTimeout:     "timeout_error",
+		http.StatusTooManyRequests:    "rate_limit_error",
 		http.StatusBadGateway:         "api_error",
 		http.StatusServiceUnavailable: "overloaded_error",
 	}[status]

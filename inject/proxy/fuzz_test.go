@@ -24,15 +24,15 @@ func FuzzTarget(f *testing.F) {
 			return // net/http refuses it
 		}
 		p, err := New("http://upstream.example"+base, nil, Options{Logger: slog.New(slog.DiscardHandler)})
-		if err != nil || p.upstream.Host != "upstream.example" || climbs(p.upstream.Path) || strings.Contains(p.upstream.Path, "//") {
+		if err != nil || p.forwarder.upstream.Host != "upstream.example" || climbs(p.forwarder.upstream.Path) || strings.Contains(p.forwarder.upstream.Path, "//") {
 			return // whoever starts a proxy chooses its upstream
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL, r.Host = in, "127.0.0.1"
-		if p.admit(r) != nil {
+		if check(r) != nil || p.admit(r) != nil {
 			return
 		}
-		out := p.target(in)
+		out := p.forwarder.target(in)
 		if out.Host != "upstream.example" || out.Scheme != "http" || out.User != nil || out.Opaque != "" {
 			t.Errorf("%q goes to %q", asked, out)
 		}
@@ -46,7 +46,7 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q goes to %q, which is something else", asked, out)
 		}
 		// Servers differ in how they resolve dots, so paths have no dots.
-		below := strings.TrimRight(p.upstream.Path, "/")
+		below := strings.TrimRight(p.forwarder.upstream.Path, "/")
 		if out.Path != below && !strings.HasPrefix(out.Path, below+"/") || climbs(out.Path) {
 			t.Errorf("%q goes to %q, which is not below %q", asked, out.Path, below)
 		}

@@ -13,9 +13,8 @@ type refusal struct {
 	why    string
 }
 
-// admit returns nil for what may pass. This machine's processes are trusted, but not web pages:
-// they have an Origin, or a Host that only resolves to this machine.
-func (p *Proxy) admit(r *http.Request) *refusal {
+// check returns nil for what can be passed on.
+func check(r *http.Request) *refusal {
 	switch {
 	case r.Method == http.MethodConnect:
 		return &refusal{http.StatusMethodNotAllowed, "memcore proxy opens no tunnels: give the client its address as base URL, not as the proxy of the system"}
@@ -23,6 +22,14 @@ func (p *Proxy) admit(r *http.Request) *refusal {
 		return &refusal{http.StatusBadRequest, "the request has no path"}
 	case climbs(r.URL.Path):
 		return &refusal{http.StatusBadRequest, `the path has "." or ".." in it, which may lead out of the upstream's base`}
+	}
+	return nil
+}
+
+// admit returns nil for those who may pass. This machine's processes are trusted, but not web pages:
+// they have an Origin, or a Host that only resolves to this machine.
+func (p *Proxy) admit(r *http.Request) *refusal {
+	switch {
 	case origin.IsForeign(r):
 		return &refusal{http.StatusForbidden, "memcore proxy does not serve web pages: the request has the Origin of another site"}
 	case p.listen.IP.IsLoopback() && !origin.IsLocal(r.Host, p.host):

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -20,7 +21,7 @@ const maxBody = 64 << 20
 // Reasons for no memory, beside those of package turn.
 const (
 	reasonCompressed = "the request is compressed"
-	reasonLarge      = "the request is over 64 MB"
+	reasonLarge      = "the request is over %d MB"
 	reasonFull       = "the proxy holds too much of other requests"
 	reasonOff        = "memory is turned off"
 )
@@ -28,8 +29,8 @@ const (
 // speculative is offered by Java's client, and accepted by no server.
 const speculative = "h2c"
 
-// offersH2C reports whether a request offers HTTP/2.
-func offersH2C(r *http.Request) bool {
+// OffersH2C reports whether a request offers HTTP/2.
+func OffersH2C(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
 		return slices.ContainsFunc(strings.Split(offered, ","), func(protocol string) bool { return strings.EqualFold(strings.TrimSpace(protocol), speculative) })
 	})
@@ -50,7 +51,7 @@ var routes = []struct {
 }
 
 func editorOf(r *http.Request) editor {
-	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !offersH2C(r) {
+	if r.Method != http.MethodPost || r.Header.Get("Upgrade") != "" && !OffersH2C(r) {
 		return nil
 	}
 	for _, route := range routes {
@@ -66,35 +67,39 @@ const bodyWait = 2 * time.Minute
 
 // withMemory returns the request to pass on, and reports in x. The caller calls free when done with
 // the body, whose reading may fail.
-func (p *Proxy) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) (out *http.Request, free func(), err error) {
+func (f *Forwarder) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) (out *http.Request, free func(), err error) {
 	nothing := func() {}
 	edit := editorOf(r)
 	if edit == nil {
 		return r, nothing, nil
 	}
-	x.chat, x.dry = true, p.options.DryRun
+	x.chat, x.dry = true, f.options.DryRun
 	switch encoding := r.Header.Get("Content-Encoding"); {
-	case p.memory == nil:
+	case x.passage.Memory == nil:
 		x.report.Reason = reasonOff
 		return r, nothing, nil
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		x.report.Reason = reasonCompressed
 		return r, nothing, nil
-	case r.ContentLength > maxBody:
-		x.report.Reason = reasonLarge
+	case r.ContentLength > f.options.MaxBody:
+		x.report.Reason = fmt.Sprintf(reasonLarge, f.options.MaxBody>>20)
 		return r, nothing, nil
 	}
-	body, free, err := p.bodies.Read(w, r, maxBody, bodyWait)
+	bodies := x.passage.Bodies
+	if bodies == nil {
+		bodies = &f.bodies
+	}
+	body, free, err := bodies.Read(w, r, f.options.MaxBody, bodyWait)
 	out = r.Clone(r.Context())
 	switch {
 	case errors.Is(err, overload.ErrLarge):
-		x.report.Reason = reasonLarge
+		x.report.Reason = fmt.Sprintf(reasonLarge, f.options.MaxBody>>20)
 	case errors.Is(err, overload.ErrFull):
 		x.report.Reason = reasonFull
 	case err != nil:
 		return nil, free, err
 	default:
-		setBody(out, p.edited(r.Context(), edit, body, x))
+		setBody(out, f.edited(r.Context(), edit, body, x))
 		return out, free, nil
 	}
 	out.Body = struct {
@@ -105,17 +110,46 @@ func (p *Proxy) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) 
 }
 
 // edited returns the body with memory, or body itself.
-func (p *Proxy) edited(ctx context.Context, edit editor, body []byte, x *exchange) []byte {
+func (f *Forwarder) edited(ctx context.Context, edit editor, body []byte, x *exchange) []byte {
 	began := time.Now()
-	with, report, err := edit(ctx, p.memory, body, p.options.Turn)
-	x.report, x.added = report, time.Since(began)
-	if err != nil {
-		x.report.Reason = err.Error()
+	with, report := body, turn.Report{Reason: turn.ReasonFailed}
+	waiting, stop := f.within(ctx)
+	err := x.passage.Memory(waiting, func(memory turn.Retriever, system SystemText) turn.Report {
+		o := f.options.Turn
+		o.System = system
+		if o.Timeout > 0 {
+			o.Timeout = max(o.Timeout-time.Since(began), time.Millisecond)
+		}
+		var failed error
+		if with, report, failed = edit(ctx, memory, body, o); failed != nil {
+			report.Reason = failed.Error()
+		}
+		return report
+	})
+	late := waiting.Err() != nil
+	stop()
+	switch {
+	case err == nil: // also if memory failed: the report says why
+	case ctx.Err() != nil:
+		report.Reason = turn.ReasonCancelled
+	case late:
+		report.Reason = turn.ReasonLate
+	default:
+		x.log(f).Warn("memory is not injected", "error", err)
 	}
-	if p.options.DryRun {
+	x.report, x.added = report, time.Since(began)
+	if f.options.DryRun {
 		return body
 	}
 	return with
+}
+
+// within returns a context that ends when a chat no longer waits for memory.
+func (f *Forwarder) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if f.options.Turn.Timeout < 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, f.options.Turn.Timeout)
 }
 
 // setBody lets a body be sent again, as over a new connection.

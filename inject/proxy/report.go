@@ -33,12 +33,21 @@ const (
 
 // An exchange is the report about one request.
 type exchange struct {
-	chat   bool // one that gets memory
-	dry    bool
-	report turn.Report
-	added  time.Duration // by memory
-	status int
-	err    error // why the upstream did not answer
+	passage Passage
+	chat    bool // one that gets memory
+	dry     bool
+	report  turn.Report
+	added   time.Duration // by memory
+	status  int
+	err     error // why the upstream did not answer
+}
+
+// log gets the lines about the request.
+func (x *exchange) log(f *Forwarder) *slog.Logger {
+	if x.passage.Log != nil {
+		return x.passage.Log
+	}
+	return f.log
 }
 
 type exchangeKey struct{}
@@ -121,15 +130,19 @@ func headerText(text string, most int) string {
 }
 
 // answered sees each answer before it is passed on.
-func (p *Proxy) answered(response *http.Response) error {
+func (f *Forwarder) answered(response *http.Response) error {
 	x, _ := response.Request.Context().Value(exchangeKey{}).(*exchange)
+	if refused := response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden; refused && x.passage.Lent {
+		x.err = fmt.Errorf("the upstream refuses the service's key with status %d", response.StatusCode)
+		withheld(response)
+	}
 	x.status = response.StatusCode
 	x.headers(response.Header)
 	return nil
 }
 
 // logExchange leaves out the query, which may hold a key.
-func (p *Proxy) logExchange(r *http.Request, x *exchange) {
+func (f *Forwarder) logExchange(r *http.Request, x *exchange) {
 	attributes := []any{"method", r.Method, "path", r.URL.EscapedPath(), "status", x.status}
 	add := func(when bool, key string, value any) {
 		if when {
@@ -150,5 +163,5 @@ func (p *Proxy) logExchange(r *http.Request, x *exchange) {
 	if x.err != nil {
 		level, attributes = slog.LevelWarn, append(attributes, "error", x.err)
 	}
-	p.log.Log(r.Context(), level, "request", attributes...)
+	x.log(f).Log(r.Context(), level, "request", attributes...)
 }

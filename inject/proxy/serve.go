@@ -24,8 +24,8 @@ func (p *Proxy) Listen() (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w; if another program has it, such as another memcore proxy, choose another address", err)
 	}
-	if port := listener.Addr().(*net.TCPAddr).Port; p.upstream.Port() == strconv.Itoa(port) && origin.IsLocal(p.upstream.Host, p.host) {
-		return nil, errors.Join(fmt.Errorf("upstream %s is this proxy itself", p.upstream.Host), listener.Close())
+	if port := listener.Addr().(*net.TCPAddr).Port; p.forwarder.upstream.Port() == strconv.Itoa(port) && origin.IsLocal(p.forwarder.upstream.Host, p.host) {
+		return nil, errors.Join(fmt.Errorf("upstream %s is this proxy itself", p.forwarder.upstream.Host), listener.Close())
 	}
 	return listener, nil
 }
@@ -39,7 +39,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler:        running,
 		MaxHeaderBytes: http.DefaultMaxHeaderBytes, // as the upstream may take
-		ErrorLog:       slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		ErrorLog:       slog.NewLogLogger(p.forwarder.log.Handler(), slog.LevelWarn),
 		BaseContext:    func(net.Listener) context.Context { return live },
 	}
 	protected := overload.Protect(server, listener, overload.Options{Unread: unread})
@@ -57,7 +57,7 @@ func (p *Proxy) Serve(ctx context.Context, listener net.Listener) error {
 	cut()
 	_ = server.Close()
 	running.shut()
-	p.transport.CloseIdleConnections()
+	p.forwarder.Close()
 	return err
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,13 +17,14 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/web/origin"
 	"github.com/memcore/memcore/internal/web/overload"
-	"github.com/memcore/memcore/internal/web/status"
 )
 
 // Headers of requests and answers.
@@ -41,25 +41,41 @@ type Options struct {
 	// Memories answers for the folders that Node names.
 	Memories *httpapi.Server
 	Version  string
-	// PerSecond bounds the requests of a tenant, and AtOnce those that run at a time; 0 is 100 and
-	// 16. Others get 429, so that no tenant uses up what all need.
-	PerSecond float64
-	AtOnce    int
-	MaxBody   int64 // bytes; 0 is 8 MB
-	Logger    *slog.Logger
+	// AtOnce bounds the requests of a tenant that run at a time; 0 is 16. Others get 429, so that no
+	// tenant uses up what all need.
+	AtOnce int
+	// Upstreams are models' servers that clients reach with memory.
+	Upstreams []Upstream
+	// Issuer is the URL of who gives tokens for this service; "" for none.
+	Issuer string
+	// Scopes are what clients ask the issuer for.
+	Scopes []string
+	// PublicURL is how clients reach the service; "" takes it from each request.
+	PublicURL string
+	// Audit gets a line a request; may be nil.
+	Audit *AuditLog
+	// Traces gets spans of requests; may be nil.
+	Traces  trace.TracerProvider
+	MaxBody int64 // bytes; 0 is 8 MB
+	Logger  *slog.Logger
 }
 
 // A Server is safe for concurrent use.
 type Server struct {
 	o        Options
 	memories http.Handler
+	spans    Spans
 	bodies   overload.Bodies
+	chats    overload.Bodies // of chats that pass to upstreams
 	routes   *http.ServeMux
+	guarded  http.Handler // routes
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	took     *prometheus.HistogramVec
 
 	draining atomic.Bool
+	ending   chan struct{} // closed when streams end
+	endOnce  sync.Once
 
 	mu     sync.Mutex
 	limits map[string]*limit // by ID of the tenant
@@ -67,40 +83,50 @@ type Server struct {
 
 // A limit is that of a tenant.
 type limit struct {
-	rate    *rate.Limiter
-	slots   overload.Slots
-	large   overload.Slots // bodies over largeBody, which could use up Server.bodies
-	streams overload.Slots // which could use up the connections of the process
-	used    time.Time
+	rate      *rate.Limiter
+	perSecond float64 // of rate
+	slots     overload.Slots
+	large     overload.Slots  // bodies over largeBody, which could use up Server.bodies
+	streams   overload.Slots  // which could use up the connections of the process
+	chats     overload.Slots  // which wait for models
+	said      overload.Bodies // of chats
+	used      time.Time
 }
 
 const (
 	largeBody   = 64 << 10
 	mostLarge   = 4
 	mostStreams = 64
+	mostChats   = 64
+	mostSaid    = 32 << 20 // bytes
 	// slotWait bounds how long a request waits for others of its tenant.
 	slotWait = time.Second
 )
 
 // New returns a server.
 func New(o Options) *Server {
-	o.PerSecond, o.AtOnce, o.MaxBody = cmp.Or(o.PerSecond, 100), cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
+	o.AtOnce, o.MaxBody = cmp.Or(o.AtOnce, 16), cmp.Or(o.MaxBody, 8<<20)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{o: o, memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}}
+	s := &Server{o: o, spans: NewSpans(o.Traces), memories: o.Memories.Handler(), routes: http.NewServeMux(), registry: prometheus.NewRegistry(), limits: map[string]*limit{}, ending: make(chan struct{})}
+	s.guarded = httpapi.Guard(http.HandlerFunc(s.admit), o.Version, o.Logger, s.done)
 	s.bodies.Most = max(64<<20, 2*o.MaxBody)
+	s.chats.Most = 8 * mostSaid
 	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_service_requests_total", Help: "Requests by operation and status."}, []string{"operation", "status"})
 	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_service_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}, []string{"operation"})
 	s.registry.MustRegister(s.requests, s.took)
 	for _, op := range s.operations() {
-		s.routes.Handle(op.method+" /v1/tenants/{tenant}"+op.path, s.authorised(op))
+		s.routes.Handle(op.method+" "+tenantPath+op.path, s.authorised(op))
 	}
 	s.routes.HandleFunc("GET /v1/openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
+		httpapi.Reply(w, http.StatusOK, openAPI(o.Version, s.operations()))
 	})
-	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, map[string]bool{"live": true}) })
+	s.routes.HandleFunc("GET /live", func(w http.ResponseWriter, _ *http.Request) {
+		httpapi.Reply(w, http.StatusOK, map[string]bool{"live": true})
+	})
 	s.routes.HandleFunc("GET /ready", s.ready)
+	s.describeAsResource()
 	s.routes.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no %s %.200s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
@@ -115,28 +141,32 @@ func (s *Server) Metrics() http.Handler {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	begun := time.Now()
-	seen := status.NewWriter(w)
-	w.Header().Set("X-Memcore-Version", s.o.Version)
-	defer func() {
-		p := recover()
-		if p != nil && p != http.ErrAbortHandler {
-			s.o.Logger.Error("request failed", "panic", p, "stack", string(debug.Stack()))
-			s.fail(seen, errFailed)
-		}
-		operation := cmp.Or(r.Pattern, "unknown")
-		s.requests.WithLabelValues(operation, strconv.Itoa(seen.Status)).Inc()
-		s.took.WithLabelValues(operation).Observe(time.Since(begun).Seconds())
-		if p == http.ErrAbortHandler {
-			panic(p) // the client must see that the answer is not whole
-		}
-	}()
+	s.guarded.ServeHTTP(w, s.audited(s.spans.request(r)))
+}
+
+// admit refuses web pages.
+func (s *Server) admit(w http.ResponseWriter, r *http.Request) {
 	if origin.IsForeign(r) {
-		s.fail(seen, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
+		s.fail(w, &httpapi.Error{Status: 403, Message: "web pages may not use this service"})
 		return
 	}
-	s.routes.ServeHTTP(seen, r)
+	s.routes.ServeHTTP(w, r)
 }
+
+// tenantPath begins the paths of operations.
+const tenantPath = "/v1/tenants/{tenant}"
+
+// done counts a request.
+func (s *Server) done(r *http.Request, status int, took time.Duration) {
+	s.audit(r, status)
+	endRequest(r, status)
+	operation := cmp.Or(r.Pattern, "unknown")
+	s.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	s.took.WithLabelValues(operation).Observe(took.Seconds())
+}
+
+// EndStreams ends streams that have no end of their own, once Drain was called.
+func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
 
 // Drain makes the service say that it is not ready. It still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
@@ -154,7 +184,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, &httpapi.Error{Status: 503, Message: "the storage does not answer"})
 		return
 	}
-	reply(w, http.StatusOK, map[string]bool{"ready": true})
+	httpapi.Reply(w, http.StatusOK, map[string]bool{"ready": true})
 }
 
 // A request has passed the checks of authorised.
@@ -162,32 +192,41 @@ type request struct {
 	*http.Request
 	principal Principal
 	body      []byte
+	limit     *limit
 }
 
 // authorised lets a request pass with a valid key of the tenant in its path and the right that the
 // operation needs, within the limits of the tenant.
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		secret := origin.Bearer(r)
-		p, err := s.o.Node.Authenticate(r.Context(), secret)
+		secret, fail := op.secretOf(r), s.fail
+		if op.proxy {
+			fail = func(w http.ResponseWriter, err error) { handlers{s}.failChat(w, r, err) }
+		}
+		tenant := r.PathValue("tenant")
+		p, err := s.o.Node.Authenticate(r.Context(), tenant, secret)
+		if a := accessOf(r.Context()); a != nil {
+			a.User, a.Key = p.User, p.Key
+		}
 		switch {
 		case errors.Is(err, ErrKey):
-			w.Header().Set("WWW-Authenticate", `Bearer realm="memcore"`)
-			s.fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
+			s.challenge(w, r, secret != "")
+			fail(w, &httpapi.Error{Status: 401, Message: err.Error()})
 			return
 		case err != nil:
-			s.fail(w, err)
+			fail(w, err)
 			return
-		case p.Tenant != r.PathValue("tenant"):
-			s.fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
+		case p.Tenant != tenant:
+			fail(w, &httpapi.Error{Status: 403, Message: "the key is for another tenant"})
 			return
 		case !p.Right.Includes(op.right):
-			s.fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
+			fail(w, &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; this needs %s", p.Right, op.right)})
 			return
 		}
-		l := s.limitOf(p.TenantID)
-		if !l.rate.Allow() {
-			s.fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
+		most := s.o.Node.Limits(p)
+		l := s.limitOf(p.TenantID, most.PerSecond)
+		if most.PerSecond > 0 && !l.rate.Allow() {
+			fail(w, &httpapi.Error{Status: 429, Message: "more requests a second than a tenant may send"})
 			return
 		}
 		err = s.withBody(w, r, op, l, func(body []byte) error {
@@ -195,18 +234,21 @@ func (s *Server) authorised(op operation) http.Handler {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
-				return op.do(w, &request{r, p, body})
+				return s.spans.Memory(r.Context(), op.memoryOf(r), p.Tenant, func(ctx context.Context) (int, error) {
+					err := op.do(w, &request{r.WithContext(ctx), p, body, l})
+					return accessOf(ctx).hits(), err
+				})
 			}
-			if !op.streams {
-				return l.slots.Do(r.Context(), slotWait, do)
+			switch {
+			case op.streams:
+				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, s.ending, do) })
+			case op.proxy:
+				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, nil, do) })
 			}
-			return l.streams.Do(r.Context(), slotWait, func() error {
-				defer s.whileValid(&r, secret)()
-				return do()
-			})
+			return l.slots.Do(r.Context(), slotWait, do)
 		})
 		if err != nil {
-			s.fail(w, err)
+			fail(w, err)
 		}
 	})
 }
@@ -214,30 +256,33 @@ func (s *Server) authorised(op operation) http.Handler {
 // recheck is how often the key of an open stream is looked at.
 const recheck = 2 * time.Second
 
-// whileValid gives a request a context that ends when its key is no longer valid, and returns what
-// ends the watch.
-func (s *Server) whileValid(r **http.Request, secret string) (stop func()) {
+// whileValid calls do with a request whose context ends when its key is no longer valid, or when
+// ending is closed.
+func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending <-chan struct{}, do func() error) error {
 	ctx, cancel := context.WithCancel((*r).Context())
 	*r = (*r).WithContext(ctx)
 	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer cancel()
 	watch.Go(func() {
+		defer cancel()
 		ticker := time.NewTicker(recheck)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-ctx.Done():
 				return
+			case <-ending:
+				return
 			case <-ticker.C:
 			}
-			if _, err := s.o.Node.Authenticate(ctx, secret); errors.Is(err, ErrKey) {
-				cancel()
+			again, err := s.o.Node.Authenticate(ctx, p.Tenant, secret)
+			if errors.Is(err, ErrKey) || err == nil && again.TenantID != p.TenantID {
+				return
 			}
 		}
 	})
-	return func() {
-		cancel()
-		watch.Wait()
-	}
+	return do()
 }
 
 // withBody reads the body for do, unless the operation reads it itself.
@@ -293,28 +338,34 @@ const (
 )
 
 // limitOf returns the limit of a tenant. Those that are full again are forgotten.
-func (s *Server) limitOf(tenant string) *limit {
+func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.limits[tenant]
 	if l == nil {
 		if len(s.limits) >= mostLimits {
 			for id, old := range s.limits {
-				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams) == 0 {
+				if time.Since(old.used) > limitIdle && len(old.slots)+len(old.large)+len(old.streams)+len(old.chats) == 0 {
 					delete(s.limits, id)
 				}
 			}
 		}
-		l = &limit{rate: rate.NewLimiter(rate.Limit(s.o.PerSecond), int(s.o.PerSecond)+1), slots: make(overload.Slots, s.o.AtOnce),
-			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams)}
+		l = &limit{rate: rate.NewLimiter(rate.Limit(perSecond), int(perSecond)+1), perSecond: perSecond, slots: make(overload.Slots, s.o.AtOnce),
+			large: make(overload.Slots, mostLarge), streams: make(overload.Slots, mostStreams), chats: make(overload.Slots, mostChats)}
+		l.said.Most, l.said.Within = mostSaid, &s.chats
 		s.limits[tenant] = l
 	}
 	l.used = time.Now()
+	if l.perSecond != perSecond {
+		l.perSecond = perSecond
+		l.rate.SetLimit(rate.Limit(perSecond))
+		l.rate.SetBurst(int(perSecond) + 1)
+	}
 	return l
 }
 
 // ask lets httpapi answer for the principal's memory. The body must not name a workspace itself.
-func (s *Server) ask(r *request, path string) (*recorder, error) {
+func (s handlers) ask(r *request, path string) (*recorder, error) {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return nil, err
@@ -370,10 +421,11 @@ func (r *recorder) send(w http.ResponseWriter) {
 }
 
 // question is an operation that httpapi answers and that changes nothing.
-func (s *Server) question(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) question(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		answer, err := s.ask(r, path)
 		if err == nil {
+			accessOf(r.Context()).AddAnswer(answer.body.Bytes())
 			answer.send(w)
 		}
 		return err
@@ -384,7 +436,7 @@ func (s *Server) question(path string) func(http.ResponseWriter, *request) error
 var errRefused = errors.New("the change was refused")
 
 // change is an operation that httpapi answers and that may change the memory.
-func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
+func (s handlers) change(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		var answer *recorder
 		version, err := s.o.Node.Write(r.Context(), r.principal, func() (err error) {
@@ -399,48 +451,23 @@ func (s *Server) change(path string) func(http.ResponseWriter, *request) error {
 		if err == nil {
 			w.Header().Set(Version, strconv.FormatInt(version, 10))
 		}
+		accessOf(r.Context()).AddAnswer(answer.body.Bytes())
 		answer.send(w)
 		return nil
 	}
 }
 
-// SaveTool is the name of the tool that saves.
-const SaveTool = "save_memory"
-
-// teamFile has what users without the right Admin save for all: it is found, but does not instruct.
-const teamFile = "facts/team.md"
-
 // SaveArguments returns the arguments of a save of a principal. What they save for all users goes
 // into a file of facts, unless they may change what instructs the agents of all.
 func SaveArguments(p Principal, arguments []byte) []byte {
-	var fields map[string]json.RawMessage
-	if p.Right.Includes(Admin) || json.Unmarshal(arguments, &fields) != nil || fields == nil {
+	if p.Right.Includes(Admin) {
 		return arguments
 	}
-	for name, value := range fields {
-		text := strings.ToLower(string(value))
-		switch strings.ToLower(name) {
-		case "path":
-			if text != `""` && text != "null" {
-				return arguments
-			}
-		case "target", "scope":
-			if text == `"global"` {
-				return arguments
-			}
-		}
-	}
-	fields["path"], _ = json.Marshal(teamFile)
-	delete(fields, "section") // files of facts have their own
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return arguments
-	}
-	return changed
+	return notes.SharedArguments(arguments)
 }
 
 // save saves with the arguments that the principal may use.
-func (s *Server) save(w http.ResponseWriter, r *request) error {
+func (s handlers) save(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Arguments json.RawMessage `json:"arguments"`
 	}
@@ -451,40 +478,37 @@ func (s *Server) save(w http.ResponseWriter, r *request) error {
 		}
 		r.body = changed
 	}
-	return s.change("/v1/tools/"+SaveTool)(w, r)
+	return s.change("/v1/tools/"+notes.SaveToolName)(w, r)
 }
 
 // tool calls a tool, as a question if it changes nothing.
-func (s *Server) tool(w http.ResponseWriter, r *request) error {
+func (s handlers) tool(w http.ResponseWriter, r *request) error {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
 		return err
 	}
 	name := r.PathValue("name")
-	var tool tools.Tool
-	var known bool
+	changes := false
 	err = s.o.Memories.Use(r.Context(), folder, func(ws httpapi.Workspace) error {
-		tool, known = tools.Find(ws.Tools(), name)
+		tool, known := tools.Find(ws.Tools(), name)
+		changes = known && !tool.ReadOnly
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
-	case !known:
-		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no tool %.100q", name)}
-	case tool.ReadOnly:
+	case !changes:
 		return s.question("/v1/tools/"+name)(w, r)
 	case !r.principal.Right.Includes(Write):
 		return &httpapi.Error{Status: 403, Message: fmt.Sprintf("the key has the right %s; the tool %s needs %s", r.principal.Right, name, Write)}
-	}
-	if name == SaveTool {
+	case name == notes.SaveToolName:
 		return s.save(w, r)
 	}
 	return s.change("/v1/tools/"+name)(w, r)
 }
 
 // mcp lets MCP clients use the memory.
-func (s *Server) mcp(w http.ResponseWriter, r *request) error {
+func (s handlers) mcp(w http.ResponseWriter, r *request) error {
 	handler, err := s.o.Node.MCP(r.Context(), r.principal)
 	if err != nil {
 		return err
@@ -499,25 +523,14 @@ func (s *Server) mcp(w http.ResponseWriter, r *request) error {
 // errFailed answers what no client can do anything about; the log says more.
 var errFailed = &httpapi.Error{Status: http.StatusInternalServerError, Message: "the service failed at this request"}
 
-// fail answers with an error. Unexpected ones may say where files are on this node.
-func (s *Server) fail(w http.ResponseWriter, err error) {
-	status := httpapi.StatusOf(err)
-	if status == http.StatusInternalServerError && !errors.Is(err, errFailed) {
-		s.o.Logger.Error("request failed", "error", err)
-		err = errFailed
+// shown is the error that a client sees. Unexpected ones may say where files are on this node.
+func (s *Server) shown(err error) error {
+	if httpapi.StatusOf(err) != http.StatusInternalServerError || errors.Is(err, errFailed) {
+		return err
 	}
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
-	}
-	reply(w, status, map[string]any{"error": httpapi.Error{Status: status, Message: err.Error()}})
+	s.o.Logger.Error("request failed", "error", err)
+	return errFailed
 }
 
-func reply(w http.ResponseWriter, status int, body any) {
-	data, err := json.Marshal(body)
-	if err != nil {
-		status, data = http.StatusInternalServerError, []byte(`{"error":{"status":500,"message":"the answer cannot be encoded"}}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(append(data, '\n'))
-}
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, err error) { httpapi.Fail(w, s.shown(err)) }

@@ -3,6 +3,8 @@ package service
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
 )
@@ -26,6 +29,16 @@ type operation struct {
 	ownBody               bool   // it reads its body itself
 	streams               bool   // it has no body and may answer for long
 	unread                bool   // it does not look at the memory
+	memory                string // of the semantic conventions, if it is one
+	proxy                 bool   // it passes to an upstream, and may answer for long
+}
+
+// memoryOf is the operation on the memory that a request is.
+func (o operation) memoryOf(r *http.Request) string {
+	if tool := r.PathValue("name"); tool != "" {
+		return MemoryOperation(tool)
+	}
+	return o.memory
 }
 
 // handlers answer what does not come from httpapi.
@@ -36,27 +49,25 @@ func (s *Server) operations() []operation {
 	node, h := s.o.Node, handlers{s}
 	return []operation{
 		{method: "GET", path: "/whoami", summary: "Say whose key it is", right: Read, do: h.whoami, unread: true},
-		{method: "POST", path: "/retrieve", summary: "Retrieve what is relevant for a turn", right: Read, do: s.question("/v1/retrieve"), like: "/v1/retrieve"},
-		{method: "POST", path: "/search", summary: "Search, also for weak matches", right: Read, do: s.question("/v1/search"), like: "/v1/search"},
-		{method: "POST", path: "/explain", summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: s.question("/v1/explain"), like: "/v1/explain"},
-		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: s.question("/v1/context"), like: "/v1/context"},
-		{method: "POST", path: "/turn", summary: "Add what is relevant to the body of a chat completion", right: Read, do: h.turn},
-		{method: "POST", path: "/save", summary: "Save something to remember", right: Write, do: s.save, like: "/v1/save"},
-		{method: "POST", path: "/forget", summary: "Delete a statement", right: Write, do: s.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
-		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: s.question("/v1/tools"), like: "/v1/tools"},
-		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: s.tool, like: "/v1/tools/{name}"},
-		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: s.question("/v1/status"), like: "/v1/status"},
+		{method: "POST", path: "/retrieve", memory: searchMemory, summary: "Retrieve what is relevant for a turn", right: Read, do: h.question("/v1/retrieve"), like: "/v1/retrieve"},
+		{method: "POST", path: "/search", memory: searchMemory, summary: "Search, also for weak matches", right: Read, do: h.question("/v1/search"), like: "/v1/search"},
+		{method: "POST", path: "/explain", memory: searchMemory, summary: "Explain why each candidate is relevant for a turn or not", right: Read, do: h.question("/v1/explain"), like: "/v1/explain"},
+		{method: "POST", path: "/context", summary: "Get curated memory as text for a system prompt", right: Read, do: h.question("/v1/context"), like: "/v1/context"},
+		{method: "POST", path: "/turn", memory: searchMemory, summary: "Add what is relevant to the body of a chat completion; ?path= and ?scope= narrow it", right: Read, do: h.turn},
+		{method: "POST", path: "/save", memory: upsertMemory, summary: "Save something to remember", right: Write, do: h.save, like: "/v1/save"},
+		{method: "POST", path: "/forget", memory: deleteMemory, summary: "Delete a statement", right: Write, do: h.change("/v1/tools/forget"), like: "/v1/tools/{name}"},
+		{method: "POST", path: "/tools", summary: "List the tools for a model", right: Read, do: h.question("/v1/tools"), like: "/v1/tools"},
+		{method: "POST", path: "/tools/{name}", summary: "Call a tool", right: Read, do: h.tool, like: "/v1/tools/{name}"},
+		{method: "POST", path: "/status", summary: "Describe the index", right: Read, do: h.status},
 		{method: "GET", path: "/documents", summary: "List the documents", right: Read, do: answer(func(r *request) (Documents, error) { return node.List(r.Context(), r.principal) })},
 		{method: "GET", path: "/documents/{path...}", summary: "Get a document as text", right: Read, do: h.get},
-		{method: "PUT", path: "/documents/{path...}", summary: "Write a document", right: Write, do: h.put},
-		{method: "DELETE", path: "/documents/{path...}", summary: "Remove a document", right: Write, do: h.remove},
-		{method: "POST", path: "/conversations/{session}", summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
-		{method: "GET", path: "/history", summary: "List the revisions of a document (?path=) or of all", right: Read, do: answer(func(r *request) (Documents, error) {
-			return node.History(r.Context(), r.principal, r.URL.Query().Get("path"))
-		})},
+		{method: "PUT", path: "/documents/{path...}", memory: upsertMemory, summary: "Write a document", right: Write, do: h.put},
+		{method: "DELETE", path: "/documents/{path...}", memory: deleteMemory, summary: "Remove a document", right: Write, do: h.remove},
+		{method: "POST", path: "/conversations/{session}", memory: upsertMemory, summary: "Add a conversation, as messages of a chat completion", right: Write, do: h.conversation},
+		{method: "GET", path: "/history", summary: "List the last revisions of a document (?path=) or of all, ?limit= of them (1000), ?before= a version", right: Read, do: answer(h.history)},
 		{method: "POST", path: "/restore", summary: "Give all documents the texts that they had at a version", right: Admin, do: h.restore},
 		{method: "GET", path: "/export", summary: "Get all documents as a tar archive", right: Read, do: h.export},
-		{method: "POST", path: "/import", summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
+		{method: "POST", path: "/import", memory: upsertMemory, summary: "Write the documents of a tar archive in one step", right: Write, do: h.importAll},
 		{method: "GET", path: "/usage", summary: "Say how much the tenant has and may have", right: Read, do: answer(func(r *request) (Usage, error) { return node.Usage(r.Context(), r.principal) })},
 		{method: "GET", path: "/keys", summary: "List the keys of the tenant", right: Admin, unread: true, do: answer(func(r *request) (map[string][]Key, error) {
 			keys, err := node.Keys(r.Context(), r.principal)
@@ -64,9 +75,11 @@ func (s *Server) operations() []operation {
 		})},
 		{method: "POST", path: "/keys", summary: "Make a key; only this answer has its secret", right: Admin, unread: true, do: h.createKey},
 		{method: "DELETE", path: "/keys/{id}", summary: "Revoke a key", right: Admin, unread: true, do: h.revokeKey},
-		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, streams: true},
-		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: s.mcp, ownBody: true},
-		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: s.mcp, ownBody: true},
+		{method: "GET", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, streams: true},
+		{method: "POST", path: "/mcp", summary: "Model Context Protocol, streamable HTTP", right: Read, do: h.mcp, ownBody: true},
+		{method: "DELETE", path: "/mcp", summary: "End a session of the Model Context Protocol", right: Read, do: h.mcp, ownBody: true},
+		{method: "GET", path: "/proxy/{upstream}/{path...}", summary: "List the models of an upstream", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
+		{method: "POST", path: "/proxy/{upstream}/{path...}", summary: "Ask a model of an upstream; chats get memory", right: Read, do: h.proxied, ownBody: true, unread: true, proxy: true},
 	}
 }
 
@@ -74,8 +87,11 @@ func (s *Server) operations() []operation {
 func answer[T any](do func(*request) (T, error)) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		out, err := do(r)
+		if listed, ok := any(out).(Documents); ok {
+			accessOf(r.Context()).addDocuments(listed.Documents)
+		}
 		if err == nil {
-			reply(w, http.StatusOK, out)
+			httpapi.Reply(w, http.StatusOK, out)
 		}
 		return err
 	}
@@ -86,31 +102,62 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	who := struct {
 		Tenant  string    `json:"tenant"`
 		User    string    `json:"user"`
+		Teams   []string  `json:"teams,omitempty"`
 		Rights  []Right   `json:"rights"`
 		Expires time.Time `json:"expires,omitzero"`
-	}{Tenant: p.Tenant, User: p.User, Expires: p.Expires}
+	}{Tenant: p.Tenant, User: p.User, Teams: p.Teams, Expires: p.Expires}
 	for _, right := range AllRights {
 		if p.Right.Includes(right) {
 			who.Rights = append(who.Rights, right)
 		}
 	}
-	reply(w, http.StatusOK, who)
+	httpapi.Reply(w, http.StatusOK, who)
+	return nil
+}
+
+// shownOfStatus says nothing of where the index is on this node.
+var shownOfStatus = []string{"state", "documents", "chunks", "embedded", "embedder", "dimension", "unknown", "updated", "stale"}
+
+// status describes the index.
+func (s handlers) status(w http.ResponseWriter, r *request) error {
+	answer, err := s.ask(r, "/v1/status")
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		answer.send(w)
+		return nil
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(answer.body.Bytes(), &all); err != nil {
+		return err
+	}
+	shown := map[string]json.RawMessage{}
+	for _, name := range shownOfStatus {
+		if value, ok := all[name]; ok {
+			shown[name] = value
+		}
+	}
+	httpapi.Reply(w, http.StatusOK, shown)
 	return nil
 }
 
 // turn adds memory to the body of a chat completion, as the proxy does.
 func (s handlers) turn(w http.ResponseWriter, r *request) error {
-	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever) error {
-		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Logger: s.o.Logger})
+	narrow := core.RetrieveOptions{Path: r.URL.Query().Get("path"), Scope: r.URL.Query().Get("scope")}
+	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever, _ func(context.Context) (turn.System, error)) error {
+		body, report, err := turn.JSON(r.Context(), m, r.body, turn.Options{Retrieve: narrow, Logger: s.o.Logger})
 		if err != nil {
 			return &httpapi.Error{Status: 400, Message: err.Error()}
 		}
-		reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
+		accessOf(r.Context()).addSources(report.Sources...)
+		httpapi.Reply(w, http.StatusOK, map[string]any{"request": json.RawMessage(body), "report": report})
 		return nil
 	})
 }
 
 func (s handlers) get(w http.ResponseWriter, r *request) error {
+	accessOf(r.Context()).add(r.PathValue("path"))
 	d, err := s.o.Node.Get(r.Context(), r.principal, r.PathValue("path"))
 	if err != nil {
 		return err
@@ -148,7 +195,7 @@ func (s handlers) put(w http.ResponseWriter, r *request) error {
 	if !utf8.Valid(r.body) {
 		return &httpapi.Error{Status: 400, Message: "the document is no UTF-8 text"}
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, r.PathValue("path"), string(r.body), c)
 	})
 }
@@ -158,16 +205,19 @@ func (s handlers) remove(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Delete(r.Context(), r.principal, r.PathValue("path"), c)
 	})
 }
 
-func (s handlers) written(w http.ResponseWriter, do func() (Written, error)) error {
+func (s handlers) written(w http.ResponseWriter, r *request, do func() (Written, error)) error {
 	done, err := do()
 	if err == nil {
+		if done.Path != "" {
+			accessOf(r.Context()).add(done.Path)
+		}
 		w.Header().Set(Version, strconv.FormatInt(done.Version, 10))
-		reply(w, http.StatusOK, done)
+		httpapi.Reply(w, http.StatusOK, done)
 	}
 	return err
 }
@@ -178,15 +228,37 @@ func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 		Messages []json.RawMessage `json:"messages"`
 	}
 	if err := json.Unmarshal(r.body, &body); err != nil || len(body.Messages) == 0 {
-		return errors.Join(&httpapi.Error{Status: 400, Message: `want {"messages": [{"role": …, "content": …}, …]}`}, err)
+		return &httpapi.Error{Status: 400, Message: fmt.Sprintf(`want {"messages": [{"role": …, "content": …}, …]}: %v`, cmp.Or(err, errors.New("there are none")))}
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	return s.written(w, func() (Written, error) {
+	return s.written(w, r, func() (Written, error) {
 		return s.o.Node.Put(r.Context(), r.principal, "conversations/"+r.PathValue("session")+".json", string(text)+"\n", Condition{})
 	})
+}
+
+const (
+	usualHistory   = 1000 // revisions
+	longestHistory = 10_000
+)
+
+func (s handlers) history(r *request) (Documents, error) {
+	page := Page{Limit: usualHistory}
+	query := r.URL.Query()
+	for name, into := range map[string]func(int64){"limit": func(n int64) { page.Limit = int(min(n, longestHistory)) }, "before": func(n int64) { page.Before = n }} {
+		text := query.Get(name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 {
+			return Documents{}, &httpapi.Error{Status: 400, Message: fmt.Sprintf("%s is %.40q, want a number from 1 on", name, text)}
+		}
+		into(n)
+	}
+	return s.o.Node.History(r.Context(), r.principal, query.Get("path"), page)
 }
 
 func (s handlers) restore(w http.ResponseWriter, r *request) error {
@@ -196,7 +268,7 @@ func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Version < 1 {
 		return &httpapi.Error{Status: 400, Message: `want {"version": N}, a version from /history`}
 	}
-	return s.written(w, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
+	return s.written(w, r, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
 }
 
 // export writes all documents, each with the time of its revision.
@@ -205,6 +277,7 @@ func (s handlers) export(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
+	accessOf(r.Context()).addDocuments(all.Documents)
 	w.Header().Set("Content-Type", "application/x-tar")
 	w.Header().Set(Version, strconv.FormatInt(all.Version, 10))
 	out := tar.NewWriter(w)
@@ -247,7 +320,7 @@ func (s handlers) importAll(w http.ResponseWriter, r *request) error {
 	if len(all) == 0 {
 		return &httpapi.Error{Status: 400, Message: "the archive has no documents"}
 	}
-	return s.written(w, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
+	return s.written(w, r, func() (Written, error) { return s.o.Node.PutAll(r.Context(), r.principal, all) })
 }
 
 func (s handlers) createKey(w http.ResponseWriter, r *request) error {
@@ -255,11 +328,11 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 	decoder := json.NewDecoder(bytes.NewReader(r.body))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&k); err != nil {
-		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "name" and "expires": ` + err.Error()}
+		return &httpapi.Error{Status: 400, Message: `want {"user": "ann", "right": "read"}, also "teams", "name" and "expires": ` + err.Error()}
 	}
 	made, err := s.o.Node.CreateKey(r.Context(), r.principal, k)
 	if err == nil {
-		reply(w, http.StatusOK, made)
+		httpapi.Reply(w, http.StatusOK, made)
 	}
 	return err
 }
@@ -267,7 +340,7 @@ func (s handlers) createKey(w http.ResponseWriter, r *request) error {
 func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 	err := s.o.Node.RevokeKey(r.Context(), r.principal, r.PathValue("id"))
 	if err == nil {
-		reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
+		httpapi.Reply(w, http.StatusOK, map[string]string{"revoked": r.PathValue("id")})
 	}
 	return err
 }
@@ -277,7 +350,7 @@ func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 func openAPI(version string, all []operation) map[string]any {
 	paths := map[string]map[string]any{}
 	for _, o := range all {
-		path := "/v1/tenants/{tenant}" + strings.ReplaceAll(o.path, "...}", "}")
+		path := tenantPath + strings.ReplaceAll(o.path, "...}", "}")
 		parameters := []map[string]any{}
 		for rest := path; ; {
 			_, after, found := strings.Cut(rest, "{")
@@ -299,5 +372,5 @@ func openAPI(version string, all []operation) map[string]any {
 	}
 	return map[string]any{"openapi": "3.1.0", "info": map[string]any{"title": "memcore service", "version": version}, "paths": paths,
 		"security":   []map[string]any{{"key": []string{}}},
-		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer"}}}}
+		"components": map[string]any{"securitySchemes": map[string]any{"key": map[string]any{"type": "http", "scheme": "bearer", "description": "an API key, or a token (JWT) of the service's issuer"}}}}
 }

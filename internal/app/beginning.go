@@ -94,7 +94,7 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 
-	dir := s.names().Of(s.DataDir())
+	dir := s.Names().Of(s.DataDir())
 	for left := room; ; {
 		ofIndex, ofOverview := notes.IndexRoom, session.OverviewRoom
 		if left > 0 {
@@ -181,7 +181,7 @@ func (s beginning) excerpt(current *session.Session, overview string, room int) 
 	if current == nil {
 		return ""
 	}
-	return session.Excerpt(overview, s.names().Of(current.OverviewPath()), room)
+	return session.Excerpt(overview, s.Names().Of(current.OverviewPath()), room)
 }
 
 // curated leaves out files of some names. stamps, by path, has the documents that it gives whole.
@@ -208,7 +208,7 @@ func (s beginning) curated(ctx context.Context, not []string, room int) (text st
 
 // stampsOf returns stamps, by path, of documents given whole.
 func (w *Workspace) stampsOf(memory curated.Memory) map[string]string {
-	names := w.names()
+	names := w.Names()
 	stamps := map[string]string{}
 	for _, file := range memory.Given() {
 		if stamp := stampOf(file); stamp != "" {

@@ -96,7 +96,7 @@ func (c Curated) Options(trusted curated.Trust) curated.Options {
 		plugins = []string{""}
 	}
 	return curated.Options{
-		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins,
+		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
 		NoParents: !s.SearchParents, Children: s.SearchChildren, MaxDepth: s.MaxDepth, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
 		Imports: curated.ImportOptions{Off: !s.Imports.Enabled, MaxDepth: s.Imports.MaxDepth, MaxPerFile: s.Imports.MaxPerFile, MaxBytes: s.Imports.MaxBytes, Mentions: s.Imports.Mentions},
 		Limits: curated.Limits{FileLines: limit(s.MaxFileLines), Lines: limit(s.MaxLines), Bytes: limit(s.MaxBytes), WarnBytes: limit(s.WarnBytes), Context: limit(s.ContextTokens),

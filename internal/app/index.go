@@ -57,7 +57,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		KeepSecrets:    !x.w.Settings.Redact,
 		KeepSuperseded: x.w.Settings.Superseded,
 		Freshness:      x.w.Settings.Freshness,
-		Saved:          x.w.names().Of(x.w.DataDir()),
+		Saved:          x.w.Notes().folders(),
 		Injection:      x.w.Settings.Injection.Policy,
 		Logger:         x.w.Log,
 	}
@@ -134,6 +134,9 @@ func (x Index) uncached() (embed.Embedder, error) {
 	inner, err := x.Model()
 	if err == nil && inner != nil && x.w.Settings.EmbedsElsewhere() && x.w.Settings.Redact {
 		inner = discreet{inner}
+	}
+	if err == nil && inner != nil && x.w.Metered != nil {
+		inner = x.w.Metered(inner)
 	}
 	return inner, err
 }
@@ -216,11 +219,15 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	var all []source.Source
 	for _, path := range paths {
 		var folder source.Source = source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude})
+			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated})
 		if err := x.w.NotIndexed(); err != nil {
 			folder = unlisted{folder, err}
 		}
 		all = append(all, folder)
+	}
+	for _, m := range x.w.Mounts() {
+		all = append(all, source.NewFolder(source.FolderOptions{
+			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}))
 	}
 	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{
@@ -257,7 +264,7 @@ func (x Index) GlobalSources() []source.Source {
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, x.w.Settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true, Dated: x.w.Dated}))
 	}
 	return all
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/store/objects"
 )
 
-// OpenLogs returns what opens the logs of documents below a place: by a path, such as "system".
+// OpenLogs returns what opens the logs of documents below a place: by their paths.
 func OpenLogs(at objects.Place) (func(path string) store.Changelog, error) {
 	if strings.Contains(at.URI, "://") {
 		err := storage.SetEnvironment(storage.Endpoint{URL: at.Endpoint, Region: at.Region,
@@ -20,5 +20,11 @@ func OpenLogs(at objects.Place) (func(path string) store.Changelog, error) {
 			return nil, err
 		}
 	}
-	return func(path string) store.Changelog { return changelog.Open(strings.TrimSuffix(at.URI, "/") + "/" + path) }, nil
+	all, err := objects.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	return func(path string) store.Changelog {
+		return changelog.Open(strings.TrimSuffix(at.URI, "/")+"/"+path, all, path)
+	}, nil
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"iter"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app/guard"
@@ -59,10 +61,7 @@ func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
 	if m == nil {
 		return notes.Statement{}, false, nil
 	}
-	file := n.w.Expand(m[1])
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(n.w.Project, file)
-	}
+	file := n.w.FileNamed(m[1])
 	p = notes.Statement{Path: m[1]}
 	p.First, _ = strconv.Atoi(m[2])
 	p.Last = p.First
@@ -72,7 +71,11 @@ func (n Notes) cited(text string) (p notes.Statement, ok bool, err error) {
 	if reason := source.DenyReason(file); reason != "" {
 		return p, true, kind.Usagef("%s is never touched: %s", m[1], reason)
 	}
-	for _, folder := range []string{n.w.Project, n.w.Beans(), n.w.DataDir()} {
+	folders := []string{n.w.Project, n.w.Beans(), n.w.DataDir()}
+	for _, m := range n.w.Mounts() {
+		folders = append(folders, m.Folder)
+	}
+	for _, folder := range folders {
 		if folder == "" {
 			continue
 		}
@@ -144,15 +147,48 @@ func (n Notes) memoryFiles(ctx context.Context) ([]notes.Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := data.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := n.w.names()
-	for _, item := range items {
-		files = append(files, notes.Statement{Path: names.Of(filepath.Join(n.w.DataDir(), filepath.FromSlash(item.Path))), Dir: paths.Resolve(n.w.DataDir()), Name: item.Path})
+	names := n.w.Names()
+	for folder, data := range n.mounted(data) {
+		items, err := data.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range items {
+			files = append(files, notes.Statement{Path: names.Of(filepath.Join(folder, filepath.FromSlash(item.Path))), Dir: paths.Resolve(folder), Name: item.Path})
+		}
 	}
 	return files, nil
+}
+
+// mounted iterates over folders of facts and episodes: the workspace's, which is data, and those of
+// mounts.
+func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
+	return func(yield func(string, *notes.Data) bool) {
+		if !yield(n.w.DataDir(), data) {
+			return
+		}
+		for _, m := range n.w.Mounts() {
+			folder := n.w.dataOf(m)
+			if !yield(folder, data.In(m.Folder, folder)) {
+				return
+			}
+		}
+	}
+}
+
+// folders are those of facts and episodes, as they are shown.
+func (n Notes) folders() []string {
+	names := n.w.Names()
+	all := []string{names.Of(n.w.DataDir())}
+	for _, m := range n.w.Mounts() {
+		all = append(all, names.Of(n.w.dataOf(m)))
+	}
+	return all
+}
+
+// dataOf is the folder of facts and episodes in a mount.
+func (w *Workspace) dataOf(m curated.Mount) string {
+	return filepath.Join(m.Folder, w.Settings.DataDir)
 }
 
 // Journal records all changes of memory files.

@@ -133,7 +133,7 @@ func (s RemoteState) Text() string {
 	if s.Problem != "" {
 		return s.URL + ": " + s.Problem
 	}
-	text := fmt.Sprintf("%s answers; you are %s of %s and may %s", s.URL, s.User, s.Tenant, strings.Join(s.Rights, ", "))
+	text := fmt.Sprintf("%s answers; you are %s of %s and may %s", s.URL, plain.Member(s.User, s.Teams), s.Tenant, strings.Join(s.Rights, ", "))
 	if !s.Expires.IsZero() {
 		text += ", until " + s.Expires.Local().Format(time.DateOnly)
 	}

@@ -119,11 +119,22 @@ func (t toolbox) saveTool() tools.Tool {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	var toService func(context.Context, notes.SaveRequest) (tools.Answer, error)
+	elsewhere := t.mounts()
 	if RemoteOf(t.w).IsConfigured() {
-		toService = t.saveToService
+		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
 	}
-	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, toService)
+	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, elsewhere...)
+}
+
+// mounts are the folders beside the workspace, as targets.
+func (t toolbox) mounts() (all []notes.Elsewhere) {
+	for _, m := range t.w.Mounts() {
+		files := guard.Files{Data: t.files.Data.In(m.Folder, t.w.dataOf(m)), Guard: t.files.Guard}
+		all = append(all, notes.Elsewhere{Target: m.Name, About: "all in " + strings.TrimPrefix(m.Name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
+			return notes.AppendShared(ctx, files, r)
+		}})
+	}
+	return all
 }
 
 // saveToService asks first: what a service has as curated memory instructs agents, too.

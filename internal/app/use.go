@@ -168,7 +168,7 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 	if p.First > 0 && c.Line > 0 {
 		p = p.At(c.Line)
 	}
-	path := u.w.names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
+	path := u.w.Names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
 	return u.Forget(ctx, use.Place{Path: path, First: p.First, Last: p.Last}, texts...)
 }
 

@@ -83,7 +83,7 @@ func (v view) documentOf(name string) string {
 	case name == "":
 		return ""
 	case filepath.IsAbs(name):
-		return v.s.names().Of(name)
+		return v.s.Names().Of(name)
 	}
 	return path.Clean(name)
 }

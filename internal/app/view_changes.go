@@ -161,7 +161,7 @@ func (v changes) undo(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.C
 	if err != nil {
 		return err
 	}
-	_, c.Written, err = journal.Restore(ctx, r.ID, v.s.names().Of, agree)
+	_, c.Written, err = journal.Restore(ctx, r.ID, v.s.Names().Of, agree)
 	return err
 }
 
@@ -220,7 +220,7 @@ func (v changes) keepFound(ctx context.Context, p notes.Proposal, r httpapi.Chan
 	if err != nil {
 		return err
 	}
-	c.Path, c.Secrets = v.s.names().Of(filepath.Join(v.s.DataDir(), filepath.FromSlash(w.Path))), secret.Kinds(w.Redacted)
+	c.Path, c.Secrets = v.s.Names().Of(filepath.Join(v.s.DataDir(), filepath.FromSlash(w.Path))), secret.Kinds(w.Redacted)
 	for _, change := range draft.Changes() {
 		c.Diff, _ = notes.Clean(change.Diff)
 		c.Version = notes.Version(change.Diff)
@@ -300,7 +300,7 @@ func (v changes) Journal(context.Context) (httpapi.Journal, error) {
 		return all, err
 	}
 	records, err := journal.Records()
-	names := v.s.names()
+	names := v.s.Names()
 	for _, r := range records {
 		e := httpapi.Entry{ID: r.ID, At: r.At, Label: r.Label, Agent: r.Agent, Files: []httpapi.Lines{}}
 		for _, h := range r.Edits {

@@ -46,7 +46,7 @@ func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.Tru
 			folders = append(folders, f.Plugin)
 		}
 	}
-	all, names := []httpapi.TrustFolder{}, v.s.names()
+	all, names := []httpapi.TrustFolder{}, v.s.Names()
 	for i, folder := range folders {
 		if slices.Contains(folders[:i], folder) {
 			continue

@@ -10,6 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -28,8 +29,12 @@ type Workspace struct {
 	Note func(format string, args ...any)
 	// Provenance logs curated memory's sources (memory.debugProvenance).
 	Provenance *slog.Logger
+	// Dated says that the times of all files tell whether they changed (source.FolderOptions.Dated).
+	Dated bool
 	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
+	// Metered wraps what computes vectors, below their cache; may be nil.
+	Metered func(embed.Embedder) embed.Embedder
 }
 
 // Prepare finds the workspace, reads its configuration and closes memcore's folders to others.
@@ -60,9 +65,6 @@ func (w *Workspace) at(dir string) *Workspace {
 	flags.Workspace = ""
 	return &Workspace{Config: &config.Config{Flags: flags, Cwd: dir, Log: w.Log}, Version: w.Version, Note: func(string, ...any) {}, Provenance: slog.New(slog.DiscardHandler), Glance: w.Glance}
 }
-
-// names are the paths of files as users see them.
-func (w *Workspace) names() paths.Names { return paths.NewNames(w.Project, w.Home) }
 
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
@@ -98,11 +100,11 @@ func (w *Workspace) WithoutIndex(_ context.Context, do func(*Service) error) err
 }
 
 // Tenant returns a folder as the workspace of a tenant's user: with folders of its own, the
-// configuration of w, and imposed settings.
+// configuration of w, and imposed settings. Who writes its files dates them.
 func Tenant(w *Workspace, folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
 	here := w.at(folder)
 	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()
-	here.Places, here.Imposed = &places, imposed
+	here.Places, here.Imposed, here.Dated = &places, imposed, true
 	if _, err := os.Stat(here.Flags.Config); err != nil {
 		here.Flags.Config = "" // only a named file has to exist
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,11 +16,25 @@ import (
 // Names are relative to a workspace or home folder.
 type Names struct {
 	workspace, home []string // Spellings
+	mounts          []mount
+}
+
+// A mount is a folder with a name of its own.
+type mount struct {
+	name   string
+	folder []string // Spellings
 }
 
 // NewNames takes the workspace and the home folder. Either may be "".
 func NewNames(workspace, home string) Names {
 	return Names{workspace: Spellings(workspace), home: Spellings(home)}
+}
+
+// With returns names in which the paths of a folder begin with a name of their own, such as
+// "@platform".
+func (n Names) With(name, folder string) Names {
+	n.mounts = append(slices.Clip(n.mounts), mount{name, Spellings(folder)})
+	return n
 }
 
 // Spellings returns a folder's absolute path and, if different, the resolved one.
@@ -34,7 +49,7 @@ func Spellings(folder string) []string {
 	return all
 }
 
-// Of returns a path relative to the workspace, else "~/…" in the home, else the path itself, with
+// Of returns a path relative to the workspace, to a folder of With, else "~/…" in the home, else the path itself, with
 // slashes. Bytes that are not UTF-8 become \xNN.
 func (n Names) Of(path string) string { return validUTF8(n.relative(path)) }
 
@@ -54,6 +69,13 @@ func validUTF8(name string) string {
 }
 
 func (n Names) relative(path string) string {
+	for _, m := range n.mounts {
+		for _, folder := range m.folder {
+			if rel, ok := Within(folder, path); ok {
+				return filepath.ToSlash(filepath.Join(m.name, rel))
+			}
+		}
+	}
 	for _, folder := range n.workspace {
 		if rel, ok := Within(folder, path); ok {
 			return inWorkspace(filepath.ToSlash(rel))

@@ -29,6 +29,18 @@ func TestFolderNamedAsTheHome(t *testing.T) {
 	}
 }
 
+// A folder with a name of its own is shown by it, wherever it is.
+func TestNamesWith(t *testing.T) {
+	names := NewNames("/srv/shared", "/srv/users/ada").With("@ops", "/srv/teams/ops").With("@web", "/srv/shared/web")
+	for path, want := range map[string]string{
+		"/srv/teams/ops/a/b.md": "@ops/a/b.md", "/srv/teams/ops": "@ops", "/srv/teams/opsx/a.md": "/srv/teams/opsx/a.md", "/srv/shared/web/a.md": "@web/a.md", "/srv/shared/a.md": "a.md", "/srv/users/ada/a.md": "~/a.md",
+	} {
+		if got := names.Of(filepath.FromSlash(path)); filepath.Separator == '/' && got != want {
+			t.Errorf("Of(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
 // Names are unique and bounded; an ordinary path's name shows the path.
 func TestFolderName(t *testing.T) {
 	long := "/x/" + strings.Repeat("ä", 200)

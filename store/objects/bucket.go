@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
+	"net/http"
 	"net/url"
 	"path"
 	"strings"
@@ -51,35 +53,105 @@ type bucket struct {
 	name, prefix string
 }
 
+func (b *bucket) key(name string) string { return path.Join(b.prefix, name) }
+
 // Put implements store.Objects.
 func (b *bucket) Put(ctx context.Context, name string, data []byte) error {
-	_, err := b.client.PutObject(ctx, b.name, path.Join(b.prefix, name), bytes.NewReader(data), int64(len(data)), minio.PutObjectOptions{})
+	_, err := b.put(ctx, name, data, minio.PutObjectOptions{})
+	return err
+}
+
+func (b *bucket) put(ctx context.Context, name string, data []byte, o minio.PutObjectOptions) (tag string, err error) {
+	done, err := b.client.PutObject(ctx, b.name, b.key(name), bytes.NewReader(data), int64(len(data)), o)
 	if err != nil {
-		return fmt.Errorf("write object %s: %w", name, err)
+		return "", fmt.Errorf("write object %s: %w", name, err)
 	}
-	return nil
+	return done.ETag, nil
+}
+
+// answerIn returns what the storage has answered, if that is the error.
+func answerIn(err error) (answer minio.ErrorResponse) {
+	_ = errors.As(err, &answer)
+	return answer
 }
 
 // Get implements store.Objects.
 func (b *bucket) Get(ctx context.Context, name string) ([]byte, error) {
-	object, err := b.client.GetObject(ctx, b.name, path.Join(b.prefix, name), minio.GetObjectOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("read object %s: %w", name, err)
+	data, _, err := b.Fetch(ctx, name, "")
+	return data, err
+}
+
+// Fetch implements store.Objects.
+func (b *bucket) Fetch(ctx context.Context, name, known string) (data []byte, tag string, err error) {
+	o := minio.GetObjectOptions{}
+	if known != "" {
+		if err := o.SetMatchETagExcept(known); err != nil {
+			return nil, "", err
+		}
 	}
-	defer object.Close()
-	data, err := io.ReadAll(object)
-	if minio.ToErrorResponse(err).Code == minio.NoSuchKey {
+	body, info, _, err := minio.Core{Client: b.client}.GetObject(ctx, b.name, b.key(name), o)
+	if err == nil {
+		data = make([]byte, max(info.Size, 0))
+		_, err = io.ReadFull(body, data)
+		err = errors.Join(err, body.Close())
+	}
+	switch answer := answerIn(err); {
+	case err == nil:
+		return data, info.ETag, nil
+	case answer.StatusCode == http.StatusNotModified:
+		return nil, known, nil
+	case answer.Code == minio.NoSuchKey:
 		err = fs.ErrNotExist
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read object %s: %w", name, err)
+	return nil, "", fmt.Errorf("read object %s: %w", name, err)
+}
+
+// Replace implements store.Objects.
+func (b *bucket) Replace(ctx context.Context, name string, data []byte, tag string) (next string, err error) {
+	o := minio.PutObjectOptions{}
+	if tag == "" {
+		o.SetMatchETagExcept("*")
+	} else {
+		o.SetMatchETag(tag)
 	}
-	return data, nil
+	next, err = b.put(ctx, name, data, o)
+	switch answer := answerIn(err); {
+	case err == nil:
+	case answer.StatusCode == http.StatusPreconditionFailed, answer.StatusCode == http.StatusConflict, tag != "" && answer.Code == minio.NoSuchKey:
+		err = fmt.Errorf("replace object %s: %w", name, store.ErrBehind)
+	}
+	return next, err
+}
+
+// List implements store.Objects.
+func (b *bucket) List(ctx context.Context, folder string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		ctx, stop := context.WithCancel(ctx) // ends the listing
+		defer stop()
+		for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: b.key(folder) + "/", Recursive: true}) {
+			if object.Err != nil {
+				yield(store.Object{}, fmt.Errorf("list objects of %s: %w", folder, object.Err))
+				return
+			}
+			name := strings.TrimPrefix(strings.TrimPrefix(object.Key, b.prefix), "/")
+			if !yield(store.Object{Name: name, Changed: object.LastModified}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Remove implements store.Objects.
+func (b *bucket) Remove(ctx context.Context, name string) error {
+	if err := b.client.RemoveObject(ctx, b.name, b.key(name), minio.RemoveObjectOptions{}); err != nil {
+		return fmt.Errorf("remove object %s: %w", name, err)
+	}
+	return nil
 }
 
 // RemoveAll implements store.Objects. On a bucket with versions it removes those too.
 func (b *bucket) RemoveAll(ctx context.Context, folder string) (left int, err error) {
-	prefix := path.Join(b.prefix, folder) + "/"
+	prefix := b.key(folder) + "/"
 	for _, versions := range []bool{true, false} { // some storages have no versions to list
 		for object := range b.client.ListObjects(ctx, b.name, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, WithVersions: versions}) {
 			if object.Err != nil {

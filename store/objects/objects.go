@@ -4,12 +4,18 @@ package objects
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/memcore/memcore/store"
 )
@@ -46,6 +52,11 @@ func (f folder) Put(_ context.Context, name string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	return put(file, data, false)
+}
+
+// put replaces a file as a whole.
+func put(file string, data []byte, durable bool) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
@@ -54,6 +65,9 @@ func (f folder) Put(_ context.Context, name string, data []byte) error {
 		return err
 	}
 	_, err = temporary.Write(data)
+	if durable && err == nil {
+		err = temporary.Sync()
+	}
 	if err = errors.Join(err, temporary.Close()); err == nil {
 		err = os.Rename(temporary.Name(), file)
 	}
@@ -70,6 +84,97 @@ func (f folder) Get(_ context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	return os.ReadFile(file)
+}
+
+// Fetch implements store.Objects.
+func (f folder) Fetch(ctx context.Context, name, known string) (data []byte, tag string, err error) {
+	if data, err = f.Get(ctx, name); err != nil {
+		return nil, "", err
+	}
+	if tag = tagOf(data); tag == known {
+		return nil, tag, nil
+	}
+	return data, tag, nil
+}
+
+func tagOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+const (
+	// lockName is of the file that is locked by who replaces an object.
+	lockName  = ".lock"
+	lockEvery = 5 * time.Millisecond
+)
+
+// Replace implements store.Objects.
+func (f folder) Replace(ctx context.Context, name string, data []byte, tag string) (next string, err error) {
+	file, err := f.file(name)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return "", err
+	}
+	lock := flock.New(filepath.Join(string(f), lockName), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, lockEvery); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Path(), err)
+	}
+	defer lock.Close()
+	_, has, err := f.Fetch(ctx, name, "")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	if has != tag {
+		return "", fmt.Errorf("replace object %s: %w", name, store.ErrBehind)
+	}
+	return tagOf(data), put(file, data, true)
+}
+
+// List implements store.Objects.
+func (f folder) List(ctx context.Context, name string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		below, err := f.file(name)
+		if err != nil {
+			yield(store.Object{}, err)
+			return
+		}
+		err = filepath.WalkDir(below, func(file string, entry fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil // removed in the meantime
+			case err != nil:
+				return err
+			case entry.IsDir() || strings.HasPrefix(entry.Name(), "."):
+				return ctx.Err()
+			}
+			info, err := entry.Info()
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			rel, errRel := filepath.Rel(string(f), file)
+			if err = errors.Join(err, errRel); err == nil && !yield(store.Object{Name: filepath.ToSlash(rel), Changed: info.ModTime()}, nil) {
+				return fs.SkipAll
+			}
+			return err
+		})
+		if err != nil {
+			yield(store.Object{}, err)
+		}
+	}
+}
+
+// Remove implements store.Objects.
+func (f folder) Remove(_ context.Context, name string) error {
+	file, err := f.file(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(file); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // RemoveAll implements store.Objects.

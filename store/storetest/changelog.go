@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -174,6 +175,47 @@ func TestChangelog(t *testing.T, open func(t *testing.T, name string) store.Chan
 		require.Len(t, others, 1, "the mark is before those of others")
 		require.Equal(t, "b.md", others[0].Path)
 		require.Equal(t, last.Order, same.Order)
+	})
+	t.Run("pages are what one reading returns", func(t *testing.T) {
+		pages := func(mark store.Mark) (all []store.Revision) {
+			for page, err := range open(t, "pages").Pages(t.Context(), mark) {
+				require.NoError(t, err)
+				require.NotEmpty(t, page)
+				all = append(all, page...)
+			}
+			return all
+		}
+		require.Empty(t, pages(store.Mark{}))
+		log, mark := open(t, "pages"), store.Mark{}
+		var marks []store.Mark
+		for i := range 4 {
+			var many []store.Revision
+			for k := range 900 {
+				many = append(many, put(fmt.Sprintf("%d.md", k+i*300), fmt.Sprint(i)))
+			}
+			marks = append(marks, mark)
+			_, mark = append1(t, log, mark, many...)
+		}
+		for range 2 {
+			for _, mark := range append(marks, mark) {
+				since, _, err := open(t, "pages").Since(t.Context(), mark)
+				require.NoError(t, err)
+				require.Equal(t, since, append([]store.Revision(nil), pages(mark)...))
+			}
+			require.NoError(t, log.Compact(t.Context(), time.Now().Add(time.Hour)))
+		}
+		for range log.Pages(t.Context(), store.Mark{}) {
+			break
+		}
+		stopped, stop := context.WithCancel(t.Context())
+		stop()
+		for _, err := range log.Pages(stopped, store.Mark{}) {
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		require.NoError(t, log.Drop(t.Context()))
+		for _, err := range log.Pages(t.Context(), mark) {
+			require.ErrorIs(t, err, store.ErrGone)
+		}
 	})
 	t.Run("dropped", func(t *testing.T) {
 		log := open(t, "drop")

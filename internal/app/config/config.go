@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source/resource"
 	"github.com/memcore/memcore/internal/app/kind"
@@ -42,6 +43,25 @@ type Places struct {
 	Cache string // of what can be made again
 	State string
 	Name  string // of the index in Cache, and of its state
+	// Mounts are folders beside the workspace that belong to the memory, too.
+	Mounts []curated.Mount
+}
+
+// Mounts are folders beside the workspace that belong to its memory.
+func (c *Config) Mounts() []curated.Mount {
+	if c.Places == nil {
+		return nil
+	}
+	return c.Places.Mounts
+}
+
+// Names are the paths of files as users see them.
+func (c *Config) Names() paths.Names {
+	names := paths.NewNames(c.Project, c.Home)
+	for _, m := range c.Mounts() {
+		names = names.With(m.Name, m.Folder)
+	}
+	return names
 }
 
 // Flags choose the workspace and override settings.
@@ -64,6 +84,19 @@ func (c *Config) UserFile() string {
 	return c.Flags.Config
 }
 
+// FileNamed returns the file that Names shows under a name.
+func (c *Config) FileNamed(name string) string {
+	for _, m := range c.Mounts() {
+		if rest, ok := strings.CutPrefix(name, m.Name+"/"); ok {
+			return filepath.Join(m.Folder, rest)
+		}
+	}
+	if name = c.Expand(name); !filepath.IsAbs(name) {
+		name = filepath.Join(c.Project, name)
+	}
+	return name
+}
+
 // DocumentPath is a document's path relative to the workspace.
 func (c *Config) DocumentPath(name string) string {
 	if name == "" {
@@ -73,7 +106,7 @@ func (c *Config) DocumentPath(name string) string {
 		return name
 	}
 	if filepath.IsAbs(name) {
-		return paths.NewNames(c.Project, c.Home).Of(filepath.Clean(name))
+		return c.Names().Of(filepath.Clean(name))
 	}
 	if name = paths.Clean(name); name == "." {
 		return ""

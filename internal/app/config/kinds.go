@@ -34,11 +34,19 @@ func oneOf(words ...string) parser {
 
 // embedderName reads a word with the letters of a model's name.
 func embedderName(value any) (any, error) {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789.-"
-	if s, ok := value.(string); ok && s != "" && strings.Trim(s, letters) == "" {
+	if s, ok := value.(string); ok && IsEmbedder(s) {
 		return s, nil
 	}
-	return nil, errors.New("minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows")
+	return nil, errors.New(Embedders)
+}
+
+// Embedders says what the setting embedder may be.
+const Embedders = "minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows"
+
+// IsEmbedder reports whether an embedder can have a name.
+func IsEmbedder(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789.-"
+	return name != "" && strings.Trim(name, letters) == ""
 }
 
 func yesOrNo(value any) (any, error) {

@@ -15,6 +15,9 @@ func (c *Config) trustFor(s Settings) *trust.Store {
 	}
 	if !s.FolderTrust.Enabled {
 		folders = append(folders, c.Project, c.CuratedProject(s))
+		for _, m := range c.Mounts() {
+			folders = append(folders, m.Folder)
+		}
 	}
 	return trust.Open(c.TrustFile(), folders...)
 }

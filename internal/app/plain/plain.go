@@ -56,6 +56,14 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// Member is "ann (@platform, @ops)": a user of a service with teams.
+func Member(user string, teams []string) string {
+	if len(teams) == 0 {
+		return user
+	}
+	return user + " (@" + strings.Join(teams, ", @") + ")"
+}
+
 // OneLine makes untrusted text safe for a terminal.
 func OneLine(text string) string {
 	text, _ = sanitize.Reveal(text)

@@ -23,3 +23,11 @@ func TestLine(t *testing.T) {
 	require.Equal(t, `trusted: /home/a\ntrusted: /home/b, 3 of x\ty: no\nway`,
 		Line("trusted: %s, %d of %s: %v", "/home/a\ntrusted: /home/b", 3, "x\ty", errors.New("no\u2028way")))
 }
+
+func TestMember(t *testing.T) {
+	for want, teams := range map[string][]string{"ann": nil, "ann (@ops)": {"ops"}, "ann (@ops, @web)": {"ops", "web"}} {
+		if got := Member("ann", teams); got != want {
+			t.Errorf("Member(ann, %q) = %q, want %q", teams, got, want)
+		}
+	}
+}

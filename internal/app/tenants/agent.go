@@ -4,54 +4,63 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// An agent is an MCP server for the clients that have one key. No other key reaches its sessions.
+// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor does
+// this one with another right or other teams.
 type agent struct {
 	handler http.Handler
 	end     func()
 	used    time.Time
 }
 
-// mostAgents bounds the keys of a tenant that have an MCP server; the longest unused one ends.
+// agentOf names the agent of a principal. None of the parts has a space.
+func agentOf(p service.Principal) string {
+	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
+}
+
+// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one ends.
 const mostAgents = 256
 
 // MCP implements service.Node.
 func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handler, err error) {
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
 		t.mu.Lock()
-		a := t.agents[p.Key]
+		a := t.agents[agentOf(p)]
 		t.mu.Unlock()
 		if a == nil {
 			if a, err = n.newAgent(ctx, p); err != nil {
 				return err
 			}
 		}
-		handler = t.keep(p.Key, a).handler
+		handler = t.keep(agentOf(p), a).handler
 		return nil
 	})
 	return handler, err
 }
 
-// keep returns the agent of a key: a new one unless another request was faster.
-func (t *tenant) keep(key string, a *agent) *agent {
+// keep returns the agent with a name: a new one unless another request was faster.
+func (t *tenant) keep(name string, a *agent) *agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if known := t.agents[key]; known != nil {
+	if known := t.agents[name]; known != nil {
 		a = known
 	}
 	a.used = time.Now()
-	t.agents[key] = a
+	t.agents[name] = a
 	if len(t.agents) > mostAgents {
-		oldest := key
+		oldest := name
 		for other, a := range t.agents {
 			if a.used.Before(t.agents[oldest].used) {
 				oldest = other
@@ -95,8 +104,18 @@ func (n *Node) useMCP(ctx context.Context, p service.Principal, do func(mcp.Memo
 }
 
 // Retriever implements service.Node.
-func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever) error) error {
-	return n.use(ctx, p, func(m *memory) error { return do(m.Manager) })
+func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.Retriever, func(context.Context) (turn.System, error)) error) error {
+	return n.use(ctx, p, func(m *memory) error {
+		system, err := m.System(app.SystemFlags{When: app.SystemOn})
+		if err != nil {
+			return err
+		}
+		return do(m.Manager, func(ctx context.Context) (turn.System, error) {
+			m.mirror.allowed.RLock()
+			defer m.mirror.allowed.RUnlock()
+			return system(ctx)
+		})
+	})
 }
 
 // An agentMemory is a principal's memory for MCP clients. It holds nothing open between calls.
@@ -106,9 +125,22 @@ type agentMemory struct {
 	tools     []tools.Tool
 }
 
+// audited writes into the audit log what do gives. A request of MCP does not say it.
+func audited[Out any](m *agentMemory, operation string, do func() (Out, error)) (out Out, err error) {
+	p := m.principal
+	a := service.Access{Time: time.Now().UTC(), Tenant: p.Tenant, User: p.User, Key: p.Key, Operation: "MCP " + operation, Status: http.StatusOK}
+	if out, err = do(); err != nil {
+		a.Status = httpapi.StatusOf(err)
+	} else {
+		a.AddAnswer(out)
+	}
+	m.node.o.Audit.Add(a)
+	return out, err
+}
+
 // ask calls do with a memory that is in step with the storage.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
-	if _, err := m.node.Fresh(ctx, m.principal, 0); err != nil {
+	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return out, err
 	}
 	err = m.node.use(ctx, m.principal, func(opened *memory) error {
@@ -124,43 +156,67 @@ func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out,
 	return out, err
 }
 
-var errReadOnly = kind.As(kind.Forbidden, errors.New("the key may only read"))
+var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
 
 // Tools implements mcp.Memory. What tools change is written into the log.
 func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
-		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (answer tools.Answer, err error) {
-			call := func(inner mcp.Memory) (tools.Answer, error) {
-				t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
-				return t.Call(ctx, arguments)
-			}
-			if described.ReadOnly {
-				return ask(ctx, m, call)
-			}
-			if !m.principal.Right.Includes(service.Write) {
-				return answer, errReadOnly
-			}
-			if _, err = m.node.Fresh(ctx, m.principal, 0); err != nil {
-				return answer, err
-			}
-			if described.Name == service.SaveTool {
-				arguments = service.SaveArguments(m.principal, arguments)
-			}
-			var given tools.Answer
-			_, err = m.node.Write(ctx, m.principal, func() error {
-				return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-					given, err = call(inner)
-					return err
+		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
+			return audited(m, described.Name, func() (answer tools.Answer, err error) {
+				err = service.NewSpans(m.node.o.Traces).Memory(mcp.Traced(ctx), service.MemoryOperation(described.Name), m.principal.Tenant, func(ctx context.Context) (int, error) {
+					answer, err = m.call(ctx, described, arguments)
+					found := &service.Access{}
+					found.AddAnswer(answer)
+					return found.Hits, err
 				})
-			})
-			if err != nil { // the tool may still run, for a client that no longer waits
 				return answer, err
-			}
-			return given, nil
+			})
 		}))
 	}
 	return all
+}
+
+// call calls a tool.
+func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments []byte) (answer tools.Answer, err error) {
+	call := func(inner mcp.Memory) (tools.Answer, error) {
+		t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
+		return t.Call(ctx, arguments)
+	}
+	if described.ReadOnly {
+		return ask(ctx, m, call)
+	}
+	if !m.principal.Right.Includes(service.Write) {
+		return answer, errReadOnly
+	}
+	if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
+		return answer, err
+	}
+	if described.Name == notes.SaveToolName {
+		arguments = service.SaveArguments(m.principal, arguments)
+	}
+	var given tools.Answer
+	version, err := m.node.Write(ctx, m.principal, func() error {
+		return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
+			given, err = call(inner)
+			return err
+		})
+	})
+	if err != nil { // the tool may still run, for a client that no longer waits
+		return answer, err
+	}
+	mcp.SetVersion(ctx, version)
+	return withVersion(given, version), nil
+}
+
+// withVersion adds to the data of an answer the version that has its change.
+func withVersion(answer tools.Answer, version int64) tools.Answer {
+	fields, ok := fieldsOf(answer)
+	if ok {
+		fields["version"] = version
+		answer.Data = fields
+	}
+	return answer
 }
 
 // Files implements mcp.Memory.
@@ -170,20 +226,28 @@ func (m *agentMemory) Files(ctx context.Context) ([]mcp.File, error) {
 
 // Read implements mcp.Memory.
 func (m *agentMemory) Read(ctx context.Context, uri string) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
+	return audited(m, "resources/read "+uri, func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
+	})
 }
 
 // Curated implements mcp.Memory.
 func (m *agentMemory) Curated(ctx context.Context) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
+	return audited(m, "curated memory", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
+	})
 }
 
 // Beginning implements mcp.Memory.
 func (m *agentMemory) Beginning(ctx context.Context) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
+	return audited(m, "beginning", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
+	})
 }
 
 // Reference implements mcp.Memory.
 func (m *agentMemory) Reference(ctx context.Context, room int) (string, error) {
-	return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
+	return audited(m, "reference", func() (string, error) {
+		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
+	})
 }

@@ -7,12 +7,10 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/store"
 )
 
 func (d document) shown(path string) service.Document {
@@ -23,13 +21,13 @@ func (d document) shown(path string) service.Document {
 func (n *Node) List(ctx context.Context, p service.Principal) (all service.Documents, err error) {
 	all.Documents = []service.Document{}
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		for _, folder := range []string{sharedFolder, usersFolder + "/" + p.User} {
+		for _, folder := range foldersOf(p) {
 			some, version, err := t.mirror.list(ctx, folder)
 			if err != nil {
 				return err
 			}
 			for _, l := range some {
-				all.Documents = append(all.Documents, l.shown(shownAs(p.User, l.name)))
+				all.Documents = append(all.Documents, l.shown(shownAs(p, l.name)))
 			}
 			all.Version = version
 		}
@@ -44,7 +42,7 @@ func errNoDocument(path string) error {
 
 // Get implements service.Node.
 func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found service.Document, err error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return found, err
 	}
@@ -76,7 +74,7 @@ func check(m *mirror, stored, path string, c service.Condition) error {
 
 // Put implements service.Node. Secrets do not enter the log.
 func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return service.Written{}, err
 	}
@@ -92,7 +90,7 @@ func (n *Node) Put(ctx context.Context, p service.Principal, path, text string, 
 
 // Delete implements service.Node.
 func (n *Node) Delete(ctx context.Context, p service.Principal, path string, c service.Condition) (service.Written, error) {
-	stored, err := storedAs(p.User, path)
+	stored, err := storedAs(p, path)
 	if err != nil {
 		return service.Written{}, err
 	}
@@ -114,7 +112,7 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 	texts := map[string]string{}
 	var paths []string
 	for _, d := range documents {
-		stored, err := storedAs(p.User, d.Path)
+		stored, err := storedAs(p, d.Path)
 		if err != nil {
 			return service.Written{}, err
 		}
@@ -132,80 +130,6 @@ func (n *Node) PutAll(ctx context.Context, p service.Principal, documents []serv
 	return service.Written{Version: version}, err
 }
 
-// History implements service.Node.
-func (n *Node) History(ctx context.Context, p service.Principal, path string) (all service.Documents, err error) {
-	all.Documents = []service.Document{}
-	if path != "" {
-		if _, err := storedAs(p.User, path); err != nil {
-			return all, err
-		}
-	}
-	err = n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.all(ctx)
-		all.Version = mark.Order
-		for _, r := range revisions {
-			shown := shownAs(p.User, r.Path)
-			if shown == "" || path != "" && shown != path {
-				continue
-			}
-			all.Documents = append(all.Documents, service.Document{Path: shown, Version: r.Order, Bytes: int64(len(r.Text)), By: r.By, At: r.At, Gone: r.Gone})
-		}
-		return err
-	})
-	return all, err
-}
-
-// Restore implements service.Node.
-func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) (service.Written, error) {
-	var then map[string]store.Revision
-	err := n.with(ctx, p.TenantID, func(t *tenant) error {
-		revisions, mark, err := t.mirror.all(ctx)
-		if err == nil && (version > mark.Order || len(revisions) == 0) {
-			err = kind.Usagef("there is no version %d; the newest is %d", version, mark.Order)
-		}
-		// Of what was replaced longer ago, the log may have less than there was.
-		for _, r := range revisions {
-			if err == nil && r.Order > version && time.Since(r.At) > history {
-				err = kind.Usagef("version %d is too old: the log has what was replaced in the last %d days", version, history/(24*time.Hour))
-			}
-		}
-		then = map[string]store.Revision{}
-		for _, r := range revisions {
-			if r.Order <= version && shownAs(p.User, r.Path) != "" && checkStored(r.Path) == nil {
-				then[r.Path] = r
-			}
-		}
-		if err == nil {
-			_, err = t.mirror.fresh(ctx, n.o.Freshness, mark.Order) // the text then may be that of an old file
-		}
-		return err
-	})
-	if err != nil {
-		return service.Written{}, err
-	}
-	written, err := n.write(ctx, p, nil, func(m *mirror) error {
-		for stored := range m.documents {
-			if shownAs(p.User, stored) == "" {
-				continue
-			}
-			if r, existed := then[stored]; !existed || r.Gone {
-				if err := m.root.Remove(filepath.FromSlash(stored)); err != nil {
-					return err
-				}
-			}
-		}
-		for stored, r := range then {
-			if !r.Gone {
-				if err := m.put(stored, r.Text, &document{}); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	})
-	return service.Written{Version: written}, err
-}
-
 // Usage implements service.Node.
 func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage, err error) {
 	err = n.with(ctx, p.TenantID, func(t *tenant) error {
@@ -215,7 +139,9 @@ func (n *Node) Usage(ctx context.Context, p service.Principal) (u service.Usage,
 		defer t.mirror.mu.Unlock()
 		has := t.mirror.size()
 		u.Documents, u.Bytes = has.documents, has.bytes
-		u.MostDocuments, u.MostBytes = n.o.MostDocuments, n.o.MostBytes
+		u.Limits = n.Limits(p)
+		own := n.o.Registry.settings(t.id)
+		u.Embedder, u.Model = own.Embedder, own.Model
 		return nil
 	})
 	return u, err

@@ -7,11 +7,10 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
-// imported returns the shared documents whose text curated memory of all users may import, by their
-// paths in the log. It finds too many rather than too few, such as imports in code. The caller holds
+// imported returns the documents whose text curated memory of all users or of a team may import, by
+// their paths in the log. It finds too many rather than too few, such as imports in code. The caller holds
 // mu.
 func (m *mirror) imported() (map[string]bool, error) {
 	names := maps.Clone(m.documents)
@@ -22,7 +21,7 @@ func (m *mirror) imported() (map[string]bool, error) {
 	}
 	var open []string
 	for name := range names {
-		if strings.HasPrefix(name, sharedFolder+"/") && instructs(name, curatedNames) {
+		if instructsOthers(name) {
 			open = append(open, name)
 		}
 	}
@@ -52,12 +51,12 @@ var (
 	anywhere  = regexp.MustCompile(`@["']?([^\s@"'<>|]*?\.[mM][dD])`)
 )
 
-// importsIn returns the shared documents that a text names as imports.
+// importsIn returns the documents of all users or of a team that a text names as imports.
 func importsIn(name, text string) (all []string) {
 	for _, form := range []*regexp.Regexp{wholeLine, anywhere} {
 		for _, match := range form.FindAllStringSubmatch(text, -1) {
 			to := path.Join(path.Dir(name), match[1])
-			if fs.ValidPath(to) && strings.HasPrefix(to, sharedFolder+"/") {
+			if fs.ValidPath(to) && isOfSeveral(to) {
 				all = append(all, to)
 			}
 		}

@@ -26,8 +26,8 @@ import (
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/oidc/oidctest"
 	"github.com/memcore/memcore/store"
-	"github.com/memcore/memcore/store/objects"
 )
 
 // isolationVariable is the number of requests of a run.
@@ -44,9 +44,9 @@ type testStorage struct {
 var storages = map[string]func(t *testing.T) testStorage{"memory": memoryStorage}
 
 func memoryStorage(t *testing.T) testStorage {
+	t.Helper()
 	var mu sync.Mutex
-	all, err := objects.Open(objects.Place{URI: t.TempDir()})
-	require.NoError(t, err)
+	all := newMemoryObjects()
 	logs := map[string]*memoryLog{}
 	return testStorage{func(path string) store.Changelog {
 		mu.Lock()
@@ -63,7 +63,7 @@ func memoryStorage(t *testing.T) testStorage {
 				}
 			}
 		}
-		return ""
+		return all.find(text)
 	}}
 }
 
@@ -79,10 +79,13 @@ type world struct {
 	nodes    []*httptest.Server
 	inside   []*Node
 	client   *http.Client
+	model    *model
 
+	issuer  *oidctest.Provider // nil for none
 	secrets []secret
 	people  []*person
 	log     logged
+	audit   logged
 }
 
 // A logged keeps what nodes log.
@@ -102,16 +105,22 @@ func (l *logged) Write(p []byte) (int, error) {
 type secret struct {
 	word         string
 	tenant, user string // user is "" for all users of a tenant; tenant is "" for the operator's
+	team         string // of which the user has to be; "" for any
 }
 
 type person struct {
 	tenant, user string
+	teams        []string
 	read, write  service.Key
 	admin        service.Key // only of ann
 	expired      service.Key
 	revoked      service.Key
 	session      string // of MCP, at the first node, by the key read
 	ids          string // ID of the tenant
+
+	token        string            // of the issuer, with the right read
+	tokenSession string            // of MCP, at the first node, by the token
+	forged       map[string]string // tokens that look like it, by what is wrong
 }
 
 func (p *person) String() string { return p.tenant + "/" + p.user }
@@ -126,19 +135,25 @@ func word() string {
 
 // secretOf makes a word that only some may see.
 func (w *world) secretOf(tenant, user string) string {
-	s := secret{word(), tenant, user}
+	return w.secretFor(secret{tenant: tenant, user: user})
+}
+
+func (w *world) secretFor(s secret) string {
+	s.word = word()
 	w.secrets = append(w.secrets, s)
 	return s.word
+}
+
+// maySee reports whether a secret is for somebody; nil is nobody.
+func (p *person) maySee(s secret) bool {
+	return p != nil && s.tenant == p.tenant && (s.user == "" || s.user == p.user) && (s.team == "" || slices.Contains(p.teams, s.team))
 }
 
 // mustNotSee returns what an answer to somebody has and must not have; nil is nobody.
 func (w *world) mustNotSee(p *person, answer string) string {
 	for _, s := range w.secrets {
-		if p != nil && s.tenant == p.tenant && (s.user == "" || s.user == p.user) {
-			continue
-		}
-		if strings.Contains(answer, s.word) {
-			return fmt.Sprintf("a secret of %q/%q", s.tenant, s.user)
+		if !p.maySee(s) && strings.Contains(answer, s.word) {
+			return fmt.Sprintf("a secret of %q/%q%q", s.tenant, s.user, s.team)
 		}
 	}
 	if strings.Contains(answer, w.base) {
@@ -149,9 +164,16 @@ func (w *world) mustNotSee(p *person, answer string) string {
 
 func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 	t.Helper()
+	return newWorldOf(t, storage, nil, func(*Options) {})
+}
+
+// newWorldOf makes a world whose nodes have changed options. The tokens of an issuer count unless
+// it is nil.
+func newWorldOf(t *testing.T, storage func(*testing.T) testStorage, issuer *oidctest.Provider, change func(*Options)) *world {
+	t.Helper()
 	outer, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	w := &world{t: t, base: filepath.Join(outer, "base"), alias: filepath.Join(outer, "alias"),
+	w := &world{t: t, issuer: issuer, base: filepath.Join(outer, "base"), alias: filepath.Join(outer, "alias"),
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	t.Cleanup(w.client.CloseIdleConnections)
 	home := filepath.Join(w.base, "home")
@@ -174,14 +196,19 @@ func newWorld(t *testing.T, storage func(*testing.T) testStorage) *world {
 		}
 	})
 	w.storage = storage(t)
-	w.registry = NewRegistry(w.storage.open(System), testFreshness)
+	w.model = newModel(t)
+	w.secrets = append(w.secrets, secret{word: w.model.key})
+	w.registry = NewRegistry(w.storage.objects, testFreshness)
 	for i := range 2 {
 		log := slog.New(slog.NewTextHandler(&w.log, nil))
-		node, err := NewNode(Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.open(System), testFreshness),
+		audit := service.NewAuditLog(&w.audit, func(err error) { t.Error(err) })
+		o := Options{Open: w.storage.open, Objects: w.storage.objects, Registry: NewRegistry(w.storage.objects, testFreshness),
 			Dir: filepath.Join(w.base, "nodes", strconv.Itoa(i)), Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}},
-			Freshness: testFreshness, Logger: log})
+			Tokens: w.verifier(log), Freshness: testFreshness, Audit: audit, Logger: log}
+		change(&o)
+		node, err := NewNode(o)
 		require.NoError(t, err)
-		server := httptest.NewServer(service.New(service.Options{Node: node, Memories: node.Memories(), Version: "test", PerSecond: 1e6, AtOnce: 64, Logger: log}))
+		server := httptest.NewServer(service.New(service.Options{Node: node, Issuer: w.issuerURL(), Scopes: []string{"openid"}, Memories: node.Memories(), Version: "test", AtOnce: 64, Upstreams: w.model.upstreams(t, log), Audit: audit, Traces: o.Traces, Logger: log}))
 		w.nodes, w.inside = append(w.nodes, server), append(w.inside, node)
 		t.Cleanup(func() {
 			server.CloseClientConnections()
@@ -257,13 +284,13 @@ func (w *world) fill(tenantNames, users []string) {
 		made, err := w.registry.CreateTenant(t.Context(), "test", tenant)
 		require.NoError(t, err)
 		for _, user := range users {
-			p := &person{tenant: tenant, user: user, ids: made.ID}
-			p.read, p.write = mustCreate(t, w.registry, tenant, user, service.Read), mustCreate(t, w.registry, tenant, user, service.Write)
-			p.revoked = mustCreate(t, w.registry, tenant, user, service.Write)
-			p.admin = mustCreate(t, w.registry, tenant, user, service.Admin)
-			if p.expired, err = w.registry.CreateKey(t.Context(), "test", service.Key{Tenant: tenant, User: user, Right: service.Admin, Expires: time.Now().Add(time.Second)}); err != nil {
-				t.Fatal(err)
+			p := &person{tenant: tenant, user: user, ids: made.ID, teams: []string{"team-of-" + user}}
+			for key, right := range map[*service.Key]service.Right{&p.read: service.Read, &p.write: service.Write, &p.revoked: service.Write, &p.admin: service.Admin} {
+				*key, err = w.registry.CreateKey(t.Context(), "test", service.Key{Tenant: tenant, User: user, Teams: p.teams, Right: right})
+				require.NoError(t, err)
 			}
+			p.expired, err = w.registry.CreateKey(t.Context(), "test", service.Key{Tenant: tenant, User: user, Teams: p.teams, Right: service.Admin, Expires: time.Now().Add(time.Second)})
+			require.NoError(t, err)
 			require.NoError(t, w.registry.RevokeKey(t.Context(), "test", tenant, p.revoked.ID))
 			w.people = append(w.people, p)
 		}
@@ -279,11 +306,17 @@ func (w *world) fill(tenantNames, users []string) {
 			put(".beans/rules/go.md", "---\nglobs: '*.go'\n---\nRun the linter %s.\n", p.tenant, "")
 			put("conversations/first.json", `{"messages": [{"role": "user", "content": "Which port has the warehouse?"}, {"role": "assistant", "content": "The warehouse listens on %s."}]}`, p.tenant, "")
 		}
+		for _, team := range p.teams {
+			for path, format := range map[string]string{"runbooks/pager.md": "# Pager\n\nThe pager of the night shift is %s.\n", "BEANS.md": "- Our team says %s.\n", ".beans/rules/go.md": "---\nglobs: '*.go'\n---\nOur team tests with %s.\n"} {
+				w.must(call{node: i % 2, method: "PUT", tenant: p.tenant, path: "/documents/@" + team + "/" + path, key: bearer(p.admin), body: fmt.Sprintf(format, w.secretFor(secret{tenant: p.tenant, team: team}))})
+			}
+		}
 		put("~/.beans/memories/facts/tea.md", "# Tea\n\nThe favourite tea is called %s.\n", p.tenant, p.user)
 		put("~/.beans/BEANS.md", "- My name is %s.\n", p.tenant, p.user)
 		w.must(call{node: i % 2, method: "POST", tenant: p.tenant, path: "/save", key: bearer(p.write),
 			body: fmt.Sprintf(`{"arguments": {"content": "The locker number is %s", "target": "global"}}`, w.secretOf(p.tenant, p.user))})
 		p.session = w.initialize(p, 0)
+		w.giveTokens(p)
 	}
 }
 
@@ -311,8 +344,9 @@ func (w *world) initialize(p *person, node int) string {
 // of one user.
 type probe struct {
 	name        string
-	shared, own bool
+	shared, own bool // secrets of all users, and of the user
 	call        func(p *person) call
+	team        bool // secrets of the user's team
 }
 
 func post(path, body string) func(*person) call {
@@ -326,35 +360,58 @@ func get(path string) func(*person) call {
 }
 
 var probes = []probe{
-	{"a document", true, false, get("/documents/notes/deploy.md")},
-	{"curated memory as a document", true, false, get("/documents/BEANS.md")},
-	{"a rule", true, false, get("/documents/.beans/rules/go.md")},
-	{"a conversation", true, false, get("/documents/conversations/first.json")},
-	{"an own document", false, true, get("/documents/~/.beans/memories/facts/tea.md")},
-	{"own curated memory", false, true, get("/documents/~/.beans/BEANS.md")},
-	{"an export", true, true, get("/export")},
-	{"curated memory", true, true, post("/context", `{}`)},
-	{"a rule of a file", true, false, post("/context", `{"paths": ["a.go"]}`)},
-	{"retrieval", true, false, post("/retrieve", `{"query": "what is the staging database of the shop?"}`)},
-	{"retrieval of a conversation", true, false, post("/retrieve", `{"query": "Which port has the warehouse?"}`)},
-	{"retrieval of what is the user's", false, true, post("/retrieve", `{"query": "what is the favourite tea called?", "scope": "global"}`)},
-	{"explanation", true, false, post("/explain", `{"query": "what is the staging database of the shop?"}`)},
-	{"search", true, false, post("/search", `{"query": "staging database shop"}`)},
-	{"a search of a scope", false, true, post("/search", `{"query": "favourite tea", "scope": "global"}`)},
-	{"a turn", true, false, post("/turn", `{"model": "x", "messages": [{"role": "user", "content": "what is the staging database of the shop?"}]}`)},
-	{"the tool search_memory", true, false, post("/tools/search_memory", `{"arguments": {"query": "what is the staging database of the shop?"}}`)},
-	{"MCP: search_memory", true, false, func(p *person) call {
+	{name: "a document", shared: true, call: get("/documents/notes/deploy.md")},
+	{name: "curated memory as a document", shared: true, call: get("/documents/BEANS.md")},
+	{name: "a rule", shared: true, call: get("/documents/.beans/rules/go.md")},
+	{name: "a conversation", shared: true, call: get("/documents/conversations/first.json")},
+	{name: "an own document", own: true, call: get("/documents/~/.beans/memories/facts/tea.md")},
+	{name: "own curated memory", own: true, call: get("/documents/~/.beans/BEANS.md")},
+	{name: "an export", team: true, shared: true, own: true, call: get("/export")},
+	{name: "curated memory", team: true, shared: true, own: true, call: post("/context", `{}`)},
+	{name: "a rule of a file", team: true, shared: true, call: post("/context", `{"paths": ["a.go"]}`)},
+	{name: "retrieval", shared: true, call: post("/retrieve", `{"query": "what is the staging database of the shop?"}`)},
+	{name: "retrieval of a conversation", shared: true, call: post("/retrieve", `{"query": "Which port has the warehouse?"}`)},
+	{name: "retrieval of what is the user's", own: true, call: post("/retrieve", `{"query": "what is the favourite tea called?", "scope": "global"}`)},
+	{name: "explanation", shared: true, call: post("/explain", `{"query": "what is the staging database of the shop?"}`)},
+	{name: "search", shared: true, call: post("/search", `{"query": "staging database shop"}`)},
+	{name: "a search of a scope", own: true, call: post("/search", `{"query": "favourite tea", "scope": "global"}`)},
+	{name: "a turn", shared: true, call: post("/turn", `{"model": "x", "messages": [{"role": "user", "content": "what is the staging database of the shop?"}]}`)},
+	{name: "a chat that passes to a model", shared: true, own: true, call: post("/proxy/model/v1/chat/completions", `{"model": "x", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "what is the staging database of the shop?"}]}`)},
+	{name: "the tool search_memory", shared: true, call: post("/tools/search_memory", `{"arguments": {"query": "what is the staging database of the shop?"}}`)},
+	{name: "MCP: search_memory", shared: true, call: func(p *person) call {
 		return mcpCall(p, 0, p.session, "tools/call", `{"name": "search_memory", "arguments": {"query": "what is the staging database of the shop?"}}`)
 	}},
-	{"MCP: curated memory", true, true, func(p *person) call { return mcpCall(p, 0, p.session, "prompts/get", `{"name": "memory_context"}`) }},
-	{"MCP: a resource", true, false, func(p *person) call {
+	{name: "MCP: curated memory", team: true, shared: true, own: true, call: func(p *person) call { return mcpCall(p, 0, p.session, "prompts/get", `{"name": "memory_context"}`) }},
+	{name: "MCP: a resource", shared: true, call: func(p *person) call {
 		return mcpCall(p, 0, p.session, "resources/read", `{"uri": "memcore:///BEANS.md"}`)
+	}},
+	{name: "a document of a team", team: true, call: ofTeam("GET", "/documents/@%s/runbooks/pager.md", "")},
+	{name: "curated memory of a team", team: true, call: ofTeam("GET", "/documents/@%s/BEANS.md", "")},
+	{name: "history of a team, which has no texts", call: ofTeam("GET", "/history?path=@%s/BEANS.md", "")},
+	{name: "retrieval in a team", team: true, call: ofTeam("POST", "/retrieve", `{"query": "what is the pager of the night shift?", "path": "@%s/"}`)},
+	{name: "search in a team", team: true, call: ofTeam("POST", "/search", `{"query": "pager night shift", "path": "@%s"}`)},
+	{name: "a turn in a team", team: true, call: ofTeam("POST", "/turn?path=@%s/", `{"model": "x", "messages": [{"role": "user", "content": "what is the pager of the night shift?"}]}`)},
+	{name: "MCP: a resource of a team", team: true, call: func(p *person) call {
+		return mcpCall(p, 0, p.session, "resources/read", `{"uri": "memcore:///@`+p.teams[0]+`/BEANS.md"}`)
+	}},
+	{name: "MCP: search_memory in a team", team: true, call: func(p *person) call {
+		return mcpCall(p, 0, p.session, "tools/call", `{"name": "search_memory", "arguments": {"query": "pager night shift", "path": "@`+p.teams[0]+`/"}}`)
 	}},
 }
 
+// ofTeam is a request about the first team of a person, whose name replaces %s.
+func ofTeam(method, path, body string) func(*person) call {
+	return func(p *person) call {
+		named := func(text string) string { return strings.ReplaceAll(text, "%s", p.teams[0]) }
+		return call{method: method, tenant: p.tenant, path: named(path), key: bearer(p.read), body: named(body)}
+	}
+}
+
 // control requires that the right key gets its secrets.
-func (w *world) control(pr probe, p *person, node int) bool {
-	c := pr.call(p)
+func (w *world) control(pr probe, p *person, node int) bool { return w.shows(pr, pr.call(p), p, node) }
+
+// shows requires that a call of a probe shows the secrets of a person.
+func (w *world) shows(pr probe, c call, p *person, node int) bool {
 	if !strings.HasPrefix(pr.name, "MCP") {
 		c.node = node
 	}
@@ -365,13 +422,13 @@ func (w *world) control(pr probe, p *person, node int) bool {
 			w.t.Errorf("control %s by %s shows %s: %s", pr.name, p, bad, a.text)
 			return false
 		}
-		shared, own := !pr.shared, !pr.own
+		shared, own, team := !pr.shared, !pr.own, !pr.team
 		for _, s := range w.secrets {
 			if s.tenant == p.tenant && strings.Contains(a.text, s.word) {
-				shared, own = shared || s.user == "", own || s.user == p.user
+				shared, own, team = shared || s.user+s.team == "", own || s.user == p.user, team || s.team != ""
 			}
 		}
-		if a.status == http.StatusOK && shared && own {
+		if a.status == http.StatusOK && shared && own && team {
 			return true
 		}
 	}
@@ -417,9 +474,12 @@ func (w *world) withKeys(victim, other *person, pr probe) attack {
 		func() (string, string) { return one("an admin's key of another tenant", bearer(other.admin)) },
 	}
 	name, c.key = kinds[rand.N(len(kinds))]()
+	if header := []string{"Authorization", "X-Api-Key", service.KeyHeader}[rand.N(3)]; strings.HasPrefix(c.path, "/proxy/") && name != "no scheme" && header != "Authorization" {
+		c.header, c.key = map[string]string{header: strings.TrimPrefix(c.key, "Bearer ")}, ""
+	}
 	by := (*person)(nil)
 	if other.tenant == victim.tenant { // then its key is valid here, and shows what is the other's
-		if c.key == bearer(other.admin) {
+		if strings.HasPrefix(name, "an admin's key") {
 			return w.withKeys(victim, other, pr)
 		}
 	}
@@ -431,7 +491,7 @@ func (w *world) inOddTenant(victim, other *person, pr probe) attack {
 	c := pr.call(other)
 	v, o := victim.tenant, other.tenant
 	names := []string{o + "/../" + v, o + "/%2e%2e/" + v, o + "%2f..%2f" + v, o + "%2F%2e%2e%2F" + v, "..", "%2e%2e", ".", "%2e", "", "/", "//" + v, v + "%00", v + "%20", strings.ToUpper(v), v + "%0a", v + ".", o + "," + v, "*", "%",
-		o + ";" + v, v + "%23", o + "?tenant=" + v, "%c0%ae%c0%ae", "\uff0e\uff0e", strings.Repeat("a", 5000), "system", "tenants%2f" + victim.ids, victim.ids, "..%2fsystem", "null", "0", v, v + "/documents/../../" + v, o + "\\..\\" + v,
+		o + ";" + v, v + "%23", o + "?tenant=" + v, "%c0%ae%c0%ae", "\uff0e\uff0e", strings.Repeat("a", 5000), "system", "registry", "registry%2f" + v, "..%2fregistry%2f" + v, v + ".json", "tenants%2f" + victim.ids, victim.ids, "..%2fsystem", "null", "0", v, v + "/documents/../../" + v, o + "\\..\\" + v,
 		"аcme", v + "%u0000", "%25%32%65%25%32%65"}
 	c.tenant = names[rand.N(len(names))]
 	if rand.N(3) == 0 {
@@ -440,17 +500,34 @@ func (w *world) inOddTenant(victim, other *person, pr probe) attack {
 	return attack{"tenant " + c.tenant + " for " + pr.name, other, c, nil}
 }
 
+// guessed asks for tenants that may exist, with a key of another one or one that looks like a key.
+func (w *world) guessed(victim, other *person, pr probe) attack {
+	c := pr.call(other)
+	v := victim.tenant
+	names := []string{v + "-2", v + "2", v[:len(v)-1], v + ".json", word(), "a", "admin", "system", "registry", "removals", victim.ids, strings.Repeat("a", 63)}
+	if c.tenant = names[rand.N(len(names))]; rand.N(2) == 0 {
+		c.key = "Bearer mck_" + victim.read.ID + "_" + strings.Repeat("a", 26)
+	}
+	if c.tenant == other.tenant && c.key == bearer(other.read) { // acme-2 by its own key
+		return attack{"its own tenant for " + pr.name, other, c, nil}
+	}
+	return attack{"guessed tenant " + c.tenant + " for " + pr.name, nil, c, []int{401, 503}}
+}
+
 // places are names of a victim's files, as other users could write them.
 func (w *world) places(victim, other *person) []string {
 	node := filepath.Join(w.alias, "nodes", strconv.Itoa(rand.N(2)), "tenants", victim.ids, "documents")
 	var all []string
-	for _, file := range []string{"users/" + victim.user + "/.beans/memories/facts/tea.md", "users/" + victim.user + "/.beans/BEANS.md", "shared/notes/deploy.md", "shared/BEANS.md"} {
+	for _, file := range []string{"users/" + victim.user + "/.beans/memories/facts/tea.md", "users/" + victim.user + "/.beans/BEANS.md", "shared/notes/deploy.md", "shared/BEANS.md", "teams/" + victim.teams[0] + "/runbooks/pager.md", "teams/" + victim.teams[0] + "/BEANS.md"} {
+		if victim.tenant == other.tenant && victim.user == other.user {
+			continue
+		}
 		if victim.tenant == other.tenant && strings.HasPrefix(file, "shared/") {
 			continue
 		}
 		base := []string{filepath.Join(node, file), "../../../" + victim.ids + "/documents/" + file, "../../../../" + victim.ids + "/documents/" + file, "~/../../../../" + victim.ids + "/documents/" + file}
 		if victim.tenant == other.tenant {
-			base = append(base, "../"+file, "~/../../"+file, "~/../"+strings.TrimPrefix(file, "users/"), "~"+strings.TrimPrefix(file, "users/"), file, "./../"+file, ".beans/../../"+file, "~/.beans/../../../"+file)
+			base = append(base, "../"+file, "~/../../"+file, "~/../"+strings.TrimPrefix(file, "users/"), "~"+strings.TrimPrefix(file, "users/"), "@"+strings.TrimPrefix(file, "teams/"), "@"+other.teams[0]+"/../../"+file, "@"+other.teams[0]+"/../"+strings.TrimPrefix(file, "teams/"), file, "./../"+file, ".beans/../../"+file, "~/.beans/../../../"+file)
 		}
 		all = append(all, base...)
 	}
@@ -605,78 +682,126 @@ func TestIsolation(t *testing.T) {
 	}
 }
 
-func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests int) {
-	w := newWorld(t, storage)
-	w.fill([]string{"acme", "globex", "acme-2"}, []string{"ann", "bob"})
-	for _, p := range w.people {
-		for _, pr := range probes {
-			for node := range w.nodes {
-				if !w.control(pr, p, node) {
-					return
-				}
-			}
-		}
-	}
-	time.Sleep(time.Until(w.people[len(w.people)-1].expired.Expires))
+// attacksPerSession are sent in less time than a session of MCP lasts.
+const attacksPerSession = 10_000
 
-	var done, controls atomic.Int64
-	statuses := sync.Map{}
+// A tally counts requests.
+type tally struct {
+	controls atomic.Int64
+	statuses sync.Map
+}
+
+func (c *tally) String() string {
+	var counted []string
+	c.statuses.Range(func(status, n any) bool {
+		counted = append(counted, fmt.Sprintf("%v: %d", status, n.(*atomic.Int64).Load()))
+		return true
+	})
+	slices.Sort(counted)
+	return strings.Join(counted, ", ")
+}
+
+// attack sends attacks at once, and controls between them.
+func (w *world) attack(requests int, counts *tally) {
+	var done atomic.Int64
 	var workers sync.WaitGroup
 	for range 8 {
 		workers.Go(func() {
-			for done.Add(1) <= int64(requests) && !t.Failed() {
-				victim, other := w.people[rand.N(len(w.people))], w.people[rand.N(len(w.people))]
-				pr := probes[rand.N(len(probes))]
-				if victim == other {
-					if rand.N(3) == 0 {
-						controls.Add(1)
-						w.control(pr, victim, rand.N(2))
-					}
-					continue
-				}
-				var a attack
-				switch rand.N(8) {
-				case 0, 1:
-					a = w.withKeys(victim, other, pr)
-				case 2:
-					a = w.inOddTenant(victim, other, pr)
-				case 3, 4:
-					a = w.atPlace(victim, other)
-				case 5:
-					a = w.withBody(victim, other)
-				case 6:
-					a = w.narrowed(victim, other)
-				default:
-					a = []func(_, _ *person) attack{w.withSession, w.withKeysOf}[rand.N(2)](victim, other)
-				}
-				got := w.do(a.call)
-				count, _ := statuses.LoadOrStore(got.status, &atomic.Int64{})
-				count.(*atomic.Int64).Add(1)
-				bad := w.mustNotSee(a.by, strings.ReplaceAll(got.text, "\\/", "/"))
-				if bad != "" && strings.Contains(a.call.body, w.base) && !strings.Contains(bad, "secret") {
-					bad = "" // the attacker said it
-				}
+			for done.Add(1) <= int64(requests) && !w.t.Failed() {
+				victim, other, pr := w.people[rand.N(len(w.people))], w.people[rand.N(len(w.people))], probes[rand.N(len(probes))]
 				switch {
-				case bad != "":
-					t.Errorf("%s by %s for %s shows %s: %+v: %d %s", a.name, a.by, victim, bad, a.call, got.status, got.text)
-				case got.status >= 500 && got.status != http.StatusServiceUnavailable:
-					t.Errorf("%s by %s: %+v: %d %s", a.name, a.by, a.call, got.status, got.text)
-				case a.status != nil && !slices.Contains(a.status, got.status):
-					t.Errorf("%s by %s: %+v: %d %s, want %v", a.name, a.by, a.call, got.status, got.text, a.status)
+				case victim != other:
+					w.attackOnce(victim, other, pr, counts)
+				case rand.N(6) == 0:
+					counts.controls.Add(1)
+					w.control(pr, victim, rand.N(2))
+				case rand.N(5) == 0:
+					counts.controls.Add(1)
+					w.controlWithToken(pr, victim, rand.N(2))
 				}
 			}
 		})
 	}
 	workers.Wait()
-	var counted []string
-	statuses.Range(func(status, n any) bool {
-		counted = append(counted, fmt.Sprintf("%v: %d", status, n.(*atomic.Int64).Load()))
-		return true
-	})
-	slices.Sort(counted)
-	t.Logf("isolation: %d requests, of which %d are controls; statuses %s", requests, controls.Load(), strings.Join(counted, ", "))
+}
+
+// attackOnce sends an attack on a victim and requires that it shows nothing.
+func (w *world) attackOnce(victim, other *person, pr probe, counts *tally) {
+	var a attack
+	switch rand.N(11) {
+	case 0, 1:
+		a = w.withKeys(victim, other, pr)
+	case 2:
+		a = []func(_, _ *person, _ probe) attack{w.inOddTenant, w.guessed}[rand.N(2)](victim, other, pr)
+	case 3, 4:
+		a = w.atPlace(victim, other)
+	case 5:
+		a = w.withBody(victim, other)
+	case 6:
+		a = w.narrowed(victim, other)
+	case 7, 8:
+		a = w.withTokens(victim, other, pr)
+	case 9:
+		a = w.inTeam(victim, other)
+	default:
+		a = []func(_, _ *person) attack{w.withSession, w.withKeysOf}[rand.N(2)](victim, other)
+	}
+	got := w.do(a.call)
+	count, _ := counts.statuses.LoadOrStore(got.status, &atomic.Int64{})
+	count.(*atomic.Int64).Add(1)
+	bad := w.mustNotSee(a.by, strings.ReplaceAll(got.text, "\\/", "/"))
+	if bad != "" && strings.Contains(a.call.body, w.base) && !strings.Contains(bad, "secret") {
+		bad = "" // the attacker said it
+	}
+	switch {
+	case bad != "":
+		w.t.Errorf("%s by %s for %s shows %s: %+v: %d %s", a.name, a.by, victim, bad, a.call, got.status, got.text)
+	case got.status >= 500 && got.status != http.StatusServiceUnavailable:
+		w.t.Errorf("%s by %s: %+v: %d %s", a.name, a.by, a.call, got.status, got.text)
+	case a.status != nil && !slices.Contains(a.status, got.status):
+		w.t.Errorf("%s by %s: %+v: %d %s, want %v", a.name, a.by, a.call, got.status, got.text, a.status)
+	}
+}
+
+func testIsolation(t *testing.T, storage func(*testing.T) testStorage, requests int) {
+	w := newWorldOf(t, storage, oidctest.Start(t), func(*Options) {})
+	w.fill([]string{"acme", "globex", "acme-2"}, []string{"ann", "bob"})
+	for _, p := range w.people {
+		for _, pr := range probes {
+			for node := range w.nodes {
+				if !w.control(pr, p, node) || !w.controlWithToken(pr, p, node) {
+					return
+				}
+			}
+		}
+	}
+	for _, p := range w.people {
+		for _, path := range []string{"/status", "/tools"} {
+			a := w.must(post(path, `{}`)(p))
+			require.Empty(t, w.mustNotSee(p, strings.ReplaceAll(a.text, "-", "/")), path)
+		}
+	}
+	time.Sleep(time.Until(w.people[len(w.people)-1].expired.Expires))
+
+	var counts tally
+	for left := requests; left > 0 && !t.Failed(); left -= attacksPerSession {
+		if left < requests { // the servers of MCP end sessions whose clients answer no pings
+			for _, p := range w.people {
+				p.session = w.initialize(p, 0)
+				w.giveTokens(p)
+			}
+		}
+		w.attack(min(left, attacksPerSession), &counts)
+	}
+	t.Logf("isolation: %d requests, of which %d are controls; statuses %s", requests, counts.controls.Load(), &counts)
 	w.testUnchanged()
+	w.model.testKeys(t)
+	require.NotContains(t, w.log.text.String(), "mck_")
+	require.NotContains(t, w.log.text.String(), "eyJ", "a token")
+	require.NotContains(t, w.log.text.String(), w.model.key)
+	require.Empty(t, w.mustNotSee(nil, w.audit.text.String()), "in the audit log")
 	w.testImports()
+	w.testTeamsThatAreLeft()
 	w.testRevocation()
 	w.testRemoval()
 }
@@ -714,7 +839,8 @@ func (w *world) testImports() {
 		for _, place := range w.places(victim, other) {
 			fmt.Fprintf(&text, "@import %s\n@%s\n- See @%s.\n![x](%s)\n", place, place, place, place)
 		}
-		for path, key := range map[string]service.Key{"~/.beans/BEANS.local.md": other.write, "~/.beans/rules/x.md": other.write, "x/BEANS.md": other.admin} {
+		hostile := map[string]service.Key{"~/.beans/BEANS.local.md": other.write, "~/.beans/rules/x.md": other.write, "x/BEANS.md": other.admin, "@" + other.teams[0] + "/x/BEANS.md": other.admin, "@" + other.teams[0] + "/.beans/BEANS.md": other.admin}
+		for path, key := range hostile {
 			w.must(call{node: 0, method: "PUT", tenant: other.tenant, path: "/documents/" + path, key: bearer(key), body: text.String()})
 		}
 		for _, c := range []call{post("/context", `{}`)(other), post("/context", `{"paths": ["x/a.go"]}`)(other), mcpCall(other, 0, other.session, "prompts/get", `{"name": "memory_context"}`)} {
@@ -722,6 +848,9 @@ func (w *world) testImports() {
 			if bad := w.mustNotSee(other, a.text); bad != "" {
 				w.t.Errorf("imports of %s from %s show %s: %+v: %s", other, victim, bad, c, a.text)
 			}
+		}
+		for path, key := range hostile { // they leave no room for what the controls look for
+			w.must(call{node: 0, method: "DELETE", tenant: other.tenant, path: "/documents/" + path, key: bearer(key)})
 		}
 	}
 	for _, p := range w.people {

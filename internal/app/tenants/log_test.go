@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -112,6 +113,21 @@ func (l *memoryLog) Since(ctx context.Context, mark store.Mark) (since []store.R
 		return nil
 	})
 	return since, next, err
+}
+
+func (l *memoryLog) Pages(ctx context.Context, mark store.Mark) iter.Seq2[[]store.Revision, error] {
+	return func(yield func([]store.Revision, error) bool) {
+		since, _, err := l.Since(ctx, mark)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for page := range slices.Chunk(since, 3) {
+			if !yield(page, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (l *memoryLog) Compact(_ context.Context, before time.Time) error {

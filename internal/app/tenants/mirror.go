@@ -40,9 +40,10 @@ type mirror struct {
 	now       atomic.Pointer[state] // also without mu
 	appends   int                   // since the last compaction, about
 
+	copies     *copies // may be nil
 	logger     *slog.Logger
 	compacting sync.Mutex
-	work       sync.WaitGroup // compaction, and the leader of writes
+	work       sync.WaitGroup // compaction, copies, and the leader of writes
 
 	waiting sync.Mutex // of queue and leading
 	queue   []*write
@@ -78,7 +79,7 @@ type size struct {
 }
 
 // openMirror makes the folder equal to the log. Files that are equal already stay untouched.
-func openMirror(ctx context.Context, log store.Changelog, dir string, logger *slog.Logger) (*mirror, error) {
+func openMirror(ctx context.Context, log store.Changelog, dir string, copies *copies, logger *slog.Logger) (*mirror, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func openMirror(ctx context.Context, log store.Changelog, dir string, logger *sl
 	if err != nil {
 		return nil, err
 	}
-	m := &mirror{log: log, dir: dir, root: root, mu: make(lock, 1), documents: map[string]document{}, logger: logger}
+	m := &mirror{log: log, dir: dir, root: root, mu: make(lock, 1), documents: map[string]document{}, copies: copies, logger: logger}
 	m.now.Store(&state{})
 	if err := m.load(ctx); err != nil {
 		root.Close()
@@ -104,7 +105,7 @@ func (m *mirror) close() error {
 func (m *mirror) load(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.pull(ctx); err != nil {
+	if err := (opening{m}).begin(ctx); err != nil {
 		return err
 	}
 	// Files of an earlier process that the log does not have.
@@ -482,6 +483,7 @@ func (m writing) once(ctx context.Context, some []*write) (again bool, err error
 			m.wrote(since)
 		}
 		m.reached(next, begun)
+		m.copyAfter(len(revisions))
 		break
 	}
 	for _, w := range some {
@@ -700,16 +702,16 @@ func (m writing) putBack(names []string) error {
 	}
 	ctx, stop := context.WithTimeout(context.Background(), writeTimeout)
 	defer stop()
-	all, _, err := m.log.Since(ctx, store.Mark{})
-	if err != nil {
-		return fmt.Errorf("take back a change that was not written: %w", err)
-	}
 	texts := map[string]store.Revision{}
-	for _, r := range all {
+	err := m.each(ctx, func(r store.Revision) error {
 		// What another node has replaced since may be compacted away: then the newest counts.
-		if d, known := m.documents[r.Path]; !known || texts[r.Path].Order != d.order {
+		if slices.Contains(lost, r.Path) && (texts[r.Path].Order == 0 || texts[r.Path].Order != m.documents[r.Path].order) {
 			texts[r.Path] = r
 		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take back a change that was not written: %w", err)
 	}
 	var found []store.Revision
 	for _, name := range lost {
@@ -720,14 +722,6 @@ func (m writing) putBack(names []string) error {
 		found = append(found, r)
 	}
 	return m.apply(found)
-}
-
-// all returns the revisions that the log has.
-func (m *mirror) all(ctx context.Context) ([]store.Revision, store.Mark, error) {
-	ctx, stop := context.WithTimeout(ctx, openTimeout)
-	defer stop()
-	revisions, mark, err := m.log.Since(ctx, store.Mark{})
-	return revisions, mark, hide(m.logger, err)
 }
 
 // A listed document.

@@ -26,10 +26,27 @@ var anything = rules{may: func(store.Revision) error { return nil }, fits: func(
 
 func openTestMirror(t *testing.T, log store.Changelog, dir string) *mirror {
 	t.Helper()
-	m, err := openMirror(t.Context(), log, dir, slog.New(slog.DiscardHandler))
+	m, err := openMirror(t.Context(), log, dir, testCopies(log), slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { m.close() })
 	return m
+}
+
+// copiesOfLogs have what testCopies made, by log.
+var copiesOfLogs sync.Map
+
+// testCopies are copies of a log in memory, made often.
+func testCopies(log store.Changelog) *copies {
+	get := func(context.Context) ([]byte, error) {
+		if data, ok := copiesOfLogs.Load(log); ok {
+			return data.([]byte), nil
+		}
+		return nil, fs.ErrNotExist
+	}
+	return &copies{fewest: 3, get: get, put: func(_ context.Context, data []byte) error {
+		copiesOfLogs.Store(log, data)
+		return nil
+	}}
 }
 
 // files returns the texts of all files of a mirror.

@@ -12,16 +12,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
 // Folders of a tenant's documents.
 const (
 	sharedFolder = "shared" // of all its users
+	teamsFolder  = "teams"  // has a folder for each team
 	usersFolder  = "users"  // has a folder for each user
 )
 
-// tenantName is the form of names of tenants and users.
+// tenantName is the form of names of tenants, teams and users.
 var tenantName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`) })
 
 func checkName(what, name string) error {
@@ -34,35 +36,74 @@ func checkName(what, name string) error {
 // homePrefix begins the paths of a user's own documents.
 const homePrefix = "~/"
 
+// teamMark begins the paths of a team's documents.
+const teamMark = "@"
+
 // hidden is the only folder whose name may begin with a dot.
 const hidden = ".beans"
 
-// storedAs returns the path in the log of a document that a user names: relative for one of all
-// users, "~/.beans/…" for their own.
-func storedAs(user, name string) (string, error) {
-	own, isOwn := strings.CutPrefix(name, homePrefix)
+// storedAs returns the path in the log of a document that a principal names: relative for one of
+// all users, "@platform/…" for one of a team, "~/.beans/…" for their own.
+func storedAs(p service.Principal, name string) (string, error) {
 	stored := path.Join(sharedFolder, name)
-	if isOwn {
-		stored = path.Join(usersFolder, user, own)
+	if own, isOwn := strings.CutPrefix(name, homePrefix); isOwn {
+		stored = path.Join(usersFolder, p.User, own)
 		if !strings.HasPrefix(own, hidden+"/") {
 			return "", kind.Usagef("%.200q: a user's own documents are below ~/%s/, such as ~/%s/memories/tea.md", name, hidden, hidden)
 		}
+	} else if rest, ofTeam := strings.CutPrefix(name, teamMark); ofTeam {
+		team, _, _ := strings.Cut(rest, "/")
+		stored = path.Join(teamsFolder, rest)
+		if !slices.Contains(p.Teams, team) {
+			return "", kind.As(kind.Forbidden, fmt.Errorf("%.200q: you are in no team %.80q", name, team))
+		}
 	}
-	if !fs.ValidPath(own) {
+	if !fs.ValidPath(strings.TrimPrefix(name, homePrefix)) {
 		return "", kind.Usagef("%.200q is not the path of a document: want a relative path without '..' and '//'", name)
 	}
 	return stored, checkStored(stored)
 }
 
-// shownAs returns the path that a user has for a document, or "" if it is another user's.
-func shownAs(user, stored string) string {
-	if name, ok := strings.CutPrefix(stored, sharedFolder+"/"); ok {
-		return name
-	}
-	if name, ok := strings.CutPrefix(stored, path.Join(usersFolder, user)+"/"); ok {
+// shownAs returns the path that a principal has for a document, or "" if it is another user's or of
+// another team.
+func shownAs(p service.Principal, stored string) string {
+	scope, rest, _ := strings.Cut(stored, "/")
+	owner, name, _ := strings.Cut(rest, "/")
+	switch {
+	case scope == sharedFolder:
+		return rest
+	case scope == usersFolder && owner == p.User && name != "":
 		return homePrefix + name
+	case scope == teamsFolder && slices.Contains(p.Teams, owner) && name != "":
+		return teamMark + rest
 	}
 	return ""
+}
+
+// foldersOf are the places of a principal's documents in the log.
+func foldersOf(p service.Principal) []string {
+	all := []string{sharedFolder}
+	for _, team := range p.Teams {
+		all = append(all, teamsFolder+"/"+team)
+	}
+	return append(all, usersFolder+"/"+p.User)
+}
+
+// mostTeams bounds the teams of a principal.
+const mostTeams = 64
+
+// teamsOf returns names of teams as a Principal has them.
+func teamsOf(names []string) ([]string, error) {
+	teams := slices.Compact(slices.Sorted(slices.Values(names)))
+	if len(teams) > mostTeams {
+		return nil, kind.Usagef("there are %d teams, want at most %d", len(teams), mostTeams)
+	}
+	for _, team := range teams {
+		if err := checkName("team", team); err != nil {
+			return nil, err
+		}
+	}
+	return teams, nil
 }
 
 // extensions of documents.
@@ -75,10 +116,12 @@ const longestPath = 512
 // memcore, hidden files, and names that a file system or a reader could take for others.
 func checkStored(stored string) error {
 	parts := strings.Split(stored, "/")
-	var within []string // below the folder of all users, or of one
+	var within []string // below the folder of all users, of a team, or of a user
 	switch {
-	case parts[0] == sharedFolder && len(parts) > 1:
+	case parts[0] == sharedFolder && len(parts) > 1 && !strings.HasPrefix(parts[1], teamMark):
 		within = parts[1:]
+	case parts[0] == teamsFolder && len(parts) > 2 && checkName("team", parts[1]) == nil:
+		within = parts[2:]
 	case parts[0] == usersFolder && len(parts) > 2 && checkName("user", parts[1]) == nil:
 		within = parts[2:]
 	}
@@ -118,7 +161,7 @@ func checkStored(stored string) error {
 func instructs(stored string, names []string) bool {
 	parts := strings.Split(stored, "/")
 	within := parts[1:]
-	if parts[0] == usersFolder {
+	if parts[0] != sharedFolder {
 		within = parts[2:]
 	}
 	file := within[len(within)-1]
@@ -126,4 +169,14 @@ func instructs(stored string, names []string) bool {
 		return true
 	}
 	return within[0] == hidden && (len(within) < 3 || within[1] != "memories")
+}
+
+// isOfSeveral reports whether a document is not one user's own.
+func isOfSeveral(stored string) bool {
+	return strings.HasPrefix(stored, sharedFolder+"/") || strings.HasPrefix(stored, teamsFolder+"/")
+}
+
+// instructsOthers reports whether a document instructs the agents of several users.
+func instructsOthers(stored string) bool {
+	return isOfSeveral(stored) && instructs(stored, curatedNames)
 }

@@ -6,17 +6,20 @@
 // to the log before the request is answered. Everything on a node can be made again.
 //
 // A tenant is an argument of whatever is opened here, and a folder of its own in the storage and on
-// the node. In a tenant there is a folder that all users share, and one for each user; the memory
-// of a user is made of these two and has no other file in it.
+// the node. In a tenant there is a folder that all users share, one for each team, and one for each
+// user. The memory of a principal is made of the shared one, those of its teams and the user's own,
+// and has no other file in it: a user with other teams has another memory.
 package tenants
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,14 +28,18 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/tools"
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/oidc"
 	"github.com/memcore/memcore/store"
 )
 
@@ -43,24 +50,32 @@ type Options struct {
 	// Objects have the snapshots of indexes; may be nil.
 	Objects  store.Objects
 	Registry *Registry
-	Dir      string // of what this node can make again; one process uses it
+	// Tokens verifies those of an issuer; nil if only keys count.
+	Tokens *oidc.Verifier
+	Dir    string // of what this node can make again; one process uses it
 	// Workspace has the settings of all tenants.
 	Workspace *app.Workspace
 	// Freshness is how old an answer may be.
 	Freshness time.Duration
 	// MostOpen bounds the tenants that stay on this node while nobody asks for them; 0 is 1000.
 	MostOpen int
-	// MostDocuments and MostBytes bound a tenant; 0 is no bound.
-	MostDocuments int
-	MostBytes     int64
-	Logger        *slog.Logger
+	// Limits are those of tenants that have none of their own; 0 is none.
+	Limits service.Limits
+	// Audit gets a line for each call over MCP; may be nil.
+	Audit *service.AuditLog
+	// Traces gets spans of calls over MCP; may be nil.
+	Traces trace.TracerProvider
+	Logger *slog.Logger
 }
 
+// objectsOf is the folder in the storage of what a tenant has.
+func objectsOf(id string) string { return "tenants/" + id }
+
 // Documents is the path of the log with a tenant's documents.
-func Documents(id string) string { return "tenants/" + id + "/documents" }
+func Documents(id string) string { return objectsOf(id) + "/documents" }
 
 // Vectors is the path of the log with the vectors of a tenant's documents.
-func Vectors(id string) string { return "tenants/" + id + "/vectors" }
+func Vectors(id string) string { return objectsOf(id) + "/vectors" }
 
 // Delete removes what the storage has of a tenant, which the registry no longer has, and returns
 // how many of its objects are left.
@@ -68,7 +83,7 @@ func Delete(ctx context.Context, open func(path string) store.Changelog, objects
 	if err := errors.Join(open(Documents(id)).Drop(ctx), open(Vectors(id)).Drop(ctx)); err != nil {
 		return 0, err
 	}
-	return objects.RemoveAll(ctx, "tenants/"+id)
+	return objects.RemoveAll(ctx, objectsOf(id))
 }
 
 // A Node implements service.Node. It is safe for concurrent use.
@@ -80,8 +95,9 @@ type pool struct {
 	lock     *flock.Flock // of the folder
 	memories *httpapi.Server
 
-	work sync.WaitGroup     // removal of tenants from this node
-	stop context.CancelFunc // of what looks for removed tenants
+	life context.Context // of what is done aside
+	stop context.CancelFunc
+	work sync.WaitGroup // of what is done aside
 
 	mu      sync.Mutex
 	tenants map[string]*tenant // by ID
@@ -97,15 +113,16 @@ type tenant struct {
 	ready  chan struct{} // closed when it is open, or cannot be
 	err    error
 	mirror *mirror
-	shelf  func(w *app.Workspace) *shelf // opens it once
+	shelf  func(w *app.Workspace, later bool) *shelf // opens it for the embedder of w
+	meter  *meter
 	used   time.Time
 	users  int           // requests and open memories
 	gone   bool          // it was removed from the service
 	left   chan struct{} // while it is being removed from this node; closed when it was
 
 	mu     sync.Mutex
-	agents map[string]*agent // MCP servers, by key
-	// snapshots are on their way here, by user.
+	agents map[string]*agent // MCP servers, by agentOf
+	// snapshots are on their way here, by the name of their owner.
 	snapshots map[string]*fetched
 }
 
@@ -131,53 +148,96 @@ func NewNode(o Options) (*Node, error) {
 	n := &pool{o: o, lock: lock, tenants: map[string]*tenant{}}
 	n.memories = httpapi.New(httpapi.Options{Open: n.openFolder, WorkspaceOf: func(folder string) (string, error) { return folder, nil },
 		Version: o.Workspace.Version, MaxAtOnce: 256, MaxOpen: o.MostOpen, PerSecond: 1e6, Logger: o.Logger}, func() {})
-	n.stop = func() {}
 	o.Registry.onRemoval(func(t Tenant) { n.forget(t.ID) })
-	earlier, err := os.ReadDir(filepath.Join(o.Dir, "tenants"))
-	if err != nil {
-		return nil, errors.Join(err, n.Close())
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	n.stop = stop
-	n.work.Go(func() {
-		n.forgetOthers(earlier)
-		n.lookForRemovals(ctx)
-	})
+	n.life, n.stop = context.WithCancel(context.Background())
+	n.work.Go(func() { sweeper{n}.lookForRemovals(n.life) })
 	return &Node{n}, nil
 }
 
-// forgetOthers removes folders of an earlier process whose tenants are no longer.
-func (n *pool) forgetOthers(earlier []os.DirEntry) {
-	if len(earlier) == 0 {
-		return
-	}
-	all, err := n.o.Registry.Tenants(context.Background())
-	if err != nil {
-		n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
-		return
-	}
-	for _, entry := range earlier {
-		if !slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == entry.Name() }) {
-			n.forget(entry.Name())
-		}
-	}
-}
+// A sweeper makes a node learn of tenants that were removed from the service.
+type sweeper struct{ *pool }
 
 // looksPerFreshness is how rarely an idle node looks for tenants that were removed.
 const looksPerFreshness = 10
 
-// lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends.
-func (n *pool) lookForRemovals(ctx context.Context) {
-	for {
+// lookForRemovals makes an idle node, too, learn of tenants that were removed, until ctx ends. A
+// node that may have missed a removal asks for each tenant that it has.
+func (n sweeper) lookForRemovals(ctx context.Context) {
+	for looked := (time.Time{}); ; {
+		begun := time.Now()
+		candidates := n.removedLately
+		if begun.Sub(looked) > removalsKept/2 {
+			candidates = n.onDisk
+		}
+		err := n.forgetRemoved(ctx, candidates(ctx))
+		if err == nil {
+			looked = begun
+		} else if ctx.Err() == nil {
+			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+		}
 		select {
 		case <-time.After(max(looksPerFreshness*n.o.Freshness, time.Second)):
 		case <-ctx.Done():
 			return
 		}
-		if err := n.o.Registry.fresh(ctx, 0); err != nil && ctx.Err() == nil {
-			n.o.Logger.Warn("it is unknown which tenants were removed", "error", err)
+	}
+}
+
+// onDisk yields the IDs of tenants that this node has.
+func (n sweeper) onDisk(context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		entries, err := os.ReadDir(filepath.Join(n.o.Dir, "tenants"))
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, entry := range entries {
+			if !yield(entry.Name(), nil) {
+				return
+			}
 		}
 	}
+}
+
+// removedLately yields the IDs of tenants that this node has and that were removed lately.
+func (n sweeper) removedLately(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for id, err := range n.o.Registry.removals(ctx) {
+			if err == nil && !n.has(id) {
+				continue
+			}
+			if !yield(id, err) {
+				return
+			}
+		}
+	}
+}
+
+func (n sweeper) has(id string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.tenants[id] != nil {
+		return true
+	}
+	_, err := os.Lstat(filepath.Join(n.o.Dir, "tenants", filepath.Base(id)))
+	return err == nil
+}
+
+// forgetRemoved forgets those of some tenants that are no longer.
+func (n sweeper) forgetRemoved(ctx context.Context, ids iter.Seq2[string, error]) error {
+	for id, err := range ids {
+		exists := false
+		if err == nil {
+			exists, err = n.o.Registry.Exists(ctx, id)
+		}
+		if err != nil {
+			return err
+		}
+		if !exists {
+			n.forget(id)
+		}
+	}
+	return nil
 }
 
 // forget removes what this node has of a tenant that was removed from the service, after the
@@ -250,7 +310,8 @@ func (t *tenant) close() error {
 	if t.mirror == nil {
 		return nil
 	}
-	t.shelf(nil).close()
+	clear(t.snapshots)
+	t.shelf(nil, false).close()
 	return t.mirror.close()
 }
 
@@ -322,24 +383,26 @@ func (n *pool) newTenant(id string) *tenant {
 	t := &tenant{id: id, dir: filepath.Join(n.o.Dir, "tenants", id), ready: make(chan struct{}), agents: map[string]*agent{},
 		snapshots: map[string]*fetched{}}
 	t.shelf = n.shelfOf(t)
+	t.meter = &meter{limits: func() service.Limits { return n.limitsOf(id) }}
 	return t
 }
 
 // shelfOf returns what opens the vectors of a tenant, as a workspace of it has them; for nil it
 // returns nil unless they are open.
-func (n *pool) shelfOf(t *tenant) func(*app.Workspace) *shelf {
+func (n *pool) shelfOf(t *tenant) func(*app.Workspace, bool) *shelf {
 	var mu sync.Mutex
 	var s *shelf
-	opened := false
-	return func(w *app.Workspace) *shelf {
+	opened := ""
+	return func(w *app.Workspace, later bool) *shelf {
 		mu.Lock()
 		defer mu.Unlock()
-		if w != nil && !opened {
+		if w != nil && opened != embedderOf(w) {
+			s.close() // another embedder has other vectors
 			var err error
-			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, n.o.Logger); err != nil {
+			if s, err = openShelf(n.o.Open(Vectors(t.id)), func(ctx context.Context) (bool, error) { return n.o.Registry.Exists(ctx, t.id) }, w, later, n.o.Logger); err != nil {
 				n.o.Logger.Warn("vectors are not exchanged with other nodes", "error", err)
 			}
-			opened = true
+			opened = embedderOf(w)
 		}
 		return s
 	}
@@ -353,13 +416,49 @@ func (n *pool) release(t *tenant) {
 	n.dropGone(t)
 }
 
+// aside does something for a tenant beside requests, until the node ends. It returns false if the
+// node has ended.
+func (n *pool) aside(t *tenant, do func(context.Context)) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.closed {
+		return false
+	}
+	t.users++
+	n.work.Go(func() {
+		defer n.release(t)
+		do(n.life)
+	})
+	return true
+}
+
+// keep puts an object into the folder of a tenant, but not of one that was removed: nothing of that
+// may be left.
+func (n *pool) keep(ctx context.Context, id, name string, data []byte) error {
+	exists, err := n.o.Registry.Exists(ctx, id)
+	if err != nil || !exists || n.o.Objects == nil {
+		return err
+	}
+	if err := n.o.Objects.Put(ctx, objectsOf(id)+"/"+name, data); err != nil {
+		return err
+	}
+	if exists, err = n.o.Registry.Exists(ctx, id); err == nil && !exists { // it was removed meanwhile
+		_, err = n.o.Objects.RemoveAll(ctx, objectsOf(id))
+	}
+	return err
+}
+
 // openTimeout bounds reading the log of a tenant.
 const openTimeout = 2 * time.Minute
 
 func (n *pool) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
-	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), filepath.Join(t.dir, "documents"), n.o.Logger)
+	var copies *copies
+	if n.o.Objects != nil {
+		copies = n.copiesOf(t.id)
+	}
+	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), t.documentsFolder(), copies, n.o.Logger)
 	if err == nil {
 		// The mark of a repository makes it the project, whatever there is around the node's folder.
 		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder, ".git"), 0o700); err != nil {
@@ -428,52 +527,90 @@ var curatedNames = []string{"BEANS.md", "BEANS.local.md"}
 func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace, error) {
 	rel, err := filepath.Rel(filepath.Join(n.o.Dir, "tenants"), folder)
 	parts := strings.Split(filepath.ToSlash(rel), "/")
-	if err != nil || len(parts) != 3 || parts[1] != usersFolder {
+	if err != nil || len(parts) < 3 || parts[1] != usersFolder {
 		return nil, kind.Usagef("this is no memory of this service")
 	}
+	o := owner{user: parts[2], teams: parts[3:]}
 	t, err := n.acquire(ctx, parts[0])
 	if err != nil {
 		return nil, err
 	}
-	w, err := n.workspace(t, parts[2])
+	settings, err := freshSettings(ctx, n.o.Registry, t.id)
+	if err != nil {
+		n.release(t)
+		return nil, hide(n.o.Logger, err)
+	}
+	w, err := n.workspace(t, o, settings)
 	if err != nil {
 		n.release(t)
 		return nil, err
 	}
-	vectors := t.shelf(w)
 	taken := false
 	if at, err := w.Folders(); err == nil {
-		taken = n.takeSnapshot(t, parts[2], at.Index)
+		taken = n.takeSnapshot(t, o, at.Index)
 	}
+	vectors := t.shelf(w, taken)
 	s, err := w.Open(ctx)
 	if err != nil {
 		n.release(t)
 		return nil, hide(n.o.Logger, err)
 	}
-	m := &memory{Service: s, mirror: t.mirror, release: func() { n.release(t) }}
-	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, data []byte) error {
-		if n.o.Objects == nil {
-			return nil
-		}
-		return n.o.Objects.Put(ctx, snapshotPath(t.id, parts[2]), data)
+	m := &memory{Service: s, owner: o, mirror: t.mirror, release: func() { n.release(t) }, outdated: func() bool {
+		now := n.o.Registry.settings(t.id)
+		return now.Embedder != settings.Embedder || now.Model != settings.Model
+	}}
+	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, name string, data []byte) error {
+		return n.keep(ctx, t.id, name, data)
 	})
 	return m, nil
 }
 
-func (n *pool) workspace(t *tenant, user string) (*app.Workspace, error) {
-	home := filepath.Join(t.mirror.dir, usersFolder, user)
-	if err := os.MkdirAll(filepath.Join(home, hidden), 0o700); err != nil {
-		return nil, err
+// An owner is who has a memory: a user with some teams.
+type owner struct {
+	user  string
+	teams []string
+}
+
+func ownerOf(p service.Principal) owner { return owner{p.User, p.Teams} }
+
+// name is that of the index and the state of the memory. No user has a name with a plus.
+func (o owner) name() string {
+	if len(o.teams) == 0 {
+		return o.user
 	}
-	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", user), Name: user}
-	return app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, imposed)
+	sum := sha256.Sum256([]byte(strings.Join(o.teams, "\n")))
+	return o.user + "+" + hex.EncodeToString(sum[:16])
+}
+
+func (n *pool) workspace(t *tenant, o owner, settings Settings) (*app.Workspace, error) {
+	home := filepath.Join(t.mirror.dir, usersFolder, o.user)
+	made := []string{filepath.Join(home, hidden)}
+	places := config.Places{Home: home, Cache: t.cacheFolder(), State: filepath.Join(t.dir, "state", o.name()), Name: o.name()}
+	for _, team := range o.teams {
+		folder := filepath.Join(t.mirror.dir, teamsFolder, team)
+		made = append(made, filepath.Join(folder, ".git")) // as in pool.open
+		places.Mounts = append(places.Mounts, curated.Mount{Name: teamMark + team, Folder: folder})
+	}
+	for _, folder := range made {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	w, err := app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, settings.imposed())
+	if err == nil {
+		w.Metered = func(e embed.Embedder) embed.Embedder { return metered{e, t.meter} }
+	}
+	return w, err
 }
 
 // A memory keeps its tenant open.
 type memory struct {
 	*app.Service
+	owner   owner
 	mirror  *mirror
 	release func()
+	// outdated reports whether the tenant has got another embedder.
+	outdated func() bool
 
 	stop    context.CancelFunc
 	indexed sync.WaitGroup
@@ -485,18 +622,19 @@ const firstWait = 400 * time.Millisecond
 
 // begin makes the index on this node, or brings the one that was taken from the storage in step,
 // and keeps its snapshot.
-func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(context.Context, []byte) error) {
+func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, keep func(ctx context.Context, name string, data []byte) error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	done := make(chan struct{})
 	m.indexed.Go(func() {
-		if !taken {
-			vectors.wait(ctx)
-		}
-		_, err := m.Manager.Index(ctx, core.IndexOptions{})
+		_, err := m.Manager.Index(ctx, core.IndexOptions{Progress: func(p core.Progress) {
+			if p.Stage == "read" && p.Done == p.Total && !taken {
+				vectors.wait(ctx) // from now on it embeds what other nodes may have embedded
+			}
+		}})
 		close(done)
 		if err == nil {
-			err = m.keepSnapshot(ctx, taken, save)
+			err = m.keepSnapshot(ctx, taken, keep)
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("a memory was not indexed, or its index not saved", "error", err)
@@ -512,24 +650,33 @@ func (m *memory) begin(log *slog.Logger, vectors *shelf, taken bool, save func(c
 // themselves.
 const lookEvery = 500 * time.Millisecond
 
+// lookAgain is when an embedder is asked again that did not answer.
+const lookAgain = 5 * time.Minute
+
+// Outdated implements httpapi.Workspace.
+func (m *memory) Outdated() bool { return m.outdated() || m.Service.Outdated() }
+
 // Watch implements httpapi.Workspace. It follows the mirror, not the files: a node may have more
 // folders open than the system watches.
 func (m *memory) Watch(ctx context.Context, indexed func(core.IndexReport, error), _ func(error)) error {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	for known := int64(0); ; {
+	var known int64
+	var looked time.Time
+	degraded := false // the embedder did not answer
+	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
 		}
-		if order := m.mirror.now.Load().order; order != known {
+		if order := m.mirror.now.Load().order; order != known || degraded && time.Since(looked) > lookAgain {
 			report, err := m.Manager.Index(ctx, core.IndexOptions{KeepEngine: true})
 			if ctx.Err() != nil {
 				return nil
 			}
 			indexed(report, err)
-			known = order
+			known, looked, degraded = order, time.Now(), report.Degraded != ""
 		}
 	}
 }
@@ -550,8 +697,7 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 	for _, t := range all {
 		out = append(out, t.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
 			answer, err := t.Call(ctx, arguments)
-			var fields map[string]any
-			if data, errData := json.Marshal(answer.Data); errData == nil && json.Unmarshal(data, &fields) == nil && fields["file"] != nil {
+			if fields, ok := fieldsOf(answer); ok && fields["file"] != nil {
 				delete(fields, "file")
 				answer.Data = fields
 			}
@@ -559,6 +705,18 @@ func withoutFiles(all []tools.Tool) []tools.Tool {
 		}))
 	}
 	return out
+}
+
+// fieldsOf returns the data of an answer, if it is a JSON object or nothing.
+func fieldsOf(answer tools.Answer) (fields map[string]any, ok bool) {
+	data, err := json.Marshal(answer.Data)
+	if err != nil || json.Unmarshal(data, &fields) != nil {
+		return nil, false
+	}
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	return fields, true
 }
 
 // Close implements httpapi.Workspace.
@@ -570,8 +728,12 @@ func (m *memory) Close() error {
 }
 
 // Authenticate implements service.Node.
-func (n *Node) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
-	p, err := n.o.Registry.Authenticate(ctx, secret)
+func (n *Node) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
+	if n.o.Tokens != nil && oidc.IsToken(secret) {
+		p, err := withToken(ctx, n.o, tenant, secret)
+		return p, hide(n.o.Logger, err)
+	}
+	p, err := n.o.Registry.Authenticate(ctx, tenant, secret)
 	return p, hide(n.o.Logger, err)
 }
 
@@ -583,7 +745,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	if closed {
 		return httpapi.ErrClosed
 	}
-	return n.o.Registry.fresh(ctx, 0)
+	return n.o.Registry.answers(ctx)
 }
 
 // Fresh implements service.Node.
@@ -592,7 +754,7 @@ func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (v
 	if err != nil {
 		return 0, err
 	}
-	n.prefetch(t, p.User) // while the mirror is opened
+	n.prefetch(t, ownerOf(p)) // while the mirror is opened
 	if err := n.await(ctx, t); err != nil {
 		return 0, err
 	}
@@ -602,7 +764,7 @@ func (n *Node) Fresh(ctx context.Context, p service.Principal, atLeast int64) (v
 
 // Folder implements service.Node.
 func (n *Node) Folder(_ context.Context, p service.Principal) (string, error) {
-	return filepath.Join(n.o.Dir, "tenants", p.TenantID, usersFolder, p.User), nil
+	return filepath.Join(append([]string{n.o.Dir, "tenants", p.TenantID, usersFolder, p.User}, p.Teams...)...), nil
 }
 
 // Write implements service.Node.
@@ -619,7 +781,7 @@ func (n *Node) write(ctx context.Context, p service.Principal, paths []string, d
 			}
 		}
 		j := &judge{principal: p, mirror: t.mirror}
-		rules := rules{may: func(r store.Revision) error { return j.may(r.Path) }, fits: n.fits}
+		rules := rules{may: func(r store.Revision) error { return j.may(r.Path) }, fits: func(before, after size) error { return fits(n.Limits(p), before, after) }}
 		version, err = t.mirror.write(ctx, p.User+"/"+p.Key, paths, rules, func() error {
 			j.imported = nil
 			return do(t.mirror)
@@ -637,7 +799,7 @@ type judge struct {
 }
 
 func (j *judge) may(stored string) error {
-	if err := may(j.principal, stored); err != nil || j.principal.Right.Includes(service.Admin) || !strings.HasPrefix(stored, sharedFolder+"/") {
+	if err := may(j.principal, stored); err != nil || j.principal.Right.Includes(service.Admin) || !isOfSeveral(stored) {
 		return err
 	}
 	if j.imported == nil {
@@ -649,7 +811,7 @@ func (j *judge) may(stored string) error {
 	if !j.imported[stored] {
 		return nil
 	}
-	return kind.As(kind.Forbidden, fmt.Errorf("%s is imported by what instructs the agents of all users, which needs the right %s", shownAs(j.principal.User, stored), service.Admin))
+	return kind.As(kind.Forbidden, fmt.Errorf("%s is imported by what instructs the agents of others, which needs the right %s", shownAs(j.principal, stored), service.Admin))
 }
 
 // may refuses a change for its path alone.
@@ -657,30 +819,20 @@ func may(p service.Principal, stored string) error {
 	if err := checkStored(stored); err != nil {
 		return err
 	}
-	shown := shownAs(p.User, stored)
+	shown := shownAs(p, stored)
 	switch {
 	case shown == "":
-		return kind.As(kind.Forbidden, errors.New("the key may not change documents of other users"))
+		return kind.As(kind.Forbidden, errors.New("you may not change documents of other users and teams"))
 	case !p.Right.Includes(service.Write):
-		return kind.As(kind.Forbidden, fmt.Errorf("the key may not change %s", shown))
-	case !strings.HasPrefix(shown, homePrefix) && instructs(stored, curatedNames) && !p.Right.Includes(service.Admin):
-		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of all users, which needs the right %s", shown, service.Admin)),
+		return kind.As(kind.Forbidden, fmt.Errorf("you may only read %s", shown))
+	case instructsOthers(stored) && !p.Right.Includes(service.Admin):
+		return kind.Hint(kind.As(kind.Forbidden, fmt.Errorf("%s instructs the agents of others, which needs the right %s", shown, service.Admin)),
 			"save to the target global, or put a document elsewhere")
 	}
 	return nil
 }
 
-// fits refuses a write after which a tenant has more than it may have, unless it is less than
-// before.
-func (n *Node) fits(before, after size) error {
-	switch {
-	case n.o.MostDocuments > 0 && after.documents > max(n.o.MostDocuments, before.documents):
-		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d documents", n.o.MostDocuments)}
-	case n.o.MostBytes > 0 && after.bytes > max(n.o.MostBytes, before.bytes):
-		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its %d bytes", n.o.MostBytes)}
-	}
-	return nil
-}
+func (t *tenant) documentsFolder() string { return filepath.Join(t.dir, "documents") }
 
 // cacheFolder has the vectors of a tenant's users on this node.
 func (t *tenant) cacheFolder() string { return filepath.Join(t.dir, "cache") }

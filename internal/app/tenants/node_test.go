@@ -31,7 +31,7 @@ func newTestNode(t *testing.T, change func(*Options)) (*Node, func(id string) *m
 	}
 	storage := memoryStorage(t)
 	log := slog.New(slog.DiscardHandler)
-	o := Options{Open: storage.open, Registry: NewRegistry(storage.open(System), testFreshness), Dir: t.TempDir(),
+	o := Options{Open: storage.open, Objects: storage.objects, Registry: NewRegistry(storage.objects, testFreshness), Dir: t.TempDir(),
 		Workspace: &app.Workspace{Config: &config.Config{Log: log}, Version: "test", Note: func(string, ...any) {}}, Freshness: testFreshness, Logger: log}
 	if change != nil {
 		change(&o)
@@ -124,7 +124,7 @@ func TestImportedDocumentsInstruct(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	n, _ := newTestNode(t, func(o *Options) { o.MostDocuments, o.MostBytes = 3, 100 })
+	n, _ := newTestNode(t, func(o *Options) { o.Limits = service.Limits{MostDocuments: 3, MostBytes: 100} })
 	ann := principal("acme", "ann", service.Write)
 	var all []service.Document
 	for i := range 4 {
@@ -149,7 +149,7 @@ func TestBounds(t *testing.T) {
 	writers.Wait()
 	u, err := n.Usage(t.Context(), ann)
 	require.NoError(t, err)
-	require.Equal(t, service.Usage{Documents: 3, MostDocuments: 3, Bytes: 99, MostBytes: 100}, u)
+	require.Equal(t, service.Usage{Documents: 3, Bytes: 99, Limits: service.Limits{MostDocuments: 3, MostBytes: 100}}, u)
 }
 
 // Tenants leave the node while requests for them come: nothing is lost.

@@ -9,17 +9,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"iter"
 	mathrand "math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
 
+	lru "github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
+
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/web/origin"
+	"github.com/memcore/memcore/internal/web/overload"
 	"github.com/memcore/memcore/store"
 )
 
@@ -28,25 +34,22 @@ type Tenant struct {
 	Name    string    `json:"name"`
 	ID      string    `json:"id"` // also of its folder in the storage; a tenant with a used name gets another
 	Created time.Time `json:"created"`
+	Settings
 }
 
-// A Registry keeps tenants and API keys in a log of the storage. It is safe for concurrent use by
-// any number of processes.
+// A Registry keeps tenants and API keys in the storage: an object for each name, so that nothing
+// that is asked of one tenant depends on how many there are. It is safe for concurrent use by any
+// number of processes.
 type Registry struct {
-	log store.Changelog
-	age time.Duration // of what is known, at most
+	objects store.Objects
+	age     time.Duration // of what is known, at most
 
-	changing lock // held while this process appends
+	storage *entry         // says whether the storage answers
+	guesses *rate.Limiter  // of names that may not exist
+	slots   overload.Slots // of the same
 
-	mu      sync.Mutex // of what follows; nobody waits for the storage with it
-	mark    store.Mark
-	asked   time.Time
-	asking  chan struct{}        // while the log is being read; closed when it was
-	tenants map[string]Tenant    // by name
-	keys    map[string]storedKey // by ID
-	failed  time.Time            // when the log was last asked in vain
-	failure error
-	removed func(Tenant) // may be nil
+	entries
+	removed func(Tenant) // may be nil; the lock of the entries is held
 }
 
 // A storedKey has the hash of its secret instead.
@@ -55,83 +58,58 @@ type storedKey struct {
 	Hash string `json:"hash"`
 }
 
-// System is the path of the registry's log.
-const System = "system"
-
-// NewRegistry returns the registry in a log. It asks the log again after an age.
-func NewRegistry(log store.Changelog, age time.Duration) *Registry {
-	return &Registry{log: log, age: age, changing: make(lock, 1), tenants: map[string]Tenant{}, keys: map[string]storedKey{}}
+// A record is what the storage has of a name.
+type record struct {
+	Format  int         `json:"format"`
+	Tenant  *Tenant     `json:"tenant,omitempty"` // nil if it was removed
+	Keys    []storedKey `json:"keys,omitempty"`   // oldest first
+	Former  []string    `json:"former,omitempty"` // IDs of removed tenants, which are not used again
+	Changes []change    `json:"changes"`          // the last ones
 }
 
+// A change of a record.
+type change struct {
+	ID   string    `json:"id"`
+	By   string    `json:"by"`
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+}
+
+// recordFormat is what this release writes. A release that knows more fields increases it: an older
+// one would lose them.
+const recordFormat = 1
+
+// Bounds of what a node keeps and asks.
 const (
-	registryTimeout = 10 * time.Second
-	// registryPause is without questions after a failed one: not every request waits for a storage
-	// that is away.
-	registryPause = time.Second
+	mostWeight    = 200_000 // keys and tenants that are known
+	mostStrangers = 10_000  // names that no tenant has
+	// guessesPerSecond and guessesAtOnce bound how often the storage is asked for names that this
+	// node does not know. Known tenants do not wait for that.
+	guessesPerSecond = 100
+	guessesAtOnce    = 16
+	guessesInBurst   = 2000
+	guessWait        = time.Second
 )
 
-// Paths in the log.
+// NewRegistry returns the registry in objects. It asks for a tenant again after an age.
+func NewRegistry(objects store.Objects, age time.Duration) *Registry {
+	r := &Registry{objects: objects, age: age, storage: newEntry(noName), guesses: rate.NewLimiter(guessesPerSecond, guessesInBurst),
+		slots: make(overload.Slots, guessesAtOnce)}
+	r.known, _ = lru.NewLRU[string, *entry](mostWeight, nil) // fails for sizes below 1
+	r.strangers, _ = lru.NewLRU[string, *entry](mostStrangers, nil)
+	return r
+}
+
+// Folders of the registry in the storage.
 const (
-	tenantsPath = "tenants/"
-	keysPath    = "keys/"
+	registryFolder = "registry"
+	removalsFolder = "removals" // has an object for each tenant that was removed lately
 )
 
-// fresh reads the log if what is known is older than an age. Requests at the same time share a
-// question, which does not end with one of them.
-func (r *Registry) fresh(ctx context.Context, age time.Duration) error {
-	for begun := time.Now(); ; {
-		r.mu.Lock()
-		isKnown, failure := !r.asked.Before(begun.Add(-age)), r.failure
-		isAway := failure != nil && (!r.failed.Before(begun) || age > 0 && begun.Sub(r.failed) < registryPause)
-		if !isKnown && !isAway && r.asking == nil {
-			r.asking = make(chan struct{})
-			go r.ask(r.asking)
-		}
-		asking := r.asking
-		r.mu.Unlock()
-		switch {
-		case isKnown:
-			return nil
-		case isAway:
-			return failure
-		}
-		select {
-		case <-asking:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
+// noName is none that a tenant can have.
+const noName = "-"
 
-// ask reads the log.
-func (r *Registry) ask(done chan struct{}) {
-	ctx, stop := context.WithTimeout(context.Background(), registryTimeout)
-	defer stop()
-	r.mu.Lock()
-	mark := r.mark
-	r.mu.Unlock()
-	asked := time.Now()
-	since, next, err := r.log.Since(ctx, mark)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	defer close(done)
-	r.asking = nil
-	if err != nil {
-		r.failed, r.failure = time.Now(), kind.As(kind.Unavailable, fmt.Errorf("tenants and keys cannot be read: %w", err))
-		return
-	}
-	r.reached(since, next)
-	r.asked, r.failure = asked, nil
-}
-
-// reached applies what follows a mark that was known, unless more is known by now. The caller holds
-// mu.
-func (r *Registry) reached(since []store.Revision, next store.Mark) {
-	if next.Order >= r.mark.Order {
-		r.apply(since)
-		r.mark = next
-	}
-}
+func recordPath(name string) string { return registryFolder + "/" + name + ".json" }
 
 // onRemoval sets what is called, aside, for each tenant that is found to be removed.
 func (r *Registry) onRemoval(do func(Tenant)) {
@@ -140,65 +118,46 @@ func (r *Registry) onRemoval(do func(Tenant)) {
 	r.removed = do
 }
 
-func (r *Registry) apply(revisions []store.Revision) {
-	for _, rev := range revisions {
-		if name, ok := strings.CutPrefix(rev.Path, tenantsPath); ok {
-			var t Tenant
-			isNone := rev.Gone || json.Unmarshal([]byte(rev.Text), &t) != nil || t.Name != name
-			if former, known := r.tenants[name]; known && (isNone || t.ID != former.ID) && r.removed != nil {
-				go r.removed(former)
-			}
-			if isNone {
-				delete(r.tenants, name)
-				continue
-			}
-			r.tenants[name] = t
-		}
-		if id, ok := strings.CutPrefix(rev.Path, keysPath); ok {
-			var k storedKey
-			if rev.Gone || json.Unmarshal([]byte(rev.Text), &k) != nil || k.ID != id {
-				delete(r.keys, id)
-				continue
-			}
-			r.keys[id] = k
-		}
-	}
-}
-
 const (
-	// mostChanges bounds how often a change is tried while others change the registry, and
+	// mostChanges bounds how often a change is tried while others change the same tenant, and
 	// longestPause the time between.
 	mostChanges  = 50
 	longestPause = 100 * time.Millisecond
+	// mostTrail bounds the changes that a record tells of.
+	mostTrail = 100
 )
 
-// change appends what prepare returns, after the newest state. prepare is called with mu held.
-func (r *Registry) change(ctx context.Context, by string, prepare func() ([]store.Revision, error)) error {
+// change replaces the record of a name by what prepare makes of it.
+func (r *Registry) change(ctx context.Context, by, name, what string, prepare func(*record) error) error {
 	ctx, stop := context.WithTimeout(ctx, writeTimeout)
 	defer stop()
-	if err := r.changing.within(ctx); err != nil {
+	e, _ := r.entryOf(name)
+	if err := e.changing.within(ctx); err != nil {
 		return err
 	}
-	defer r.changing.Unlock()
+	defer e.changing.Unlock()
+	made := change{ID: rand.Text(), By: by, At: time.Now().UTC().Truncate(time.Microsecond), What: what}
 	for range mostChanges {
-		if err := r.fresh(ctx, 0); err != nil {
+		if err := r.fresh(ctx, e, 0); err != nil {
 			return err
 		}
-		r.mu.Lock()
-		revisions, err := prepare()
-		mark := r.mark
-		r.mu.Unlock()
-		if err != nil || len(revisions) == 0 {
+		rec, tag := e.copy()
+		if slices.ContainsFunc(rec.Changes, func(c change) bool { return c.ID == made.ID }) {
+			return nil // by an attempt whose answer was lost
+		}
+		if rec.Format > recordFormat {
+			return kind.As(kind.Unavailable, fmt.Errorf("tenant %s was changed by a newer memcore: change it with that one", name))
+		}
+		if err := prepare(&rec); err != nil {
 			return err
 		}
-		for i := range revisions {
-			revisions[i].By, revisions[i].At = by, time.Now().UTC().Truncate(time.Microsecond)
-		}
-		since, next, err := r.log.Append(ctx, revisions, mark)
-		if err == nil || errors.Is(err, store.ErrBehind) {
-			r.mu.Lock()
-			r.reached(since, next)
-			r.mu.Unlock()
+		rec.Format = recordFormat
+		rec.Changes = append(rec.Changes[max(0, len(rec.Changes)-mostTrail+1):], made)
+		data, _ := json.Marshal(rec) // texts and times always encode
+		begun := time.Now()
+		next, err := r.objects.Replace(ctx, recordPath(name), data, tag)
+		if err == nil {
+			r.changed(e, rec, next, begun)
 		}
 		if !errors.Is(err, store.ErrBehind) {
 			return err
@@ -209,33 +168,86 @@ func (r *Registry) change(ctx context.Context, by string, prepare func() ([]stor
 			return ctx.Err()
 		}
 	}
-	return kind.As(kind.Conflict, errors.New("others keep changing tenants or keys: try again"))
+	return kind.As(kind.Conflict, fmt.Errorf("others keep changing tenant %s or its keys: try again", name))
 }
 
-func revisionOf(path string, value any) store.Revision {
-	text, _ := json.Marshal(value) // texts and times always encode
-	return store.Revision{Path: path, Text: string(text)}
+// readsAtOnce bounds the records that a listing reads at a time.
+const readsAtOnce = 32
+
+// Tenants yields all tenants, by name, until an error.
+func (r *Registry) Tenants(ctx context.Context) iter.Seq2[Tenant, error] {
+	return func(yield func(Tenant, error) bool) {
+		var names []string
+		flush := func() bool {
+			some, err := r.read(ctx, names)
+			names = names[:0]
+			if err != nil {
+				yield(Tenant{}, err)
+				return false
+			}
+			return !slices.ContainsFunc(some, func(t Tenant) bool { return !yield(t, nil) })
+		}
+		for object, err := range r.objects.List(ctx, registryFolder) {
+			if err != nil {
+				yield(Tenant{}, err)
+				return
+			}
+			name := strings.TrimSuffix(strings.TrimPrefix(object.Name, registryFolder+"/"), ".json")
+			if names = append(names, name); len(names) == readsAtOnce && !flush() {
+				return
+			}
+		}
+		flush()
+	}
 }
 
-// Tenants returns all tenants, by name.
-func (r *Registry) Tenants(ctx context.Context) ([]Tenant, error) {
-	if err := r.fresh(ctx, 0); err != nil {
-		return nil, err
+// read returns the tenants with some names.
+func (r *Registry) read(ctx context.Context, names []string) ([]Tenant, error) {
+	all := make([]Tenant, len(names))
+	var reads errgroup.Group
+	for i, name := range names {
+		reads.Go(func() error {
+			rec, _, err := r.fetch(ctx, name, "")
+			if err == nil && rec != nil && rec.Tenant != nil {
+				all[i] = *rec.Tenant
+			}
+			return err
+		})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []Tenant
-	for _, t := range r.tenants {
-		all = append(all, t)
+	err := reads.Wait()
+	return slices.DeleteFunc(all, func(t Tenant) bool { return t.Name == "" }), err
+}
+
+// fetch reads the record of a name; nil if it still has a tag.
+func (r *Registry) fetch(ctx context.Context, name, known string) (*record, string, error) {
+	data, tag, err := r.objects.Fetch(ctx, recordPath(name), known)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &record{}, "", nil
+	case err != nil:
+		return nil, "", err
+	case known != "" && tag == known:
+		return nil, tag, nil
 	}
-	slices.SortFunc(all, func(a, b Tenant) int { return strings.Compare(a.Name, b.Name) })
-	return all, nil
+	var rec record
+	if err := json.Unmarshal(data, &rec); err != nil || rec.Tenant != nil && rec.Tenant.Name != name {
+		return nil, "", fmt.Errorf("object %s is no record of tenant %s: %w", recordPath(name), name, errors.Join(err, store.ErrCorrupt))
+	}
+	return &rec, tag, nil
 }
 
 // Exists reports whether there is a tenant with an ID now.
 func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
-	all, err := r.Tenants(ctx)
-	return slices.ContainsFunc(all, func(t Tenant) bool { return t.ID == id }), err
+	name := nameOf(id)
+	if checkName("tenant", name) != nil {
+		return false, nil
+	}
+	e, _ := r.entryOf(name)
+	if err := r.fresh(ctx, e, 0); err != nil {
+		return false, err
+	}
+	rec, _ := e.copy()
+	return rec.Tenant != nil && rec.Tenant.ID == id, nil
 }
 
 // errNoTenant is for names that no tenant has.
@@ -245,55 +257,120 @@ func errNoTenant(name string) error {
 
 // Tenant returns the tenant with a name, as it was not longer than the registry's age ago.
 func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
-	if err := r.fresh(ctx, r.age); err != nil {
+	rec, err := r.recordOf(ctx, name, r.age)
+	if err != nil {
 		return Tenant{}, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t, ok := r.tenants[name]
-	if !ok {
-		return Tenant{}, errNoTenant(name)
+	return *rec.Tenant, nil
+}
+
+// recordOf returns the record of a tenant, not older than an age.
+func (r *Registry) recordOf(ctx context.Context, name string, age time.Duration) (record, error) {
+	if checkName("tenant", name) != nil {
+		return record{}, errNoTenant(name)
 	}
-	return t, nil
+	e, _ := r.entryOf(name)
+	if err := r.fresh(ctx, e, age); err != nil {
+		return record{}, err
+	}
+	rec, _ := e.copy()
+	if rec.Tenant == nil {
+		return record{}, errNoTenant(name)
+	}
+	return rec, nil
 }
 
 // CreateTenant adds a tenant.
 func (r *Registry) CreateTenant(ctx context.Context, by, name string) (Tenant, error) {
-	if err := checkName("tenant", name); err != nil {
+	if err := cmp.Or(checkName("tenant", name), checkStorage(ctx, r.objects)); err != nil {
 		return Tenant{}, err
 	}
-	t := Tenant{Name: name, ID: name + "-" + strings.ToLower(rand.Text()[:8]), Created: time.Now().UTC().Truncate(time.Second)}
-	return t, r.change(ctx, by, func() ([]store.Revision, error) {
-		if _, exists := r.tenants[name]; exists {
-			return nil, kind.As(kind.Conflict, fmt.Errorf("there is a tenant %s already", name))
+	t := Tenant{Name: name, Created: time.Now().UTC().Truncate(time.Second)}
+	return t, r.change(ctx, by, name, "create", func(rec *record) error {
+		if rec.Tenant != nil {
+			return kind.As(kind.Conflict, fmt.Errorf("there is a tenant %s already", name))
 		}
-		return []store.Revision{revisionOf(tenantsPath+name, t)}, nil
+		for t.ID == "" || slices.Contains(rec.Former, t.ID) {
+			t.ID = name + "-" + strings.ToLower(rand.Text()[:8])
+		}
+		rec.Tenant = &t
+		return nil
 	})
+}
+
+// checkedPath is of an object on which the storage's conditions are tried.
+const checkedPath = "checks/condition"
+
+// checkStorage refuses a storage that ignores conditions: changes of two nodes would replace each
+// other.
+func checkStorage(ctx context.Context, objects store.Objects) error {
+	if err := objects.Put(ctx, checkedPath, []byte("memcore")); err != nil {
+		return err
+	}
+	for _, tag := range []string{"", "none"} {
+		if _, err := objects.Replace(ctx, checkedPath, []byte("memcore"), tag); err == nil {
+			return kind.Hint(errors.New("the storage ignores the conditions If-Match and If-None-Match of a write"), "a service needs a storage with conditional writes")
+		} else if !errors.Is(err, store.ErrBehind) {
+			return err
+		}
+	}
+	return nil
 }
 
 // RemoveTenant removes a tenant and its keys, but not its documents. It returns the former tenant.
 func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Tenant, err error) {
-	err = r.change(ctx, by, func() ([]store.Revision, error) {
-		t, ok := r.tenants[name]
-		if !ok {
-			return nil, errNoTenant(name)
+	if checkName("tenant", name) != nil {
+		return former, errNoTenant(name)
+	}
+	err = r.change(ctx, by, name, "remove", func(rec *record) error {
+		if rec.Tenant == nil {
+			return errNoTenant(name)
 		}
-		former = t
-		gone := []store.Revision{{Path: tenantsPath + name, Gone: true}}
-		for _, k := range r.keys {
-			if k.Tenant == name {
-				gone = append(gone, store.Revision{Path: keysPath + k.ID, Gone: true})
-			}
+		former = *rec.Tenant
+		// Before it is removed: who is told of a removal looks whether it happened.
+		if err := r.objects.Put(ctx, removalsFolder+"/"+former.ID, nil); err != nil {
+			return err
 		}
-		return gone, nil
+		rec.Tenant, rec.Keys, rec.Former = nil, nil, append(rec.Former, former.ID)
+		return nil
 	})
 	return former, err
+}
+
+// Removed returns the IDs of the removed tenants of a name, of which objects may be left.
+func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
+	if checkName("tenant", name) != nil {
+		return nil, errNoTenant(name)
+	}
+	e, _ := r.entryOf(name)
+	if err := r.fresh(ctx, e, 0); err != nil {
+		return nil, err
+	}
+	rec, _ := e.copy()
+	return rec.Former, nil
+}
+
+// removalsKept is how long a removal is told.
+const removalsKept = 7 * 24 * time.Hour
+
+// removals yields the IDs of tenants that were removed lately, or are being removed.
+func (r *Registry) removals(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for object, err := range r.objects.List(ctx, removalsFolder) {
+			if err == nil && time.Since(object.Changed) > removalsKept {
+				err = r.objects.Remove(ctx, object.Name)
+			}
+			if !yield(strings.TrimPrefix(object.Name, removalsFolder+"/"), err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // keyMark begins every API key, so that scanners of secrets can find one.
 const keyMark = "mck"
 
-// Bounds of what tenants may put into the registry, which all nodes hold.
+// Bounds of what tenants may put into the registry, which nodes hold.
 const (
 	mostKeys    = 1000 // of a tenant
 	longestName = 200  // of a key, in bytes
@@ -301,9 +378,11 @@ const (
 
 // CreateKey adds a key and returns it with its secret, which is not stored.
 func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
-	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User)); err != nil {
+	teams, err := teamsOf(k.Teams)
+	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User), err); err != nil {
 		return service.Key{}, err
 	}
+	k.Teams = teams
 	if !slices.Contains(service.AllRights, k.Right) {
 		return service.Key{}, kind.Usagef("right is %.80q, want one of %q", k.Right, service.AllRights)
 	}
@@ -315,20 +394,15 @@ func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (ser
 	}
 	secret := strings.ToLower(rand.Text())
 	k.ID, k.Created, k.Secret = strings.ToLower(rand.Text()[:12]), time.Now().UTC().Truncate(time.Second), ""
-	err := r.change(ctx, by, func() ([]store.Revision, error) {
-		if _, ok := r.tenants[k.Tenant]; !ok {
-			return nil, errNoTenant(k.Tenant)
+	err = r.change(ctx, by, k.Tenant, "create key "+k.ID, func(rec *record) error {
+		if rec.Tenant == nil {
+			return errNoTenant(k.Tenant)
 		}
-		has := 0
-		for _, other := range r.keys {
-			if other.Tenant == k.Tenant {
-				has++
-			}
+		if len(rec.Keys) >= mostKeys {
+			return kind.As(kind.Conflict, fmt.Errorf("tenant %s has %d keys already: revoke some", k.Tenant, len(rec.Keys)))
 		}
-		if has >= mostKeys {
-			return nil, kind.As(kind.Conflict, fmt.Errorf("tenant %s has %d keys already: revoke some", k.Tenant, has))
-		}
-		return []store.Revision{revisionOf(keysPath+k.ID, storedKey{k, hashOf(secret)})}, nil
+		rec.Keys = append(rec.Keys, storedKey{k, hashOf(secret)})
+		return nil
 	})
 	if err != nil { // it may exist all the same, but nobody can use it
 		return service.Key{}, err
@@ -344,48 +418,50 @@ func hashOf(secret string) string {
 
 // Keys returns the keys of a tenant without their hashes, oldest first.
 func (r *Registry) Keys(ctx context.Context, tenant string) ([]service.Key, error) {
-	if err := r.fresh(ctx, 0); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	rec, err := r.recordOf(ctx, tenant, 0)
 	all := []service.Key{}
-	for _, k := range r.keys {
-		if k.Tenant == tenant {
-			all = append(all, k.Key)
-		}
+	for _, k := range rec.Keys {
+		all = append(all, k.Key)
 	}
-	slices.SortFunc(all, func(a, b service.Key) int {
-		return cmp.Or(a.Created.Compare(b.Created), strings.Compare(a.ID, b.ID))
-	})
-	return all, nil
+	return all, err
 }
 
 // RevokeKey removes a key of a tenant.
 func (r *Registry) RevokeKey(ctx context.Context, by, tenant, id string) error {
-	return r.change(ctx, by, func() ([]store.Revision, error) {
-		if k, ok := r.keys[id]; !ok || k.Tenant != tenant {
-			return nil, kind.As(kind.NotFound, fmt.Errorf("tenant %s has no key %.80q", tenant, id))
+	if checkName("tenant", tenant) != nil {
+		return errNoTenant(tenant)
+	}
+	return r.change(ctx, by, tenant, "revoke key "+id, func(rec *record) error {
+		before := len(rec.Keys)
+		rec.Keys = slices.DeleteFunc(rec.Keys, func(k storedKey) bool { return k.ID == id })
+		if len(rec.Keys) == before {
+			return kind.As(kind.NotFound, fmt.Errorf("tenant %s has no key %.80q", tenant, id))
 		}
-		return []store.Revision{{Path: keysPath + id, Gone: true}}, nil
+		return nil
 	})
 }
 
-// Authenticate returns who has a key. The answer is not older than the registry's age; without the
-// storage there is none.
-func (r *Registry) Authenticate(ctx context.Context, secret string) (service.Principal, error) {
+// Authenticate returns who has a key of a tenant. The answer is not older than the registry's age;
+// without the storage there is none.
+func (r *Registry) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
 	parts := strings.Split(secret, "_")
-	if len(parts) != 3 || parts[0] != keyMark {
+	if len(parts) != 3 || parts[0] != keyMark || checkName("tenant", tenant) != nil {
 		return service.Principal{}, service.ErrKey
 	}
-	// A key may be newer than what is known. Those who guess keys make the log asked no more often.
+	e, isKnown := r.entryOf(tenant)
+	// A key may be newer than what is known. Who guesses keys makes the storage asked no more often.
 	for _, age := range []time.Duration{r.age, min(r.age, newKeyAge)} {
-		if err := r.fresh(ctx, age); err != nil {
+		ask := r.freshOfStranger
+		if isKnown {
+			ask = r.fresh
+		}
+		if err := ask(ctx, e, age); err != nil {
 			return service.Principal{}, err
 		}
-		if p, ok := r.principal(parts[1], parts[2]); ok {
+		if p, ok := e.principal(parts[1], parts[2]); ok {
 			return p, nil
 		}
+		isKnown = false
 	}
 	return service.Principal{}, service.ErrKey
 }
@@ -394,14 +470,16 @@ func (r *Registry) Authenticate(ctx context.Context, secret string) (service.Pri
 const newKeyAge = 200 * time.Millisecond
 
 // principal returns who has a key, as far as is known.
-func (r *Registry) principal(id, secret string) (p service.Principal, ok bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	k, isKey := r.keys[id]
-	if !origin.IsToken(hashOf(secret), k.Hash) || !isKey ||
-		!k.Expires.IsZero() && !time.Now().Before(k.Expires) {
+func (e *entry) principal(id, secret string) (p service.Principal, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var k storedKey
+	if i := slices.IndexFunc(e.record.Keys, func(k storedKey) bool { return k.ID == id }); i >= 0 {
+		k = e.record.Keys[i]
+	}
+	t := e.record.Tenant
+	if !origin.IsToken(hashOf(secret), k.Hash) || t == nil || !k.Expires.IsZero() && !time.Now().Before(k.Expires) {
 		return p, false
 	}
-	t, ok := r.tenants[k.Tenant]
-	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Key: k.ID, Right: k.Right, Expires: k.Expires}, ok
+	return service.Principal{Tenant: t.Name, TenantID: t.ID, User: k.User, Teams: k.Teams, Key: k.ID, Right: k.Right, Expires: k.Expires}, true
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/store"
 )
 
 // A snapshot is a copy of an index in the storage, with which another node answers at once and then
@@ -33,12 +34,16 @@ const (
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotPath is the name of the object with the index of a tenant's user.
-func snapshotPath(id, user string) string { return "tenants/" + id + "/indexes/" + user + ".tar" }
+// snapshotName is that of the object with the index of one of a tenant's memories, in the tenant's
+// folder of the storage.
+func snapshotName(o owner) string { return "indexes/" + o.name() + ".tar" }
+
+// documentsName begins a snapshot: a file with the folder of the documents that were indexed.
+const documentsName = "documents"
 
 // keepSnapshot saves the index once it is complete, and when it has changed, until ctx ends. taken
 // says that the index was made from the snapshot.
-func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context.Context, []byte) error) error {
+func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx context.Context, name string, data []byte) error) error {
 	var saved core.Status
 	var at time.Time
 	for {
@@ -47,14 +52,14 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context
 			return err
 		}
 		changed := max(status.Chunks-saved.Chunks, saved.Chunks-status.Chunks)
-		switch complete := status.State == core.StateReady && status.Embedded == status.Chunks; {
+		switch complete := status.State == core.StateReady && (status.Embedded == status.Chunks || status.Embedder == ""); {
 		case !complete || status.Chunks < fewestChunks || status.Updated.Equal(saved.Updated):
 		case taken:
 			saved, at, taken = status, time.Now(), false
 		case float64(changed) > changedShare*float64(saved.Chunks) || time.Since(at) > oldestSnapshot:
-			data, err := pack(status.Folder)
+			data, err := pack(status.Folder, m.mirror.dir)
 			if err == nil {
-				err = save(ctx, data)
+				err = keep(ctx, snapshotName(m.owner), data)
 			}
 			if err == nil {
 				saved, at = status, time.Now()
@@ -70,153 +75,198 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, save func(context
 	}
 }
 
-// pack returns the files of an index as a tar archive with its SHA-256 behind it. What names other
-// files is read before them, so that a writer at the same time leaves an older state, never one
-// that claims too much.
-func pack(folder string) ([]byte, error) {
-	var names []string
-	total := int64(0)
-	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() || strings.EqualFold(entry.Name(), "lock") {
-			return err
-		}
-		info, err := entry.Info()
-		if err == nil {
-			total += info.Size()
-			names = append(names, name)
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if total > mostSnapshot {
-		return nil, fmt.Errorf("the index has %d bytes: it is not copied", total)
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
-	out := bytes.NewBuffer(make([]byte, 0, total+int64(len(names)+2)*1024))
-	archive := tar.NewWriter(out)
-	for _, name := range names {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		rel, err := filepath.Rel(folder, name)
-		if err != nil {
-			return nil, err
-		}
-		err = archive.WriteHeader(&tar.Header{Name: filepath.ToSlash(rel), Mode: 0o600, Size: int64(len(data))})
-		if _, errWrite := archive.Write(data); errors.Join(err, errWrite) != nil {
-			return nil, errors.Join(err, errWrite)
-		}
-	}
-	if err := archive.Close(); err != nil {
+// pack returns the current generations of an index of documents as a tar archive with its SHA-256
+// behind it. What names other files is read before them, so that a writer at the same time leaves an
+// older state, never one that claims too much.
+func pack(folder, documents string) ([]byte, error) {
+	var out bytes.Buffer
+	p := packer{tar.NewWriter(&out), folder, mostSnapshot}
+	if err := errors.Join(p.add(documentsName, []byte(documents)), p.folder("."), p.archive.Close()); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(out.Bytes())
 	return append(out.Bytes(), sum[:]...), nil
 }
 
-func rank(name string) int {
-	switch filepath.Base(name) {
-	case "manifest.json":
-		return 0
-	case "CURRENT":
-		return 1
-	}
-	return 2
+// A packer adds files below a folder to an archive.
+type packer struct {
+	archive *tar.Writer
+	root    string
+	left    int // bytes that the archive may still get
 }
 
-// unpack makes the folder of an index from what pack returned, or leaves none.
-func unpack(data []byte, folder string) error {
+func (p *packer) add(name string, data []byte) error {
+	if p.left -= len(data); p.left < 0 {
+		return fmt.Errorf("the index has over %d bytes: it is not copied", mostSnapshot)
+	}
+	err := p.archive.WriteHeader(&tar.Header{Name: name, Mode: 0o600, Size: int64(len(data))})
+	_, errWrite := p.archive.Write(data)
+	return errors.Join(err, errWrite)
+}
+
+// folder adds what is below a folder: of one with generations, the current one.
+func (p *packer) folder(name string) error {
+	current, err := os.ReadFile(filepath.Join(p.root, name, "CURRENT"))
+	if err == nil {
+		generation, _, _ := strings.Cut(string(current), " ")
+		if err := p.add(path.Join(name, "CURRENT"), current); err != nil {
+			return err
+		}
+		return p.folder(path.Join(name, generation))
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries, err := os.ReadDir(filepath.Join(p.root, name))
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(entries, func(a, b fs.DirEntry) int { return rank(a) - rank(b) })
+	for _, entry := range entries {
+		file := path.Join(name, entry.Name())
+		switch {
+		case entry.IsDir():
+			err = p.folder(file)
+		case entry.Type().IsRegular() && !strings.EqualFold(entry.Name(), "lock"):
+			var data []byte
+			if data, err = os.ReadFile(filepath.Join(p.root, file)); err == nil {
+				err = p.add(file, data)
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rank(entry fs.DirEntry) int {
+	switch {
+	case entry.Name() == store.ManifestFile:
+		return 0
+	case entry.IsDir():
+		return 2
+	}
+	return 1
+}
+
+// unpack makes the folder of an index, which must not exist, from what pack returned: of documents
+// that are here in another folder. After an error it may have a part.
+func unpack(data []byte, folder, documents string) error {
 	archived := max(len(data)-sha256.Size, 0)
 	if sum := sha256.Sum256(data[:archived]); !bytes.Equal(sum[:], data[archived:]) {
 		return errors.New("the snapshot of an index is damaged")
 	}
-	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	temporary, err := os.MkdirTemp(filepath.Dir(folder), "snapshot-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(temporary)
-	root, err := os.OpenRoot(temporary)
+	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	for archive := tar.NewReader(bytes.NewReader(data[:archived])); ; {
+	made := map[string]bool{".": true}
+	var were []byte
+	rest := bytes.NewReader(data[:archived])
+	for archive := tar.NewReader(rest); ; {
 		header, err := archive.Next()
 		if err == io.EOF {
-			break
+			return core.Moved(folder, string(were), documents)
 		}
 		if err != nil {
 			return err
 		}
-		text, err := io.ReadAll(archive)
-		if err != nil {
-			return err
+		begin := archived - rest.Len() // an entry follows its header, without a copy
+		if header.Size < 0 || header.Size > int64(rest.Len()) {
+			return errors.New("the snapshot of an index is cut off")
 		}
-		if err := errors.Join(root.MkdirAll(path.Dir(header.Name), 0o700), root.WriteFile(header.Name, text, 0o600)); err != nil {
+		content := data[begin : begin+int(header.Size)]
+		if header.Name == documentsName {
+			were = content
+			continue
+		}
+		if dir := path.Dir(header.Name); !made[dir] {
+			if err := root.MkdirAll(dir, 0o700); err != nil {
+				return err
+			}
+			made[dir] = true
+		}
+		if err := root.WriteFile(header.Name, content, 0o600); err != nil {
 			return err
 		}
 	}
-	return os.Rename(temporary, folder)
 }
 
-// A fetched snapshot is here, or on its way.
+// A fetched snapshot is here as an index, or on its way.
 type fetched struct {
-	done chan struct{} // closed when the rest is set
-	data []byte
-	err  error
+	folder string
+	done   chan struct{} // closed when err is set
+	err    error
 }
 
 // fetchedFor is how long a snapshot is kept for a memory that nobody opens.
 const fetchedFor = 30 * time.Second
 
-// prefetch begins to get the snapshot of a user whose index is not on this node, and returns it;
+// prefetch begins to get the snapshot of a memory whose index is not on this node, and returns it;
 // nil if there is nothing to get.
-func (n *pool) prefetch(t *tenant, user string) *fetched {
+func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f := t.snapshots[user]; f != nil {
+	if f := t.snapshots[o.name()]; f != nil {
 		return f
 	}
-	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", user)); err == nil || n.o.Objects == nil {
+	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", o.name())); err == nil || n.o.Objects == nil {
 		return nil
 	}
-	f := &fetched{done: make(chan struct{})}
-	t.snapshots[user] = f
-	go func() {
-		ctx, stop := context.WithTimeout(context.Background(), firstPullTimeout)
-		defer stop()
-		f.data, f.err = n.o.Objects.Get(ctx, snapshotPath(t.id, user))
+	f := &fetched{folder: filepath.Join(t.cacheFolder(), "index", ".snapshot-"+o.name()), done: make(chan struct{})}
+	if !n.aside(t, func(ctx context.Context) {
+		f.err = n.fetch(ctx, t, o, f.folder)
 		close(f.done)
-		time.AfterFunc(fetchedFor, func() { t.dropFetched(user, f) })
-	}()
+		time.AfterFunc(fetchedFor, func() { t.dropFetched(o, f) })
+	}) {
+		return nil
+	}
+	t.snapshots[o.name()] = f
 	return f
 }
 
-func (t *tenant) dropFetched(user string, f *fetched) {
+// fetch makes an index in a folder from the snapshot of a memory.
+func (n *pool) fetch(ctx context.Context, t *tenant, o owner, folder string) error {
+	ctx, stop := context.WithTimeout(ctx, firstPullTimeout)
+	defer stop()
+	data, err := n.o.Objects.Get(ctx, objectsOf(t.id)+"/"+snapshotName(o))
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(folder); err != nil { // of an earlier process
+		return err
+	}
+	return unpack(data, folder, t.documentsFolder())
+}
+
+func (t *tenant) dropFetched(o owner, f *fetched) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.snapshots[user] == f {
-		delete(t.snapshots, user)
+	if t.snapshots[o.name()] == f {
+		delete(t.snapshots, o.name())
+		_ = os.RemoveAll(f.folder) // it is removed with the tenant, too
 	}
 }
 
-// takeSnapshot makes the index of a user from its snapshot, if there is one.
-func (n *pool) takeSnapshot(t *tenant, user, folder string) (taken bool) {
-	f := n.prefetch(t, user)
+// takeSnapshot makes the folder of an index from its snapshot, if there is one.
+func (n *pool) takeSnapshot(t *tenant, o owner, folder string) (taken bool) {
+	f := n.prefetch(t, o)
 	if f == nil {
 		return false
 	}
 	<-f.done
-	t.dropFetched(user, f)
+	defer t.dropFetched(o, f)
 	err := f.err
 	if err == nil {
-		err = unpack(f.data, folder)
+		err = os.MkdirAll(filepath.Dir(folder), 0o700)
+	}
+	if err == nil {
+		err = os.Rename(f.folder, folder)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.o.Logger.Warn("an index is made anew instead of taken from the storage", "error", err)

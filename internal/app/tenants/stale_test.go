@@ -15,7 +15,7 @@ func TestWritesOfStaleNodes(t *testing.T) {
 	log := &memoryLog{}
 	all := rules{func(store.Revision) error { return nil }, func(size, size) error { return nil }}
 	open := func() *mirror {
-		m, err := openMirror(t.Context(), log, t.TempDir(), slog.New(slog.DiscardHandler))
+		m, err := openMirror(t.Context(), log, t.TempDir(), nil, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, m.close()) })
 		return m

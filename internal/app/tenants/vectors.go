@@ -29,7 +29,8 @@ type shelf struct {
 	sent int // revisions that this process wrote
 
 	stop   context.CancelFunc
-	pulled chan struct{} // closed when the first pull has ended
+	now    func()        // ends a pause before the first pull
+	pulled chan struct{} // closed when that has ended
 	work   sync.WaitGroup
 }
 
@@ -40,11 +41,14 @@ const (
 	shelfEvery         = 2 * time.Second
 	// firstPullTimeout bounds how long a memory waits for vectors that it could make itself.
 	firstPullTimeout = 10 * time.Second
+	// shelfLater is how long the first pull waits where nobody needs it for an answer.
+	shelfLater = 5 * time.Second
 )
 
 // openShelf begins to take vectors from the log and to add those that this node makes. It returns
-// nil for an embedder whose vectors are not kept.
-func openShelf(log store.Changelog, exists func(context.Context) (bool, error), w *app.Workspace, logger *slog.Logger) (*shelf, error) {
+// nil for an embedder whose vectors are not kept. With later it begins after a while, unless somebody
+// waits.
+func openShelf(log store.Changelog, exists func(context.Context) (bool, error), w *app.Workspace, later bool, logger *slog.Logger) (*shelf, error) {
 	at, err := w.Folders()
 	if err != nil {
 		return nil, err
@@ -55,8 +59,14 @@ func openShelf(log store.Changelog, exists func(context.Context) (bool, error), 
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &shelf{log: log, exists: exists, logger: logger, exchange: cache.NewExchange(cached), stop: stop, pulled: make(chan struct{})}
+	wait := time.Duration(0)
+	if later {
+		wait = shelfLater
+	}
+	pause, now := context.WithTimeout(ctx, wait)
+	s := &shelf{log: log, exists: exists, logger: logger, exchange: cache.NewExchange(cached), stop: stop, now: now, pulled: make(chan struct{})}
 	s.work.Go(func() {
+		<-pause.Done()
 		first, end := context.WithTimeout(ctx, firstPullTimeout)
 		s.warn(ctx, s.pull(first))
 		end()
@@ -85,6 +95,7 @@ func (s *shelf) wait(ctx context.Context) {
 	if s == nil {
 		return
 	}
+	s.now()
 	select {
 	case <-s.pulled:
 	case <-ctx.Done():

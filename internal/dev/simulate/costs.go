@@ -64,8 +64,10 @@ type Costs struct {
 	PollLists float64 `json:"pollLists"`
 	PollGets  float64 `json:"pollGets"`
 
-	// The scan of a log: latest version and manifest, then gets for each fragment, some at a time,
-	// at a rate. Count requests and measure its time, at two sizes and two numbers of fragments.
+	// The scan of a log: latest version and manifest, then gets for the whole and for each fragment,
+	// some at a time, at a rate. Count requests and measure its time, at two sizes and two numbers
+	// of fragments.
+	ScanGets            float64 `json:"scanGets"`
 	ScanGetsPerFragment float64 `json:"scanGetsPerFragment"`
 	ScanParallel        float64 `json:"scanParallel"`
 	ScanMBPerSecond     float64 `json:"scanMBPerSecond"`

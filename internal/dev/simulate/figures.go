@@ -103,3 +103,24 @@ func (r *result) retrievals() *histogram {
 func (r *result) hits(s state) float64 {
 	return r.found[s] / max(1, r.found[warm]+r.found[closed]+r.found[cold])
 }
+
+// Figures are what a real run can be compared in. Times are in seconds.
+type Figures struct {
+	Cores    float64 `json:"cores"`    // in use, of all nodes
+	Requests float64 `json:"requests"` // to storage, a second
+	Cold     float64 `json:"cold"`     // share of retrievals
+	OpenP50  float64 `json:"openP50"`
+	ColdP50  float64 `json:"coldP50"`
+	WriteP50 float64 `json:"writeP50"`
+}
+
+func (r *result) figures(s Service) Figures {
+	cores := r.cpu * float64(s.Cores)
+	if !s.OneMachine {
+		cores *= float64(s.Nodes)
+	}
+	return Figures{
+		Cores: cores, Requests: r.requests[gets] + r.requests[lists] + r.requests[puts], Cold: r.hits(cold),
+		OpenP50: r.retrieval[warm].quantile(0.5), ColdP50: r.firstAnswer.quantile(0.5), WriteP50: r.write.quantile(0.5),
+	}
+}

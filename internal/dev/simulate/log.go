@@ -45,7 +45,7 @@ func (n *node) build(i int, answers func()) {
 func (n *node) scan(i int) float64 {
 	t := &n.tenants[i]
 	seconds := n.request(i, lists, 1) + n.request(i, gets, 1)
-	left := math.Ceil(float64(t.appends+1) * n.ScanGetsPerFragment)
+	left := math.Ceil(n.ScanGets + float64(t.appends+1)*n.ScanGetsPerFragment)
 	for ; left > 0; left -= n.ScanParallel {
 		slowest := 0.
 		for range int(min(left, n.ScanParallel)) {

@@ -19,6 +19,7 @@ type options struct {
 	printCosts bool
 	small      bool
 	scan       bool
+	json       bool
 }
 
 // small is a service that fits on one machine, for a run that can be compared.
@@ -53,6 +54,9 @@ func run(args []string, out io.Writer) error {
 		return e.Encode(c)
 	}
 	r := simulate(o.load, o.service, c)
+	if o.json {
+		return json.NewEncoder(out).Encode(r.figures(o.service))
+	}
 	o.report(out, c, r)
 	if o.scan {
 		fmt.Fprintf(out, "\nWhat breaks first\n%s", scan(o.load, o.service, c))
@@ -92,6 +96,7 @@ func (o *options) flags(f *flag.FlagSet) {
 	f.StringVar(&o.costs, "costs", "", "JSON file of costs that were measured")
 	f.BoolVar(&o.printCosts, "print-costs", false, "print the costs of single steps as JSON, and end")
 	f.BoolVar(&o.scan, "scan", true, "look for what breaks first")
+	f.BoolVar(&o.json, "json", false, "print the figures that a real run can be compared in, as JSON")
 
 	f.IntVar(&o.load.Tenants, "tenants", 1e6, "tenants")
 	f.Float64Var(&o.load.Chunks, "chunks", 1e4, "mean of a tenant's chunks")

@@ -21,6 +21,8 @@ var (
 type Bodies struct {
 	// Most is in bytes. A quarter is for small bodies.
 	Most int64
+	// Within also bounds these bodies, with others; may be nil.
+	Within *Bodies
 
 	mu   sync.Mutex
 	held int64
@@ -34,7 +36,7 @@ func (b *Bodies) take(n, read int64) bool {
 	if read+n > smallBody {
 		most -= most / 4
 	}
-	if b.held+n > most {
+	if b.held+n > most || b.Within != nil && !b.Within.take(n, read) {
 		return false
 	}
 	b.held += n
@@ -52,6 +54,9 @@ func (b *Bodies) give(n int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.held -= n
+	if b.Within != nil {
+		b.Within.give(n)
+	}
 }
 
 // Sizes in bytes.

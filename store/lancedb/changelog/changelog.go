@@ -8,7 +8,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -40,14 +43,22 @@ const MostRevisions = 1 << placeBits
 type Log struct {
 	uri    string
 	schema *arrow.Schema
+
+	objects store.Objects // that the table consists of; may be nil
+	folder  string        // of the table in objects
+
+	mu    sync.Mutex
+	tip   int64     // version of the table that was read last
+	tipAt time.Time // when it was
 }
 
 var _ store.Changelog = (*Log)(nil)
 
 // Open opens the log at uri: a folder, or such as s3://bucket/prefix, after storage.SetEnvironment.
-// It does not connect. The first Append makes the table.
-func Open(uri string) *Log {
-	return &Log{uri: uri, schema: table.Schema(1, table.TextColumn(revisionColumn), table.BoolColumn(goneColumn), table.TextColumn(byColumn),
+// It does not connect. The first Append makes the table. With objects, of which folder is the log's,
+// a reader with the newest mark costs two requests that list nothing.
+func Open(uri string, objects store.Objects, folder string) *Log {
+	return &Log{uri: uri, objects: objects, folder: folder, schema: table.Schema(1, table.TextColumn(revisionColumn), table.BoolColumn(goneColumn), table.TextColumn(byColumn),
 		table.NumberColumn(atColumn), table.NumberColumn(sequenceColumn), table.TextColumn(appendColumn), table.NumberColumn(placeColumn),
 		table.BoolColumn(copyColumn))}
 }
@@ -78,9 +89,16 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 		if err := t.Add(ctx, rows); err != nil {
 			return err
 		}
+		version, err := t.Version(ctx)
+		if err == nil && int64(version) == next.Version+1 { // nobody else has written since
+			since = revisionsOf(rows, 0)
+			next = store.Mark{Version: int64(version), Order: since[len(since)-1].Order}
+			return nil
+		}
 		since, next, err = read(ctx, t, mark)
 		return err
 	})
+	l.reached(next, err)
 	switch {
 	case errors.Is(err, table.ErrMissing):
 		return nil, mark, fmt.Errorf("write to log %s: %w", l.uri, store.ErrGone)
@@ -97,10 +115,14 @@ func (l *Log) Append(ctx context.Context, revisions []store.Revision, mark store
 
 // Since implements store.Changelog.
 func (l *Log) Since(ctx context.Context, mark store.Mark) (since []store.Revision, next store.Mark, err error) {
+	if l.isNewest(ctx, mark) {
+		return nil, mark, nil
+	}
 	err = remote.Retry(ctx, l.uri, "read log", l.schema, table.Open, func(t *table.Table) error {
 		since, next, err = read(ctx, t, mark)
 		return err
 	})
+	l.reached(next, err)
 	if errors.Is(err, table.ErrMissing) {
 		if mark.Order > 0 {
 			return nil, mark, fmt.Errorf("read log %s: %w", l.uri, store.ErrGone)
@@ -108,6 +130,41 @@ func (l *Log) Since(ctx context.Context, mark store.Mark) (since []store.Revisio
 		return nil, store.Mark{}, nil
 	}
 	return since, next, err
+}
+
+// tipAge is how long a Log believes that the version after the one that it has read still exists if
+// it was made: Lance removes versions of the table after 14 days.
+const tipAge = time.Hour
+
+func (l *Log) reached(mark store.Mark, err error) {
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tip, l.tipAt = mark.Version, time.Now()
+}
+
+// isNewest reports whether the table surely has no version after that of the mark: its manifest
+// exists, and the next one does not. Lance numbers them one by one.
+func (l *Log) isNewest(ctx context.Context, mark store.Mark) bool {
+	l.mu.Lock()
+	wasRead := mark.Version > 0 && l.tip == mark.Version && time.Since(l.tipAt) < tipAge
+	l.mu.Unlock()
+	if l.objects == nil || !wasRead {
+		return false
+	}
+	var next error
+	var asked sync.WaitGroup
+	asked.Go(func() { _, next = l.objects.Get(ctx, l.manifest(mark.Version+1)) })
+	_, err := l.objects.Get(ctx, l.manifest(mark.Version))
+	asked.Wait()
+	return err == nil && errors.Is(next, fs.ErrNotExist)
+}
+
+// manifest is the object that Lance makes for a version of a table, by its first scheme of names.
+func (l *Log) manifest(version int64) string {
+	return path.Join(l.folder, table.Name+".lance", "_versions", fmt.Sprintf("%d.manifest", version))
 }
 
 func read(ctx context.Context, t *table.Table, mark store.Mark) ([]store.Revision, store.Mark, error) {
@@ -119,7 +176,7 @@ func read(ctx context.Context, t *table.Table, mark store.Mark) ([]store.Revisio
 	if err != nil {
 		return nil, mark, err
 	}
-	all := revisionsOf(rows)
+	all := revisionsOf(rows, 0)
 	next := store.Mark{Version: int64(version), Order: mark.Order}
 	if len(all) > 0 {
 		next.Order = all[len(all)-1].Order
@@ -144,9 +201,9 @@ func rowsWhere(ctx context.Context, t *table.Table, where string) ([]table.Row, 
 }
 
 // revisionsOf returns the revisions of the rows that count, by order. rows are in the order in
-// which they were appended.
-func revisionsOf(rows []table.Row) []store.Revision {
-	copied := int64(0)            // all sequences up to it were copied, as far as they count
+// which they were appended; all sequences up to copied were copied, as far as they count, and those
+// up to any copy among the rows.
+func revisionsOf(rows []table.Row, copied int64) []store.Revision {
 	winners := map[int64]string{} // the first append of each sequence
 	for _, row := range rows {
 		sequence := numberIn(row, sequenceColumn)
@@ -204,7 +261,7 @@ func (l *Log) Compact(ctx context.Context, before time.Time) error {
 		if err != nil {
 			return err
 		}
-		if err := t.Add(ctx, copies(revisionsOf(rows), before)); err != nil {
+		if err := t.Add(ctx, copies(revisionsOf(rows, 0), before)); err != nil {
 			return err
 		}
 		for some := range slices.Chunk(rows, idsPerDelete) {

@@ -124,6 +124,8 @@ type link struct {
 	cut     atomic.Bool
 	delay   atomic.Int64 // nanoseconds
 
+	gets, lists, puts atomic.Int64 // requests; those that delete are free
+
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 }
@@ -157,8 +159,26 @@ func (l *link) pass(from net.Conn) {
 	defer to.Close()
 	l.keep(from, true)
 	defer l.keep(from, false)
-	go l.copy(to, from)
-	l.copy(from, to)
+	go l.copy(to, from, l.count)
+	l.copy(from, to, func([]byte) {})
+}
+
+// count takes what a client sent in one piece for a request if it begins like one.
+func (l *link) count(sent []byte) {
+	line, _, _ := bytes.Cut(sent[:min(len(sent), 4096)], []byte("\r\n"))
+	if !bytes.HasSuffix(line, []byte(" HTTP/1.1")) {
+		return
+	}
+	switch method, _, _ := bytes.Cut(line, []byte(" ")); string(method) {
+	case "GET", "HEAD":
+		if bytes.Contains(line, []byte("list-type=")) {
+			l.lists.Add(1)
+		} else {
+			l.gets.Add(1)
+		}
+	case "PUT", "POST":
+		l.puts.Add(1)
+	}
 }
 
 func (l *link) keep(c net.Conn, open bool) {
@@ -171,12 +191,13 @@ func (l *link) keep(c net.Conn, open bool) {
 	}
 }
 
-func (l *link) copy(to, from net.Conn) {
+func (l *link) copy(to, from net.Conn, see func([]byte)) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
 		time.Sleep(time.Duration(l.delay.Load()))
 		if n > 0 {
+			see(buf[:n])
 			if _, err := to.Write(buf[:n]); err != nil {
 				break
 			}

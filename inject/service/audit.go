@@ -1,0 +1,194 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// An Access is what the audit log has of a request: never a text or a question.
+type Access struct {
+	Time      time.Time `json:"time"`
+	Tenant    string    `json:"tenant"`
+	User      string    `json:"user,omitempty"` // "" if the request was not let in
+	Key       string    `json:"key,omitempty"`  // its ID
+	Operation string    `json:"operation"`
+	Status    int       `json:"status"`
+	// Documents are those that were asked for by name or given, at most mostAudited; Hits is how many.
+	Documents []string `json:"documents,omitempty"`
+	Hits      int      `json:"hits,omitempty"`
+}
+
+// mostAudited bounds the names of documents in a line.
+const mostAudited = 100
+
+// add notes documents that a request gets.
+func (a *Access) add(documents ...string) {
+	if a == nil {
+		return
+	}
+	a.Hits += len(documents)
+	a.Documents = append(a.Documents, documents[:max(0, min(len(documents), mostAudited-len(a.Documents)))]...)
+}
+
+// AddAnswer notes the documents that a JSON answer names.
+func (a *Access) AddAnswer(answer any) {
+	if a == nil {
+		return
+	}
+	data, isJSON := answer.([]byte)
+	if !isJSON {
+		data, _ = json.Marshal(answer)
+	}
+	var named struct {
+		Path, Source string
+		Hits         []struct{ Path, Source string }
+		Data         json.RawMessage // of a tool
+	}
+	if json.Unmarshal(data, &named) != nil {
+		return
+	}
+	for _, hit := range append(named.Hits, struct{ Path, Source string }{named.Path, named.Source}) {
+		if hit.Path != "" {
+			a.add(hit.Path)
+		} else if hit.Source != "" {
+			a.addSources(hit.Source)
+		}
+	}
+	if len(named.Data) > 0 {
+		a.AddAnswer([]byte(named.Data))
+	}
+}
+
+// addDocuments notes documents that are listed.
+func (a *Access) addDocuments(all []Document) {
+	for _, d := range all {
+		a.add(d.Path)
+	}
+}
+
+// addSources notes documents by their citations.
+func (a *Access) addSources(sources ...string) {
+	for _, source := range sources {
+		document, _, _ := strings.Cut(source, "#L")
+		a.add(document)
+	}
+}
+
+// hits is how many documents a request gets.
+func (a *Access) hits() int {
+	if a == nil {
+		return 0
+	}
+	return a.Hits
+}
+
+type accessKey struct{}
+
+// accessOf is nil without an audit log.
+func accessOf(ctx context.Context) *Access {
+	a, _ := ctx.Value(accessKey{}).(*Access)
+	return a
+}
+
+// An AuditLog gets accesses as lines of JSON. It is safe for concurrent use; nil keeps nothing.
+type AuditLog struct {
+	failed func(error)
+
+	mu      sync.Mutex
+	out     io.Writer
+	file    *os.File // nil if out is none
+	name    string
+	checked time.Time
+}
+
+// NewAuditLog returns a log that writes to out. failed gets errors.
+func NewAuditLog(out io.Writer, failed func(error)) *AuditLog {
+	return &AuditLog{out: out, failed: failed}
+}
+
+// OpenAuditLog appends to a file. If the file is renamed, it begins another one.
+func OpenAuditLog(name string, failed func(error)) (*AuditLog, error) {
+	l := &AuditLog{name: name, failed: failed}
+	return l, l.open()
+}
+
+func (l *AuditLog) open() error {
+	file, err := os.OpenFile(l.name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if l.file != nil {
+		_ = l.file.Close()
+	}
+	l.file, l.out = file, file
+	return nil
+}
+
+// checkEvery is how long lines still go to a file that was renamed.
+const checkEvery = time.Second
+
+// follow opens the file again if another one has its name.
+func (l *AuditLog) follow() error {
+	if l.file == nil || time.Since(l.checked) < checkEvery {
+		return nil
+	}
+	l.checked = time.Now()
+	mine, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if named, err := os.Stat(l.name); err == nil && os.SameFile(mine, named) {
+		return nil
+	}
+	return l.open()
+}
+
+// Add writes a line.
+func (l *AuditLog) Add(a Access) {
+	if l == nil {
+		return
+	}
+	line, _ := json.Marshal(a) // texts, times and numbers always encode
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.follow()
+	if err == nil {
+		_, err = l.out.Write(append(line, '\n'))
+	}
+	if err != nil {
+		l.failed(err)
+	}
+}
+
+// Close closes the file.
+func (l *AuditLog) Close() error {
+	if l == nil || l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// audited adds an access to a request, for done.
+func (s *Server) audited(r *http.Request) *http.Request {
+	if s.o.Audit == nil && s.o.Traces == nil {
+		return r
+	}
+	return r.WithContext(context.WithValue(r.Context(), accessKey{}, &Access{Time: time.Now().UTC()}))
+}
+
+// audit writes the line of a request to a tenant.
+func (s *Server) audit(r *http.Request, status int) {
+	a := accessOf(r.Context())
+	method, path, ok := strings.Cut(r.Pattern, tenantPath)
+	if a == nil || !ok {
+		return
+	}
+	a.Tenant, a.Operation, a.Status = r.PathValue("tenant"), method+path, status
+	s.o.Audit.Add(*a)
+}

@@ -1,0 +1,60 @@
+package tenants
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What was saved over MCP is seen by a client that asks another node for its version.
+func TestMCPVersion(t *testing.T) {
+	w := newWorldOf(t, memoryStorage, nil, func(o *Options) { o.Freshness = time.Hour })
+	made, err := w.registry.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	p := &person{tenant: "acme", user: "ann", ids: made.ID}
+	p.read = mustCreate(t, w.registry, "acme", "ann", "write")
+	tool := func(node int, session, name, arguments, meta string) (text string, version int64) {
+		c := mcpCall(p, node, session, "tools/call", fmt.Sprintf(`{"name": %q, "arguments": %s, "_meta": %s}`, name, arguments, meta))
+		a := w.must(c)
+		_, data, _ := strings.Cut(a.text, "data: ")
+		data, _, _ = strings.Cut(data, "\n")
+		var reply struct {
+			Result struct {
+				Meta map[string]any `json:"_meta"`
+				Data struct {
+					Version int64 `json:"version"`
+				} `json:"structuredContent"`
+			} `json:"result"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(data), &reply), a.text)
+		if reply.Result.Data.Version > 0 {
+			require.EqualValues(t, reply.Result.Data.Version, reply.Result.Meta["memcore/version"], a.text)
+		}
+		return data, reply.Result.Data.Version
+	}
+	for i, text := range []string{"The bakery opens at seven.", "Deploy with make release.", "The printer is in room four.", "Tea is in the kitchen."} {
+		w.must(call{method: "PUT", tenant: "acme", path: fmt.Sprintf("/documents/notes/%d.md", i), key: bearer(p.read), body: text + "\n"})
+	}
+	first, second := w.initialize(p, 0), w.initialize(p, 1)
+	const ask = `{"query": "locker number of the warehouse"}`
+	for i, seen := range []string{"7341", "9152"} {
+		before, _ := tool(1, second, "search_memory", ask, `{}`)
+		require.NotContains(t, before, seen, "the nodes are as they should be")
+		saved, version := tool(0, first, "save_memory", fmt.Sprintf(`{"content": "The locker number of the warehouse in year %d is %s"}`, i, seen), `{}`)
+		require.Positive(t, version, saved)
+		stale, _ := tool(1, second, "search_memory", ask, `{}`)
+		require.NotContains(t, stale, seen, "an answer may be as old as freshness")
+		require.Eventually(t, func() bool { // an answer may still say that a document is being indexed
+			fresh, _ := tool(1, second, "search_memory", ask, fmt.Sprintf(`{"memcore/at-least": %d}`, version))
+			return strings.Contains(fresh, seen)
+		}, 20*time.Second, 20*time.Millisecond)
+	}
+	for _, odd := range []string{`{"memcore/at-least": "x"}`, `{"memcore/at-least": -1}`} {
+		text, _ := tool(1, second, "search_memory", ask, odd)
+		require.Contains(t, text, "9152")
+	}
+}
