@@ -163,7 +163,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 			case t.onlyTime:
 			case c.Score < leastOfBest*best:
 				c.refused = verdictBehind
-			case model.Now(q, best) < threshold:
+			case best >= threshold && model.Now(q, best) < threshold:
 				c.refused = verdictLate
 			}
 		default:
