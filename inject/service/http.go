@@ -41,8 +41,8 @@ type Options struct {
 	// Memories answers for the folders that Node names.
 	Memories *httpapi.Server
 	Version  string
-	// AtOnce bounds the requests of a tenant that run at a time; 0 is 16. Others get 429, so that no
-	// tenant uses up what all need.
+	// AtOnce bounds the requests of a tenant that run at a time; 0 is 16. Others get 429, so that
+	// no tenant uses up what all need.
 	AtOnce int
 	// Upstreams are models' servers that clients reach with memory.
 	Upstreams []Upstream
