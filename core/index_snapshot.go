@@ -161,8 +161,8 @@ func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) 
 // errMoved means that a writer changed the index meanwhile.
 var errMoved = errors.New("the index changed while it was opened")
 
-// openVectors returns nil, nil for a generation without vectors. They are the embedder's, or those of
-// a former one, which may be nil.
+// openVectors returns nil, nil for a generation without vectors. They are the embedder's, or those
+// of a former one, which may be nil.
 func (m *indexer) openVectors(ctx context.Context, path string, manifest *manifest, former embed.Embedder) (store.VectorIndex, error) {
 	if m.options.Embedder == nil || manifest.Dimension == 0 {
 		return nil, nil

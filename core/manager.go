@@ -74,9 +74,9 @@ type Options struct {
 	RerankBudget     time.Duration
 	RerankCandidates int
 	// Remote is asked together with the index, and waited for within RemoteBudget (0 is 300 ms; a
-	// search waits ten times as long). If it is late or fails, Result.Degraded says so, and turns do
-	// not ask it for a while; RemoteRest is the file that remembers that for other processes. Both
-	// may be empty.
+	// search waits ten times as long). If it is late or fails, Result.Degraded says so, and turns
+	// do not ask it for a while; RemoteRest is the file that remembers that for other processes.
+	// Both may be empty.
 	Remote       Remote
 	RemoteBudget time.Duration
 	RemoteRest   string

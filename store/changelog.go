@@ -44,12 +44,12 @@ type Changelog interface {
 	// Since returns the revisions after a mark, by Order. A log that was never written is empty.
 	// ErrGone if the log was dropped after the mark.
 	Since(ctx context.Context, mark Mark) ([]Revision, Mark, error)
-	// Pages yields what Since returns in parts, of which each is small or the revisions of one Append.
-	// It stops at an error. Compactions at the same time may remove what was replaced.
+	// Pages yields what Since returns in parts, of which each is small or the revisions of one
+	// Append. It stops at an error. Compactions at the same time may remove what was replaced.
 	Pages(ctx context.Context, mark Mark) iter.Seq2[[]Revision, error]
 	// Compact makes the log fast to read. It removes revisions that were replaced before a time;
-	// readers with any mark still get to the same documents. It may run in several processes at once
-	// and be interrupted anywhere.
+	// readers with any mark still get to the same documents. It may run in several processes at
+	// once and be interrupted anywhere.
 	Compact(ctx context.Context, before time.Time) error
 	// Drop removes the log with its history.
 	Drop(ctx context.Context) error

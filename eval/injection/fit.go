@@ -79,6 +79,12 @@ func (f *weights) textScore(s *sample, i int) float64 {
 	return score
 }
 
+// Notes with a lower score teach little, so they rest for some epochs: a fit takes half the time.
+const (
+	clearly    = -5
+	restEpochs = 3
+)
+
 // fit moves the highest window of an attack above the threshold, that of a note below, by gradient
 // descent.
 func (s *sample) fit(train []int, o settings) *weights {
@@ -92,13 +98,22 @@ func (s *sample) fit(train []int, o settings) *weights {
 	d := newDescent(o, len(order))
 	weightOf := s.textWeights(order)
 	random := rand.New(rand.NewPCG(1, 2))
+	rests := make([]int, len(s.texts))
 	for epoch := range o.epochs {
 		random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		for _, i := range order {
 			t, windows := s.texts[i], s.windows[i]
+			if rests[i] > 0 {
+				rests[i]--
+				continue
+			}
 			score, at := d.highest(windows)
 			if at < 0 {
 				continue // words decide
+			}
+			if !t.isAttack() && score < clearly {
+				rests[i] = restEpochs
+				continue
 			}
 			wanted := 0.0
 			if t.isAttack() {

@@ -20,14 +20,14 @@ type Options struct {
 	Embed    Embedder // the built-in model; nil fits no Meaning
 	Progress func(done, of int)
 	// Alarms are the shares of notes that may be flagged if the user wrote them, and if strangers
-	// did; 0 is 0.01 and 0.025.
+	// did; 0 is 0.006 and 0.015.
 	Alarms [injection.Origins]float64
 }
 
 func (o Options) withDefaults() Options {
 	o.Folds = cmp.Or(o.Folds, 5)
-	o.Alarms[injection.Own] = cmp.Or(o.Alarms[injection.Own], 0.01)
-	o.Alarms[injection.Foreign] = cmp.Or(o.Alarms[injection.Foreign], 0.025)
+	o.Alarms[injection.Own] = cmp.Or(o.Alarms[injection.Own], 0.006)
+	o.Alarms[injection.Foreign] = cmp.Or(o.Alarms[injection.Foreign], 0.015)
 	if o.Progress == nil {
 		o.Progress = func(int, int) {}
 	}
@@ -51,10 +51,10 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*Model, 
 	if err != nil {
 		return nil, err
 	}
-	if model.Words, err = shippable(words, limit); err != nil {
+	if model.Words, err = injection.NewWeights(words.dense, words.bias, limit.thresholds()); err != nil {
 		return nil, err
 	}
-	model.Meaning = model.Words
+	model.Meaning = injection.Weights{Bias: model.Words.Bias, Thresholds: model.Words.Thresholds}
 	if o.Embed != nil {
 		if err := r.embedDoubtful(ctx, limit, r.o); err != nil {
 			return nil, err
@@ -67,19 +67,13 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*Model, 
 		if err != nil {
 			return nil, err
 		}
-		copy(meaning.dense, words.dense) // the shipped weights hold both
-		meaning.bias += words.bias
-		if model.Meaning, err = shippable(meaning, limit); err != nil {
+		if model.Meaning, err = model.Words.WithVector(meaning.dense[injection.Features:], words.bias+meaning.bias, limit.thresholds()); err != nil {
 			return nil, err
 		}
 	}
 	model.Fitted = fmt.Sprintf("%d texts, by memcore eval injection, %s", len(r.train), time.Now().Format(time.DateOnly))
 	model.Seal()
 	return model, nil
-}
-
-func shippable(f *weights, l limits) (injection.Weights, error) {
-	return injection.NewWeights(f.dense, f.bias, l.thresholds())
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

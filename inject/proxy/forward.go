@@ -57,8 +57,8 @@ type Passage struct {
 	Memory Memory // nil for none
 	// Bodies bounds the memory of chats; nil is that of the forwarder.
 	Bodies *overload.Bodies
-	// Lent means that the key for the upstream is not the client's. If the upstream refuses the key,
-	// the client does not see its answer, which may repeat some of it.
+	// Lent means that the key for the upstream is not the client's. If the upstream refuses the
+	// key, the client does not see its answer, which may repeat some of it.
 	Lent bool
 	// Done gets the report of a chat; may be nil.
 	Done func(turn.Report)

@@ -26,8 +26,8 @@ func check(r *http.Request) *refusal {
 	return nil
 }
 
-// admit returns nil for those who may pass. This machine's processes are trusted, but not web pages:
-// they have an Origin, or a Host that only resolves to this machine.
+// admit returns nil for those who may pass. This machine's processes are trusted, but not web
+// pages: they have an Origin, or a Host that only resolves to this machine.
 func (p *Proxy) admit(r *http.Request) *refusal {
 	switch {
 	case origin.IsForeign(r):

@@ -19,7 +19,8 @@ type Access struct {
 	Key       string    `json:"key,omitempty"`  // its ID
 	Operation string    `json:"operation"`
 	Status    int       `json:"status"`
-	// Documents are those that were asked for by name or given, at most mostAudited; Hits is how many.
+	// Documents are those that were asked for by name or given, at most mostAudited; Hits is how
+	// many.
 	Documents []string `json:"documents,omitempty"`
 	Hits      int      `json:"hits,omitempty"`
 }

@@ -126,8 +126,8 @@ type Usage struct {
 // ctx ends. They see nothing but the principal's tenant, and in it what all users share, what the
 // principal's teams have and what is the user's own.
 type Node interface {
-	// Authenticate returns who has a key or a token for a tenant, or ErrKey, also if there is no such
-	// tenant.
+	// Authenticate returns who has a key or a token for a tenant, or ErrKey, also if there is no
+	// such tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
 	// Fresh brings the memory in step with the storage: not older than the node's age, and at least
 	// a version. It returns the version that requests see from now on.

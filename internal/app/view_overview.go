@@ -63,7 +63,8 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 	return o, nil
 }
 
-// aboutUser returns passages about the user; none after an error, since the page also names the files.
+// aboutUser returns passages about the user; none after an error, since the page also names the
+// files.
 func (v view) aboutUser(ctx context.Context) []core.MemoryHit {
 	ctx, stop := context.WithTimeout(ctx, askingAboutUser)
 	defer stop()

@@ -29,7 +29,8 @@ type Workspace struct {
 	Note func(format string, args ...any)
 	// Provenance logs curated memory's sources (memory.debugProvenance).
 	Provenance *slog.Logger
-	// Dated says that the times of all files tell whether they changed (source.FolderOptions.Dated).
+	// Dated says that the times of all files tell whether they changed
+	// (source.FolderOptions.Dated).
 	Dated bool
 	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check

@@ -29,14 +29,19 @@ var (
 // Load reads a document. A missing file is the zero T. Errors wrap ErrDamaged or ErrNewer, or are
 // the file system's.
 func Load[T any](file string) (T, error) {
-	var document T
+	var none T
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return document, nil
+		return none, nil
 	}
 	if err != nil {
-		return document, err
+		return none, err
 	}
+	return decoded[T](file, data)
+}
+
+// decoded returns the document in a file's data.
+func decoded[T any](file string, data []byte) (document T, err error) {
 	var none T
 	var head struct{ Format json.RawMessage }
 	if err := json.Unmarshal(data, &head); err == nil && head.Format != nil {
@@ -71,52 +76,95 @@ func Lock(ctx context.Context, file string) (unlock func(), err error) {
 
 // Save writes durably and atomically. It follows links.
 func Save[T any](file string, document T) error {
-	data, err := json.MarshalIndent(document, "", "  ")
+	data, err := encoded(document)
 	if err != nil {
 		return err
 	}
-	return Write(file, append(data, '\n'))
+	return Write(file, data)
+}
+
+func encoded[T any](document T) ([]byte, error) {
+	data, err := json.MarshalIndent(document, "", "  ")
+	return append(data, '\n'), err
 }
 
 // Write writes a file like Save.
 func Write(file string, data []byte) error {
-	if real, err := filepath.EvalSymlinks(file); err == nil {
-		file = real
-	}
+	file = target(file)
 	return safefile.Replace(filepath.Dir(file), filepath.Base(file), data, 0o600)
 }
 
+// target follows links.
+func target(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return file
+}
+
+// mostDocument bounds what Change reads.
+const mostDocument = 1 << 30
+
 // Change loads a document, calls change and saves the result under a lock, unless change fails or
-// changes nothing.
-func Change[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
-	return changeLoaded(ctx, file, Load[T], change)
-}
-
-// ChangeDerived is Change with LoadDerived.
-func ChangeDerived[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
-	return changeLoaded(ctx, file, LoadDerived[T], change)
-}
-
-func changeLoaded[T any](ctx context.Context, file string, load func(string) (T, error), change func(*T) error) (T, error) {
+// changes nothing. If a program that knows no lock writes meanwhile, such as an editor or an
+// import, nothing of it is lost: Change calls change again with what that wrote.
+func Change[T any](ctx context.Context, file string, change func(*T) error) (document T, err error) {
 	var none T
 	unlock, err := Lock(ctx, file)
 	if err != nil {
 		return none, err
 	}
 	defer unlock()
-	document, err := load(file)
+	at := target(file)
+	err = safefile.Update(filepath.Dir(at), filepath.Base(at), mostDocument, 0o600, func(before []byte) ([]byte, error) {
+		document = none
+		if before != nil { // else there is no file
+			if document, err = decoded[T](file, before); err != nil {
+				return nil, err
+			}
+		}
+		if changed, err := changes(&document, change); err != nil || !changed {
+			return nil, err
+		}
+		return encoded(document)
+	})
 	if err != nil {
 		return none, err
 	}
-	before, err := json.Marshal(document)
+	return document, nil
+}
+
+// ChangeDerived is Change with LoadDerived. What other programs write meanwhile may be lost.
+func ChangeDerived[T any](ctx context.Context, file string, change func(*T) error) (T, error) {
+	var none T
+	unlock, err := Lock(ctx, file)
 	if err != nil {
 		return none, err
 	}
-	if err := change(&document); err != nil {
+	defer unlock()
+	document, err := LoadDerived[T](file)
+	if err != nil {
 		return none, err
 	}
-	if after, err := json.Marshal(document); err != nil || bytes.Equal(after, before) {
-		return document, err
+	changed, err := changes(&document, change)
+	if err != nil {
+		return none, err
+	}
+	if !changed {
+		return document, nil
 	}
 	return document, Save(file, document)
+}
+
+// changes calls change and reports whether the document is another now.
+func changes[T any](document *T, change func(*T) error) (bool, error) {
+	before, err := json.Marshal(*document)
+	if err != nil {
+		return false, err
+	}
+	if err := change(document); err != nil {
+		return false, err
+	}
+	after, err := json.Marshal(*document)
+	return err == nil && !bytes.Equal(after, before), err
 }

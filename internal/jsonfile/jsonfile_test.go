@@ -79,3 +79,27 @@ func TestLeftOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, map[string]int{"a": 1}, document)
 }
+
+// What a program that knows no lock writes between reading and writing stays.
+func TestChangeKeepsEditsOfOthers(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "document.json")
+	for _, there := range []string{"", `{"names":["a"]}`} {
+		if there != "" {
+			require.NoError(t, os.WriteFile(file, []byte(there), 0o600))
+		}
+		calls := 0
+		d, err := Change(t.Context(), file, func(d *document) error {
+			if calls++; calls == 1 {
+				require.NoError(t, os.WriteFile(file+".edit", []byte(`{"names":["a","edited"]}`), 0o600))
+				require.NoError(t, os.Rename(file+".edit", file))
+			}
+			d.Names = append(d.Names, "b")
+			return nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"a", "edited", "b"}, d.Names)
+		again, err := Load[document](file)
+		require.NoError(t, err)
+		require.Equal(t, d, again)
+	}
+}

@@ -49,8 +49,8 @@ func Spellings(folder string) []string {
 	return all
 }
 
-// Of returns a path relative to the workspace, to a folder of With, else "~/…" in the home, else the path itself, with
-// slashes. Bytes that are not UTF-8 become \xNN.
+// Of returns a path relative to the workspace, to a folder of With, else "~/…" in the home, else
+// the path itself, with slashes. Bytes that are not UTF-8 become \xNN.
 func (n Names) Of(path string) string { return validUTF8(n.relative(path)) }
 
 func validUTF8(name string) string {

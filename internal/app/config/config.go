@@ -31,8 +31,8 @@ type Config struct {
 	Dir     string // folder that memcore runs in, at or below Project
 	Cwd     string // where the search for the workspace starts; "" for the current folder
 	Log     *slog.Logger
-	// Places replace the user's own folders, and Imposed every other value of some settings, by key:
-	// those of a tenant of a service.
+	// Places replace the user's own folders, and Imposed every other value of some settings, by
+	// key: those of a tenant of a service.
 	Places  *Places
 	Imposed map[string]string
 }

@@ -1,8 +1,8 @@
 // Package oidc verifies tokens of an OpenID Connect issuer for a service.
 //
 // A token is a JWT that the issuer has signed with an asymmetric key and that names the service as
-// its audience. Its claims say who asks. The issuer is asked when it is first needed, and again from
-// time to time; while it does not answer, known keys are used for a while.
+// its audience. Its claims say who asks. The issuer is asked when it is first needed, and again
+// from time to time; while it does not answer, known keys are used for a while.
 package oidc
 
 import (
@@ -29,8 +29,8 @@ import (
 // and TenantClaim are needed. A claim is named as the token has it, or by a path with dots, such as
 // realm_access.roles.
 type Options struct {
-	// Issuer is the URL of the issuer, exactly as it names itself. It needs TLS unless it is on this
-	// machine.
+	// Issuer is the URL of the issuer, exactly as it names itself. It needs TLS unless it is on
+	// this machine.
 	Issuer string
 	// Audiences are names of this service; a token needs one of them.
 	Audiences []string
@@ -40,8 +40,8 @@ type Options struct {
 	GroupsClaim         string // a list of texts, or one text; "" is groups
 	// TeamPrefix begins the groups that are teams, and is no part of a team's name; may be "".
 	TeamPrefix string
-	// Right is that of tokens that have none in RightClaim (read, write or admin; the highest counts),
-	// and whose user is in none of AdminGroups; "" is write.
+	// Right is that of tokens that have none in RightClaim (read, write or admin; the highest
+	// counts), and whose user is in none of AdminGroups; "" is write.
 	Right       service.Right
 	RightClaim  string
 	AdminGroups []string

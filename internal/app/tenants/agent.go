@@ -17,8 +17,8 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor does
-// this one with another right or other teams.
+// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor
+// does this one with another right or other teams.
 type agent struct {
 	handler http.Handler
 	end     func()
@@ -30,7 +30,8 @@ func agentOf(p service.Principal) string {
 	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
 }
 
-// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one ends.
+// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one
+// ends.
 const mostAgents = 256
 
 // MCP implements service.Node.

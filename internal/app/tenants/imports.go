@@ -10,8 +10,8 @@ import (
 )
 
 // imported returns the documents whose text curated memory of all users or of a team may import, by
-// their paths in the log. It finds too many rather than too few, such as imports in code. The caller holds
-// mu.
+// their paths in the log. It finds too many rather than too few, such as imports in code. The
+// caller holds mu.
 func (m *mirror) imported() (map[string]bool, error) {
 	names := maps.Clone(m.documents)
 	for name, p := range m.pending {

@@ -460,7 +460,8 @@ func (n *pool) open(t *tenant) {
 	}
 	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), t.documentsFolder(), copies, n.o.Logger)
 	if err == nil {
-		// The mark of a repository makes it the project, whatever there is around the node's folder.
+		// The mark of a repository makes it the project, whatever there is around the node's
+		// folder.
 		if err = os.MkdirAll(filepath.Join(m.dir, sharedFolder, ".git"), 0o700); err != nil {
 			m.close()
 		}

@@ -449,7 +449,8 @@ func (r *Registry) Authenticate(ctx context.Context, tenant, secret string) (ser
 		return service.Principal{}, service.ErrKey
 	}
 	e, isKnown := r.entryOf(tenant)
-	// A key may be newer than what is known. Who guesses keys makes the storage asked no more often.
+	// A key may be newer than what is known. Who guesses keys makes the storage asked no more
+	// often.
 	for _, age := range []time.Duration{r.age, min(r.age, newKeyAge)} {
 		ask := r.freshOfStranger
 		if isKnown {

@@ -76,8 +76,8 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx con
 }
 
 // pack returns the current generations of an index of documents as a tar archive with its SHA-256
-// behind it. What names other files is read before them, so that a writer at the same time leaves an
-// older state, never one that claims too much.
+// behind it. What names other files is read before them, so that a writer at the same time leaves
+// an older state, never one that claims too much.
 func pack(folder, documents string) ([]byte, error) {
 	var out bytes.Buffer
 	p := packer{tar.NewWriter(&out), folder, mostSnapshot}

@@ -44,8 +44,8 @@ func withToken(ctx context.Context, o Options, tenant, token string) (p service.
 // hashedUser begins the names of users whose issuer has given them what is no name here.
 const hashedUser = "id-"
 
-// userOf returns the name of a user, from what the issuer says. Two of them never get one name: what
-// is a name stays, all else is hashed. A key for a user of that name is for the same user.
+// userOf returns the name of a user, from what the issuer says. Two of them never get one name:
+// what is a name stays, all else is hashed. A key for a user of that name is for the same user.
 func userOf(subject string) string {
 	if checkName("user", subject) == nil && !strings.HasPrefix(subject, hashedUser) {
 		return subject
@@ -54,8 +54,8 @@ func userOf(subject string) string {
 	return hashedUser + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:25]))
 }
 
-// teamsOfGroups returns the teams that groups of the issuer are. Groups that cannot be names of teams
-// are none: two that differ in case would become one.
+// teamsOfGroups returns the teams that groups of the issuer are. Groups that cannot be names of
+// teams are none: two that differ in case would become one.
 func teamsOfGroups(groups []string) ([]string, error) {
 	var names []string
 	for _, group := range groups {

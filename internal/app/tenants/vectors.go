@@ -46,8 +46,8 @@ const (
 )
 
 // openShelf begins to take vectors from the log and to add those that this node makes. It returns
-// nil for an embedder whose vectors are not kept. With later it begins after a while, unless somebody
-// waits.
+// nil for an embedder whose vectors are not kept. With later it begins after a while, unless
+// somebody waits.
 func openShelf(log store.Changelog, exists func(context.Context) (bool, error), w *app.Workspace, later bool, logger *slog.Logger) (*shelf, error) {
 	at, err := w.Folders()
 	if err != nil {

@@ -1,5 +1,6 @@
 // Issuer is an OpenID provider for tests: the one of github.com/zitadel/oidc, whose users, claims,
-// keys and lifetimes a test sets. It is a module of its own, so that the program needs nothing of it.
+// keys and lifetimes a test sets. It is a module of its own, so that the program needs nothing of
+// it.
 //
 //	issuer [-listen ADDRESS]
 //

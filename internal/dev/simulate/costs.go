@@ -39,9 +39,10 @@ type Costs struct {
 	// Measure chunks embedded against chunks built, after nodes were replaced.
 	VectorsCached float64 `json:"vectorsCached"`
 
-	// Sizes: du of the table, and of a tenant's folder on a node, divided by chunks; resident memory
-	// of a node with few and with many open tenants. Assumed from docs/benchmarks.md: index and
-	// cache of 5,099 chunks take 27.6 MB, 10,000 chunks 118 MB in a process that also has a model.
+	// Sizes: du of the table, and of a tenant's folder on a node, divided by chunks; resident
+	// memory of a node with few and with many open tenants. Assumed from docs/benchmarks.md: index
+	// and cache of 5,099 chunks take 27.6 MB, 10,000 chunks 118 MB in a process that also has a
+	// model.
 	LogBytesPerChunk    float64 `json:"logBytesPerChunk"`
 	DiskBytesPerChunk   float64 `json:"diskBytesPerChunk"`
 	MemoryBytes         float64 `json:"memoryBytes"`
@@ -64,9 +65,9 @@ type Costs struct {
 	PollLists float64 `json:"pollLists"`
 	PollGets  float64 `json:"pollGets"`
 
-	// The scan of a log: latest version and manifest, then gets for the whole and for each fragment,
-	// some at a time, at a rate. Count requests and measure its time, at two sizes and two numbers
-	// of fragments.
+	// The scan of a log: latest version and manifest, then gets for the whole and for each
+	// fragment, some at a time, at a rate. Count requests and measure its time, at two sizes and
+	// two numbers of fragments.
 	ScanGets            float64 `json:"scanGets"`
 	ScanGetsPerFragment float64 `json:"scanGetsPerFragment"`
 	ScanParallel        float64 `json:"scanParallel"`

@@ -2,7 +2,7 @@ package injection
 
 import (
 	"math"
-	"math/bits"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -157,33 +157,40 @@ func (r *reading) appendFeatures(all []Feature) []Feature {
 // ngramScale is the L2 norm of a window's n-grams.
 const ngramScale = 3
 
+// counters are all zero. They are reused, since clearing them for each window takes longer than
+// counting.
+var counters = sync.Pool{New: func() any { return new([buckets]uint8) }}
+
 // appendNgrams counts n-grams in an array, which is twice as fast as sorting.
 func (r *reading) appendNgrams(all []Feature) []Feature {
-	var counts [buckets]uint32
-	var found [buckets / 64]uint64
+	counts := counters.Get().(*[buckets]uint8)
+	first := len(all)
 	ngrams(r.folded, func(b uint32) {
-		counts[b]++
-		found[b/64] |= 1 << (b % 64)
-	})
-	first, sum := len(all), 0.0
-	for i, word := range found {
-		for ; word != 0; word &= word - 1 {
-			b := uint32(i*64 + bits.TrailingZeros64(word))
-			weight := ngramWeight(counts[b])
-			sum += weight * weight
+		if counts[b] == 0 {
 			all = append(all, Feature{ID: firstNgram + b})
 		}
-	}
-	norm := math.Sqrt(sum)
+		if counts[b] < math.MaxUint8 {
+			counts[b]++
+		}
+	})
+	sum := 0.0
 	for i := range all[first:] {
 		f := &all[first+i]
-		f.Value = float32(ngramWeight(counts[f.ID-firstNgram]) / norm * ngramScale)
+		weight := ngramWeight(counts[f.ID-firstNgram])
+		counts[f.ID-firstNgram] = 0
+		f.Value = float32(weight)
+		sum += weight * weight
+	}
+	counters.Put(counts)
+	scale := float32(ngramScale / math.Sqrt(sum))
+	for i := range all[first:] {
+		all[first+i].Value *= scale
 	}
 	return all
 }
 
 // ngramWeight is the weight of an n-gram that occurs n times.
-func ngramWeight(n uint32) float64 {
+func ngramWeight(n uint8) float64 {
 	if n == 1 {
 		return 1 // without the cost of a logarithm
 	}

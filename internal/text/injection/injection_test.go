@@ -56,6 +56,22 @@ func TestLanguages(t *testing.T) {
 	require.LessOrEqual(t, float64(alarms), 0.1*float64(len(notes)), "false alarms on %d notes", len(notes))
 }
 
+// A language is no sign of an attack, neither one that the model was fitted to nor another.
+func TestPlainTextPassesInAllLanguages(t *testing.T) {
+	d := New(nil, nil)
+	notes := labelledIn(t, "plain.tsv")
+	for _, from := range []Origin{Own, Foreign} {
+		alarms := 0
+		for _, n := range notes {
+			if v := d.Judge(t.Context(), n.text, from); v.Flagged {
+				alarms++
+				t.Logf("false alarm, %s, %s, %+v", from, n.lang, v)
+			}
+		}
+		require.LessOrEqual(t, float64(alarms), 0.05*float64(len(notes)), "false alarms on %d notes, %s", len(notes), from)
+	}
+}
+
 // Instructions to people pass.
 func TestRunbooksPass(t *testing.T) {
 	for _, text := range []string{

@@ -11,33 +11,41 @@ import (
 type class uint
 
 const (
-	classDrop     class = iota // ignore, forget, override
-	classOrders                // instructions, prompt, rules
-	classBefore                // previous, above, all
-	classSecret                // password, key, token
-	classPersonal              // birth date, address, bank balance
-	classReveal                // reveal, print, repeat
-	classAnswer                // answer, respond, output
-	classOnly                  // only, exactly, nothing else
-	classMachine               // assistant, AI, model
-	classYou                   // you, your
-	classUser                  // user, reader, customer
-	classRole                  // pretend, act, role
-	classFree                  // jailbroken, unrestricted, without filter
-	classSend                  // send, upload, forward
-	classSystem                // system, developer, administrator
-	classConceal               // do not tell, secretly
-	classSuppose               // imagine, suppose, hypothetical
-	classNow                   // now, instead, from now on
-	classUrgent                // important, urgent, attention
-	classCode                  // encode, base64, rot13
-	classGrant                 // access granted, denied
-	classRun                   // execute, run, download, insert
+	classDrop      class = iota // ignore, forget, override
+	classOrders                 // instructions, prompt, rules
+	classBefore                 // previous, above, all
+	classSecret                 // password, key, token
+	classPersonal               // birth date, address, bank balance
+	classReveal                 // reveal, print, repeat
+	classAnswer                 // answer, respond, output
+	classOnly                   // only, exactly, nothing else
+	classMachine                // assistant, AI, model
+	classYou                    // you, your
+	classUser                   // user, reader, customer
+	classRole                   // pretend, act, role
+	classFree                   // jailbroken, unrestricted, without filter
+	classSend                   // send, upload, forward
+	classSystem                 // system, developer, administrator
+	classConceal                // do not tell, secretly
+	classSuppose                // imagine, suppose, hypothetical
+	classNow                    // now, instead, from now on
+	classUrgent                 // important, urgent, attention
+	classCode                   // encode, base64, rot13
+	classGrant                  // access granted, denied
+	classRun                    // execute, run, download, insert
+	classSpell                  // backwards, letters, vowels
+	classAllow                  // permission, agree, forbidden
+	classPretext                // police, test, emergency, study
+	classArt                    // song, poem, play
+	classPay                    // transfer, account, money
+	classKeep                   // remember, always, never again
+	classFollowing              // the following code, below, this line
 	classes
 )
 
 var classNames = [classes]string{"drop", "orders", "before", "secret", "personal", "reveal", "answer", "only", "machine", "you", "user", "role", "free",
-	"send", "system", "conceal", "suppose", "now", "urgent", "code", "grant", "run"}
+	"send", "system", "conceal", "suppose", "now", "urgent", "code", "grant", "run",
+	"spell", "allow", "pretext", "art", "pay", "keep", "following"}
 
 // words are the words of each class: lower case, separated by commas; a star is any ending. Entries
 // of two words match with a single blank. The languages are English, German, French, Spanish,
@@ -62,11 +70,15 @@ var words = [classes]string{
 	classSecret: `password*, passphrase, passcode*, passwort*, kennwort*, secret, secrets, credential*, "secret key", "api key", token, tokens, "private key", pin, geheim*, zugangsdaten, "mot de", passe, secrète,
 		contraseña*, clave, claves, secreto, secreta, credencial*, senha*, segredo, secreto, chave, parola, segreta, segreto, credenziali, wachtwoord*, hasło, hasła, tajny, tajne, пароль, пароля, паролем, пароли, секрет*, ключ,
 		κωδικό*, συνθηματικό, μυστικ*, şifre*, parola*, gizli, "kata sandi", sandi, rahasia, kunci, lihim, "mật khẩu", "bí mật", khóa, كلمة المرور, المرور, سر, السر, السري*, سرية, पासवर्ड*, गुप्त, कुंजी, পাসওয়ার্ড*, গোপন, รหัสผ่าน, ความลับ, ลับ, 密码, 口令, 密钥,
-		秘密, 机密, 凭证, パスワード, 暗証, 機密, 鍵, 비밀번호*, 암호*, 비밀*, 패스워드*`,
+		秘密, 机密, 凭证, パスワード, 暗証, 機密, 鍵, 비밀번호*, 암호*, 비밀*, 패스워드*,
+		"access code", zugangscode*, "code d'accès", toegangscode, "kod dostępu", "код доступа", κωδικός, parolayı, sandinya, "kode akses", "رمز الدخول", चाबी, চাবি, アクセスコード`,
 	classPersonal: `birth, birthdate, birthday, "home address", "email address", "credit card", "bank balance", "bank account", ssn, "social security", residence, "phone number", salary, "medical history", geburtsdatum,
 		geburtsmonat, kontostand, wohnort, emailadresse, "e-mail-adresse", naissance, résidence, solde, nacimiento, residencia, saldo, nascimento, residência, nascita, residenza, рождения, проживания, баланс, γέννησης, doğum,
 		ikamet, kelahiran, lahir, kapanganakan, kaarawan, "ngày sinh", "sinh nhật", "cư trú", "số dư", ميلاد, الميلاد, إقامة, رصيد, जन्म, जन्मतिथि, निवास, शेष, জন্ম, বসবাস, বাসস্থান, วันเกิด, ที่อยู่, 生日, 出生, 住址, 居住, 余额, 誕生日, 生年月日, 住所, 残高,
-		생년월일*, 생일*, 거주*, 주소*, 잔액*`,
+		생년월일*, 생일*, 거주*, 주소*, 잔액*,
+		born, lives, phone, wohnt, geboren*, telefonnummer*, habite, née, téléphone, vive, nació, teléfono, nasceu, telefone, mora, abita, nata, nato, telefono, woont, geboren,
+		telefoonnummer, mieszka, urodził*, telefonu, живёт, живет, родил*, телефон*, почту, μένει, γεννήθηκε, τηλέφωνο, oturuyor, doğdu, telefon, alamat, tinggal, telepon, nakatira, ipinanganak, telepono, tirahan, "số điện", sinh, sống, يسكن, ولدت, هاتف,
+		रहता, पैदा, फ़ोन, থাকেন, জন্মে*, ফোন, เกิด, อาศัย, เบอร์โทร, อีเมล, 住在, 出生, 电话, 電話, メールアドレス, 生まれ, 住んで, 전화*, 이메일*, 태어*, 살고`,
 	classReveal: `reveal*, print*, repeat*, show, display, disclose*, leak, dump, list, recite, tell, share, spell, expose, divulge, confirm, translate, summarize, summarise, zeig*, nenne*, verrate*, wiederhole*, gib, drucke*,
 		teile*, révèle*, révélez, affiche*, répète*, répétez, montre*, imprime*, partage*, dites, revela*, muestra*, repite, repita, imprime, comparte, compartir, dime, dígame, confirma*, revele, mostre*, repete, diga, compartilh*, rivela*, mostra*,
 		stampa*, ripeti, condivid*, dimmi, onthul, herhaal, toon, ujawnij, pokaż, powtórz, раскрой*, покажи*, повтори*, выведи*, скажи*, сообщи*, поделит*, распечатай*, αποκάλυψ*, πες, επανάλαβε, εκτύπωσ*, göster*, açıkla*, tekrarla*, söyle*, paylaş*,
@@ -74,7 +86,9 @@ var words = [classes]string{
 		प्रिंट, साझा, प्रकट, বলুন, বলতে, দেখান, প্রিন্ট, পুনরাবৃত্তি, শেয়ার, প্রকাশ, บอก, เปิดเผย, แสดง, พิมพ์, ทำซ้ำ, แบ่งปัน, แชร์, 透露, 泄露, 显示, 打印, 重复, 告诉, 说出, 分享, 输出, 教えて, 表示して, 繰り返, 明かし, 共有, 出力, 말해*, 알려*, 공개*, 출력*, 반복*, 공유*, 보여*`,
 	classAnswer: `respond*, response*, reply, replies, answer, answers, say, saying, output, outputs, write, speak, state, antworte*, antwort, sage, sag, schreibe*, réponds, répondez, réponse, dis, écris*, écrivez, responde*,
 		respuesta, di, escribe*, escriba, resposta, escreva, rispondi*, risposta, scrivi, dichiara, antwoord*, schrijf, odpowiedz*, odpowiedź, napisz, ответь*, ответ, отвечай*, напиши*, απάντησ*, γράψε, γράψτε, yanıt*, cevap*, yaz,
-		jawab*, tulis*, sumagot, sagutin, isulat, magsulat, "trả lời", viết, أجب, الرد, اكتب, قل, जवाब, उत्तर, लिखें, लिखो, उल्लेख, উত্তর, লিখুন, জবাব, ตอบ, เขียน, 回答, 回复, 回覆, 写, 说, 答え, 回答, 書いて, 言って, 述べ, 답변*, 대답*, 응답*, 작성*`,
+		jawab*, tulis*, sumagot, sagutin, isulat, magsulat, "trả lời", viết, أجب, الرد, اكتب, قل, जवाब, उत्तर, लिखें, लिखो, उल्लेख, উত্তর, লিখুন, জবাব, ตอบ, เขียน, 回答, 回复, 回覆, 写, 说, 答え, 回答, 書いて, 言って, 述べ, 답변*, 대답*, 응답*, 작성*,
+		claim, claims, behaupte*, beantworte, affirme, afirma, afirme, expliques, explique, explica*, afferma, beweer, stwierdź, утверждай*, объясняй*, скажи, söyle, nyatakan, jelaskan, ipaliwanag, magpaliwanag, "nói rằng", تشرح, إجابتك, कहिए, समझाइए, उत्तर*, বলো, লেখো,
+		লিখো, উত্তরে, อธิบาย, 声称, 解释, 回复, 述べて, 説明し, 返答, 말하고, 설명하*`,
 	classOnly: `only, exactly, solely, nothing, verbatim, precisely, strictly, nur, ausschließlich, genau, wörtlich, seulement, uniquement, exactement, rien, solo, solamente, exactamente, únicamente, apenas, somente, exatamente,
 		soltanto, esattamente, alleen, tylko, только, исключительно, дословно, μόνο, sadece, yalnızca, hanya, lamang, chỉ, فقط, केवल, सिर्फ, শুধু, শুধুমাত্র, เท่านั้น, 只, 仅, 只能, のみ, だけ, 오직, 만을`,
 	classMachine: `assistant*, ai, llm, llms, chatbot*, bot, chatgpt, gpt, gpt4, claude, gemini, copilot, "language model", openai, anthropic, agent, model, ki, "sprachmodell", assistenten, ia, robot, inteligencia, modello, modelo, modèle, assistente, asistente, ии,
@@ -95,7 +109,8 @@ var words = [classes]string{
 		সিস্টেম*, ডেভেলপার, ระบบ, ผู้พัฒนา, 系统, 系統, 开发者, 管理员, 维护, システム, 開発者, 管理者, メンテナンス, 시스템*, 개발자*, 관리자*, 유지`,
 	classConceal: `secretly, silently, covertly, "without telling", "without mentioning", "without informing", "without asking", "don't tell", "not tell", "not mention", "not inform", "not reveal", "never tell", "never mention", "never reveal", "don't mention", "not disclose", "without notifying", unnoticed, heimlich, unbemerkt,
 		verschweige, secrètement, "sans mentionner", "sans prévenir", discrètement, "sin mencionar", "sin avisar", secretamente, "sem mencionar", "sem avisar", segretamente, "senza menzionare", "senza avvisare", stiekem, potajemnie, тайно, незаметно, "не сообщай*", "не говори*", "не упоминай*", κρυφά, gizlice, diam, "jangan beritahu", "jangan sebutkan", palihim, "bí mật",
-		"đừng nói", سرا, "دون إخبار", चुपके, "बिना बताए", গোপনে, แอบ, 悄悄, 秘密地, 不要告诉, 不要提及, 别告诉, こっそり, 黙って, 伝えない, 言わないで, 몰래, 비밀리에, 말하지`,
+		"đừng nói", سرا, "دون إخبار", चुपके, "बिना बताए", গোপনে, แอบ, 悄悄, 秘密地, 不要告诉, 不要提及, 别告诉, こっそり, 黙って, 伝えない, 言わないで, 몰래, 비밀리에, 말하지,
+		hide, conceal, verschweig*, verberg*, silence, cache, calla, oculta*, omita, esconde*, taci, nascondi, verzwijg*, przemilcz*, ukryj, умолчи*, скрой*, κρύψε, sembunyikan, itago, giấu, اسكت, छिपाइए, छिपाओ, চেপে, লুকি*, ปิดบัง, 隐瞒, 不要提, 触れない, 숨겨*, 숨기*`,
 	classSuppose: `imagine, imagining, suppose, hypothetical*, assume, assuming, "let's say", "parallel universe", "stell dir", stellen sie, angenommen, imaginez, imagine, supposons, imagina*, supón, supongamos, suponha*, immagina*, supponi*, stel, wyobraź, представь*, предполож*, φαντα*, υποθέστε, hayal,
 		varsay*, bayangkan, misalkan, isipin, ipagpalagay, "tưởng tượng", "giả sử", تخيل*, افترض, لنفترض, कल्पना, मान लीजिए, मान, কল্পনা, ধরুন, จินตนาการ, สมมุติ, 想象, 假设, 假如, 想像, 仮定, 仮に, 상상*, 가정*`,
 	classNow: `now, instead, "from now", henceforth, actually, jetzt, stattdessen, "ab sofort", maintenant, "à partir", plutôt, ahora, "en lugar", "a partir", agora, "em vez", adesso, ora, invece, "d'ora", nu, teraz, теперь, сейчас, вместо, отныне, τώρα, αντί, αντ, şimdi, bunun yerine, yerine, sekarang, sebaliknya, "mulai sekarang",
@@ -107,6 +122,28 @@ var words = [classes]string{
 	classGrant: `granted, denied, grant, pwned, hacked, "access code"`,
 	classRun: `execute, run, install, download, insert, incorporate, integrate, invoke, "call the", click, visit, führe, lade, klick, exécute*, télécharge*, cliquez, ejecuta*, descarga*, "haz clic", execute, baixe, clique, esegui, scarica, clicca, выполни*, запусти*, скачай*, нажми*, çalıştır*, indir, tıkla, jalankan, unduh, klik, nhấp, chạy, تنفيذ, نفذ, चलाएं, चलाओ, চালান, รัน, 执行, 运行, 下载,
 		点击, 実行, ダウンロード, クリック, 실행*, 다운로드*, 클릭*`,
+	classSpell: `letter, letters, vowel*, spell*, backward*, reverse*, initials, anagram*, alphabet*, uppercase, misspell*, syllable*, buchstab*, rückwärts, anfangsbuchstaben, vokal*, umgekehrt*, lettre*, épelle*, voyelle*, envers, initiales, letra*, deletre*, vocal, vogal,
+		revés, contrário, soletre*, iniciais, iniciales, lettera, lettere, contrario, vocale, iniziali, klinker*, achterstevoren, spel, letters, initialen, liter*, przeliter*, wspak, samogłosk*, букв*, гласн*, задом, наоборот, инициал*, γράμμα*, ανάποδα, φωνήεν*, αρχικά, harf*,
+		tersten, heceley*, huruf, eja, terbalik, vokal, inisial, titik, baybayin, pabaligtad, patinig, "chữ cái", "đánh vần", ngược, "nguyên âm", حرف*, الحروف, حروف*, تهجأ, بالعكس, अक्षर*, उल्टा, उल्टे, स्वर, বর্ণ*, অক্ষর*, উল্টো, বানান, ตัวอักษร, สะกด, ย้อนกลับ, สระ,
+		字母, 倒着, 拼写, 元音, 首字, 文字ずつ, 逆から, 逆順, 母音, 頭文字, 글자*, 거꾸로, 모음*, 철자*, 이니셜*`,
+	classAllow: `permission*, allowed, approval, consent, agreed, confirm*, confirmation, authoris*, authoriz*, forbidden, erlaubnis, zugestimmt, zustimm*, verboten, genehmig*, erlaubt, permission, accepté, autoris*, interdit*, permiso*, acuerdo, prohib*, autoriz*, permissão, concordou, proib*,
+		permesso, accordo, vietat*, autorizz*, toestemming, ingestemd, verboden, zgod*, zabroni*, pozwol*, разрешени*, разреш*, согласил*, запрещ*, запрети*, άδεια, συμφών*, απαγόρ*, izin*, onay*, kabul, yasak*, disetujui, menyetujui, setuju, dilarang, pahintulot, pumayag, bawal, ipinagbawal,
+		phép, "đồng ý", cấm, إذن, الإذن, وافق*, موافق*, ممنوع, منع*, अनुमति*, मंज़ूर*, मना, सहमत, অনুমতি*, রাজি, মানা, সম্মত, อนุญาต, ตกลง, ห้าม, 许可, 同意, 允许, 禁止, 許可, 同意, 禁じ, 허락*, 동의*, 금지*, 승인*`,
+	classPretext: `police*, audit*, emergency, drill, study, survey, research*, investigat*, experts, security, lawyer, president, polizei*, ermittl*, notfall*, übung, studie, umfrage, prüfung, fachleute, sicherheit*, enquête*, urgence, exercice, étude, experts, sécurité, policía, emergencia,
+		simulacro, estudio, encuesta, auditoría, expertos, seguridad, polícia, emergência, estudo, pesquisa, auditoria, especialistas, segurança, polizia, emergenza, esercitazione, studio, sondaggio, esperti, sicurezza, politie, noodgeval*, oefening, onderzoek, deskundigen, veiligheid,
+		policj*, awaryjn*, ćwiczenia, badani*, eksperci, bezpieczeństw*, полици*, аварийн*, учени*, исследован*, аудит*, специалист*, безопасност*, αστυνομία*, ανάγκης, άσκηση, έρευνα, μελέτη, ειδικοί, ασφάλει*, polis*, acil, tatbikat, araştırma, denet*, uzman*, güvenli*, polisi, kepolisian, darurat,
+		latihan, penelitian, audit, ahli, keamanan*, pulis, pagsasanay, pag-aaral, eksperto, seguridad, "cảnh sát", "khẩn cấp", "diễn tập", "nghiên cứu", "kiểm tra", "chuyên gia", "an toàn", الشرطة, طوارئ, الطوارئ, تدريب, دراسة, تدقيق, الخبراء, أمان*, पुलिस, आपात*, अभ्यास, अध्ययन, जाँच*, विशेषज्ञ*, सुरक्षा,
+		পুলিশ*, জরুরি, মহড়া, গবেষণা*, পরীক্ষা, বিশেষজ্ঞ*, নিরাপত্তা, ตำรวจ, ฉุกเฉิน, การซ้อม, การศึกษา, ตรวจสอบ, ผู้เชี่ยวชาญ, ความปลอดภัย, 警察, 紧急, 演习, 研究, 调查, 审计, 专家, 安全, 緊急, 訓練, 調査, 監査, 専門家, 경찰*, 비상*, 훈련*, 연구*, 감사*, 전문가*, 보안*`,
+	classArt: `song, poem*, poetry, story, stories, haiku, rap, sonnet, lyrics, play, theatre, novel, rhyme*, lied, gedicht*, geschichte, theaterstück, chanson, poème, histoire, théâtre, canción, poema, cuento, historia, teatro, canção, história, conto, canzone, poesia, storia, teatrale, liedje, verhaal, toneelstuk,
+		piosenk*, wiersz*, opowiadani*, sztuk*, песн*, стих*, рассказ*, пьес*, τραγούδι, ποίημα, ιστορία, θεατρικό, şarkı, şiir, hikaye, öykü, oyun*, lagu, puisi, cerita, drama, awit, tula, kuwento, dula, "bài hát", "bài thơ", "câu chuyện", kịch, أغنية, قصيدة, قصة, مسرحية, गीत, कविता, कहानी, नाटक, গান, কবিতা, গল্প,
+		নাটক, เพลง, กลอน, เรื่องสั้น, บทละคร, 歌, 诗, 故事, 话剧, 詩, 物語, 芝居, 노래*, 시를, 이야기*, 연극*`,
+	classPay: `transfer*, account, payment*, money, pay, bank, überweis*, konto, zahlung*, geld, vire, virement, compte, paiement, argent, transfier*, cuenta, pago*, dinero, transfir*, conta, pagamento*, dinheiro, trasferisci, account, conto, denaro, overmaken, rekening, betaal*, geld, przelej, przelew*, konto, płatnoś*,
+		pieniądze, переведи*, перевод*, счёт, счет, оплат*, деньги, λογαριασμό*, πληρωμ*, χρήματα, μετέφερε, hesab*, ödeme*, para, aktar, transfer, rekening, pembayaran, uang, ilipat, account, bayad, pera, "tài khoản", "thanh toán", chuyển, حساب*, الدفع, مال, حول, खाता, खाते, भुगतान, पैसे, অ্যাকাউন্ট*, টাকা, পেমেন্ট,
+		โอน, บัญชี, ชำระ, เงิน, 转账, 账户, 支付, 钱, 送金, 口座, 支払い, アカウント, 계좌*, 계정*, 결제*, 송금*`,
+	classKeep: `remember*, always, forever, permanently, never, merke, immer, nie, niemals, dauerhaft, retiens, toujours, jamais, recuerda*, siempre, nunca, jamás, lembre*, sempre, ricorda*, mai, onthoud, altijd, voorgoed, nooit, zapamiętaj*, zawsze, nigdy, запомни*, всегда, навсегда, никогда, θυμάσαι, πάντα, ποτέ,
+		hatırla, daima, asla, sonsuza, ingat, selamanya, selalu, "jangan pernah", tandaan, palagi, magpakailanman, "hãy nhớ", mãi, "luôn luôn", "bao giờ", تذكر, دائما, أبدا, الأبد, याद, हमेशा, कभी, মনে, চিরকাল, সবসময়, কখনও, จำไว้, ตลอดไป, เสมอ, 记住, 永远, 总是, 再也不, 覚えて, 常に, 二度と, 기억*, 영원히, 항상, 다시는`,
+	classFollowing: `following, below, subsequent, snippet, line, folgend*, unten, zeile, suivant*, "ci-dessous", ligne, siguiente*, abajo, línea, seguinte*, abaixo, linha, seguente, sotto, riga, volgende, hieronder, regel, następując*, poniżej, wiersz*, следующ*, ниже, строк*, παρακάτω, γραμμή, aşağıdaki, satır*, berikut, bawah, baris,
+		sumusunod, ibaba, linya*, "sau đây", dưới, dòng, التالي*, أدناه, السطر, नीचे, निम्नलिखित, पंक्ति, নিচের, লাইন*, ต่อไปนี้, บรรทัด, ข้างล่าง, 下面, 以下, 这一行, 次の, 下の, この行, 다음, 아래*, 줄`,
 }
 
 // A lexicon maps words to classes.

@@ -21,7 +21,8 @@ type Model struct {
 	Checksum string `json:"checksum"`
 	// Words weighs features alone, for any embedder.
 	Words Weights `json:"words"`
-	// Meaning also weighs the vector of the built-in embedding model.
+	// Meaning also weighs the vector of the built-in embedding model. Its weights of features are
+	// those of Words.
 	Meaning Weights `json:"meaning"`
 	// Ask is the range of Words scores that Meaning replaces.
 	Ask [2]float64 `json:"ask"`
@@ -31,10 +32,11 @@ type Model struct {
 type Weights struct {
 	Bias       float64            `json:"bias"`
 	Thresholds Thresholds         `json:"thresholds"`
-	Named      map[string]float64 `json:"named"` // of features with names
-	Ngrams     Quantised          `json:"ngrams"`
+	Named      map[string]float64 `json:"named,omitempty"` // of features with names
+	Ngrams     Quantised          `json:"ngrams,omitzero"`
 	Vector     Quantised          `json:"vector,omitzero"`
-	dense      []float32          // by id
+	dense      []float32          // of features, by id
+	vector     []float32          // of the vector, nil without one
 }
 
 // Thresholds are the lowest flagged scores by Origin, in (0, 1).
@@ -84,7 +86,7 @@ func (q Quantised) numbers(want int) ([]float32, error) {
 // VectorSize is the length of the vectors of the built-in embedding model.
 const VectorSize = 384
 
-// NewWeights takes weights by ID: Features of them, and optionally VectorSize more.
+// NewWeights takes the weights of features by ID.
 func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, error) {
 	w := Weights{Bias: bias, Thresholds: thresholds, Named: map[string]float64{}}
 	for id := range firstNgram {
@@ -93,17 +95,20 @@ func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, 
 		}
 	}
 	w.Ngrams = Quantise(dense[firstNgram:Features])
-	if len(dense) > Features {
-		w.Vector = Quantise(dense[Features:])
-	}
 	return w, w.unpack()
+}
+
+// WithVector returns weights that differ in bias and thresholds, and by those of a vector.
+func (w *Weights) WithVector(vector []float32, bias float64, thresholds Thresholds) (Weights, error) {
+	v := Weights{Bias: bias, Thresholds: thresholds, Vector: Quantise(vector)}
+	return v, v.unpackOn(w)
 }
 
 // mostWeight bounds weights so that no sum overflows. Fitted weights are far smaller.
 const mostWeight = 1e6
 
-// unpack checks the weights and makes the dense form.
-func (w *Weights) unpack() error {
+// check refuses numbers that no fit gives.
+func (w *Weights) check() error {
 	for _, t := range w.Thresholds {
 		if !(t > 0 && t < 1) {
 			return fmt.Errorf("threshold is %g, want it between 0 and 1", t)
@@ -112,8 +117,16 @@ func (w *Weights) unpack() error {
 	if !(math.Abs(w.Bias) <= mostWeight) {
 		return fmt.Errorf("bias is %g, want at most %g in size", w.Bias, mostWeight)
 	}
+	return nil
+}
+
+// unpack checks the weights and makes the dense form.
+func (w *Weights) unpack() error {
+	if err := w.check(); err != nil {
+		return err
+	}
 	ids := namedIDs()
-	w.dense = make([]float32, Features, Features+VectorSize)
+	w.dense = make([]float32, Features)
 	for name, v := range w.Named {
 		id, ok := ids[name]
 		if !ok {
@@ -129,12 +142,21 @@ func (w *Weights) unpack() error {
 		return fmt.Errorf("n-grams: %w", err)
 	}
 	copy(w.dense[firstNgram:], ngrams)
-	if w.Vector.Bytes != "" {
-		vector, err := w.Vector.numbers(VectorSize)
-		if err != nil {
-			return fmt.Errorf("vector: %w", err)
-		}
-		w.dense = append(w.dense, vector...)
+	return nil
+}
+
+// unpackOn is unpack for weights of a vector, which take those of features from others.
+func (w *Weights) unpackOn(words *Weights) error {
+	if err := w.check(); err != nil {
+		return err
+	}
+	w.dense = words.dense
+	if w.Vector.Bytes == "" {
+		return nil
+	}
+	var err error
+	if w.vector, err = w.Vector.numbers(VectorSize); err != nil {
+		return fmt.Errorf("vector: %w", err)
 	}
 	return nil
 }
@@ -155,9 +177,9 @@ func (w *Weights) Score(features []Feature, vector []float32) float64 {
 	for _, f := range features {
 		sum += float64(w.dense[f.ID] * f.Value)
 	}
-	if len(w.dense) > Features && len(vector) == VectorSize {
+	if len(vector) == len(w.vector) {
 		for i, v := range vector {
-			sum += float64(w.dense[Features+i] * v)
+			sum += float64(w.vector[i] * v)
 		}
 	}
 	return 1 / (1 + math.Exp(-sum))
@@ -191,10 +213,12 @@ func Parse(text []byte) (*Model, error) {
 	if got := m.sum(); got != m.Checksum {
 		return nil, fmt.Errorf("%w: its checksum is %s, the file says %s", ErrModel, got, m.Checksum)
 	}
-	for _, w := range []*Weights{&m.Words, &m.Meaning} {
-		if err := w.unpack(); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrModel, err)
-		}
+	err := m.Words.unpack()
+	if err == nil {
+		err = m.Meaning.unpackOn(&m.Words)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrModel, err)
 	}
 	return &m, nil
 }

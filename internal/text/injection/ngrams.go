@@ -6,7 +6,7 @@ import (
 )
 
 // buckets is the number of weights that n-grams share.
-const buckets = 1 << 13
+const buckets = 1 << 16
 
 const (
 	hashStart = 2166136261
@@ -28,9 +28,9 @@ func bucket(h uint32) uint32 {
 // longestWord cuts longer runs of letters, in characters.
 const longestWord = 40
 
-// ngrams visits the bucket of each n-gram of a text: words, pairs of words, and three and four
-// characters of a word; in scripts without blanks, one to three characters. It ignores case and
-// treats all digits alike.
+// ngrams visits the bucket of each n-gram of a text: words, pairs of words, and three characters of
+// a word; in scripts without blanks, one to three characters. It ignores case and treats all digits
+// alike.
 func ngrams(text string, visit func(bucket uint32)) {
 	var word [longestWord + 2]rune
 	n := 0
@@ -55,9 +55,6 @@ func ngrams(text string, visit func(bucket uint32)) {
 					h = hashRune(h, at(word[:n], k))
 				}
 				visit(bucket(h))
-				if i+4 <= n+1 {
-					visit(bucket(hashRune(h, at(word[:n], i+3))))
-				}
 			}
 		}
 		n = 0

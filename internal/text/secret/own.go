@@ -57,8 +57,8 @@ func ownRules() []rule {
 			}), // words
 		},
 		{
-			// One that a wrap, a markup or an address divides. Their length is fixed, so nothing that
-			// follows is taken for a part.
+			// One that a wrap, a markup or an address divides. Their length is fixed, so nothing
+			// that follows is taken for a part.
 			id:       "github-token",
 			regex:    compiled(`\b(?:gh[pousr]` + underscore + `(?:` + gap + `?[A-Za-z0-9]){36}|github` + underscore + `pat` + underscore + `(?:` + gap + `?[A-Za-z0-9]){22}` + underscore + `(?:` + gap + `?[A-Za-z0-9]){59})`),
 			entropy:  3,

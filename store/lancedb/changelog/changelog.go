@@ -55,8 +55,8 @@ type Log struct {
 var _ store.Changelog = (*Log)(nil)
 
 // Open opens the log at uri: a folder, or such as s3://bucket/prefix, after storage.SetEnvironment.
-// It does not connect. The first Append makes the table. With objects, of which folder is the log's,
-// a reader with the newest mark costs two requests that list nothing.
+// It does not connect. The first Append makes the table. With objects, of which folder is the
+// log's, a reader with the newest mark costs two requests that list nothing.
 func Open(uri string, objects store.Objects, folder string) *Log {
 	return &Log{uri: uri, objects: objects, folder: folder, schema: table.Schema(1, table.TextColumn(revisionColumn), table.BoolColumn(goneColumn), table.TextColumn(byColumn),
 		table.NumberColumn(atColumn), table.NumberColumn(sequenceColumn), table.TextColumn(appendColumn), table.NumberColumn(placeColumn),

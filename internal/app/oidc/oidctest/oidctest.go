@@ -1,4 +1,5 @@
-// Package oidctest starts a real OpenID provider for tests (internal/dev/issuer), and forges tokens.
+// Package oidctest starts a real OpenID provider for tests (internal/dev/issuer), and forges
+// tokens.
 package oidctest
 
 import (
@@ -125,8 +126,8 @@ func (p *Provider) TokenWith(t testing.TB, subject string, claims map[string]any
 	return p.Token(t, subject)
 }
 
-// Forged returns tokens that nobody should take, by what is wrong: with the claims of a valid token,
-// changed for some of them.
+// Forged returns tokens that nobody should take, by what is wrong: with the claims of a valid
+// token, changed for some of them.
 func (p *Provider) Forged(t testing.TB, valid string, changed map[string]any) map[string]string {
 	t.Helper()
 	header, payload := part(t, valid, 0), part(t, valid, 1)
