@@ -488,15 +488,18 @@ func (s handlers) tool(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	name := r.PathValue("name")
-	changes := false
+	known, changes := false, false
 	err = s.o.Memories.Use(r.Context(), folder, func(ws httpapi.Workspace) error {
-		tool, known := tools.Find(ws.Tools(), name)
-		changes = known && !tool.ReadOnly
+		var tool tools.Tool
+		tool, known = tools.Find(ws.Tools(), name)
+		changes = !tool.ReadOnly
 		return nil
 	})
 	switch {
 	case err != nil:
 		return err
+	case !known: // nor does it become a path, which may be that of a tool
+		return &httpapi.Error{Status: 404, Message: fmt.Sprintf("there is no tool %.80q; POST /tools lists them", name)}
 	case !changes:
 		return s.question("/v1/tools/"+name)(w, r)
 	case !r.principal.Right.Includes(Write):
