@@ -48,6 +48,7 @@ type selection struct {
 	filter      store.Filter
 	session     string // omit its turns since sessionFrom; "" omits none
 	sessionFrom time.Time
+	earlier     int      // prompts of the conversation before this one
 	decides     bool     // whether to return anything at all; else the threshold decides alone
 	inTurn      bool     // for an agent's turn, not a search
 	has         []string // files that the prompt already has
@@ -77,7 +78,7 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 	return selection{
 		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
 			Not: o.Not},
-		session: o.Session, sessionFrom: o.SessionFrom,
+		session: o.Session, sessionFrom: o.SessionFrom, earlier: o.Earlier,
 		decides:    o.MinSimilarity == 0,
 		inTurn:     true,
 		has:        o.Has,

@@ -18,6 +18,7 @@ const (
 	verdictWithheld = "withheld as suspicious"
 	verdictUnasked  = "too little of what the prompt is about"
 	verdictBehind   = "much weaker than the best"
+	verdictLate     = "not sure enough so late in a conversation"
 	verdictEcho     = "says little that the prompt does not"
 	verdictNamed    = "the prompt names the document"
 )

@@ -10,7 +10,7 @@ import (
 
 // TurnEvidence is what relevance.Turn models judge and are fitted to.
 type TurnEvidence struct {
-	// Given reports whether the prompt gets hits without asking the model.
+	// Given reports whether the prompt gets hits without asking the model for more than Turn.Earlier.
 	Given bool
 	// Candidates are undecided or Sure, in order.
 	Candidates []TurnCandidate
@@ -39,11 +39,12 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 	if err != nil {
 		return e, err
 	}
-	ranked := q.answerTurn(ctx, t, &relevance.Turn{Least: 2}, g) // no worth is 2
+	undecided := &relevance.Turn{Least: 2, Earlier: m.turnModel.Earlier} // no worth is 2
+	ranked := q.answerTurn(ctx, t, undecided, g)
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	for i, c := range ranked {
 		if c.worth != nil && (c.sure != "" || c.refused == verdictUnasked) {
-			terms := relevance.TurnEvidence(t.Prompt, g.question, telling, c.Candidate)
+			terms := relevance.TurnEvidence(telling, c.Candidate)
 			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: terms, Sure: c.sure != ""})
 		}
 	}

@@ -103,7 +103,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
-	g.question.Across = q.isAcross(g.question, near)
+	g.question.Across, g.question.Earlier = q.isAcross(g.question, near), q.earlier
 	g.degrade("keyword index did not answer: %v", keywordErr)
 	g.degrade("no search by vectors: %v", vectorErr)
 	if q.m.options.Embedder != nil && pending > 0 {

@@ -201,7 +201,7 @@ func (t *turn) explainsError(line string) func(relevance.Query, *candidate) bool
 				telling[i] = 0 // paths, numbers and values of this one occurrence
 			}
 		}
-		return relevance.HoldsMost(telling, q, c.Candidate) && !t.echoes(c.Text)
+		return t.model.HoldsMost(telling, q, c.Candidate) && !t.echoes(c.Text)
 	}
 }
 

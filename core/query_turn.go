@@ -19,7 +19,8 @@ import (
 // first.
 type turn struct {
 	prompt.Prompt
-	text string // what is searched for
+	text  string           // what is searched for
+	model *relevance.Model // of the embedder
 	// question means that scores decide, as in a search.
 	question bool
 	// dated asks about a time, onlyTime about nothing else.
@@ -41,6 +42,8 @@ const (
 	// chance.
 	smallMemory = 200
 	sureEnough  = 0.5
+	// fewEarlier prompts have little of what a short prompt refers to.
+	fewEarlier = 3
 	// leastNew is the least share of words that the prompt lacks.
 	leastNew = 0.35
 )
@@ -92,6 +95,7 @@ func (t *turn) whySilent(ranked []*candidate) string {
 // answerTurn returns decided candidates, best first. It narrows the selection if the prompt asks
 // nothing.
 func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, g gathered) []*candidate {
+	t.model = q.index.relevance
 	repeats := g.takeRepeats()
 	q.rank(g)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
@@ -113,7 +117,7 @@ func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, 
 	}
 	sure = append(sure, q.rulesForFiles(ctx, t)...)
 	all := before(sure, g.candidates)
-	t.decide(model, g.question, all[len(sure):])
+	t.decide(model, g.question, all[len(sure):], q.threshold)
 	return slices.Concat(all, repeats)
 }
 
@@ -138,7 +142,7 @@ func orderForTurn(ranked []*candidate) {
 
 // decide sets sure and refused: by relevance.Turn in the middle of work, by scores for questions
 // and people's chats.
-func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate) {
+func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, threshold float64) {
 	telling := relevance.TellingWords(t.Prompt, q)
 	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
@@ -155,29 +159,40 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 		case t.question && c.record.Kind == source.KindConversation && t.echoes(c.Text):
 			c.refused = verdictEcho
 		case t.question:
-			if !t.onlyTime && c.Score < leastOfBest*best {
+			switch {
+			case t.onlyTime:
+			case c.Score < leastOfBest*best:
 				c.refused = verdictBehind
+			case best >= threshold && model.Now(q, best) < threshold:
+				c.refused = verdictLate
 			}
 		default:
-			worth := model.Worth(relevance.TurnEvidence(t.Prompt, q, telling, c.Candidate))
+			worth := model.Now(q, model.Worth(relevance.TurnEvidence(telling, c.Candidate)))
 			c.worth = &worth
-			c.sure, c.refused = t.wants(c, worth >= model.Least, relevance.HoldsMost(telling, q, c.Candidate), q.Chunks)
+			c.sure, c.refused = t.wants(c, evidence{
+				worth:     worth >= model.Least,
+				holdsMost: q.Earlier < fewEarlier && t.model.HoldsMost(telling, q, c.Candidate),
+				likely:    q.Chunks <= smallMemory && c.Score >= sureEnough,
+			})
 		}
 	}
 }
 
+// evidence is what speaks for a candidate without a question.
+type evidence struct{ worth, holdsMost, likely bool }
+
 // wants returns why a candidate is a hit without a question, or the verdict.
-func (t *turn) wants(c *candidate, worth, holdsMost bool, chunks int) (sure, refused string) {
+func (t *turn) wants(c *candidate, e evidence) (sure, refused string) {
 	switch {
 	case t.namesDocument(c.Path):
 		return "", verdictNamed
 	case t.echoes(c.Text):
 		return "", verdictEcho
-	case worth:
+	case e.worth:
 		return "holds enough of what the prompt is about", ""
-	case holdsMost:
+	case e.holdsMost:
 		return "holds most of what the prompt is about", ""
-	case chunks <= smallMemory && c.Score >= sureEnough:
+	case e.likely:
 		return "is likely about it, and memory is small", ""
 	}
 	return "", verdictUnasked

@@ -34,7 +34,7 @@ type Turn struct {
 	ID      string `json:"id"`
 	State   string `json:"state"` // folder below states with what was known then
 	Session string `json:"session"`
-	Turn    int    `json:"turn"`
+	Turn    int    `json:"turn"` // place among the session's prompts, from 0; negative for none
 	Kind    string `json:"kind"` // "instruction", "follow-up", … or KindTeamQuestion
 	Prompt  string `json:"prompt"`
 	// Nothing means that memory has nothing of GradeWanted.
@@ -343,7 +343,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 		}
 	}
 	started := time.Now()
-	result, err := memory.RetrieveRelevant(ctx, t.Prompt, o)
+	result, err := memory.RetrieveRelevant(ctx, t.Prompt, t.options(o))
 	a.Took = time.Since(started)
 	if err != nil {
 		return a, err
@@ -359,6 +359,12 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 			Grade: grade, Judged: judged, Text: hit.Text})
 	}
 	return a, nil
+}
+
+// options are o for a prompt at its place in its session. A teammate's question has none.
+func (t Turn) options(o core.RetrieveOptions) core.RetrieveOptions {
+	o.Earlier = max(t.Turn, 0)
+	return o
 }
 
 func citation(path string, lines [2]int) string {

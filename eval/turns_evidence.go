@@ -13,6 +13,7 @@ type FoundTurn struct {
 	Kind    string
 	Nothing bool // nothing in memory is wanted
 	Given   bool // given for another reason than a relevance.Turn model
+	Earlier int  // prompts of its session before it
 	// Candidates are Sure or left to the model, best first.
 	Candidates []FoundCandidate
 }
@@ -28,11 +29,11 @@ type FoundCandidate struct {
 func TurnsEvidence(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) ([]FoundTurn, error) {
 	var all []FoundTurn
 	err := visitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
-		e, err := memory.TurnEvidence(ctx, t.Prompt, o.Retrieve)
+		e, err := memory.TurnEvidence(ctx, t.Prompt, t.options(o.Retrieve))
 		if err != nil {
 			return err
 		}
-		f := FoundTurn{Set: set, ID: t.ID, Kind: t.Kind, Nothing: t.Nothing, Given: e.Given}
+		f := FoundTurn{Set: set, ID: t.ID, Kind: t.Kind, Nothing: t.Nothing, Given: e.Given, Earlier: t.options(o.Retrieve).Earlier}
 		for _, c := range e.Candidates {
 			grade, _ := gradeOf(c.Hit, t.judgments())
 			f.Candidates = append(f.Candidates, FoundCandidate{c.Terms, c.Sure, grade})

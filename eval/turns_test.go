@@ -245,6 +245,7 @@ func TestTurnsEvidence(t *testing.T) {
 		open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 			options := wordyOptions(sources, folder)
 			options.Turns = step.model
+			options.Turns.Earlier = relevance.ForTurns().Earlier // it judges questions
 			return core.Open(ctx, options)
 		}
 		report, err := RunTurns(t.Context(), open, sets, o)

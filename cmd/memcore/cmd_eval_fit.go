@@ -49,8 +49,9 @@ fitted to the others.`,
 	f.StringVar(&o.out, "out", "", "`FILE` to write the model to (default: print it)")
 	f.StringVar(&o.serves, "for", fit.ForEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
 	f.StringSliceVar(&o.turns, "turns", nil, "`DIR`s of sets of prompts, separated by commas, to fit the model of turns to")
-	f.Float64Var(&o.silence, "silence", 0.7, "share `X` of the prompts that want nothing that get nothing, for --turns")
+	f.Float64Var(&o.silence, "silence", 0.8, "share `X` of the prompts that want nothing that get nothing, for --turns")
 	f.StringVar(&o.work, "work", "", "`DIR` that keeps the indexes of --turns for the next run of the same program (default: a temporary one)")
+	f.BoolVar(&o.keep, "keep", false, "use the indexes in --work although another program made them, for changes that leave the index alone")
 	f.StringSliceVar(&o.scripts, "scripts", nil, "`SCRIPTS` that the embedder knows, by their names in Unicode, such as Latin (default: all)")
 	f.StringSliceVar(&o.languages, "languages", nil, "`LANGUAGES` that the embedder knows, such as en (default: all)")
 	f.StringSliceVar(&o.embedders, "embedders", nil, "`FINGERPRINTS`, or their beginnings, of the embedders the model is for (default: the configured one)")
@@ -67,6 +68,7 @@ type fitFlags struct {
 	turns   []string
 	silence float64
 	work    string
+	keep    bool
 }
 
 func (o fitFlags) check() error {
@@ -77,8 +79,8 @@ func (o fitFlags) check() error {
 		return kind.Usagef("--silence is %g, want it between 0 and 1", o.silence)
 	case len(o.turns) > 0:
 		return nil
-	case o.work != "":
-		return kind.Usagef("--work is for --turns only")
+	case o.work != "" || o.keep:
+		return kind.Usagef("--work and --keep are for --turns only")
 	case len(o.data) == 0:
 		return kind.Usagef("--data is empty, want folders of collections")
 	case o.smallTalk == "":
@@ -147,6 +149,7 @@ func (o fitFlags) fitTurns(ctx context.Context, a *cli) error {
 	}
 	model, report, err := fit.RunTurns(ctx, open, sets, o.silence, eval.TurnsOptions{
 		Folder:   o.work,
+		Keep:     o.keep,
 		Retrieve: core.RetrieveOptions{Unrecorded: true},
 		Progress: noteEach(a),
 	})

@@ -31,6 +31,8 @@ type Model struct {
 	// Spread is the usual distance from the nearest cosine to the Near-th; 0 takes each question's
 	// own.
 	Spread float64 `json:"spread,omitempty"`
+	// Near is the least cosine of what is near a prompt (Scale.Near); 0 is that of Cosines.
+	Near float64 `json:"near,omitempty"`
 	// Weights are by term, for kinds that Kinds lacks.
 	Weights map[string]float64 `json:"rank"`
 	// Kinds are weights by kind (KindOf) and term.
@@ -143,6 +145,9 @@ func (m *Model) check() error {
 	}
 	if len(m.Cosines) > 0 && !m.Cosines.usable() {
 		return fmt.Errorf("relevance model: cosines are %v, want %d that rise within [-1, 1]", m.Cosines, len(quantiles))
+	}
+	if !(m.Near >= 0 && m.Near <= 1) {
+		return fmt.Errorf("relevance model: near is %g, want it from 0 to 1", m.Near)
 	}
 	s := m.Score
 	known := s.coefficients()

@@ -19,18 +19,17 @@ type Turn struct {
 	Fitted  string             `json:"fitted"`
 	Bias    float64            `json:"bias"`
 	Weights map[string]float64 `json:"weights"` // by the names of TurnNames
-	Least   float64            `json:"least"`   // least Worth of a given candidate, in (0, 1)
+	// Earlier, at most 0, is added for each ln(1 + earlier prompts of the conversation): what a prompt
+	// refers to is there already.
+	Earlier float64 `json:"earlier"`
+	Least   float64 `json:"least"` // least Worth of a given candidate, in (0, 1)
 }
 
-// TurnNames are the terms of a Worth.
+// TurnNames are the terms of a Worth. More of them, such as the prompt's form or who speaks, serve
+// repositories worse that the model was not fitted to.
 var TurnNames = []string{
-	"held",    // telling words of the prompt that the candidate holds, at most 6
-	"telling", // telling words of the prompt that memory holds at all, at most 8
-	"follows", // 1 if the prompt continues a conversation
-	"asks",    // 1 if it is a question
-	"orders",  // 1 if it is an order to the agent
+	"held",    // telling words of the prompt that the candidate holds, at most mostHeld
 	"finding", // 1 if the candidate has a finding, decision or result
-	"user",    // 1 if the user says it
 }
 
 //go:embed turn.json
@@ -46,8 +45,7 @@ var ForTurns = sync.OnceValue(func() *Turn {
 })
 
 const (
-	mostHeld    = 6
-	mostTelling = 8
+	mostHeld = 6
 	// rareEnough is a share of the greatest idf: at most a tenth of all chunks hold the word.
 	rareEnough = 0.3
 )
@@ -91,23 +89,26 @@ func unspacedWord(word string) bool {
 }
 
 // TurnEvidence returns the terms of Worth, in the order of TurnNames.
-func TurnEvidence(p Prompt, q Query, telling []float64, c Candidate) []float64 {
-	known := 0.0
-	for i, count := range telling {
-		if q.Words[i].Records > 0 {
-			known += count
-		}
-	}
-	return []float64{
-		min(massOf(telling, c.Holds), mostHeld), min(known, mostTelling), yes(p.Follows), yes(p.Asks), yes(p.Orders),
-		yes(finding().MatchString(c.Text)), yes(c.Speaker == "user"),
-	}
+func TurnEvidence(telling []float64, c Candidate) []float64 {
+	return []float64{min(massOf(telling, c.Holds), mostHeld), yes(finding().MatchString(c.Text))}
 }
+
+func earlier(q Query) float64 { return math.Log1p(float64(max(q.Earlier, 0))) }
+
+// Now is the probability that what has a score is wanted after the conversation's earlier prompts.
+func (t *Turn) Now(q Query, score float64) float64 {
+	if score <= 0 || score >= 1 {
+		return score
+	}
+	return logistic(math.Log(score/(1-score)) + t.Earlier*earlier(q))
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
 // HoldsMost reports whether a candidate is near and holds most telling words: even a short prompt
 // wants it.
-func HoldsMost(telling []float64, q Query, c Candidate) bool {
-	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && *c.Cosine < leastNear {
+func (m *Model) HoldsMost(telling []float64, q Query, c Candidate) bool {
+	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && *c.Cosine < cmp.Or(m.Near, leastNear) {
 		return false
 	}
 	weights, all := make([]float64, len(telling)), 0.0
@@ -122,8 +123,11 @@ func HoldsMost(telling []float64, q Query, c Candidate) bool {
 
 const (
 	mostShare = 0.6 // of the idf of all telling words
-	leastNear = 0.4 // cosine
+	leastNear = 0.4 // cosine, on the scale that other embedders are put on
 )
+
+// Near is the cosine on a scale from which on a chunk is near a prompt.
+func (s Scale) Near() float64 { return max(round4(shipped()[otherFile].Cosines.On(s, leastNear)), 0) }
 
 // Worth is the probability, in (0, 1), of being wanted.
 func (t *Turn) Worth(evidence []float64) float64 {
@@ -131,7 +135,7 @@ func (t *Turn) Worth(evidence []float64) float64 {
 	for i, name := range TurnNames {
 		x += t.Weights[name] * evidence[i]
 	}
-	return 1 / (1 + math.Exp(-x))
+	return logistic(x)
 }
 
 // OrderForTurn sorts, better than Rank for prompts that ask nothing: by cosine, half the relative

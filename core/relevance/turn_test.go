@@ -23,3 +23,48 @@ func TestTurnModel(t *testing.T) {
 	require.Less(t, m.Worth(evidence(0)), m.Least, "a candidate that holds nothing of the prompt")
 	require.Greater(t, m.Worth(evidence(mostHeld)), m.Worth(evidence(1)))
 }
+
+func TestNow(t *testing.T) {
+	m := ForTurns()
+	require.Less(t, m.Earlier, 0.0)
+	before := 0.3
+	for _, earlier := range []int{0, 1, 5, 50} {
+		now := m.Now(Query{Earlier: earlier}, 0.3)
+		if earlier == 0 {
+			require.InDelta(t, before, now, 1e-9)
+		} else {
+			require.Less(t, now, before, "%d earlier prompts", earlier)
+		}
+		before = now
+	}
+	require.Positive(t, before)
+	require.Equal(t, 0.0, m.Now(Query{Earlier: 9}, 0))
+	require.Equal(t, 1.0, m.Now(Query{Earlier: 9}, 1))
+	require.InDelta(t, 0.3, m.Now(Query{Earlier: -1}, 0.3), 1e-9)
+}
+
+// What is near is so on each embedder's own scale.
+func TestHoldsMost(t *testing.T) {
+	q := Query{Chunks: 1000, Words: []Word{{Text: "pangolin", Records: 2}, {Text: "rota", Records: 3}}}
+	telling := []float64{1, 1}
+	at := func(cosine float64, holds uint64) Candidate { return Candidate{Cosine: &cosine, Holds: holds} }
+	for _, tt := range []struct {
+		fingerprint string
+		cosine      float64
+		holds       uint64
+		want        bool
+	}{
+		{"minilm/all-MiniLM-L6-v2/1", 0.45, 3, true},
+		{"minilm/all-MiniLM-L6-v2/1", 0.35, 3, false},
+		{"minilm/all-MiniLM-L6-v2/1", 0.9, 1, false},
+		{"pack/multilingual-e5-small/1", 0.85, 3, true},
+		{"pack/multilingual-e5-small/1", 0.78, 3, false},
+		{"openai/x", 0.45, 3, true},
+		{"openai/x", 0.35, 3, false},
+	} {
+		require.Equal(t, tt.want, For(tt.fingerprint).HoldsMost(telling, q, at(tt.cosine, tt.holds)), "%s at %g", tt.fingerprint, tt.cosine)
+	}
+	require.True(t, Keywords().HoldsMost(telling, q, Candidate{Holds: 3}), "without vectors, words decide")
+	own := shipped()[otherFile].Cosines
+	require.InDelta(t, leastNear, own.Near(), 1e-3)
+}

@@ -3,6 +3,7 @@ package fit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -80,7 +81,22 @@ func ModelFor(ctx context.Context, s Sample, serves string, embedder embed.Embed
 	case embedder != nil:
 		model.Embedders = []string{embedder.Fingerprint()}
 	}
+	if serves == ForEmbedder && embedder != nil {
+		model.Near, err = nearOf(ctx, embedder)
+	}
 	return model, err
+}
+
+// nearOf returns 0 if all cosines are the same.
+func nearOf(ctx context.Context, embedder embed.Embedder) (float64, error) {
+	scale, err := core.MeasureScale(ctx, embedder)
+	if errors.Is(err, relevance.ErrScale) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return scale.Near(), nil
 }
 
 // Encode returns a model as JSON, one point of the calibration a line.

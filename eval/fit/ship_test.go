@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
@@ -19,6 +20,9 @@ func TestModelFor(t *testing.T) {
 	own, err := ModelFor(t.Context(), s, ForEmbedder, embedder, nil, vectors)
 	require.NoError(t, err)
 	require.Equal(t, []string{embedder.Fingerprint()}, own.Embedders)
+	scale, err := core.MeasureScale(t.Context(), embedder)
+	require.NoError(t, err)
+	require.InDelta(t, scale.Near(), own.Near, 1e-9)
 	named, err := ModelFor(t.Context(), s, ForEmbedder, embedder, []string{"kin/"}, vectors)
 	require.NoError(t, err)
 	require.Equal(t, []string{"kin/"}, named.Embedders)

@@ -18,7 +18,7 @@ const (
 )
 
 // turnSigns fixes signs of weights: exceptions are too few to learn from.
-var turnSigns = map[string]float64{"held": 1, "telling": 1, "finding": 1, "user": -1}
+var turnSigns = map[string]float64{"held": 1, "finding": 1}
 
 // Turns fits a Turn model: a logistic regression of wanted candidates. Least silences at least the
 // share silence of prompts that want nothing. Scores decide teammates' questions.
@@ -27,10 +27,15 @@ func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 		return nil, fmt.Errorf("fit turns: silence is %g, want it between 0 and 1", silence)
 	}
 	found = slices.DeleteFunc(slices.Clone(found), func(f eval.FoundTurn) bool { return f.Kind == eval.KindTeamQuestion })
+	prior, err := earlier(found)
+	if err != nil {
+		return nil, fmt.Errorf("fit turns: %w", err)
+	}
 	var l logistic
 	for _, f := range found {
 		for _, c := range f.Candidates[:min(len(f.Candidates), turnCandidates)] {
 			l.rows, l.right = append(l.rows, c.Terms), append(l.right, yes(c.Grade == eval.GradeWanted))
+			l.given = append(l.given, prior*math.Log1p(float64(f.Earlier)))
 		}
 	}
 	if !slices.Contains(l.right, 1) || !slices.Contains(l.right, 0) {
@@ -40,7 +45,7 @@ func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fit turns: %w", err)
 	}
-	m := &relevance.Turn{Bias: round(bias, 3), Weights: map[string]float64{}}
+	m := &relevance.Turn{Bias: round(bias, 3), Earlier: prior, Weights: map[string]float64{}}
 	for i, name := range relevance.TurnNames {
 		if w := round(weights[i], 3); w != 0 {
 			m.Weights[name] = w
@@ -48,6 +53,22 @@ func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	}
 	m.Least, err = least(m, found, silence)
 	return m, err
+}
+
+// earlier returns Turn.Earlier: a logistic regression of the prompts that want something.
+func earlier(found []eval.FoundTurn) (float64, error) {
+	var l logistic
+	for _, f := range found {
+		l.rows, l.right = append(l.rows, []float64{math.Log1p(float64(f.Earlier))}), append(l.right, yes(!f.Nothing))
+	}
+	if !slices.Contains(l.right, 1) || !slices.Contains(l.right, 0) {
+		return 0, nil
+	}
+	_, weights, err := l.solve(deviations(l.rows))
+	if err != nil {
+		return 0, err
+	}
+	return round(min(weights[0], 0), 3), nil
 }
 
 // least returns the smallest Least, in thousandths, that gives the wanted silence.
@@ -65,7 +86,7 @@ func least(m *relevance.Turn, found []eval.FoundTurn, silence float64) (float64,
 		most := 0.0
 		for _, c := range f.Candidates {
 			if !c.Sure {
-				most = max(most, m.Worth(c.Terms))
+				most = max(most, m.Now(relevance.Query{Earlier: f.Earlier}, m.Worth(c.Terms)))
 			}
 		}
 		best = append(best, most)
@@ -85,8 +106,9 @@ func least(m *relevance.Turn, found []eval.FoundTurn, silence float64) (float64,
 
 // A logistic regression.
 type logistic struct {
-	rows  [][]float64 // terms, in the order of relevance.TurnNames
+	rows  [][]float64 // terms
 	right []float64   // 1 or 0
+	given []float64   // added to each row's sum; nil for none
 }
 
 // signed minimises the loss; coefficients with a wrong sign (turnSigns) are 0.
@@ -115,6 +137,9 @@ func (l logistic) solve(deviation []float64) (bias float64, weights []float64, e
 		clear(grad)
 		for n, row := range l.rows {
 			z := x[0]
+			if l.given != nil {
+				z += l.given[n]
+			}
 			for i, v := range row {
 				z += x[i+1] * v / deviation[i]
 			}

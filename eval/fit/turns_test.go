@@ -12,8 +12,8 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// foundTurns makes prompts. Every third wants the candidate with most of its words, often a user's,
-// without findings.
+// foundTurns makes prompts. Every third wants the candidate with most of its words, without
+// findings.
 func foundTurns(n int) []eval.FoundTurn {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all []eval.FoundTurn
@@ -22,12 +22,10 @@ func foundTurns(n int) []eval.FoundTurn {
 		for k := range 12 {
 			c := eval.FoundCandidate{Terms: make([]float64, len(relevance.TurnNames))}
 			c.Terms[at("held")] = 2 * r.Float64()
-			c.Terms[at("telling")] = 4
 			c.Terms[at("finding")] = yes(r.IntN(2) == 0)
 			if k == i%8 && !f.Nothing {
 				c.Grade = eval.GradeWanted
 				c.Terms[at("held")] += 1.5
-				c.Terms[at("user")] = yes(r.IntN(2) == 0)
 				c.Terms[at("finding")] = 0
 			}
 			f.Candidates = append(f.Candidates, c)
@@ -45,9 +43,8 @@ func TestTurns(t *testing.T) {
 		m, err := Turns(found, silence)
 		require.NoError(t, err)
 		require.Greater(t, m.Weights["held"], 0.5)
-		require.NotContains(t, m.Weights, "user", "its sign is fixed")
+		require.Zero(t, m.Earlier, "no prompt has earlier ones")
 		require.NotContains(t, m.Weights, "finding", "its sign is fixed")
-		require.NotContains(t, m.Weights, "telling", "it is constant")
 
 		quiet, hit, wanting := 0.0, 0.0, 0.0
 		for _, f := range found {
@@ -85,6 +82,26 @@ func TestTurnsLeavesOut(t *testing.T) {
 	require.Greater(t, stricter.Least, looser.Least, "fewer prompts must provide the silence")
 	_, err = Turns(spoken, 0.6)
 	require.ErrorContains(t, err, "silence 0.6 is out of reach: of 40 prompts that want nothing, rules and scores give 20 something")
+}
+
+// What later prompts want less often, they get less often, and never what they want more often.
+func TestEarlier(t *testing.T) {
+	found := foundTurns(120)
+	for i, f := range found {
+		found[i].Earlier = 20 * int(yes(f.Nothing && i%2 == 0))
+	}
+	m, err := Turns(found, 0.7)
+	require.NoError(t, err)
+	require.Less(t, m.Earlier, -0.1)
+	worth := m.Worth(found[0].Candidates[0].Terms)
+	require.Less(t, m.Now(relevance.Query{Earlier: 20}, worth), worth/2)
+	require.InDelta(t, worth, m.Now(relevance.Query{}, worth), 1e-9)
+	for i, f := range found {
+		found[i].Earlier = 20 * int(yes(!f.Nothing))
+	}
+	m, err = Turns(found, 0.7)
+	require.NoError(t, err)
+	require.Zero(t, m.Earlier)
 }
 
 func TestTurnsRefuses(t *testing.T) {

@@ -108,6 +108,7 @@ type Receipt struct {
 	Rules    map[string]string `json:"rules,omitempty"`
 	Spent    int               `json:"spent,omitempty"`
 	Hits     []string          `json:"hits,omitempty"` // their keys
+	Prompt   bool              `json:"prompt,omitempty"`
 	// Turn is for the record of use, or nil.
 	Turn *use.Turn `json:"turn,omitempty"`
 }
@@ -277,7 +278,7 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 		return
 	}
 	o := a.options.Retrieve
-	o.Explain, o.Session, o.SessionFrom = true, a.event.Session, a.record.Dropped
+	o.Explain, o.Session, o.SessionFrom, o.Earlier = true, a.event.Session, a.record.Dropped, a.record.Prompts
 	// Skip unchanged documents that the session has.
 	for _, stamps := range []map[string]string{a.record.Stamps, a.start.Stamps, a.applied.Stamps} {
 		o.Not = append(slices.Clip(o.Not), a.memory.Unchanged(stamps)...)
@@ -340,7 +341,8 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
 		}
 	}
-	if reply != nil || a.begins || a.dir != "" {
+	receipt.Prompt = e.Kind == Prompt && strings.TrimSpace(e.Prompt) != ""
+	if reply != nil || a.begins || a.dir != "" || receipt.Prompt {
 		receipt.Agent, receipt.Session, receipt.Sub, receipt.Dir = e.Agent, e.Session, e.Sub, a.dir
 	}
 	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {

@@ -38,6 +38,7 @@ type fakeMemory struct {
 	notice   string
 	asked    []string
 	left     []string // paths that were left out of the last question
+	earlier  []int    // prompts before each question
 	err      error
 	slow     bool // Beginning takes all its time
 	delay    time.Duration
@@ -65,7 +66,7 @@ func (m *fakeMemory) Now(_ context.Context, began string, at curated.Moment) (Ap
 }
 
 func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
-	m.asked, m.left = append(m.asked, request), o.Not
+	m.asked, m.left, m.earlier = append(m.asked, request), o.Not, append(m.earlier, o.Earlier)
 	select {
 	case <-time.After(m.delay):
 	case <-ctx.Done():
@@ -344,6 +345,32 @@ func TestGivenOnce(t *testing.T) {
 	left, err := os.ReadDir(o.Records.Dir)
 	require.NoError(t, err)
 	require.LessOrEqual(t, len(left), 2, "records of unused sessions go")
+}
+
+// Memory is told how many prompts the agent's history has.
+func TestEarlierPrompts(t *testing.T) {
+	o := Options{Records: Records{Dir: t.TempDir()}}
+	m := &fakeMemory{}
+	send := func(name, session string) {
+		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
+		require.NoError(t, err)
+		_, receipt, trace := Handle(t.Context(), e, m, o)
+		require.Empty(t, trace.Problems)
+		require.NoError(t, o.Records.Add(t.Context(), receipt))
+	}
+	for range 3 {
+		send("claude prompt", "a")
+	}
+	send("claude prompt", "b")
+	send("claude compact", "a")
+	send("claude prompt", "a")
+	send("claude prompt", "a")
+	send("claude start", "a")
+	send("claude prompt", "a")
+	require.Equal(t, []int{0, 1, 2, 0, 0, 1, 0}, m.earlier)
+	o.Records = Records{}
+	send("claude prompt", "a")
+	require.Equal(t, 0, m.earlier[len(m.earlier)-1], "not known")
 }
 
 // The index and the overview come behind curated memory at the start, and before the block in

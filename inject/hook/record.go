@@ -34,6 +34,8 @@ type Record struct {
 	Rules map[string]string `json:"rules,omitempty"`
 	Spent int               `json:"spent,omitempty"` // bytes of curated memory and rules
 	Hits  map[string]bool   `json:"hits,omitempty"`  // by hitKey
+	// Prompts counts those in the agent's history.
+	Prompts int `json:"prompts,omitempty"`
 	// Dropped is when the agent dropped its history.
 	Dropped time.Time `json:"dropped,omitzero"`
 }
@@ -53,7 +55,7 @@ func (r Records) Load(e Event) (Record, error) {
 
 // Add adds a receipt to its session's record.
 func (r Records) Add(ctx context.Context, receipt Receipt) error {
-	if len(receipt.Hits) == 0 && len(receipt.Rules) == 0 && !receipt.Begun && receipt.Dir == "" && receipt.Overview == "" {
+	if len(receipt.Hits) == 0 && len(receipt.Rules) == 0 && !receipt.Begun && receipt.Dir == "" && receipt.Overview == "" && !receipt.Prompt {
 		return nil
 	}
 	e := Event{Agent: receipt.Agent, Session: receipt.Session, Sub: receipt.Sub}
@@ -64,6 +66,9 @@ func (r Records) Add(ctx context.Context, receipt Receipt) error {
 		record.Stamps = merged(record.Stamps, receipt.Stamps)
 		record.Rules = merged(record.Rules, receipt.Rules)
 		record.Spent += receipt.Spent
+		if receipt.Prompt {
+			record.Prompts++
+		}
 		for _, key := range receipt.Hits {
 			record.Hits = merged(record.Hits, map[string]bool{key: true})
 		}

@@ -80,31 +80,7 @@ func TestObjects(t *testing.T, open func(t *testing.T) store.Objects) {
 		require.Equal(t, second, tag)
 		require.Empty(t, data)
 	})
-	t.Run("of those who replace a tag at once, one wins", func(t *testing.T) {
-		tag := ""
-		for round := range 5 {
-			var won atomic.Int32
-			var next atomic.Value
-			var writers sync.WaitGroup
-			for i := range 4 {
-				writers.Go(func() {
-					made, err := open(t).Replace(t.Context(), "race", fmt.Appendf(nil, "%d-%d", round, i), tag)
-					if err == nil {
-						won.Add(1)
-						next.Store(made)
-					} else if !errors.Is(err, store.ErrBehind) {
-						t.Errorf("replace: %v", err)
-					}
-				})
-			}
-			writers.Wait()
-			require.EqualValues(t, 1, won.Load())
-			tag, _ = next.Load().(string)
-			_, has, err := all.Fetch(t.Context(), "race", "")
-			require.NoError(t, err)
-			require.Equal(t, tag, has)
-		}
-	})
+	t.Run("of those who replace a tag at once, one wins", func(t *testing.T) { replaceAtOnce(t, open) })
 	t.Run("more than a page", func(t *testing.T) {
 		const many = 1100
 		var writers sync.WaitGroup
@@ -123,4 +99,30 @@ func TestObjects(t *testing.T, open func(t *testing.T) store.Objects) {
 		require.Len(t, found, many)
 		require.True(t, slices.IsSorted(found))
 	})
+}
+
+func replaceAtOnce(t *testing.T, open func(t *testing.T) store.Objects) {
+	tag := ""
+	for round := range 5 {
+		var won atomic.Int32
+		var next atomic.Value
+		var writers sync.WaitGroup
+		for i := range 4 {
+			writers.Go(func() {
+				made, err := open(t).Replace(t.Context(), "race", fmt.Appendf(nil, "%d-%d", round, i), tag)
+				if err == nil {
+					won.Add(1)
+					next.Store(made)
+				} else if !errors.Is(err, store.ErrBehind) {
+					t.Errorf("replace: %v", err)
+				}
+			})
+		}
+		writers.Wait()
+		require.EqualValues(t, 1, won.Load())
+		tag, _ = next.Load().(string)
+		_, has, err := open(t).Fetch(t.Context(), "race", "")
+		require.NoError(t, err)
+		require.Equal(t, tag, has)
+	}
 }

@@ -32,77 +32,92 @@ const longestWord = 40
 // a word; in scripts without blanks, one to three characters. It ignores case and treats all digits
 // alike.
 func ngrams(text string, visit func(bucket uint32)) {
-	var word [longestWord + 2]rune
-	n := 0
-	before := uint32(0)
-	end := func() {
-		if n == 0 {
-			return
-		}
-		whole := uint32(hashStart)
-		for _, r := range word[:n] {
-			whole = hashRune(whole, r)
-		}
-		visit(bucket(whole))
-		if before != 0 {
-			visit(bucket(before*31 + whole))
-		}
-		before = whole
-		if n > 3 {
-			for i := -1; i+3 <= n+1; i++ {
-				h := uint32(hashStart) ^ 0x55
-				for k := i; k < i+3; k++ {
-					h = hashRune(h, at(word[:n], k))
-				}
-				visit(bucket(h))
-			}
-		}
-		n = 0
-	}
-	var dense [3]rune // the last characters of a script without blanks
+	g := gramReader{visit: visit}
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
 		}
 		i += size
-		switch {
-		case isDense(r):
-			end()
-			before = 0
-			dense[0], dense[1], dense[2] = dense[1], dense[2], r
-			h := uint32(hashStart) ^ 0xaa
-			for k := 2; k >= 0 && dense[k] != 0; k-- {
-				h = hashRune(h, dense[k])
-				visit(bucket(h))
-			}
-			continue
-		case r >= '0' && r <= '9':
-			r = '0'
-		case r < utf8.RuneSelf:
-			if r >= 'A' && r <= 'Z' {
-				r += 'a' - 'A'
-			} else if r < 'a' || r > 'z' {
-				r = 0
-			}
-		case unicode.IsLetter(r) || unicode.IsMark(r):
-			r = unicode.ToLower(r)
-		default:
-			r = 0
-		}
-		dense = [3]rune{}
-		if r == 0 {
-			end()
+		if isDense(r) {
+			g.character(r)
 			continue
 		}
-		if word[n] = r; n+1 == longestWord {
-			n++
-			end()
-			continue
+		g.dense = [3]rune{}
+		if r = folded(r); r == 0 {
+			g.endWord()
+		} else {
+			g.letter(r)
 		}
-		n++
 	}
-	end()
+	g.endWord()
+}
+
+// folded returns a small letter for a letter, '0' for a digit, and 0 for anything else.
+func folded(r rune) rune {
+	switch {
+	case r >= '0' && r <= '9':
+		return '0'
+	case r >= 'A' && r <= 'Z':
+		return r + 'a' - 'A'
+	case r >= 'a' && r <= 'z':
+		return r
+	case r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsMark(r)):
+		return unicode.ToLower(r)
+	}
+	return 0
+}
+
+// A gramReader visits the n-grams of characters that come one by one.
+type gramReader struct {
+	visit  func(bucket uint32)
+	word   [longestWord + 2]rune // the letters of a word that has not ended
+	n      int                   // how many
+	before uint32                // hash of the word before
+	dense  [3]rune               // the last characters of a script without blanks
+}
+
+// character takes one of a script without blanks.
+func (g *gramReader) character(r rune) {
+	g.endWord()
+	g.before = 0
+	g.dense[0], g.dense[1], g.dense[2] = g.dense[1], g.dense[2], r
+	h := uint32(hashStart) ^ 0xaa
+	for k := 2; k >= 0 && g.dense[k] != 0; k-- {
+		h = hashRune(h, g.dense[k])
+		g.visit(bucket(h))
+	}
+}
+
+func (g *gramReader) letter(r rune) {
+	g.word[g.n] = r
+	if g.n++; g.n == longestWord {
+		g.endWord()
+	}
+}
+
+func (g *gramReader) endWord() {
+	if g.n == 0 {
+		return
+	}
+	word := g.word[:g.n]
+	whole := uint32(hashStart)
+	for _, r := range word {
+		whole = hashRune(whole, r)
+	}
+	g.visit(bucket(whole))
+	if g.before != 0 {
+		g.visit(bucket(g.before*31 + whole))
+	}
+	g.before = whole
+	for i := -1; g.n > 3 && i+3 <= g.n+1; i++ {
+		h := uint32(hashStart) ^ 0x55
+		for k := i; k < i+3; k++ {
+			h = hashRune(h, at(word, k))
+		}
+		g.visit(bucket(h))
+	}
+	g.n = 0
 }
 
 // at returns a character of a word, or "_" beyond its ends.

@@ -229,7 +229,8 @@ var (
 		`^\s*File ".*", line \d+`,
 		`^\s*[\w.]*(Error|Exception|Warning): `,
 		`^Traceback |^goroutine \d+ |^panic: |^\s*\^+\s*$|^\s*~*\^[~^]*\s*$`,
-		`^\s*[\w./\\~-]+\.\w{1,5}:\d+(:\d+)?[:\s]`,           // a compiler's message
+		`^\s*[\w./\\~-]+\.\w{1,5}(\?\S*)?:\d+(:\d+)?[:\s]`,   // a compiler's message, a browser's console
+		`^\s*[\w./\\~-]*\?\S+=\S*:\d+\s`,                     // a page in that
 		`^\s{12,}\S|\S\s{8,}\S`,                              // columns
 		`[─━│┃┌┐└┘├┤╭╮╰╯═║█▏]{2,}|\x1b\[`,                    // frames, colours
 		`^(diff --git|index [0-9a-f]{7}|@@ |\+\+\+ |--- \S)`, // a patch

@@ -63,6 +63,9 @@ func TestOwnWords(t *testing.T) {
 		{"a command line", "tool web -n 1 --json \"x\"\n\nsays nothing at all, why?", "says nothing at all, why?", nil},
 		{"a wrapped log", "look:\n10:00:01.12 INFO start\nof the worker\n10:00:02.55 ERROR worker failed to start\n", "look:", []string{"worker failed to start"}},
 		{"a list", "Please do these:\n- rename the port\n- drop the table users", "Please do these:\n- rename the port\n- drop the table users", nil},
+		{"a browser's console", "the weeks are still missing:\napp.js?v=7f23:8 🔄 blocks loaded\nstats?season=25%2F26&league=N1:3541 🚀 starting\nblocks.js:12 ✅ ready",
+			"the weeks are still missing:", nil},
+		{"an address with a question", "why? see stats?season=25 in the log", "why? see stats?season=25 in the log", nil},
 		{"a log alone", "main.go:12:3: undefined: foo", "", []string{"undefined: foo"}},
 		{"nothing", "", "", nil},
 	} {

@@ -51,6 +51,15 @@ func TestFigures(t *testing.T) {
 	t.Logf("cold: first answer after %v, state %s, %d hits", time.Since(begun).Round(time.Millisecond), first.State, len(first.Hits))
 	m.indexed(t, there, large)
 	t.Logf("cold: all 10,000 chunks with vectors after %v", time.Since(begun).Round(10*time.Millisecond))
+	for range 4 {
+		next := &node{m: m, address: freeAddress(t), dir: filepath.Join(m.dir, "cold-"+freeAddress(t)), rate: "1000"}
+		next.start()
+		waitFor(t, "http://"+next.address+"/ready")
+		begun := time.Now()
+		got := m.retrieve(t, next, large, 4711)
+		t.Logf("cold, another node: first answer after %v, state %s", time.Since(begun).Round(time.Millisecond), got.State)
+		next.kill()
+	}
 
 	warm := m.latencies(t, here, large, 400)
 	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v", warm.p(50), warm.p(99))
