@@ -101,7 +101,7 @@ func (c *Client) AtLeast(version int64) *Client {
 type Identity struct {
 	Tenant  string    `json:"tenant"`
 	User    string    `json:"user"`
-	Teams   []string  `json:"teams,omitempty"` // of the user
+	Teams   []string  `json:"teams,omitempty"`  // of the user
 	Rights  []string  `json:"rights"`           // "read", "write", …
 	Expires time.Time `json:"expires,omitzero"` // zero: never
 }
