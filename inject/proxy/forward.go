@@ -52,11 +52,17 @@ type SystemText = func(context.Context) (turn.System, error)
 // says why.
 type Memory func(ctx context.Context, do func(turn.Retriever, SystemText) turn.Report) error
 
+// Bodies read those of requests and bound their memory. The caller of Read calls free once, even
+// after an error; data is then the beginning.
+type Bodies interface {
+	Read(w http.ResponseWriter, r *http.Request, most int64, within time.Duration) (data []byte, free func(), err error)
+}
+
 // A Passage says how one request passes.
 type Passage struct {
 	Memory Memory // nil for none
 	// Bodies bounds the memory of chats; nil is that of the forwarder.
-	Bodies *overload.Bodies
+	Bodies Bodies
 	// Lent means that the key for the upstream is not the client's. If the upstream refuses the
 	// key, the client does not see its answer, which may repeat some of it.
 	Lent bool
