@@ -80,16 +80,13 @@ func (r *Registry) Set(ctx context.Context, by, name string, change func(*Settin
 // settings returns those of the tenant with an ID, as far as they are known.
 func (r *Registry) settings(id string) Settings {
 	e, _ := r.entryOf(nameOf(id))
-	rec, _ := e.copy()
-	if rec.Tenant == nil || rec.Tenant.ID != id {
-		return Settings{}
-	}
-	return rec.Tenant.Settings
+	t, _ := e.tenant(id)
+	return t.Settings
 }
 
 // freshSettings is settings, not older than the registry's age.
 func freshSettings(ctx context.Context, r *Registry, id string) (Settings, error) {
-	if _, err := r.recordOf(ctx, nameOf(id), r.age); err != nil && kind.Of(err) != kind.NotFound {
+	if _, err := r.Tenant(ctx, nameOf(id)); err != nil && kind.Of(err) != kind.NotFound {
 		return Settings{}, err
 	}
 	return r.settings(id), nil

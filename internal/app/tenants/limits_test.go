@@ -16,6 +16,20 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
+// What each request asks of the registry costs the same with many keys.
+func TestSettingsCopyNoKeys(t *testing.T) {
+	r := NewRegistry(newMemoryObjects(), time.Hour)
+	made, err := r.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	mustCreate(t, r, "acme", "ann", service.Read)
+	_, err = r.Set(t.Context(), "test", "acme", func(s *Settings) { s.MostDocuments = 7 })
+	require.NoError(t, err)
+	require.Equal(t, 7, r.settings(made.ID).MostDocuments)
+	require.Zero(t, r.settings("acme-other"), "of a former tenant of that name")
+	require.Zero(t, testing.AllocsPerRun(100, func() { r.settings(made.ID) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Tenant(t.Context(), "acme") }))
+}
+
 // Nodes heed the limits of a tenant as soon as they look at it again, and others have their own.
 func TestLimitsOfATenant(t *testing.T) {
 	w := newWorld(t, memoryStorage)

@@ -246,8 +246,8 @@ func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
 	if err := r.fresh(ctx, e, 0); err != nil {
 		return false, err
 	}
-	rec, _ := e.copy()
-	return rec.Tenant != nil && rec.Tenant.ID == id, nil
+	_, exists := e.tenant(id)
+	return exists, nil
 }
 
 // errNoTenant is for names that no tenant has.
@@ -255,29 +255,26 @@ func errNoTenant(name string) error {
 	return kind.Hint(kind.As(kind.NotFound, fmt.Errorf("there is no tenant %.80q", name)), "'memcore service tenant list' lists them")
 }
 
+// freshOf returns what is known of a name, not older than an age.
+func (r *Registry) freshOf(ctx context.Context, name string, age time.Duration) (*entry, error) {
+	if checkName("tenant", name) != nil {
+		return nil, errNoTenant(name)
+	}
+	e, _ := r.entryOf(name)
+	return e, r.fresh(ctx, e, age)
+}
+
 // Tenant returns the tenant with a name, as it was not longer than the registry's age ago.
 func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
-	rec, err := r.recordOf(ctx, name, r.age)
+	e, err := r.freshOf(ctx, name, r.age)
 	if err != nil {
 		return Tenant{}, err
 	}
-	return *rec.Tenant, nil
-}
-
-// recordOf returns the record of a tenant, not older than an age.
-func (r *Registry) recordOf(ctx context.Context, name string, age time.Duration) (record, error) {
-	if checkName("tenant", name) != nil {
-		return record{}, errNoTenant(name)
+	t, exists := e.tenant("")
+	if !exists {
+		err = errNoTenant(name)
 	}
-	e, _ := r.entryOf(name)
-	if err := r.fresh(ctx, e, age); err != nil {
-		return record{}, err
-	}
-	rec, _ := e.copy()
-	if rec.Tenant == nil {
-		return record{}, errNoTenant(name)
-	}
-	return rec, nil
+	return t, err
 }
 
 // CreateTenant adds a tenant.
@@ -339,11 +336,8 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 
 // Removed returns the IDs of the removed tenants of a name, of which objects may be left.
 func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
-	if checkName("tenant", name) != nil {
-		return nil, errNoTenant(name)
-	}
-	e, _ := r.entryOf(name)
-	if err := r.fresh(ctx, e, 0); err != nil {
+	e, err := r.freshOf(ctx, name, 0)
+	if err != nil {
 		return nil, err
 	}
 	rec, _ := e.copy()
@@ -418,12 +412,19 @@ func hashOf(secret string) string {
 
 // Keys returns the keys of a tenant without their hashes, oldest first.
 func (r *Registry) Keys(ctx context.Context, tenant string) ([]service.Key, error) {
-	rec, err := r.recordOf(ctx, tenant, 0)
+	e, err := r.freshOf(ctx, tenant, 0)
+	if err != nil {
+		return nil, err
+	}
+	rec, _ := e.copy()
+	if rec.Tenant == nil {
+		return nil, errNoTenant(tenant)
+	}
 	all := []service.Key{}
 	for _, k := range rec.Keys {
 		all = append(all, k.Key)
 	}
-	return all, err
+	return all, nil
 }
 
 // RevokeKey removes a key of a tenant.

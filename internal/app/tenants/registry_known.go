@@ -54,6 +54,16 @@ func (e *entry) copy() (record, string) {
 	return rec, e.tag
 }
 
+// tenant returns the one that has an ID, or any for "", without copying its keys: each request asks.
+func (e *entry) tenant(id string) (t Tenant, exists bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if known := e.record.Tenant; known != nil && (id == "" || known.ID == id) {
+		return *known, true
+	}
+	return t, false
+}
+
 // entryOf returns the entry of a name; isKnown says that the storage had an object of that name.
 func (r *entries) entryOf(name string) (e *entry, isKnown bool) {
 	r.mu.Lock()
