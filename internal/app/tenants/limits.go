@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -27,8 +28,14 @@ type Settings struct {
 	Model    string `json:"model,omitempty"`    // of an embedder that is a server
 }
 
+// mostPerSecond bounds Limits.PerSecond, to numbers that can be written and counted.
+const mostPerSecond = 1e6
+
 // check refuses what no node could use.
 func (s Settings) check() error {
+	if !(math.Abs(s.PerSecond) <= mostPerSecond) { // NaN, too
+		return kind.Usagef("the rate is %v, want a number of requests a second, at most %d", s.PerSecond, int(mostPerSecond))
+	}
 	if s.Embedder != "" && !config.IsEmbedder(s.Embedder) {
 		return kind.Usagef("embedder is %.80q, want %s", s.Embedder, config.Embedders)
 	}

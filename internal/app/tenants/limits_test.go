@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,6 +16,27 @@ import (
 	"github.com/memcore/memcore/inject/service"
 	"github.com/memcore/memcore/internal/app/kind"
 )
+
+// A rate that is no number leaves a tenant as it is.
+func TestOddRates(t *testing.T) {
+	objects := newMemoryObjects()
+	r := NewRegistry(objects, 0)
+	_, err := r.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	key := mustCreate(t, r, "acme", "ann", service.Read)
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		_, err := r.Set(t.Context(), "test", "acme", func(s *Settings) { s.PerSecond = rate })
+		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
+		_, err = NewNode(Options{Registry: r, Dir: t.TempDir(), Limits: service.Limits{PerSecond: rate}})
+		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
+	}
+	require.Error(t, r.change(t.Context(), "test", "acme", "x", func(rec *record) error {
+		rec.Tenant.PerSecond = math.NaN()
+		return nil
+	}))
+	_, err = NewRegistry(objects, 0).Authenticate(t.Context(), "acme", key.Secret)
+	require.NoError(t, err)
+}
 
 // What each request asks of the registry costs the same with many keys.
 func TestSettingsCopyNoKeys(t *testing.T) {

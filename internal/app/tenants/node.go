@@ -128,6 +128,9 @@ type tenant struct {
 
 // NewNode returns a node. Close ends it.
 func NewNode(o Options) (*Node, error) {
+	if err := (Settings{Limits: o.Limits}).check(); err != nil {
+		return nil, err
+	}
 	if o.MostOpen == 0 {
 		o.MostOpen = 1000
 	}

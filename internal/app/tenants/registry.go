@@ -153,7 +153,10 @@ func (r *Registry) change(ctx context.Context, by, name, what string, prepare fu
 		}
 		rec.Format = recordFormat
 		rec.Changes = append(rec.Changes[max(0, len(rec.Changes)-mostTrail+1):], made)
-		data, _ := json.Marshal(rec) // texts and times always encode
+		data, err := json.Marshal(rec)
+		if err != nil {
+			return fmt.Errorf("record of tenant %s: %w", name, err)
+		}
 		begun := time.Now()
 		next, err := r.objects.Replace(ctx, recordPath(name), data, tag)
 		if err == nil {
