@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,4 +280,45 @@ func TestOwners(t *testing.T) {
 		names[o.name()] = o
 	}
 	require.Equal(t, "ann", owner{"ann", nil}.name(), "what was made before there were teams is still used")
+}
+
+// What instructs the agents of a team, of all or of a user imports nothing of others.
+func TestImportsStayInTheirFolder(t *testing.T) {
+	w := newTeams(t)
+	ann, bob := w.member("ann", service.Admin, "ops"), w.member("bob", service.Admin, "web")
+	const secret = "zanzibarsecret"
+	bob.put("@web/x.md", secret)
+	bob.put("@web/BEANS.md", "- "+secret)
+	bob.put("~/.beans/memories/x.md", secret)
+	bob.put("~/.beans/BEANS.md", "- "+secret)
+	var places []string
+	for _, file := range []string{"teams/web/x.md", "teams/web/BEANS.md", "users/bob/.beans/memories/x.md", "users/bob/.beans/BEANS.md", "web/x.md", "bob/.beans/memories/x.md"} {
+		for up := range 6 {
+			places = append(places, strings.Repeat("../", up)+file, "~/"+strings.Repeat("../", up)+file, "@web/../"+strings.Repeat("../", up)+file)
+		}
+	}
+	for _, path := range []string{"BEANS.md", "a/BEANS.md", "@ops/BEANS.md", "@ops/a/BEANS.md", "@ops/.beans/rules/r.md", "@ops/.beans/BEANS.md", "~/.beans/BEANS.md", "~/.beans/rules/r.md"} {
+		for some := range slices.Chunk(places, 8) {
+			var text strings.Builder
+			text.WriteString("- controlword\n")
+			for _, place := range some {
+				fmt.Fprintf(&text, "@import %s\n- @%s\n", place, place)
+			}
+			ann.put(path, text.String())
+			given := ""
+			for _, body := range []string{`{}`, `{"paths": ["a/x.go", "@ops/a/x.go"]}`} {
+				a := ann.send("POST", "/context", body)
+				require.Equal(t, http.StatusOK, a.status, a.text)
+				given += a.text
+			}
+			require.NotContains(t, given, secret, "%s imports one of %q", path, some)
+			if path != "@ops/a/BEANS.md" { // only the folder itself of a team instructs
+				require.Contains(t, given, "controlword", path)
+			}
+		}
+		require.Equal(t, http.StatusOK, ann.send("DELETE", "/documents/"+path, "").status)
+	}
+	ann.put("@ops/own.md", "ownword")
+	ann.put("@ops/BEANS.md", "@own.md\n")
+	require.Contains(t, ann.send("POST", "/context", `{}`).text, "ownword", "imports are not read at all")
 }
