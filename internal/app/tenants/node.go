@@ -574,7 +574,10 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		return now.Embedder != settings.Embedder || now.Model != settings.Model
 	}}
 	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, name string, data []byte) error {
-		return n.keep(ctx, t.id, name, data)
+		if err := n.keep(ctx, t.id, name, data); err != nil || n.o.Objects == nil {
+			return err
+		}
+		return removeOldSnapshots(ctx, n.o.Objects, t.id)
 	})
 	return m, nil
 }

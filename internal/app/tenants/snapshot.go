@@ -34,9 +34,31 @@ const (
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotName is that of the object with the index of one of a tenant's memories, in the tenant's
-// folder of the storage.
-func snapshotName(o owner) string { return "indexes/" + o.name() + ".tar" }
+// snapshotsFolder has an object for the index of each of a tenant's memories, in the tenant's folder
+// of the storage.
+const snapshotsFolder = "indexes"
+
+func snapshotName(o owner) string { return snapshotsFolder + "/" + o.name() + ".tar" }
+
+// snapshotLife is how long a copy stays that no node replaces: of a user who no longer asks, or no
+// longer with these teams. It still has the texts of removed documents.
+const snapshotLife = 30 * 24 * time.Hour
+
+// removeOldSnapshots removes copies of a tenant's indexes that nobody has replaced for long.
+func removeOldSnapshots(ctx context.Context, objects store.Objects, id string) error {
+	for object, err := range objects.List(ctx, objectsOf(id)+"/"+snapshotsFolder) {
+		if err != nil {
+			return err
+		}
+		if time.Since(object.Changed) < snapshotLife {
+			continue
+		}
+		if err := objects.Remove(ctx, object.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // documentsName begins a snapshot: a file with the folder of the documents that were indexed.
 const documentsName = "documents"

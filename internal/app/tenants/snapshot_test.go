@@ -3,8 +3,10 @@ package tenants
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -139,6 +141,18 @@ func TestColdTenant(t *testing.T) {
 	for range n.o.Objects.List(t.Context(), objectsOf(made.ID)) {
 		t.Error("a node leaves an object of a removed tenant")
 	}
+}
+
+func TestOldSnapshotsAreRemoved(t *testing.T) {
+	all := newMemoryObjects()
+	for _, name := range []string{"tenants/a/indexes/ann.tar", "tenants/a/indexes/ann+1.tar", "tenants/a/documents.copy", "tenants/b/indexes/ann.tar"} {
+		require.NoError(t, all.Put(t.Context(), name, []byte("x")))
+		if !strings.HasSuffix(name, "a/indexes/ann.tar") {
+			all.changed[name] = time.Now().Add(-2 * snapshotLife)
+		}
+	}
+	require.NoError(t, removeOldSnapshots(t.Context(), all, "a"))
+	require.Equal(t, []string{"tenants/a/documents.copy", "tenants/a/indexes/ann.tar", "tenants/b/indexes/ann.tar"}, slices.Sorted(maps.Keys(all.all)))
 }
 
 func openMemory(t *testing.T, n *Node, p service.Principal) *memory {
