@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/internal/app/kind"
 )
 
 // An operation is a route below /v1/tenants/{tenant}.
@@ -282,7 +283,11 @@ func (s handlers) export(w http.ResponseWriter, r *request) error {
 	w.Header().Set(Version, strconv.FormatInt(all.Version, 10))
 	out := tar.NewWriter(w)
 	for _, d := range all.Documents {
-		if d, err = s.o.Node.Get(r.Context(), r.principal, d.Path); err != nil {
+		d, err = s.o.Node.Get(r.Context(), r.principal, d.Path)
+		if kind.Of(err) == kind.NotFound { // it was removed meanwhile
+			continue
+		}
+		if err != nil {
 			panic(http.ErrAbortHandler) // the client sees a broken archive, not a short one
 		}
 		_ = out.WriteHeader(&tar.Header{Name: d.Path, Mode: 0o600, Size: int64(len(d.Text)), ModTime: d.At, Format: tar.FormatPAX})

@@ -3,7 +3,9 @@ package tenants
 import (
 	"archive/tar"
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -198,6 +200,44 @@ func TestNextProcess(t *testing.T) {
 	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "tenants", "former-1")); return os.IsNotExist(err) }, 10*time.Second, 5*time.Millisecond)
 	require.FileExists(t, filepath.Join(dir, "tenants", acme.ID, "documents", "shared", "a.md"))
 	require.Equal(t, "A", textOf(t, second, service.Principal{TenantID: acme.ID, User: "ann"}, "a.md"))
+}
+
+// An export leaves out what is removed meanwhile.
+func TestExportBesideARemoval(t *testing.T) {
+	n, _ := newTestNode(t, nil)
+	_, err := n.o.Registry.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	k := mustCreate(t, n.o.Registry, "acme", "ann", service.Write)
+	ann, err := n.Authenticate(t.Context(), "acme", k.Secret)
+	require.NoError(t, err)
+	mustPut(t, n, ann, "a.md", "A")
+	mustPut(t, n, ann, "b.md", "B")
+	server := service.New(service.Options{Node: removesWhenListed{n, "a.md"}, Memories: n.Memories(), Logger: n.o.Logger})
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/tenants/acme/export", http.NoBody)
+	require.NoError(t, err)
+	r.Header.Set("Authorization", "Bearer "+k.Secret)
+	w := &recorded{header: http.Header{}, status: http.StatusOK}
+	server.ServeHTTP(w, r)
+	in := tar.NewReader(&w.body)
+	first, err := in.Next()
+	require.NoError(t, err)
+	require.Equal(t, "b.md", first.Name)
+	_, err = in.Next()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// removesWhenListed removes a document after each list.
+type removesWhenListed struct {
+	*Node
+	path string
+}
+
+func (n removesWhenListed) List(ctx context.Context, p service.Principal) (service.Documents, error) {
+	all, err := n.Node.List(ctx, p)
+	if err == nil {
+		_, err = n.Delete(ctx, p, n.path, service.Condition{})
+	}
+	return all, err
 }
 
 // A sparse file of an archive may be larger than all memory.
