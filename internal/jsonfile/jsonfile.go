@@ -116,6 +116,13 @@ func Change[T any](ctx context.Context, file string, change func(*T) error) (doc
 	}
 	defer unlock()
 	at := target(file)
+	// Writing cleans up what a crash left, which may have come right behind a change.
+	wrote := false
+	defer func() {
+		if !wrote {
+			safefile.Tidy(filepath.Dir(at), filepath.Base(at), safefile.Abandoned)
+		}
+	}()
 	err = safefile.Update(filepath.Dir(at), filepath.Base(at), mostDocument, 0o600, func(before []byte) ([]byte, error) {
 		document = none
 		if before != nil { // else there is no file
@@ -126,6 +133,7 @@ func Change[T any](ctx context.Context, file string, change func(*T) error) (doc
 		if changed, err := changes(&document, change); err != nil || !changed {
 			return nil, err
 		}
+		wrote = true
 		return encoded(document)
 	})
 	if err != nil {

@@ -217,7 +217,7 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("", "model", "remove", "small")
 	w.loosely(func() { do("", "model", "use", "small") }) // which is gone: the embedder stays
 	w.loosely(func() {                                    // only builds with LanceDB have a service
-		for _, command := range []string{"tenant list", "tenant create acme", "tenant delete acme --yes", "key list --tenant acme", "key create --tenant acme --user ann", "key revoke k --tenant acme"} {
+		for _, command := range []string{"tenant list", "tenant create acme", "tenant set acme --rate 5", "tenant delete acme --yes", "key list --tenant acme", "key create --tenant acme --user ann", "key revoke k --tenant acme"} {
 			do("", append([]string{"service"}, append(strings.Fields(command), "--storage", w.t.TempDir())...)...)
 		}
 	})
