@@ -105,8 +105,8 @@ type RetrieveOptions struct {
 	// are left out, because the model's context has them.
 	Session     string    `json:"session,omitzero"`
 	SessionFrom time.Time `json:"sessionFrom,omitzero"`
-	// Earlier counts the prompts of the conversation before this one, for an agent at work: the more,
-	// the less a prompt wants of memory. 0 if not known.
+	// Earlier counts the prompts of the conversation before this one, for an agent at work: the
+	// more, the less a prompt wants of memory. 0 if not known.
 	Earlier int `json:"earlier,omitzero"`
 	// HalfLife is the age at which a score counts half; 0 ignores age.
 	HalfLife time.Duration `json:"halfLife,omitzero"`

@@ -10,7 +10,8 @@ import (
 
 // TurnEvidence is what relevance.Turn models judge and are fitted to.
 type TurnEvidence struct {
-	// Given reports whether the prompt gets hits without asking the model for more than Turn.Earlier.
+	// Given reports whether the prompt gets hits without asking the model for more than
+	// Turn.Earlier.
 	Given bool
 	// Candidates are undecided or Sure, in order.
 	Candidates []TurnCandidate

@@ -19,8 +19,8 @@ type Turn struct {
 	Fitted  string             `json:"fitted"`
 	Bias    float64            `json:"bias"`
 	Weights map[string]float64 `json:"weights"` // by the names of TurnNames
-	// Earlier, at most 0, is added for each ln(1 + earlier prompts of the conversation): what a prompt
-	// refers to is there already.
+	// Earlier, at most 0, is added for each ln(1 + earlier prompts of the conversation): what a
+	// prompt refers to is there already.
 	Earlier float64 `json:"earlier"`
 	Least   float64 `json:"least"` // least Worth of a given candidate, in (0, 1)
 }

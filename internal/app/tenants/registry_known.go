@@ -54,7 +54,8 @@ func (e *entry) copy() (record, string) {
 	return rec, e.tag
 }
 
-// tenant returns the one that has an ID, or any for "", without copying its keys: each request asks.
+// tenant returns the one that has an ID, or any for "", without copying its keys: each request
+// asks.
 func (e *entry) tenant(id string) (t Tenant, exists bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

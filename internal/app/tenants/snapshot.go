@@ -34,8 +34,8 @@ const (
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotsFolder has an object for the index of each of a tenant's memories, in the tenant's folder
-// of the storage.
+// snapshotsFolder has an object for the index of each of a tenant's memories, in the tenant's
+// folder of the storage.
 const snapshotsFolder = "indexes"
 
 func snapshotName(o owner) string { return snapshotsFolder + "/" + o.name() + ".tar" }
