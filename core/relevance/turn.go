@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math"
-	"regexp"
 	"slices"
 	"sync"
 	"unicode"
@@ -50,11 +49,6 @@ const (
 	rareEnough = 0.3
 )
 
-var finding = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|won't work|doesn't|does not|already|` +
-		`none of|only|must be|should|fixed|found|works now|summary|changes made|key)\b|原因|解决|修复|因为|ため|修正|解決`)
-})
-
 // A Prompt is a prompt taken apart.
 type Prompt = prompt.Prompt
 
@@ -90,7 +84,7 @@ func unspacedWord(word string) bool {
 
 // TurnEvidence returns the terms of Worth, in the order of TurnNames.
 func TurnEvidence(telling []float64, c Candidate) []float64 {
-	return []float64{min(massOf(telling, c.Holds), mostHeld), yes(finding().MatchString(c.Text))}
+	return []float64{min(massOf(telling, c.Holds), mostHeld), yes(hasFinding(c.Text))}
 }
 
 func earlier(q Query) float64 { return math.Log1p(float64(max(q.Earlier, 0))) }
@@ -148,7 +142,7 @@ func OrderForTurn[T any](all []T, of func(T) Candidate) {
 	value := make(map[string]float64, len(all))
 	for _, one := range all {
 		c := of(one)
-		v := 0.5*Share(c.BM25, best) - 0.15*yes(c.Speaker == "user") + 0.05*math.Log(float64(max(c.Tokens, 1))) + 0.1*yes(finding().MatchString(c.Text))
+		v := 0.5*Share(c.BM25, best) - 0.15*yes(c.Speaker == "user") + 0.05*math.Log(float64(max(c.Tokens, 1))) + 0.1*yes(hasFinding(c.Text))
 		if c.Cosine != nil {
 			v += *c.Cosine
 		}

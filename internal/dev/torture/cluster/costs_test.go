@@ -132,6 +132,9 @@ func (m *machine) renew(t *testing.T) {
 // The sizes of tenants that costs are measured with, in documents.
 const small, large = 20, 400
 
+// tokens of a section, about.
+const tokens = 150
+
 // costs measures a node.
 func (m *machine) costs(t *testing.T) map[string]any {
 	waitFor(t, "http://"+m.nodes[0].address+"/ready")
@@ -170,7 +173,7 @@ func (m *machine) costs(t *testing.T) map[string]any {
 		const count = 300
 		warm[size] = m.during(func() { lone = m.latenciesOf(t, n, tn, count, size*chunksOfDocument) }).dividedBy(count)
 	}
-	const polls = 8
+	const polls = 16
 	poll := m.during(func() {
 		for i := range polls {
 			time.Sleep(1100 * time.Millisecond) // longer than --freshness
@@ -201,15 +204,16 @@ func (m *machine) costs(t *testing.T) map[string]any {
 	}
 	retrieve, retrieveEach := perChunk(warm)
 	build, buildEach := perChunk(cold)
+	embedEach := filling.cpu/(large*chunksOfDocument) - buildEach
 	get, put := m.storageTimes(t)
 	chunks := 4.0 * (small + large) * chunksOfDocument
 	return map[string]any{
 		"source":     "measured by TestCosts of internal/dev/torture/cluster",
 		"retrieveMS": max(0, 1e3*retrieve), "retrieveUSPerChunk": max(0, 1e6*retrieveEach), "retrieveSpread": math.Log(lone.p(95).Seconds()/lone.p(50).Seconds()) / 1.645,
 		"buildMS": max(0, 1e3*build), "buildUSPerChunk": max(0, 1e6*buildEach), "vectorsCached": 1,
-		"embedSecondsPerMTokens": filling.cpu / (large * chunksOfDocument * 80) * 1e6, "tokensPerChunk": 80,
+		"embedSecondsPerMTokens": 1e6 * embedEach / tokens, "tokensPerChunk": tokens,
 		"diskBytesPerChunk": onDisk / chunks, "memoryBytesPerChunk": max(0, (resident[large]-resident[small])/(4*large*chunksOfDocument)),
-		"chunksPerWrite": 1, "commitMS": 1e3 * write.cpu, "commitGets": write.gets + write.lists, "commitPuts": write.puts,
+		"chunksPerWrite": 1, "commitMS": 1e3 * max(0.001, write.cpu-embedEach-buildEach), "commitGets": write.gets + write.lists, "commitPuts": write.puts,
 		"pollMS": max(0, 1e3*(poll.cpu-warm[small].cpu)), "pollLists": poll.lists, "pollGets": poll.gets,
 		"scanGets": cold[small].gets + cold[small].lists - 1 - getsPerAppend, "scanGetsPerFragment": getsPerAppend, "scanMBPerSecond": 1e6,
 		"getP50MS": 1e3 * get.p(50).Seconds(), "getP99MS": 1e3 * get.p(99).Seconds(), "putP50MS": 1e3 * put.p(50).Seconds(), "putP99MS": 1e3 * put.p(99).Seconds(),
@@ -218,7 +222,7 @@ func (m *machine) costs(t *testing.T) map[string]any {
 
 // put writes a document of one chunk.
 func (m *machine) put(t *testing.T, n *node, tn *tenant, i int) {
-	r, err := n.ask(t.Context(), tn.key, "PUT", fmt.Sprintf("%s/documents/parcels/%d.md", tn.name, i), fmt.Sprintf("# Parcel %d\n\nThe parcel number of customer Q%d is P%d.\n", i, 7000+i, 9000+i))
+	r, err := n.ask(t.Context(), tn.key, "PUT", fmt.Sprintf("%s/documents/cases/%d.md", tn.name, i), section(1_000_000+i, i))
 	require.NoError(t, err)
 	require.Equal(t, 200, r.status, "%s", r.body)
 }

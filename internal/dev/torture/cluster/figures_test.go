@@ -138,28 +138,37 @@ func (t times) p(percent int) time.Duration {
 	return sorted[min(len(sorted)*percent/100, len(sorted)-1)].Round(10 * time.Microsecond)
 }
 
+// Words of section.
+var (
+	places = []string{"Lisbon", "Porto", "Graz", "Turin", "Ghent", "Malmö", "Brno", "Split", "Vigo", "Bergen", "Tartu"}
+	things = []string{"turbine", "ledger", "harbour crane", "weather station", "print queue", "cooling pump", "badge reader", "tape archive", "greenhouse", "ticket gate"}
+	acts   = []string{"is inspected", "was replaced", "needs a new seal", "is leased", "reports to the control room", "is closed in winter", "was moved", "has a spare part in stock"}
+)
+
+// section is one chunk about a case of a site.
+func section(n, site int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## Case %d: the %s\n\n", n, things[n%len(things)])
+	for s := range 6 {
+		fmt.Fprintf(&b, "The %s of site %d in %s %s every %d days, by order %d of the crew from %s. ",
+			things[(n+s)%len(things)], site, places[(n*7+s)%len(places)], acts[(n*3+s)%len(acts)], 2+(n*13+s*5)%90, (n*31+s*17)%9973, places[(n+s*3)%len(places)])
+	}
+	fmt.Fprintf(&b, "The code of case %d is Z%d.\n", n, (n*7919)%999983)
+	return b.String()
+}
+
 // archive makes documents of five chunks.
 func archive(t *testing.T, from, count int) string {
 	t.Helper()
-	places := []string{"Lisbon", "Porto", "Graz", "Turin", "Ghent", "Malmö", "Brno", "Split", "Vigo", "Bergen", "Tartu"}
-	things := []string{"turbine", "ledger", "harbour crane", "weather station", "print queue", "cooling pump", "badge reader", "tape archive", "greenhouse", "ticket gate"}
-	acts := []string{"is inspected", "was replaced", "needs a new seal", "is leased", "reports to the control room", "is closed in winter", "was moved", "has a spare part in stock"}
 	var all bytes.Buffer
 	out := tar.NewWriter(&all)
 	for i := from; i < from+count; i++ {
-		var b strings.Builder
-		fmt.Fprintf(&b, "# Site %d in %s\n", i, places[i%len(places)])
+		text := fmt.Sprintf("# Site %d in %s\n", i, places[i%len(places)])
 		for k := range 5 {
-			n := i*5 + k
-			fmt.Fprintf(&b, "\n## Case %d: the %s\n\n", n, things[n%len(things)])
-			for s := range 6 {
-				fmt.Fprintf(&b, "The %s of site %d in %s %s every %d days, by order %d of the crew from %s. ",
-					things[(n+s)%len(things)], i, places[(n*7+s)%len(places)], acts[(n*3+s)%len(acts)], 2+(n*13+s*5)%90, (n*31+s*17)%9973, places[(n+s*3)%len(places)])
-			}
-			fmt.Fprintf(&b, "The code of case %d is Z%d.\n", n, (n*7919)%999983)
+			text += section(i*5+k, i)
 		}
-		require.NoError(t, out.WriteHeader(&tar.Header{Name: fmt.Sprintf("sites/%d/%d.md", i/100, i), Mode: 0o600, Size: int64(b.Len())}))
-		_, err := io.WriteString(out, b.String())
+		require.NoError(t, out.WriteHeader(&tar.Header{Name: fmt.Sprintf("sites/%d/%d.md", i/100, i), Mode: 0o600, Size: int64(len(text))}))
+		_, err := io.WriteString(out, text)
 		require.NoError(t, err)
 	}
 	require.NoError(t, out.Close())
