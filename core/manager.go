@@ -65,6 +65,9 @@ type Options struct {
 	// Freshness limits how long a query indexes changes on disk before it answers; 0 is 150 ms,
 	// negative skips that.
 	Freshness time.Duration
+	// Version is of all documents, if something else knows when they change; may be nil. Queries skip
+	// the file check while it is as when one of them last found nothing left to do.
+	Version func() int64
 	// EmbedTimeout limits how long a query waits for its embedding before keywords answer alone; 0
 	// is 2 s for a turn and 10 s for a search.
 	EmbedTimeout time.Duration
@@ -134,8 +137,9 @@ type indexer struct {
 	generations *generation.Follower[*view]
 	asked
 	usage   *usage
-	watched atomic.Bool // a Watch is running and has reported no change since it looked
-	tooSoon atomic.Bool // a document was read right after it was written, so that it is Unsure
+	checked atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
+	watched atomic.Bool  // a Watch is running and has reported no change since it looked
+	tooSoon atomic.Bool  // a document was read right after it was written, so that it is Unsure
 }
 
 // An asked embedder embeds questions, and a model that was fitted to it judges what is found.

@@ -57,6 +57,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		KeepSecrets:    !x.w.Settings.Redact,
 		KeepSuperseded: x.w.Settings.Superseded,
 		Freshness:      x.w.Settings.Freshness,
+		Version:        x.w.DocumentsVersion,
 		Saved:          x.w.Notes().folders(),
 		Injection:      x.w.Settings.Injection.Policy,
 		Logger:         x.w.Log,

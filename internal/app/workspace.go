@@ -34,6 +34,8 @@ type Workspace struct {
 	Dated bool
 	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
+	// DocumentsVersion is core.Options.Version; may be nil.
+	DocumentsVersion func() int64
 	// Metered wraps what computes vectors, below their cache; may be nil.
 	Metered func(embed.Embedder) embed.Embedder
 }

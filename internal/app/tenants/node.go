@@ -616,6 +616,7 @@ func (n *pool) workspace(t *tenant, o owner, settings Settings) (*app.Workspace,
 	w, err := app.Tenant(n.o.Workspace, filepath.Join(t.mirror.dir, sharedFolder), places, settings.imposed())
 	if err == nil {
 		w.Metered = func(e embed.Embedder) embed.Embedder { return metered{e, t.meter} }
+		w.DocumentsVersion = func() int64 { return t.mirror.now.Load().order }
 	}
 	return w, err
 }
