@@ -171,7 +171,7 @@ func (m *machine) costs(t *testing.T) map[string]any {
 		tn := tenants[size][0]
 		m.retrieve(t, n, tn, 0)
 		const count = 300
-		warm[size] = m.during(func() { lone = m.latenciesOf(t, n, tn, count, size*chunksOfDocument) }).dividedBy(count)
+		warm[size] = m.during(func() { lone = m.latencies(t, n, tn, count, size*chunksOfDocument) }).dividedBy(count)
 	}
 	const polls = 16
 	poll := m.during(func() {
@@ -225,16 +225,6 @@ func (m *machine) put(t *testing.T, n *node, tn *tenant, i int) {
 	r, err := n.ask(t.Context(), tn.key, "PUT", fmt.Sprintf("%s/documents/cases/%d.md", tn.name, i), section(1_000_000+i, i))
 	require.NoError(t, err)
 	require.Equal(t, 200, r.status, "%s", r.body)
-}
-
-// latenciesOf is latencies for a tenant with so many chunks.
-func (m *machine) latenciesOf(t *testing.T, n *node, tn *tenant, count, chunks int) (all times) {
-	for i := range count {
-		begun := time.Now()
-		m.retrieve(t, n, tn, i*37%chunks)
-		all = append(all, time.Since(begun))
-	}
-	return all
 }
 
 // storageTimes are those of small requests by way of the link.

@@ -33,11 +33,7 @@ func TestFigures(t *testing.T) {
 		waitFor(t, "http://"+n.address+"/ready")
 	}
 	here, there := m.nodes[0], m.nodes[1]
-	newTenant := func(name string) *tenant {
-		m.run("service", "tenant", "create", name)
-		return &tenant{name: name, key: m.run("-q", "service", "key", "create", "--tenant", name, "--user", "ann", "--right", "admin")}
-	}
-	large, noisy := newTenant("large"), newTenant("noisy")
+	large, noisy := m.newTenant("large"), m.newTenant("noisy")
 	for part := range 2 {
 		r, err := here.ask(t.Context(), large.key, "POST", "large/import", archive(t, part*1000, 1000))
 		require.NoError(t, err)
@@ -61,7 +57,7 @@ func TestFigures(t *testing.T) {
 		next.kill()
 	}
 
-	warm := m.latencies(t, here, large, 400)
+	warm := m.latencies(t, here, large, 400, 10_000)
 	t.Logf("warm retrieve, one at a time: p50 %v, p99 %v", warm.p(50), warm.p(99))
 	daemon := m.daemon(t, here, large, 400)
 	t.Logf("the laptop's daemon, same documents: p50 %v, p99 %v; the service takes %.2f times as long", daemon.p(50), daemon.p(99), float64(warm.p(50))/float64(daemon.p(50)))
@@ -98,7 +94,7 @@ func TestFigures(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, r.status)
 	m.indexed(t, limited, large)
-	quiet := m.latencies(t, limited, large, 400)
+	quiet := m.latencies(t, limited, large, 400, 10_000)
 	var refused, done atomic.Int64
 	stop := make(chan bool)
 	var noise sync.WaitGroup
@@ -121,7 +117,7 @@ func TestFigures(t *testing.T) {
 		})
 	}
 	time.Sleep(2 * time.Second)
-	beside := m.latencies(t, limited, large, 400)
+	beside := m.latencies(t, limited, large, 400, 10_000)
 	close(stop)
 	noise.Wait()
 	t.Logf("beside a tenant at its limit (%d answered, %d refused): p50 %v, p99 %v instead of %v, %v", done.Load(), refused.Load(), beside.p(50), beside.p(99), quiet.p(50), quiet.p(99))
@@ -197,11 +193,12 @@ func (m *machine) indexed(t *testing.T, n *node, tn *tenant) {
 	}, 20*time.Minute, 100*time.Millisecond)
 }
 
-func (m *machine) latencies(t *testing.T, n *node, tn *tenant, count int) (all times) {
+// latencies are those of questions to a tenant with so many chunks.
+func (m *machine) latencies(t *testing.T, n *node, tn *tenant, count, chunks int) (all times) {
 	t.Helper()
 	for i := range count {
 		begun := time.Now()
-		m.retrieve(t, n, tn, (i*37)%10_000)
+		m.retrieve(t, n, tn, i*37%chunks)
 		all = append(all, time.Since(begun))
 	}
 	return all
