@@ -230,7 +230,7 @@ func (s *Server) authorised(op operation) http.Handler {
 			return
 		}
 		err = s.withBody(w, r, op, l, func(body []byte) error {
-			do := func() error {
+			do := func(r *http.Request) error {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
@@ -241,11 +241,11 @@ func (s *Server) authorised(op operation) http.Handler {
 			}
 			switch {
 			case op.streams:
-				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, s.ending, do) })
+				return l.streams.Do(r.Context(), slotWait, func() error { return s.whileValid(r, p, secret, s.ending, do) })
 			case op.proxy:
-				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(&r, p, secret, nil, do) })
+				return l.chats.Do(r.Context(), slotWait, func() error { return s.whileValid(r, p, secret, nil, do) })
 			}
-			return l.slots.Do(r.Context(), slotWait, do)
+			return l.slots.Do(r.Context(), slotWait, func() error { return do(r) })
 		})
 		if err != nil {
 			fail(w, err)
@@ -258,9 +258,8 @@ const recheck = 2 * time.Second
 
 // whileValid calls do with a request whose context ends when its key is no longer valid, or when
 // ending is closed.
-func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending <-chan struct{}, do func() error) error {
-	ctx, cancel := context.WithCancel((*r).Context())
-	*r = (*r).WithContext(ctx)
+func (s *Server) whileValid(r *http.Request, p Principal, secret string, ending <-chan struct{}, do func(*http.Request) error) error {
+	ctx, cancel := context.WithCancel(r.Context())
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer cancel()
@@ -282,7 +281,7 @@ func (s *Server) whileValid(r **http.Request, p Principal, secret string, ending
 			}
 		}
 	})
-	return do()
+	return do(r.WithContext(ctx))
 }
 
 // withBody reads the body for do, unless the operation reads it itself.

@@ -126,16 +126,23 @@ type agentMemory struct {
 	tools     []tools.Tool
 }
 
-// audited writes into the audit log what do gives. A request of MCP does not say it.
-func audited[Out any](m *agentMemory, operation string, do func() (Out, error)) (out Out, err error) {
-	p := m.principal
-	a := service.Access{Time: time.Now().UTC(), Tenant: p.Tenant, User: p.User, Key: p.Key, Operation: "MCP " + operation, Status: http.StatusOK}
-	if out, err = do(); err != nil {
-		a.Status = httpapi.StatusOf(err)
-	} else {
-		a.AddAnswer(out)
+// audited writes into the audit log what do gives, which a request of MCP does not say. With an
+// operation on the memory (service.MemoryOperation) it makes a span, too.
+func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory string, do func(context.Context) (Out, error)) (out Out, err error) {
+	o, p := m.node.o, m.principal
+	if o.Audit == nil && o.Traces == nil {
+		return do(ctx)
 	}
-	m.node.o.Audit.Add(a)
+	a := service.Access{Time: time.Now().UTC(), Tenant: p.Tenant, User: p.User, Key: p.Key, Operation: "MCP " + operation, Status: http.StatusOK}
+	err = service.NewSpans(o.Traces).Memory(mcp.Traced(ctx), onMemory, p.Tenant, func(ctx context.Context) (int, error) {
+		if out, err = do(ctx); err != nil {
+			a.Status = httpapi.StatusOf(err)
+		} else {
+			a.AddAnswer(out)
+		}
+		return a.Hits, err
+	})
+	o.Audit.Add(a)
 	return out, err
 }
 
@@ -164,14 +171,8 @@ func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
 		all = append(all, described.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
-			return audited(m, described.Name, func() (answer tools.Answer, err error) {
-				err = service.NewSpans(m.node.o.Traces).Memory(mcp.Traced(ctx), service.MemoryOperation(described.Name), m.principal.Tenant, func(ctx context.Context) (int, error) {
-					answer, err = m.call(ctx, described, arguments)
-					found := &service.Access{}
-					found.AddAnswer(answer)
-					return found.Hits, err
-				})
-				return answer, err
+			return audited(ctx, m, described.Name, service.MemoryOperation(described.Name), func(ctx context.Context) (tools.Answer, error) {
+				return m.call(ctx, described, arguments)
 			})
 		}))
 	}
@@ -227,28 +228,28 @@ func (m *agentMemory) Files(ctx context.Context) ([]mcp.File, error) {
 
 // Read implements mcp.Memory.
 func (m *agentMemory) Read(ctx context.Context, uri string) (string, error) {
-	return audited(m, "resources/read "+uri, func() (string, error) {
+	return audited(ctx, m, "resources/read "+uri, "", func(ctx context.Context) (string, error) {
 		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Read(ctx, uri) })
 	})
 }
 
 // Curated implements mcp.Memory.
 func (m *agentMemory) Curated(ctx context.Context) (string, error) {
-	return audited(m, "curated memory", func() (string, error) {
+	return audited(ctx, m, "curated memory", "", func(ctx context.Context) (string, error) {
 		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Curated(ctx) })
 	})
 }
 
 // Beginning implements mcp.Memory.
 func (m *agentMemory) Beginning(ctx context.Context) (string, error) {
-	return audited(m, "beginning", func() (string, error) {
+	return audited(ctx, m, "beginning", "", func(ctx context.Context) (string, error) {
 		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Beginning(ctx) })
 	})
 }
 
 // Reference implements mcp.Memory.
 func (m *agentMemory) Reference(ctx context.Context, room int) (string, error) {
-	return audited(m, "reference", func() (string, error) {
+	return audited(ctx, m, "reference", "", func(ctx context.Context) (string, error) {
 		return ask(ctx, m, func(inner mcp.Memory) (string, error) { return inner.Reference(ctx, room) })
 	})
 }
