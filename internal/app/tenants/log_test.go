@@ -15,8 +15,7 @@ import (
 	"github.com/memcore/memcore/store/storetest"
 )
 
-// A memoryLog is a store.Changelog without storage. fault, if it is set, is called before (and,
-// with after, behind) each Append and Since, and may fail or wait.
+// A memoryLog is a store.Changelog without storage, with faults of Append and Since.
 type memoryLog struct {
 	mu        sync.Mutex
 	revisions []store.Revision
@@ -25,44 +24,16 @@ type memoryLog struct {
 	dropped   int64 // orders up to this one are of a log that was dropped
 	asked     int   // calls of Since from the beginning
 
-	fault func(op string, after bool) error
+	faults
 }
 
 func (l *memoryLog) Name() string { return "memory" }
-
-func (l *memoryLog) call(ctx context.Context, op string, do func() error) error {
-	l.mu.Lock()
-	fault := l.fault
-	l.mu.Unlock()
-	if fault == nil {
-		fault = func(string, bool) error { return nil }
-	}
-	if err := fault(op, false); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	l.mu.Lock()
-	err := do()
-	l.mu.Unlock()
-	if failed := fault(op, true); failed != nil {
-		return failed
-	}
-	return err
-}
-
-func (l *memoryLog) setFault(fault func(op string, after bool) error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.fault = fault
-}
 
 func (l *memoryLog) Append(ctx context.Context, revisions []store.Revision, mark store.Mark) (since []store.Revision, next store.Mark, err error) {
 	if len(revisions) == 0 {
 		return nil, mark, fmt.Errorf("no revisions")
 	}
-	err = l.call(ctx, "append", func() error {
+	err = l.call(ctx, &l.mu, "append", func() error {
 		if mark.Order > 0 && mark.Order <= l.dropped {
 			return store.ErrGone
 		}
@@ -100,7 +71,7 @@ func (l *memoryLog) after(mark store.Mark) ([]store.Revision, store.Mark) {
 }
 
 func (l *memoryLog) Since(ctx context.Context, mark store.Mark) (since []store.Revision, next store.Mark, err error) {
-	err = l.call(ctx, "since", func() error {
+	err = l.call(ctx, &l.mu, "since", func() error {
 		if mark.Order > 0 && mark.Order <= l.dropped {
 			return store.ErrGone
 		}

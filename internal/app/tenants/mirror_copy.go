@@ -64,16 +64,14 @@ func (c copied) encode() ([]byte, error) {
 	if err := gob.NewEncoder(&out).Encode(c); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(out.Bytes())
-	return append(out.Bytes(), sum[:]...), nil
+	return sealed(out.Bytes()), nil
 }
 
 func decodeCopy(data []byte) (c copied, err error) {
-	end := max(len(data)-sha256.Size, 0)
-	if sum := sha256.Sum256(data[:end]); !bytes.Equal(sum[:], data[end:]) {
-		return c, store.ErrCorrupt
+	if data, err = unsealed(data); err != nil {
+		return c, err
 	}
-	if err := gob.NewDecoder(bytes.NewReader(data[:end])).Decode(&c); err != nil {
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&c); err != nil {
 		return c, err
 	}
 	if c.Format != copyFormat {

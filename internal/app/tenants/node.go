@@ -43,11 +43,11 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Options are the settings of a Node. Open, Registry, Dir and Workspace are needed.
+// Options are the settings of a Node. Open, Objects, Registry, Dir and Workspace are needed.
 type Options struct {
 	// Open opens the logs of the storage by their paths (Documents, Vectors).
 	Open func(path string) store.Changelog
-	// Objects have the snapshots of indexes; may be nil.
+	// Objects have copies of documents and of indexes.
 	Objects  store.Objects
 	Registry *Registry
 	// Tokens verifies those of an issuer; nil if only keys count.
@@ -449,7 +449,7 @@ func (n *pool) aside(t *tenant, do func(context.Context)) bool {
 // may be left.
 func (n *pool) keep(ctx context.Context, id, name string, data []byte) error {
 	exists, err := n.o.Registry.Exists(ctx, id)
-	if err != nil || !exists || n.o.Objects == nil {
+	if err != nil || !exists {
 		return err
 	}
 	if err := n.o.Objects.Put(ctx, objectsOf(id)+"/"+name, data); err != nil {
@@ -467,11 +467,7 @@ const openTimeout = 2 * time.Minute
 func (n *pool) open(t *tenant) {
 	ctx, stop := context.WithTimeout(context.Background(), openTimeout)
 	defer stop()
-	var copies *copies
-	if n.o.Objects != nil {
-		copies = n.copiesOf(t.id)
-	}
-	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), t.documentsFolder(), copies, n.o.Logger)
+	m, err := openMirror(ctx, n.o.Open(Documents(t.id)), t.documentsFolder(), n.copiesOf(t.id), n.o.Logger)
 	if err == nil {
 		// The mark of a repository makes it the project, whatever there is around the node's
 		// folder.
@@ -574,7 +570,7 @@ func (n *pool) openFolder(ctx context.Context, folder string) (httpapi.Workspace
 		return now.Embedder != settings.Embedder || now.Model != settings.Model
 	}}
 	m.begin(n.o.Logger, vectors, taken, func(ctx context.Context, name string, data []byte) error {
-		if err := n.keep(ctx, t.id, name, data); err != nil || n.o.Objects == nil {
+		if err := n.keep(ctx, t.id, name, data); err != nil {
 			return err
 		}
 		return removeOldSnapshots(ctx, n.o.Objects, t.id)

@@ -18,48 +18,18 @@ import (
 	"github.com/memcore/memcore/store/storetest"
 )
 
-// memoryObjects are store.Objects in memory. fault, if not nil, is called before and (with after)
-// behind each Fetch and Replace, and may fail or wait.
+// memoryObjects are store.Objects in memory, with faults of Put, Fetch and Replace.
 type memoryObjects struct {
 	mu      sync.Mutex
 	all     map[string]string
 	changed map[string]time.Time
 	fetched map[string]int // calls of Fetch by name
 
-	fault func(op string, after bool) error
+	faults
 }
 
 func newMemoryObjects() *memoryObjects {
 	return &memoryObjects{all: map[string]string{}, changed: map[string]time.Time{}, fetched: map[string]int{}}
-}
-
-func (m *memoryObjects) setFault(fault func(op string, after bool) error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.fault = fault
-}
-
-// call does a step of op. Whatever fails behind it has happened.
-func (m *memoryObjects) call(ctx context.Context, op string, do func() error) error {
-	m.mu.Lock()
-	fault := m.fault
-	m.mu.Unlock()
-	if fault == nil {
-		fault = func(string, bool) error { return nil }
-	}
-	if err := fault(op, false); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	err := do()
-	m.mu.Unlock()
-	if failed := fault(op, true); failed != nil {
-		return failed
-	}
-	return err
 }
 
 func (m *memoryObjects) put(name string, data []byte) {
@@ -67,7 +37,7 @@ func (m *memoryObjects) put(name string, data []byte) {
 }
 
 func (m *memoryObjects) Put(ctx context.Context, name string, data []byte) error {
-	return m.call(ctx, "put", func() error {
+	return m.call(ctx, &m.mu, "put", func() error {
 		m.put(name, data)
 		return nil
 	})
@@ -79,7 +49,7 @@ func (m *memoryObjects) Get(ctx context.Context, name string) ([]byte, error) {
 }
 
 func (m *memoryObjects) Fetch(ctx context.Context, name, known string) (data []byte, tag string, err error) {
-	err = m.call(ctx, "fetch", func() error {
+	err = m.call(ctx, &m.mu, "fetch", func() error {
 		m.fetched[name]++
 		text, ok := m.all[name]
 		if !ok {
@@ -99,7 +69,7 @@ func tagOf(text string) string {
 }
 
 func (m *memoryObjects) Replace(ctx context.Context, name string, data []byte, tag string) (next string, err error) {
-	err = m.call(ctx, "replace", func() error {
+	err = m.call(ctx, &m.mu, "replace", func() error {
 		if text, ok := m.all[name]; ok != (tag != "") || ok && tagOf(text) != tag {
 			return store.ErrBehind
 		}

@@ -106,8 +106,22 @@ func pack(folder, documents string) ([]byte, error) {
 	if err := errors.Join(p.add(documentsName, []byte(documents)), p.folder("."), p.archive.Close()); err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(out.Bytes())
-	return append(out.Bytes(), sum[:]...), nil
+	return sealed(out.Bytes()), nil
+}
+
+// sealed returns data with its SHA-256 behind it.
+func sealed(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return append(data, sum[:]...)
+}
+
+// unsealed returns what was sealed, or store.ErrCorrupt.
+func unsealed(data []byte) ([]byte, error) {
+	end := max(len(data)-sha256.Size, 0)
+	if sum := sha256.Sum256(data[:end]); !bytes.Equal(sum[:], data[end:]) {
+		return nil, store.ErrCorrupt
+	}
+	return data[:end], nil
 }
 
 // A packer adds files below a folder to an archive.
@@ -175,9 +189,9 @@ func rank(entry fs.DirEntry) int {
 // unpack makes the folder of an index, which must not exist, from what pack returned: of documents
 // that are here in another folder. After an error it may have a part.
 func unpack(data []byte, folder, documents string) error {
-	archived := max(len(data)-sha256.Size, 0)
-	if sum := sha256.Sum256(data[:archived]); !bytes.Equal(sum[:], data[archived:]) {
-		return errors.New("the snapshot of an index is damaged")
+	data, err := unsealed(data)
+	if err != nil {
+		return fmt.Errorf("the snapshot of an index: %w", err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -189,7 +203,7 @@ func unpack(data []byte, folder, documents string) error {
 	defer root.Close()
 	made := map[string]bool{".": true}
 	var were []byte
-	rest := bytes.NewReader(data[:archived])
+	rest := bytes.NewReader(data)
 	for archive := tar.NewReader(rest); ; {
 		header, err := archive.Next()
 		if err == io.EOF {
@@ -198,7 +212,7 @@ func unpack(data []byte, folder, documents string) error {
 		if err != nil {
 			return err
 		}
-		begin := archived - rest.Len() // an entry follows its header, without a copy
+		begin := len(data) - rest.Len() // an entry follows its header, without a copy
 		if header.Size < 0 || header.Size > int64(rest.Len()) {
 			return errors.New("the snapshot of an index is cut off")
 		}
@@ -237,7 +251,7 @@ func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	if f := t.snapshots[o.name()]; f != nil {
 		return f
 	}
-	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", o.name())); err == nil || n.o.Objects == nil {
+	if _, err := os.Stat(filepath.Join(t.cacheFolder(), "index", o.name())); err == nil {
 		return nil
 	}
 	f := &fetched{folder: filepath.Join(t.cacheFolder(), "index", ".snapshot-"+o.name()), done: make(chan struct{})}
