@@ -58,7 +58,8 @@ var ErrNoFile = kind.As(kind.NotFound, errors.New("no memory file has this URI")
 // Options are the settings of a Server.
 type Options struct {
 	Version string
-	// Poll is the interval of looking for changed files; 0 is 1 s, negative never.
+	// Poll is the interval of looking for changed files; 0 is 1 s, negative only before they are
+	// listed.
 	Poll time.Duration
 	// Logger must not use standard output; nil is slog.Default().
 	Logger *slog.Logger
@@ -135,6 +136,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				result, err = nil, fmt.Errorf("memcore failed at %s", method)
 			}
 		}()
+		if method == "resources/list" {
+			s.Refresh(ctx)
+		}
 		result, err = next(ctx, method, request)
 		if err == nil { // with an error, the result is a nil pointer in an interface
 			switch r := result.(type) {

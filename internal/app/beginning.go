@@ -90,7 +90,7 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 	if err != nil {
 		return "", "", err
 	}
-	items, failed := files.Data.List(ctx)
+	items, failed := s.unguarded(files.Data).List(ctx)
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 

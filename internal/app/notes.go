@@ -42,6 +42,24 @@ func (n Notes) files() (guard.Files, error) {
 	return guard.Files{Data: data.ForAgent(), Guard: guard.Guard{Filter: filter, Trusted: n.w.Trusted}}, err
 }
 
+// guarded are the files of the workspace and its mounts, as a model may see and change them.
+func (w *Workspace) guarded(files guard.Files) notes.Mounted {
+	return w.withMounts(files.Data, func(data *notes.Data) notes.Files { return guard.Files{Data: data, Guard: files.Guard} })
+}
+
+// unguarded are the files of the workspace and its mounts as they are.
+func (w *Workspace) unguarded(data *notes.Data) notes.Mounted {
+	return w.withMounts(data, func(data *notes.Data) notes.Files { return data })
+}
+
+func (w *Workspace) withMounts(data *notes.Data, files func(*notes.Data) notes.Files) notes.Mounted {
+	all := notes.Mounted{Files: files(data), Mounts: map[string]notes.Files{}}
+	for _, m := range w.Mounts() {
+		all.Mounts[m.Name] = files(data.In(m.Folder, w.dataOf(m)))
+	}
+	return all
+}
+
 // Find returns the place of a citation, or the one with a text.
 func (n Notes) Find(ctx context.Context, text string) (notes.Statement, error) {
 	place, ok, err := n.cited(text)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patc
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Session, error), refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
 	recall := session.RecallTool(sessions, t.recall)
-	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.files)...)
+	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.w.guarded(t.files))...)
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
 			t.forget, tools.Destructive),
@@ -119,19 +120,19 @@ func (t toolbox) saveTool() tools.Tool {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	elsewhere := t.mounts()
+	files := t.w.guarded(t.files)
+	elsewhere := mounts(files)
 	if RemoteOf(t.w).IsConfigured() {
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
 	}
-	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, elsewhere...)
+	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), files, elsewhere...)
 }
 
 // mounts are the folders beside the workspace, as targets.
-func (t toolbox) mounts() (all []notes.Elsewhere) {
-	for _, m := range t.w.Mounts() {
-		files := guard.Files{Data: t.files.Data.In(m.Folder, t.w.dataOf(m)), Guard: t.files.Guard}
-		all = append(all, notes.Elsewhere{Target: m.Name, About: "all in " + strings.TrimPrefix(m.Name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
-			return notes.AppendShared(ctx, files, r)
+func mounts(files notes.Mounted) (all []notes.Elsewhere) {
+	for _, name := range slices.Sorted(maps.Keys(files.Mounts)) {
+		all = append(all, notes.Elsewhere{Target: name, About: "all in " + strings.TrimPrefix(name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
+			return notes.AppendShared(ctx, files.Mounts[name], r)
 		}})
 	}
 	return all
