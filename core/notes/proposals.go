@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // Kinds of proposals.
@@ -39,7 +40,9 @@ type Proposal struct {
 	Text      string       `json:"text"`                // to add or remove, Markdown
 	AboutUser bool         `json:"aboutUser,omitempty"` // the user says it about themselves
 	Save      *SaveRequest `json:"save,omitempty"`      // of a ProposedSave
-	Reported  bool         `json:"reported,omitempty"`  // the person knows that it waits
+	First     int          `json:"first,omitempty"`     // lines of a ProposedForget, from 1
+	Last      int          `json:"last,omitempty"`
+	Reported  bool         `json:"reported,omitempty"` // the person knows that it waits
 }
 
 // Asked reports whether a model asked for it, not a rule.
@@ -144,6 +147,19 @@ func (p *Proposals) AddAsked(ctx context.Context, one Proposal) (id string, err 
 		now.Waiting = append(now.Waiting, one)
 		return nil
 	})
+}
+
+// About returns what waits to be saved and says a text or has all its words.
+func (p *Proposals) About(text string) (found []Proposal, err error) {
+	waiting, err := p.Waiting()
+	wanted, terms := statement.Words(text), keyword.NewTerms()
+	asked := terms.Asked(text)
+	for _, w := range waiting {
+		if w.Kind != ProposedForget && (statement.Near(statement.Words(w.Text), wanted) || hasAll(terms.Of(w.Text), asked)) {
+			found = append(found, w)
+		}
+	}
+	return found, err
 }
 
 // Decide removes decided proposals. Rules do not propose them again.

@@ -160,6 +160,10 @@ func listed(ctx context.Context, data Files) (tools.Answer, error) {
 }
 
 func written(w Written, err error) (tools.Answer, error) {
-	text := fmt.Sprintf("Wrote %s. Summary: %s", w.Path, w.Summary) + redactedNote("\n", w.Redacted)
+	text := fmt.Sprintf("Wrote %s.", w.Path)
+	if w.Summary != "" {
+		text += " Summary: " + w.Summary
+	}
+	text += redactedNote("\n", w.Redacted)
 	return tools.Answer{Text: text, Data: map[string]any{"success": err == nil}}, err
 }

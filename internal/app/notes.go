@@ -119,6 +119,9 @@ func (n Notes) statement(ctx context.Context, text string) (notes.Statement, err
 	case 1:
 		return found[0], nil
 	case 0:
+		if waiting, err := n.Proposals().About(text); err == nil && len(waiting) > 0 {
+			return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q yet; it waits as a proposal", text), "to drop it: memcore memory pending --decline "+waiting[0].ID)
+		}
 		return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q", text), "'memcore search' finds it elsewhere; then name it by its citation")
 	}
 	for _, p := range found {

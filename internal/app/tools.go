@@ -113,7 +113,7 @@ func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Sess
 }
 
 func (t toolbox) saveTool() tools.Tool {
-	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave}
+	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave, Waiting: t.w.Notes().Proposals()}
 	if t.w.Settings.Save.RequireConfirmation {
 		o.Confirm = t.ask
 		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
@@ -207,10 +207,13 @@ func (t toolbox) find(ctx context.Context, text string) (notes.Statement, error)
 	if err != nil {
 		return notes.Statement{}, err
 	}
-	if len(found) != 1 {
-		return notes.Statement{}, fmt.Errorf("%w: %s", notes.ErrStatement, t.list(ctx, found))
+	switch len(found) {
+	case 0:
+		return notes.Statement{}, notes.ErrNoStatement
+	case 1:
+		return found[0], nil
 	}
-	return found[0], nil
+	return notes.Statement{}, fmt.Errorf("%w: %s", notes.ErrStatement, t.list(ctx, found))
 }
 
 // list names the statements that a text refers to.
@@ -303,6 +306,9 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	if err != nil {
 		return tools.Answer{}, err
 	}
+	if len(found) == 0 {
+		return t.withdraw(ctx, p.Text)
+	}
 	if len(found) != 1 {
 		return tools.Answer{Text: "Nothing was deleted: " + t.list(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
 	}
@@ -311,7 +317,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	switch {
 	case errors.Is(err, notes.ErrUnasked):
 		text, _ := notes.Clean(place.Lasting(place.Citation()))
-		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text})
+		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text, First: place.First, Last: place.Last})
 		return tools.Answer{Text: fmt.Sprintf("Not deleted yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", id),
 			Data: map[string]any{"success": false, "waiting": id}}, err
 	case err == nil && !written:
@@ -323,6 +329,24 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 		return tools.Answer{}, err
 	}
 	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
+}
+
+// withdraw forgets what no file says yet: the one proposal that says a text.
+func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error) {
+	proposals := t.w.Notes().Proposals()
+	waiting, err := proposals.About(text)
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	if len(waiting) == 1 {
+		return tools.Answer{Text: fmt.Sprintf("Forgotten: proposal %s, which was not saved yet.", waiting[0].ID), Data: map[string]any{"success": true, "withdrawn": waiting[0].ID}},
+			proposals.Decide(ctx, waiting[0].ID)
+	}
+	said := "Nothing was deleted: 0 statements say that."
+	for _, w := range waiting {
+		said += "\n- proposal " + w.ID + ": " + t.files.Line(ctx, w.Text)
+	}
+	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
 }
 
 // confirmForget asks only about curated memory: the data folder is models'.
