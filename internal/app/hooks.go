@@ -141,7 +141,7 @@ func absolute(folder string, all []string) []string {
 
 // options are the configured ones.
 func (s hookMemory) options(e hook.Event) hook.Options {
-	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use, BeginWithin: s.Settings.Hook.Budget / 3}
+	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use, Within: s.Settings.Hook.Budget, BeginWithin: s.Settings.Hook.Budget / 3}
 	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
 	return o
 }

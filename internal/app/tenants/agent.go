@@ -17,8 +17,8 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor
-// does this one with another right or other teams.
+// An agent is an MCP server for one principal. With another right or other teams, the same user has
+// another agent.
 type agent struct {
 	handler http.Handler
 	end     func()
@@ -30,8 +30,7 @@ func agentOf(p service.Principal) string {
 	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
 }
 
-// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one
-// ends.
+// mostAgents bounds the agents of a tenant; the longest unused one ends.
 const mostAgents = 256
 
 // MCP implements service.Node.
@@ -51,7 +50,7 @@ func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handl
 	return handler, err
 }
 
-// keep returns the agent with a name: a new one unless another request was faster.
+// keep returns the agent with a name: a, unless another request was faster.
 func (t *tenant) keep(name string, a *agent) *agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,15 +118,15 @@ func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.
 	})
 }
 
-// An agentMemory is a principal's memory for MCP clients. It holds nothing open between calls.
+// An agentMemory is a principal's memory for MCP clients. Between calls it is closed.
 type agentMemory struct {
 	node      *Node
 	principal service.Principal
 	tools     []tools.Tool
 }
 
-// audited writes into the audit log what do gives, which a request of MCP does not say. With an
-// operation on the memory (service.MemoryOperation) it makes a span, too.
+// audited logs the answer of do, since the log of HTTP requests does not say what MCP gave. For a
+// service.MemoryOperation it also makes a span.
 func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory string, do func(context.Context) (Out, error)) (out Out, err error) {
 	o, p := m.node.o, m.principal
 	if o.Audit == nil && o.Traces == nil {
@@ -146,7 +145,7 @@ func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory s
 	return out, err
 }
 
-// ask calls do with a memory that is in step with the storage.
+// ask calls do with a fresh memory.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
 	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return out, err
@@ -166,7 +165,7 @@ func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out,
 
 var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
 
-// Tools implements mcp.Memory. What tools change is written into the log.
+// Tools implements mcp.Memory. Changes of tools go into the log.
 func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
@@ -211,7 +210,7 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	return withVersion(given, version), nil
 }
 
-// withVersion adds to the data of an answer the version that has its change.
+// withVersion adds the version of a change to the data of its answer.
 func withVersion(answer tools.Answer, version int64) tools.Answer {
 	fields, ok := fieldsOf(answer)
 	if ok {

@@ -9,9 +9,8 @@ import (
 	"regexp"
 )
 
-// imported returns the documents whose text curated memory of all users or of a team may import, by
-// their paths in the log. It finds too many rather than too few, such as imports in code. The
-// caller holds mu.
+// imported returns, by stored path, what curated memory of all users or of a team may import. It
+// finds too many rather than too few, such as imports in code. The caller holds mu.
 func (m *mirror) imported() (map[string]bool, error) {
 	names := maps.Clone(m.documents)
 	for name, p := range m.pending {
@@ -51,7 +50,7 @@ var (
 	anywhere  = regexp.MustCompile(`@["']?([^\s@"'<>|]*?\.[mM][dD])`)
 )
 
-// importsIn returns the documents of all users or of a team that a text names as imports.
+// importsIn returns the documents of several users that a text may import.
 func importsIn(name, text string) (all []string) {
 	for _, form := range []*regexp.Regexp{wholeLine, anywhere} {
 		for _, match := range form.FindAllStringSubmatch(text, -1) {
