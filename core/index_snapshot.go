@@ -167,6 +167,9 @@ func (m *indexer) openVectors(ctx context.Context, path string, manifest *manife
 		return nil, nil
 	}
 	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && former == nil {
+		if missing := embed.Missing(m.options.Embedder); missing != nil {
+			return nil, missing
+		}
 		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
 	}
 	if manifest.Engine != m.options.Engine.Name {

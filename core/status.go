@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
 )
 
@@ -70,7 +71,9 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		problem(err)
 	}
 	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
-	if from.former {
+	if missing := embed.Missing(m.options.Embedder); from.former && missing != nil {
+		problem(fmt.Errorf("%w; until then vectors of %s answer", missing, known.Embedder))
+	} else if from.former {
 		problem(fmt.Errorf("vectors were made by %s, the embedder is now %s: they answer until the memory is indexed again", known.Embedder, m.options.Embedder.Fingerprint()))
 	}
 	if damage := from.notedDamage(); damage != "" {

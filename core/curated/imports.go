@@ -48,6 +48,17 @@ func importsOf(lines []string) map[int][]importRef {
 	return found
 }
 
+// ImportsIn returns the paths that the text of a memory file imports, also by mentions in sentences.
+func ImportsIn(text string) (all []string) {
+	c := parse("", []byte(text))
+	for i := range c.lines {
+		for _, found := range c.imports[i] {
+			all = append(all, found.path)
+		}
+	}
+	return all
+}
+
 // isCode is false for tags around imports.
 func isCode(first string, b chunker.Block) bool {
 	if b.Prose || b.List || b.Level > 0 {

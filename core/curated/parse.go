@@ -150,12 +150,13 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		again.info, again.readAt = info, now
 		return r.o.Cache.store(&again, &r.o.Cache.count.Same), nil
 	}
-	c := r.parse(real, data)
+	c := parse(real, data)
 	c.hash, c.info, c.readAt = hash, info, now
 	return r.o.Cache.store(c, &r.o.Cache.count.Misses), nil
 }
 
-func (r *reader) parse(real string, data []byte) *parsed {
+// parse reads a file's text; real is its path.
+func parse(real string, data []byte) *parsed {
 	c := &parsed{real: real}
 	head, text, skipped, err := frontmatter(data)
 	c.head, c.skipped = head, skipped
