@@ -115,8 +115,7 @@ func outsideComment(line string, open bool) (rest string, stillOpen bool) {
 	}
 }
 
-// importOf returns the path in "@import PATH" or "@PATH.md", alone on the line, in an item or
-// quote.
+// importOf returns the path in "@import PATH" or "@PATH.md" that is a whole line, item or quote.
 func importOf(line string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(itemMark().ReplaceAllString(strings.TrimSpace(line), ""), "@")
 	if !ok {

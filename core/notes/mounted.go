@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Mounted are Files, and those of other folders by paths that begin with a folder's name, such as
+// Mounted are Files with those of other folders, whose paths begin with the folder's name:
 // "@platform/facts/oncall.md".
 type Mounted struct {
 	Files
@@ -20,7 +20,7 @@ type Mounted struct {
 // left, or misspelt, would be for all.
 const mountMark = "@"
 
-// of returns the files that have a path, their prefix, and the path there.
+// of returns the files that have a path, their prefix, and the path in them.
 func (m Mounted) of(name string) (files Files, prefix, within string, err error) {
 	mount, within, _ := strings.Cut(name, "/")
 	if files, ok := m.Mounts[mount]; ok {

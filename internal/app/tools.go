@@ -33,7 +33,7 @@ type toolbox struct {
 	files   guard.Files
 	journal *notes.Journal
 	recall  session.RecallOptions
-	// ask is about a change of curated memory.
+	// ask asks a person about a change of curated memory.
 	ask func(context.Context, notes.Change) (bool, error)
 }
 
@@ -138,7 +138,7 @@ func mounts(files notes.Mounted) (all []notes.Elsewhere) {
 	return all
 }
 
-// saveToService asks first: what a service has as curated memory instructs agents, too.
+// saveToService asks first, since a service's curated memory instructs agents.
 func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
 	if len(r.Content)+len(r.Section) > longestSave {
 		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, longestSave)
@@ -207,7 +207,7 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // longestQuestion limits the diff in a question, in bytes.
 const longestQuestion = 8 << 10
 
-// AskClient returns what asks the user at an MCP client.
+// AskClient returns a function that asks the user of an MCP client.
 func AskClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
 	return func(ctx context.Context, c notes.Change) (bool, error) {
 		question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
@@ -361,7 +361,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
 }
 
-// withdraw forgets what no file says yet: the one proposal that says a text.
+// withdraw removes the one proposal that says a text.
 func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error) {
 	proposals := t.w.Notes().Proposals()
 	waiting, err := proposals.About(text)
@@ -379,7 +379,7 @@ func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error
 	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
 }
 
-// confirmForget asks only about curated memory: the data folder is models'.
+// confirmForget asks only about curated memory: models own the data folder.
 func (t toolbox) confirmForget(place notes.Statement) func(context.Context, notes.Change) (bool, error) {
 	_, inside := paths.Within(paths.Resolve(t.w.DataDir()), filepath.Join(place.Dir, filepath.FromSlash(place.Name)))
 	if inside {
