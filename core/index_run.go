@@ -23,15 +23,15 @@ const lookAgain = 10 * time.Second
 // keepTimeout limits the last commit of a cancelled run.
 const keepTimeout = 5 * time.Second
 
-// Index updates the indexes; an unchanged file costs a stat. Text comes first, then vectors, of the
-// newest documents first. When ctx ends, the next Index continues; a rebuild begins again, with
-// cached vectors. Index waits for other processes that index.
+// Index updates the indexes: first text, then vectors, the newest documents first. An unchanged
+// file costs a stat. After ctx ends, the next Index continues; a rebuild begins again, with cached
+// vectors. Index waits for other processes that index.
 //
-// An index that is damaged, or of another engine, embedder, chunk size or earlier release, is
-// rebuilt beside the old one, which answers until then. IndexOptions.Rebuild is needed to replace
-// an index of a newer release (store.ErrNewer), or vectors of another embedder while this one is
-// away. Otherwise IndexReport.Degraded reports that, and Skipped unreadable files. If no source can
-// be read, Index fails.
+// If the index is damaged, or of another engine, embedder, chunk size or earlier release, a new one
+// is built; the old one answers until then. Only IndexOptions.Rebuild replaces an index of a newer
+// release (store.ErrNewer), or another embedder's vectors while this one is away. An embedder that
+// is away is in IndexReport.Degraded, unreadable files are in Skipped. Index fails if it can read
+// no source.
 func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
 	started := time.Now()
 	unlock, err := m.writing.acquire(ctx)
@@ -85,7 +85,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		newer := m.tooNew(err)
 		switch {
 		case newer != nil && options.Rebuild:
-			return askedFor, nil
+			return AskedFor, nil
 		case newer != nil:
 			return "", newer
 		case unusable(err):
@@ -99,7 +99,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	case options.KeepEngine && from != "" && from != to:
 		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
-		return askedFor, nil
+		return AskedFor, nil
 	case current.notedDamage() != "":
 		return current.notedDamage(), nil
 	case errors.Is(current.noVectors, store.ErrNewer):
@@ -141,16 +141,16 @@ func (m *indexer) opensAgain(ctx context.Context, current snapshot) error {
 	return errors.Join(again.noVectors, again.release())
 }
 
-// askedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
-const askedFor = "asked for"
+// AskedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
+const AskedFor = "asked for"
 
-// unusable reports whether an index has to be rebuilt.
+// unusable reports whether an error demands a rebuild.
 func unusable(err error) bool {
 	reasons := []error{store.ErrCorrupt, store.ErrFormat, generation.ErrDamaged, store.ErrDimension, fs.ErrNotExist}
 	return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// chunking names all that decides how chunks are cut.
+// chunking names all that decides about chunks.
 func (o Options) chunking() string {
 	counter := "estimate"
 	if o.Embedder != nil {

@@ -16,8 +16,8 @@ import (
 // ErrClosed.
 func (m *Manager) Status(ctx context.Context) (Status, error) { return m.StatusWithin(ctx, 0) }
 
-// StatusWithin is Status that compares the files for a limited time, then sets Uncompared; and not
-// while a running Watch has reported no change. 0 is no limit.
+// StatusWithin is Status with a limit for comparing the files, or 0: then it sets Uncompared. While
+// a running Watch has reported no change, it compares none.
 func (m catalogue) StatusWithin(ctx context.Context, limit time.Duration) (Status, error) {
 	status := Status{Folder: m.options.Folder, Engine: m.options.Engine.Name, Documents: map[string]int{}}
 	for _, from := range m.options.Sources {
@@ -88,7 +88,7 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 	status.Shared = m.options.sharedStatus(known)
 }
 
-// compare adds to a status how the files differ from the index.
+// compare adds how the files differ from the index.
 func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Duration, status *Status) {
 	inTime := ctx
 	if limit > 0 {
@@ -114,7 +114,7 @@ func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Dura
 }
 
 // Check reads both indexes whole and compares them. After store.ErrCorrupt the next Index rebuilds.
-// A missing index is no error.
+// It accepts a missing index.
 func (m *Manager) Check(ctx context.Context) error {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {

@@ -24,7 +24,7 @@ const (
 	usageEvery = time.Minute
 )
 
-// usage counts how often documents were hits, to embed those first, without any text. Crashes and
+// usage counts how often documents were hits, to embed those first. It has no texts. Crashes and
 // concurrent processes may lose counts.
 type usage struct {
 	file    string

@@ -30,9 +30,24 @@ func TestMounted(t *testing.T) {
 	text, err := all.Read(t.Context(), "@ops/facts/b.md")
 	require.NoError(t, err)
 	require.Contains(t, text, "hums")
-	for _, name := range []string{"facts/b.md", "@ops/facts/a.md", "@web/facts/b.md"} {
+	for _, name := range []string{"facts/b.md", "@ops/facts/a.md"} {
 		_, err := all.Read(t.Context(), name)
 		require.ErrorIs(t, err, ErrNoFile, name)
+	}
+	_, err = own.Write(t.Context(), "@web/facts/c.md", "# C") // by hand
+	require.NoError(t, err)
+	items, err = all.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, items, 2, "what looks like a mount is none")
+	for _, name := range []string{"@web/facts/c.md", "./@web/facts/c.md", "facts/../@web/x.md", "@/x.md", "@.md"} {
+		_, err := all.Read(t.Context(), name)
+		require.ErrorIs(t, err, ErrPath, name)
+		_, err = all.Write(t.Context(), name, "for the team")
+		require.ErrorIs(t, err, ErrPath, name)
+		_, err = all.Append(t.Context(), name, "for the team", "")
+		require.ErrorIs(t, err, ErrPath, name)
+		_, err = all.Patch(t.Context(), name, []Patch{{OldText: "C", NewText: "for the team"}}, false)
+		require.ErrorIs(t, err, ErrPath, name)
 	}
 	for _, name := range []string{"@ops", "@ops/", "@ops/../facts/a.md"} {
 		_, err := all.Read(t.Context(), name)

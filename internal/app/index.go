@@ -99,7 +99,7 @@ func (x Index) Reranking(options *core.Options) (err error) {
 	return nil
 }
 
-// RelevanceModel may be nil: the embedder's own.
+// RelevanceModel returns the configured model; nil for the embedder's own.
 func (x Index) RelevanceModel() (*relevance.Model, error) {
 	name := x.w.Settings.Relevance
 	if name == "" {
@@ -116,7 +116,7 @@ func (x Index) RelevanceModel() (*relevance.Model, error) {
 	return model, nil
 }
 
-// Embedder is the configured one, cached; nil for none.
+// Embedder returns the configured embedder, cached; nil for none.
 func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
 	inner, err := x.uncached()
 	if err != nil || inner == nil {
@@ -159,7 +159,7 @@ func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, er
 	return cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
 }
 
-// Model is the configured embedder itself; nil for none.
+// Model returns the configured embedder itself; nil for none.
 func (x Index) Model() (embed.Embedder, error) {
 	s := x.w.Settings
 	switch s.Embedder {
@@ -196,7 +196,7 @@ func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedde
 	}
 }
 
-// Prefixes are what the configured embedder puts before queries and documents.
+// Prefixes returns what the configured embedder puts before queries and documents.
 func (x Index) Prefixes() (query, document string) {
 	var o embed.RemoteOptions
 	switch s := x.w.Settings; s.Embedder {
@@ -208,7 +208,7 @@ func (x Index) Prefixes() (query, document string) {
 	return o.QueryPrefix, o.DocumentPrefix
 }
 
-// ProjectSources are registered paths, else the workspace, and logs.
+// ProjectSources returns registered paths, else the workspace, and logs.
 func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	paths := registered.Paths
 	if len(paths) == 0 {
@@ -218,17 +218,21 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		paths = append(slices.Clip(paths), x.w.DataDir()) // so that search finds what agents write
 	}
 	var all []source.Source
+	options := source.FolderOptions{Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Hidden: x.w.Settings.Folder,
+		Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
 	for _, path := range paths {
-		var folder source.Source = source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated})
+		o := options
+		o.Path, o.Optional = path, path == x.w.DataDir()
+		var folder source.Source = source.NewFolder(o)
 		if err := x.w.NotIndexed(); err != nil {
 			folder = unlisted{folder, err}
 		}
 		all = append(all, folder)
 	}
 	for _, m := range x.w.Mounts() {
-		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}))
+		o := options
+		o.Path, o.Name, o.Optional = m.Folder, m.Name, true
+		all = append(all, source.NewFolder(o))
 	}
 	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{
@@ -245,8 +249,7 @@ func (x Index) Logs(registered workspace.Sources) []source.Source {
 	return source.Known(x.w.Project, x.w.Home, registered.Earlier...)
 }
 
-// An unlisted source is not listed, because it is unknown what to exclude. Its documents in the
-// index stay.
+// An unlisted source fails to list: what to exclude is unknown. Its documents in the index stay.
 type unlisted struct {
 	source.Source
 	why error

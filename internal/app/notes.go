@@ -181,7 +181,7 @@ func (n Notes) memoryFiles(ctx context.Context) ([]notes.Statement, error) {
 	return files, nil
 }
 
-// mounted iterates over folders of facts and episodes: the workspace's, which is data, and those of
+// mounted yields folders of facts and episodes: the workspace's, which is data, and those of
 // mounts.
 func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
 	return func(yield func(string, *notes.Data) bool) {
@@ -197,7 +197,7 @@ func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
 	}
 }
 
-// folders are those of facts and episodes, as they are shown.
+// folders returns the shown names of folders of facts and episodes.
 func (n Notes) folders() []string {
 	names := n.w.Names()
 	all := []string{names.Of(n.w.DataDir())}

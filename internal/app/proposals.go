@@ -51,8 +51,8 @@ func (n Notes) lookThrough(ctx context.Context, current *session.Session) error 
 	}
 }
 
-// LookThroughEarlier looks through the latest sessions, except one: some agents do not report a
-// session's end.
+// LookThroughEarlier looks through the latest sessions but one: some agents do not report the end
+// of a session.
 func (n Notes) LookThroughEarlier(ctx context.Context, except string, most int) error {
 	ids, err := session.List(n.w.SessionsDir())
 	if err != nil {
@@ -116,8 +116,7 @@ func (n Notes) Accept(ctx context.Context, all []notes.Proposal, ids []string) (
 	return written, n.Proposals().Decide(ctx, found...)
 }
 
-// toForget returns the lines that a model asked to delete. Their text is a citation if it is a
-// secret.
+// toForget returns the lines that a model asked to delete, by a citation if their text is secret.
 func (n Notes) toForget(ctx context.Context, p notes.Proposal) (notes.Statement, error) {
 	if _, isCitation, _ := n.cited(p.Text); isCitation || p.First == 0 {
 		return n.Find(ctx, p.Text)

@@ -33,7 +33,7 @@ type toolbox struct {
 	files   guard.Files
 	journal *notes.Journal
 	recall  session.RecallOptions
-	// ask is about a change of curated memory.
+	// ask asks a person about a change of curated memory.
 	ask func(context.Context, notes.Change) (bool, error)
 }
 
@@ -52,7 +52,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := newToolbox(s.Workspace, files, askClient(s.Settings.Save.ShowDiff))
+	box, err := newToolbox(s.Workspace, files, AskClient(s.Settings.Save.ShowDiff))
 	if err != nil {
 		return nil, err
 	}
@@ -114,8 +114,8 @@ func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Sess
 
 func (t toolbox) saveTool() tools.Tool {
 	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave, Waiting: t.w.Notes().Proposals()}
+	o.Confirm = t.confirm
 	if t.w.Settings.Save.RequireConfirmation {
-		o.Confirm = t.ask
 		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
@@ -138,7 +138,7 @@ func mounts(files notes.Mounted) (all []notes.Elsewhere) {
 	return all
 }
 
-// saveToService asks first: what a service has as curated memory instructs agents, too.
+// saveToService asks first, since a service's curated memory instructs agents.
 func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
 	if len(r.Content)+len(r.Section) > longestSave {
 		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, longestSave)
@@ -163,6 +163,36 @@ func notSaved(why string) tools.Answer {
 	return tools.Answer{Text: "Not saved to the memory service: " + why + ".", Data: map[string]any{"written": false, "reason": why}}
 }
 
+// confirm asks about a change of curated memory, unless the settings or the context say that it may
+// be made.
+func (t toolbox) confirm(ctx context.Context, c notes.Change) (bool, error) {
+	if allowed, ok := ctx.Value(consentKey{}).(*notes.Change); ok {
+		if allowed != nil && allowed.File == c.File && allowed.Diff == c.Diff {
+			return true, nil
+		}
+		return false, &ConsentError{c}
+	}
+	if t.w.Settings.Save.RequireConfirmation {
+		return t.ask(ctx, c)
+	}
+	return true, nil
+}
+
+// A ConsentError is a change of curated memory that was not made, since a person has to allow it.
+type ConsentError struct{ Change notes.Change }
+
+func (e *ConsentError) Error() string {
+	return "agents get " + e.Change.Path + " as instructions, so a person has to allow this change"
+}
+
+type consentKey struct{}
+
+// NeedingConsent lets tools end with a ConsentError before they change curated memory, but for one
+// change that a person has allowed; nil is none. It is for who cannot wait for a person meanwhile.
+func NeedingConsent(ctx context.Context, allowed *notes.Change) context.Context {
+	return context.WithValue(ctx, consentKey{}, allowed)
+}
+
 // longestSave is what a user reads, in bytes.
 const longestSave = 4 << 10
 
@@ -177,8 +207,8 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // longestQuestion limits the diff in a question, in bytes.
 const longestQuestion = 8 << 10
 
-// askClient returns what asks the user at an MCP client.
-func askClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
+// AskClient returns a function that asks the user of an MCP client.
+func AskClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
 	return func(ctx context.Context, c notes.Change) (bool, error) {
 		question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
 		if showDiff {
@@ -331,7 +361,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
 }
 
-// withdraw forgets what no file says yet: the one proposal that says a text.
+// withdraw removes the one proposal that says a text.
 func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error) {
 	proposals := t.w.Notes().Proposals()
 	waiting, err := proposals.About(text)
@@ -349,13 +379,13 @@ func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error
 	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
 }
 
-// confirmForget asks only about curated memory: the data folder is models'.
+// confirmForget asks only about curated memory: models own the data folder.
 func (t toolbox) confirmForget(place notes.Statement) func(context.Context, notes.Change) (bool, error) {
 	_, inside := paths.Within(paths.Resolve(t.w.DataDir()), filepath.Join(place.Dir, filepath.FromSlash(place.Name)))
-	if inside || !t.w.Settings.Save.RequireConfirmation {
+	if inside {
 		return nil
 	}
-	return t.ask
+	return t.confirm
 }
 
 func (s *Service) refreshTool(ctx context.Context, _ struct{}) (tools.Answer, error) {

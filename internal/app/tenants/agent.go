@@ -180,12 +180,12 @@ func (m *agentMemory) Tools() []tools.Tool {
 
 // call calls a tool.
 func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments []byte) (answer tools.Answer, err error) {
-	call := func(inner mcp.Memory) (tools.Answer, error) {
+	call := func(ctx context.Context, inner mcp.Memory) (tools.Answer, error) {
 		t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
 		return t.Call(ctx, arguments)
 	}
 	if described.ReadOnly {
-		return ask(ctx, m, call)
+		return ask(ctx, m, func(inner mcp.Memory) (tools.Answer, error) { return call(ctx, inner) })
 	}
 	if !m.principal.Right.Includes(service.Write) {
 		return answer, errReadOnly
@@ -196,18 +196,47 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	if described.Name == notes.SaveToolName {
 		arguments = service.SaveArguments(m.principal, arguments)
 	}
+	answer, version, err := m.change(ctx, call, nil)
+	var needed *app.ConsentError
+	if errors.As(err, &needed) {
+		switch yes, failed := app.AskClient(true)(ctx, needed.Change); {
+		case errors.Is(failed, notes.ErrUnasked):
+			return unchanged(needed.Error() + ", and this client cannot ask one. Tell them, or save it as a fact, with a path"), nil
+		case failed != nil:
+			return answer, failed
+		case !yes:
+			return unchanged("it was not confirmed"), nil
+		}
+		answer, version, err = m.change(ctx, call, &needed.Change)
+		if errors.As(err, &needed) {
+			return unchanged("the file has changed meanwhile. Try again"), nil
+		}
+	}
+	if err != nil {
+		return answer, err
+	}
+	mcp.SetVersion(ctx, version)
+	return withVersion(answer, version), nil
+}
+
+// change calls a tool that may change something. A change of curated memory needs a person, for
+// whom the tenant does not wait: it is made only if they have allowed it.
+func (m *agentMemory) change(ctx context.Context, call func(context.Context, mcp.Memory) (tools.Answer, error), allowed *notes.Change) (answer tools.Answer, version int64, err error) {
 	var given tools.Answer
-	version, err := m.node.Write(ctx, m.principal, func() error {
+	version, err = m.node.Write(ctx, m.principal, func() error {
 		return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-			given, err = call(inner)
+			given, err = call(app.NeedingConsent(ctx, allowed), inner)
 			return err
 		})
 	})
 	if err != nil { // the tool may still run, for a client that no longer waits
-		return answer, err
+		return answer, 0, err
 	}
-	mcp.SetVersion(ctx, version)
-	return withVersion(given, version), nil
+	return given, version, nil
+}
+
+func unchanged(why string) tools.Answer {
+	return tools.Answer{Text: "Nothing was changed: " + why + ".", Data: map[string]any{"success": false, "written": false, "reason": why}}
 }
 
 // withVersion adds the version of a change to the data of its answer.
