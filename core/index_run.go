@@ -82,7 +82,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		newer := m.tooNew(err)
 		switch {
 		case newer != nil && options.Rebuild:
-			return askedFor, nil
+			return AskedFor, nil
 		case newer != nil:
 			return "", newer
 		case unusable(err):
@@ -96,7 +96,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	case options.KeepEngine && from != "" && from != to:
 		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
-		return askedFor, nil
+		return AskedFor, nil
 	case current.notedDamage() != "":
 		return current.notedDamage(), nil
 	case errors.Is(current.noVectors, store.ErrNewer):
@@ -138,8 +138,8 @@ func (m *indexer) opensAgain(ctx context.Context, current snapshot) error {
 	return errors.Join(again.noVectors, again.release())
 }
 
-// askedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
-const askedFor = "asked for"
+// AskedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
+const AskedFor = "asked for"
 
 // unusable reports whether an error demands a rebuild.
 func unusable(err error) bool {
