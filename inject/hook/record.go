@@ -94,7 +94,8 @@ func (r Records) Forget(ctx context.Context, e Event) error {
 }
 
 // start empties the record of a session that starts, and reports whether the start shall give what
-// the session begins with: agents may send the first prompt meanwhile. within is the time for an answer.
+// the session begins with: agents may send the first prompt meanwhile. An answer comes within a
+// time.
 func (r Records) start(ctx context.Context, e Event, within time.Duration) (begins bool, err error) {
 	r.removeOld()
 	err = r.change(ctx, e, func(record *Record) {
