@@ -17,6 +17,9 @@ import (
 // ErrEngine means that the engine differs although IndexOptions.KeepEngine is set.
 var ErrEngine = errors.New("index was made with another engine")
 
+// lookAgain is how long a run embeds before it looks for changes again.
+const lookAgain = 10 * time.Second
+
 // keepTimeout limits the last commit of a cancelled run.
 const keepTimeout = 5 * time.Second
 
@@ -243,7 +246,7 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 			return err
 		}
 	}
-	if err := w.vectoriseOrDegrade(ctx, others.received); err != nil {
+	if err := w.vectorise(ctx, others.received); err != nil {
 		return err
 	}
 	if shares {
@@ -255,15 +258,32 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 	return nil
 }
 
-// vectoriseOrDegrade leaves chunks pending if the embedder fails.
-func (w *writer) vectoriseOrDegrade(ctx context.Context, received map[string][]float32) error {
+// vectorise embeds what is pending. Of a backlog it looks for changes now and then: a new note need
+// not wait for all of it.
+func (w *writer) vectorise(ctx context.Context, received map[string][]float32) error {
 	if w.m.options.Embedder == nil {
 		return nil
 	}
-	err := w.measure(ctx)
-	if err == nil {
-		err = newVectoriser(w, received).run(ctx, time.Time{})
+	if err := w.degrade(ctx, w.measure(ctx)); err != nil || w.report.Degraded != "" {
+		return err
 	}
+	for v := newVectoriser(w, received); ; {
+		left, err := v.run(ctx, time.Now().Add(w.m.lookAgain))
+		if err = w.degrade(ctx, err); err != nil || !left || w.report.Degraded != "" {
+			return err
+		}
+		found, err := scan(ctx, w.m.options, w.manifest)
+		if err == nil && found.count() > 0 {
+			_, err = w.indexText(ctx, found, time.Time{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// degrade leaves chunks pending if the embedder fails.
+func (w *writer) degrade(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
