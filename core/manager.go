@@ -3,6 +3,8 @@
 // A Manager indexes the documents of one memory and answers queries. It knows embedders, stores and
 // sources only by their interfaces. Its answers are data from outside: pass them through package
 // formatter before a model reads them.
+//
+// Files index_*.go keep the indexes in step with the documents; query_*.go answer questions.
 package core
 
 import (
@@ -41,9 +43,9 @@ type Options struct {
 	Former func(fingerprint string) embed.Embedder
 	// Chunking is the size of chunks. Open sets Count, and lowers a Max above the model's input.
 	Chunking chunker.Options
-	// Shared, if set, is where memories exchange records at the end of Index. Owner is this memory's
-	// unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared, Index
-	// removes others' records unless there is an Owner.
+	// Shared, if set, is where memories exchange records at the end of Index. Owner is this
+	// memory's unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared,
+	// Index removes others' records unless there is an Owner.
 	Shared store.Shared
 	Owner  string
 	// Publish is PublishMarkdown (or ""), PublishAll or PublishNothing. Others never get global

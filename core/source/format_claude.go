@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Claude Code keeps its sessions in ~/.claude/projects/<folder>/<session>.jsonl.
@@ -26,9 +27,9 @@ func claudeFolders(workspace []string, home string) []FolderOptions {
 }
 
 // claudeName has dashes for all but letters and digits.
-func claudeName(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }
+func claudeName(cwd string) string { return notAlphanumeric().ReplaceAllString(cwd, "-") }
 
-var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notAlphanumeric = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9]`) })
 
 // claudeIgnored are types that are not part of the conversation.
 var claudeIgnored = map[string]bool{

@@ -66,6 +66,9 @@ func (r Records) Add(ctx context.Context, receipt Receipt) error {
 		if receipt.Begun {
 			record.Begun, record.Starting = true, time.Time{}
 		}
+		if receipt.Prompt && receipt.Empty { // a start gives what there is by then
+			record.Prompting = time.Time{}
+		}
 		record.Overview = cmp.Or(receipt.Overview, record.Overview)
 		record.Dir = cmp.Or(receipt.Dir, record.Dir)
 		record.Stamps = merged(record.Stamps, receipt.Stamps)
