@@ -482,6 +482,24 @@ func TestStartBesideTheFirstPrompt(t *testing.T) {
 	}
 }
 
+// A session drops no history when it starts for the first time: else its own first messages would
+// count as dropped, and be given.
+func TestFirstStartDropsNothing(t *testing.T) {
+	o := Options{Records: Records{Dir: t.TempDir()}, Within: time.Nanosecond}
+	dropped := func(name string) bool {
+		e, err := Parse(events[name].agent, []byte(events[name].event))
+		require.NoError(t, err)
+		_, receipt, _ := Handle(t.Context(), e, &fakeMemory{curated: "# Curated"}, o)
+		require.NoError(t, o.Records.Add(t.Context(), receipt))
+		record, err := o.Records.Load(e)
+		require.NoError(t, err)
+		return !record.Dropped.IsZero()
+	}
+	require.False(t, dropped("claude start"))
+	require.False(t, dropped("claude prompt"))
+	require.True(t, dropped("claude start"), "compacted or cleared")
+}
+
 // A slow beginning leaves the prompt its hits, and the next prompt tries again.
 func TestMissedStartIsSlow(t *testing.T) {
 	o := Options{Records: Records{Dir: t.TempDir()}, BeginWithin: time.Millisecond}

@@ -104,7 +104,11 @@ func (r Records) start(ctx context.Context, e Event, within time.Duration) (begi
 	err = r.change(ctx, e, func(record *Record) {
 		now := time.Now().UTC()
 		if begins = record.Prompts > 1 || !now.Before(record.Prompting); begins {
-			*record = Record{Dropped: now, Starting: now.Add(within)}
+			had := record.Begun || record.Prompts > 0
+			*record = Record{Dropped: record.Dropped, Starting: now.Add(within)}
+			if had {
+				record.Dropped = now
+			}
 		}
 	})
 	return begins || err != nil || !r.keeps(e), err
