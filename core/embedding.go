@@ -52,7 +52,7 @@ func (e embedder) documents(ctx context.Context, texts []string) ([][]float32, e
 	return vectors, nil
 }
 
-// query notes what was left out of a long query.
+// query also says what it left out of a long query.
 func (e embedder) query(ctx context.Context, text string) (vector []float32, note string, err error) {
 	long := e.cut(text)
 	vectors, err := e.embed(ctx, embed.Query, long.texts())
@@ -113,7 +113,7 @@ func meanOf(vectors [][]float32) []float32 {
 }
 
 const (
-	// Windows at both ends are embedded: people paste logs between.
+	// Only windows at both ends are embedded: people paste logs between.
 	mostQueryWindows = 8
 	// mostQueryBytes of a query are cut, half at either end.
 	mostQueryBytes = 1 << 17
@@ -200,8 +200,8 @@ func MeasureScale(ctx context.Context, e embed.Embedder) (relevance.Scale, error
 	return embedder{e}.scale(ctx)
 }
 
-// measure stores the scale if the relevance model was fitted to another embedder. Without it
-// keywords answer alone.
+// measure stores the scale if the relevance model was fitted to another embedder. Without a scale
+// only keywords answer.
 func (w *writer) measure(ctx context.Context) error {
 	if len(w.m.relevance.Cosines) == 0 || len(w.manifest.Scale) > 0 {
 		return nil

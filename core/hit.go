@@ -62,12 +62,12 @@ type Explanation struct {
 	Rank        int     `json:"rank"`                  // by Fused, from 1, before folding
 	KeywordRank int     `json:"keywordRank,omitempty"` // in the keyword index's answer, 0 if not among it
 	VectorRank  int     `json:"vectorRank,omitempty"`  // in the vector index's answer
-	// Injection is how suspicious Text is, in [0, 1], flagged from 0.5; nil if not judged.
+	// Injection is how suspicious Text is, in [0, 1]; from 0.5 it is flagged; nil if not judged.
 	Injection *float64 `json:"injection,omitempty"`
-	// Worth is the probability that a turn that is no question wants the candidate, in (0, 1).
-	// There it decides instead of Score; it is nil for questions and searches.
+	// Worth decides, instead of Score, in turns without a question: the probability, in (0, 1),
+	// that the turn wants the candidate. nil for questions and searches.
 	Worth *float64 `json:"worth,omitempty"`
-	// Why says why a turn gets the candidate whatever its Score; "" if the score decided.
+	// Why says why the candidate is a hit whatever its Score; "" if the score decided.
 	Why string `json:"why,omitempty"`
 	// Verdict is "kept", "duplicate of …" or why this is no hit.
 	Verdict string `json:"verdict"`
@@ -77,8 +77,8 @@ type Explanation struct {
 type RetrieveOptions struct {
 	// Scope is ScopeProject or ScopeGlobal; "" is both.
 	Scope string `json:"scope,omitzero"`
-	// MinSimilarity is the least Score, in (0, 1]; negative means no limit. 0 is the calibrated
-	// default for the first hit; further hits must be worth their place.
+	// MinSimilarity is the least Score, in (0, 1]; negative means none. 0 is the calibrated default
+	// for the first hit; further hits must be worth their place.
 	MinSimilarity float64 `json:"minSimilarity,omitzero"`
 	// TopK is how many candidates each index returns; 0 means 50.
 	TopK int `json:"topK,omitzero"`
@@ -91,29 +91,28 @@ type RetrieveOptions struct {
 	Kind string `json:"kind,omitzero"`
 	// Path is a document, or a folder of documents; "" is all.
 	Path string `json:"path,omitzero"`
-	// Since and Until bound the time of a turn or a file's modification. Until is excluded; zero is
-	// no bound. A chunk without a time passes no bound.
+	// Since and Until (excluded) bound the time of a turn or a file's modification. Zero is no
+	// bound; a chunk without a time passes none.
 	Since time.Time `json:"since,omitzero"`
 	Until time.Time `json:"until,omitzero"`
 	// Now is what "last week" counts from, in its location; zero is time.Now().
 	Now time.Time `json:"now,omitzero"`
 	// Not are paths to leave out; one that ends with a slash is a folder.
 	Not []string `json:"not,omitzero"`
-	// Has are files whose whole text the prompt already has, by absolute path. They are left out.
+	// Has are files, by absolute path, that the prompt has whole. They are left out.
 	Has []string `json:"has,omitzero"`
-	// Session is the conversation of the request, as its log names it. Its turns since SessionFrom
-	// are left out, because the model's context has them.
+	// Session is the request's conversation, as its log names it. Its turns since SessionFrom are
+	// left out: the model's context has them.
 	Session     string    `json:"session,omitzero"`
 	SessionFrom time.Time `json:"sessionFrom,omitzero"`
-	// Earlier counts the prompts of the conversation before this one, for an agent at work: the
-	// more, the less a prompt wants of memory. 0 if not known.
+	// Earlier counts an agent's earlier prompts in the conversation, or is 0: the more, the less a
+	// prompt wants of memory.
 	Earlier int `json:"earlier,omitzero"`
 	// HalfLife is the age at which a score counts half; 0 ignores age.
 	HalfLife time.Duration `json:"halfLife,omitzero"`
-	// Unrecorded does not count the hits as used, for questions that only measure.
+	// Unrecorded hits do not count as used, for questions that only measure.
 	Unrecorded bool `json:"unrecorded,omitzero"`
-	// Diversity weighs being unlike the hits before (maximal marginal relevance), in [0, 1); 0
-	// orders by score.
+	// Diversity, in [0, 1), weighs being unlike earlier hits (maximal marginal relevance).
 	Diversity float64 `json:"diversity,omitzero"`
 	// Explain asks for Explanations, Result.Why and Result.Rejected.
 	Explain bool `json:"explain,omitzero"`
@@ -135,21 +134,21 @@ type SearchOptions struct {
 // A Result answers a query and says how far to trust the answer.
 type Result struct {
 	Hits []MemoryHit `json:"hits"`
-	// State says what an empty answer means: only with StateReady that nothing is known.
+	// State tells what an empty answer means: nothing is known only with StateReady.
 	State State `json:"state"`
-	// Degraded says why an index did not answer in full, such as "embedding model is unavailable:
-	// …", and which sources cannot be listed.
+	// Degraded says why an index did not answer in full ("embedding model is unavailable: …"), and
+	// which sources cannot be listed.
 	Degraded []string `json:"degraded,omitempty"`
-	// Unembedded counts chunks that only keywords find, for lack of a vector; may be nil. Degraded
+	// Unembedded counts chunks without a vector, which only keywords find; may be nil. Degraded
 	// says the same in words.
 	Unembedded *Unembedded `json:"unembedded,omitempty"`
-	// Stale is what changed on disk and is missing in this answer.
+	// Stale counts changes on disk that this answer lacks.
 	Stale *Staleness `json:"stale,omitempty"`
 	// Silence says why a turn has no hits; "" for a search.
 	Silence string `json:"silence,omitempty"`
-	// Why says how memory knows the question, or what it misses, if Explain is set.
+	// Why says, with Explain, how memory knows the question or what it misses.
 	Why string `json:"why,omitempty"`
-	// Rejected are candidates that are no hits, best first, if Explain is set.
+	// Rejected, with Explain, are the other candidates, best first.
 	Rejected []MemoryHit `json:"rejected,omitempty"`
 	// Withheld are suspicious hits, if Options.Injection is "withhold". Their Text is empty, and
 	// without Explain so are the excerpts in their Injection.

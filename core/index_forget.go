@@ -24,8 +24,8 @@ type forgotten struct {
 	Path string `json:"path"`
 	// Line begins a turn of a log: logs only grow.
 	Line int `json:"line,omitempty"`
-	// Text is the SHA-256 of a chunk whose lines can move. Without Line and Text the whole document
-	// is forgotten.
+	// Text is the SHA-256 of a chunk whose lines can move. Without Line and Text it is the whole
+	// document.
 	Text string    `json:"text,omitempty"`
 	At   time.Time `json:"at"`
 }
@@ -47,9 +47,10 @@ var (
 	ErrNoList = errors.New("this memory keeps no list of forgotten documents")
 )
 
-// Forget removes chunks, or the whole document without ids, from this and later indexes, but not
-// from disk. Changed chunks are indexed again, except turns of a log. Equal texts and all chunks of
-// a turn go together; Forget returns how many. Errors wrap ErrNotIndexed, ErrNotOurs and ErrNoList.
+// Forget removes chunks, or without ids the whole document, from this and later indexes, but not
+// from disk. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
+// chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed, ErrNotOurs and
+// ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	records, err := m.document(ctx, path)
 	if err != nil {
@@ -89,7 +90,7 @@ func (m *Manager) ForgetDocuments(ctx context.Context, paths ...string) error {
 	return nil
 }
 
-// AddForgotten adds a list of another machine to a list, and returns how many names are new.
+// AddForgotten adds another machine's list to a file and returns how many names are new.
 func AddForgotten(ctx context.Context, file string, list []byte) (added int, err error) {
 	var there forgottenList
 	if err := json.Unmarshal(list, &there); err != nil {
@@ -200,7 +201,7 @@ func (m *indexer) changeForgotten(ctx context.Context, paths []string, change fu
 	return m.index(ctx, IndexOptions{}, &IndexReport{})
 }
 
-// readForgotten must not fail silently, or forgotten text would return.
+// readForgotten never fails silently, or forgotten text would return.
 func (o Options) readForgotten() (forgottenSet, error) {
 	if o.Forgotten == "" {
 		return forgottenSet{}, nil

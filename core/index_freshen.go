@@ -9,8 +9,8 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// freshen indexes changes within Options.Freshness and returns what is left. unlisted sources
-// cannot be listed. It never fails a query.
+// freshen indexes changes within Options.Freshness and returns what is left, and why sources cannot
+// be listed. It never fails a query.
 func (m *indexer) freshen(ctx context.Context, took map[string]time.Duration) (stale *Staleness, unlisted []string) {
 	if m.options.Freshness < 0 || m.watched.Load() {
 		return nil, nil
@@ -88,8 +88,8 @@ func (m *indexer) indexFound(ctx context.Context, found changes, deadline time.T
 	return &Staleness{Files: left, Reason: fmt.Sprintf("time budget of %v used up", m.options.Freshness)}, nil
 }
 
-// pendingChanges returns none without a usable index. unembedded means that at most fewPending
-// chunks lack a vector.
+// pendingChanges returns none without a usable index. unembedded means that some chunks, at most
+// fewPending, lack a vector.
 func (m *indexer) pendingChanges(ctx context.Context) (found changes, unembedded bool, err error) {
 	current, err := m.acquire(ctx)
 	if err != nil {

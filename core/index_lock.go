@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/internal/safefile"
 )
 
-// A writerLock admits one goroutine of one process, whose end frees it.
+// A writerLock admits one goroutine of one process. The end of the process frees it.
 type writerLock struct {
 	folder string
 	local  chan struct{}

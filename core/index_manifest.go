@@ -11,11 +11,11 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// manifestFormat's number changes when earlier indexes become unusable.
+// manifestFormat's number grows when earlier indexes become unusable.
 var manifestFormat = store.ManifestFormat{Kind: "memory", Number: 3}
 
-// A manifest says which documents a generation holds and how it was made. It is saved with Unsure
-// before the indexes change, so that the next run repeats what a crash interrupted.
+// A manifest says which documents a generation holds and how it was made. Before the indexes change
+// it is saved with Unsure, so that the next run repeats what a crash interrupted.
 type manifest struct {
 	Engine    string    `json:"engine"`              // of the vectors; "" if made without
 	Embedder  string    `json:"embedder,omitempty"`  // fingerprint; "" if made without
@@ -41,7 +41,7 @@ type entry struct {
 	Size    int64     `json:"size"`
 	ModTime time.Time `json:"modTime"`
 	Changed time.Time `json:"changed,omitzero"` // as source.Document has it
-	// Unsure documents are read again: chunks may be half written, or ModTime is too recent to show
+	// Unsure documents are read again: chunks may be half written, or ModTime too recent to show
 	// later changes.
 	Unsure bool   `json:"unsure,omitempty"`
 	Hash   string `json:"hash,omitempty"` // of the bytes of a Markdown document
@@ -55,7 +55,7 @@ type entry struct {
 	Request string `json:"request,omitempty"`
 	// Globs are those of a document with rules.
 	Globs []string `json:"globs,omitempty"`
-	// Turns counts turns by why they have no record; TurnsBefore those before Resume.
+	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.
 	Turns       map[string]int `json:"turns,omitempty"`
 	TurnsBefore map[string]int `json:"turnsBefore,omitempty"`
 }
@@ -64,8 +64,7 @@ func (e entry) unchanged(doc source.Document) bool {
 	return !e.Unsure && e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && e.Changed.Equal(doc.Changed) && e.Scope == doc.Scope && e.Kind == doc.Kind
 }
 
-// rewritten reports whether a document changed despite equal size and time: none of its content
-// counts as unchanged.
+// rewritten reports whether a document changed despite equal size and time. Then all of it is read.
 func (e entry) rewritten(doc source.Document) bool {
 	return e.Size == doc.Size && e.ModTime.Equal(doc.ModTime) && !e.Changed.Equal(doc.Changed)
 }
@@ -118,8 +117,8 @@ func (m *manifest) Unchanged(string) bool { return true }
 // Close implements generation.Snapshot.
 func (m *manifest) Close() error { return nil }
 
-// EngineOf returns the engine of the vectors in folder, if any. It opens no index, so this build
-// may lack the engine.
+// EngineOf returns the engine of the vectors in folder, if any. It opens no index: this build may
+// lack the engine.
 func EngineOf(folder string) (string, error) { return NewEngineReader(folder).Engine() }
 
 // An EngineReader is EngineOf for frequent, also concurrent callers.

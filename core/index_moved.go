@@ -9,9 +9,9 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// Moved tells an index that its documents, which were in a folder on another machine, are in one
-// here. Nobody may use the index at that time. Documents are not read again whose source gives them
-// the same times on any machine (source.FolderOptions.Dated).
+// Moved tells an unused index that its documents have moved from a folder, of another machine, to
+// one here. Documents with the same times on all machines (source.FolderOptions.Dated) are not read
+// again.
 func Moved(index, from, to string) error {
 	_, folder, err := generation.New(index).Current()
 	if err != nil {

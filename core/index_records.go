@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// recordsOf cuts a document into records without vectors. request is the title before a continued
-// log. leftOut says why a turn has no record.
+// recordsOf cuts a document into records without vectors. request is the title before the content
+// of a log; leftOut says why turns have no record.
 func recordsOf(doc source.Document, content source.Content, request string, options chunker.Options) (records []store.Record, leftOut, warnings []string) {
 	var chunks []chunker.Chunk
 	switch {

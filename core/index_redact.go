@@ -9,7 +9,7 @@ import (
 
 // redaction is part of Options.chunking: a change rebuilds the index.
 func (o Options) redaction() string {
-	kept := "/secrets7" // count up when package secret finds others
+	kept := "/secrets8" // count up when package secret finds others
 	if o.KeepSecrets {
 		kept = "/secrets-kept"
 	}

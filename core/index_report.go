@@ -9,11 +9,10 @@ import (
 
 // IndexOptions configure Index.
 type IndexOptions struct {
-	// Rebuild makes new indexes beside the current ones and replaces them when complete. It uses
-	// cached embeddings.
+	// Rebuild replaces the indexes by complete new ones, with cached embeddings.
 	Rebuild bool
-	// KeepEngine makes Index fail with ErrEngine rather than move the vectors to another engine:
-	// another process may have moved them since the caller looked.
+	// KeepEngine makes Index fail with ErrEngine rather than move the vectors to another engine. A
+	// caller that has chosen the index's engine may be overtaken by another process.
 	KeepEngine bool
 	// Progress, if set, is called from one goroutine at a time.
 	Progress func(Progress)
@@ -44,8 +43,8 @@ type IndexReport struct {
 
 	// Unreadable counts documents without read permission.
 	Unreadable int `json:"unreadable,omitempty"`
-	// Skipped are files; SkippedLines counts lines of logs by reason. The run continued despite
-	// them and the Warnings.
+	// Skipped are files; SkippedLines counts lines of logs by reason. Neither they nor Warnings end
+	// the run.
 	Skipped      []source.Skip  `json:"skipped,omitempty"`
 	SkippedLines map[string]int `json:"skippedLines,omitempty"`
 	Warnings     []string       `json:"warnings,omitempty"`
@@ -72,8 +71,8 @@ type Status struct {
 	Embedded  int            `json:"embedded"` // chunks that have a vector
 	Embedder  string         `json:"embedder"` // fingerprint the index was made with
 	Dimension int            `json:"dimension"`
-	// Unknown counts chunks in languages that the embedder does not know, by ISO 639-1: only their
-	// words find them.
+	// Unknown counts chunks in languages unknown to the embedder (ISO 639-1), which only keywords
+	// find.
 	Unknown  map[string]int `json:"unknown,omitempty"`
 	Updated  time.Time      `json:"updated,omitzero"` // last change of the index
 	Vectors  store.Stats    `json:"vectors"`
@@ -81,6 +80,6 @@ type Status struct {
 	Shared   *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
 	Stale    *Staleness     `json:"stale,omitempty"`
 	Problems []string       `json:"problems,omitempty"` // what is wrong, and what to do
-	// Uncompared means that time was up before the files were compared, so that Stale is unknown.
+	// Uncompared means that Stale is unknown, for lack of time.
 	Uncompared bool `json:"uncompared,omitempty"`
 }

@@ -20,15 +20,15 @@ var ErrEngine = errors.New("index was made with another engine")
 // keepTimeout limits the last commit of a cancelled run.
 const keepTimeout = 5 * time.Second
 
-// Index updates the indexes; an unchanged file costs a stat. Text comes first, then vectors, of the
-// newest documents first. When ctx ends, the next Index continues; a rebuild begins again, with
-// cached vectors. Index waits for other processes that index.
+// Index updates the indexes: first text, then vectors, the newest documents first. An unchanged
+// file costs a stat. After ctx ends, the next Index continues; a rebuild begins again, with cached
+// vectors. Index waits for other processes that index.
 //
-// An index that is damaged, or of another engine, embedder, chunk size or earlier release, is
-// rebuilt beside the old one, which answers until then. IndexOptions.Rebuild is needed to replace
-// an index of a newer release (store.ErrNewer), or vectors of another embedder while this one is
-// away. Otherwise IndexReport.Degraded reports that, and Skipped unreadable files. If no source can
-// be read, Index fails.
+// If the index is damaged, or of another engine, embedder, chunk size or earlier release, a new one
+// is built; the old one answers until then. Only IndexOptions.Rebuild replaces an index of a newer
+// release (store.ErrNewer), or another embedder's vectors while this one is away. An embedder that
+// is away is in IndexReport.Degraded, unreadable files are in Skipped. Index fails if it can read
+// no source.
 func (m *Manager) Index(ctx context.Context, options IndexOptions) (IndexReport, error) {
 	started := time.Now()
 	unlock, err := m.writing.acquire(ctx)
@@ -141,13 +141,13 @@ func (m *indexer) opensAgain(ctx context.Context, current snapshot) error {
 // askedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
 const askedFor = "asked for"
 
-// unusable reports whether an index has to be rebuilt.
+// unusable reports whether an error demands a rebuild.
 func unusable(err error) bool {
 	reasons := []error{store.ErrCorrupt, store.ErrFormat, generation.ErrDamaged, store.ErrDimension, fs.ErrNotExist}
 	return slices.ContainsFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 }
 
-// chunking names all that decides how chunks are cut.
+// chunking names all that decides about chunks.
 func (o Options) chunking() string {
 	counter := "estimate"
 	if o.Embedder != nil {

@@ -25,7 +25,7 @@ type located struct {
 
 func (c changes) count() int { return len(c.read) + len(c.removed) }
 
-// scan does not compare other memories' documents.
+// scan skips other memories' documents.
 func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 	var found changes
 	present, unlisted := map[string]bool{}, map[string]bool{}

@@ -128,7 +128,7 @@ func (x *exchange) sharedElsewhere(ctx context.Context) error {
 
 const documentsPerPull = 200
 
-// sameStorage drops others' records if the storage was replaced. A new or missing storage needs
+// sameStorage drops others' records if the storage was replaced. A new or missing one needs
 // everything published.
 func (x *exchange) sameStorage(ctx context.Context, next store.Cursor) error {
 	known := x.w.manifest.Shared.Storage()
@@ -366,7 +366,7 @@ func (x *exchange) embedded(ctx context.Context, records []store.Record) string 
 	return x.options.Embedder.Fingerprint()
 }
 
-// publishes keeps private: Markdown outside the workspace, ".local.md" files, what was said in
+// publishes leaves out Markdown outside the workspace, ".local.md" files and what was said in
 // sessions.
 func (o Options) publishes(path string, e entry) bool {
 	if e.Source == sharedSource || e.Scope != source.ScopeProject || o.Publish == PublishNothing {

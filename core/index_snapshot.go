@@ -38,8 +38,8 @@ type view struct {
 	listed func() []DocumentInfo
 }
 
-// indexes are shared by a generation's views, since they follow commits themselves. The last view
-// closes them.
+// indexes follow commits themselves, so all views of a generation share them. The last view closes
+// them.
 type indexes struct {
 	keywords  store.KeywordIndex
 	vectors   store.VectorIndex // nil if there are none, or, with noVectors, if they cannot be used
@@ -56,8 +56,8 @@ func (v *view) Unchanged(string) bool { return true }
 // Close implements generation.Snapshot.
 func (v *view) Close() error { return v.indexes.release() }
 
-// acquire returns generation.ErrNone before the first indexing, ErrClosed, and errors of an
-// unreadable index.
+// acquire opens the current generation. Errors: generation.ErrNone before the first indexing,
+// ErrClosed, and those of an unreadable index.
 func (m *indexer) acquire(ctx context.Context) (snapshot, error) {
 	v, release, err := m.generations.Enter(ctx)
 	if errors.Is(err, generation.ErrClosed) {
@@ -92,8 +92,7 @@ func (m *indexer) openView(ctx context.Context, last *view, n uint64, folder str
 	return v, nil
 }
 
-// lost reports whether a complete index lacks the file that names it; an interrupted first run is
-// not complete.
+// lost reports whether a complete index lacks the file that names it.
 func (m *indexer) lost() bool {
 	entries, _ := os.ReadDir(m.options.Folder) // none if it is not there
 	return slices.ContainsFunc(entries, func(entry os.DirEntry) bool {
@@ -127,8 +126,8 @@ func (m *indexer) openIndexes(ctx context.Context, path string, manifest *manife
 	return x, nil
 }
 
-// holdAll fails if the indexes hold fewer records than the manifest counts: an index whose files
-// are gone opens empty.
+// holdAll fails if the indexes hold fewer records than the manifest counts: without files an index
+// opens empty.
 func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) error {
 	words, vectors := 0, 0
 	for _, e := range manifest.Documents {
@@ -161,13 +160,16 @@ func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) 
 // errMoved means that a writer changed the index meanwhile.
 var errMoved = errors.New("the index changed while it was opened")
 
-// openVectors returns nil, nil for a generation without vectors. They are the embedder's, or those
-// of a former one, which may be nil.
+// openVectors opens the vectors of the embedder or the former one, which may be nil. It returns
+// nil, nil for a generation without vectors.
 func (m *indexer) openVectors(ctx context.Context, path string, manifest *manifest, former embed.Embedder) (store.VectorIndex, error) {
 	if m.options.Embedder == nil || manifest.Dimension == 0 {
 		return nil, nil
 	}
 	if want := m.options.Embedder.Fingerprint(); manifest.Embedder != want && former == nil {
+		if missing := embed.Missing(m.options.Embedder); missing != nil {
+			return nil, missing
+		}
 		return nil, fmt.Errorf("vectors were made by %s, the embedder is now %s: index again", manifest.Embedder, want)
 	}
 	if manifest.Engine != m.options.Engine.Name {

@@ -12,12 +12,11 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// firstPassLimit bounds a document's chunks, so that notes need not wait for huge logs. Each pass
-// doubles it.
+// firstPassLimit bounds a document's chunks: notes do not wait for huge logs. Each pass doubles it.
 const firstPassLimit = 256
 
-// A vectoriser embeds what the vector index lacks. The keyword index is its queue, so it can stop
-// at any time.
+// A vectoriser embeds what the vector index lacks. It may stop at any time: the keyword index is
+// its queue.
 type vectoriser struct {
 	w        *writer
 	received map[string][]float32 // by ID
@@ -130,8 +129,8 @@ func (v *vectoriser) step(path string, made int) {
 	v.w.progress(v.progress)
 }
 
-// finish embeds the group and commits full batches. After a failure the batch has the vectors made
-// so far.
+// finish embeds the group and commits full batches. After a failure the batch has the vectors so
+// far.
 func (v *vectoriser) finish(ctx context.Context) error {
 	var records []store.Record
 	for _, s := range v.group {

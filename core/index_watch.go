@@ -18,7 +18,7 @@ type WatchOptions struct {
 	Every time.Duration
 	// Indexed, if set, gets the result of each run.
 	Indexed func(IndexReport, error)
-	// Problem, if set, gets why Watch may miss changes, and nil once that is gone. Meanwhile
+	// Problem, if set, gets why Watch may miss changes, and nil when that is over. Meanwhile
 	// queries check the files.
 	Problem func(error)
 }
@@ -30,8 +30,8 @@ const (
 	mostFolders  = 16_384
 )
 
-// Watch indexes now and after each change, until ctx ends, despite errors. Queries skip the file
-// check while a running watch has reported no change.
+// Watch indexes now and after each change, despite errors, until ctx ends. Queries skip the file
+// check while it reports no change.
 func (m *Manager) Watch(ctx context.Context, o WatchOptions) error {
 	defer m.watched.Store(false)
 	w := &watching{m: m, options: o}
@@ -67,8 +67,8 @@ func (w *watching) update(ctx context.Context) error {
 		if more {
 			continue
 		}
-		// Once more for a file read right after a write: a change within the clock's precision may
-		// cause no event.
+		// Once more for a file read right after a write: a change at the same time may cause no
+		// event.
 		if !again || !w.m.tooSoon.Load() {
 			return nil
 		}

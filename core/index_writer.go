@@ -74,7 +74,7 @@ type reading struct {
 	gone  []string
 }
 
-// indexText updates the keyword index until the deadline, if any. It returns how many changes are
+// indexText updates the keyword index until the deadline, if any, and returns how many changes are
 // left.
 func (w *writer) indexText(ctx context.Context, found changes, deadline time.Time) (left int, err error) {
 	w.countGone(found.removed)
@@ -210,8 +210,8 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	return nil
 }
 
-// requestBefore returns the title of the last request before place, where reading continues;
-// earlier is the one before the content.
+// requestBefore returns the title of the last request before place, where reading continues, else
+// earlier, the one before the content.
 func requestBefore(place source.Position, content source.Content, earlier string) string {
 	if !content.Agent || place.Offset == 0 {
 		return ""
@@ -259,8 +259,7 @@ func keepBefore(old, now []store.Record) {
 	}
 }
 
-// commitKeywords first marks the documents as half written, then changes the index, then the
-// manifest.
+// commitKeywords marks the documents as half written, then changes the index, then the manifest.
 func (w *writer) commitKeywords(ctx context.Context, batch []reading) error {
 	if len(batch) == 0 {
 		return nil

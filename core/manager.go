@@ -28,7 +28,7 @@ import (
 
 // Options are the parts of a Manager. Folder, Sources and Engine are required.
 type Options struct {
-	// Folder holds the index. Everything in it is derived; delete it only while no process uses it.
+	// Folder holds the index, which is derived. Delete it only while no process uses it.
 	Folder string
 	// Sources are what is indexed.
 	Sources []source.Source
@@ -36,19 +36,18 @@ type Options struct {
 	Engine store.Engine
 	// Embedder makes the vectors; nil means keywords alone.
 	Embedder embed.Embedder
-	// Former returns the embedder with a fingerprint, or nil. It embeds questions as long as the
-	// index has vectors of another embedder than Embedder; Index replaces them. It may be nil.
+	// Former returns the embedder with a fingerprint, or nil. It embeds questions until Index has
+	// replaced another embedder's vectors. Former may be nil.
 	Former func(fingerprint string) embed.Embedder
-	// Chunking is the size of chunks. Open sets its Count, and lowers a Max that exceeds the
-	// model's input.
+	// Chunking is the size of chunks. Open sets Count, and lowers a Max above the model's input.
 	Chunking chunker.Options
-	// Shared, if set, is where memories exchange records, at the end of Index. Owner is this
-	// memory's unique and lasting name there, of letters, digits, '.', '_' and '-'. With Owner but
-	// without Shared, others' records stay; without both they are removed.
+	// Shared, if set, is where memories exchange records at the end of Index. Owner is this memory's
+	// unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared, Index
+	// removes others' records unless there is an Owner.
 	Shared store.Shared
 	Owner  string
-	// Publish is what the others get: PublishMarkdown (or ""), PublishAll or PublishNothing. Global
-	// documents are never published.
+	// Publish is PublishMarkdown (or ""), PublishAll or PublishNothing. Others never get global
+	// documents.
 	Publish string
 	// Curated is the curated memory for the system prompt; may be nil.
 	Curated *curated.Layer
@@ -56,39 +55,37 @@ type Options struct {
 	KeepSecrets bool
 	// KeepSuperseded also indexes struck-through statements of Markdown (~~…~~).
 	KeepSuperseded bool
-	// Forgotten is the file with Forget's list: hashes of texts and names of documents. It is not
-	// derived, so keep it outside Folder. Without it Forget fails.
+	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
+	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string
-	// Usage is the file that counts retrievals of documents. It is not derived, either; "" keeps it
-	// in Folder.
+	// Usage is the file that counts retrievals of documents; "" keeps it in Folder.
 	Usage string
-	// Freshness limits how long a query indexes changes on disk before it answers; 0 is 150 ms,
-	// negative skips that.
+	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
+	// that.
 	Freshness time.Duration
-	// Version is of all documents, if something else knows when they change; may be nil. Queries skip
-	// the file check while it is as when one of them last found nothing left to do.
+	// Version changes when a document does; may be nil. Queries skip the file check while it equals
+	// that of the last check with nothing left.
 	Version func() int64
-	// EmbedTimeout limits how long a query waits for its embedding before keywords answer alone; 0
-	// is 2 s for a turn and 10 s for a search.
+	// EmbedTimeout limits a query's wait for its embedding; then keywords answer alone. 0 is 2 s
+	// for a turn and 10 s for a search.
 	EmbedTimeout time.Duration
-	// Reranker scores the best RerankCandidates (0 is 16) of each question again, within
-	// RerankBudget (0 is 500 ms). If it is late or fails, Result.Degraded says so. It may be nil.
+	// Reranker, if set, scores the best RerankCandidates (0 is 16) of each question again, within
+	// RerankBudget (0 is 500 ms). Result.Degraded says if it is late or fails.
 	Reranker         Reranker
 	RerankBudget     time.Duration
 	RerankCandidates int
-	// Remote is asked together with the index, and waited for within RemoteBudget (0 is 300 ms; a
-	// search waits ten times as long). If it is late or fails, Result.Degraded says so, and turns
-	// do not ask it for a while; RemoteRest is the file that remembers that for other processes.
-	// Both may be empty.
+	// Remote, if set, is asked together with the index, within RemoteBudget (0 is 300 ms; ten times
+	// that for a search). If it is late or fails, Result.Degraded says so, and turns rest from
+	// asking it. RemoteRest, if set, is a file that tells other processes.
 	Remote       Remote
 	RemoteBudget time.Duration
 	RemoteRest   string
 	// Relevance makes scores; nil is the model fitted to the Embedder.
 	Relevance *relevance.Model
-	// Turns decides about prompts that are no questions; nil is relevance.ForTurns.
+	// Turns judges prompts that are no questions; nil is relevance.ForTurns.
 	Turns *relevance.Turn
-	// Saved are the folders of text that models save, as paths of their documents begin. Such text,
-	// like that of MCP servers and tools, becomes suspicious sooner.
+	// Saved are prefixes of documents that models write. Their text, like that of MCP servers and
+	// tools, becomes suspicious sooner.
 	Saved []string
 	// Injection says what happens to suspicious hits: InjectionFrame (or ""), InjectionWithhold or
 	// InjectionOff.
@@ -116,7 +113,7 @@ func (o *Options) embedTimeout(inTurn bool) time.Duration {
 // ErrClosed is returned by every method after Close.
 var ErrClosed = errors.New("memory is closed")
 
-// A Manager is one memory for any number of sessions; it keeps no state of them. It is safe for
+// A Manager is one memory for any number of sessions, of which it keeps no state. It is safe for
 // concurrent use.
 type Manager struct {
 	*indexer
@@ -142,14 +139,14 @@ type indexer struct {
 	tooSoon atomic.Bool  // a document was read right after it was written, so that it is Unsure
 }
 
-// An asked embedder embeds questions, and a model that was fitted to it judges what is found.
+// asked has the embedder of questions and the relevance model fitted to it.
 type asked struct {
 	embedder  embedder
 	relevance *relevance.Model
 }
 
-// Open opens the memory in options.Folder, which may not exist yet. It also opens a damaged or
-// outdated index; Status and Result.State report that, and Index rebuilds it.
+// Open opens the memory in options.Folder, which need not exist. It also opens a damaged or
+// outdated index: Status and Result.State report that, and Index rebuilds it.
 func Open(ctx context.Context, options Options) (*Manager, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -189,8 +186,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 }
 
 const (
-	// defaultMaxTokens is the default for the largest chunk. A longer text's vector is too vague,
-	// even if the model reads more.
+	// defaultMaxTokens is the default for the largest chunk. Vectors of longer texts are too vague.
 	defaultMaxTokens = 240
 	// leastMaxTokens is the smallest Max that package chunker accepts.
 	leastMaxTokens = 32

@@ -362,6 +362,42 @@ func TestAnotherEmbedderMeansARebuildSaidAloud(t *testing.T) {
 	}
 }
 
+// A missing embedder is named, since indexing again does not bring it back.
+func TestMissingEmbedder(t *testing.T) {
+	for _, has := range []bool{false, true} {
+		mem := newMemory(t)
+		index(t, mem.open())
+		former := mem.embedder
+		mem.options.Former = func(string) embed.Embedder {
+			if has {
+				return former
+			}
+			return nil
+		}
+		mem.options.Embedder = missingEmbedder{&hashEmbedder{name: "b"}}
+		m, err := core.Open(t.Context(), mem.options)
+		require.NoError(t, err)
+		status, err := m.Status(t.Context())
+		require.NoError(t, err)
+		problems := strings.Join(status.Problems, "\n")
+		require.Contains(t, problems, "the model is not installed")
+		require.NotContains(t, problems, "index")
+		require.Equal(t, has, strings.Contains(problems, "until then vectors of hash/a answer"), problems)
+		degraded := strings.Join(search(t, m, "staging postgres port").Degraded, "\n")
+		require.Equal(t, !has, strings.Contains(degraded, "the model is not installed"), degraded)
+		require.NoError(t, m.Close())
+	}
+}
+
+// missingEmbedder is behind a decorator.
+type missingEmbedder struct{ *hashEmbedder }
+
+func (m missingEmbedder) Unwrap() embed.Embedder { return unfetched{m.hashEmbedder} }
+
+type unfetched struct{ embed.Embedder }
+
+func (unfetched) Missing() error { return errors.New("the model is not installed") }
+
 // With the former embedder at hand its vectors answer until Index has made others.
 func TestFormerEmbedderAnswers(t *testing.T) {
 	mem := newMemory(t)

@@ -76,8 +76,8 @@ func (m *Manager) Statistics(ctx context.Context, since time.Time) (Statistics, 
 	return s, nil
 }
 
-// likeness groups near duplicates. They nearly always share a smallest hash of their words (Broder
-// 1997), so only those are compared.
+// likeness groups near duplicates. It compares chunks that share a smallest hash of their words, as
+// near duplicates nearly always do (Broder 1997).
 type likeness struct {
 	groups  []*group
 	buckets map[[2]uint64][]*group
@@ -98,7 +98,7 @@ const (
 	hashings = 4
 	// fewestWords excludes "yes, please", which is said often.
 	fewestWords = 5
-	// fullBucket is how many groups are compared; more share a template.
+	// fullBucket bounds the groups to compare: more share a template.
 	fullBucket = 40
 )
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/store"
 )
 
@@ -15,8 +16,8 @@ import (
 // ErrClosed.
 func (m *Manager) Status(ctx context.Context) (Status, error) { return m.StatusWithin(ctx, 0) }
 
-// StatusWithin is Status that compares the files for a limited time, then sets Uncompared; and not
-// while a running Watch has reported no change. 0 is no limit.
+// StatusWithin is Status with a limit for comparing the files, or 0: then it sets Uncompared. While
+// a running Watch has reported no change, it compares none.
 func (m catalogue) StatusWithin(ctx context.Context, limit time.Duration) (Status, error) {
 	status := Status{Folder: m.options.Folder, Engine: m.options.Engine.Name, Documents: map[string]int{}}
 	for _, from := range m.options.Sources {
@@ -70,7 +71,9 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		problem(err)
 	}
 	problem(cmp.Or(m.tooNew(from.noVectors), from.noVectors))
-	if from.former {
+	if missing := embed.Missing(m.options.Embedder); from.former && missing != nil {
+		problem(fmt.Errorf("%w; until then vectors of %s answer", missing, known.Embedder))
+	} else if from.former {
 		problem(fmt.Errorf("vectors were made by %s, the embedder is now %s: they answer until the memory is indexed again", known.Embedder, m.options.Embedder.Fingerprint()))
 	}
 	if damage := from.notedDamage(); damage != "" {
@@ -85,7 +88,7 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 	status.Shared = m.options.sharedStatus(known)
 }
 
-// compare adds to a status how the files differ from the index.
+// compare adds how the files differ from the index.
 func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Duration, status *Status) {
 	inTime := ctx
 	if limit > 0 {
@@ -111,7 +114,7 @@ func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Dura
 }
 
 // Check reads both indexes whole and compares them. After store.ErrCorrupt the next Index rebuilds.
-// A missing index is no error.
+// It accepts a missing index.
 func (m *Manager) Check(ctx context.Context) error {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {

@@ -20,18 +20,18 @@ const (
 	usageLimit = 1000
 	// usageHalf is the age at which a use counts half.
 	usageHalf = 30 * 24 * time.Hour
-	// usageEvery is in answers; Close writes, too.
-	usageEvery = 100
+	// usageEvery is how often answers write at most; Close writes, too.
+	usageEvery = time.Minute
 )
 
-// usage counts how often documents were hits, to embed those first, without any text. Crashes and
+// usage counts how often documents were hits, to embed those first. It has no texts. Crashes and
 // concurrent processes may lose counts.
 type usage struct {
 	file    string
 	index   string // folder of the index
 	mu      sync.Mutex
 	fresh   map[string]float64 // not written yet
-	answers int
+	written time.Time          // or tried
 }
 
 type use struct {
@@ -45,7 +45,7 @@ func (u use) now(at time.Time) float64 {
 
 func newUsage(o Options) *usage {
 	file := cmp.Or(o.Usage, filepath.Join(o.Folder, usageFile))
-	return &usage{file: file, index: o.Folder, fresh: map[string]float64{}}
+	return &usage{file: file, index: o.Folder, fresh: map[string]float64{}, written: time.Now()}
 }
 
 func (u *usage) note(hits []MemoryHit) {
@@ -60,10 +60,9 @@ func (u *usage) note(hits []MemoryHit) {
 			u.fresh[hit.Path]++
 		}
 	}
-	u.answers++
-	full := u.answers >= usageEvery
+	due := time.Since(u.written) >= usageEvery
 	u.mu.Unlock()
-	if full {
+	if due {
 		u.flush()
 	}
 }
@@ -72,6 +71,8 @@ func (u *usage) note(hits []MemoryHit) {
 func (u *usage) flush() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	now := time.Now().UTC().Truncate(time.Second)
+	u.written = now
 	if len(u.fresh) == 0 {
 		return
 	}
@@ -81,7 +82,6 @@ func (u *usage) flush() {
 	if err := safefile.MkdirAll(filepath.Dir(u.file), 0o700); err != nil {
 		return
 	}
-	now := time.Now().UTC().Truncate(time.Second)
 	all := u.read()
 	for path, n := range u.fresh {
 		all[path] = use{Count: all[path].now(now) + n, Last: now}
@@ -89,7 +89,7 @@ func (u *usage) flush() {
 	if data, err := json.Marshal(most(all, now)); err == nil {
 		_ = jsonfile.Write(u.file, data)
 	}
-	u.fresh, u.answers = map[string]float64{}, 0
+	u.fresh = map[string]float64{}
 }
 
 // most returns the usageLimit most used documents.

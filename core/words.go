@@ -13,8 +13,8 @@ func wordsOf(text string) words {
 	return w
 }
 
-// nearDuplicate is the overlap of texts that say the same. Settings or steps that differ in one
-// word are below.
+// nearDuplicate is the least overlap of texts that say the same. Settings or steps that differ in
+// one word are below.
 const nearDuplicate = 0.92
 
 // repeats returns the first text that w repeats, or -1.

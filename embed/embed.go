@@ -47,6 +47,21 @@ var (
 	ErrDimension = errors.New("embedding has the wrong dimension")
 )
 
+// Missing returns why an embedder, perhaps behind decorators, works only after a person has done
+// something, such as installed its model: what its own method Missing says. Else nil.
+func Missing(e Embedder) error {
+	for {
+		if m, ok := e.(interface{ Missing() error }); ok {
+			return m.Missing()
+		}
+		outer, ok := e.(interface{ Unwrap() Embedder })
+		if !ok {
+			return nil
+		}
+		e = outer.Unwrap()
+	}
+}
+
 // A Keeper is an Embedder that stores vectors.
 type Keeper interface {
 	Embedder

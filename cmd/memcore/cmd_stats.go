@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -44,6 +45,7 @@ words.`,
 				if err != nil {
 					return err
 				}
+				withoutGiven(&s, given)
 				if a.json {
 					return a.printJSON(statistics{s, given})
 				}
@@ -61,6 +63,17 @@ words.`,
 type statistics struct {
 	core.Statistics
 	Use use.Summary `json:"use"`
+}
+
+// withoutGiven takes what agents were given out of what was never retrieved: a daemon counts
+// retrievals later.
+func withoutGiven(s *core.Statistics, given use.Summary) {
+	was := map[string]bool{}
+	for _, d := range given.Documents {
+		was[d.Path] = true
+	}
+	gone := func(a core.Aged) bool { return was[a.Path] }
+	s.Never, s.Stale = slices.DeleteFunc(s.Never, gone), slices.DeleteFunc(s.Stale, gone)
 }
 
 func printStatistics(a *cli, s core.Statistics, given use.Summary, days, limit int) error {

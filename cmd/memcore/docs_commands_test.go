@@ -2,12 +2,14 @@ package main
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -212,6 +214,55 @@ func TestDocOfPaths(t *testing.T) {
 		}
 	}
 	require.Greater(t, paths, 30)
+}
+
+// TestDocOfPlaces: in ARCHITECTURE's table of what to change where, "`A` and `B` in `file.go`" is true,
+// and a file without a folder is in the folder named before it.
+func TestDocOfPlaces(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "ARCHITECTURE.md"))
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(text), "## Where to change what")
+	require.True(t, ok)
+	span, identifier := regexp.MustCompile("`([^`\n]+)`"), regexp.MustCompile(`^[A-Za-z.]+$`)
+	places := 0
+	for row := range strings.Lines(table) {
+		var names []string
+		folder, end := "", 0
+		for _, m := range span.FindAllStringSubmatchIndex(row, -1) {
+			between, name := row[end:m[0]], row[m[2]:m[3]]
+			end = m[1]
+			switch isFile := strings.HasSuffix(name, ".go") && !strings.Contains(name, "NAME"); {
+			case isFile:
+				if dir := path.Dir(name); dir != "." {
+					folder = dir
+				}
+				code, err := os.ReadFile(filepath.Join("..", "..", folder, path.Base(name)))
+				if !assert.NoError(t, err, row) {
+					continue
+				}
+				for _, wanted := range names {
+					if between == " in " {
+						places++
+						assert.True(t, declares(string(code), wanted), "%s does not have %s: %s", name, wanted, row)
+					}
+				}
+				names = nil
+			case strings.Contains(name, "/"):
+				folder, names = strings.TrimSuffix(name, "/..."), nil
+			case identifier.MatchString(name) && (between == " and " || between == ", "):
+				names = append(names, name)
+			default:
+				names = []string{name}
+			}
+		}
+	}
+	require.Greater(t, places, 10)
+}
+
+// declares reports whether a file of code declares a name, or has it as a string, such as a setting.
+func declares(code, name string) bool {
+	last := regexp.QuoteMeta(name[strings.LastIndexByte(name, '.')+1:])
+	return strings.Contains(code, `"`+name+`"`) || regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t)`+last+`\b`).MatchString(code)
 }
 
 // anchors returns GitHub's anchors of the headings of a page.

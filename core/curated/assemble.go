@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// key is the same as long as the memory is.
+// key is equal for equal memory.
 func (r *reader) key(found []candidate) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %v\n", r.project, r.covering(r.project) != "")
@@ -38,8 +38,8 @@ func (c *parsed) version() string {
 // isContext reports whether a tier is context, not instructions.
 func isContext(t Tier) bool { return t == Project || t == Directory }
 
-// assemble makes the memory. skip says why a candidate does not apply now. It does not import what
-// is in already (real paths).
+// assemble makes the memory. skip says why a candidate does not apply now. Files in already, by
+// real path, are not imported.
 func (r *reader) assemble(found []candidate, limits Limits, already map[string]bool, skip func(candidate) string) Memory {
 	all := inOrder(found)
 	x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
@@ -73,7 +73,7 @@ func (r *reader) assemble(found []candidate, limits Limits, already map[string]b
 	return m
 }
 
-// inOrder sorts files by priority, the highest last, and is stable.
+// inOrder sorts stably by priority, the highest last.
 func inOrder(found []candidate) []candidate {
 	ordered := slices.Clone(found)
 	priority := prioritiesOf(found)

@@ -34,7 +34,7 @@ func over(s size, l Limits) string {
 
 func fits(s size, l Limits) bool { return over(s, l) == "" }
 
-// longestList is in bytes, a small part of the limits.
+// longestList, in bytes, is a small part of the limits.
 func (l Limits) longestList() int {
 	longest := longestList
 	if hard := l.Hard(); hard >= 0 {
@@ -85,7 +85,7 @@ func (r *reader) budget(all []candidate, limits Limits) *budget {
 	return b
 }
 
-// shrink cuts the bodies to the limits, after removing repeated statements. It returns the paths of
+// shrink removes repeated statements and cuts the bodies to the limits. It returns the paths of
 // empty bodies.
 func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated int) {
 	originals := make([]body, len(all))
@@ -237,7 +237,7 @@ func (p *portion) setFirst(n int) {
 const (
 	// mostRounds bounds how often leftover units are tried again.
 	mostRounds = 4
-	// mostWork bounds a round on a portion: units, plus counted bytes.
+	// mostWork bounds a round on a portion, in units and counted bytes.
 	mostWork = 400_000
 )
 

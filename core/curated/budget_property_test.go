@@ -78,7 +78,7 @@ func randomPieces(t *testing.T, random *rand.Rand) (*reader, []candidate, Limits
 	var found []candidate
 	for i := range 1 + random.IntN(6) {
 		name := fmt.Sprintf("f%d", i)
-		c := r.parse(name, []byte(fmt.Sprintf("---\npriority: %d\n---\n", random.IntN(3))+randomMarkdown(random, name)))
+		c := parse(name, []byte(fmt.Sprintf("---\npriority: %d\n---\n", random.IntN(3))+randomMarkdown(random, name)))
 		found = append(found, candidate{file: name, tier: tiers[min(i/2+random.IntN(2), 3)], parsed: c})
 	}
 	none := Limits{Lines: -1, Bytes: -1, Context: -1}

@@ -276,7 +276,7 @@ func FuzzBudget(f *testing.F) {
 		r := newReader(t.Context(), Options{Count: estimate}.withDefaults())
 		var all []candidate
 		for i, text := range []string{one, two} {
-			c := r.parse(fmt.Sprint(i), []byte(text))
+			c := parse(fmt.Sprint(i), []byte(text))
 			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
 			x.o.Imports.Off, x.o.Limits.FileLines = true, -1
 			cand := candidate{file: fmt.Sprint(i), tier: Project, parsed: c}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A Cache keeps files and folder listings while sizes and times stay the same. Layers may share it,
-// also concurrently.
+// A Cache keeps files and folder listings while sizes and times are equal. Layers may share it
+// concurrently.
 type Cache struct {
 	mu      sync.Mutex
 	files   map[string]*parsed  // by real path
@@ -14,7 +14,7 @@ type Cache struct {
 	count   CacheStats
 }
 
-// CacheStats are figures of a cache.
+// CacheStats count a cache's files.
 type CacheStats struct {
 	Files   int   `json:"files"`
 	Bytes   int64 `json:"bytes"`

@@ -12,9 +12,9 @@ import (
 
 // why says why a conditional file applies; "" if it does not.
 //
-// A trigger's words must follow each other, in any case; the last may have an English suffix.
-// Without spaces, the letters suffice. A glob without a slash matches names at any depth, others
-// the path relative to base (doublestar).
+// A trigger's words must follow each other, in any case; the last may have an English suffix. In
+// scripts without spaces the letters suffice. A glob without a slash matches names at any depth,
+// one with a slash the path relative to base (doublestar).
 func (c candidate) why(request string, words []string, touched []string) string {
 	for _, trigger := range c.head.Triggers {
 		if hasTrigger(request, words, trigger) {

@@ -142,7 +142,7 @@ func (r *finder) discover() ([]candidate, error) {
 	return slices.Concat(global, plugins, r.mounted(), project), r.ctx.Err()
 }
 
-// mounted finds the files of Options.Mounts. Their rules are about paths of the project.
+// mounted finds the files of Options.Mounts. Their rules match paths of the project.
 func (r *finder) mounted() (found []candidate) {
 	for _, m := range r.o.Mounts {
 		some := r.folder(m.Folder, Project)
@@ -260,7 +260,7 @@ func (r *finder) markdownIn(dir string, template candidate) []candidate {
 	return found
 }
 
-// deepestRules bounds how deep folders of rules may be nested.
+// deepestRules bounds the nesting of folders of rules.
 const deepestRules = 5
 
 // rules finds those in subfolders last.

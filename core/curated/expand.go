@@ -112,8 +112,8 @@ func (x *expansion) expand(d *body, p part) []line {
 	return append(out, mentioned...)
 }
 
-// insert returns the imported lines, a comment that refuses them, or nothing if they are given
-// elsewhere. count is the imports so far.
+// insert returns the imported lines, a comment that refuses them, or nothing if they are elsewhere.
+// count is the imports so far.
 func (x *expansion) insert(d *body, p part, n importRef, number, count int) []line {
 	refuse := func(text, why string) []line {
 		if n.mention { // the sentence may not mean a file
@@ -150,8 +150,8 @@ func (x *expansion) report(c *parsed, path string) {
 	}
 }
 
-// inspectForeign only warns about instruction-like text outside of project and Beans, because the
-// user trusts its folder.
+// inspectForeign warns about instruction-like text outside of project and Beans. It only warns,
+// since the user trusts the folder.
 func (x *expansion) inspectForeign(c *parsed, path string) {
 	for _, folder := range []string{x.project, x.beans} {
 		if _, inside := below(folder, c.real); folder != "" && inside {
@@ -165,7 +165,7 @@ func (x *expansion) inspectForeign(c *parsed, path string) {
 	}
 }
 
-// runs splits lines by file and order in it.
+// runs splits lines into runs of one file with rising numbers.
 func runs(lines []line) [][]line {
 	var all [][]line
 	start, end := -1, 0 // of the current run; end is behind its last line with a number

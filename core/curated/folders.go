@@ -63,8 +63,8 @@ func (r *finder) ignoredAbove(root, dir string) *gitignore.Stack {
 	return stack
 }
 
-// foldersTo returns the folders from a path's project or repository to the path, down to one that
-// Exclude or .gitignore match, unless Options.Dir is inside.
+// foldersTo returns the folders from a path's project or repository down to the path. It stops at
+// one that Exclude or .gitignore match, unless Options.Dir is inside.
 func (r *finder) foldersTo(path string) []string {
 	if len(path) > paths.Longest || strings.ContainsRune(path, 0) {
 		return nil

@@ -35,8 +35,8 @@ const mostPriority = 1_000_000
 // migrations change frontmatter of a version to the next.
 var migrations = map[int]func(meta map[string]any) error{}
 
-// frontmatter counts the lines before the text. After a *chunker.FrontmatterError the head is the
-// default; other errors name values.
+// frontmatter reads the head and counts its lines. After a *chunker.FrontmatterError the head is
+// the default; other errors name values.
 func frontmatter(data []byte) (head Head, text string, skipped int, err error) {
 	head = Head{Version: Version, Enabled: true}
 	meta, text, skipped, err := chunker.SplitFrontmatter(data)

@@ -52,8 +52,8 @@ func hasDrive(name string) bool {
 	return len(name) > 1 && name[1] == ':' && (name[0]|0x20 >= 'a' && name[0]|0x20 <= 'z')
 }
 
-// checkWindowsName refuses all but files on a local disk: other machines, devices, paths relative
-// to a drive, streams, and ends that Windows drops
+// checkWindowsName allows only files on a local disk: no other machines, devices, paths relative to
+// a drive, streams, or ends that Windows drops
 // (https://learn.microsoft.com/windows/win32/fileio/naming-a-file).
 func checkWindowsName(name string) error {
 	path := strings.ReplaceAll(name, `\`, "/")

@@ -48,6 +48,17 @@ func importsOf(lines []string) map[int][]importRef {
 	return found
 }
 
+// ImportsIn returns the paths that the text of a memory file imports, also by mentions in sentences.
+func ImportsIn(text string) (all []string) {
+	c := parse("", []byte(text))
+	for i := range c.lines {
+		for _, found := range c.imports[i] {
+			all = append(all, found.path)
+		}
+	}
+	return all
+}
+
 // isCode is false for tags around imports.
 func isCode(first string, b chunker.Block) bool {
 	if b.Prose || b.List || b.Level > 0 {
@@ -104,8 +115,7 @@ func outsideComment(line string, open bool) (rest string, stillOpen bool) {
 	}
 }
 
-// importOf returns the path in "@import PATH" or "@PATH.md", alone on the line, in an item or
-// quote.
+// importOf returns the path in "@import PATH" or "@PATH.md" that is a whole line, item or quote.
 func importOf(line string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(itemMark().ReplaceAllString(strings.TrimSpace(line), ""), "@")
 	if !ok {

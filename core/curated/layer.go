@@ -8,8 +8,8 @@ import (
 	"github.com/memcore/memcore/internal/watch"
 )
 
-// A Layer reads the curated memory of one folder. It keeps nothing of a session; callers do
-// (Moment). It is safe for concurrent use.
+// A Layer reads the curated memory of one folder. Callers keep what belongs to a session (Moment).
+// It is safe for concurrent use.
 type Layer struct {
 	options Options
 
@@ -21,8 +21,8 @@ type Layer struct {
 // New reads nothing yet.
 func New(o Options) *Layer { return &Layer{options: o.withDefaults()} }
 
-// Load returns the memory for a session's start. It reads only changed files. Only ctx makes
-// errors, files make Warnings.
+// Load returns the memory for a session's start. It reads only changed files. Their problems are
+// Warnings; errors are ctx's.
 func (l *Layer) Load(ctx context.Context) (Memory, error) {
 	m, _, err := l.load(ctx)
 	return m, err
@@ -76,8 +76,8 @@ func (l *Layer) Limits() Limits { return l.options.Limits }
 // Project returns the root of the project.
 func (l *Layer) Project() string { return projectOf(l.options) }
 
-// Watch calls changed after each change, one at a time, until ctx ends. Its error is that of ctx,
-// or the system's.
+// Watch calls changed after each change, one at a time, until ctx ends. Errors are ctx's or the
+// system's.
 func (l *Layer) Watch(ctx context.Context, changed func(Memory)) error {
 	watcher := watch.New(watch.Options{Relevant: isMarkdown})
 	defer watcher.Close()

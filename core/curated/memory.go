@@ -1,11 +1,11 @@
 // Package curated builds the curated memory of an agent: Markdown files for its system prompt.
 //
-// Global memory comes first, then that of plugins, then the project's, from its root down to the
-// folder the agent works in. Files may import others. Rules apply only to some requests or paths.
-// The text acts as instruction, so all files but global ones must lie in trusted folders.
+// Global memory comes first, then plugins', then the project's, from its root down to the agent's
+// folder. Files may import others. Rules apply only to some requests or paths. The text acts as
+// instruction, so all files but global ones must lie in trusted folders.
 //
-// The same files make the same text, byte for byte, because providers cache prompts by their
-// beginning. Memory.Files and Memory.Warnings say what was left out and why.
+// The same files make the same bytes, because providers cache prompts by their beginning.
+// Memory.Files and Memory.Warnings say what was left out and why.
 //
 // discover.go and plugins.go find candidates; read.go, parse.go and imports.go read them; expand.go
 // makes bodies; units.go and budget.go cut these to the limits; assemble.go makes the Memory.
@@ -119,7 +119,7 @@ func (u Usage) Percent() float64 {
 type Memory struct {
 	Project string `json:"project"` // root of the project, absolute, links resolved
 	Trusted bool   `json:"trusted"`
-	// Files are all that were found, in the order of the text.
+	// Files are all files found, in the order of the text.
 	Files    []File    `json:"files"`
 	Segments []Segment `json:"segments"`
 	Warnings []Warning `json:"warnings"`
@@ -131,8 +131,8 @@ type Memory struct {
 	folders  []string
 }
 
-// A Section is text under a heading: the user's instructions, or the project's context. If
-// priorities mix the tiers, there are more than two.
+// A Section is text under a heading: the user's instructions or the project's context. Priorities
+// can mix the tiers into more than two sections.
 type Section struct {
 	Context bool // of the project
 	Text    string
@@ -173,7 +173,7 @@ func (m Memory) join(context bool) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Given returns the absolute paths of files that are given whole, imports included.
+// Given returns the absolute paths of wholly given files and their imports.
 func (m Memory) Given() []string {
 	var files []string
 	for _, f := range m.Files {
@@ -184,8 +184,8 @@ func (m Memory) Given() []string {
 	return files
 }
 
-// Versions returns the versions of the files that apply now (Layer.Now), by path. It includes files
-// that did not fit, because the text names them.
+// Versions returns the versions of the files that apply now (Layer.Now), by path, also of those
+// that did not fit: the text names them.
 func (m Memory) Versions() map[string]string { return m.versions }
 
 // Folders returns the folders, as shown, whose memory is given because a tool touches them.

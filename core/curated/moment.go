@@ -12,8 +12,8 @@ import (
 type Moment struct {
 	// Request is the text of the turn, for triggers.
 	Request string
-	// Named are files in the request, for globs; Touched a tool's, also for folders. They may be
-	// missing, and relative to Options.Dir.
+	// Named are files in the request, for globs. Touched are a tool's, also for folders. They may
+	// be missing, and relative to Options.Dir.
 	Named, Touched []string
 	// Has is what the session was given before (Memory.Versions).
 	Has map[string]string
@@ -23,9 +23,8 @@ type Moment struct {
 	Own []string
 }
 
-// Now returns what applies beside the start's memory: conditional files whose triggers or globs
-// match, and memory of folders that a tool touches, unless unchanged in Moment.Has. File.Applies
-// says why.
+// Now returns what applies beyond Load: conditional files whose triggers or globs match, and memory
+// of folders that a tool touches, unless Moment.Has has it unchanged. File.Applies says why.
 //
 // The same moment gets the same answer.
 func (l *Layer) Now(ctx context.Context, at Moment) (Memory, error) {

@@ -11,8 +11,8 @@ import (
 
 // Options say what a Layer reads. Only Dir is required.
 type Options struct {
-	// Dir is the folder the agent works in. Memory is read from the root of its repository down to
-	// it. Without a repository, the root is Project if Dir is inside, else Dir.
+	// Dir is the agent's folder. Memory is read from the root of its repository down to it. Without
+	// a repository, the root is Project if Dir is inside, else Dir.
 	Dir, Project string
 	// Home is the user's home folder. "" refuses "~" and, without Beans, has no global memory.
 	Home string
@@ -22,33 +22,31 @@ type Options struct {
 	Folder string
 	// Names of memory files, later ones of higher priority; default BEANS.md.
 	Names []string
-	// Plugins are folders of plugins or skills with a folder "memory", or folders of an agent's
-	// plugins. Relative ones belong to the project; "~/" is Home. Plugins outside of the project
-	// and of Beans are trusted one by one. nil means DefaultPlugins; a single "" means none.
+	// Plugins are folders of plugins or skills with a folder "memory", or of an agent's plugins.
+	// Relative ones belong to the project; "~/" is Home. Plugins outside of the project and of
+	// Beans need trust one by one. nil means DefaultPlugins; a single "" means none.
 	Plugins []string
-	// Mounts are folders beside the project whose memory counts as the project's, if they are
-	// trusted. The project overrides it.
+	// Mounts are trusted folders whose memory counts as the project's. The project overrides it.
 	Mounts []Mount
 	// Loaded are manifests (GeminiManifest) whose files the agent loads itself.
 	Loaded []string
 	// NoParents leaves out the folders above Dir.
 	NoParents bool
-	// Children reads memory of folders below Dir at the start, down to MaxDepth. Without it, a
-	// session gets that when a tool touches the folder (Now).
+	// Children reads memory of folders below Dir at the start, down to MaxDepth. Otherwise it is
+	// for Now, when a tool touches the folder.
 	Children bool
 	MaxDepth int // of folders below Dir; 0 means 5
-	// Hidden lets Children read all folders, also those that are hidden, or that Exclude or
-	// .gitignore match.
+	// Hidden lets Children read hidden folders and those that Exclude or .gitignore match.
 	Hidden bool
-	// Exclude are patterns as in .gitignore, relative to the project. Memory in such folders is
-	// read only if the agent works there. nil means DefaultExclude.
+	// Exclude are patterns as in .gitignore, relative to the project. Memory there is read only if
+	// the agent works there. nil means DefaultExclude.
 	Exclude []string
-	// Data is the folder that agents write to, as the setting has it: absolute, or below a project.
-	// No file in such a folder of any project instructs. DefaultData always is one.
+	// Data is the folder that agents write to: absolute, or below a project. In no project do files
+	// there instruct, nor files in DefaultData.
 	Data string
 	// NoLocal leaves out ".local.md" files.
 	NoLocal bool
-	// GitIgnores is the file of the user's ignore patterns for all repositories, or "".
+	// GitIgnores is the file of git's ignore patterns for all repositories, or "".
 	GitIgnores string
 	Imports    ImportOptions
 	Limits     Limits
@@ -65,7 +63,7 @@ type Options struct {
 // Defaults of Options.
 var (
 	DefaultNames = []string{"BEANS.md"}
-	// DefaultPlugins begin with what agents install: strangers wrote it, so all else overrides it.
+	// DefaultPlugins begin with what strangers wrote: all else overrides it.
 	DefaultPlugins = []string{"~/.gemini/extensions", "~/.claude/plugins", "~/.codex/plugins", "~/.claude/skills", "~/.codex/skills", "~/.agents/skills",
 		".claude/skills", ".agents/skills", "~/.beans/plugins", "plugins", ".beans/plugins"}
 	DefaultExclude = []string{"node_modules", ".git", "dist", "build"}
@@ -105,8 +103,8 @@ type ImportOptions struct {
 	MaxDepth   int // of imports in imports; 5
 	MaxPerFile int // 20
 	MaxBytes   int // of an imported file; 100 KB
-	// Mentions are names of files in which "@path.md" in a sentence imports; nil means
-	// DefaultMentions. The imported text goes to the end of the file.
+	// Mentions are names of files in which "@path.md" in a sentence imports, at the end of the
+	// file; nil means DefaultMentions.
 	Mentions []string
 }
 
@@ -116,8 +114,8 @@ type Limits struct {
 	Lines     int // at the start; 200
 	Bytes     int // in all; 50 KB
 	WarnBytes int // 30 KB
-	// Context is the model's context window in tokens; 128,000. Memory should take at most Percent
-	// of it (10). From WarnPercent (8) a warning appears, at HardPercent (15) it is cut.
+	// Context is the model's window in tokens (128,000). Memory should take at most Percent of it
+	// (10). A warning comes at WarnPercent (8), a cut at HardPercent (15).
 	Context                           int
 	Percent, WarnPercent, HardPercent float64
 	// Tokens limits the tokens independently of Context; 0 is no limit.

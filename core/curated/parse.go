@@ -55,8 +55,8 @@ var (
 	errKind    = errors.New("only .md files can be read as memory")
 )
 
-// open reads a file whose real path is inside of Beans or a trusted folder, or anywhere with
-// inBeans, because the user made the link. limit is in bytes.
+// open reads a file whose real path is in Beans or a trusted folder. With inBeans it may be
+// anywhere: the user made the link. limit is in bytes.
 func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	if len(file) > paths.Longest || strings.ContainsRune(file, 0) {
 		return nil, errors.New("its path is too long or has a NUL character")
@@ -97,8 +97,8 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	return r.fetch(root, real, limit, known)
 }
 
-// isData reports whether agents write to the folder of a file. Which project that is for does not
-// matter: one may lie within what another reads as rules.
+// isData reports whether agents of any project write to a file's folder: it may lie within what
+// another project reads as rules.
 func (r *reader) isData(file string) bool {
 	for _, folder := range r.data {
 		if _, inside := below(folder, file); inside {
@@ -115,8 +115,7 @@ func (r *reader) isData(file string) bool {
 	return false
 }
 
-// inside returns a path below the folder that lets it instruct, with a slash before it: what lies
-// above a project says nothing.
+// inside returns a path, with a slash before it, below the folder that lets it instruct.
 func (r *reader) inside(file string) string {
 	trusted := r.covering(filepath.Dir(file))
 	if trusted != "" {
@@ -151,12 +150,13 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		again.info, again.readAt = info, now
 		return r.o.Cache.store(&again, &r.o.Cache.count.Same), nil
 	}
-	c := r.parse(real, data)
+	c := parse(real, data)
 	c.hash, c.info, c.readAt = hash, info, now
 	return r.o.Cache.store(c, &r.o.Cache.count.Misses), nil
 }
 
-func (r *reader) parse(real string, data []byte) *parsed {
+// parse reads a file's text; real is its path.
+func parse(real string, data []byte) *parsed {
 	c := &parsed{real: real}
 	head, text, skipped, err := frontmatter(data)
 	c.head, c.skipped = head, skipped

@@ -73,8 +73,7 @@ func (r *finder) pluginsIn(folder string) []plugin {
 	return all
 }
 
-// installed returns the plugins in Claude Code's list, or else each folder and those in Codex's
-// cache.
+// installed returns the plugins in Claude Code's list, else each folder and those in Codex's cache.
 func (r *finder) installed(folder string) []string {
 	if _, err := os.Lstat(filepath.Join(folder, claudeList)); err == nil {
 		return r.claudePlugins(folder)
@@ -119,8 +118,8 @@ func (r *finder) memoryOf(p plugin) []candidate {
 	return found
 }
 
-// distrustPlugin demands trust in the plugin, all plugins (p.outside), or between: strangers write
-// plugins, so trust in home does not suffice.
+// distrustPlugin demands trust in the plugin or a folder up to that of all plugins (p.outside).
+// Trust in home does not suffice: strangers write plugins.
 func (r *finder) distrustPlugin(c *candidate, p plugin) {
 	c.plugin = paths.Resolve(p.dir)
 	root := r.covering(c.plugin)
@@ -185,8 +184,7 @@ func oneOrSeveral(raw json.RawMessage) (all []string) {
 	return all
 }
 
-// claudePlugins returns those installed for the user or this project. Like Claude Code, it skips
-// their CLAUDE.md.
+// claudePlugins returns plugins for the user or this project, like Claude Code without CLAUDE.md.
 func (r *finder) claudePlugins(folder string) []string {
 	type install struct {
 		Path    string `json:"installPath"`

@@ -40,7 +40,7 @@ func TestRealFiles(t *testing.T) {
 		again := w.load()
 		require.Equal(t, m, again, path)
 
-		c := newReader(t.Context(), w.options.withDefaults()).parse(path, data)
+		c := parse(path, data)
 		h, total := c.head, strings.Count(string(data), "\n")+1
 		n.files++
 		n.bytes += len(data)

@@ -7,7 +7,7 @@ import (
 	"github.com/memcore/memcore/internal/markdown/statement"
 )
 
-// A statementIndex records which body makes a statement, by its words.
+// A statementIndex maps a statement's words to its body.
 type statementIndex map[string]int
 
 func (s statementIndex) add(text string, by int) {
@@ -16,8 +16,8 @@ func (s statementIndex) add(text string, by int) {
 	}
 }
 
-// removeFrom removes the recorded items and paragraphs, and headings left without text, but no
-// code. It returns how many.
+// removeFrom removes recorded items and paragraphs, then empty headings, but no code. It returns
+// how many.
 func (s statementIndex) removeFrom(d *body) int {
 	if len(s) == 0 {
 		return 0

@@ -34,8 +34,8 @@ func (t Target) Mode() fs.FileMode {
 	return 0o644
 }
 
-// Target returns the first of Names that exists, in the root or its hidden folder, or a new one; or
-// the private neighbour.
+// Target returns the first of Names that exists in the root or its hidden folder, else a new file;
+// if private, its neighbour.
 func (l *Layer) Target(global, private bool) (Target, error) {
 	o := l.options
 	folders, root := []string{o.Beans}, o.Beans
@@ -62,8 +62,8 @@ search:
 	return Target{File: file, Path: paths.NewNames(projectOf(o), o.Home).Of(file), Private: private, Global: global, folder: root, ignores: o.GitIgnores}, nil
 }
 
-// Place makes the root folder and returns it and the name below, links resolved. A link may lead
-// only to a Markdown file in the same folder, no secret.
+// Place makes the root folder and returns it and the name below, links resolved. A link may only
+// lead to a Markdown file in the same folder that is no secret.
 func (t Target) Place() (dir, name string, err error) {
 	if err := safefile.MakeFolder(t.folder, t.Mode()); err != nil {
 		return "", "", err
@@ -84,8 +84,8 @@ func (t Target) Place() (dir, name string, err error) {
 	return dir, filepath.ToSlash(name), nil
 }
 
-// KeepOutOfGit adds a private target to the .gitignore file beside it, which it returns, unless git
-// ignores it already. A tracked target is an error.
+// KeepOutOfGit adds a private target, unless ignored, to the .gitignore file beside it and returns
+// that file. A tracked target is an error.
 func (t Target) KeepOutOfGit() (string, error) {
 	if !t.Private {
 		return "", nil

@@ -8,7 +8,7 @@ import (
 	"github.com/memcore/memcore/chunker"
 )
 
-// A unit is the least to give: a list item with its nested items, a table row, a short paragraph, a
+// A unit is given whole: a list item with its nested items, a table row, a short paragraph, a
 // sentence, a fence.
 type unit struct {
 	start, end int    // lines of the body, end exclusive
@@ -251,8 +251,8 @@ func (c *splitter) sentences(b chunker.Block, parent int) int {
 	return first
 }
 
-// sentenceEnds never cuts emphasis or code. Long ones end at line ends, lines over longestSentence
-// between words.
+// sentenceEnds cuts no emphasis or code. Long sentences also end at line ends, lines over
+// longestSentence between words.
 func sentenceEnds(text string) []int {
 	var ends []int
 	bold, code, seen := 0, 0, 0

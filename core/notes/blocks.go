@@ -8,7 +8,7 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// A Block is a part of a memory file for a person: a heading, a paragraph, an item of a list, code.
+// A Block of a memory file is what a person corrects: a heading, a paragraph, a list item, code.
 type Block struct {
 	First, Last int    // lines, from 1
 	Level       int    // of a heading, from 1
@@ -59,8 +59,8 @@ func BlocksOf(text string) []Block {
 // deepest bounds the depth of items.
 const deepest = 6
 
-// itemsOf returns a block for each item of a list, and one for what stands before the first. line
-// is that of lines[0].
+// itemsOf returns a block for each list item, and one for lines before the first. line is that of
+// lines[0].
 func itemsOf(lines []string, line int) (all []Block) {
 	var indents []int // of the items that an item is in
 	for i, l := range lines {

@@ -23,15 +23,15 @@ const (
 	Remove  = "forget"
 )
 
-// A Correction is what a person wants of lines that they saw.
+// A Correction replaces lines that a person saw.
 type Correction struct {
 	How   string
 	Place Statement // its lines; First 0 is the whole file
-	// Seen is what the person saw of the lines (Shown). It finds them if they moved; "" is as they
-	// are.
+	// Seen is what the person saw of the lines (Shown). It finds them if they moved; "" takes them
+	// as they are.
 	Seen string
-	// Base is the whole file as the person saw it (Shown): the lines are found by what others
-	// changed in it. "" if it is not known.
+	// Base is the whole file as the person saw it (Shown), to find the lines by what others have
+	// changed since; "" if unknown.
 	Base string
 	New  string // for Rewrite
 }
@@ -41,7 +41,7 @@ type Corrected struct {
 	Change
 	Written     bool
 	First, Last int // lines before the change
-	// Seen, Base and New are for a correction of the present file: New has others' changes, too.
+	// Seen, Base and New are for another Correction. New has others' changes, too.
 	Seen, Base, New string
 	Since           string // diff of what others changed in Base
 }
@@ -57,7 +57,7 @@ var (
 	ErrNoLines = section.ErrLines
 )
 
-// Shown returns the lines of a text for a person, without secrets and invisible characters.
+// Shown returns a text's lines without secrets and invisible characters.
 func Shown(text string) []string {
 	text, _ = secret.Redact(strings.ToValidUTF8(text, "\uFFFD"))
 	lines := linesOf(text)
@@ -100,7 +100,7 @@ func (s Statement) Read() (string, error) {
 func Version(text string) string { return sum(text) }
 
 // Correct makes a correction if confirm agrees. Unchanged lines keep their secrets, new ones lose
-// theirs. ErrChanged means that the lines are gone, or changed after confirm looked.
+// theirs. ErrChanged means that the lines are gone or have changed since confirm.
 func (j *Journal) Correct(ctx context.Context, c Correction, confirm func(context.Context, Change) (bool, error)) (Corrected, error) {
 	var done Corrected
 	seen := ""
@@ -117,7 +117,7 @@ func (j *Journal) Correct(ctx context.Context, c Correction, confirm func(contex
 	return done, err
 }
 
-// in corrects a text, and fills in what was found.
+// in corrects a text and fills in done.
 func (c Correction) in(before string, done *Corrected) (after string, err error) {
 	shown := Shown(before)
 	done.Base = BaseOf(shown)
@@ -148,7 +148,7 @@ func (c Correction) in(before string, done *Corrected) (after string, err error)
 	return section.Remove(before, done.First, done.Last)
 }
 
-// longestBase is the longest file that a Base is of, in bytes.
+// longestBase is the longest Base, in bytes.
 const longestBase = 256 << 10
 
 // BaseOf returns the Base of a file's lines (Shown); "" for a long one.
@@ -159,8 +159,7 @@ func BaseOf(shown []string) string {
 	return ""
 }
 
-// find returns where the lines that the person saw are now. Last is before First if others removed
-// them.
+// find returns where the seen lines are now. Last is before First if others removed them.
 func (c Correction) find(shown []string) (first, last int, err error) {
 	first, last = c.Place.First, c.Place.Last
 	lines := len(shown)
@@ -197,8 +196,8 @@ func (c Correction) find(shown []string) (first, last int, err error) {
 	return first, first + len(seen) - 1, nil
 }
 
-// placeNow returns how many lines of an edited text come before the place that is after some lines
-// of base. Lines inserted there come before it if past is set.
+// placeNow returns the number of lines, in an edited text, before the place that is after some
+// lines of base. With past, lines inserted at the place count, too.
 func placeNow(edits []udiff.Edit, base string, after int, past bool) int {
 	at := len(joined(linesOf(base)[:after]))
 	now := after
@@ -215,7 +214,7 @@ func placeNow(edits []udiff.Edit, base string, after int, past bool) int {
 	return now
 }
 
-// merged joins a person's edit of base with others' edits of it. In a conflict the person's wins.
+// merged joins a person's edit of base with others'. In a conflict the person's wins.
 func merged(base, theirs, mine string) string {
 	base, theirs, mine = base+"\n", theirs+"\n", mine+"\n"
 	text := mine
@@ -227,8 +226,7 @@ func merged(base, theirs, mine string) string {
 	return strings.TrimSuffix(text, "\n")
 }
 
-// rewrite replaces lines from first on, which were shown as now. Lines that stay keep what was not
-// shown of them.
+// rewrite replaces lines from first on, shown as now. Lines that stay keep what was hidden in them.
 func rewrite(before string, now []string, first int, text string) (after string, redacted []Redaction) {
 	all, end := linesOf(before), ""
 	if len(all) > 0 && strings.HasSuffix(all[0], "\r") {
@@ -265,8 +263,8 @@ func rewrite(before string, now []string, first int, text string) (after string,
 	return after, redacted
 }
 
-// stayed returns for each edited line which old one it is, or -1. Neighbours that hide something
-// stay together or not at all: a key of many lines.
+// stayed returns each edited line's old one, or -1. Neighbours that hide something, such as a key
+// of many lines, stay together or not at all.
 func stayed(old, now, edited []string) []int {
 	kept := common(now, edited)
 	hides := func(n int) bool { return strings.TrimSuffix(old[n], "\r") != now[n] }
@@ -300,8 +298,7 @@ func stayed(old, now, edited []string) []int {
 	return kept
 }
 
-// common returns for each edited line which one of now it is by a diff, or -1. The diff of a large
-// edit is rough.
+// common returns each edited line's place in now by a diff, or -1. It is rough for large edits.
 func common(now, edited []string) []int {
 	kept := make([]int, len(edited))
 	for i := range kept {

@@ -56,8 +56,8 @@ var (
 	ErrNoFile = errors.New("there is no such memory file")
 	// ErrNoEntry means that there is no text to append.
 	ErrNoEntry = errors.New("the entry is empty")
-	// ErrUnseen means that a change would overwrite text its author was not shown. Data itself
-	// never returns it.
+	// ErrUnseen, which Data never returns, means that a change would overwrite text that its author
+	// did not see.
 	ErrUnseen = errors.New("withheld text cannot be overwritten")
 )
 
@@ -130,13 +130,13 @@ func (d *Data) Write(ctx context.Context, name, content string) (Written, error)
 	return d.change(ctx, "write", name, writing(content))
 }
 
-// Patch replaces in order what is there exactly once, and skips the rest; with all set, it replaces
-// all or nothing.
+// Patch replaces, in order, texts that occur exactly once, and skips the others; with all it
+// replaces all or nothing.
 func (d *Data) Patch(ctx context.Context, name string, patches []Patch, all bool) (Written, error) {
 	return d.change(ctx, "patch", name, patching(patches, all))
 }
 
-// Append adds a Markdown block to the file that AppendedTo names. summary replaces the file's; ""
+// Append adds a Markdown block to the file AppendedTo names. summary replaces the file's; ""
 // generates it.
 func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written, error) {
 	return d.change(ctx, "append", d.AppendedTo(name), appending(entry, summary))
@@ -175,8 +175,8 @@ func (d *Data) change(ctx context.Context, what, name string, revise revision) (
 	return w, err
 }
 
-// List returns facts, others, episodes, each by name. An unreadable file has the reason as its
-// summary.
+// List returns facts, then others, then episodes, each by name. The summary of an unreadable file
+// says why.
 func (d *Data) List(ctx context.Context) ([]Item, error) {
 	root, err := d.root()
 	if err != nil {

@@ -121,8 +121,8 @@ func (d *Draft) Changes() []Written {
 	return all
 }
 
-// Commit writes all changes in one record, or none. ErrChanged means that a text to replace, or a
-// file to overwrite, has changed; then nothing is written.
+// Commit writes all changes in one record, or none: ErrChanged means that a text to replace or a
+// file to overwrite has changed.
 func (d *Draft) Commit(ctx context.Context, label string) error {
 	root, err := d.data.makeRoot()
 	if err != nil {

@@ -52,17 +52,17 @@ type Hunk struct {
 	Created bool        `json:"created,omitempty"`
 	Removed bool        `json:"removed,omitempty"`
 	Mode    fs.FileMode `json:"mode,omitempty"`
-	// Above and Below are the lines beside, to find the place in a file that has changed.
+	// Above and Below are the neighbouring lines, to find the place again.
 	Above string `json:"above,omitempty"`
 	Below string `json:"below,omitempty"`
-	// Secret lines, Old or New, leave the journal after the change.
+	// Secret: Old or New hold a secret, and leave the journal after the change.
 	Secret bool `json:"secret,omitempty"`
 }
 
 // File returns the absolute path.
 func (h Hunk) File() string { return filepath.Join(h.Dir, filepath.FromSlash(h.Name)) }
 
-// hunkOf returns the changed lines; with a secret only the changed characters, because a settings
+// hunkOf returns the changed lines; with a secret only the changed characters, since a settings
 // file can be one line.
 func hunkOf(e Edit) Hunk {
 	h := Hunk{Dir: e.Dir, Name: e.Name, Before: sum(e.Before), After: sum(e.After), Created: e.Created, Removed: e.Removed, Mode: e.Mode}
@@ -93,8 +93,8 @@ func difference(before, after, separator string) (at int, old, changed string) {
 	return at, strings.Join(x, ""), strings.Join(y, "")
 }
 
-// holdsSecret reports whether a part of a text holds a secret, perhaps one that other lines show:
-// the head of a table.
+// holdsSecret reports whether a part of a text holds a secret. Other lines, such as the head of a
+// table, may show that it is one.
 func holdsSecret(text string, from, to int) bool {
 	if countSecrets(text[from:to]) > 0 {
 		return true
@@ -113,8 +113,8 @@ func sum(text string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// takeBack reverts the hunk if the file is as the hunk left it, and removes a killed writer's
-// temporary files.
+// takeBack reverts the hunk unless the file has changed, and removes a killed writer's temporary
+// files.
 func (h Hunk) takeBack() error {
 	safefile.Tidy(h.Dir, filepath.FromSlash(h.Name), 0) // the caller holds the journal's lock
 	back, moved, err := h.reverse()
@@ -127,7 +127,7 @@ func (h Hunk) takeBack() error {
 	return err
 }
 
-// reverse returns the reverting edit. In a file changed since (moved), it only removes the added
+// reverse returns the reverting edit. In a file changed since (moved) that only removes the added
 // lines.
 func (h Hunk) reverse() (back Edit, moved bool, err error) {
 	now, exists, err := readFile(h.Dir, h.Name)

@@ -57,7 +57,7 @@ func statementsOf(file Statement, text string) (all []Statement, words []string)
 	return all, words
 }
 
-// StatementsAbout returns the statements that say the query; else those with all its words; else
+// StatementsAbout returns the statements that say the query, else those with all its words, else
 // struck ones.
 func StatementsAbout(file Statement, query string) ([]Statement, error) {
 	text, _, err := readFile(file.Dir, file.Name)
@@ -96,8 +96,8 @@ func hasAll(terms []string, asked []keyword.Asked) bool {
 	})
 }
 
-// Forget removes a statement, even if it has moved, and reports whether it did. Without Text it is
-// its lines as they were when confirm agreed. Undo restores it, except a secret.
+// Forget removes a statement, even if it has moved, and reports whether it did. Without Text it
+// removes the lines that confirm has seen. Undo restores all but secrets.
 func (j *Journal) Forget(ctx context.Context, s Statement, confirm func(context.Context, Change) (bool, error)) (Change, bool, error) {
 	seen, first := "", true
 	return j.change(ctx, "forget", s, confirm, func(before string, c *Change) (after string, err error) {
@@ -169,8 +169,8 @@ func (s Statement) Lasting(otherwise string) string {
 	return cmp.Or(s.Text, otherwise)
 }
 
-// in finds the statement in its file's present text. ErrChanged means that its text is not there
-// exactly once.
+// in finds the statement in its file's present text. ErrChanged means that it is there not exactly
+// once.
 func (s Statement) in(text string) (Statement, error) {
 	if s.Text == "" || textAt(text, s.First, s.Last) == s.Text {
 		return s, nil

@@ -60,8 +60,8 @@ const IndexRoom = 1_500
 // maxIndexLine is in characters.
 const maxIndexLine = 240
 
-// Index lists files about the user first, then the last changed, in at most room characters, and
-// counts the rest. shown makes an item fit to show. The same items make the same text.
+// Index lists files about the user, then the last changed, in at most room characters, and counts
+// the rest. shown makes an item safe. Equal items make equal text.
 func Index(items []Item, room int, shown func(Item) Item) string {
 	ranked := slices.Clone(items)
 	slices.SortFunc(ranked, func(a, b Item) int {

@@ -24,8 +24,8 @@ type Record struct {
 	Edits []Hunk `json:"edits"`
 }
 
-// A Journal changes all files or none, also after a crash, and undoes the last changes. It keeps
-// changed lines, except secrets. It is safe for concurrent use, also by processes.
+// A Journal changes all files or none, despite crashes, and undoes the last changes. It keeps
+// changed lines but no secrets. It is safe for concurrent use, also by processes.
 type Journal struct {
 	file      string
 	workspace string // that changes are recorded for
@@ -79,9 +79,9 @@ func (j *Journal) ForAgent() *Journal {
 // mostPlans bounds how often Do plans because a file changed meanwhile.
 const mostPlans = 5
 
-// Do makes the change that plan returns, while no other process uses this journal. If a file has
-// changed since, it plans again. If a file keeps changing (ErrChanged) or cannot be written, it
-// changes none.
+// Do makes the change that plan returns, while no other process uses this journal. If a file
+// changes meanwhile, it plans again. If one keeps changing (ErrChanged) or cannot be written, none
+// changes.
 func (j *Journal) Do(ctx context.Context, label string, plan func() ([]Edit, error)) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (j *Journal) recordOf(label string, edits []Edit) Record {
 	return record
 }
 
-// commit saves the change as pending, then writes, then saves it as done. undoing is the record it
+// commit saves the change as pending, writes, and saves it as done. undoing is the record it
 // undoes.
 func (j *Journal) commit(h *history, record Record, edits []Edit, undoing *Record) error {
 	h.Pending, h.Undoing = &record, undoing
@@ -232,16 +232,14 @@ func (j *Journal) takeBack(h *history) error {
 	return failed
 }
 
-// Undo undoes the last change of the workspace, or without one the last of all, and returns it. In
-// a file changed since, it removes only the added lines. If they are gone (ErrChanged), or the
-// change held a secret (ErrNotKept), it changes nothing, returns the record, and the next Undo
-// takes the one before.
+// Undo undoes the last change of the workspace, else the last of all, and returns it. In a file
+// changed since, it only removes the added lines. If they are gone (ErrChanged), or the change held
+// a secret (ErrNotKept), it changes nothing, and the next Undo takes the change before.
 func (j *Journal) Undo(ctx context.Context) (Record, error) {
 	return j.UndoIf(ctx, func(Record) error { return nil })
 }
 
-// UndoIf is Undo, unless agree returns an error. Others can change files while agree runs
-// (ErrOvertaken).
+// UndoIf is Undo if agree returns no error. Another change may overtake it (ErrOvertaken).
 func (j *Journal) UndoIf(ctx context.Context, agree func(Record) error) (Record, error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
@@ -290,8 +288,8 @@ func (j *Journal) undoAt(h *history, at int) (Record, error) {
 	return undo, j.commit(h, undo, edits, &last)
 }
 
-// reverse returns the edits that undo the record. otherwise is for files that have changed; nil is
-// ErrChanged.
+// reverse returns the edits that undo the record. otherwise is for files that have changed; without
+// it they are ErrChanged.
 func (r Record) reverse(otherwise func(Hunk) (Edit, error)) ([]Edit, error) {
 	edits := make([]Edit, len(r.Edits))
 	for i, e := range r.Edits {

@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // Kinds of proposals.
@@ -28,8 +29,7 @@ const (
 	ProposedDecision   = "decision"
 )
 
-// A Proposal is a change asked for by a model, or found by rules, that waits for a person's
-// consent.
+// A Proposal of a model or a rule waits for a person's consent.
 type Proposal struct {
 	ID        string       `json:"id"` // six characters, made of what it says
 	Kind      string       `json:"kind"`
@@ -39,7 +39,9 @@ type Proposal struct {
 	Text      string       `json:"text"`                // to add or remove, Markdown
 	AboutUser bool         `json:"aboutUser,omitempty"` // the user says it about themselves
 	Save      *SaveRequest `json:"save,omitempty"`      // of a ProposedSave
-	Reported  bool         `json:"reported,omitempty"`  // the person knows that it waits
+	First     int          `json:"first,omitempty"`     // lines of a ProposedForget, from 1
+	Last      int          `json:"last,omitempty"`
+	Reported  bool         `json:"reported,omitempty"` // the person knows that it waits
 }
 
 // Asked reports whether a model asked for it, not a rule.
@@ -62,9 +64,9 @@ const (
 	maxSolvedShown = 20
 )
 
-// Proposals wait in a file of a workspace's sessions. Two Markdown files beside it show, for
-// retrieval, what users said about themselves and what was solved. It is safe for concurrent use,
-// also by processes.
+// Proposals wait in a file beside a workspace's sessions. Two Markdown files show retrieval what
+// users said about themselves and what was solved. It is safe for concurrent use, also by
+// processes.
 type Proposals struct {
 	file, stated, solved string
 }
@@ -123,8 +125,7 @@ func (p *Proposals) Add(ctx context.Context, all ...Proposal) (added int, err er
 	return added, err
 }
 
-// AddAsked adds a model's wish, unless it waits already, and returns its ID. It may have been
-// declined before.
+// AddAsked adds a model's wish, even a declined one, unless it waits already, and returns its ID.
 func (p *Proposals) AddAsked(ctx context.Context, one Proposal) (id string, err error) {
 	if len(one.Text) > maxProposal {
 		return "", fmt.Errorf("%w: it has %d bytes, want at most %d: shorten it", tools.ErrArguments, len(one.Text), maxProposal)
@@ -146,6 +147,19 @@ func (p *Proposals) AddAsked(ctx context.Context, one Proposal) (id string, err 
 	})
 }
 
+// About returns waiting saves that say a text or have all its words.
+func (p *Proposals) About(text string) (found []Proposal, err error) {
+	waiting, err := p.Waiting()
+	wanted, terms := statement.Words(text), keyword.NewTerms()
+	asked := terms.Asked(text)
+	for _, w := range waiting {
+		if w.Kind != ProposedForget && (statement.Near(statement.Words(w.Text), wanted) || hasAll(terms.Of(w.Text), asked)) {
+			found = append(found, w)
+		}
+	}
+	return found, err
+}
+
 // Decide removes decided proposals. Rules do not propose them again.
 func (p *Proposals) Decide(ctx context.Context, ids ...string) error {
 	if len(ids) == 0 {
@@ -159,7 +173,7 @@ func (p *Proposals) Decide(ctx context.Context, ids ...string) error {
 	})
 }
 
-// Report returns how many wait if one is unreported, and marks all.
+// Report returns how many wait, if one is unreported, and marks all.
 func (p *Proposals) Report(ctx context.Context) (waiting int, err error) {
 	unreported := func(w Proposal) bool { return !w.Reported }
 	if all, err := p.Waiting(); err != nil || !slices.ContainsFunc(all, unreported) {

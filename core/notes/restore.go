@@ -21,9 +21,8 @@ func (j *Journal) Records() ([]Record, error) {
 	return own, nil
 }
 
-// Restore undoes one change of the workspace if confirm agrees. Unlike Undo it also finds its place
-// in a file that has changed, and keeps a change that it cannot undo. name names a file for a
-// person.
+// Restore undoes one change of the workspace if confirm agrees. Unlike Undo it finds the place in a
+// changed file, and keeps a change that it cannot undo. name names a file for a person.
 func (j *Journal) Restore(ctx context.Context, id string, name func(file string) string, confirm func(context.Context, Change) (bool, error)) (change Change, written bool, err error) {
 	h, unlock, err := j.locked(ctx)
 	if err != nil {
@@ -59,7 +58,7 @@ func (j *Journal) Restore(ctx context.Context, id string, name func(file string)
 // mostBeside is how many lines beside a change are kept.
 const mostBeside = 3
 
-// beside returns the lines above and below a place, up to one that is not blank; none with secrets.
+// beside returns lines above and below a place, up to one that is not blank, but none with secrets.
 func beside(text string, from, to int) (above, below string) {
 	before, after := strings.SplitAfter(text[:from], "\n"), strings.SplitAfter(text[to:], "\n")
 	slices.Reverse(before)
@@ -80,7 +79,7 @@ func beside(text string, from, to int) (above, below string) {
 // maxBeside bounds the lines beside a change, in bytes.
 const maxBeside = 4 << 10
 
-// relocated undoes the hunk where its lines, with what stood beside them, are exactly once.
+// relocated undoes the hunk where its lines and neighbours are exactly once.
 func (h Hunk) relocated() (Edit, error) {
 	now, exists, err := readFile(h.Dir, h.Name)
 	if err != nil || !exists || h.Created || h.Removed {

@@ -34,10 +34,10 @@ type SaveRequest struct {
 	Target     string `json:"target,omitempty" jsonschema:"where to save it: project (default) or global"`
 	Private    bool   `json:"private,omitempty" jsonschema:"true to keep it out of git"`
 	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5"`
-	// Path is used by the tool alone: Save writes curated memory.
+	// Path is for the tool: Save writes curated memory.
 	Path string `json:"path,omitempty" jsonschema:"memory file to append to instead, such as facts/user.md; episodes is this month's file of solved tasks"`
-	// Loose is for people: without a Section it adds at the end, and only the same words are a
-	// duplicate.
+	// Loose is for people: without a Section it adds at the end, and only equal words are
+	// duplicates.
 	Loose bool `json:"-"`
 }
 
@@ -89,8 +89,8 @@ func (c Change) LosesSecret() bool {
 	})
 }
 
-// CanBeUndone reports whether the journal keeps the change, which it does not with a secret in it
-// or between its lines.
+// CanBeUndone reports whether the journal keeps the change: there is no secret in or between its
+// lines.
 func (c Change) CanBeUndone() bool {
 	return !slices.ContainsFunc(c.texts, func(t revised) bool { return hunkOf(Edit{Before: t.before, After: t.after}).Secret })
 }
@@ -124,6 +124,8 @@ type SaveOptions struct {
 	Wait func(ctx context.Context, r SaveRequest, c Change) (id string, err error)
 	// Find returns the superseded statement; nil looks in the file.
 	Find func(ctx context.Context, text string) (Statement, error)
+	// Waiting has texts that are not saved yet, which a correction may replace; may be nil.
+	Waiting *Proposals
 	// Shown makes quotes in Saved.Reason fit to show; may be nil.
 	Shown func(ctx context.Context, text string) string
 	// Longest limits a text, in bytes; 0 is no limit.
@@ -154,11 +156,33 @@ var (
 	ErrTarget = errors.New("target is neither project nor global")
 	// ErrStatement means that not exactly one statement is the superseded one.
 	ErrStatement = errors.New("no single statement")
+	// ErrNoStatement is an ErrStatement: there is none.
+	ErrNoStatement = fmt.Errorf("%w: 0 statements say that", ErrStatement)
 )
 
-// Save adds a text to a memory file, unless it says so already (Saved.Reason). It heeds changes
-// made before Confirm answers.
+// Save adds a text to a memory file, unless that says so already (Saved.Reason). It plans again if
+// the file changes before Confirm answers.
 func (s *Saver) Save(ctx context.Context, r SaveRequest) (Saved, error) {
+	saved, err := s.save(ctx, r)
+	if s.options.Waiting == nil || !errors.Is(err, ErrNoStatement) {
+		return saved, err
+	}
+	waiting, failed := s.options.Waiting.About(r.Supersedes)
+	if failed != nil || len(waiting) != 1 {
+		return saved, errors.Join(err, failed)
+	}
+	old := waiting[0]
+	r.Supersedes = ""
+	if old.Save != nil {
+		r.Supersedes = old.Save.Supersedes
+	}
+	if saved, err = s.save(ctx, r); err == nil && (saved.Written || saved.Waiting != "" && saved.Waiting != old.ID) {
+		err = s.options.Waiting.Decide(ctx, old.ID)
+	}
+	return saved, err
+}
+
+func (s *Saver) save(ctx context.Context, r SaveRequest) (Saved, error) {
 	var found, more []Redaction
 	r.Content, found = Clean(r.Content)
 	r.Section, more = Clean(r.Section)
@@ -239,7 +263,9 @@ func (s *Saver) superseded(ctx context.Context, target curated.Target, text stri
 		return nil, err
 	}
 	found, err := StatementsAbout(Statement{Path: target.Path, Dir: dir, Name: name}, text)
-	if err == nil && len(found) != 1 {
+	if err == nil && len(found) == 0 {
+		err = ErrNoStatement
+	} else if err == nil && len(found) != 1 {
 		err = fmt.Errorf("%w: %d in %s are about it", ErrStatement, len(found), target.Path)
 	}
 	if err != nil {

@@ -64,8 +64,8 @@ func WithoutSummary(text string) string {
 	return text
 }
 
-// withSummary sets the given summary, else a person's, else a generated one. before shows whether
-// the old was generated.
+// withSummary sets the given summary, else a person's, else a generated one. before tells whether
+// the old one was generated.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	start, end, own := summaryAt(text)
@@ -95,8 +95,8 @@ func withSummary(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// generate summarises the newest entries, else the list items. It redacts again, because leaving
-// out words can make a secret.
+// generate summarises the newest entries, else the list items. It redacts again: fewer words can
+// make a secret.
 func generate(text string) string {
 	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
 	parts := entriesOf(body)

@@ -47,8 +47,7 @@ type Elsewhere struct {
 // SaveToolName is the name of the tool that SaveTool returns.
 const SaveToolName = "save_memory"
 
-// SaveTool returns save_memory, which saves curated memory, appends to a file of data, or saves
-// elsewhere.
+// SaveTool returns save_memory, which saves to curated memory, a file of data, or elsewhere.
 func SaveTool(saver *Saver, data Files, elsewhere ...Elsewhere) tools.Tool {
 	targets := []any{TargetProject, TargetGlobal}
 	for _, e := range elsewhere {
@@ -73,7 +72,7 @@ func SaveTool(saver *Saver, data Files, elsewhere ...Elsewhere) tools.Tool {
 	return tool
 }
 
-// SharedFile has what is saved for several people at once: it is found, but does not instruct.
+// SharedFile has what is saved for several people. It does not instruct.
 const SharedFile = FactsFolder + "/team.md"
 
 // AppendShared appends a save to the SharedFile of data.
@@ -84,8 +83,8 @@ func AppendShared(ctx context.Context, data Files, r SaveRequest) (tools.Answer,
 	return written(data.Append(ctx, SharedFile, r.Content, ""))
 }
 
-// SharedArguments returns the arguments of a save_memory by somebody who may not change the curated
-// memory of a project: what would go there goes to the SharedFile.
+// SharedArguments redirects a save_memory from the project's curated memory to the SharedFile, for
+// users who may not change the former.
 func SharedArguments(arguments []byte) []byte {
 	var asked SaveRequest
 	var fields map[string]json.RawMessage
@@ -160,6 +159,10 @@ func listed(ctx context.Context, data Files) (tools.Answer, error) {
 }
 
 func written(w Written, err error) (tools.Answer, error) {
-	text := fmt.Sprintf("Wrote %s. Summary: %s", w.Path, w.Summary) + redactedNote("\n", w.Redacted)
+	text := fmt.Sprintf("Wrote %s.", w.Path)
+	if w.Summary != "" {
+		text += " Summary: " + w.Summary
+	}
+	text += redactedNote("\n", w.Redacted)
 	return tools.Answer{Text: text, Data: map[string]any{"success": err == nil}}, err
 }

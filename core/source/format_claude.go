@@ -19,12 +19,14 @@ import (
 // user. Left out are thinking, the program's messages to itself (isMeta, system reminders, output
 // of its own commands) and side chains; a subagent's findings are the result of its call.
 
-// claudeFolders replace all but letters and digits by dashes.
+// claudeFolders are named after the working directory, which may be a folder of the workspace.
 func claudeFolders(workspace []string, home string) []FolderOptions {
-	return folderOfEach(workspace, filepath.Join(home, ".claude", "projects"), func(cwd string) string {
-		return notAlphanumeric.ReplaceAllString(cwd, "-")
-	})
+	projects := filepath.Join(home, ".claude", "projects")
+	return append(folderOfEach(workspace, projects, claudeName), foldersBelow(workspace, projects, claudeName, ""))
 }
+
+// claudeName has dashes for all but letters and digits.
+func claudeName(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }
 
 var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
 

@@ -28,24 +28,25 @@ func geminiFolders(workspace []string, home string) []FolderOptions {
 	for _, cwd := range workspace {
 		sum := sha256.Sum256([]byte(cwd))
 		names = append(names, hex.EncodeToString(sum[:]))
-		if name := geminiRegistered(home, cwd); name != "" {
-			names = append(names, name)
-		}
 	}
+	names = append(names, geminiRegistered(home, workspace)...)
 	return folderOfEach(names, tmp, func(name string) string { return filepath.Join(name, "chats") })
 }
 
-func geminiRegistered(home, cwd string) string {
+func geminiRegistered(home string, workspace []string) (names []string) {
 	var registry struct {
 		Projects map[string]string `json:"projects"`
 	}
 	if json.Unmarshal(readSmall(filepath.Join(home, ".gemini", "projects.json")), &registry) != nil {
-		return ""
+		return nil
 	}
-	if name := registry.Projects[cwd]; filepath.IsLocal(name) && name == filepath.Base(name) {
-		return name
+	for cwd, name := range registry.Projects {
+		if filepath.IsLocal(name) && name == filepath.Base(name) && isPartOf(workspace, filepath.Clean(cwd)) {
+			names = append(names, name)
+		}
 	}
-	return ""
+	slices.Sort(names)
+	return names
 }
 
 func geminiMarked(tmp string, workspace []string) []string {
@@ -53,7 +54,7 @@ func geminiMarked(tmp string, workspace []string) []string {
 	var names []string
 	for _, entry := range entries {
 		owner := strings.TrimSpace(string(readSmall(filepath.Join(tmp, entry.Name(), ".project_root"))))
-		if entry.IsDir() && slices.Contains(workspace, owner) {
+		if entry.IsDir() && isPartOf(workspace, filepath.Clean(owner)) {
 			names = append(names, entry.Name())
 		}
 	}

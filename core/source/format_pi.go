@@ -20,9 +20,11 @@ import (
 func piFolders(workspace []string, home string) []FolderOptions {
 	ai := filepath.Join(home, ".ai", "sessions")
 	all := folderOfEach(workspace, ai, paths.FolderName)
-	all = append(all, folderOfEach(workspace, filepath.Join(home, ".pi", "agent", "sessions"), piName)...)
+	pi := filepath.Join(home, ".pi", "agent", "sessions")
+	all = append(all, folderOfEach(workspace, pi, piName)...)
+	all = append(all, foldersBelow(workspace, pi, piName, "--"))
 	for i := range all {
-		all[i].Exclude = piExclude
+		all[i].Exclude = append(all[i].Exclude, piExclude...)
 	}
 	// Another workspace may share this name: take only logs that name ours.
 	for _, o := range folderOfEach(workspace, ai, piName) {

@@ -4,7 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
+	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/paths"
 )
 
@@ -72,6 +74,38 @@ func Known(workspace, home string, earlier ...string) []Source {
 		}
 	}
 	return all
+}
+
+// foldersBelow reads the sessions in folders of the workspace, whose names begin like its name up
+// to a tail. So may other workspaces' names.
+func foldersBelow(workspace []string, in string, name func(cwd string) string, tail string) FolderOptions {
+	exclude := []string{"/*"}
+	for _, cwd := range workspace {
+		exclude = append(exclude, "!/"+gitignore.Escape(strings.TrimSuffix(name(cwd), tail))+"-*")
+	}
+	for _, cwd := range workspace { // folderOfEach has these
+		exclude = append(exclude, "/"+gitignore.Escape(name(cwd)))
+	}
+	return FolderOptions{Path: in, SessionsIn: workspace, Exclude: exclude}
+}
+
+// isPartOf reports whether a folder is one of the workspace's, or in one, and of no other workspace
+// below it.
+func isPartOf(workspace []string, folder string) bool {
+	for _, root := range workspace {
+		if _, inside := paths.Within(root, folder); !inside {
+			continue
+		}
+		for dir := folder; dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
+			for _, mark := range []string{".git", ".beans"} {
+				if _, err := os.Stat(filepath.Join(dir, mark)); err == nil {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return false
 }
 
 func folderOfEach(workspace []string, in string, name func(cwd string) string) []FolderOptions {

@@ -24,6 +24,15 @@ func TestKnown(t *testing.T) {
 	in(".claude/projects/"+claude+"/a.jsonl", claudeLine)
 	in(".claude/projects/"+claude+"-other/b.jsonl", claudeLine)
 
+	below := func(folder string) string { return filepath.Join(workspace, folder) }
+	claudeIn := func(cwd string) string {
+		return fmt.Sprintf(`{"type":"user","cwd":%q,"sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}`+"\n", cwd)
+	}
+	write(t, filepath.Join(below("vendored"), ".git", "HEAD"), "")
+	in(".claude/projects/"+claude+"-web/c.jsonl", claudeIn(below("web")))
+	in(".claude/projects/"+claude+"-web/d.jsonl", claudeIn(workspace+"-web"))
+	in(".claude/projects/"+claude+"-vendored-lib/e.jsonl", claudeIn(below("vendored/lib")))
+
 	geminiLine := `{"sessionId":"s","projectHash":"h"}` + "\n"
 	in(".gemini/tmp/"+hex.EncodeToString(sum[:])+"/chats/session-1.json", `{"sessionId":"s","projectHash":"h","messages":[{"type":"user","content":"hi"}]}`)
 	in(".gemini/tmp/my-shop-2/.project_root", workspace+"\n")
@@ -31,7 +40,9 @@ func TestKnown(t *testing.T) {
 	in(".gemini/tmp/shop-registered/chats/session-3.jsonl", geminiLine)
 	in(".gemini/tmp/foreign/.project_root", filepath.Join(home, "code"))
 	in(".gemini/tmp/foreign/chats/session-4.jsonl", geminiLine)
-	in(".gemini/projects.json", fmt.Sprintf(`{"projects":{%q:"shop-registered"}}`, workspace))
+	in(".gemini/tmp/web/chats/session-5.jsonl", geminiLine)
+	in(".gemini/tmp/vendored/chats/session-6.jsonl", geminiLine)
+	in(".gemini/projects.json", fmt.Sprintf(`{"projects":{%q:"shop-registered",%q:"web",%q:"vendored"}}`, workspace, below("web"), below("vendored")))
 
 	metaLine := func(cwd string) string {
 		return fmt.Sprintf(`{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","cwd":%q}}`+"\n", cwd)
@@ -39,6 +50,7 @@ func TestKnown(t *testing.T) {
 	in(".codex/sessions/2026/01/01/rollout-1.jsonl", metaLine(workspace))
 	in(".codex/sessions/2026/01/01/rollout-2.jsonl", metaLine(filepath.Join(workspace, "sub")))
 	in(".codex/sessions/2026/01/02/rollout-3.jsonl", metaLine(workspace+"-other"))
+	in(".codex/sessions/2026/01/02/rollout-6.jsonl", metaLine(below("vendored")))
 	in(".codex/sessions/2025/01/02/rollout-4.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n"+
 		fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":"<environment_context>\n<cwd>%s</cwd>\n"}]}`+"\n", workspace))
 	in(".codex/sessions/2025/01/02/rollout-5.jsonl", `{"id":"x","timestamp":"2025-01-01T00:00:00Z","instructions":null}`+"\n")
@@ -51,6 +63,8 @@ func TestKnown(t *testing.T) {
 	in(".ai/sessions/"+dashed+"/s1/working-memory/detail/auth.md", "# Auth\n")
 	in(".ai/sessions/"+dashed+"/claude-code-x/messages.jsonl", `{"role":"user","content":"a hook has noted this, the agent has it, too"}`+"\n")
 	in(".pi/agent/sessions/"+dashed+"/x.jsonl", `{"type":"session","id":"s","version":3,"cwd":"x"}`+"\n")
+	in(".pi/agent/sessions/"+dashed+"/y.jsonl", fmt.Sprintf(`{"type":"session","id":"s","version":3,"cwd":%q}`+"\n", workspace))
+	in(".pi/agent/sessions/"+strings.TrimSuffix(dashed, "--")+"-web--/z.jsonl", fmt.Sprintf(`{"type":"session","id":"s","version":3,"cwd":%q}`+"\n", below("web")))
 
 	var got, names []string
 	for _, source := range Known(workspace, home) {
@@ -66,13 +80,17 @@ func TestKnown(t *testing.T) {
 		"~/.ai/sessions/" + dashed + "/s1/messages.jsonl",
 		"~/.ai/sessions/" + dashed + "/s1/working-memory/detail/auth.md",
 		"~/.claude/projects/" + claude + "/a.jsonl",
+		"~/.claude/projects/" + claude + "-web/c.jsonl",
 		"~/.codex/sessions/2025/01/02/rollout-4.jsonl",
 		"~/.codex/sessions/2026/01/01/rollout-1.jsonl",
 		"~/.codex/sessions/2026/01/01/rollout-2.jsonl",
 		"~/.gemini/tmp/" + hex.EncodeToString(sum[:]) + "/chats/session-1.json",
 		"~/.gemini/tmp/my-shop-2/chats/session-2.jsonl",
 		"~/.gemini/tmp/shop-registered/chats/session-3.jsonl",
+		"~/.gemini/tmp/web/chats/session-5.jsonl",
 		"~/.pi/agent/sessions/" + dashed + "/x.jsonl",
+		"~/.pi/agent/sessions/" + dashed + "/y.jsonl",
+		"~/.pi/agent/sessions/" + strings.TrimSuffix(dashed, "--") + "-web--/z.jsonl",
 	}
 	slices.Sort(want)
 	sameStrings(t, "documents", got, want)

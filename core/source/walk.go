@@ -228,15 +228,7 @@ func (w *walker) log(path string, info fs.FileInfo) {
 
 // ranHere reports whether SessionsIn includes a working directory.
 func (f *Folder) ranHere(cwd string) bool {
-	if len(f.options.SessionsIn) == 0 {
-		return true
-	}
-	for _, folder := range f.options.SessionsIn {
-		if _, ok := paths.Within(folder, filepath.Clean(cwd)); ok {
-			return true
-		}
-	}
-	return false
+	return len(f.options.SessionsIn) == 0 || isPartOf(f.options.SessionsIn, filepath.Clean(cwd))
 }
 
 func (w *walker) unchanged(path string, info fs.FileInfo) (fileFacts, bool) {

@@ -62,6 +62,9 @@ type Options struct {
 	Retrieve core.RetrieveOptions
 	// Records say what each session was given.
 	Records Records
+	// Within is the time for an answer; with 0, a prompt beside the session's start may repeat what
+	// that gives.
+	Within time.Duration
 	// BeginWithin bounds what a session gets with a prompt because its start was missed; 0 does
 	// not. Without that in time the prompt still gets its hits.
 	BeginWithin time.Duration
@@ -188,9 +191,13 @@ func (a *answer) startSession(ctx context.Context) {
 		}
 	}
 	a.dir = a.event.Dir
-	// A session has nothing at its start or after compaction.
-	a.problem(a.options.Records.Forget(ctx, a.event))
 	if a.agent.BeginsAtPrompt {
+		a.problem(a.options.Records.Forget(ctx, a.event))
+		return
+	}
+	begins, err := a.options.Records.start(ctx, a.event, a.options.Within)
+	a.problem(err)
+	if !begins {
 		return
 	}
 	notice := a.memory.Notice(ctx, a.event)
@@ -203,8 +210,14 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	notice := ""
 	// Without a record, every prompt would begin the session.
 	if !a.record.Begun && (kept || a.agent.BeginsAtPrompt) {
-		notice = a.memory.Notice(ctx, a.event)
-		a.beginAtPrompt(ctx)
+		begins, err := a.options.Records.prompt(ctx, a.event, a.options.Within)
+		a.problem(err)
+		if begins {
+			notice = a.memory.Notice(ctx, a.event)
+			a.beginAtPrompt(ctx)
+		} else {
+			_ = a.load() // a start has changed it
+		}
 	} else { // the overview, if it has changed
 		var err error
 		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)

@@ -434,6 +434,54 @@ func TestMissedStart(t *testing.T) {
 	}
 }
 
+// Agents may send the first prompt while the start is still being answered. Whichever comes first
+// gives what the session begins with.
+func TestStartBesideTheFirstPrompt(t *testing.T) {
+	for _, order := range [][]string{{"claude start", "claude prompt"}, {"claude prompt", "claude start"}} {
+		t.Run(order[0]+" first", func(t *testing.T) {
+			o := Options{Records: Records{Dir: t.TempDir()}, Within: time.Minute}
+			m := &fakeMemory{curated: "# Curated", overview: "overview"}
+			var given []string
+			var receipts []Receipt
+			send := func(name string) {
+				e, err := Parse(events[name].agent, []byte(events[name].event))
+				require.NoError(t, err)
+				_, receipt, trace := Handle(t.Context(), e, m, o)
+				require.Empty(t, trace.Problems)
+				given, receipts = append(given, trace.Added), append(receipts, receipt)
+			}
+			for _, name := range order {
+				send(name)
+			}
+			require.Equal(t, []string{"# Curated\n\noverview", ""}, given)
+			for _, receipt := range receipts {
+				require.NoError(t, o.Records.Add(t.Context(), receipt))
+			}
+			if order[0] == "claude prompt" {
+				send("claude start")
+				require.Empty(t, given[2], "the prompt was faster")
+				given = given[:2]
+			}
+			send("claude prompt")
+			require.Empty(t, given[2])
+		})
+	}
+	o := Options{Records: Records{Dir: t.TempDir()}, Within: 100 * time.Millisecond}
+	m := &fakeMemory{curated: "# Curated"}
+	for _, tt := range []struct{ event, added string }{{"claude start", ""}, {"claude prompt", "# Curated"}} {
+		e, err := Parse(events[tt.event].agent, []byte(events[tt.event].event))
+		require.NoError(t, err)
+		m.slow = tt.added == ""
+		ctx, stop := context.WithTimeout(t.Context(), o.Within)
+		_, _, trace := Handle(ctx, e, m, o)
+		if m.slow {
+			<-ctx.Done()
+		}
+		stop()
+		require.Equal(t, tt.added, trace.Added, "a start that was late gives nothing")
+	}
+}
+
 // A slow beginning leaves the prompt its hits, and the next prompt tries again.
 func TestMissedStartIsSlow(t *testing.T) {
 	o := Options{Records: Records{Dir: t.TempDir()}, BeginWithin: time.Millisecond}

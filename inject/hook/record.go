@@ -26,6 +26,9 @@ type Record struct {
 	// Dir is the folder that the session began in.
 	Dir   string `json:"dir,omitempty"`
 	Begun bool   `json:"begun,omitempty"` // the session has curated memory
+	// Until then a start may still give that, or the first prompt may have given it.
+	Starting  time.Time `json:"starting,omitzero"`
+	Prompting time.Time `json:"prompting,omitzero"`
 	// Stamps, by path, are of documents it has whole.
 	Stamps map[string]string `json:"stamps,omitempty"`
 	// Overview is the stamp of the last overview.
@@ -60,7 +63,9 @@ func (r Records) Add(ctx context.Context, receipt Receipt) error {
 	}
 	e := Event{Agent: receipt.Agent, Session: receipt.Session, Sub: receipt.Sub}
 	return r.change(ctx, e, func(record *Record) {
-		record.Begun = record.Begun || receipt.Begun
+		if receipt.Begun {
+			record.Begun, record.Starting = true, time.Time{}
+		}
 		record.Overview = cmp.Or(receipt.Overview, record.Overview)
 		record.Dir = cmp.Or(receipt.Dir, record.Dir)
 		record.Stamps = merged(record.Stamps, receipt.Stamps)
@@ -86,6 +91,30 @@ func (r Records) Forget(ctx context.Context, e Event) error {
 		return nil
 	}
 	return r.change(ctx, e, func(record *Record) { *record = Record{Dropped: time.Now().UTC()} })
+}
+
+// start empties the record of a session that starts, and reports whether the start shall give what
+// the session begins with: agents may send the first prompt meanwhile. within is the time for an answer.
+func (r Records) start(ctx context.Context, e Event, within time.Duration) (begins bool, err error) {
+	r.removeOld()
+	err = r.change(ctx, e, func(record *Record) {
+		now := time.Now().UTC()
+		if begins = record.Prompts > 1 || !now.Before(record.Prompting); begins {
+			*record = Record{Dropped: now, Starting: now.Add(within)}
+		}
+	})
+	return begins || err != nil || !r.keeps(e), err
+}
+
+// prompt is start for a prompt of a session that has not begun.
+func (r Records) prompt(ctx context.Context, e Event, within time.Duration) (begins bool, err error) {
+	err = r.change(ctx, e, func(record *Record) {
+		now := time.Now().UTC()
+		if begins = !record.Begun && !now.Before(record.Starting); begins {
+			record.Prompting = now.Add(within)
+		}
+	})
+	return begins || err != nil || !r.keeps(e), err
 }
 
 func (r Records) change(ctx context.Context, e Event, change func(*Record)) error {

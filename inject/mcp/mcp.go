@@ -58,7 +58,8 @@ var ErrNoFile = kind.As(kind.NotFound, errors.New("no memory file has this URI")
 // Options are the settings of a Server.
 type Options struct {
 	Version string
-	// Poll is the interval of looking for changed files; 0 is 1 s, negative never.
+	// Poll is the interval of looking for changed files; 0 is 1 s, negative only before they are
+	// listed.
 	Poll time.Duration
 	// Logger must not use standard output; nil is slog.Default().
 	Logger *slog.Logger
@@ -80,6 +81,7 @@ type Server struct {
 	// Clients of protocol 2026-07-28 have no sessions, nor pings.
 	sessions, sessionless *mcp.Server
 	places                overload.Places[*mcp.ServerSession]
+	pingEvery             time.Duration
 
 	allowed allowed
 
@@ -89,21 +91,20 @@ type Server struct {
 
 // New returns a server, which does nothing on its own.
 func New(memory Memory, o Options) *Server {
-	s := &Server{memory: memory, o: o, log: o.Logger, known: map[string]File{}}
+	s := &Server{memory: memory, o: o, log: o.Logger, known: map[string]File{}, pingEvery: keepAlive}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
-	s.sessions, s.sessionless = s.server(keepAlive), s.server(0)
+	s.sessions, s.sessionless = s.server(), s.server()
 	s.places.Most = mostSessions
 	s.sessions.AddReceivingMiddleware(s.placed)
 	return s
 }
 
-func (s *Server) server(ping time.Duration) *mcp.Server {
+func (s *Server) server() *mcp.Server {
 	out := mcp.NewServer(&mcp.Implementation{Name: "memcore", Title: "memcore", Version: s.o.Version}, &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       slog.New(atLeast{s.log.Handler(), slog.LevelWarn}), // below that it logs each request
-		KeepAlive:    ping,
 		// By default, caches could share memory.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		// Everything from the beginning, except the deprecated logging.
@@ -135,6 +136,9 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 				result, err = nil, fmt.Errorf("memcore failed at %s", method)
 			}
 		}()
+		if method == "resources/list" {
+			s.Refresh(ctx)
+		}
 		result, err = next(ctx, method, request)
 		if err == nil { // with an error, the result is a nil pointer in an interface
 			switch r := result.(type) {

@@ -160,11 +160,31 @@ func (s *Server) place(session *mcp.ServerSession) error {
 	if !ok {
 		return errCrowded
 	}
+	ended := make(chan struct{})
 	go func() {
 		_ = session.Wait() // its error is the client's
 		s.places.Leave(session)
+		close(ended)
 	}()
+	go s.ping(session, ended)
 	return nil
+}
+
+// ping keeps a session whose client only listens: its answers count as messages. A client that
+// only posts has no stream for pings, so an unanswered one ends nothing; sessionIdle does.
+func (s *Server) ping(session *mcp.ServerSession, ended <-chan struct{}) {
+	ticks := time.NewTicker(s.pingEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case <-ticks.C:
+			ctx, stop := context.WithTimeout(context.Background(), s.pingEvery/2)
+			_ = session.Ping(ctx, nil)
+			stop()
+		}
+	}
 }
 
 // ServeHTTP serves streamable HTTP at /mcp until ctx ends, which is no error.

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net"
@@ -8,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,6 +122,39 @@ func TestSessionsGiveWay(t *testing.T) {
 	defer again.Close()
 	require.NoError(t, list(again))
 	require.NoError(t, list(used))
+}
+
+// A client that only posts gets no pings, and its session goes on; one that listens answers them.
+func TestPingsEndNoSession(t *testing.T) {
+	s := New(newMemory(), Options{Poll: -1, Logger: slog.New(slog.DiscardHandler)})
+	s.pingEvery = 10 * time.Millisecond
+	defer s.Close()
+	server := httptest.NewServer(s.Handler(""))
+	defer server.Close()
+	var pings atomic.Int32
+	client := mcp.NewClient(&mcp.Implementation{Name: "test"}, nil)
+	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
+			if method == "ping" {
+				pings.Add(1)
+			}
+			return next(ctx, method, request)
+		}
+	})
+	connect := func(onlyPosts bool) *mcp.ClientSession {
+		session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL, DisableStandaloneSSE: onlyPosts}, &mcp.ClientSessionOptions{ProtocolVersion: "2025-06-18"})
+		require.NoError(t, err)
+		return session
+	}
+	posts := connect(true)
+	defer posts.Close()
+	time.Sleep(10 * s.pingEvery)
+	_, err := posts.ListTools(t.Context(), nil)
+	require.NoError(t, err)
+	require.Zero(t, pings.Load())
+	listens := connect(false)
+	defer listens.Close()
+	require.Eventually(t, func() bool { return pings.Load() > 2 }, time.Minute, time.Millisecond)
 }
 
 func begin(t *testing.T, address string) {

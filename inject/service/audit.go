@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An Access is what the audit log has of a request: never a text or a question.
+// An Access is a request in the audit log. It has no text and no question.
 type Access struct {
 	Time      time.Time `json:"time"`
 	Tenant    string    `json:"tenant"`
@@ -20,8 +20,7 @@ type Access struct {
 	Key       string    `json:"key,omitempty"`  // its ID
 	Operation string    `json:"operation"`
 	Status    int       `json:"status"`
-	// Documents are those that were asked for by name or given, at most mostAudited; Hits is how
-	// many.
+	// Documents were asked for or given: Hits of them, of which at most mostAudited are named.
 	Documents []string `json:"documents,omitempty"`
 	Hits      int      `json:"hits,omitempty"`
 }
@@ -29,7 +28,7 @@ type Access struct {
 // mostAudited bounds the names of documents in a line.
 const mostAudited = 100
 
-// add notes documents that a request gets.
+// add notes documents that the request gets.
 func (a *Access) add(documents ...string) {
 	if a == nil {
 		return
@@ -82,7 +81,7 @@ func (a *Access) addSources(sources ...string) {
 	}
 }
 
-// hits is how many documents a request gets.
+// hits counts the documents that the request gets.
 func (a *Access) hits() int {
 	if a == nil {
 		return 0
@@ -92,13 +91,13 @@ func (a *Access) hits() int {
 
 type accessKey struct{}
 
-// accessOf is nil without an audit log.
+// accessOf returns nil without an audit log.
 func accessOf(ctx context.Context) *Access {
 	a, _ := ctx.Value(accessKey{}).(*Access)
 	return a
 }
 
-// An AuditLog gets accesses as lines of JSON. It is safe for concurrent use; nil keeps nothing.
+// An AuditLog writes accesses as lines of JSON. It is safe for concurrent use; nil writes nothing.
 type AuditLog struct {
 	failed func(error)
 
@@ -114,7 +113,7 @@ func NewAuditLog(out io.Writer, failed func(error)) *AuditLog {
 	return &AuditLog{out: out, failed: failed}
 }
 
-// OpenAuditLog appends to a file. If the file is renamed, it begins another one.
+// OpenAuditLog appends to a file, and begins a new one if that is renamed.
 func OpenAuditLog(name string, failed func(error)) (*AuditLog, error) {
 	l := &AuditLog{name: name, failed: failed}
 	return l, l.open()
@@ -132,10 +131,10 @@ func (l *AuditLog) open() error {
 	return nil
 }
 
-// checkEvery is how long lines still go to a file that was renamed.
+// checkEvery is how long lines may go to a renamed file.
 const checkEvery = time.Second
 
-// follow opens the file again if another one has its name.
+// follow opens the file again if it was renamed.
 func (l *AuditLog) follow() error {
 	if l.file == nil || time.Since(l.checked) < checkEvery {
 		return nil
@@ -151,10 +150,10 @@ func (l *AuditLog) follow() error {
 	return l.open()
 }
 
-// longestAudited bounds a text in a line, in bytes: requests that are not let in have any.
+// longestAudited bounds a text in a line, in bytes: a refused request may have any.
 const longestAudited = 1024
 
-// cut returns the begin of a text.
+// cut shortens a text to longestAudited.
 func cut(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), longestAudited)], "")
 }
@@ -196,7 +195,7 @@ func (s *Server) audited(r *http.Request) *http.Request {
 	return r.WithContext(context.WithValue(r.Context(), accessKey{}, &Access{Time: time.Now().UTC()}))
 }
 
-// audit writes the line of a request to a tenant.
+// audit writes the line of a request.
 func (s *Server) audit(r *http.Request, status int) {
 	a := accessOf(r.Context())
 	method, path, ok := strings.Cut(r.Pattern, tenantPath)

@@ -29,28 +29,27 @@ import (
 
 // Headers of requests and answers.
 const (
-	// AtLeast asks for a memory that has at least a version.
+	// AtLeast asks for at least this version of the memory.
 	AtLeast = "Memcore-At-Least"
-	// Version says which version of the memory an answer is from, or has the change.
+	// Version is the version of the memory that answers, or has the change.
 	Version = "Memcore-Version"
 )
 
-// Options are the settings of a Server. Node and Memories are needed.
+// Options of a Server. Node and Memories are required.
 type Options struct {
 	Node Node
 	// Memories answers for the folders that Node names.
 	Memories *httpapi.Server
 	Version  string
-	// AtOnce bounds the requests of a tenant that run at a time; 0 is 16. Others get 429, so that
-	// no tenant uses up what all need.
+	// AtOnce bounds the concurrent requests of a tenant; 0 is 16. Others get status 429.
 	AtOnce int
-	// Upstreams are models' servers that clients reach with memory.
+	// Upstreams are the models' servers for the proxy.
 	Upstreams []Upstream
-	// Issuer is the URL of who gives tokens for this service; "" for none.
+	// Issuer is the URL of the tokens' issuer; "" for none.
 	Issuer string
 	// Scopes are what clients ask the issuer for.
 	Scopes []string
-	// PublicURL is how clients reach the service; "" takes it from each request.
+	// PublicURL is the address for clients; "" takes each request's.
 	PublicURL string
 	// Audit gets a line a request; may be nil.
 	Audit *AuditLog
@@ -81,7 +80,7 @@ type Server struct {
 	limits map[string]*limit // by ID of the tenant
 }
 
-// A limit is that of a tenant.
+// A limit counts what a tenant uses.
 type limit struct {
 	rate      *rate.Limiter
 	perSecond float64 // of rate
@@ -99,7 +98,7 @@ const (
 	mostStreams = 64
 	mostChats   = 64
 	mostSaid    = 32 << 20 // bytes
-	// slotWait bounds how long a request waits for others of its tenant.
+	// slotWait bounds the wait for other requests of the tenant.
 	slotWait = time.Second
 )
 
@@ -133,8 +132,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// Metrics answers with those of the node, which name no tenant. It is for another address than
-// that of clients.
+// Metrics serves the node's metrics, which name no tenant. Use another address than that for
+// clients.
 func (s *Server) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
 }
@@ -165,13 +164,13 @@ func (s *Server) done(r *http.Request, status int, took time.Duration) {
 	s.took.WithLabelValues(operation).Observe(took.Seconds())
 }
 
-// EndStreams ends streams that have no end of their own, once Drain was called.
+// EndStreams ends open streams. Call Drain first.
 func (s *Server) EndStreams() { s.endOnce.Do(func() { close(s.ending) }) }
 
-// Drain makes the service say that it is not ready. It still answers.
+// Drain reports the service as not ready. It still answers.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// ready answers whether the storage does.
+// ready reports whether the storage answers.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		s.fail(w, &httpapi.Error{Status: 503, Message: "this node is ending"})
@@ -187,7 +186,7 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	httpapi.Reply(w, http.StatusOK, map[string]bool{"ready": true})
 }
 
-// A request has passed the checks of authorised.
+// A request has passed authorised.
 type request struct {
 	*http.Request
 	principal Principal
@@ -195,8 +194,8 @@ type request struct {
 	limit     *limit
 }
 
-// authorised lets a request pass with a valid key of the tenant in its path and the right that the
-// operation needs, within the limits of the tenant.
+// authorised demands a valid key of the tenant in the path with the right for the operation, and
+// keeps to the tenant's limits.
 func (s *Server) authorised(op operation) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret, fail := op.secretOf(r), s.fail
@@ -234,7 +233,7 @@ func (s *Server) authorised(op operation) http.Handler {
 				if err := s.freshen(w, r, p, op); err != nil {
 					return err
 				}
-				return s.spans.Memory(r.Context(), op.memoryOf(r), p.Tenant, func(ctx context.Context) (int, error) {
+				return s.spans.Memory(r.Context(), op.onMemory(r), p.Tenant, func(ctx context.Context) (int, error) {
 					err := op.do(w, &request{r.WithContext(ctx), p, body, l})
 					return accessOf(ctx).hits(), err
 				})
@@ -253,11 +252,10 @@ func (s *Server) authorised(op operation) http.Handler {
 	})
 }
 
-// recheck is how often the key of an open stream is looked at.
+// recheck is how often the key of an open stream is checked.
 const recheck = 2 * time.Second
 
-// whileValid calls do with a request whose context ends when its key is no longer valid, or when
-// ending is closed.
+// whileValid calls do with a context that ends when the key is no longer valid or ending is closed.
 func (s *Server) whileValid(r *http.Request, p Principal, secret string, ending <-chan struct{}, do func(*http.Request) error) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	var watch sync.WaitGroup
@@ -312,7 +310,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (body []byte, free
 	return body, free, err
 }
 
-// freshen brings the memory in step with the storage, and says which version answers.
+// freshen updates the memory from the storage and sets the header Version.
 func (s *Server) freshen(w http.ResponseWriter, r *http.Request, p Principal, op operation) error {
 	if op.unread {
 		return nil
@@ -336,7 +334,7 @@ const (
 	limitIdle  = time.Minute
 )
 
-// limitOf returns the limit of a tenant. Those that are full again are forgotten.
+// limitOf returns the limit of a tenant. It forgets idle ones if there are too many.
 func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -363,7 +361,7 @@ func (s *Server) limitOf(tenant string, perSecond float64) *limit {
 	return l
 }
 
-// ask lets httpapi answer for the principal's memory. The body must not name a workspace itself.
+// ask lets httpapi answer for the principal's memory. The body must not name a workspace.
 func (s handlers) ask(r *request, path string) (*recorder, error) {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
@@ -391,7 +389,7 @@ func (s handlers) ask(r *request, path string) (*recorder, error) {
 	}
 	answer := &recorder{header: http.Header{}, status: http.StatusOK}
 	s.memories.ServeHTTP(answer, inner)
-	if answer.status == http.StatusInternalServerError { // it may say where files are on this node
+	if answer.status == http.StatusInternalServerError { // it may name files on this node
 		s.o.Logger.Error("request failed", "path", path, "answer", answer.body.String())
 		return nil, errFailed
 	}
@@ -419,7 +417,7 @@ func (r *recorder) send(w http.ResponseWriter) {
 	_, _ = w.Write(r.body.Bytes())
 }
 
-// question is an operation that httpapi answers and that changes nothing.
+// question passes an operation that changes nothing to httpapi.
 func (s handlers) question(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		answer, err := s.ask(r, path)
@@ -431,10 +429,10 @@ func (s handlers) question(path string) func(http.ResponseWriter, *request) erro
 	}
 }
 
-// errRefused takes back what a refused change did.
+// errRefused makes Node.Write take a change back.
 var errRefused = errors.New("the change was refused")
 
-// change is an operation that httpapi answers and that may change the memory.
+// change passes an operation that may change the memory to httpapi.
 func (s handlers) change(path string) func(http.ResponseWriter, *request) error {
 	return func(w http.ResponseWriter, r *request) error {
 		var answer *recorder
@@ -456,8 +454,8 @@ func (s handlers) change(path string) func(http.ResponseWriter, *request) error 
 	}
 }
 
-// SaveArguments returns the arguments of a save of a principal. What they save for all users goes
-// into a file of facts, unless they may change what instructs the agents of all.
+// SaveArguments returns the arguments of a principal's save. Without the right Admin, what is for
+// all users goes into a file of facts, which does not instruct.
 func SaveArguments(p Principal, arguments []byte) []byte {
 	if p.Right.Includes(Admin) {
 		return arguments
@@ -465,7 +463,7 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 	return notes.SharedArguments(arguments)
 }
 
-// save saves with the arguments that the principal may use.
+// save saves with SaveArguments.
 func (s handlers) save(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Arguments json.RawMessage `json:"arguments"`
@@ -480,7 +478,7 @@ func (s handlers) save(w http.ResponseWriter, r *request) error {
 	return s.change("/v1/tools/"+notes.SaveToolName)(w, r)
 }
 
-// tool calls a tool, as a question if it changes nothing.
+// tool calls a tool as a question or a change.
 func (s handlers) tool(w http.ResponseWriter, r *request) error {
 	folder, err := s.o.Node.Folder(r.Context(), r.principal)
 	if err != nil {
@@ -509,7 +507,7 @@ func (s handlers) tool(w http.ResponseWriter, r *request) error {
 	return s.change("/v1/tools/"+name)(w, r)
 }
 
-// mcp lets MCP clients use the memory.
+// mcp serves MCP clients.
 func (s handlers) mcp(w http.ResponseWriter, r *request) error {
 	handler, err := s.o.Node.MCP(r.Context(), r.principal)
 	if err != nil {
@@ -522,10 +520,10 @@ func (s handlers) mcp(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// errFailed answers what no client can do anything about; the log says more.
+// errFailed is for errors that no client can mend; the log says more.
 var errFailed = &httpapi.Error{Status: http.StatusInternalServerError, Message: "the service failed at this request"}
 
-// shown is the error that a client sees. Unexpected ones may say where files are on this node.
+// shown hides unexpected errors from clients: they may name files on this node.
 func (s *Server) shown(err error) error {
 	if httpapi.StatusOf(err) != http.StatusInternalServerError || errors.Is(err, errFailed) {
 		return err

@@ -9,11 +9,10 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// wellKnown is where clients look for who gives tokens for this service: with the path of what they
-// asked behind it (RFC 9728).
+// wellKnown, before the path of a resource, is where clients look for its issuer (RFC 9728).
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// address returns the address of a path, as clients reach it.
+// address returns the address of a path for clients.
 func (s *Server) address(r *http.Request, path string) string {
 	if s.o.PublicURL != "" {
 		return strings.TrimSuffix(s.o.PublicURL, "/") + path
@@ -25,7 +24,7 @@ func (s *Server) address(r *http.Request, path string) string {
 	return scheme + "://" + r.Host + path
 }
 
-// challenge says on a 401 how to authenticate, and for MCP clients where to learn who gives tokens.
+// challenge says on a 401 how to authenticate, and where the issuer of tokens is named.
 func (s *Server) challenge(w http.ResponseWriter, r *http.Request, hasSecret bool) {
 	said := `Bearer realm="memcore"`
 	if hasSecret {
@@ -37,8 +36,8 @@ func (s *Server) challenge(w http.ResponseWriter, r *http.Request, hasSecret boo
 	w.Header().Set("WWW-Authenticate", said)
 }
 
-// metadata describes the service, or the MCP server of a tenant, as a resource that needs tokens of
-// the issuer. It says nothing about whether there is the tenant.
+// metadata describes a path as a resource that needs tokens of the issuer. It does not reveal
+// whether the tenant exists.
 func (s *Server) metadata(path string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		resource := strings.ReplaceAll(path, "{tenant}", url.PathEscape(r.PathValue("tenant")))
@@ -49,7 +48,7 @@ func (s *Server) metadata(path string) http.HandlerFunc {
 	}
 }
 
-// describeAsResource adds the routes of the metadata, if there is an issuer.
+// describeAsResource adds the routes of metadata if there is an issuer.
 func (s *Server) describeAsResource() {
 	if s.o.Issuer == "" {
 		return

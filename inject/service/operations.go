@@ -34,15 +34,15 @@ type operation struct {
 	proxy                 bool   // it passes to an upstream, and may answer for long
 }
 
-// memoryOf is the operation on the memory that a request is.
-func (o operation) memoryOf(r *http.Request) string {
+// onMemory names what the request does with the memory, for spans.
+func (o operation) onMemory(r *http.Request) string {
 	if tool := r.PathValue("name"); tool != "" {
 		return MemoryOperation(tool)
 	}
 	return o.memory
 }
 
-// handlers answer what does not come from httpapi.
+// handlers answer the operations.
 type handlers struct{ *Server }
 
 // operations returns all routes.
@@ -116,7 +116,7 @@ func (s handlers) whoami(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// shownOfStatus says nothing of where the index is on this node.
+// shownOfStatus leaves out paths on this node.
 var shownOfStatus = []string{"state", "documents", "chunks", "embedded", "embedder", "dimension", "unknown", "updated", "stale"}
 
 // status describes the index.
@@ -143,7 +143,7 @@ func (s handlers) status(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// turn adds memory to the body of a chat completion, as the proxy does.
+// turn adds memory to a chat completion, as the proxy does.
 func (s handlers) turn(w http.ResponseWriter, r *request) error {
 	narrow := core.RetrieveOptions{Path: r.URL.Query().Get("path"), Scope: r.URL.Query().Get("scope")}
 	return s.o.Node.Retriever(r.Context(), r.principal, func(m turn.Retriever, _ func(context.Context) (turn.System, error)) error {
@@ -223,7 +223,7 @@ func (s handlers) written(w http.ResponseWriter, r *request, do func() (Written,
 	return err
 }
 
-// conversation writes messages as a log that is indexed as one.
+// conversation writes messages as a log.
 func (s handlers) conversation(w http.ResponseWriter, r *request) error {
 	var body struct {
 		Messages []json.RawMessage `json:"messages"`
@@ -272,7 +272,7 @@ func (s handlers) restore(w http.ResponseWriter, r *request) error {
 	return s.written(w, r, func() (Written, error) { return s.o.Node.Restore(r.Context(), r.principal, body.Version) })
 }
 
-// export writes all documents, each with the time of its revision.
+// export writes all documents, dated as their revisions.
 func (s handlers) export(w http.ResponseWriter, r *request) error {
 	all, err := s.o.Node.List(r.Context(), r.principal)
 	if err != nil {
@@ -312,7 +312,7 @@ func (s handlers) importAll(w http.ResponseWriter, r *request) error {
 		if header.Typeflag == tar.TypeDir {
 			continue
 		}
-		// A few bytes of a sparse file may stand for any number.
+		// A sparse file may be longer than its bytes.
 		if header.Typeflag != tar.TypeReg || header.Size > int64(len(r.body)) {
 			return &httpapi.Error{Status: 400, Message: fmt.Sprintf("%.200q in the archive is no plain file", header.Name)}
 		}
@@ -350,8 +350,7 @@ func (s handlers) revokeKey(w http.ResponseWriter, r *request) error {
 	return err
 }
 
-// openAPI describes the operations. The bodies of those that the daemon has too are described
-// there.
+// openAPI describes the operations. For bodies that the daemon has too, it refers to the daemon's.
 func openAPI(version string, all []operation) map[string]any {
 	paths := map[string]map[string]any{}
 	for _, o := range all {

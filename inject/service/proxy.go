@@ -18,20 +18,20 @@ import (
 type Upstream struct {
 	Name    string // in the path of requests
 	Forward *proxy.Forwarder
-	// Key replaces a key of this service, for clients that send no other key; may be "".
+	// Key is for requests whose only key is this service's; may be "".
 	Key string
 }
 
-// KeyHeader has the key of this service, for clients whose key for the upstream passes.
+// KeyHeader has this service's key if other headers have the upstream's.
 const KeyHeader = "Memcore-Key"
 
-// keyBegins is how keys of this service begin.
+// keyBegins begins keys of this service.
 const keyBegins = "mck_"
 
 // apiKeyHeader has the key of clients of Anthropic's API.
 const apiKeyHeader = "X-Api-Key"
 
-// secretOf returns the key of this service that a request has.
+// secretOf returns the request's key of this service.
 func (o operation) secretOf(r *http.Request) string {
 	secret := origin.Bearer(r)
 	if !o.proxy {
@@ -45,8 +45,8 @@ func (o operation) secretOf(r *http.Request) string {
 	return ""
 }
 
-// passes are the requests to models: all that a key of this service is good for at an upstream,
-// which may keep files and answers of all tenants in one account.
+// passes are the requests to models. No others pass: the upstream may keep files and answers of all
+// tenants in one account.
 var passes = map[string][]string{
 	http.MethodGet: {"/models", "/api/tags", "/api/version"},
 	http.MethodPost: {"/chat/completions", "/completions", "/responses", "/embeddings", "/messages", "/messages/count_tokens",
@@ -81,7 +81,7 @@ func (s handlers) proxied(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// belowUpstream returns the URL that the upstream is asked for.
+// belowUpstream returns the URL for the upstream.
 func belowUpstream(in *url.URL) (*url.URL, error) {
 	asked, _ := url.QueryUnescape(in.RawQuery)
 	if strings.Contains(in.RawQuery+asked, keyBegins) {
@@ -90,17 +90,17 @@ func belowUpstream(in *url.URL) (*url.URL, error) {
 	parts := strings.SplitN(in.EscapedPath(), "/", 7) // "", v1, tenants, NAME, proxy, UPSTREAM, …
 	out, err := url.Parse("/" + parts[len(parts)-1])
 	if err != nil {
-		return nil, &httpapi.Error{Status: 400, Message: "the path is none"}
+		return nil, &httpapi.Error{Status: 400, Message: "the path cannot be read"}
 	}
 	out.RawQuery = in.RawQuery
 	return out, nil
 }
 
-// kept are headers that are not for an upstream.
+// kept headers are not for an upstream.
 var kept = []string{KeyHeader, AtLeast, "Cookie", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip"}
 
-// lend takes the keys of this service out of a request. If the client has none for the upstream, it
-// gets that of the service, and lend returns true.
+// lend removes this service's keys from a request. A request without one for the upstream gets
+// Upstream.Key, and lend returns true.
 func (u Upstream) lend(r *http.Request) bool {
 	own := r.Header.Get(KeyHeader) != ""
 	bearer := origin.Bearer(r) != ""
@@ -128,8 +128,7 @@ func (u Upstream) lend(r *http.Request) bool {
 	return true
 }
 
-// memoryOf is the memory of a principal for a chat. A storage that does not answer is a reason for
-// none.
+// memoryOf is the principal's memory for a chat. It fails if the storage does not answer.
 func (s handlers) memoryOf(r *request) proxy.Memory {
 	return func(ctx context.Context, do func(turn.Retriever, proxy.SystemText) turn.Report) error {
 		return s.spans.Memory(ctx, searchMemory, r.principal.Tenant, func(ctx context.Context) (found int, err error) {

@@ -1,7 +1,7 @@
-// Package service serves the memories of many tenants over HTTP: as JSON, and as MCP.
+// Package service serves the memories of many tenants over HTTP, as JSON and as MCP.
 //
-// Each request has the key of a tenant's user. Who asks, for which tenant and with which right, is
-// decided here and nowhere else; a Node is only called with the Principal of the key.
+// Each request has the key of a tenant's user. Only this package decides who asks, for which tenant
+// and with which right. It calls a Node with the Principal of the key.
 package service
 
 import (
@@ -28,12 +28,12 @@ const (
 // AllRights are ordered.
 var AllRights = []Right{Read, Write, Admin}
 
-// Includes reports whether who has a right also has another.
+// Includes reports whether a right includes another.
 func (r Right) Includes(other Right) bool {
 	return slices.Index(AllRights, r) >= slices.Index(AllRights, other)
 }
 
-// A Principal is who a request is from.
+// A Principal makes a request.
 type Principal struct {
 	Tenant, User string
 	Teams        []string // of the user within the tenant, sorted
@@ -43,10 +43,10 @@ type Principal struct {
 	Expires      time.Time // zero for never
 }
 
-// ErrKey means that a key is not known, or no longer valid.
+// ErrKey means that a key is unknown or no longer valid.
 var ErrKey = errors.New("the key is missing, wrong, of another tenant, expired or revoked: Authorization: Bearer mck_…")
 
-// Refused returns an ErrKey with a text of its own.
+// Refused returns an ErrKey with another text.
 func Refused(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
 type refusal string
@@ -86,7 +86,7 @@ type Documents struct {
 	More      bool       `json:"more,omitempty"` // there are earlier ones
 }
 
-// A Page is a part of a history: the newest revisions before a version, or of all for 0.
+// A Page of a history has the newest revisions before a version; 0 is the latest.
 type Page struct {
 	Before int64
 	Limit  int // of revisions
@@ -98,18 +98,18 @@ type Written struct {
 	Version int64  `json:"version"` // that has the change
 }
 
-// A Condition is about the version of a document that is to be changed.
+// A Condition of a change is about the current document.
 type Condition struct {
 	Match int64 // it must have this version; 0 for any
 	New   bool  // it must not exist
 }
 
-// Limits bound a tenant. 0 and less are no limit.
+// Limits of a tenant. 0 and less are no limit.
 type Limits struct {
 	PerSecond     float64 `json:"rate,omitempty"` // requests to a node
 	MostDocuments int     `json:"mostDocuments,omitempty"`
 	MostBytes     int64   `json:"mostBytes,omitempty"`
-	// MostEmbedded are tokens of documents that a node embeds in a day.
+	// MostEmbedded is in tokens of documents, for a node and a day.
 	MostEmbedded int64 `json:"mostEmbedded,omitempty"`
 }
 
@@ -123,18 +123,17 @@ type Usage struct {
 }
 
 // A Node has the memories of tenants. Its methods are safe for concurrent use and return soon after
-// ctx ends. They see nothing but the principal's tenant, and in it what all users share, what the
-// principal's teams have and what is the user's own.
+// ctx ends. Of the principal's tenant they see what all users share, what the principal's teams
+// share, and the user's own; of other tenants nothing.
 type Node interface {
-	// Authenticate returns who has a key or a token for a tenant, or ErrKey, also if there is no
-	// such tenant.
+	// Authenticate returns the owner of a key or token, or ErrKey, also for an unknown tenant.
 	Authenticate(ctx context.Context, tenant, secret string) (Principal, error)
-	// Fresh brings the memory in step with the storage: not older than the node's age, and at least
-	// a version. It returns the version that requests see from now on.
+	// Fresh updates the memory from the storage: within the node's age, and to at least a version.
+	// It returns the version that requests see from now on.
 	Fresh(ctx context.Context, p Principal, atLeast int64) (int64, error)
 	// Folder names the memory for httpapi.
 	Folder(ctx context.Context, p Principal) (string, error)
-	// Write lets do change the memory, and returns the version that has the change.
+	// Write lets do change the memory and returns the version of the change.
 	Write(ctx context.Context, p Principal, do func() error) (int64, error)
 
 	List(ctx context.Context, p Principal) (Documents, error)
@@ -143,18 +142,18 @@ type Node interface {
 	Delete(ctx context.Context, p Principal, path string, c Condition) (Written, error)
 	// PutAll writes several documents in one step.
 	PutAll(ctx context.Context, p Principal, documents []Document) (Written, error)
-	// History returns revisions that the log still has, oldest first: of a document, or of all for
-	// "", without texts.
+	// History returns revisions without texts, oldest first: of a document, or of all for "". The
+	// log keeps replaced ones for a while.
 	History(ctx context.Context, p Principal, path string, page Page) (Documents, error)
-	// Restore gives all documents that the principal sees the texts that they had at a version.
+	// Restore takes all documents that the principal sees back to a version.
 	Restore(ctx context.Context, p Principal, version int64) (Written, error)
 	Usage(ctx context.Context, p Principal) (Usage, error)
-	// Limits are those of the principal's tenant, as far as is known.
+	// Limits returns the limits of the principal's tenant, as far as they are known.
 	Limits(p Principal) Limits
 
 	// MCP serves the memory to MCP clients.
 	MCP(ctx context.Context, p Principal) (http.Handler, error)
-	// Retriever is for turns; system returns what the system message gets.
+	// Retriever is for turns; system returns text for the system message.
 	Retriever(ctx context.Context, p Principal, use func(m turn.Retriever, system func(context.Context) (turn.System, error)) error) error
 
 	Keys(ctx context.Context, p Principal) ([]Key, error)

@@ -25,7 +25,7 @@ func (s askPages) ask(w http.ResponseWriter, r *http.Request, folder string) err
 	return s.showAsk(w, r, folder, r.URL.Query(), nil)
 }
 
-// showAsk shows the answer to a form, and what is wrong with it if so.
+// showAsk shows the answer to a form, or its problem.
 func (s askPages) showAsk(w http.ResponseWriter, r *http.Request, folder string, form url.Values, problem error) error {
 	p, err := s.asked(r.Context(), folder, form)
 	if problem == nil {
@@ -41,7 +41,7 @@ func (s askPages) showAsk(w http.ResponseWriter, r *http.Request, folder string,
 	return s.write(w, status, s.frame(folder, "ask", "Ask"), "ask", p)
 }
 
-// asked asks what a form says. With an error, the page still has the form.
+// asked answers a form. After an error the page still has the form.
 func (s askPages) asked(ctx context.Context, folder string, form url.Values) (askPage, error) {
 	p := askPage{Request: httpapi.RetrieveRequest{Query: form.Get("q"), Kind: form.Get("kind"), Path: form.Get("path"), Explain: true,
 		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}

@@ -18,7 +18,7 @@ const (
 	monthName = 3 * dayStep
 )
 
-// A calendar shows on which days of the last year documents changed.
+// A calendar shows when documents changed in the last year.
 type calendar struct {
 	Days          []day
 	Labels        []label
@@ -93,7 +93,7 @@ func calendarOf(days []core.DaySum, earlier int, now time.Time) calendar {
 	}
 }
 
-// levelOf returns the shade of a count, as levels explain it.
+// levelOf returns the shade of a count.
 func levelOf(n int) int {
 	for level, least := range []int{1, 2, 5, 20} {
 		if n < least {

@@ -12,14 +12,14 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// A caseBox shows the case of a question, and takes more for it.
+// A caseBox shows and changes the case of a question.
 type caseBox struct {
 	Case    *httpapi.Case // nil for none
 	Problem string        // why there can be none
 	// About is the question and the form of the page, for the way back. It is encoded, since forms
-	// change the ends of lines.
+	// change line ends.
 	About string
-	// missing are expected documents that are not indexed, so that they cannot come.
+	// missing are expected documents that are not indexed.
 	missing map[string]bool
 }
 
@@ -43,7 +43,7 @@ func (s askPages) caseBox(ctx context.Context, folder, query string, form url.Va
 	return box
 }
 
-// missing returns which of the expected documents are not indexed. Folders are not looked for.
+// missing returns the expected documents that are not indexed. It skips folders.
 func (s askPages) missing(ctx context.Context, folder string, expected []httpapi.Expectation) map[string]bool {
 	missing := map[string]bool{}
 	for _, e := range expected {
@@ -58,10 +58,10 @@ func (s askPages) missing(ctx context.Context, folder string, expected []httpapi
 	return missing
 }
 
-// Missing reports whether an expected document is not indexed.
+// Missing reports whether an expected document is missing.
 func (b caseBox) Missing(e httpapi.Expectation) bool { return b.missing[e.Path] }
 
-// only returns the fields of a form that are named and set.
+// only returns the named fields that are set.
 func only(form url.Values, names []string) url.Values {
 	v := url.Values{}
 	for _, name := range names {
@@ -78,7 +78,7 @@ func (caseBox) Undo(e httpapi.Expectation) string { return wish("come", e, true)
 // Nothing is what the button of an empty answer sends.
 func (caseBox) Nothing(undo bool) string { return wish("nothing", httpapi.Expectation{}, undo) }
 
-// changeCase does what a button beside a candidate says, and goes back to its page.
+// changeCase changes a case and goes back to the page of the button.
 func (s askPages) changeCase(w http.ResponseWriter, r *http.Request, folder string) error {
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}

@@ -21,7 +21,7 @@ type editPage struct {
 	Secrets bool // some are not shown
 }
 
-// edit shows lines of a file to change them.
+// edit shows lines of a file in a form.
 func (s memoryPages) edit(w http.ResponseWriter, r *http.Request, folder string) error {
 	q := r.URL.Query()
 	ask := httpapi.FileRequest{Path: q.Get("path"), First: numberOf(q.Get("first")), Last: numberOf(q.Get("last"))}
@@ -53,7 +53,7 @@ type changePage struct {
 	CanEdit     bool   // its text
 }
 
-// preview shows what would change. It changes nothing, whatever the address says.
+// preview shows a change and never makes it, whatever the address says.
 func (s memoryPages) preview(w http.ResponseWriter, r *http.Request, folder string) error {
 	if r.URL.Query().Get("how") == "" { // after a reload
 		http.Redirect(w, r, "queue", http.StatusSeeOther)
@@ -64,7 +64,7 @@ func (s memoryPages) preview(w http.ResponseWriter, r *http.Request, folder stri
 	return s.showChange(w, r, folder, request)
 }
 
-// change shows what would change, or changes it if the form has the version that was shown.
+// change shows a change, or makes it if the form has the shown version.
 func (s memoryPages) change(w http.ResponseWriter, r *http.Request, folder string) error {
 	if err := r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
@@ -79,7 +79,7 @@ func changeRequest(form url.Values) httpapi.ChangeRequest {
 		Seen: text("seen"), Base: text("base"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
 }
 
-// longestChange bounds how long a change waits for locks: another process may hold one for good.
+// longestChange bounds the wait for locks: a process may never give one back.
 const longestChange = time.Minute
 
 func (s memoryPages) showChange(w http.ResponseWriter, r *http.Request, folder string, request httpapi.ChangeRequest) error {
@@ -143,7 +143,7 @@ const (
 func diffLines(diff string) (lines []diffLine) {
 	all := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")
 	size := 0
-	// A file begins with three lines. Two of them alone may be text, which a person must see.
+	// A file begins with three lines. Two alone may be text, which a person must see.
 	begins := func(i int) bool {
 		return i >= 0 && i+2 < len(all) && strings.HasPrefix(all[i], "--- a/") && strings.HasPrefix(all[i+1], "+++ b/") && strings.HasPrefix(all[i+2], "@@ ")
 	}
@@ -178,7 +178,7 @@ func diffLines(diff string) (lines []diffLine) {
 	return lines
 }
 
-// placeText says where a part of a diff is: "@@ -1,4 +2,5 @@" begins at line 2.
+// placeText says where a part of a diff begins: "@@ -1,4 +2,5 @@" at line 2.
 func placeText(header string) string {
 	_, after, _ := strings.Cut(header, "+")
 	first, _, _ := strings.Cut(strings.TrimSuffix(after, " @@"), ",")
@@ -188,7 +188,7 @@ func placeText(header string) string {
 	return "from line " + first
 }
 
-// queuePage has what waits for the person, and what was changed.
+// queuePage lists what waits for a decision, and changes.
 type queuePage struct {
 	Waiting         []httpapi.Proposal
 	More            int // proposals that are not shown
@@ -259,7 +259,7 @@ func (s memoryPages) queue(w http.ResponseWriter, r *http.Request, folder string
 	return s.show(w, folder, "memory", "queue", "Memory: proposals and changes", p)
 }
 
-// entryOf returns a change with as many lines as are left.
+// entryOf returns a change with at most left lines.
 func entryOf(e httpapi.Entry, left *int) entryRow {
 	row := entryRow{Entry: e, Undo: address("change", "how", httpapi.UndoChange, "id", e.ID)}
 	for _, f := range e.Files {

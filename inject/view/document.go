@@ -16,13 +16,13 @@ import (
 type documentPage struct {
 	httpapi.File
 	Rows []blockRow
-	// Whole, Hide and Unhide are addresses of what can be done with the whole file; "" for none.
+	// Whole, Hide and Unhide are addresses to change the whole file; "" for none.
 	Whole, Hide, Unhide string
 	Previous, Next      string
 	Messages            []messageRow // of a log
 }
 
-// A blockRow is a block, what of it is indexed, and what can be done with it.
+// A blockRow is a block with its chunks and the addresses that change it.
 type blockRow struct {
 	httpapi.Block
 	HTML                        template.HTML
@@ -42,7 +42,7 @@ type messageRow struct {
 	Hide string
 }
 
-// mostWhole is the largest file that is edited as a whole, in lines and bytes of the first part.
+// mostWhole is the longest file that is edited whole, in lines.
 const mostWhole = 600
 
 func (s memoryPages) document(w http.ResponseWriter, r *http.Request, folder string) error {
@@ -68,7 +68,7 @@ func (s memoryPages) document(w http.ResponseWriter, r *http.Request, folder str
 	return s.show(w, folder, "memory", "document", "Memory: "+clean(f.Path), documentOf(f))
 }
 
-// numberOf reads a line number from an address; 0 if there is no number.
+// numberOf reads a line number; 0 if there is none.
 func numberOf(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
@@ -77,7 +77,7 @@ func numberOf(text string) int {
 	return n
 }
 
-// address returns the address of a page with a query of names and values.
+// address returns a page's address with a query of names and values.
 func address(page string, query ...string) string {
 	q := url.Values{}
 	for i := 0; i < len(query); i += 2 {
@@ -160,7 +160,7 @@ func endOfSection(f httpapi.File, heading int) int {
 	return last
 }
 
-// dedented removes the indentation of the first line from all.
+// dedented removes the first line's indentation from all.
 func dedented(lines []string) []string {
 	if len(lines) == 0 {
 		return nil
@@ -176,13 +176,13 @@ func dedented(lines []string) []string {
 	return out
 }
 
-// isItem reports whether a line begins with the mark of an item: elsewhere indentation is code.
+// isItem reports whether a line begins a list item. Elsewhere indentation is code.
 func isItem(line string) bool {
 	line = strings.TrimLeft(line, " \t")
 	return line != "" && strings.ContainsRune("-*+0123456789", rune(line[0]))
 }
 
-// Lines names the lines of a chunk or a block.
+// linesText names the lines of a chunk or block.
 func linesText(first, last int) string {
 	if last <= first {
 		return fmt.Sprintf("line %d", first)

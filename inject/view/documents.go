@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// listed is how many documents a page lists; listedInFile is that of a file.
+	// listed bounds the documents of a page, listedInFile those of a file.
 	listed       = 100
 	listedInFile = 500
 )
@@ -55,7 +55,7 @@ func documentsOf(r httpapi.DocumentsRequest, some httpapi.Documents) documentsPa
 	return p
 }
 
-// queryOf returns the query of a request with another start.
+// queryOf returns a request's query with another start.
 func queryOf(r httpapi.DocumentsRequest, skip int) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"find": r.Find, "kind": r.Kind, "source": r.Source, "day": r.Day} {

@@ -10,20 +10,20 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// Candidates are what was found for a question, with its evidence.
+// candidates of a question, with their evidence.
 type candidates struct {
 	Rows      []evidence
 	Legend    []part
 	Threshold float64
 	Zero      float64 // where bars begin
 	Answer    *httpapi.Retrieved
-	// Unasked means that the prompt asks nothing, so that scores do not decide alone.
+	// Unasked means that the prompt asks nothing, so scores do not decide alone.
 	Unasked bool
 	More    int // rejected ones that are not shown
 	Marks   bool
 }
 
-// Evidence is a candidate with its evidence as a stacked bar.
+// evidence is a candidate's evidence as a stacked bar.
 type evidence struct {
 	core.MemoryHit
 	State string // "given", "rejected" or "withheld"
@@ -31,7 +31,7 @@ type evidence struct {
 	Fixed string
 	Parts []part
 	Place int // from 1
-	// Come, StayAway and Undo are what buttons send. Wish is what the case says already.
+	// Come, StayAway and Undo are what buttons send. Wish is what the case says.
 	Come, StayAway, Undo string
 	Wish                 string
 }
@@ -51,7 +51,7 @@ const (
 	mostShown = 40
 )
 
-// termNames are the terms of a score in words, in the order of their colours.
+// termNames explain the terms of a score, in the order of their colours.
 var termNames = [][2]string{
 	{"keywords", "words in common"}, {"coverage", "share of the prompt's words"}, {"document", "words of its whole document"},
 	{"cosine", "meaning"}, {"documentCosine", "meaning of its document"}, {"time", "time"},
@@ -126,7 +126,7 @@ func (c *candidates) add(state string, hits []core.MemoryHit) {
 	}
 }
 
-// fixed reports whether a candidate is in or out whatever the threshold.
+// fixed returns evidence.Fixed.
 func fixed(state string, hit core.MemoryHit) string {
 	switch e := hit.Explain; {
 	case state == "withheld", state == "rejected" && e != nil && e.Verdict != core.VerdictThreshold:
@@ -137,7 +137,7 @@ func fixed(state string, hit core.MemoryHit) string {
 	return ""
 }
 
-// mark adds to each candidate what buttons send, and what the case of the question says.
+// mark adds what buttons send and what the case of the question says.
 func (c *candidates) mark(about *httpapi.Case) {
 	c.Marks = true
 	for i := range c.Rows {
@@ -153,10 +153,10 @@ func (c *candidates) mark(about *httpapi.Case) {
 	}
 }
 
-// longestQuote is how much of a message names it in a case, in words.
+// longestQuote is how many words quote a message in a case.
 const longestQuote = 12
 
-// expectationOf returns what only hits like this one meet: its section, or words of a message.
+// expectationOf returns an expectation for a hit: its section, or words of its message.
 func expectationOf(hit core.MemoryHit) httpapi.Expectation {
 	e := httpapi.Expectation{Path: hit.Path}
 	if words := strings.Fields(hit.Text); hit.Kind == "conversation" && len(words) > 0 {

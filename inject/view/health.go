@@ -22,7 +22,7 @@ const (
 	mostTurned = 10 // questions of a comparison, in each direction
 )
 
-// healthPage is how well retrieval answers a workspace's own cases.
+// healthPage shows how well retrieval answers the workspace's own cases.
 type healthPage struct {
 	httpapi.Runs
 	Trends []chart.Chart
@@ -42,7 +42,8 @@ func (s statePages) health(w http.ResponseWriter, r *http.Request, folder string
 	return s.show(w, folder, "health", "health", "Health of retrieval", p)
 }
 
-// healthOf asks a workspace for its runs, and for the named or the last one with its questions.
+// healthOf returns the runs of a workspace, and one of them, by default the last, with its
+// questions.
 func healthOf(ctx context.Context, ws httpapi.RunKeeper, id string) (p healthPage, err error) {
 	if p.Runs, err = ws.Runs(ctx); err != nil {
 		return p, err
@@ -81,10 +82,10 @@ var figures = []figure{
 	{"ndcg@10", "Order of the first ten", "nDCG@10: 1 if no other hit comes before an expected one."},
 }
 
-// silence is not a score of the answerable questions.
+// silence is the only figure of unanswerable questions.
 const silence = "silence"
 
-// mainFigures is how many figures have a trend.
+// The first mainFigures have a trend.
 const mainFigures = 4
 
 // A value is a figure of a run.
@@ -94,7 +95,7 @@ type value struct {
 	Interval *eval.Interval // nil for none
 }
 
-// valuesOf returns the figures that a run has.
+// valuesOf returns the figures of a run.
 func valuesOf(r eval.Result) (all []value) {
 	for _, f := range figures {
 		if v, ok := valueOf(r, f); ok {
@@ -118,7 +119,7 @@ func valueOf(r eval.Result, f figure) (v value, ok bool) {
 	return v, ok
 }
 
-// trendsOf draws the main figures over runs, which come with the latest first.
+// trendsOf draws the main figures over runs, which are given latest first.
 func trendsOf(all []runs.Run) (charts []chart.Chart) {
 	label := "Jan 2"
 	if len(all) > 0 && all[0].At.Sub(all[len(all)-1].At) < 24*time.Hour {
@@ -138,13 +139,13 @@ func trendsOf(all []runs.Run) (charts []chart.Chart) {
 	return charts
 }
 
-// A change is that of a figure, in words.
+// A change of a figure, in words.
 type change struct {
 	figure
 	eval.Change
 }
 
-// Verdict says whether the change is one.
+// Verdict says whether the figure got better.
 func (c change) Verdict() string {
 	switch {
 	case c.After == c.Change.Before:
@@ -195,7 +196,7 @@ func (s statePages) evaluate(w http.ResponseWriter, r *http.Request, folder stri
 	return nil
 }
 
-// Bounds of a question in a list, and of one in a link, in characters.
+// Bounds of a question in a list and in a link, in characters.
 const (
 	longestShown = 200
 	longestAsked = 500

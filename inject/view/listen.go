@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// A Site listens for browsers on loopback, from the first link on. It is safe for concurrent use.
+// A Site listens on loopback once there is a link. It is safe for concurrent use.
 type Site struct {
 	pages *Server
 
@@ -52,15 +52,15 @@ func (s *Site) Link(folder string) (httpapi.ViewReply, error) {
 	return httpapi.ViewReply{URL: "http://" + s.address + path, Expires: expires}, nil
 }
 
-// peerKey is the key of whether a connection is of this user.
+// peerKey is the context key for the owner of a connection.
 type peerKey struct{}
 
-// withPeer lets the requests of a connection find out whose it is, at the first one.
+// withPeer finds out at the first request whose connection it is.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, peerKey{}, sync.OnceValue(func() bool { return isOurs(c) }))
 }
 
-// ofThisUser refuses connections of other users of this machine.
+// ofThisUser refuses other users of this machine.
 func ofThisUser(s *Server) http.Handler {
 	next := s.Handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func ofThisUser(s *Server) http.Handler {
 	})
 }
 
-// Close ends the site, after requests that are running or when ctx ends.
+// Close ends the site after its requests, or when ctx ends.
 func (s *Site) Close(ctx context.Context) {
 	s.mu.Lock()
 	server := s.server

@@ -14,14 +14,14 @@ import (
 	"github.com/memcore/memcore/internal/text/excerpt"
 )
 
-// mapPage is the map without its points, which a script gets, and the pairs.
+// mapPage is the map and its pairs; a script fetches the points.
 type mapPage struct {
 	httpapi.Map
 	Dots  []dot // for browsers without scripts
 	Pairs []httpapi.Pair
 }
 
-// mapSide is the width and height of a picture without a script, in units of its own.
+// mapSide is the side of a picture without a script, in its own units.
 const mapSide = 1000
 
 // mostDots bounds a picture without a script.
@@ -89,7 +89,7 @@ func dotsOf(m httpapi.Map) []dot {
 	return dots
 }
 
-// colours are those of the style group0 and so on.
+// The style has colours group0, group1 and so on.
 const colours = 8
 
 // mapData answers the script with the points.

@@ -18,10 +18,9 @@ import (
 )
 
 const (
-	// mostRendered is the longest block that is rendered, in bytes. Longer ones are shown as they
-	// are.
+	// mostRendered is the longest block that is rendered, in bytes. Longer ones stay Markdown.
 	mostRendered = 8 << 10
-	// mostOfBlock is how much of a block a page shows, in bytes.
+	// mostOfBlock bounds a block on a page, in bytes.
 	mostOfBlock = 24 << 10
 )
 
@@ -30,8 +29,8 @@ var markdownParser = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...), parser.WithInlineParsers(parser.DefaultInlineParsers()...))
 })
 
-// render returns a block of Markdown as HTML. It writes each element itself: markup in the text is
-// text, links lead to own pages or nowhere, and images are names.
+// render returns a block of Markdown as HTML. Markup in the text stays text, links lead to own
+// pages or nowhere, and images become names.
 func render(document, block string) template.HTML {
 	r := renderer{folder: path.Dir(document), source: []byte(block)}
 	if len(block) > mostRendered || strings.HasPrefix(strings.TrimSpace(block), "|") {
@@ -51,7 +50,7 @@ type renderer struct {
 // text writes text: the only way in for data.
 func (r *renderer) text(s string) { r.out.WriteString(template.HTMLEscapeString(clean(s))) }
 
-// verbatim shows a block as it is, or the beginning of a long one.
+// verbatim shows a block, or its beginning, unrendered.
 func (r *renderer) verbatim(block string) {
 	shown := block
 	if len(block) > mostOfBlock {
@@ -165,7 +164,7 @@ func (r *renderer) inline(n ast.Node) {
 	}
 }
 
-// struck writes text with its escapes resolved, and struck parts as such.
+// struck resolves escapes and strikes out ~~parts~~.
 func (r *renderer) struck(s string) {
 	parts := strings.Split(s, "~~")
 	for i, part := range parts {
@@ -200,7 +199,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// link leads to another Markdown document here, or nowhere.
+// link leads to a Markdown document here, or nowhere.
 func (r *renderer) link(to string, inner func()) {
 	target, err := url.Parse(to)
 	local := err == nil && target.Scheme == "" && target.Host == "" && strings.HasSuffix(strings.ToLower(target.Path), ".md") && !strings.HasPrefix(target.Path, "/")

@@ -61,7 +61,7 @@ func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
 	return p
 }
 
-// An aboutRow is a document that says who the user is, with its first lines.
+// An aboutRow is a document about the user, with its first lines.
 type aboutRow struct {
 	Path  string
 	Line  int
@@ -73,7 +73,7 @@ const (
 	longestFact = 200 // characters
 )
 
-// aboutRows returns what answers a question for the user, and the files for such facts.
+// aboutRows returns the documents that answer who the user is, and the files for such facts.
 func aboutRows(o httpapi.Overview) (rows []aboutRow) {
 	known := func(path string) bool {
 		return slices.ContainsFunc(rows, func(r aboutRow) bool { return r.Path == path })
@@ -95,7 +95,7 @@ func aboutRows(o httpapi.Overview) (rows []aboutRow) {
 	return rows
 }
 
-// nextOf returns the one thing to do, if any: the worst problem that a person can mend.
+// nextOf returns the worst problem that a person can mend, if any.
 func nextOf(o httpapi.Overview) *httpapi.Check {
 	if !o.Enabled {
 		return &httpapi.Check{Name: "memory", Text: "it is off, so agents get nothing", Do: "set memory.enabled in the configuration"}
@@ -108,7 +108,7 @@ func nextOf(o httpapi.Overview) *httpapi.Check {
 	return waitingOf(o)
 }
 
-// waitingOf returns what waits for a person, if anything.
+// waitingOf returns what waits for a decision, if anything.
 func waitingOf(o httpapi.Overview) *httpapi.Check {
 	if o.Proposals == 0 {
 		return nil
@@ -130,7 +130,7 @@ type usedTable struct {
 	Noise     bool
 }
 
-// Tables are the documents most used, and those given in vain.
+// Tables lists the most used documents, and those given in vain.
 func (p overviewPage) Tables() []usedTable {
 	return []usedTable{{p.Use.Documents, false}, {p.Noise, true}}
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
-// Templates of pages, and of a file, whose links would lead nowhere. Other commands need neither.
+// Templates of pages, and of a file without links. They are lazy: most commands need neither.
 var (
 	templates = sync.OnceValue(func() *template.Template { return parse(true) })
 	offline   = sync.OnceValue(func() *template.Template { return parse(false) })
@@ -37,7 +37,7 @@ func parse(links bool) *template.Template {
 	}).Funcs(healthFuncs).ParseFS(assets, "assets/*.html"))
 }
 
-// clean removes what a person cannot see: control, bidirectional and invisible characters.
+// clean removes control, bidirectional and invisible characters.
 func clean(text string) string {
 	text, _ = sanitize.Reveal(strings.ToValidUTF8(text, "\uFFFD"))
 	return text
@@ -85,7 +85,7 @@ type page struct {
 	path   string
 	title  string // in the menu; "" for none
 	answer func(w http.ResponseWriter, r *http.Request, folder string) error
-	// changes marks a page that changes something, by POST.
+	// changes marks a page that changes something, with POST.
 	changes bool
 }
 
@@ -123,8 +123,8 @@ func (s *Server) pages() []page {
 	}
 }
 
-// show writes a page with the content of a template. below is the path of its entry in the menu.
-// The template runs first, so that an error leaves no half page.
+// show writes a page. below is the path of its entry in the menu. The template runs first, so that
+// an error leaves no half page.
 func (s *Server) show(w http.ResponseWriter, folder, below, name, title string, data any) error {
 	return s.write(w, http.StatusOK, s.frame(folder, below, title), name, data)
 }
@@ -162,12 +162,12 @@ type trouble struct {
 	Lost            string // what a person typed, which is nowhere else
 }
 
-// problem writes a page without a menu, for who may not see a workspace.
+// problem writes a page without a menu, for visitors without a workspace.
 func (s *Server) problem(w http.ResponseWriter, status int, p trouble) {
 	_ = s.write(w, status, frame{Title: "memcore", Version: s.version}, "problem", p) // its template runs
 }
 
-// failed writes a page of a workspace that says what is wrong. Its menu leads on.
+// failed writes an error as a page with the menu.
 func (s *Server) failed(w http.ResponseWriter, folder string, err error) {
 	status, title := httpapi.StatusOf(err), "This did not work"
 	if status == http.StatusNotFound {
@@ -176,7 +176,7 @@ func (s *Server) failed(w http.ResponseWriter, folder string, err error) {
 	_ = s.write(w, status, s.frame(folder, "none", title), "problem", trouble{Text: err.Error(), Hint: kind.HintOf(err)})
 }
 
-// errNoPage answers an address that no page has.
+// errNoPage answers an unknown address.
 var errNoPage = kind.As(kind.NotFound, errors.New("there is no such page"))
 
 // get asks the memory of a folder.

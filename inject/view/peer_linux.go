@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// isOurs reports whether this user, or root, has the other end of a connection over IPv4. Others
-// can see a link: it is an argument of the command that opens the browser.
+// isOurs reports whether this user or root has the other end of an IPv4 connection. Other users can
+// see links, which are arguments of the command that opens the browser.
 func isOurs(c net.Conn) bool {
 	ends := " " + inKernel(c.RemoteAddr()) + " " + inKernel(c.LocalAddr()) + " "
 	for range 3 { // a table that changes may lack a row

@@ -22,7 +22,7 @@ type staticPage struct {
 	Health   healthPage
 }
 
-// Static returns the pages of a workspace as one HTML file that loads nothing. Secrets are removed.
+// Static returns the pages as one HTML file that loads nothing, without secrets.
 func Static(ctx context.Context, ws httpapi.Workspace, version string) ([]byte, error) {
 	overview, err := ws.Overview(ctx)
 	if err != nil {

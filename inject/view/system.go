@@ -25,7 +25,7 @@ type systemPage struct {
 // mostFiles bounds each list of a page.
 const mostFiles = 300
 
-// A tierNode has the given files of a tier by folder.
+// A tierNode has a tier's given files by folder.
 type tierNode struct {
 	Name    string
 	Folders []folderNode
@@ -37,7 +37,7 @@ type folderNode struct {
 	Files []fileNode
 }
 
-// A fileNode is a given file. Its tokens include those of its imports.
+// A fileNode is a given file. Its tokens include its imports.
 type fileNode struct {
 	Path, Lines string // given lines of its own text
 	Tokens      int
@@ -95,7 +95,7 @@ func systemOf(layer httpapi.Layer) systemPage {
 	return p
 }
 
-// first returns what a page lists, and how many more there are.
+// first returns the first mostFiles, and how many more there are.
 func first[T any](all []T) (some []T, more int) {
 	n := min(len(all), mostFiles)
 	return all[:n], len(all) - n
@@ -137,7 +137,7 @@ func piecesOf(segments []curated.Segment) map[string]piece {
 	return all
 }
 
-// deepestImports bounds the tree. Each file is in it once, so this guards against our mistakes.
+// deepestImports bounds the tree, in case a file is in it twice by mistake.
 const deepestImports = 20
 
 func importsOf(file string, pieces map[string]piece, depth int) (all []fileNode) {
@@ -151,7 +151,7 @@ func importsOf(file string, pieces map[string]piece, depth int) (all []fileNode)
 	return all
 }
 
-// A budgetBar shows the limit that is nearest, and the share of each file.
+// A budgetBar shows the nearest limit and each file's share.
 type budgetBar struct {
 	Parts  []budgetPart
 	Width  float64
@@ -207,7 +207,7 @@ func budgetOf(layer httpapi.Layer) budgetBar {
 
 func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1024) }
 
-// A limit is one that cuts the memory, with what the share of a file is counted in.
+// A limit cuts the memory; it counts the share of a file.
 type limit struct {
 	unit   string
 	of     func(curated.File) int
@@ -216,7 +216,7 @@ type limit struct {
 	text   string
 }
 
-// nearestLimit returns the limit of which most is used. Without a limit that is all tokens.
+// nearestLimit returns the limit of which most is used; without limits all tokens.
 func nearestLimit(layer httpapi.Layer) limit {
 	u, l := layer.Usage, layer.Limits
 	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, 0, plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}

@@ -8,13 +8,13 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// trustPage shows what a decision changes, before a person confirms it.
+// trustPage shows what a decision would change.
 type trustPage struct {
 	httpapi.TrustReply
 	Changed bool // files or decisions changed after a person had looked
 }
 
-// trust shows what a decision changes. With the version that was shown, it decides.
+// trust shows what a decision would change, or decides if the form has the shown version.
 func (s memoryPages) trust(w http.ResponseWriter, r *http.Request, folder string) error {
 	layer, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
 	if err != nil {

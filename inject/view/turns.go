@@ -32,16 +32,16 @@ func (r turnRow) WhyNot() string {
 	return cmp.Or(reason, "the record does not say why")
 }
 
-// mostLeftOut bounds the candidates of a row; the turn has all.
+// mostLeftOut bounds the candidates of a row; the turn's page has all.
 const mostLeftOut = 10
 
-// LeftOut are the best candidates that a turn did not get.
+// leftOut has the best candidates that a turn did not get.
 type leftOut struct {
 	Hits []core.MemoryHit
 	More int
 }
 
-// LeftOut returns what is known of a row.
+// LeftOut returns the best candidates that the turn did not get.
 func (r turnRow) LeftOut() leftOut {
 	if r.Trace == nil {
 		return leftOut{}
@@ -76,12 +76,12 @@ const (
 	turnsOnPage = 50
 	// longestPrompt bounds a prompt in the list, in characters.
 	longestPrompt = 400
-	// longestLinked bounds a prompt in a link, in bytes: a server takes an address of 64 KB, in
-	// which a byte may take three.
+	// longestLinked bounds a prompt in a link, in bytes: escaped it stays below the 64 KB of an
+	// address.
 	longestLinked = 16 << 10
 )
 
-// linked returns as much of a prompt as a link can have.
+// linked cuts a prompt for a link.
 func linked(prompt string) string {
 	if len(prompt) <= longestLinked {
 		return prompt
@@ -131,7 +131,7 @@ func (s askPages) turnsOf(r *http.Request, folder string, request httpapi.TurnsR
 	return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) { return ws.Turns(r.Context(), request) })
 }
 
-// turnRows joins turns with their traces. Traces of prompts that the record lacks come first.
+// turnRows joins turns with their traces. Unrecorded prompts come first.
 func turnRows(all httpapi.Turns) []turnRow {
 	traces := map[string]*hook.Trace{}
 	var rows []turnRow
@@ -157,10 +157,10 @@ func turnRows(all httpapi.Turns) []turnRow {
 	return rows
 }
 
-// unrecorded begins the IDs of turns that the record lacks.
+// unrecorded begins the IDs of turns that have only a trace.
 const unrecorded = "at-"
 
-// groupsOf returns rows by session, that of the latest row first.
+// groupsOf groups rows by session, in order.
 func groupsOf(rows []turnRow) (groups []turnGroup) {
 	for _, row := range rows {
 		at := slices.IndexFunc(groups, func(g turnGroup) bool { return g.Agent == row.Agent && g.Session == row.Session })
@@ -173,7 +173,7 @@ func groupsOf(rows []turnRow) (groups []turnGroup) {
 	return groups
 }
 
-// turnPage is a turn, opened as in Ask.
+// turnPage is a turn with its candidates.
 type turnPage struct {
 	turnRow
 	Candidates candidates
@@ -222,7 +222,7 @@ func (s askPages) logged(ctx context.Context, folder, session string) bool {
 	return err == nil && found.Found > 0
 }
 
-// passages returns recorded hits with the text that they have now, if they are still there.
+// passages returns recorded hits with their current text, if they still exist.
 func (s askPages) passages(ctx context.Context, folder string, recorded []use.Hit) []core.MemoryHit {
 	var hits []core.MemoryHit
 	for _, h := range recorded {

@@ -16,7 +16,7 @@ const (
 	barsBelow = 18 // of dates
 )
 
-// A usageChart has a bar of given passages for each day.
+// A usageChart has a bar for the passages given on each day.
 type usageChart struct {
 	Bars          []usageBar
 	Labels        []label
@@ -25,7 +25,7 @@ type usageChart struct {
 	Text          string
 }
 
-// A usageBar is a day: from below, what was used, not used, and not judged.
+// A usageBar is a day: used, unused and unjudged passages, from below.
 type usageBar struct {
 	use.Day
 	X, Thick int

@@ -1,8 +1,8 @@
-// Package view serves pages on which a person sees what memory holds, what it gave and why.
+// Package view serves pages that show a person what memory holds, what it gave and why.
 //
-// The pages listen on loopback. A link opens them once; then a cookie does. A page shows data from
-// outside: templates escape it, and the content security policy lets a page load nothing but its
-// own style and script.
+// The pages listen on loopback. A link opens them once, then a cookie does. They show data from
+// outside: templates escape it, and the content security policy allows only their own style and
+// script.
 package view
 
 import (
@@ -26,7 +26,7 @@ var assets embed.FS
 type Memories interface {
 	// Use calls do with the workspace of a folder.
 	Use(ctx context.Context, folder string, do func(httpapi.Workspace) error) error
-	// Listen returns events until stop is called; nil if too many listen.
+	// Listen returns events until stop; nil if too many listen.
 	Listen() (events <-chan httpapi.Event, stop func())
 }
 
@@ -81,7 +81,7 @@ func newSecret() string {
 	return hex.EncodeToString(data)
 }
 
-// add adds a grant, and removes ended ones and the oldest over the limit.
+// add adds a grant, and drops ended ones and the oldest over mostSessions.
 func add(all map[[32]byte]grant, secret string, g grant) {
 	for key, old := range all {
 		if time.Now().After(old.ends) {
@@ -115,8 +115,8 @@ func (s *Server) of(all map[[32]byte]grant, secret string, once bool) (grant, bo
 // idKey makes the names in addresses of this process unguessable.
 var idKey = sync.OnceValue(newSecret)
 
-// idOf names a workspace in addresses, so that each has its own cookie. Ports share cookies: who
-// could guess the name could ask a browser for the cookie, at another port of this machine.
+// idOf names a workspace in addresses, for a cookie of its own. Ports share cookies: whoever
+// guesses the name gets the cookie at another port of this machine.
 func idOf(folder string) string {
 	sum := sha256.Sum256([]byte(idKey() + folder))
 	return hex.EncodeToString(sum[:16])
@@ -144,7 +144,7 @@ func (s *Server) Handler() http.Handler {
 	return s.guard(mux)
 }
 
-// guard refuses requests of other sites, and says what browsers may do with an answer.
+// guard refuses requests of other sites and restricts what browsers do with answers.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -168,12 +168,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// needsLink tells who has no session, or a link that was used.
+// needsLink asks for a new link.
 func needsLink(text string) trouble {
 	return trouble{Text: text, Hint: "For a new link, run this in the folder of your project:", Run: "memcore view"}
 }
 
-// open takes a link, sets the cookie and goes to the first page.
+// open takes a link, sets the cookie and leads to the first page.
 func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	g, ok := s.of(s.links, r.PathValue("secret"), true)
 	if !ok {
@@ -189,7 +189,7 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// closed answers who has no session, with the text of their form.
+// closed answers requests without a session. It gives back the text of their form.
 func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
 	p := needsLink("These pages are closed: they stay open for twelve hours, while memcore's daemon runs.")
 	if r.ParseForm() == nil {
@@ -198,7 +198,7 @@ func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, http.StatusUnauthorized, p)
 }
 
-// withSession calls a page for who has the workspace's cookie.
+// withSession serves a page to visitors with the workspace's cookie.
 func (s *Server) withSession(p page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(cookieName)
@@ -217,7 +217,7 @@ func (s *Server) withSession(p page) http.Handler {
 	})
 }
 
-// events tells a page that something has changed, as server-sent events without content.
+// events tells a page that something has changed, by server-sent events without content.
 func (s *Server) events(w http.ResponseWriter, r *http.Request, folder string) error {
 	events, stop := s.memories.Listen()
 	defer stop()

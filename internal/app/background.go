@@ -57,8 +57,8 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
 }
 
-// warm loads what the first answer would have to: a hook that was late, and gave up, has opened the
-// workspace for the next.
+// warm loads what the first answer needs. The hook that opened the workspace may have given up; the
+// next is in time.
 func (s background) warm(ctx context.Context) {
 	_, _ = notes.Clean("memory") // loads the rules for secrets
 	if _, err := s.Manager.Search(ctx, "memory", core.SearchOptions{Limit: 1, Unrecorded: true}); err != nil && ctx.Err() == nil {

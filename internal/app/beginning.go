@@ -27,8 +27,7 @@ type beginning struct {
 
 func (s *Service) beginning(folder string) beginning { return beginning{s, folder} }
 
-// SessionStart returns loaded curated memory and the reference. With an error it is what could be
-// read.
+// SessionStart returns loaded curated memory and the reference; with an error, what could be read.
 func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
 	elsewhere := askContext(ctx, s)
 	reference, _, err := s.beginning(s.Dir).reference(ctx, current, 0)
@@ -36,8 +35,8 @@ func (s *Service) SessionStart(ctx context.Context, current *session.Session, lo
 	return hook.Beginning{Curated: own, Reference: reference}.Text(), err
 }
 
-// askContext asks the memory service for its curated memory, and returns what waits for it. A
-// session begins without it, or with the last copy, if the service fails.
+// askContext asks the memory service for its curated memory, and returns a function that waits for
+// it. If the service fails, that returns the last copy or nothing.
 func askContext(ctx context.Context, s *Service) func() string {
 	var text string
 	var err error
@@ -52,9 +51,8 @@ func askContext(ctx context.Context, s *Service) func() string {
 	}
 }
 
-// read returns curated memory without some files and, as reference, the index of memory files and
-// the overview. room limits the characters, a quarter of them for the reference; 0 is no limit.
-// With an error it is what could be read.
+// read returns curated memory without some files, and the reference. room limits the characters, a
+// quarter of them for the reference; 0 is no limit. With an error it is what could be read.
 func (s beginning) read(ctx context.Context, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
 	if !s.Settings.Enabled {
 		return b, nil
@@ -83,14 +81,14 @@ func (s *Service) beginningText(ctx context.Context, current *session.Session) (
 	return b.Text(), ctx.Err()
 }
 
-// reference returns the index of memory files and the overview, framed, and a stamp of the
-// overview. room limits its characters; 0 is no limit. It needs no trust: it is guarded.
+// reference returns the index of memory files and the overview, framed and guarded, and a stamp of
+// the overview. room limits its characters; 0 is no limit.
 func (s beginning) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
 	files, err := s.files()
 	if err != nil {
 		return "", "", err
 	}
-	items, failed := files.Data.List(ctx)
+	items, failed := s.unguarded(files.Data).List(ctx)
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 
@@ -128,8 +126,8 @@ const (
 	longestUnconfirmed = 200
 )
 
-// unconfirmed lists the newest proposals of earlier sessions, in room characters. With an index it
-// is "": retrieval finds them.
+// unconfirmed lists the newest proposals of earlier sessions, in room characters; "" with an index,
+// since retrieval finds them.
 func (s beginning) unconfirmed(ctx context.Context, files guard.Files, room int) string {
 	if _, err := os.Stat(s.at.Index); err == nil {
 		return ""
@@ -184,7 +182,8 @@ func (s beginning) excerpt(current *session.Session, overview string, room int) 
 	return session.Excerpt(overview, s.Names().Of(current.OverviewPath()), room)
 }
 
-// curated leaves out files of some names. stamps, by path, has the documents that it gives whole.
+// curated leaves out files of some names. stamps, by path, are of the documents that it gives
+// whole.
 func (s beginning) curated(ctx context.Context, not []string, room int) (text string, stamps map[string]string, err error) {
 	if !s.Settings.Enabled {
 		return "", nil, nil

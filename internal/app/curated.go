@@ -62,7 +62,7 @@ const TurnedOff = "memory is turned off (memory.enabled)"
 // Layer is the curated memory of the current folder.
 func (c Curated) Layer() *curated.Layer { return curated.New(c.Options(c.trust())) }
 
-// trust leaves out the workspace while it is unknown which of its files instruct.
+// trust leaves out the workspace while nobody knows which of its files instruct.
 func (c Curated) trust() curated.Trust {
 	if c.w.NotCurated() == nil {
 		return c.w.Trust()
@@ -130,7 +130,7 @@ func limit[T int | float64](n T) T {
 }
 
 // Untrusted counts the files that trust in the project would add to a loaded memory, without
-// plugins. Trust may also add names of files, which the workspace's own settings choose.
+// plugins. With trust, the workspace's own settings may name more files.
 func (c Curated) Untrusted(ctx context.Context, m curated.Memory) int {
 	if !m.Trusted {
 		if there, err := c.ifTrusted(c.w.Dir, m.Project); err == nil {
@@ -148,7 +148,7 @@ func (c Curated) Untrusted(ctx context.Context, m curated.Memory) int {
 	return n
 }
 
-// ifTrusted returns the workspace of a folder with the settings that it has if a root is trusted.
+// ifTrusted returns the workspace of a folder with its settings if a root were trusted.
 func (c Curated) ifTrusted(folder, root string) (*Workspace, error) {
 	there := c.w.at(folder)
 	if err := there.Locate(); err != nil {
@@ -167,7 +167,7 @@ func (c Curated) UntrustedPlugin(ctx context.Context, folder string) (bool, erro
 	return slices.ContainsFunc(m.Files, func(f curated.File) bool { return f.Untrusted && f.Plugin == at }), err
 }
 
-// unlimited is for files that no session reads together.
+// unlimited is for files of several sessions.
 var unlimited = curated.Limits{FileLines: -1, Lines: -1, Bytes: -1, WarnBytes: -1, Context: -1}
 
 // deepestContents is how deep below a folder its contents are listed.

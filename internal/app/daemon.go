@@ -22,10 +22,10 @@ import (
 const (
 	// DaemonWait is how long commands wait for the daemon.
 	DaemonWait = 3 * time.Second
-	// hookWait is how long hooks wait for it; with a memory service, which it asks, patientWait.
+	// hookWait is how long hooks wait for it; patientWait if it asks a memory service.
 	hookWait    = 120 * time.Millisecond
 	patientWait = 240 * time.Millisecond
-	// longestMute is how long hooks avoid a daemon that was late many times in a row.
+	// longestMute is how long hooks avoid a daemon that hangs.
 	longestMute = 30 * time.Second
 )
 
@@ -41,11 +41,11 @@ func DaemonPlace() (daemon.Place, error) {
 // A Daemon asks the user's daemon about a workspace.
 type Daemon struct{ w *Workspace }
 
-// Daemon returns the workspace's road to the daemon.
+// Daemon returns the workspace's client of the daemon.
 func (w *Workspace) Daemon() Daemon { return Daemon{w} }
 
-// Fits reports whether the daemon has the same settings: it reads the files, but not its clients'
-// flags and environment.
+// Fits reports whether the daemon has the same settings. It does not know its clients' flags and
+// environment.
 func (d Daemon) Fits() bool { return d.w.Override() == "" }
 
 // errUnasked means that the daemon was not asked.
@@ -70,8 +70,8 @@ func (d Daemon) call(ctx context.Context, wait time.Duration, path string, reque
 	return place.Call(ctx, http.MethodPost, path, request, answer)
 }
 
-// Hook lets the daemon answer a hook. data is the event as sent. It needs no Prepare. Without
-// a daemon the error wraps daemon.ErrAway; a late one is a *SlowDaemonError.
+// Hook lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The error
+// wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
 func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {
@@ -106,7 +106,8 @@ func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte)
 	return answer, release, err
 }
 
-// usesService reports whether there is a key of a memory service: reading the settings takes time.
+// usesService reports whether there is a key of a memory service. Reading the settings takes
+// longer.
 func usesService() bool {
 	state, err := userdir.State()
 	if err != nil {
@@ -116,7 +117,7 @@ func usesService() bool {
 	return err == nil
 }
 
-// A lateness says how often in a row the daemon was late for hooks, and when it was last.
+// A lateness counts how often in a row the daemon was late for hooks.
 type lateness struct {
 	file  string
 	times int
@@ -139,9 +140,8 @@ func readLateness(file string) lateness {
 	return l
 }
 
-// mute returns how long hooks do not ask the daemon from now on. One late answer does not count:
-// the daemon was opening the memory. A daemon that hangs is asked ever more rarely. A changed clock
-// may put the last time into the future.
+// mute returns how long hooks avoid the daemon from now on: ever longer, but not after one late
+// answer, when the daemon was opening the memory. A changed clock may put last into the future.
 func (l lateness) mute(now time.Time) time.Duration {
 	if l.times < 2 {
 		return 0
@@ -153,7 +153,7 @@ func (l lateness) mute(now time.Time) time.Duration {
 // note counts a late answer.
 func (l lateness) note() { _ = os.WriteFile(l.file, []byte(strconv.Itoa(l.times+1)), 0o600) }
 
-// forget starts anew after an answer in time.
+// forget ends the count.
 func (l lateness) forget() {
 	if l.times > 0 {
 		_ = os.Remove(l.file)

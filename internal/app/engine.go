@@ -29,7 +29,7 @@ func openKeywords(ctx context.Context, dir string) (store.KeywordIndex, error) {
 	return keyword.Open(ctx, dir)
 }
 
-// EngineNames are of this build, the default first.
+// EngineNames returns the engines of this build, the default first.
 func EngineNames() []string {
 	var names []string
 	for _, e := range BuiltEngines {
@@ -53,7 +53,7 @@ func EngineNamed(name string) store.Engine {
 	return engine
 }
 
-// NotBuilt is the error of an engine not in this build.
+// NotBuilt is the error for an engine that this build lacks.
 func NotBuilt(name string) error {
 	if name == config.EngineLanceDB {
 		return errors.New("this build of memcore has no LanceDB; 'make lancedb' in its source builds one that has")
@@ -73,8 +73,8 @@ type EngineChoice struct {
 
 const asIndexed = "as the index was made with"
 
-// ChooseEngine chooses by the setting and its origin, the index's engine ("" for none), and the
-// build's, the default first.
+// ChooseEngine chooses by the setting and its origin, the index's engine ("" for none), and those
+// of the build, the default first.
 func ChooseEngine(setting, origin, indexed string, built []string) EngineChoice {
 	c := EngineChoice{Indexed: indexed, Next: setting, NextReason: origin}
 	if setting == config.EngineAuto {

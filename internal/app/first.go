@@ -17,7 +17,7 @@ import (
 	"github.com/memcore/memcore/internal/safefile"
 )
 
-// A FirstIndex is the first indexing of a workspace, which hooks start in the background.
+// A FirstIndex is a workspace's first indexing. Hooks start it in the background.
 type FirstIndex struct {
 	w  *Workspace
 	at config.Folders
@@ -41,15 +41,15 @@ const (
 	retryFirst = time.Hour
 	// startOfFirst is how long the process may need to start.
 	startOfFirst = 10 * time.Second
-	// lockOfFirst is how long it waits for its lock, which others hold for a moment to look.
+	// lockOfFirst is how long it waits for its lock, which others take for a moment.
 	lockOfFirst = time.Second
 )
 
-// starts reports whether the process is about to be at it.
+// starts reports whether a process is starting.
 func (r firstRun) starts() bool { return r.Starts && time.Since(r.Began).Abs() < startOfFirst }
 
-// wanted reports whether a hook should start it: memory.hook.index asks for it, the workspace is a
-// project, and there is no index.
+// wanted reports whether a hook should start it: memory.hook.index is set, the workspace is a
+// project and has no index.
 func (f FirstIndex) wanted(e hook.Event) bool {
 	if f.w.Settings.Hook.Index == config.IndexOff || e.Kind != agents.SessionStart && e.Kind != agents.Prompt {
 		return false
@@ -67,7 +67,7 @@ func (f FirstIndex) missing() bool {
 	return os.IsNotExist(err)
 }
 
-// isProject reports whether the folder is marked as one. Other folders may hold anything.
+// isProject reports whether the folder is marked as a project.
 func (f FirstIndex) isProject() bool {
 	for _, marker := range []string{".git", ".beans"} {
 		if _, err := os.Lstat(filepath.Join(f.w.Project, marker)); err == nil {
@@ -79,7 +79,7 @@ func (f FirstIndex) isProject() bool {
 
 func (f FirstIndex) file(name string) string { return filepath.Join(f.at.Own(), name) }
 
-// running reports whether a process is at it.
+// running reports whether a process runs it.
 func (f FirstIndex) running() bool {
 	lock := flock.New(f.file("first.lock"), flock.SetPermissions(0o600))
 	if _, err := os.Stat(lock.Path()); err != nil {
@@ -92,7 +92,7 @@ func (f FirstIndex) running() bool {
 	return err == nil && !free
 }
 
-// Begin keeps for Text that a process is being started, which will Run.
+// Begin notes for Text that a process is starting, which will Run.
 func (f FirstIndex) Begin() error {
 	if err := safefile.MkdirAll(f.at.Own(), 0o700); err != nil {
 		return err
@@ -100,8 +100,8 @@ func (f FirstIndex) Begin() error {
 	return jsonfile.Save(f.file("first.json"), firstRun{Began: time.Now(), Starts: true})
 }
 
-// Run indexes in this process, unless another one is at it, and keeps a failure for Text and for
-// later hooks.
+// Run indexes in this process, unless another one does, and notes a failure for Text and later
+// hooks.
 func (f FirstIndex) Run(ctx context.Context, index func(context.Context) error) error {
 	if err := safefile.MkdirAll(f.at.Own(), 0o700); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (f FirstIndex) Run(ctx context.Context, index func(context.Context) error) 
 	return errors.Join(err, jsonfile.Save(f.file("first.json"), run))
 }
 
-// Forget removes what the last attempt left, since the workspace was indexed in another way.
+// Forget removes what the last attempt left, once the workspace was indexed otherwise.
 func (f FirstIndex) Forget() error {
 	if err := os.Remove(f.file("first.json")); !os.IsNotExist(err) {
 		return err
@@ -135,7 +135,7 @@ func (f FirstIndex) Forget() error {
 	return nil
 }
 
-// Text says how it stands with a workspace in which an answer found no index.
+// Text explains to a person why an answer found no index.
 func (f FirstIndex) Text() string {
 	running := f.running() // before the record: a process may end meanwhile
 	last, err := jsonfile.Load[firstRun](f.file("first.json"))

@@ -139,9 +139,9 @@ func absolute(folder string, all []string) []string {
 	return all
 }
 
-// options are the configured ones.
+// options returns the configured options.
 func (s hookMemory) options(e hook.Event) hook.Options {
-	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use, BeginWithin: s.Settings.Hook.Budget / 3}
+	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use, Within: s.Settings.Hook.Budget, BeginWithin: s.Settings.Hook.Budget / 3}
 	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
 	return o
 }
@@ -214,8 +214,8 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event) httpapi.HookReply
 	return answer
 }
 
-// Notice implements hook.Memory: it looks through earlier sessions and reports once that proposals
-// wait.
+// Notice implements hook.Memory. It looks through earlier sessions, and reports waiting proposals
+// once.
 func (s hookMemory) Notice(ctx context.Context, e hook.Event) string {
 	if !s.Settings.Enabled {
 		return ""

@@ -99,7 +99,7 @@ func (x Index) Reranking(options *core.Options) (err error) {
 	return nil
 }
 
-// RelevanceModel may be nil: the embedder's own.
+// RelevanceModel returns the configured model; nil for the embedder's own.
 func (x Index) RelevanceModel() (*relevance.Model, error) {
 	name := x.w.Settings.Relevance
 	if name == "" {
@@ -116,7 +116,7 @@ func (x Index) RelevanceModel() (*relevance.Model, error) {
 	return model, nil
 }
 
-// Embedder is the configured one, cached; nil for none.
+// Embedder returns the configured embedder, cached; nil for none.
 func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
 	inner, err := x.uncached()
 	if err != nil || inner == nil {
@@ -159,7 +159,7 @@ func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, er
 	return cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
 }
 
-// Model is the configured embedder itself; nil for none.
+// Model returns the configured embedder itself; nil for none.
 func (x Index) Model() (embed.Embedder, error) {
 	s := x.w.Settings
 	switch s.Embedder {
@@ -196,7 +196,7 @@ func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedde
 	}
 }
 
-// Prefixes are what the configured embedder puts before queries and documents.
+// Prefixes returns what the configured embedder puts before queries and documents.
 func (x Index) Prefixes() (query, document string) {
 	var o embed.RemoteOptions
 	switch s := x.w.Settings; s.Embedder {
@@ -208,7 +208,7 @@ func (x Index) Prefixes() (query, document string) {
 	return o.QueryPrefix, o.DocumentPrefix
 }
 
-// ProjectSources are registered paths, else the workspace, and logs.
+// ProjectSources returns registered paths, else the workspace, and logs.
 func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	paths := registered.Paths
 	if len(paths) == 0 {
@@ -245,8 +245,7 @@ func (x Index) Logs(registered workspace.Sources) []source.Source {
 	return source.Known(x.w.Project, x.w.Home, registered.Earlier...)
 }
 
-// An unlisted source is not listed, because it is unknown what to exclude. Its documents in the
-// index stay.
+// An unlisted source fails to list: what to exclude is unknown. Its documents in the index stay.
 type unlisted struct {
 	source.Source
 	why error

@@ -42,6 +42,24 @@ func (n Notes) files() (guard.Files, error) {
 	return guard.Files{Data: data.ForAgent(), Guard: guard.Guard{Filter: filter, Trusted: n.w.Trusted}}, err
 }
 
+// guarded are the files of the workspace and its mounts, as a model may see and change them.
+func (w *Workspace) guarded(files guard.Files) notes.Mounted {
+	return w.withMounts(files.Data, func(data *notes.Data) notes.Files { return guard.Files{Data: data, Guard: files.Guard} })
+}
+
+// unguarded are the files of the workspace and its mounts as they are.
+func (w *Workspace) unguarded(data *notes.Data) notes.Mounted {
+	return w.withMounts(data, func(data *notes.Data) notes.Files { return data })
+}
+
+func (w *Workspace) withMounts(data *notes.Data, files func(*notes.Data) notes.Files) notes.Mounted {
+	all := notes.Mounted{Files: files(data), Mounts: map[string]notes.Files{}}
+	for _, m := range w.Mounts() {
+		all.Mounts[m.Name] = files(data.In(m.Folder, w.dataOf(m)))
+	}
+	return all
+}
+
 // Find returns the place of a citation, or the one with a text.
 func (n Notes) Find(ctx context.Context, text string) (notes.Statement, error) {
 	place, ok, err := n.cited(text)
@@ -101,6 +119,9 @@ func (n Notes) statement(ctx context.Context, text string) (notes.Statement, err
 	case 1:
 		return found[0], nil
 	case 0:
+		if waiting, err := n.Proposals().About(text); err == nil && len(waiting) > 0 {
+			return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q yet; it waits as a proposal", text), "to drop it: memcore memory pending --decline "+waiting[0].ID)
+		}
 		return notes.Statement{}, kind.Hint(kind.Usagef("no memory file says %q", text), "'memcore search' finds it elsewhere; then name it by its citation")
 	}
 	for _, p := range found {
@@ -160,7 +181,7 @@ func (n Notes) memoryFiles(ctx context.Context) ([]notes.Statement, error) {
 	return files, nil
 }
 
-// mounted iterates over folders of facts and episodes: the workspace's, which is data, and those of
+// mounted yields folders of facts and episodes: the workspace's, which is data, and those of
 // mounts.
 func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
 	return func(yield func(string, *notes.Data) bool) {
@@ -176,7 +197,7 @@ func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
 	}
 }
 
-// folders are those of facts and episodes, as they are shown.
+// folders returns the shown names of folders of facts and episodes.
 func (n Notes) folders() []string {
 	names := n.w.Names()
 	all := []string{names.Of(n.w.DataDir())}

@@ -25,8 +25,8 @@ func (n *notices) take() []string {
 	return taken
 }
 
-// keepPrivate makes git ignore private files. It keeps what it did for the next trace, and reports
-// a problem once, also that files are not used.
+// keepPrivate makes git ignore private files. It notes that for the next trace, and each problem
+// once.
 func (s *Service) keepPrivate(layer *curated.Layer, m curated.Memory) {
 	did, problems := s.Curated().KeepPrivate(layer, m)
 	if err := s.NotCurated(); err != nil {

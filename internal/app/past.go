@@ -12,12 +12,12 @@ import (
 	"github.com/memcore/memcore/internal/workspace"
 )
 
-// PastSessions are the conversations that agents keep of a workspace.
+// PastSessions counts the conversations that agents keep of a workspace.
 type PastSessions struct {
 	Sessions int   `json:"sessions"`
 	Bytes    int64 `json:"bytes"`
-	// Chunks is about what they make, and Took about the time for that, as measured on a sample. 0
-	// is unknown: another machine embeds.
+	// Chunks and Took estimate, by a sample, what indexing them makes and takes; 0 if another machine
+	// embeds.
 	Chunks int           `json:"chunks"`
 	Took   time.Duration `json:"took"`
 }
@@ -53,7 +53,7 @@ func (x Index) PastSessions(ctx context.Context, registered workspace.Sources) (
 	if len(logs) == 0 || ctx.Err() != nil || x.w.Settings.EmbedsElsewhere() {
 		return all, ctx.Err()
 	}
-	// Of equal steps in size, so that long logs count as well as short ones.
+	// In equal steps of size, so that long logs count, too.
 	slices.SortFunc(logs, func(a, b log) int { return cmp.Or(cmp.Compare(a.Size, b.Size), cmp.Compare(a.Path, b.Path)) })
 	began, step := time.Now(), max(len(logs)/sampleLogs, 1)
 	var bytes int64

@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 const (
@@ -50,8 +51,8 @@ func (n Notes) lookThrough(ctx context.Context, current *session.Session) error 
 	}
 }
 
-// LookThroughEarlier looks through the latest sessions, except one: some agents do not report a
-// session's end.
+// LookThroughEarlier looks through the latest sessions but one: some agents do not report the end
+// of a session.
 func (n Notes) LookThroughEarlier(ctx context.Context, except string, most int) error {
 	ids, err := session.List(n.w.SessionsDir())
 	if err != nil {
@@ -115,6 +116,19 @@ func (n Notes) Accept(ctx context.Context, all []notes.Proposal, ids []string) (
 	return written, n.Proposals().Decide(ctx, found...)
 }
 
+// toForget returns the lines that a model asked to delete, by a citation if their text is secret.
+func (n Notes) toForget(ctx context.Context, p notes.Proposal) (notes.Statement, error) {
+	if _, isCitation, _ := n.cited(p.Text); isCitation || p.First == 0 {
+		return n.Find(ctx, p.Text)
+	}
+	place, ok, err := n.cited(paths.Citation(p.Path, p.First, p.Last))
+	if err != nil || !ok {
+		return n.Find(ctx, p.Text)
+	}
+	place.Text = p.Text
+	return place, nil
+}
+
 // acceptAsked writes what a model asked for, if confirm agrees; nil is yes.
 func (n Notes) acceptAsked(ctx context.Context, p notes.Proposal, confirm func(context.Context, notes.Change) (bool, error)) (saved notes.Saved, err error) {
 	journal, err := n.Journal()
@@ -122,7 +136,7 @@ func (n Notes) acceptAsked(ctx context.Context, p notes.Proposal, confirm func(c
 		return saved, err
 	}
 	if p.Kind == notes.ProposedForget {
-		place, err := n.Find(ctx, p.Text)
+		place, err := n.toForget(ctx, p)
 		if err != nil {
 			return saved, err
 		}

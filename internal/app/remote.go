@@ -36,7 +36,7 @@ func (r Remote) IsConfigured() bool { return r.w.Settings.Service.URL != "" }
 // longestKey is in bytes.
 const longestKey = 8 << 10
 
-// Key returns the key: that of the environment, else the kept one; "" for none.
+// Key returns the environment's key, else the kept one; "" for none.
 func (r Remote) Key() (string, error) {
 	if key := strings.TrimSpace(os.Getenv(r.w.Settings.Service.KeyEnv)); key != "" {
 		return key, nil
@@ -94,7 +94,7 @@ func (u unusable) Search(context.Context, string, core.SearchOptions) (core.Resu
 	return core.Result{}, u.err
 }
 
-// checkTimeout limits how long a person waits to hear whether the service answers.
+// checkTimeout limits a person's wait for the service.
 const checkTimeout = 5 * time.Second
 
 // Check asks the service whose key it is.
@@ -229,15 +229,14 @@ type keptContext struct {
 }
 
 const (
-	// contextWait limits how long a session's beginning waits for the service, if there is a last
-	// copy.
+	// contextWait limits a session's wait for the service if there is a copy.
 	contextWait = 80 * time.Millisecond
-	// contextFresh is how long a copy is used without asking: a proxy begins with each request.
+	// contextFresh is how long a copy is used without asking. A proxy would ask at each request.
 	contextFresh = 30 * time.Second
 )
 
-// Context returns the service's curated memory: what it answers soon, else what it last had, with
-// the error.
+// Context returns the service's curated memory; if it is late or fails, the last copy and the
+// error.
 func (r Remote) Context(ctx context.Context) (string, error) {
 	if !r.IsConfigured() {
 		return "", nil

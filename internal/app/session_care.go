@@ -35,7 +35,7 @@ type KeptSession struct {
 	Agent   string `json:"agent,omitempty"` // whose hooks keep it
 }
 
-// RememberPath notes the workspace's path in its state, whose name does not tell it.
+// RememberPath notes the workspace's path in the folder of its state.
 func (w *Workspace) RememberPath() {
 	at, err := w.Folders()
 	if err != nil {
@@ -103,8 +103,8 @@ func agentOf(id string) string {
 	return ""
 }
 
-// Old returns the sessions not used since a time, and with keepUsed only those of which no turn has
-// got anything since. used counts the others.
+// Old returns the sessions not used since a time. With keepUsed it leaves out, and counts as used,
+// those of which a turn has got something since.
 func (s Sessions) Old(ctx context.Context, since time.Time, keepUsed, all bool) (old []KeptSession, used int, err error) {
 	kept, err := s.Kept(all)
 	if err != nil {
@@ -131,8 +131,8 @@ func (s Sessions) Old(ctx context.Context, since time.Time, keepUsed, all bool) 
 	return old, used, nil
 }
 
-// given returns the sessions of a project of which turns got something since a time: a passage of
-// their log, or a statement that cites them.
+// given returns the sessions of which turns got something since a time: a passage of their log, or
+// a statement that cites them.
 func (s Sessions) given(ctx context.Context, project, folder string, since time.Time) (map[string]bool, error) {
 	found := map[string]bool{}
 	if project == "" {
@@ -185,24 +185,24 @@ func citedLines(file, citation string) string {
 	return strings.Join(lines[first-1:last], "")
 }
 
-// shortestID is the least length of an agent's own ID for which a log's name counts, in bytes.
+// shortestID is the shortest ID, in bytes, by which isLogOf knows a log.
 const shortestID = 8
 
-// isLogOf reports whether an agent's log is of a session: agents name it by their ID.
+// isLogOf reports whether an agent's log, named by the agent's ID, is of a session.
 func isLogOf(document, id string) bool {
 	own := strings.TrimPrefix(id, agentOf(id)+"-")
 	return own != id && len(own) >= shortestID && strings.Contains(path.Base(document), own)
 }
 
-// placesOf are the places of any workspace.
+// placesOf returns the places of any workspace.
 func (w *Workspace) placesOf(project string) (config.Folders, error) {
 	there := *w.Config
 	there.Project = project
 	return there.Folders()
 }
 
-// Remove deletes sessions, with the turns and traces of use that are of them, and hides the logs
-// that agents keep of them from search. It returns those deleted.
+// Remove deletes sessions with their turns and traces of use, and hides their agents' logs from
+// search. It returns those deleted.
 func (s Sessions) Remove(ctx context.Context, sessions []KeptSession) (removed []KeptSession, err error) {
 	of := map[string][]KeptSession{}
 	var projects []string
@@ -303,8 +303,8 @@ func logsOf(ctx context.Context, m *core.Manager, gone []KeptSession) (logs []st
 	}
 }
 
-// Retain deletes the sessions of all projects that are older than the setting sessions.keep. It
-// returns how many.
+// Retain deletes sessions of all projects older than the setting sessions.keep, and returns how
+// many.
 func (s Sessions) Retain(ctx context.Context) (int, error) {
 	since, ok := when.Ago(s.w.Settings.Sessions.Keep, time.Now())
 	if !ok {

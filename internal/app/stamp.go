@@ -18,7 +18,7 @@ func stampOf(file string) string {
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano())
 }
 
-// stamp changes with configuration, the key of a memory service, trust, sources, the model pack and
+// stamp changes with configuration, the memory service's key, trust, sources, model pack and
 // engine.
 func (s *Service) stamp() string {
 	model := models.Folder(s.at.Models()).Path(s.Settings.Embedder) // of other embedders there is none

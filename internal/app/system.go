@@ -43,7 +43,7 @@ type systemText struct {
 	last turn.System
 }
 
-// now returns, after an error, the last text: a changed one voids a client's prompt cache.
+// now returns the last text after an error: another one voids the provider's prompt cache.
 func (t *systemText) now(ctx context.Context) (turn.System, error) {
 	text, err := t.read(ctx)
 	t.mu.Lock()

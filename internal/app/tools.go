@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ type toolbox struct {
 	files   guard.Files
 	journal *notes.Journal
 	recall  session.RecallOptions
-	// ask is about a change of curated memory.
+	// ask asks a person about a change of curated memory.
 	ask func(context.Context, notes.Change) (bool, error)
 }
 
@@ -51,7 +52,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := newToolbox(s.Workspace, files, askClient(s.Settings.Save.ShowDiff))
+	box, err := newToolbox(s.Workspace, files, AskClient(s.Settings.Save.ShowDiff))
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patc
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Session, error), refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
 	recall := session.RecallTool(sessions, t.recall)
-	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.files)...)
+	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.w.guarded(t.files))...)
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
 			t.forget, tools.Destructive),
@@ -112,32 +113,32 @@ func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Sess
 }
 
 func (t toolbox) saveTool() tools.Tool {
-	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave}
+	o := notes.SaveOptions{Find: t.find, Shown: t.files.Line, Longest: longestSave, Waiting: t.w.Notes().Proposals()}
+	o.Confirm = t.confirm
 	if t.w.Settings.Save.RequireConfirmation {
-		o.Confirm = t.ask
 		o.Wait = func(ctx context.Context, r notes.SaveRequest, c notes.Change) (string, error) {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	elsewhere := t.mounts()
+	files := t.w.guarded(t.files)
+	elsewhere := mounts(files)
 	if RemoteOf(t.w).IsConfigured() {
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
 	}
-	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), t.files, elsewhere...)
+	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), files, elsewhere...)
 }
 
 // mounts are the folders beside the workspace, as targets.
-func (t toolbox) mounts() (all []notes.Elsewhere) {
-	for _, m := range t.w.Mounts() {
-		files := guard.Files{Data: t.files.Data.In(m.Folder, t.w.dataOf(m)), Guard: t.files.Guard}
-		all = append(all, notes.Elsewhere{Target: m.Name, About: "all in " + strings.TrimPrefix(m.Name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
-			return notes.AppendShared(ctx, files, r)
+func mounts(files notes.Mounted) (all []notes.Elsewhere) {
+	for _, name := range slices.Sorted(maps.Keys(files.Mounts)) {
+		all = append(all, notes.Elsewhere{Target: name, About: "all in " + strings.TrimPrefix(name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
+			return notes.AppendShared(ctx, files.Mounts[name], r)
 		}})
 	}
 	return all
 }
 
-// saveToService asks first: what a service has as curated memory instructs agents, too.
+// saveToService asks first, since a service's curated memory instructs agents.
 func (t toolbox) saveToService(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
 	if len(r.Content)+len(r.Section) > longestSave {
 		return tools.Answer{}, fmt.Errorf("%w: the text is longer than %d bytes: shorten it", tools.ErrArguments, longestSave)
@@ -162,6 +163,36 @@ func notSaved(why string) tools.Answer {
 	return tools.Answer{Text: "Not saved to the memory service: " + why + ".", Data: map[string]any{"written": false, "reason": why}}
 }
 
+// confirm asks about a change of curated memory, unless the settings or the context say that it may
+// be made.
+func (t toolbox) confirm(ctx context.Context, c notes.Change) (bool, error) {
+	if allowed, ok := ctx.Value(consentKey{}).(*notes.Change); ok {
+		if allowed != nil && allowed.File == c.File && allowed.Diff == c.Diff {
+			return true, nil
+		}
+		return false, &ConsentError{c}
+	}
+	if t.w.Settings.Save.RequireConfirmation {
+		return t.ask(ctx, c)
+	}
+	return true, nil
+}
+
+// A ConsentError is a change of curated memory that was not made, since a person has to allow it.
+type ConsentError struct{ Change notes.Change }
+
+func (e *ConsentError) Error() string {
+	return "agents get " + e.Change.Path + " as instructions, so a person has to allow this change"
+}
+
+type consentKey struct{}
+
+// NeedingConsent lets tools end with a ConsentError before they change curated memory, but for one
+// change that a person has allowed; nil is none. It is for who cannot wait for a person meanwhile.
+func NeedingConsent(ctx context.Context, allowed *notes.Change) context.Context {
+	return context.WithValue(ctx, consentKey{}, allowed)
+}
+
 // longestSave is what a user reads, in bytes.
 const longestSave = 4 << 10
 
@@ -176,8 +207,8 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // longestQuestion limits the diff in a question, in bytes.
 const longestQuestion = 8 << 10
 
-// askClient returns what asks the user at an MCP client.
-func askClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
+// AskClient returns a function that asks the user of an MCP client.
+func AskClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
 	return func(ctx context.Context, c notes.Change) (bool, error) {
 		question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
 		if showDiff {
@@ -206,10 +237,13 @@ func (t toolbox) find(ctx context.Context, text string) (notes.Statement, error)
 	if err != nil {
 		return notes.Statement{}, err
 	}
-	if len(found) != 1 {
-		return notes.Statement{}, fmt.Errorf("%w: %s", notes.ErrStatement, t.list(ctx, found))
+	switch len(found) {
+	case 0:
+		return notes.Statement{}, notes.ErrNoStatement
+	case 1:
+		return found[0], nil
 	}
-	return found[0], nil
+	return notes.Statement{}, fmt.Errorf("%w: %s", notes.ErrStatement, t.list(ctx, found))
 }
 
 // list names the statements that a text refers to.
@@ -302,6 +336,9 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	if err != nil {
 		return tools.Answer{}, err
 	}
+	if len(found) == 0 {
+		return t.withdraw(ctx, p.Text)
+	}
 	if len(found) != 1 {
 		return tools.Answer{Text: "Nothing was deleted: " + t.list(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
 	}
@@ -310,7 +347,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	switch {
 	case errors.Is(err, notes.ErrUnasked):
 		text, _ := notes.Clean(place.Lasting(place.Citation()))
-		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text})
+		id, err := t.propose(ctx, notes.Proposal{Kind: notes.ProposedForget, Path: place.Path, Text: text, First: place.First, Last: place.Last})
 		return tools.Answer{Text: fmt.Sprintf("Not deleted yet: it waits for the user's yes as proposal %s. Tell them that 'memcore memory pending' shows and accepts it.", id),
 			Data: map[string]any{"success": false, "waiting": id}}, err
 	case err == nil && !written:
@@ -324,13 +361,31 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
 }
 
-// confirmForget asks only about curated memory: the data folder is models'.
+// withdraw removes the one proposal that says a text.
+func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error) {
+	proposals := t.w.Notes().Proposals()
+	waiting, err := proposals.About(text)
+	if err != nil {
+		return tools.Answer{}, err
+	}
+	if len(waiting) == 1 {
+		return tools.Answer{Text: fmt.Sprintf("Forgotten: proposal %s, which was not saved yet.", waiting[0].ID), Data: map[string]any{"success": true, "withdrawn": waiting[0].ID}},
+			proposals.Decide(ctx, waiting[0].ID)
+	}
+	said := "Nothing was deleted: 0 statements say that."
+	for _, w := range waiting {
+		said += "\n- proposal " + w.ID + ": " + t.files.Line(ctx, w.Text)
+	}
+	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
+}
+
+// confirmForget asks only about curated memory: models own the data folder.
 func (t toolbox) confirmForget(place notes.Statement) func(context.Context, notes.Change) (bool, error) {
 	_, inside := paths.Within(paths.Resolve(t.w.DataDir()), filepath.Join(place.Dir, filepath.FromSlash(place.Name)))
-	if inside || !t.w.Settings.Save.RequireConfirmation {
+	if inside {
 		return nil
 	}
-	return t.ask
+	return t.confirm
 }
 
 func (s *Service) refreshTool(ctx context.Context, _ struct{}) (tools.Answer, error) {

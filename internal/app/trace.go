@@ -20,8 +20,8 @@ import (
 	"github.com/memcore/memcore/internal/safefile"
 )
 
-// DeliverHook writes an answer, then records what the session got, which only the hook's own
-// process knows. It ignores errors of recording.
+// DeliverHook writes an answer, then records what the session got: only the hook's process knows.
+// It ignores errors of recording.
 func DeliverHook(out io.Writer, answer httpapi.HookReply, keep func(hook.Trace)) {
 	unwritten := deliver(out, answer)
 	if trace := answer.Trace; trace != nil {
@@ -44,8 +44,8 @@ func deliver(out io.Writer, answer httpapi.HookReply) (unwritten error) {
 	return nil
 }
 
-// A DaemonReply is a HookReply with the trace as it came: to read it all and write it anew would
-// take longer than the rest of a hook.
+// A DaemonReply is a HookReply with the trace as raw bytes: decoding and encoding it would take
+// longer than the rest of a hook.
 type DaemonReply struct {
 	httpapi.HookReply
 	Trace json.RawMessage `json:"trace"`
@@ -107,7 +107,7 @@ func tracesIn(folder string) []string {
 // together is the longest time between the hooks of two agents for one event.
 const together = time.Minute
 
-// LastTrace is that of the last hook's session. A skipped hook is not the last if another agent's
+// LastTrace returns the trace of the last hook. A skipped hook does not count if another agent's
 // ran for the same event.
 func LastTrace(folder string) (hook.Trace, error) {
 	var first hook.Trace
@@ -126,7 +126,7 @@ func LastTrace(folder string) (hook.Trace, error) {
 	return first, nil
 }
 
-// SaveTrace writes a trace. That of an event within a turn goes into the last prompt's.
+// SaveTrace writes a trace. An event within a turn goes into its prompt's trace.
 func SaveTrace(folder string, t hook.Trace) {
 	e := t.Event
 	if !beginsTurn(e) {
@@ -183,7 +183,7 @@ func withoutSecrets(t hook.Trace) hook.Trace {
 	return t
 }
 
-// keptText is the beginning of a text. It reads beyond the limit to recognise a secret at the end.
+// keptText cuts a text. It looks beyond the limit for a secret at the end.
 func keptText(text string) string {
 	long := len(text) > longestKept
 	text, _ = notes.Clean(strings.ToValidUTF8(text[:min(len(text), longestKept+longestSecret)], ""))

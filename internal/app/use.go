@@ -40,7 +40,7 @@ type Use struct{ w *Workspace }
 // Use returns the record of use of the workspace.
 func (w *Workspace) Use() Use { return Use{w} }
 
-// used judges a session. An open service does so in Watch: no hook waits.
+// used judges a session; an open service does so in Watch, so that no hook waits.
 func (s *Service) used(ctx context.Context, e hook.Event) error {
 	if s.judging == nil {
 		return s.Use().judge(ctx, s.Manager, e)
@@ -93,7 +93,7 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 	return nil
 }
 
-// openTurns are the last one, and those without a verdict.
+// openTurns returns the last turn and those without a verdict.
 func openTurns(turns []use.Turn) (open []use.Turn) {
 	for i, t := range turns {
 		if !t.AllUsed() && (!t.Judged() || i == len(turns)-1) {
@@ -142,8 +142,7 @@ func (u Use) Summary(ctx context.Context) (use.Summary, error) {
 	return use.Summarise(turns, since), err
 }
 
-// shortestStatement is the least length of the letters and digits of a line to forget elsewhere, in
-// bytes.
+// shortestStatement is the shortest line to forget elsewhere, in bytes of letters and digits.
 const shortestStatement = 8
 
 func tooShort(text string) bool {
@@ -242,9 +241,9 @@ func replaceTrace(file string, t hook.Trace) error {
 // noteForgotten is in traces that lack what they added.
 const noteForgotten = "What it added is not shown: a part of it is forgotten."
 
-// forgotten returns a trace without the hits of a document, whose lines may have moved since, and
-// without those that have one of the texts. keep is false if the prompt or the answer has one; same
-// is true if nothing changes.
+// forgotten returns a trace without the hits of a document, since lines may have moved, and those
+// with one of the texts. keep is false if prompt or answer have one; same is true if nothing
+// changes.
 func forgotten(t hook.Trace, document string, texts []string) (now hook.Trace, keep, same bool) {
 	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
 		return t, false, false

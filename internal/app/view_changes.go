@@ -16,7 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// followWait bounds how long a change waits for the index. Then the index follows by itself.
+// followWait bounds a change's wait for the index, which then follows by itself.
 const followWait = 2 * time.Second
 
 // changes show memory files and change them for a person.
@@ -58,14 +58,14 @@ func (v changes) Change(ctx context.Context, r httpapi.ChangeRequest) (c httpapi
 // unified returns a text of a form with the line ends of files.
 func unified(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// agrees reports whether a person has seen the version of a change that would be made now.
+// agrees reports whether a person has seen this version of a change.
 func agrees(r httpapi.ChangeRequest, c *httpapi.Changed, version string) bool {
 	c.Version = version
 	c.Outdated = r.Version != "" && r.Version != version
 	return r.Version == version
 }
 
-// remarkOn says what a person should know before a change is made.
+// remarkOn warns a person before a change.
 func remarkOn(n notes.Change, how string) string {
 	switch {
 	case n.LosesSecret():
@@ -76,7 +76,7 @@ func remarkOn(n notes.Change, how string) string {
 	return ""
 }
 
-// An agreement decides whether a change is made. It is shown the change first.
+// An agreement sees a change and decides whether it is made.
 type agreement func(context.Context, notes.Change) (bool, error)
 
 // A changer makes a change if agree says so, and fills in c.
@@ -96,7 +96,7 @@ func (v changes) changer(how string) changer {
 	return nil
 }
 
-// changeError sorts errors of changes.
+// changeError gives errors of changes their kind.
 func changeError(err error) error {
 	for of, errs := range map[kind.Kind][]error{
 		kind.NotFound: {notes.ErrNoRecord, notes.ErrNoProposal, notes.ErrNoFile, core.ErrNotIndexed, core.ErrNotForgotten},

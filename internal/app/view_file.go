@@ -65,7 +65,7 @@ func (v changes) File(ctx context.Context, r httpapi.FileRequest) (f httpapi.Fil
 	return f, nil
 }
 
-// readPlace returns the text of a place's file. Without a plain file there it is kind.NotFound.
+// readPlace returns the text of a place's file, or kind.NotFound if that is no plain file.
 func readPlace(place notes.Statement) (string, error) {
 	info, err := os.Lstat(place.File())
 	if err == nil && !info.Mode().IsRegular() || err != nil && !errors.Is(err, fs.ErrPermission) {
@@ -97,7 +97,7 @@ func messages(f *httpapi.File, chunks []core.MemoryHit, first int) {
 	}
 }
 
-// remark says what is special about the whole file. A file that is no memory is ErrNotIndexed.
+// remark says what is special about the file. A file that is no memory is ErrNotIndexed.
 func (v changes) remark(ctx context.Context, f *httpapi.File, place notes.Statement, indexed bool) error {
 	m, err := curated.New(v.s.curatedOptions()).Load(ctx)
 	if err != nil {

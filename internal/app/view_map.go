@@ -75,7 +75,7 @@ func (m *mapMaker) begin(work func(context.Context) error) (percent int, rough *
 // mapFile, in the folder of the index, is derived from it.
 const mapFile = "map.json"
 
-// restFor times what it took, a map may be older than the index: so it takes a 20th of a core.
+// After a map the maker rests restFor times as long: it takes a 20th of a core.
 const restFor = 20
 
 // Map implements httpapi.Workspace.
@@ -85,7 +85,7 @@ func (v view) Map(ctx context.Context, r httpapi.MapRequest) (httpapi.Map, error
 	return out, err
 }
 
-// chart returns the latest chart and the state of the map, and begins to make a chart if it is due.
+// chart returns the latest chart and the map's state, and begins a chart if one is due.
 func (v view) chart(ctx context.Context) (out httpapi.Map, made chart, err error) {
 	vectors, err := core.VectorsOf(ctx, v.s.Manager)
 	if errors.Is(err, core.ErrNotIndexed) {

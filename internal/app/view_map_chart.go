@@ -12,7 +12,7 @@ import (
 // chartFormat changes with chart, and with how it is made.
 const chartFormat = "map 1"
 
-// A chart is a map as its file has it: without any text.
+// A chart is a map in its file, without any text.
 type chart struct {
 	Format   string        `json:"kind"`
 	Revision string        `json:"revision"` // of the index

@@ -168,8 +168,8 @@ type nearPair struct {
 	like float64
 }
 
-// duplicates returns near duplicates of which a person can change one, the nearest first. Of a
-// group that says the same, each is named once more.
+// duplicates returns near duplicates, the nearest first, of which a person can change one. In a
+// group that says the same, each is paired once.
 func (m *chartMaker) duplicates(ctx context.Context, near layout.Graph) ([]chartPair, error) {
 	tried := m.candidates(near)
 	vectors := map[int][]float32{}
@@ -204,8 +204,8 @@ func (m *chartMaker) duplicates(ctx context.Context, near layout.Graph) ([]chart
 	return pairs, nil
 }
 
-// candidates are pairs of neighbours that may be near duplicates, the nearest first: a distance
-// along the axes is no longer than the whole one, which is 2-2·cosine if squared.
+// candidates returns pairs of neighbours that may be near duplicates, the nearest first. Their
+// squared distance along the axes is at most the whole one, 2-2·cosine.
 func (m *chartMaker) candidates(near layout.Graph) (all []nearPair) {
 	for i, a := range m.points {
 		for k := range near.K {

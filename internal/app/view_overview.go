@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// comparing bounds how long the first page compares files, which a watch makes needless.
+	// comparing bounds how long the first page compares files without a watch.
 	comparing = 30 * time.Millisecond
 	// shownDays are those of 53 weeks.
 	shownDays = 53 * 7
@@ -23,7 +23,7 @@ const (
 	shownUsed = 10
 	// shownChecks bounds what an overview finds wrong.
 	shownChecks = 50
-	// askingAboutUser bounds how long the first page asks who the user is: a model may be remote.
+	// askingAboutUser bounds the search for who the user is: a model may be remote.
 	askingAboutUser = 500 * time.Millisecond
 )
 
@@ -63,8 +63,7 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 	return o, nil
 }
 
-// aboutUser returns passages about the user; none after an error, since the page also names the
-// files.
+// aboutUser returns passages about the user; none after an error.
 func (v view) aboutUser(ctx context.Context) []core.MemoryHit {
 	ctx, stop := context.WithTimeout(ctx, askingAboutUser)
 	defer stop()

@@ -33,8 +33,8 @@ func IsOwnCases(w *Workspace, file string) bool {
 // mostCasesBytes bounds the file of cases.
 const mostCasesBytes = 4 << 20
 
-// readOwnCases reads the workspace's own cases; a missing file has none. No user named the file, so
-// it must be a plain one.
+// readOwnCases reads the workspace's own cases; a missing file has none. It must be a plain file,
+// since no user named it.
 func readOwnCases(w *Workspace) ([]eval.Case, error) {
 	data, _, err := safefile.ReadFile(w.Project, eval.CasesFile, mostCasesBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func (s background) evaluateAll(ctx context.Context) {
 	}
 }
 
-// evaluate measures cases. It pauses after each as long as that took, for the turns of agents.
+// evaluate measures cases. It pauses after each as long as that took: agents' turns go first.
 func (s background) evaluate(ctx context.Context, cases []eval.Case) error {
 	bounded, stop := context.WithTimeout(ctx, longestRun)
 	defer stop()

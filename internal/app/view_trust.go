@@ -73,7 +73,7 @@ func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.Tru
 	return all, nil
 }
 
-// errOtherDecision means that a person has seen another change.
+// errOtherDecision means that the person saw another change.
 var errOtherDecision = kind.As(kind.Conflict, errors.New("trust: files or decisions have changed since this was shown; look at it again"))
 
 // DecideTrust implements httpapi.Workspace.
@@ -131,7 +131,7 @@ func (v view) trustChange(ctx context.Context, now curated.Memory, r httpapi.Tru
 	return reply, nil
 }
 
-// newIn returns the files that a memory gives and another one does not.
+// newIn returns the files that a memory gives and other does not.
 func newIn(m, other curated.Memory) []httpapi.TrustedFile {
 	added := []httpapi.TrustedFile{}
 	for _, f := range m.Files {
@@ -143,7 +143,7 @@ func newIn(m, other curated.Memory) []httpapi.TrustedFile {
 	return added
 }
 
-// decideTrust saves a decision. Distrust takes back trust, or denies what a folder above gives.
+// decideTrust saves a decision. Distrust takes back trust, or overrides a folder above.
 func (v view) decideTrust(ctx context.Context, r httpapi.TrustRequest) (warnings []string, err error) {
 	store := v.s.Trust()
 	if r.Do == httpapi.DoTrust {
@@ -163,7 +163,7 @@ func (v view) decideTrust(ctx context.Context, r httpapi.TrustRequest) (warnings
 	return []string{}, err
 }
 
-// supposing knows decisions, and one that is not made yet.
+// supposing is trust after another decision.
 type supposing struct {
 	*trust.Store
 	folder  string

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// shownTurns is how many turns a request gets if it names no limit.
+	// shownTurns is the default limit.
 	shownTurns = 100
 	// mostTurnSessions bounds the sessions that are listed.
 	mostTurnSessions = 50
@@ -113,7 +113,7 @@ func (f *turnFilter) says(text string) bool {
 	return !slices.ContainsFunc(f.words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// finds looks into a turn's prompt, then into the passages that it got, as they are now.
+// finds searches a turn's prompt, then its passages as they are now.
 func (f *turnFilter) finds(ctx context.Context, t use.Turn, traced string) (bool, error) {
 	text := t.Prompt + " " + traced
 	for _, h := range t.Hits {

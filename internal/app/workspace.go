@@ -29,14 +29,13 @@ type Workspace struct {
 	Note func(format string, args ...any)
 	// Provenance logs curated memory's sources (memory.debugProvenance).
 	Provenance *slog.Logger
-	// Dated says that the times of all files tell whether they changed
-	// (source.FolderOptions.Dated).
+	// Dated is source.FolderOptions.Dated of all sources.
 	Dated bool
-	// Glance returns what is wrong with a workspace, by quick checks; may be nil.
+	// Glance returns problems found by quick checks; may be nil.
 	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
 	// DocumentsVersion is core.Options.Version; may be nil.
 	DocumentsVersion func() int64
-	// Metered wraps what computes vectors, below their cache; may be nil.
+	// Metered wraps the embedder below its cache; may be nil.
 	Metered func(embed.Embedder) embed.Embedder
 }
 
@@ -102,8 +101,8 @@ func (w *Workspace) WithoutIndex(_ context.Context, do func(*Service) error) err
 	return do(newService(w, at, nil))
 }
 
-// Tenant returns a folder as the workspace of a tenant's user: with folders of its own, the
-// configuration of w, and imposed settings. Who writes its files dates them.
+// Tenant returns a folder as the workspace of a tenant's user, with its own folders, the
+// configuration of w, and imposed settings. Its files are Dated.
 func Tenant(w *Workspace, folder string, places config.Places, imposed map[string]string) (*Workspace, error) {
 	here := w.at(folder)
 	here.Flags.Workspace, here.Flags.Config = folder, w.UserFile()

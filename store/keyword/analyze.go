@@ -4,11 +4,11 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// longest bounds a term, in bytes: words are cut, compounds have only their parts.
+// longest bounds a term, in bytes. Longer words are cut; longer compounds have only their parts.
 const longest = 128
 
-// Queries get the terms of texts, but no stop words. In scripts without spaces, single letters are
-// dropped too: pairs are more specific. parse stems.
+// newQueryAnalyzer drops stop words, and single letters of scripts without spaces: pairs are more
+// specific. parse stems.
 func newQueryAnalyzer() analysis.Analyzer {
 	return &analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{}}
 }

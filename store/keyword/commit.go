@@ -94,7 +94,7 @@ func (c *commit) forget(p *part, rows *roaring.Bitmap) error {
 	return nil
 }
 
-// most bounds the records of a new segment, to about 60 MB of memory.
+// most bounds the records of a new segment: about 60 MB of memory.
 const most = 2_000
 
 // add builds segments of the new records.
@@ -129,7 +129,7 @@ func (c *commit) addSegment(recs []*store.Record) error {
 	return nil
 }
 
-// analyse turns records into documents, on all processors.
+// analyse makes documents on all processors.
 func (c *commit) analyse(recs []*store.Record) ([]index.Document, error) {
 	docs, sizes := make([]index.Document, len(recs)), make([]lengths, len(recs))
 	group, ctx := errgroup.WithContext(c.ctx)
@@ -152,8 +152,8 @@ func (c *commit) analyse(recs []*store.Record) ([]index.Document, error) {
 	return docs, nil
 }
 
-// A commit keeps a segment that is growth times larger than all smaller ones together. So n records
-// are in about log4(n) segments, each rewritten about as often.
+// A commit keeps segments growth times larger than all smaller ones together. So n records are in
+// about log4(n) segments, and each was rewritten about as often.
 const growth = 3
 
 // divide chooses the pieces to merge; they are sorted by size.
@@ -236,7 +236,7 @@ func (c *commit) stopped() (stop chan struct{}, release func()) {
 	return stop, func() { cancel() }
 }
 
-// entryOf opens a new segment, lest an unreadable one be committed.
+// entryOf opens a new segment: an unreadable one must not be committed.
 func entryOf(path string) (segmentEntry, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// The searched fields; weights says what each counts. fieldAround is last: it does not count for
-// how rare a word is.
+// The searched fields (see weights). fieldAround is last: how rare a word is does not depend on it.
 const (
 	fieldText  = iota
 	fieldTitle // headings, and the path of a file
@@ -79,8 +78,7 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 	return doc, size
 }
 
-// title joins headings and path, but not the path of a log: only numbers, the same for a thousand
-// turns.
+// title joins headings and path. The path of a log says nothing: its turns share it.
 func title(rec *store.Record) string {
 	title := strings.Join(rec.Headings, "\n")
 	if rec.Kind != kindConversation {
@@ -89,7 +87,7 @@ func title(rec *store.Record) string {
 	return title
 }
 
-// dateWords returns a turn's date as people ask for it. They do not ask when a file changed.
+// dateWords returns a turn's date in words. Nobody asks when a file changed.
 func dateWords(rec *store.Record) string {
 	if rec.Kind != kindConversation || rec.Time.IsZero() {
 		return ""

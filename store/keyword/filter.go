@@ -9,7 +9,7 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// allowed reports by number which records pass; nil means all. It may be wrong about dead ones.
+// allowed reports which records pass; nil means all. It may be wrong about dead ones.
 func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 && !f.Timed() {
 		return nil, nil
@@ -58,8 +58,8 @@ func (p *part) allowed(f store.Filter) (*roaring.Bitmap, error) {
 	return rows, nil
 }
 
-// intersectTime keeps the rows within Since and Until. Facets have only days, so it reads the first
-// and the last day's records.
+// intersectTime keeps the rows within Since and Until. Facets have only days: it reads the records
+// of the first and the last one.
 func (p *part) intersectTime(rows *roaring.Bitmap, f store.Filter) error {
 	first, last := disk.Days(f)
 	if first > last {
@@ -101,7 +101,7 @@ func (p *part) keepWithin(rows *roaring.Bitmap, f store.Filter) error {
 	return nil
 }
 
-// facets returns the facets in [from, to), dead records' too.
+// facets returns the facets in [from, to), also of dead records.
 func (p *part) facets(from, to string) ([]string, error) {
 	dictionary, err := p.Dictionary(facetField)
 	if err != nil {

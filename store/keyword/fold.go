@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folding unifies what looks or means the same: compatibility forms, accents on Latin and Greek,
-// Arabic vowel signs, apostrophes, invisible characters. It keeps case, which splits getCacheStats,
-// and other accents: й is not и. It is idempotent.
+// folding unifies compatibility forms and apostrophes, and drops accents on Latin and Greek, Arabic
+// vowel signs and invisible characters. It keeps other accents (й is not и) and case, which splits
+// getCacheStats. It is idempotent.
 type folding struct{}
 
 func (folding) Filter(text []byte) []byte {
@@ -45,8 +45,8 @@ func isASCII(text []byte) bool {
 	return true
 }
 
-// invisible characters are soft hyphens, joiners, direction marks, tags, variation selectors and
-// the Arabic stretching line.
+// invisible reports soft hyphens, joiners, direction marks, tags, variation selectors and the
+// Arabic stretching line.
 func invisible(r rune) bool {
 	return r == 0x0640 || r == 0x034F || r >= 0xFE00 && r <= 0xFE0F || r > 0x7F && unicode.Is(unicode.Cf, r)
 }

@@ -23,8 +23,8 @@ func (s *snapshot) frequencies(ctx context.Context, words []string) ([]int, erro
 	return holders, nil
 }
 
-// rarestOf returns how many records hold the rarest term. A compound without records does not
-// count: its parts may be common.
+// rarestOf returns how many records hold the rarest term. It skips a compound without records,
+// whose parts may be common.
 func (x *search) rarestOf(terms []term) (int, error) {
 	least := 0
 	for i, t := range terms {

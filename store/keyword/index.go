@@ -1,12 +1,12 @@
 // Package keyword finds records by their words: BM25 over Bleve's index segments.
 //
-// Of Bleve it uses the analysis and the segment format (zapx), which holds terms, postings and
-// records. It does not use the index manager, scorch, which locks files for one process, merges in
-// the background, and retries forever on a full disk. Nor does it use the scoring: Matches needs a
-// ceiling, document scores, and a record's terms.
+// It uses Bleve's analysis and segment format (zapx), which holds terms, postings and records. It
+// does not use the index manager, scorch, which locks files for one process, merges in the
+// background and retries forever on a full disk; nor the scoring, which has no ceiling and no
+// document scores.
 //
-// An index is a folder of generations (package generation) of immutable segments and a manifest. A
-// commit writes new segments, merges small ones, and publishes a generation. So any number of
+// An index is a folder of generations (package generation): immutable segments and a manifest. A
+// commit writes new segments, merges small ones and publishes a generation. So any number of
 // processes read while one writes, and a crash changes nothing.
 //
 // Nothing else may write into the folder.
@@ -19,14 +19,14 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// An Index is a store.KeywordIndex in a folder. It holds mapped files, no lock and no goroutine. If
-// its folder is removed, it answers from them.
+// An Index is a store.KeywordIndex in a folder. It holds mapped files, from which it answers even
+// if the folder is removed; no lock and no goroutine.
 type Index struct{ *disk.Index[*snapshot] }
 
 var _ store.KeywordIndex = (*Index)(nil)
 
-// Open opens the index in dir, which the first Commit makes. Errors, wrapped in a *store.Error:
-// store.ErrFormat, ErrNewer, ErrCorrupt, and file errors.
+// Open opens the index in dir, which the first Commit makes. A *store.Error wraps store.ErrFormat,
+// ErrNewer, ErrCorrupt or a file error.
 func Open(ctx context.Context, dir string) (*Index, error) {
 	ix, err := disk.Open(ctx, dir, disk.Engine[*snapshot]{NoVectors: true, Panics: true, Open: openSnapshot})
 	if err != nil {
@@ -39,8 +39,8 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 // 64 KiB of a query count, and of its terms the store.MostTerms rarest. Stop words count only in a
 // query of stop words.
 //
-// Matches.Ceiling is the sum of idf * (k1+1) over the terms. A compound such as getCacheStats adds
-// to it only if a record holds it.
+// Matches.Ceiling is the sum of idf * (k1+1) over the terms, except compounds such as getCacheStats
+// that no record holds.
 func (ix *Index) Match(ctx context.Context, query string, k int, f store.Filter) (store.Matches, error) {
 	return disk.Read(ctx, ix.Index, "match", func(s *snapshot) (store.Matches, error) { return s.match(ctx, query, k, f) })
 }
@@ -52,8 +52,8 @@ func (ix *Index) Scores(ctx context.Context, query string, ids []string) (map[st
 	})
 }
 
-// Frequencies returns how many records hold each word in text or title (of several terms, the
-// rarest), and the number of records.
+// Frequencies returns how many records hold each word in text or title, and the number of records.
+// For a word of several terms the rarest counts.
 func (ix *Index) Frequencies(ctx context.Context, words []string) (holders []int, records int, err error) {
 	holders, err = disk.Read(ctx, ix.Index, "frequencies", func(s *snapshot) ([]int, error) {
 		records = s.live
@@ -65,8 +65,7 @@ func (ix *Index) Frequencies(ctx context.Context, words []string) (holders []int
 	return holders, records, nil
 }
 
-// Languages counts records by the language of their text (ISO 639-1); "en" also has those of which
-// it is not known.
+// Languages counts records by the language of their text (ISO 639-1); unknown counts as "en".
 func (ix *Index) Languages(ctx context.Context) (map[string]int, error) {
 	return disk.Read(ctx, ix.Index, "languages", func(s *snapshot) (map[string]int, error) { return s.languages() })
 }

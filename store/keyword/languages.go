@@ -52,7 +52,7 @@ type language struct {
 // english also serves names, code and short texts.
 var english = &language{name: "en", stem: english_.Stem}
 
-// byScript has each script's most spoken language, whose rules serve the others, such as Ukrainian.
+// byScript has each script's most spoken language. Its rules serve the others, such as Ukrainian.
 var byScript = []struct {
 	script *unicode.RangeTable
 	language
@@ -101,7 +101,7 @@ var functionWords = sync.OnceValue(func() map[string]uint32 {
 	return all
 })
 
-// scriptStops are function words of byScript; none is in two languages.
+// scriptStops are function words of byScript, none of two languages.
 var scriptStops = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range byScript {
@@ -125,8 +125,8 @@ func stopList(list []byte) map[string]bool {
 	return all
 }
 
-// languagesOf returns the languages, without English, with the most function words, at least
-// enough; several if equal.
+// languagesOf returns the languages but English with the most function words, at least enough;
+// several if equal.
 func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	counts := make([]int, len(byWords)+1)
 	for _, token := range tokens {
@@ -148,7 +148,7 @@ func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	return found
 }
 
-// scripts have their most spoken language each. Those of byScript stem words, too.
+// scripts have their most spoken language. Those of byScript also stem words.
 var scripts = []struct {
 	script *unicode.RangeTable
 	name   string
@@ -201,8 +201,8 @@ func languageOfLetter(r rune) string {
 	return ""
 }
 
-// LanguageOf returns the language of a text that is stored, by its script or function words; "en"
-// if they do not show another.
+// LanguageOf returns the language of a stored text by its script or function words; unknown is
+// "en".
 func (ix *Index) LanguageOf(text string) string {
 	if name := languageOfScript(text); name != "" {
 		return name
@@ -213,8 +213,8 @@ func (ix *Index) LanguageOf(text string) string {
 // Undetermined is "not English" (ISO 639-2).
 const Undetermined = "und"
 
-// LanguageOf returns the language of a query (ISO 639-1) if its script or words show that it is not
-// English, Undetermined if they do not show which, else "". A single word counts only with a letter
+// LanguageOf returns the language of a query (ISO 639-1), or "" for English. If script or words
+// show only that it is not English, that is Undetermined. A single word counts only with a letter
 // that English lacks: "war file" is not German.
 func LanguageOf(query string) string {
 	query = query[:min(len(query), longestQuery)]
@@ -258,7 +258,7 @@ func LanguageOf(query string) string {
 	return Undetermined
 }
 
-// withoutStopWords drops stop words, also of English, unless all are.
+// withoutStopWords drops stop words, also English ones, unless all are.
 func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
 	drop := uint32(1) << len(byWords)
 	for i, l := range byWords {
@@ -278,7 +278,7 @@ func withoutStopWords(tokens analysis.TokenStream, languages []*language) analys
 	return kept
 }
 
-// stemOf prefers the language of the word's script. It keeps names with digits or dots.
+// stemOf prefers the language of the word's script. It does not stem names with digits or dots.
 func (l *language) stemOf(word []byte) []byte {
 	if len(word) <= 2 {
 		return word

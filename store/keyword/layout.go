@@ -76,8 +76,7 @@ func (s *snapshot) languages() (map[string]int, error) {
 	return records, nil
 }
 
-// eachFacet calls do with the rest of each facet after prefix, which ends in a space, and its live
-// records.
+// eachFacet calls do with what follows prefix, which ends in a space, and the facet's live records.
 func (p *part) eachFacet(prefix string, do func(rest string, rows *roaring.Bitmap)) error {
 	facets, err := p.facets(prefix, strings.TrimSuffix(prefix, " ")+"!")
 	if err != nil {

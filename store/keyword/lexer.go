@@ -11,18 +11,18 @@ import (
 
 // A lexer splits texts into words of any script, and names into their parts.
 //
-// A compound is a run of words with single connectors or inner capitals, such as
-// core/source/source.go, ERR_CONN_42, getCacheStats, 10.0.0.5:5433. It becomes a token, and so do
-// its parts: split at / \ : @ # ~ +, then dots, then - _ and apostrophes, then capitals. Its token
-// omits - and _, so that get_cache_stats and getCacheStats are equal.
+// A compound joins words by single connectors or inner capitals, such as core/source/source.go,
+// ERR_CONN_42, getCacheStats, 10.0.0.5:5433. It is a token, and so are its parts: split at / \ : @
+// # ~ +, then dots, then - _ and apostrophes, then capitals. Tokens omit - and _, so that
+// get_cache_stats and getCacheStats are equal.
 //
-// Scripts without spaces become pairs of characters, as does Hangul, since Korean attaches
+// Scripts without spaces become pairs of characters; so does Hangul, since Korean attaches
 // particles.
 //
 // A word's tokens do not depend on context, so that queries find it.
 type lexer struct {
-	// characters adds single characters of scripts without spaces. Else only isolated and Chinese
-	// ones, which have a meaning, are tokens.
+	// characters adds single characters of scripts without spaces. Isolated and Chinese ones, which
+	// have a meaning, always are tokens.
 	characters bool
 }
 
@@ -163,8 +163,7 @@ func (s *scan) withoutPossessive(start, end int) int {
 	return end
 }
 
-// split adds tokens of the compound in [start, end) and of its parts, from the outermost connectors
-// inwards.
+// split adds tokens of the compound in [start, end) and its parts, outermost connectors first.
 func (s *scan) split(start, end, outermost int) {
 	for at := outermost; at < len(connectors); at++ {
 		parts := splitAt(s.text, start, end, connectors[at])
@@ -243,8 +242,8 @@ func splitAt(text []byte, start, end int, set string) []span {
 	return append(parts, span{from, end})
 }
 
-// splitCapitals begins a part at a capital after a small letter and, before a small letter, at the
-// last of several capitals and after a digit.
+// splitCapitals begins a part at a capital after a small letter. Before a small letter it also does
+// at the last of several capitals and after a digit.
 func splitCapitals(text []byte, start, end int) []span {
 	var parts []span
 	from := start

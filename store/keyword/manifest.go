@@ -11,8 +11,7 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// mapping grows when analysis, fields or encoding of records change. An index with another one is
-// rebuilt.
+// mapping grows when analysis, fields or encoding of records change: other indexes are rebuilt.
 //
 //	4: the day of a record is a facet
 //	5: the manifest and the records are written as in the other indexes

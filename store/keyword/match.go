@@ -87,7 +87,7 @@ func (s *snapshot) scores(ctx context.Context, query string) (*scores, error) {
 	return result, nil
 }
 
-// best returns the k best records. It reads IDs only of equal scores.
+// best returns the k best records. It reads IDs only to order equal scores.
 func (s *snapshot) best(ctx context.Context, result *scores, matched []int, k int) ([]store.Hit, error) {
 	if k <= 0 || len(matched) == 0 {
 		return nil, ctx.Err()

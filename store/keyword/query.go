@@ -19,13 +19,12 @@ const longestQuery = 64 << 10
 type term struct {
 	// spellings are the word's stems in all possible languages.
 	spellings [][]byte
-	// whole marks a compound. If no record holds it, its parts count alone.
+	// whole marks a compound. If no record holds it, only its parts count.
 	whole bool
 	word  string // as the query has it
 }
 
-// parse returns a query's distinct terms in order. spoken are the records' languages; the query may
-// have another.
+// parse returns a query's distinct terms in order. spoken are the records' languages.
 func parse(query string, spoken []*language) []term {
 	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)]))
 	asked := languagesOf(tokens, 1)
@@ -97,8 +96,7 @@ func newSearch(s *snapshot) (*search, error) {
 	return x, nil
 }
 
-// rarest returns the n terms with the fewest records: in a query that is a whole message, they
-// carry the subject.
+// rarest returns the n terms with the fewest records. In a long message they carry the subject.
 func (x *search) rarest(terms []term, n int) ([]term, error) {
 	if len(terms) <= n {
 		return terms, nil

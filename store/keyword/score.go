@@ -8,9 +8,9 @@ import (
 	"github.com/memcore/memcore/store/internal/disk"
 )
 
-// weights are factors of occurrences by field, set on 2026-11-20 on chats, dialogues and
-// documentation. Of 100 answers, 9 fewer are among the first ten without fieldAround, 4 without
-// fieldSpeaker, 2 without fieldDate. No other fieldTitle, k1 or b was better on all.
+// weights are factors of occurrences by field, measured on 2026-11-20 on chats, dialogues and
+// documentation. Without fieldAround 9 of 100 answers fall out of the first ten, without
+// fieldSpeaker 4, without fieldDate 2. No other fieldTitle, k1 or b was better on all.
 var weights = [fieldCount]float64{fieldText: 1, fieldTitle: 0.5, fieldSpeaker: 0.5, fieldDate: 0.5, fieldAround: 0.3}
 
 // scores are a query's BM25 scores. They never change.
@@ -23,9 +23,9 @@ type scores struct {
 	held       []store.Held // by number of the record
 }
 
-// score computes BM25F: a term's occurrences in a record, weighted and divided by the length norm
-// of their field, are added, then saturated. A term gives at most idf * (k1+1), which makes the
-// ceiling exact.
+// score computes BM25F: it adds a term's occurrences in a record, weighted and divided by the
+// length norm of their field, and saturates the sum. A term gives at most idf * (k1+1): the ceiling
+// is exact.
 //
 // Documents are scored like one text, as long as their number of records.
 func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scores, error) {
@@ -61,7 +61,7 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 	return result, nil
 }
 
-// note stores who holds a term: the first n of in themselves, the others nearby.
+// note stores which records hold a term: the first n of in themselves, the others nearby.
 func (s *scores) note(t term, n int, in []int) {
 	at := len(s.terms)
 	s.terms = append(s.terms, store.Term{Word: t.word, Records: n, Compound: t.whole})
@@ -73,7 +73,7 @@ func (s *scores) note(t term, n int, in []int) {
 	}
 }
 
-// fine makes documents' occurrences whole numbers, so the records' order does not change their sum.
+// fine makes occurrences whole numbers: their sum does not depend on the order of records.
 const fine = 1 << 20
 
 func scoreDocuments(l *layout, found *occurrences, scores []float64) {

@@ -38,7 +38,7 @@ type snapshot struct {
 	last answer
 }
 
-// An answer is kept: Scores often follows Match with the same query.
+// An answer is cached: Scores often follows Match with the same query.
 type answer struct {
 	query  string
 	scores *scores
@@ -61,7 +61,7 @@ type part struct {
 	first    int             // number of its first record in the snapshot
 }
 
-// openSnapshot opens a generation. What last, if not nil, has verified counts.
+// openSnapshot opens a generation. It does not verify again what last, if not nil, has verified.
 func openSnapshot(_ context.Context, last *snapshot, number uint64, folder string) (*snapshot, error) {
 	s := &snapshot{number: number}
 	if number == 0 {
@@ -112,7 +112,7 @@ func openPart(last *snapshot, path string, entry segmentEntry) (*part, error) {
 	return p, nil
 }
 
-// verifyFile checks the bytes of a file before Bleve opens it, which believes every length in it.
+// verifyFile checks a file for Bleve, which believes every length in it.
 func verifyFile(path string, entry segmentEntry) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func verifyFile(path string, entry segmentEntry) error {
 	return nil
 }
 
-// verify checks a segment's bytes, which Bleve does not, in 0.1 ms a megabyte.
+// verify checks a segment's bytes, in 0.1 ms a megabyte. Bleve does not.
 func (p *part) verify() error {
 	return disk.Careful(true, func() error {
 		content := p.Data()
@@ -147,8 +147,8 @@ func (s *snapshot) Unchanged(folder string) bool {
 	return !slices.ContainsFunc(s.parts, func(p *part) bool { return !p.unchanged(folder) })
 }
 
-// unchanged reports whether the file is the verified one. If its time cannot tell, it verifies
-// again. A deleted file counts as unchanged: it is still mapped.
+// unchanged reports whether the file is the verified one, by its time or else its bytes. A deleted
+// file counts as unchanged: it is still mapped.
 func (p *part) unchanged(folder string) bool {
 	looked := time.Now()
 	now, err := os.Stat(filepath.Join(folder, p.entry.File))

@@ -2,9 +2,8 @@ package keyword
 
 import "strings"
 
-// stopWords are dropped from queries, never from texts: English words that do not name a subject.
-// Without them 6 more of 100 answers are among the first ten. The names may and will are not
-// listed.
+// stopWords are English words without a subject. Queries drop them, texts never; that brings 6 more
+// of 100 answers into the first ten. May and Will are also names and not listed.
 var stopWords = setOf(`
 	a an the
 	i me my mine myself we us our ours ourselves you your yours yourself yourselves

@@ -1,7 +1,6 @@
 package keyword
 
-// A Terms makes the terms of an Index without one. It caches stems and is not safe for concurrent
-// use.
+// A Terms makes terms as an Index does. It caches stems and is not safe for concurrent use.
 type Terms struct {
 	analyzer *textAnalyzer
 	known    map[string]string // one string a term, however many texts have it
@@ -30,13 +29,13 @@ func (t *Terms) Of(text string) []string {
 type Asked struct {
 	Word      string   // as the query has it
 	Spellings []string // a text with one of them has the term
-	// Whole marks a compound, such as getCacheStats, whose parts are terms too: another way to
+	// Whole marks a compound, such as getCacheStats. Its parts are terms, too: it is another way to
 	// match, not another demand.
 	Whole bool
 }
 
-// Asked returns a query's distinct terms, in the languages so far. Stop words count only if all
-// words are.
+// Asked returns a query's distinct terms, in the languages so far, without stop words unless all
+// are.
 func (t *Terms) Asked(query string) []Asked {
 	var spoken []*language
 	for _, l := range byWords { // in a fixed order

@@ -40,7 +40,11 @@ func (d *doctor) memory(ctx context.Context, at config.Folders, failed []string)
 		return // ctx has ended
 	}
 	c := indexChecks{d, at, known, embedder}
-	c.state(append(failed, app.NotBuilt(engines.InUse).Error()))
+	failed = append(failed, app.NotBuilt(engines.InUse).Error())
+	if missing := embed.Missing(embedder); missing != nil {
+		failed = append(failed, missing.Error()) // embedding reports it
+	}
+	c.state(failed)
 	c.space()
 	c.agreement(ctx, m)
 	c.changes()

@@ -18,7 +18,12 @@ func (a Absent) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]floa
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	return nil, fmt.Errorf("%w: %w: run 'memcore model add %s', or choose another memory.embedder", embed.ErrUnavailable, a.Err, a.Name)
+	return nil, fmt.Errorf("%w: %w", embed.ErrUnavailable, a.Missing())
+}
+
+// Missing says how to get it.
+func (a Absent) Missing() error {
+	return fmt.Errorf("%w: run 'memcore model add %s', or choose another memory.embedder", a.Err, a.Name)
 }
 
 // Dimension is unknown.

@@ -17,8 +17,8 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// An agent is an MCP server for the clients of one principal. No other reaches its sessions, nor
-// does this one with another right or other teams.
+// An agent is an MCP server for one principal. With another right or other teams, the same user has
+// another agent.
 type agent struct {
 	handler http.Handler
 	end     func()
@@ -30,8 +30,7 @@ func agentOf(p service.Principal) string {
 	return strings.Join(append([]string{p.Key, p.User, string(p.Right)}, p.Teams...), " ")
 }
 
-// mostAgents bounds the principals of a tenant that have an MCP server; the longest unused one
-// ends.
+// mostAgents bounds the agents of a tenant; the longest unused one ends.
 const mostAgents = 256
 
 // MCP implements service.Node.
@@ -51,7 +50,7 @@ func (n *Node) MCP(ctx context.Context, p service.Principal) (handler http.Handl
 	return handler, err
 }
 
-// keep returns the agent with a name: a new one unless another request was faster.
+// keep returns the agent with a name: a, unless another request was faster.
 func (t *tenant) keep(name string, a *agent) *agent {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,15 +118,15 @@ func (n *Node) Retriever(ctx context.Context, p service.Principal, do func(turn.
 	})
 }
 
-// An agentMemory is a principal's memory for MCP clients. It holds nothing open between calls.
+// An agentMemory is a principal's memory for MCP clients. Between calls it is closed.
 type agentMemory struct {
 	node      *Node
 	principal service.Principal
 	tools     []tools.Tool
 }
 
-// audited writes into the audit log what do gives, which a request of MCP does not say. With an
-// operation on the memory (service.MemoryOperation) it makes a span, too.
+// audited logs the answer of do, since the log of HTTP requests does not say what MCP gave. For a
+// service.MemoryOperation it also makes a span.
 func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory string, do func(context.Context) (Out, error)) (out Out, err error) {
 	o, p := m.node.o, m.principal
 	if o.Audit == nil && o.Traces == nil {
@@ -146,7 +145,7 @@ func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory s
 	return out, err
 }
 
-// ask calls do with a memory that is in step with the storage.
+// ask calls do with a fresh memory.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
 	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
 		return out, err
@@ -166,7 +165,7 @@ func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out,
 
 var errReadOnly = kind.As(kind.Forbidden, errors.New("you may only read"))
 
-// Tools implements mcp.Memory. What tools change is written into the log.
+// Tools implements mcp.Memory. Changes of tools go into the log.
 func (m *agentMemory) Tools() []tools.Tool {
 	var all []tools.Tool
 	for _, described := range m.tools {
@@ -181,12 +180,12 @@ func (m *agentMemory) Tools() []tools.Tool {
 
 // call calls a tool.
 func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments []byte) (answer tools.Answer, err error) {
-	call := func(inner mcp.Memory) (tools.Answer, error) {
+	call := func(ctx context.Context, inner mcp.Memory) (tools.Answer, error) {
 		t, _ := tools.Find(withoutFiles(inner.Tools()), described.Name)
 		return t.Call(ctx, arguments)
 	}
 	if described.ReadOnly {
-		return ask(ctx, m, call)
+		return ask(ctx, m, func(inner mcp.Memory) (tools.Answer, error) { return call(ctx, inner) })
 	}
 	if !m.principal.Right.Includes(service.Write) {
 		return answer, errReadOnly
@@ -197,21 +196,50 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	if described.Name == notes.SaveToolName {
 		arguments = service.SaveArguments(m.principal, arguments)
 	}
+	answer, version, err := m.change(ctx, call, nil)
+	var needed *app.ConsentError
+	if errors.As(err, &needed) {
+		switch yes, failed := app.AskClient(true)(ctx, needed.Change); {
+		case errors.Is(failed, notes.ErrUnasked):
+			return unchanged(needed.Error() + ", and this client cannot ask one. Tell them, or save it as a fact, with a path"), nil
+		case failed != nil:
+			return answer, failed
+		case !yes:
+			return unchanged("it was not confirmed"), nil
+		}
+		answer, version, err = m.change(ctx, call, &needed.Change)
+		if errors.As(err, &needed) {
+			return unchanged("the file has changed meanwhile. Try again"), nil
+		}
+	}
+	if err != nil {
+		return answer, err
+	}
+	mcp.SetVersion(ctx, version)
+	return withVersion(answer, version), nil
+}
+
+// change calls a tool that may change something. A change of curated memory needs a person, for
+// whom the tenant does not wait: it is made only if they have allowed it.
+func (m *agentMemory) change(ctx context.Context, call func(context.Context, mcp.Memory) (tools.Answer, error), allowed *notes.Change) (answer tools.Answer, version int64, err error) {
 	var given tools.Answer
-	version, err := m.node.Write(ctx, m.principal, func() error {
+	version, err = m.node.Write(ctx, m.principal, func() error {
 		return m.node.useMCP(ctx, m.principal, func(inner mcp.Memory) (err error) {
-			given, err = call(inner)
+			given, err = call(app.NeedingConsent(ctx, allowed), inner)
 			return err
 		})
 	})
 	if err != nil { // the tool may still run, for a client that no longer waits
-		return answer, err
+		return answer, 0, err
 	}
-	mcp.SetVersion(ctx, version)
-	return withVersion(given, version), nil
+	return given, version, nil
 }
 
-// withVersion adds to the data of an answer the version that has its change.
+func unchanged(why string) tools.Answer {
+	return tools.Answer{Text: "Nothing was changed: " + why + ".", Data: map[string]any{"success": false, "written": false, "reason": why}}
+}
+
+// withVersion adds the version of a change to the data of its answer.
 func withVersion(answer tools.Answer, version int64) tools.Answer {
 	fields, ok := fieldsOf(answer)
 	if ok {

@@ -58,7 +58,7 @@ func (n *Node) Get(ctx context.Context, p service.Principal, path string) (found
 	return found, err
 }
 
-// check compares a document with what a change of it expects.
+// check compares a document with the condition of a change.
 func check(m *mirror, stored, path string, c service.Condition) error {
 	d, exists := m.current(stored) // a pending one has no version yet
 	switch {

@@ -10,15 +10,15 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// A hiddenError is one of the storage or of this node. Its text is not for clients, since it says
-// where files are.
+// A hiddenError has a cause in the storage or on this node. Clients do not see it: it may name
+// files.
 type hiddenError struct{ cause error }
 
 func (hiddenError) Error() string   { return "the storage does not answer as it should: try again" }
 func (e hiddenError) Unwrap() error { return e.cause }
 
-// hide logs an error of the storage or of this node, and hides its text from clients. Errors about
-// the request stay as they are.
+// hide logs an error of the storage or this node and hides it from clients. Errors about the
+// request stay.
 func hide(log *slog.Logger, err error) error {
 	var answer *httpapi.Error
 	var hidden hiddenError
@@ -34,7 +34,7 @@ func hide(log *slog.Logger, err error) error {
 	return kind.As(kind.Unavailable, hiddenError{err})
 }
 
-// A lock is a mutex that can be waited for until a context ends.
+// A lock is a mutex for waiting with a context.
 type lock chan struct{}
 
 // Lock and Unlock are those of a mutex.

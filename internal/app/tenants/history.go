@@ -15,7 +15,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// History implements service.Node. It keeps no more of the log in memory than it returns.
+// History implements service.Node. It holds little more in memory than it returns.
 func (n *Node) History(ctx context.Context, p service.Principal, path string, page service.Page) (all service.Documents, err error) {
 	all.Documents = []service.Document{}
 	if path != "" {
@@ -46,7 +46,7 @@ func (n *Node) History(ctx context.Context, p service.Principal, path string, pa
 	return all, err
 }
 
-// each calls do with the revisions that the log has, by order.
+// each calls do with the revisions of the log, by order.
 func (m *mirror) each(ctx context.Context, do func(store.Revision) error) error {
 	ctx, stop := context.WithTimeout(ctx, openTimeout)
 	defer stop()
@@ -72,7 +72,7 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 			return err
 		}
 		defer then.close()
-		if _, err := t.mirror.fresh(ctx, n.o.Freshness, then.newest); err != nil { // the text then may be that of an old file
+		if _, err := t.mirror.fresh(ctx, n.o.Freshness, then.newest); err != nil { // else old files could look restored
 			return err
 		}
 		written, err = n.write(ctx, p, nil, func(m *mirror) error { return then.restore(m, p) })
@@ -81,7 +81,7 @@ func (n *Node) Restore(ctx context.Context, p service.Principal, version int64) 
 	return service.Written{Version: written}, err
 }
 
-// A past is what a log had at a version, with its texts in a file.
+// A past is the state of a log at a version, with its texts in a file.
 type past struct {
 	texts  *os.File
 	size   int64
@@ -92,7 +92,7 @@ type past struct {
 // A place is that of a text.
 type place struct{ begin, size int64 }
 
-// at returns what the log had at a version, of some paths. The file is in a folder.
+// at returns the past of some paths. Its file is in a folder.
 func (m *mirror) at(ctx context.Context, version int64, folder string, of func(path string) bool) (then *past, err error) {
 	texts, err := os.CreateTemp(folder, "restore-")
 	if err != nil {
@@ -107,7 +107,7 @@ func (m *mirror) at(ctx context.Context, version int64, folder string, of func(p
 	err = m.each(ctx, func(r store.Revision) error {
 		then.newest = r.Order
 		switch {
-		case r.Order > version && time.Since(r.At) > history: // of what was replaced longer ago, the log may have less than there was
+		case r.Order > version && time.Since(r.At) > history: // replaced revisions may be gone
 			return kind.Usagef("version %d is too old: the log has what was replaced in the last %d days", version, history/(24*time.Hour))
 		case r.Order > version || !of(r.Path):
 			return nil
@@ -137,7 +137,7 @@ func (then *past) text(at place) (string, error) {
 	return string(text), err
 }
 
-// restore gives the files of a mirror that a principal sees the texts of the past.
+// restore gives the files that a principal sees their texts of the past.
 func (then *past) restore(m *mirror, p service.Principal) error {
 	for stored := range m.documents {
 		if _, existed := then.places[stored]; existed || shownAs(p, stored) == "" {

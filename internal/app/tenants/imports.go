@@ -6,12 +6,14 @@ import (
 	"maps"
 	"path"
 	"path/filepath"
-	"regexp"
+	"strings"
+
+	"github.com/memcore/memcore/core/curated"
 )
 
-// imported returns the documents whose text curated memory of all users or of a team may import, by
-// their paths in the log. It finds too many rather than too few, such as imports in code. The
-// caller holds mu.
+// imported returns, by stored path, what curated memory of all users or of a team imports, or
+// may: in files where agents do not follow mentions, and more than are followed. The caller holds
+// mu.
 func (m *mirror) imported() (map[string]bool, error) {
 	names := maps.Clone(m.documents)
 	for name, p := range m.pending {
@@ -46,19 +48,15 @@ func (m *mirror) imported() (map[string]bool, error) {
 	return all, nil
 }
 
-var (
-	wholeLine = regexp.MustCompile(`@import[ \t]+["']?([^\r\n]*?\.[mM][dD])["']?[ \t]*(?:\r?\n|$)`)
-	anywhere  = regexp.MustCompile(`@["']?([^\s@"'<>|]*?\.[mM][dD])`)
-)
-
-// importsIn returns the documents of all users or of a team that a text names as imports.
+// importsIn returns the documents of several users that a text imports, as a session would read it.
 func importsIn(name, text string) (all []string) {
-	for _, form := range []*regexp.Regexp{wholeLine, anywhere} {
-		for _, match := range form.FindAllStringSubmatch(text, -1) {
-			to := path.Join(path.Dir(name), match[1])
-			if fs.ValidPath(to) && isOfSeveral(to) {
-				all = append(all, to)
-			}
+	for _, found := range curated.ImportsIn(text) {
+		to := path.Join(path.Dir(name), found)
+		if own, ok := strings.CutPrefix(found, homePrefix); ok { // each user's home is beside others'
+			to = path.Join(usersFolder, "user", own)
+		}
+		if fs.ValidPath(to) && isOfSeveral(to) {
+			all = append(all, to)
 		}
 	}
 	return all

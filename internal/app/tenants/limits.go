@@ -21,14 +21,14 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// Settings of a tenant. What is zero is as on the node.
+// Settings of a tenant. Zero values are the node's.
 type Settings struct {
 	service.Limits
 	Embedder string `json:"embedder,omitempty"` // as the setting
 	Model    string `json:"model,omitempty"`    // of an embedder that is a server
 }
 
-// mostPerSecond bounds Limits.PerSecond, to numbers that can be written and counted.
+// mostPerSecond keeps Limits.PerSecond printable and countable.
 const mostPerSecond = 1e6
 
 // check refuses what no node could use.
@@ -39,7 +39,7 @@ func (s Settings) check() error {
 	if s.Embedder != "" && !config.IsEmbedder(s.Embedder) {
 		return kind.Usagef("embedder is %.80q, want %s", s.Embedder, config.Embedders)
 	}
-	if isServer := s.Embedder == config.EmbedderOllama || s.Embedder == config.EmbedderOpenAI; isServer != (s.Model != "") {
+	if isServer := (config.Settings{Embedder: s.Embedder}).EmbedsElsewhere(); isServer != (s.Model != "") {
 		return kind.Usagef("embedder is %q and its model %.80q: want a model for %s and %s, and for no other", s.Embedder, s.Model, config.EmbedderOllama, config.EmbedderOpenAI)
 	}
 	return nil
@@ -62,8 +62,7 @@ func embedderOf(w *app.Workspace) string {
 	return strings.Join([]string{w.Settings.Embedder, w.Settings.Ollama.Model, w.Settings.OpenAI.Model}, " ")
 }
 
-// or returns the limits of a tenant, where it has none of its own those of the node. Less than 0 is
-// no limit.
+// or fills in the node's limits where a tenant has none of its own. Less than 0 is no limit.
 func or(own, node service.Limits) service.Limits {
 	return service.Limits{PerSecond: cmp.Or(own.PerSecond, node.PerSecond), MostDocuments: cmp.Or(own.MostDocuments, node.MostDocuments),
 		MostBytes: cmp.Or(own.MostBytes, node.MostBytes), MostEmbedded: cmp.Or(own.MostEmbedded, node.MostEmbedded)}
@@ -84,14 +83,14 @@ func (r *Registry) Set(ctx context.Context, by, name string, change func(*Settin
 	})
 }
 
-// settings returns those of the tenant with an ID, as far as they are known.
+// settings returns a tenant's settings, as far as they are known.
 func (r *Registry) settings(id string) Settings {
 	e, _ := r.entryOf(nameOf(id))
 	t, _ := e.tenant(id)
 	return t.Settings
 }
 
-// freshSettings is settings, not older than the registry's age.
+// freshSettings is settings, at most the registry's age old.
 func freshSettings(ctx context.Context, r *Registry, id string) (Settings, error) {
 	if _, err := r.Tenant(ctx, nameOf(id)); err != nil && kind.Of(err) != kind.NotFound {
 		return Settings{}, err
@@ -109,8 +108,7 @@ func (n *pool) limitsOf(id string) service.Limits {
 	return or(n.o.Registry.settings(id).Limits, n.o.Limits)
 }
 
-// fits refuses a write after which a tenant has more than it may have, unless it is less than
-// before.
+// fits refuses a write that leaves a tenant above its limits, unless it has less than before.
 func fits(most service.Limits, before, after size) error {
 	refuse := func(format string, most any) error {
 		return &httpapi.Error{Status: http.StatusTooManyRequests, Message: fmt.Sprintf("the tenant would have more than its "+format, most)}
@@ -126,7 +124,7 @@ func fits(most service.Limits, before, after size) error {
 
 const secondsPerDay = 24 * 60 * 60
 
-// A meter bounds the tokens of documents that this node embeds for a tenant in a day.
+// A meter bounds the tokens that this node embeds for a tenant in a day.
 type meter struct {
 	limits func() service.Limits
 
@@ -135,7 +133,7 @@ type meter struct {
 	spent *rate.Limiter
 }
 
-// take counts tokens, unless they are too many.
+// take counts tokens, or refuses them if they are too many.
 func (m *meter) take(tokens int) error {
 	most := m.limits().MostEmbedded
 	if most <= 0 {
@@ -152,7 +150,7 @@ func (m *meter) take(tokens int) error {
 	return nil
 }
 
-// A metered embedder embeds documents as far as the tenant may.
+// A metered embedder embeds documents within the tenant's limit.
 type metered struct {
 	embed.Embedder
 	meter *meter

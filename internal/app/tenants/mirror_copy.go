@@ -21,22 +21,21 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// copies have the documents of a log as one object, which a node without the tenant reads in a
-// fraction of the time that the log takes, and then what the log has after it. A copy is derived: a
-// missing, old or damaged one costs time only.
+// copies hold the documents of a log as one object, which a node without the tenant reads much
+// faster than the log. A missing, old or damaged copy costs only time.
 type copies struct {
 	get    func(context.Context) ([]byte, error)
 	put    func(context.Context, []byte) error
-	fewest int // revisions for which a copy is made
+	fewest int // revisions that are worth a copy
 
 	mu    sync.Mutex // held while one is made
-	since int        // revisions after the last copy, about; the lock of the mirror is held
+	since int        // revisions after the last copy, about; the mirror is locked
 }
 
 const (
 	copyName   = "documents.copy" // of the object, in the tenant's folder of the storage
 	copyFormat = 1
-	// A copy is made for fewestCopied revisions, or copiedShare of the documents if that is more.
+	// A copy is made after fewestCopied revisions, or copiedShare of the documents if that is more.
 	fewestCopied = 200
 	copiedShare  = 0.1
 	mostCopied   = 256 << 20 // bytes of documents
@@ -80,10 +79,10 @@ func decodeCopy(data []byte) (c copied, err error) {
 	return c, nil
 }
 
-// An opening mirror is read by nobody.
+// An opening mirror has no readers yet.
 type opening struct{ *mirror }
 
-// last returns the newest copy; an empty one is none.
+// last returns the newest copy, or an empty one.
 func (m opening) last(ctx context.Context) copied {
 	if m.copies == nil {
 		return copied{}
@@ -102,8 +101,7 @@ func (m opening) last(ctx context.Context) copied {
 	return c
 }
 
-// begin makes the folder what the log has, from the last copy and what the log has after it. The
-// caller holds mu.
+// begin fills the folder from the last copy and what the log has after it. The caller holds mu.
 func (m opening) begin(ctx context.Context) error {
 	entries, err := fs.ReadDir(m.root.FS(), ".")
 	if err != nil {
@@ -147,8 +145,8 @@ const (
 	fillers        = 8
 )
 
-// fill writes the newest revisions into the empty folder, several at a time and not durably: nobody
-// reads it yet, and the next process compares with the log what a crash leaves.
+// fill writes the newest revisions into the empty folder, in parallel. It need not be atomic: the
+// next process compares what a crash leaves with the log.
 func (m opening) fill(revisions []store.Revision) error {
 	newest := map[string]store.Revision{}
 	for _, r := range revisions {
@@ -177,7 +175,7 @@ func (m opening) fill(revisions []store.Revision) error {
 	return work.Wait()
 }
 
-// fillFolder writes new files of one folder, and returns the documents by path.
+// fillFolder writes new files of one folder.
 func (m opening) fillFolder(folder string, revisions []store.Revision) (map[string]document, error) {
 	if err := m.root.MkdirAll(filepath.FromSlash(folder), 0o700); err != nil {
 		return nil, err
@@ -189,7 +187,7 @@ func (m opening) fillFolder(folder string, revisions []store.Revision) (map[stri
 	defer root.Close()
 	made := map[string]document{}
 	for _, r := range revisions {
-		d := document{order: r.Order, sum: sha256.Sum256([]byte(r.Text)), size: int64(len(r.Text)), by: r.By, at: r.At}
+		d := documentOf(r)
 		if d.changed, err = fillFile(root, path.Base(r.Path), r); err != nil {
 			return nil, fmt.Errorf("document %s: %w", r.Path, err)
 		}
@@ -198,7 +196,7 @@ func (m opening) fillFolder(folder string, revisions []store.Revision) (map[stri
 	return made, nil
 }
 
-// fillFile writes a new file, and returns the time that it has.
+// fillFile writes a new file and returns its time.
 func fillFile(root *os.Root, name string, r store.Revision) (changed time.Time, err error) {
 	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -220,8 +218,7 @@ func fillFile(root *os.Root, name string, r store.Revision) (changed time.Time, 
 	return info.ModTime(), nil
 }
 
-// copyAfter begins to make a copy if the last one lacks too much, with some more revisions. The
-// caller holds mu.
+// copyAfter counts revisions and begins a copy if the last one lacks too many. The caller holds mu.
 func (m *mirror) copyAfter(revisions int) {
 	if m.copies == nil {
 		return
@@ -242,10 +239,10 @@ func (m *mirror) copyAfter(revisions int) {
 	})
 }
 
-// A copying mirror is changed meanwhile.
+// A copying mirror may change meanwhile.
 type copying struct{ *mirror }
 
-// copy makes a copy of documents as they were at a mark.
+// copy copies documents as they were at a mark.
 func (m copying) copy(ctx context.Context, documents map[string]document, mark store.Mark) error {
 	c := copied{Format: copyFormat, Mark: mark}
 	for name, d := range documents {
@@ -264,8 +261,8 @@ func (m copying) copy(ctx context.Context, documents map[string]document, mark s
 	return m.copies.put(ctx, data)
 }
 
-// textAt returns the text of a document if it is still the same revision; else the log has another
-// one after the mark. What a writer has in the file while it waits for the log is neither.
+// textAt returns the text of a document if it is still the same revision; else the log has one
+// after the mark. The file may also have the text of a writer that waits for the log.
 func (m copying) textAt(ctx context.Context, name string, d document) (text string, same bool, err error) {
 	file := filepath.FromSlash(name)
 	data, err := m.root.ReadFile(file)

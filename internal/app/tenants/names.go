@@ -23,7 +23,7 @@ const (
 	usersFolder  = "users"  // has a folder for each user
 )
 
-// tenantName is the form of names of tenants, teams and users.
+// tenantName matches names of tenants, teams and users.
 var tenantName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]{0,61}[a-z0-9])?$`) })
 
 func checkName(what, name string) error {
@@ -42,8 +42,8 @@ const teamMark = "@"
 // hidden is the only folder whose name may begin with a dot.
 const hidden = ".beans"
 
-// storedAs returns the path in the log of a document that a principal names: relative for one of
-// all users, "@platform/…" for one of a team, "~/.beans/…" for their own.
+// storedAs returns the path in the log of a document that a principal names: "a.md" is shared by
+// all users, "@platform/…" by a team, "~/.beans/…" is the user's own.
 func storedAs(p service.Principal, name string) (string, error) {
 	stored := path.Join(sharedFolder, name)
 	if own, isOwn := strings.CutPrefix(name, homePrefix); isOwn {
@@ -64,8 +64,7 @@ func storedAs(p service.Principal, name string) (string, error) {
 	return stored, checkStored(stored)
 }
 
-// shownAs returns the path that a principal has for a document, or "" if it is another user's or of
-// another team.
+// shownAs reverses storedAs. It returns "" for documents of other users and teams.
 func shownAs(p service.Principal, stored string) string {
 	scope, rest, _ := strings.Cut(stored, "/")
 	owner, name, _ := strings.Cut(rest, "/")
@@ -80,7 +79,7 @@ func shownAs(p service.Principal, stored string) string {
 	return ""
 }
 
-// foldersOf are the places of a principal's documents in the log.
+// foldersOf are the folders in the log that a principal sees.
 func foldersOf(p service.Principal) []string {
 	all := []string{sharedFolder}
 	for _, team := range p.Teams {
@@ -92,7 +91,7 @@ func foldersOf(p service.Principal) []string {
 // mostTeams bounds the teams of a principal.
 const mostTeams = 64
 
-// teamsOf returns names of teams as a Principal has them.
+// teamsOf sorts and checks names of teams for a Principal.
 func teamsOf(names []string) ([]string, error) {
 	teams := slices.Compact(slices.Sorted(slices.Values(names)))
 	if len(teams) > mostTeams {
@@ -112,8 +111,8 @@ var extensions = []string{".md", ".json", ".jsonl"}
 // longestPath is in bytes.
 const longestPath = 512
 
-// checkStored refuses paths that are no documents of a tenant, above all files that configure
-// memcore, hidden files, and names that a file system or a reader could take for others.
+// checkStored refuses files that configure memcore, hidden files, and names that a file system or a
+// person could take for others.
 func checkStored(stored string) error {
 	parts := strings.Split(stored, "/")
 	var within []string // below the folder of all users, of a team, or of a user
@@ -156,8 +155,8 @@ func checkStored(stored string) error {
 	return nil
 }
 
-// instructs reports whether a document acts as instruction: curated memory, but not what agents
-// save below .beans/memories. names are those of curated files.
+// instructs reports whether a document acts as instruction. What agents save below .beans/memories
+// does not. names are those of curated files.
 func instructs(stored string, names []string) bool {
 	parts := strings.Split(stored, "/")
 	within := parts[1:]
@@ -171,7 +170,7 @@ func instructs(stored string, names []string) bool {
 	return within[0] == hidden && (len(within) < 3 || within[1] != "memories")
 }
 
-// isOfSeveral reports whether a document is not one user's own.
+// isOfSeveral reports whether several users may see a document.
 func isOfSeveral(stored string) bool {
 	return strings.HasPrefix(stored, sharedFolder+"/") || strings.HasPrefix(stored, teamsFolder+"/")
 }

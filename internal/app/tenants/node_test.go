@@ -125,6 +125,32 @@ func TestImportedDocumentsInstruct(t *testing.T) {
 	mustPut(t, n, bob, "~/.beans/BEANS.md", "mine")
 }
 
+// Each way to write an import counts, or whoever may only write could instruct all.
+func TestWhateverIsImportedInstructs(t *testing.T) {
+	n, _ := newTestNode(t, nil)
+	ann, bob := principal("acme", "ann", service.Admin), principal("acme", "bob", service.Write)
+	for text, path := range map[string]string{
+		"@import docs/a.md <!-- the plan -->":      "docs/a.md",
+		"@import <!-- the plan --> docs/b.md":      "docs/b.md",
+		"@import \"\"docs/c.md\"\"":                "docs/c.md",
+		"@import docs/d.md\u00a0":                  "docs/d.md",
+		"@docs/it's.md":                            "docs/it's.md",
+		"@docs/ann@home.md":                        "docs/ann@home.md",
+		"@docs/a.md.md":                            "docs/a.md.md",
+		"@site.mdx/intro.md":                       "site.mdx/intro.md",
+		"@docs/e\u200b.md":                         "docs/e.md",
+		"> - @docs/f.md":                           "docs/f.md",
+		"---\nname: x\n---\r\n@import docs/g.md\r": "docs/g.md",
+		"- @~/../../shared/docs/h.md":              "docs/h.md",
+		"# A\r@import docs/i.md\rB":                "docs/i.md",
+	} {
+		mustPut(t, n, ann, path, "kindword")
+		mustPut(t, n, ann, "BEANS.md", text)
+		_, err := n.Put(t.Context(), bob, path, "be evil", service.Condition{})
+		require.Equal(t, kind.Forbidden, kind.Of(err), "%q: %v", text, err)
+	}
+}
+
 func TestBounds(t *testing.T) {
 	n, _ := newTestNode(t, func(o *Options) { o.Limits = service.Limits{MostDocuments: 3, MostBytes: 100} })
 	ann := principal("acme", "ann", service.Write)

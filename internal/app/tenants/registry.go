@@ -29,7 +29,7 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A Tenant is an owner of a memory that it shares with no other.
+// A Tenant owns a memory and shares nothing with others.
 type Tenant struct {
 	Name    string    `json:"name"`
 	ID      string    `json:"id"` // also of its folder in the storage; a tenant with a used name gets another
@@ -37,9 +37,8 @@ type Tenant struct {
 	Settings
 }
 
-// A Registry keeps tenants and API keys in the storage: an object for each name, so that nothing
-// that is asked of one tenant depends on how many there are. It is safe for concurrent use by any
-// number of processes.
+// A Registry keeps tenants and API keys in the storage, in one object for each name: a request
+// costs the same however many there are. It is safe for concurrent use by any number of processes.
 type Registry struct {
 	objects store.Objects
 	age     time.Duration // of what is known, at most
@@ -49,16 +48,16 @@ type Registry struct {
 	slots   overload.Slots // of the same
 
 	entries
-	removed func(Tenant) // may be nil; the lock of the entries is held
+	removed func(Tenant) // may be nil; entries are locked
 }
 
-// A storedKey has the hash of its secret instead.
+// A storedKey has the hash of its secret, not the secret.
 type storedKey struct {
 	service.Key
 	Hash string `json:"hash"`
 }
 
-// A record is what the storage has of a name.
+// A record is the object of a name.
 type record struct {
 	Format  int         `json:"format"`
 	Tenant  *Tenant     `json:"tenant,omitempty"` // nil if it was removed
@@ -75,23 +74,22 @@ type change struct {
 	What string    `json:"what"`
 }
 
-// recordFormat is what this release writes. A release that knows more fields increases it: an older
-// one would lose them.
+// recordFormat increases with new fields: an older release would lose them.
 const recordFormat = 1
 
 // Bounds of what a node keeps and asks.
 const (
 	mostWeight    = 200_000 // keys and tenants that are known
 	mostStrangers = 10_000  // names that no tenant has
-	// guessesPerSecond and guessesAtOnce bound how often the storage is asked for names that this
-	// node does not know. Known tenants do not wait for that.
+	// guessesPerSecond and guessesAtOnce bound questions to the storage about names that this node
+	// does not know. Known tenants do not wait for them.
 	guessesPerSecond = 100
 	guessesAtOnce    = 16
 	guessesInBurst   = 2000
 	guessWait        = time.Second
 )
 
-// NewRegistry returns the registry in objects. It asks for a tenant again after an age.
+// NewRegistry returns the registry in objects. What it knows is at most an age old.
 func NewRegistry(objects store.Objects, age time.Duration) *Registry {
 	r := &Registry{objects: objects, age: age, storage: newEntry(noName), guesses: rate.NewLimiter(guessesPerSecond, guessesInBurst),
 		slots: make(overload.Slots, guessesAtOnce)}
@@ -106,12 +104,12 @@ const (
 	removalsFolder = "removals" // has an object for each tenant that was removed lately
 )
 
-// noName is none that a tenant can have.
+// noName is no tenant's.
 const noName = "-"
 
 func recordPath(name string) string { return registryFolder + "/" + name + ".json" }
 
-// onRemoval sets what is called, aside, for each tenant that is found to be removed.
+// onRemoval sets a function to call, in a goroutine, for each removed tenant.
 func (r *Registry) onRemoval(do func(Tenant)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,15 +117,15 @@ func (r *Registry) onRemoval(do func(Tenant)) {
 }
 
 const (
-	// mostChanges bounds how often a change is tried while others change the same tenant, and
-	// longestPause the time between.
+	// mostChanges bounds the attempts while others change the same tenant, longestPause the time
+	// between them.
 	mostChanges  = 50
 	longestPause = 100 * time.Millisecond
-	// mostTrail bounds the changes that a record tells of.
+	// mostTrail bounds record.Changes.
 	mostTrail = 100
 )
 
-// change replaces the record of a name by what prepare makes of it.
+// change lets prepare change the record of a name.
 func (r *Registry) change(ctx context.Context, by, name, what string, prepare func(*record) error) error {
 	ctx, stop := context.WithTimeout(ctx, writeTimeout)
 	defer stop()
@@ -174,7 +172,7 @@ func (r *Registry) change(ctx context.Context, by, name, what string, prepare fu
 	return kind.As(kind.Conflict, fmt.Errorf("others keep changing tenant %s or its keys: try again", name))
 }
 
-// readsAtOnce bounds the records that a listing reads at a time.
+// readsAtOnce bounds the reads of a listing.
 const readsAtOnce = 32
 
 // Tenants yields all tenants, by name, until an error.
@@ -253,12 +251,12 @@ func (r *Registry) Exists(ctx context.Context, id string) (bool, error) {
 	return exists, nil
 }
 
-// errNoTenant is for names that no tenant has.
+// errNoTenant is the error for a name without a tenant.
 func errNoTenant(name string) error {
 	return kind.Hint(kind.As(kind.NotFound, fmt.Errorf("there is no tenant %.80q", name)), "'memcore service tenant list' lists them")
 }
 
-// freshOf returns what is known of a name, not older than an age.
+// freshOf returns the entry of a name, at most an age old.
 func (r *Registry) freshOf(ctx context.Context, name string, age time.Duration) (*entry, error) {
 	if checkName("tenant", name) != nil {
 		return nil, errNoTenant(name)
@@ -267,7 +265,7 @@ func (r *Registry) freshOf(ctx context.Context, name string, age time.Duration) 
 	return e, r.fresh(ctx, e, age)
 }
 
-// Tenant returns the tenant with a name, as it was not longer than the registry's age ago.
+// Tenant returns the tenant with a name, at most the registry's age old.
 func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
 	e, err := r.freshOf(ctx, name, r.age)
 	if err != nil {
@@ -280,7 +278,7 @@ func (r *Registry) Tenant(ctx context.Context, name string) (Tenant, error) {
 	return t, err
 }
 
-// CreateTenant adds a tenant.
+// CreateTenant adds a tenant. It first checks the storage.
 func (r *Registry) CreateTenant(ctx context.Context, by, name string) (Tenant, error) {
 	if err := cmp.Or(checkName("tenant", name), checkStorage(ctx, r.objects)); err != nil {
 		return Tenant{}, err
@@ -298,11 +296,11 @@ func (r *Registry) CreateTenant(ctx context.Context, by, name string) (Tenant, e
 	})
 }
 
-// checkedPath is of an object on which the storage's conditions are tried.
+// checkedPath is of the object that checkStorage writes.
 const checkedPath = "checks/condition"
 
-// checkStorage refuses a storage that ignores conditions: changes of two nodes would replace each
-// other.
+// checkStorage refuses a storage without conditional writes: two nodes would undo each other's
+// changes.
 func checkStorage(ctx context.Context, objects store.Objects) error {
 	if err := objects.Put(ctx, checkedPath, []byte("memcore")); err != nil {
 		return err
@@ -317,7 +315,7 @@ func checkStorage(ctx context.Context, objects store.Objects) error {
 	return nil
 }
 
-// RemoveTenant removes a tenant and its keys, but not its documents. It returns the former tenant.
+// RemoveTenant removes a tenant and its keys, but not its documents (Delete).
 func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Tenant, err error) {
 	if checkName("tenant", name) != nil {
 		return former, errNoTenant(name)
@@ -327,7 +325,7 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 			return errNoTenant(name)
 		}
 		former = *rec.Tenant
-		// Before it is removed: who is told of a removal looks whether it happened.
+		// First, since whoever learns of a removal checks that it happened.
 		if err := r.objects.Put(ctx, removalsFolder+"/"+former.ID, nil); err != nil {
 			return err
 		}
@@ -337,7 +335,7 @@ func (r *Registry) RemoveTenant(ctx context.Context, by, name string) (former Te
 	return former, err
 }
 
-// Removed returns the IDs of the removed tenants of a name, of which objects may be left.
+// Removed returns the IDs of a name's removed tenants, whose objects may be left.
 func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
 	e, err := r.freshOf(ctx, name, 0)
 	if err != nil {
@@ -347,10 +345,10 @@ func (r *Registry) Removed(ctx context.Context, name string) ([]string, error) {
 	return rec.Former, nil
 }
 
-// removalsKept is how long a removal is told.
+// removalsKept is how long removals are listed.
 const removalsKept = 7 * 24 * time.Hour
 
-// removals yields the IDs of tenants that were removed lately, or are being removed.
+// removals yields the IDs of tenants removed lately or being removed.
 func (r *Registry) removals(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for object, err := range r.objects.List(ctx, removalsFolder) {
@@ -364,16 +362,16 @@ func (r *Registry) removals(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// keyMark begins every API key, so that scanners of secrets can find one.
+// keyMark begins every API key, for scanners of secrets.
 const keyMark = "mck"
 
-// Bounds of what tenants may put into the registry, which nodes hold.
+// Bounds of what tenants put into the registry.
 const (
 	mostKeys    = 1000 // of a tenant
 	longestName = 200  // of a key, in bytes
 )
 
-// CreateKey adds a key and returns it with its secret, which is not stored.
+// CreateKey returns the new key with its secret, which is not stored.
 func (r *Registry) CreateKey(ctx context.Context, by string, k service.Key) (service.Key, error) {
 	teams, err := teamsOf(k.Teams)
 	if err := cmp.Or(checkName("tenant", k.Tenant), checkName("user", k.User), err); err != nil {
@@ -445,16 +443,15 @@ func (r *Registry) RevokeKey(ctx context.Context, by, tenant, id string) error {
 	})
 }
 
-// Authenticate returns who has a key of a tenant. The answer is not older than the registry's age;
-// without the storage there is none.
+// Authenticate returns the owner of a tenant's key, by what the storage has or had within the
+// registry's age.
 func (r *Registry) Authenticate(ctx context.Context, tenant, secret string) (service.Principal, error) {
 	parts := strings.Split(secret, "_")
 	if len(parts) != 3 || parts[0] != keyMark || checkName("tenant", tenant) != nil {
 		return service.Principal{}, service.ErrKey
 	}
 	e, isKnown := r.entryOf(tenant)
-	// A key may be newer than what is known. Who guesses keys makes the storage asked no more
-	// often.
+	// The key may be newer than what is known. Guessing keys does not lead to more questions.
 	for _, age := range []time.Duration{r.age, min(r.age, newKeyAge)} {
 		ask := r.freshOfStranger
 		if isKnown {
@@ -471,10 +468,10 @@ func (r *Registry) Authenticate(ctx context.Context, tenant, secret string) (ser
 	return service.Principal{}, service.ErrKey
 }
 
-// newKeyAge is how long after it was made a key may still be refused.
+// newKeyAge is how long a new key may be refused.
 const newKeyAge = 200 * time.Millisecond
 
-// principal returns who has a key, as far as is known.
+// principal returns the owner of a key, as far as is known.
 func (e *entry) principal(id, secret string) (p service.Principal, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// An entry is what a registry knows of a name.
+// An entry caches the record of a name.
 type entry struct {
 	name     string
 	changing lock // held while this process changes the record
 
-	mu      sync.Mutex // of what follows; nobody waits for the storage with it
+	mu      sync.Mutex // of what follows; not held while the storage is asked
 	record  record
 	tag     string // of the record's object; "" if there is none
 	asked   time.Time
@@ -31,9 +31,9 @@ type entry struct {
 	weight int // in the registry, of which the lock is
 }
 
-// entries are what a registry knows.
+// entries are the cache of a registry.
 type entries struct {
-	mu        sync.Mutex // of what follows; nobody waits for the storage with it
+	mu        sync.Mutex // of what follows; not held while the storage is asked
 	known     *lru.LRU[string, *entry]
 	weight    int                      // of known
 	strangers *lru.LRU[string, *entry] // of which no object is known
@@ -41,7 +41,7 @@ type entries struct {
 
 func newEntry(name string) *entry { return &entry{name: name, changing: make(lock, 1)} }
 
-// copy returns the record for a change, and the tag that it has.
+// copy returns a copy of the record, for a change, and its tag.
 func (e *entry) copy() (record, string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -54,8 +54,8 @@ func (e *entry) copy() (record, string) {
 	return rec, e.tag
 }
 
-// tenant returns the one that has an ID, or any for "", without copying its keys: each request
-// asks.
+// tenant returns the tenant if it has the ID, or for "" any. Each request asks: keys are not
+// copied.
 func (e *entry) tenant(id string) (t Tenant, exists bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -65,7 +65,7 @@ func (e *entry) tenant(id string) (t Tenant, exists bool) {
 	return t, false
 }
 
-// entryOf returns the entry of a name; isKnown says that the storage had an object of that name.
+// entryOf returns the entry of a name. isKnown says that the storage had its record.
 func (r *entries) entryOf(name string) (e *entry, isKnown bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +80,7 @@ func (r *entries) entryOf(name string) (e *entry, isKnown bool) {
 	return e, false
 }
 
-// keep puts an entry among the known ones. The least used ones make room.
+// keep makes an entry known, and drops the least used ones.
 func (r *entries) keep(e *entry, weight int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,13 +99,12 @@ func (r *entries) keep(e *entry, weight int) {
 
 const (
 	registryTimeout = 10 * time.Second
-	// registryPause is without questions after a failed one: not every request waits for a storage
-	// that is away.
+	// registryPause follows a failed question: not every request waits for a storage that is away.
 	registryPause = time.Second
 )
 
-// fresh asks the storage if what is known of a name is older than an age. Requests at the same time
-// share a question, which does not end with one of them.
+// fresh asks the storage if an entry is older than an age. Concurrent requests share a question,
+// which outlives each of them.
 func (r *Registry) fresh(ctx context.Context, e *entry, age time.Duration) error {
 	for begun := time.Now(); ; {
 		e.mu.Lock()
@@ -131,7 +130,7 @@ func (r *Registry) fresh(ctx context.Context, e *entry, age time.Duration) error
 	}
 }
 
-// freshOfStranger is fresh for who may be guessing. Only as many ask the storage as it can bear.
+// freshOfStranger is fresh for names that may be guessed. It bounds the questions to the storage.
 func (r *Registry) freshOfStranger(ctx context.Context, e *entry, age time.Duration) error {
 	e.mu.Lock()
 	isFresh := time.Since(e.asked) <= age
@@ -179,7 +178,7 @@ func (r *Registry) ask(e *entry, done chan struct{}) {
 	}
 }
 
-// changed notes what this process has made of a record since a time.
+// changed notes a record that this process has changed since a time.
 func (r *Registry) changed(e *entry, rec record, tag string, since time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -187,7 +186,7 @@ func (r *Registry) changed(e *entry, rec record, tag string, since time.Time) {
 	r.apply(e, rec, tag)
 }
 
-// apply notes what the storage has. The lock of the entry is held.
+// apply notes what the storage has. The entry is locked.
 func (r *Registry) apply(e *entry, rec record, tag string) {
 	former := e.record.Tenant
 	e.record, e.tag = rec, tag
@@ -204,7 +203,7 @@ func (r *Registry) apply(e *entry, rec record, tag string) {
 	}
 }
 
-// answers reports whether the storage does. Questions within a short time are one.
+// answers asks whether the storage answers, at most once in newKeyAge.
 func (r *Registry) answers(ctx context.Context) error {
 	return r.fresh(ctx, r.storage, min(r.age, newKeyAge))
 }

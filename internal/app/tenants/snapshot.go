@@ -20,31 +20,29 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A snapshot is a copy of an index in the storage, with which another node answers at once and then
-// indexes only what has changed since. It is derived: a node without one makes the index itself.
+// A snapshot is a copy of an index in the storage. With it another node answers at once and indexes
+// only what has changed since; without it the node makes the whole index.
 
 const (
-	// fewestChunks is from when on an index is worth a copy: smaller ones are made as fast.
+	// Indexes below fewestChunks are made as fast as copied.
 	fewestChunks = 1000
-	// changedShare of the chunks make a copy outdated.
+	// A copy is outdated if changedShare of the chunks differ.
 	changedShare = 0.1
-	// oldestSnapshot is how long a copy stays that lacks any change, such as a removed document.
+	// oldestSnapshot is how long a copy may lack any change, such as a removal.
 	oldestSnapshot = time.Hour
 	snapshotEvery  = time.Minute // between looks at whether a copy is outdated
 	mostSnapshot   = 1 << 30     // bytes
 )
 
-// snapshotsFolder has an object for the index of each of a tenant's memories, in the tenant's
-// folder of the storage.
+// snapshotsFolder has an object for each memory, in the tenant's folder of the storage.
 const snapshotsFolder = "indexes"
 
 func snapshotName(o owner) string { return snapshotsFolder + "/" + o.name() + ".tar" }
 
-// snapshotLife is how long a copy stays that no node replaces: of a user who no longer asks, or no
-// longer with these teams. It still has the texts of removed documents.
+// snapshotLife is how long an unused copy stays. It may have texts of removed documents.
 const snapshotLife = 30 * 24 * time.Hour
 
-// removeOldSnapshots removes copies of a tenant's indexes that nobody has replaced for long.
+// removeOldSnapshots removes copies that no node has replaced for snapshotLife.
 func removeOldSnapshots(ctx context.Context, objects store.Objects, id string) error {
 	for object, err := range objects.List(ctx, objectsOf(id)+"/"+snapshotsFolder) {
 		if err != nil {
@@ -60,11 +58,11 @@ func removeOldSnapshots(ctx context.Context, objects store.Objects, id string) e
 	return nil
 }
 
-// documentsName begins a snapshot: a file with the folder of the documents that were indexed.
+// documentsName is the first file of a snapshot: it names the folder of the indexed documents.
 const documentsName = "documents"
 
-// keepSnapshot saves the index once it is complete, and when it has changed, until ctx ends. taken
-// says that the index was made from the snapshot.
+// keepSnapshot saves the index when it is complete and has changed, until ctx ends. taken says that
+// it came from the snapshot.
 func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx context.Context, name string, data []byte) error) error {
 	var saved core.Status
 	var at time.Time
@@ -97,9 +95,8 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx con
 	}
 }
 
-// pack returns the current generations of an index of documents as a tar archive with its SHA-256
-// behind it. What names other files is read before them, so that a writer at the same time leaves
-// an older state, never one that claims too much.
+// pack returns the current generations of an index as a sealed tar archive. It reads a file before
+// the files that it names: beside a writer the archive is older, but never claims too much.
 func pack(folder, documents string) ([]byte, error) {
 	var out bytes.Buffer
 	p := packer{tar.NewWriter(&out), folder, mostSnapshot}
@@ -109,7 +106,7 @@ func pack(folder, documents string) ([]byte, error) {
 	return sealed(out.Bytes()), nil
 }
 
-// sealed returns data with its SHA-256 behind it.
+// sealed appends the SHA-256 to data.
 func sealed(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(data, sum[:]...)
@@ -124,7 +121,7 @@ func unsealed(data []byte) ([]byte, error) {
 	return data[:end], nil
 }
 
-// A packer adds files below a folder to an archive.
+// A packer archives files below a folder.
 type packer struct {
 	archive *tar.Writer
 	root    string
@@ -140,7 +137,7 @@ func (p *packer) add(name string, data []byte) error {
 	return errors.Join(err, errWrite)
 }
 
-// folder adds what is below a folder: of one with generations, the current one.
+// folder adds what is below a folder; of generations only the current one.
 func (p *packer) folder(name string) error {
 	current, err := os.ReadFile(filepath.Join(p.root, name, "CURRENT"))
 	if err == nil {
@@ -186,8 +183,8 @@ func rank(entry fs.DirEntry) int {
 	return 1
 }
 
-// unpack makes the folder of an index, which must not exist, from what pack returned: of documents
-// that are here in another folder. After an error it may have a part.
+// unpack makes a new folder from what pack returned; the documents are in another folder here.
+// After an error it may have a part.
 func unpack(data []byte, folder, documents string) error {
 	data, err := unsealed(data)
 	if err != nil {
@@ -233,18 +230,17 @@ func unpack(data []byte, folder, documents string) error {
 	}
 }
 
-// A fetched snapshot is here as an index, or on its way.
+// A fetched snapshot is an index on this node, or on its way.
 type fetched struct {
 	folder string
 	done   chan struct{} // closed when err is set
 	err    error
 }
 
-// fetchedFor is how long a snapshot is kept for a memory that nobody opens.
+// fetchedFor is how long a snapshot waits for its memory to be opened.
 const fetchedFor = 30 * time.Second
 
-// prefetch begins to get the snapshot of a memory whose index is not on this node, and returns it;
-// nil if there is nothing to get.
+// prefetch begins to fetch a memory's snapshot, unless its index is here: then it returns nil.
 func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -266,7 +262,7 @@ func (n *pool) prefetch(t *tenant, o owner) *fetched {
 	return f
 }
 
-// fetch makes an index in a folder from the snapshot of a memory.
+// fetch makes an index from a memory's snapshot.
 func (n *pool) fetch(ctx context.Context, t *tenant, o owner, folder string) error {
 	ctx, stop := context.WithTimeout(ctx, firstPullTimeout)
 	defer stop()
@@ -289,7 +285,7 @@ func (t *tenant) dropFetched(o owner, f *fetched) {
 	}
 }
 
-// takeSnapshot makes the folder of an index from its snapshot, if there is one.
+// takeSnapshot moves the snapshot of a memory, if any, to the folder of its index.
 func (n *pool) takeSnapshot(t *tenant, o owner, folder string) (taken bool) {
 	f := n.prefetch(t, o)
 	if f == nil {
@@ -305,7 +301,7 @@ func (n *pool) takeSnapshot(t *tenant, o owner, folder string) (taken bool) {
 		err = os.Rename(f.folder, folder)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		n.o.Logger.Warn("an index is made anew instead of taken from the storage", "error", err)
+		n.o.Logger.Warn("an index is not taken from the storage, but made here", "error", err)
 	}
 	return err == nil
 }

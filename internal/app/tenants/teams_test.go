@@ -222,10 +222,25 @@ func TestSaveForATeam(t *testing.T) {
 	require.Contains(t, tools, `"@ops"`)
 	require.Contains(t, tools, `"@web"`)
 	require.Contains(t, ben.send("GET", "/documents/@ops/.beans/memories/facts/team.md", "").text, "dayword")
+	for _, m := range []member{ann, ben} {
+		of := m.session()
+		require.Contains(t, m.tool(of, "memory_read", `{}`), "@ops/facts/team.md")
+		require.Contains(t, m.tool(of, "memory_read", `{"path": "@ops/facts/team.md"}`), "dayword")
+		require.Contains(t, w.do(mcpCall(of, 0, of.session, "resources/list", `{}`)).text, "memcore:///@ops/facts/team.md")
+		require.Contains(t, w.do(mcpCall(of, 0, of.session, "resources/read", `{"uri": "memcore:///@ops/facts/team.md"}`)).text, "dayword")
+	}
+	of := bob.session()
+	require.NotContains(t, bob.tool(of, "memory_read", `{}`), "@ops")
+	for _, path := range []string{"@ops/facts/team.md", "@web/../ops/facts/team.md", "@web/../../ops/.beans/memories/facts/team.md", "../../teams/ops/.beans/memories/facts/team.md"} {
+		require.NotContains(t, bob.tool(of, "memory_read", `{"path": "`+path+`"}`), "dayword", path)
+		require.NotContains(t, bob.tool(of, "memory_patch", `{"path": "`+path+`", "patches": [{"oldText": "dayword", "newText": "evilword"}]}`), "patches applied", path)
+	}
+	require.Contains(t, ben.tool(ben.session(), "memory_patch", `{"path": "@ops/facts/team.md", "patches": [{"oldText": "dayword", "newText": "sunword"}]}`), "1 of 1 patches applied to @ops/facts/team.md")
+	require.Contains(t, ben.send("GET", "/documents/@ops/.beans/memories/facts/team.md", "").text, "sunword")
 	find := func(m member, word string) bool {
 		return strings.Contains(m.send("POST", "/search", `{"query": "pager of the shift"}`).text, word)
 	}
-	require.Eventually(t, func() bool { return find(ben, "pagerword") && find(ben, "dayword") }, 5*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return find(ben, "pagerword") && find(ben, "sunword") }, 5*time.Second, 50*time.Millisecond)
 	require.False(t, find(bob, "pagerword"))
 	require.NotContains(t, ben.send("POST", "/context", `{}`).text, "pagerword is an instruction")
 	for _, target := range []string{"@nobody", "@", "@ops/x", `@ops\u002f..`} {

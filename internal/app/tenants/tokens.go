@@ -14,10 +14,10 @@ import (
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-// tokenKey is the Principal.Key of who has a token. No key has this ID.
+// tokenKey is the Principal.Key for tokens. No key has this ID.
 const tokenKey = "oidc"
 
-// withToken returns who has a token of the issuer for a tenant.
+// withToken returns the principal of a token for a tenant.
 func withToken(ctx context.Context, o Options, tenant, token string) (p service.Principal, err error) {
 	id, err := o.Tokens.Verify(ctx, token)
 	switch {
@@ -41,11 +41,11 @@ func withToken(ctx context.Context, o Options, tenant, token string) (p service.
 	return p, err
 }
 
-// hashedUser begins the names of users whose issuer has given them what is no name here.
+// hashedUser begins the names of users whose subject is no valid name here.
 const hashedUser = "id-"
 
-// userOf returns the name of a user, from what the issuer says. Two of them never get one name:
-// what is a name stays, all else is hashed. A key for a user of that name is for the same user.
+// userOf returns a user's name for a subject of the issuer: a valid name stays, all else is hashed,
+// so that no two subjects get one name. A key for that name is for the same user.
 func userOf(subject string) string {
 	if checkName("user", subject) == nil && !strings.HasPrefix(subject, hashedUser) {
 		return subject
@@ -54,8 +54,8 @@ func userOf(subject string) string {
 	return hashedUser + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:25]))
 }
 
-// teamsOfGroups returns the teams that groups of the issuer are. Groups that cannot be names of
-// teams are none: two that differ in case would become one.
+// teamsOfGroups takes groups with valid names as teams. It changes no name: two that differ in case
+// would become one.
 func teamsOfGroups(groups []string) ([]string, error) {
 	var names []string
 	for _, group := range groups {

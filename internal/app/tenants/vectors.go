@@ -16,8 +16,8 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-// A shelf keeps the vectors that nodes have made of a tenant's documents in a log of their own, so
-// that another node need not make them again. They are derived: without them a node is slower.
+// A shelf exchanges the vectors of a tenant's documents with other nodes, in a log of their own.
+// Without it a node is slower.
 type shelf struct {
 	log      store.Changelog
 	exists   func(context.Context) (bool, error) // whether the tenant does
@@ -35,19 +35,18 @@ type shelf struct {
 }
 
 const (
-	// vectorsPerRevision is how many vectors are written together, at most; fewer only if no more
-	// come for a while.
+	// vectorsPerRevision is the most vectors in a revision. It has fewer if no more come for a
+	// while.
 	vectorsPerRevision = 1024
 	shelfEvery         = 2 * time.Second
-	// firstPullTimeout bounds how long a memory waits for vectors that it could make itself.
+	// firstPullTimeout bounds the wait for vectors that this node could make itself.
 	firstPullTimeout = 10 * time.Second
-	// shelfLater is how long the first pull waits where nobody needs it for an answer.
+	// shelfLater delays the first pull if no answer needs it.
 	shelfLater = 5 * time.Second
 )
 
-// openShelf begins to take vectors from the log and to add those that this node makes. It returns
-// nil for an embedder whose vectors are not kept. With later it begins after a while, unless
-// somebody waits.
+// openShelf begins to exchange vectors; with later after a while, unless somebody waits. It returns
+// nil for an embedder without a cache.
 func openShelf(log store.Changelog, exists func(context.Context) (bool, error), w *app.Workspace, later bool, logger *slog.Logger) (*shelf, error) {
 	at, err := w.Folders()
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *shelf) warn(ctx context.Context, err error) {
 	}
 }
 
-// close ends the exchange after what it is writing.
+// close waits for a running write.
 func (s *shelf) close() {
 	if s != nil {
 		s.stop()
@@ -90,7 +89,7 @@ func (s *shelf) close() {
 	}
 }
 
-// wait waits until the vectors of other nodes are here, or for ctx.
+// wait waits for the first pull, or for ctx.
 func (s *shelf) wait(ctx context.Context) {
 	if s == nil {
 		return
@@ -102,7 +101,7 @@ func (s *shelf) wait(ctx context.Context) {
 	}
 }
 
-// follow sends what this node has embedded since, once there is much of it or no more comes.
+// follow sends new vectors once there are many or no more come.
 func (s *shelf) follow(ctx context.Context) {
 	ticker := time.NewTicker(shelfEvery)
 	defer ticker.Stop()
@@ -127,7 +126,7 @@ func (s *shelf) follow(ctx context.Context) {
 	}
 }
 
-// pull takes what other nodes have added.
+// pull takes the vectors of other nodes.
 func (s *shelf) pull(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +138,7 @@ func (s *shelf) pull(ctx context.Context) error {
 	return nil
 }
 
-// take imports vectors. Those of other embedders and damaged ones are left alone.
+// take imports vectors. It skips damaged ones and those of other embedders.
 func (s *shelf) take(revisions []store.Revision, next store.Mark) {
 	for _, r := range revisions {
 		name, rest, _ := strings.Cut(r.Path, "/")

@@ -7,7 +7,10 @@ func (n *node) check(i int, done func()) {
 	sent := n.now
 	n.after(n.request(i, lists, n.PollLists)+n.request(i, gets, n.PollGets), func() {
 		n.tenants[i].checkedAt = sent
-		n.cpu.do(n.PollMS/1e3, done)
+		n.cpu.do(n.PollMS/1e3, func() {
+			n.cpu.do(n.PollAsideMS/1e3, func() {})
+			done()
+		})
 	})
 }
 
@@ -78,6 +81,7 @@ func (n *node) commit(i int) {
 			for _, done := range group {
 				done()
 			}
+			n.cpu.do(n.CommitAsideMS/1e3, func() {})
 			chunks := float64(len(group)) * n.ChunksPerWrite
 			n.wrote(chunks)
 			n.cpu.do(chunks*n.BuildUSPerChunk/1e6, func() { n.embed(chunks, func() {}) })

@@ -24,7 +24,7 @@ var passwordFlags = map[string][]flag{
 	"mariadb":      {{name: "-p", attached: true}, {name: "-p", apart: true, enough: isStrong}},
 	"mongo":        {{name: "-p", attached: true, apart: true}},
 	"redis-cli":    {{name: "-a", apart: true}},
-	"curl":         {{name: "-u", attached: true, apart: true, grouped: true, user: ":"}, {name: "--user", apart: true, user: ":"}, {name: "-U", apart: true, user: ":"}, {name: "--proxy-user", apart: true, user: ":"}},
+	"curl":         {{name: "-u", attached: true, apart: true, grouped: true, user: ":"}, {name: "--user", attached: true, apart: true, user: ":"}, {name: "-U", apart: true, user: ":"}, {name: "--proxy-user", attached: true, apart: true, user: ":"}},
 	"docker login": {{name: "-p", apart: true}},
 	"podman login": {{name: "-p", apart: true}},
 	"oc login":     {{name: "-p", apart: true}},
@@ -52,7 +52,7 @@ var passwordFlags = map[string][]flag{
 	"mosquitto_":   {{name: "-P", apart: true}},
 
 	// Those of passwordPlaces.
-	"htpasswd": nil, "mosquitto_passwd": nil, "net use": nil, "net user": nil, "rabbitmqctl add_user": nil, "rabbitmqctl change_password": nil,
+	"htpasswd": nil, "mosquitto_passwd": nil, "net use": nil, "net user": nil, "rabbitmqctl add_user": nil, "rabbitmqctl change_password": nil, "convertto-securestring": nil,
 }
 
 // passwordPlaces are the expressions for programs whose password has a place and no flag. They are
@@ -64,6 +64,7 @@ var passwordPlaces = map[string]func() *regexp.Regexp{
 	"net user":                    compiled(`(?i)^ [^/\s]\S* ([^/\s]\S*)(?: /\S+)*$`),
 	"rabbitmqctl add_user":        compiled(`^ \S+ (\S+)`),
 	"rabbitmqctl change_password": compiled(`^ \S+ (\S+)`),
+	"convertto-securestring":      compiled(`(?i)^(?: -(?:AsPlainText|Force))*(?: -String)? ([^-\s]\S*)`),
 }
 
 // word matches a word of a command line, also in quotes; an escaped line break separates.

@@ -216,13 +216,14 @@ var separators = []separator{
 	{compiled(closing + `(?:` +
 		`["']?[ \t]*[,:]?[ \t]*\n?[ \t]*["']?value["']?[ \t]*[:=]` + // name: X, value: x
 		`|["'][ \t]*,[ \t]*["']` + // ("password", "x")
+		`|["'][^<>\n]{0,80}?[ \t]value=` + // <input type="password" value="x">
 		`|\(["'` + "`" + `]` + // setPassword("x")
 		`|[ \t]*:[ \t]*[\w.\[\]]{1,20}[ \t]*=[ \t]*["']` + // password: str = "x"
-		`)`), isMixed, nil},
+		`)|^["'](?:[ \t][^<>\n]{0,80})?>`), isMixed, nil}, // <property name="password">x
 	{compiled(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed, nil},
 	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|jest|brzmi|było|är|er|je|bylo|bolo|zní|znie|este|yra|ir|είναι|это|был|є|це|е|је|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|nå|nú|núna|teraz|teď|sada|zdaj|dabar|tagad|теперь|тепер|зараз|сега|сада))?[ \t]*:?[ \t]+`), isMixed, nil},
 	{compiled(closing + of + `[ \t]+(?:on|oli|var|bol)(?:[ \t]+(?:nyt|nu|nå|nú|núna|nüüd))?[ \t]*:?[ \t]+`), isMixed, northern},
-	{compiled(closing + `[ \t]*(?:就是|是|为|為|は|が|이|가|은|는)[ \t]*[:：]?`), isMixed, nil},
+	{compiled(closing + `[ \t]*(?:就是|是|为|為|改成了?|改为|改為|设成|设为|设置为|設定為|换成了?|は|が|を|이|가|은|는|을|를)[ \t]*[:：]?`), isMixed, nil},
 	{compiled(closing + of + `[ \t]+[–—][ \t]+(?:(?:это|це|гэта|to)[ \t]+)?|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed, nil},
 	{compiled(closing + `[ \t]+(?:til|till|na|на)[ \t]+`), isStrong, nil},
 	{compiled(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong, nil},
@@ -241,14 +242,14 @@ var (
 	next = compiled(`[;&][\w.% -]{1,30}=`)
 	// ": admin/" and ": ann@example.com:"
 	userBefore = compiled(closing + "[ \t]*[:=][ \t]*[\"'`*]{0,3}[ \t]*[A-Za-z][\\w-]{1,30}(?:@[\\w.-]{1,60})?(?:[ \t]+/[ \t]+|[/:])")
-	// The rest of a table's head, and the line under it.
-	tableHead = compiled(`^[^|\n]{0,40}\|[^\n]*\n[ \t>]*\|?[ \t]*:?-{2,}[-:| \t]*\n`)
 	// The beginning of a .netrc entry.
 	netrc   = compiled(`(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(?:account\s+\S+\s+)?$`)
 	article = compiled(`(?:the|our|my|das|unser|mein|your)[ \t]`)
 	// "X is the root password"
 	backwards = compiled("(?:^|[\\s\"'`])([^\\s\"'`<>|\\[\\]]{6,64})[\"'`]?[ \\t]+(?:is|as|ist|als)[ \\t]+(?:the|our|my|das|unser|mein|your)[ \\t]+(?:[\\w-]+[ \\t]+)?$")
-	user      = compiled(`\b(?:login|user|username)[ \t]+[\w.@-]{2,}[ \t]+$`)
+	// "the password was changed from X to Y"
+	fromTo = compiled("^[^\\n.:;]{0,60}?[ \\t](?:from|von)[ \t]+([\"'`]?[^\\s\"'`]{6,64}[\"'`]?)[ \t]+(?:to|auf|in|zu)[ \t]+([\"'`]?[^\\s\"'`]{6,64})")
+	user   = compiled(`\b(?:login|user|username)[ \t]+[\w.@-]{2,}[ \t]+$`)
 )
 
 const mostOfValue = 128
@@ -310,7 +311,13 @@ func valueAfter(text string, start, end int, m meaning) []span {
 			return found
 		}
 	}
-	if m != aPassword || !article().MatchString(before[max(0, len(before)-30):]) {
+	if m != aPassword {
+		return nil
+	}
+	if both := fromTo().FindStringSubmatchIndex(after); both != nil {
+		return append(takeValue(text, end+both[2], m, isStrong), takeValue(text, end+both[4], m, isStrong)...)
+	}
+	if !article().MatchString(before[max(0, len(before)-30):]) {
 		return nil
 	}
 	if at := backwards().FindStringSubmatchIndex(before); at != nil {
@@ -326,24 +333,49 @@ func valueAfter(text string, start, end int, m meaning) []span {
 // mostOfTable is the most bytes of a table that are read.
 const mostOfTable = 4 << 10
 
+// A grid is a way to write a table: a sign parts the cells of a row.
+type grid struct {
+	sign string
+	head func() *regexp.Regexp // what stands before a name in the head
+	rest func() *regexp.Regexp // the rest of the head, and a line under it
+}
+
+var grids = []grid{
+	// Markdown, and the clients of databases.
+	{"|", compiled(`^[^\n]*$`), compiled(`^[^|\n]{0,40}(?:\|[^\n]*)?\r?\n[ \t>]*[|+]?[ \t]*:?-{2,}[-:|+ \t]*\r?\n`)},
+	{"\t", compiled(`^(?:[\w ."-]{1,40}\t)*"?$`), compiled(`^"?(?:\t[\w ."-]{1,40})*\r?\n`)},
+	{";", compiled(`^(?:[\w."-]{1,40};)*"?$`), compiled(`^"?(?:;[\w."-]{1,40})*\r?\n`)},
+	{",", compiled(`^(?:[\w."-]{1,40},)*"?$`), compiled(`^"?(?:,[\w."-]{1,40})*\r?\n`)},
+}
+
 // columnUnder returns the secrets of a table's column that a name heads.
 func columnUnder(text string, start, end int, m meaning) []span {
 	head := text[max(0, start-mostBefore):start]
 	head = head[strings.LastIndexByte(head, '\n')+1:]
 	rest := text[end:min(len(text), end+mostOfTable)]
-	under := tableHead().FindStringIndex(rest)
-	if under == nil || !strings.HasPrefix(strings.TrimLeft(head, " \t>"), "|") {
-		return nil
+	line, _, more := strings.Cut(rest, "\n")
+	for _, g := range grids {
+		before := strings.Count(head, g.sign)
+		if all := before + strings.Count(line, g.sign); !more || all == 0 || !g.head().MatchString(head) {
+			continue
+		}
+		if under := g.rest().FindStringIndex(rest); under != nil {
+			return g.column(text, end+under[1], end+len(rest), before, m)
+		}
 	}
-	var spans []span
-	at := end + under[1]
-	for row := range strings.Lines(rest[under[1]:]) {
-		if !strings.HasPrefix(strings.TrimLeft(row, " \t>"), "|") {
+	return nil
+}
+
+// column returns the secrets of a column from the rows of a table on.
+func (g grid) column(text string, at, end, before int, m meaning) (spans []span) {
+	for row := range strings.Lines(text[at:end]) {
+		if !strings.Contains(row, g.sign) {
 			break
 		}
-		before := strings.Count(head, "|")
-		if cells := strings.SplitAfterN(row, "|", before+1); len(cells) > before {
-			spans = append(spans, takeValue(text[:at+len(row)], at+len(row)-len(cells[before]), m, isMixed)...)
+		if cells := strings.SplitAfterN(row, g.sign, before+1); len(cells) > before {
+			cell, _, _ := strings.Cut(cells[before], g.sign)
+			from := at + len(row) - len(cells[before])
+			spans = append(spans, takeValue(text[:from+len(cell)], from, m, isMixed)...)
 		}
 		at += len(row)
 	}

@@ -12,22 +12,81 @@ const (
 	gap        = `(?:[ \t"'` + "`" + `+|\\-]*\r?\n(?:[ \t>]*\r?\n)?[ \t"'` + "`" + `>|*#/+-]*|["'][ \t]*\+[ \t]*["']|<w?br[ \t]*/?>(?:\r?\n[ \t>]*)?)`
 )
 
+// What begins a private key, and what may stand before each piece of one: escaped line ends, numbers
+// of lines, quotes of a program, headers. A key that was cut has no end.
+const (
+	keyBegins = `(?:-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2[ A-Z]{0,20} PRIVATE KEY ----|Private-Lines:[ \t]*\d+)`
+	keyGap    = `(?:\\{1,8}[nrt]|[^A-Za-z0-9+/=]|\+|\d{1,6}(?:[→:|]|[ \t]+)|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)[ \t]*:[^\n\\]*)`
+)
+
 // ownRules returns rules for secrets with a form that gitleaks has no rule for. After a change
 // increase the number in core/index_redact.go, so that indexes are rebuilt.
 func ownRules() []rule {
 	return []rule{
 		{
 			id:       "private-key-begun",
-			regex:    compiled(`-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY-----(?:\s*[A-Za-z0-9+/=:,-]{16,})+`),
-			keywords: []string{"-----begin"},
+			regex:    compiled(keyBegins + `(?:` + keyGap + `+[A-Za-z0-9+/=:,-]{16,})+`),
+			keywords: []string{"-----begin", "---- begin", "private-lines"},
+		},
+		{
+			// In Base64 once more, as kubeconfig has it. Certificates begin otherwise.
+			id:       "private-key-encoded",
+			regex:    compiled(`LS0tLS1CRUdJTi(?:BQUklW|BSU0Eg|BFQyBQ|BPUEVO|BFTkNS|BEU0Eg|BQR1Ag)[A-Za-z0-9+/=]{8,}`),
+			keywords: []string{"ls0tls1crudjti"},
+		},
+		{
+			id:       "private-key-number",
+			regex:    compiled(`(?i)private[ _-]?key[^\n]{0,40}?\b(?:0x)?([0-9a-f]{64})\b|"d"[ \t]*:[ \t]*"([a-z0-9_-]{40,})"`),
+			entropy:  3,
+			keywords: []string{"private", `"d"`},
+		},
+		{
+			id:       "memcore-key",
+			regex:    compiled(`\bmck_[a-z2-7]{12}_[a-z2-7]{26}\b`),
+			keywords: []string{"mck_"},
 		},
 		{
 			id:       "password-in-address",
-			regex:    compiled(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@"'<>]{0,64}:([^\s/@"'<>]{3,128})@[a-z0-9\[]`),
+			regex:    compiled(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@"'<>]{0,64}:([^\s/"'<>]{3,128})@[a-z0-9\[]`),
 			keywords: []string{"://"},
 			allowed: unless(func() *regexp.Regexp {
 				return regexp.MustCompile(`(?i)^(?:[*x.•]+|\$.*|%.*|<.*|\{.*|password|passwd|pass|pwd|secret|token|pw)$`)
 			}),
+		},
+		{
+			id:       "token-in-address",
+			regex:    compiled(`(?i)\bhttps?://([a-z0-9_~-]{20,128})(?::x-oauth-basic)?@[a-z0-9\[]`),
+			entropy:  3.5,
+			keywords: []string{"://"},
+			allowed:  unless(words),
+		},
+		{
+			id:       "signature-in-address",
+			regex:    compiled(`[?&](?:amp;)?sig=([A-Za-z0-9%+/_-]{30,128}=?)`),
+			entropy:  3.5,
+			keywords: []string{"sig="},
+		},
+		{
+			id:       "webhook",
+			regex:    compiled(`(?i)\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{15,21}/([a-z0-9_-]{60,80})`),
+			keywords: []string{"/webhooks/"},
+		},
+		{
+			id:       "telegram-bot",
+			regex:    compiled(`(?:\b|bot)\d{8,10}:(AA[A-Za-z0-9_-]{32,33})(?:[^A-Za-z0-9_-]|$)`),
+			entropy:  3.5,
+			keywords: []string{":aa"},
+		},
+		{
+			id:       "encrypted-token", // JWE: five parts
+			regex:    compiled(`\beyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]{10,}){3}`),
+			keywords: []string{"eyj"},
+		},
+		{
+			id:       "aws-secret-key",
+			regex:    compiled(`(?i)secret[ _-]?access[ _-]?key[^\n]{0,20}?[^a-z0-9/+\n]([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)`),
+			entropy:  3.5,
+			keywords: []string{"secret"},
 		},
 		{
 			id:       "pgpass",
@@ -75,6 +134,20 @@ func ownRules() []rule {
 			id:       "password-in-sql",
 			regex:    compiled(`(?i)\b(?:identified[ \t]+(?:with[ \t]+\S+[ \t]+)?by|(?:user|role|login)[ \t]+\S+(?:[ \t]+\w+){0,4}?[ \t]+password|password[ \t]+for[ \t]+\S+)[ \t]*=?[ \t]*'([^'\n]{4,128})'`),
 			keywords: []string{"identified", "password"},
+			allowed:  unless(standIn),
+		},
+		{
+			id: "password-in-call",
+			regex: compiled(`(?i)(?:\bauth[ \t]*=[ \t]*|basic_?auth|digest_?auth)\(["'][^"'\n]{1,64}["'][ \t]*,[ \t]*["']([^"'\n]{4,128})["']` +
+				`|\bsqlplus[ \t]+(?:-\S+[ \t]+)*["']?\w+/([^\s@"'/]{4,128})@` +
+				`|\b[\w.-]{1,64}:([^\s:/"'<>]{3,128})@(?:tcp|unix)\(`),
+			keywords: []string{"auth=(", "auth = (", "basicauth(", "basic_auth(", "digestauth(", "digest_auth(", "sqlplus", "@tcp(", "@unix("},
+			allowed:  unless(standIn),
+		},
+		{
+			id:       "password-in-code", // QR codes of networks
+			regex:    compiled(`\bWIFI:(?:[A-OQ-Z]\w{0,2}:[^;\n]{0,64};){0,6}P:((?:[^;\n\\]|\\.){4,64});`),
+			keywords: []string{"wifi:"},
 			allowed:  unless(standIn),
 		},
 		{

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/base64"
 	"regexp"
 	"strings"
 	"sync"
@@ -57,9 +58,15 @@ func isMixed(value string) bool {
 	case s.letters == 0:
 		return s.signs == 0 && len(value) <= 32 || s.signs >= 2 && s.digits >= 2 && !number().MatchString(value)
 	case s.digits == 0:
-		return s.inner > 0 && !email().MatchString(value) || s.signs == 0 && len(value) >= 8 && s.capitals > 1 && 5*s.turns >= 3*len(value)
+		return isEncoded(value) || s.inner > 0 && !email().MatchString(value) || s.signs == 0 && len(value) >= 8 && s.capitals > 1 && 5*s.turns >= 3*len(value)
 	}
 	return true
+}
+
+// isEncoded reports whether a value is text in Base64, as Kubernetes writes passwords.
+func isEncoded(value string) bool {
+	text, err := base64.StdEncoding.DecodeString(value)
+	return err == nil && len(text) >= 8 && strings.IndexFunc(string(text), func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }
 
 // isMixedWord is isMixed for values with letters.

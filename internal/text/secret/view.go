@@ -40,15 +40,16 @@ func (v view) place(at int) int {
 	return v.under.place(at)
 }
 
-var escaped = compiled(`\\[!-/:-@\[-` + "`" + `{-~]`)
+var escaped = compiled(`\\+[!-/:-@\[\]-` + "`" + `{-~]`)
 
-// escapes returns the backslashes before signs: Markdown writes "ghp\_…".
+// escapes returns the backslashes before signs: Markdown writes "ghp\_…", and JSON within JSON
+// writes three before a quote.
 func escapes(text string) (ranges [][2]int) {
 	if !strings.Contains(text, `\`) {
 		return nil
 	}
 	for _, at := range escaped().FindAllStringIndex(text, -1) {
-		ranges = append(ranges, [2]int{at[0], at[0] + 1})
+		ranges = append(ranges, [2]int{at[0], at[1] - 1})
 	}
 	return ranges
 }
