@@ -17,6 +17,9 @@ import (
 // ErrEngine means that the engine differs although IndexOptions.KeepEngine is set.
 var ErrEngine = errors.New("index was made with another engine")
 
+// lookAgain is how long a run embeds before it looks for changes again.
+const lookAgain = 10 * time.Second
+
 // keepTimeout limits the last commit of a cancelled run.
 const keepTimeout = 5 * time.Second
 
@@ -82,7 +85,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 		newer := m.tooNew(err)
 		switch {
 		case newer != nil && options.Rebuild:
-			return askedFor, nil
+			return AskedFor, nil
 		case newer != nil:
 			return "", newer
 		case unusable(err):
@@ -96,7 +99,7 @@ func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string,
 	case options.KeepEngine && from != "" && from != to:
 		return "", fmt.Errorf("index %s: vectors are kept by the engine %s, this is %s: %w", m.options.Folder, from, to, ErrEngine)
 	case options.Rebuild:
-		return askedFor, nil
+		return AskedFor, nil
 	case current.notedDamage() != "":
 		return current.notedDamage(), nil
 	case errors.Is(current.noVectors, store.ErrNewer):
@@ -138,8 +141,8 @@ func (m *indexer) opensAgain(ctx context.Context, current snapshot) error {
 	return errors.Join(again.noVectors, again.release())
 }
 
-// askedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
-const askedFor = "asked for"
+// AskedFor is IndexReport.Rebuilt after IndexOptions.Rebuild.
+const AskedFor = "asked for"
 
 // unusable reports whether an error demands a rebuild.
 func unusable(err error) bool {
@@ -243,7 +246,7 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 			return err
 		}
 	}
-	if err := w.vectoriseOrDegrade(ctx, others.received); err != nil {
+	if err := w.vectorise(ctx, others.received); err != nil {
 		return err
 	}
 	if shares {
@@ -255,15 +258,32 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 	return nil
 }
 
-// vectoriseOrDegrade leaves chunks pending if the embedder fails.
-func (w *writer) vectoriseOrDegrade(ctx context.Context, received map[string][]float32) error {
+// vectorise embeds what is pending. Of a backlog it looks for changes now and then: a new note need
+// not wait for all of it.
+func (w *writer) vectorise(ctx context.Context, received map[string][]float32) error {
 	if w.m.options.Embedder == nil {
 		return nil
 	}
-	err := w.measure(ctx)
-	if err == nil {
-		err = newVectoriser(w, received).run(ctx, time.Time{})
+	if err := w.degrade(ctx, w.measure(ctx)); err != nil || w.report.Degraded != "" {
+		return err
 	}
+	for v := newVectoriser(w, received); ; {
+		left, err := v.run(ctx, time.Now().Add(w.m.lookAgain))
+		if err = w.degrade(ctx, err); err != nil || !left || w.report.Degraded != "" {
+			return err
+		}
+		found, err := scan(ctx, w.m.options, w.manifest)
+		if err == nil && found.count() > 0 {
+			_, err = w.indexText(ctx, found, time.Time{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// degrade leaves chunks pending if the embedder fails.
+func (w *writer) degrade(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}

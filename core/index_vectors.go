@@ -48,11 +48,14 @@ func newVectoriser(w *writer, received map[string][]float32) *vectoriser {
 	return &vectoriser{w: w, received: received, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
 }
 
-// run stops at the deadline, if any, and keeps vectors.
-func (v *vectoriser) run(ctx context.Context, deadline time.Time) error {
-	late := func() bool { return !deadline.IsZero() && time.Now().After(deadline) }
-	err := v.embedAll(ctx, pendingDocuments(v.w.manifest, v.w.m.usage.counts()), late)
-	return errors.Join(err, v.commitRest(ctx))
+// run stops at the deadline, if any, and keeps vectors. left reports that it stopped.
+func (v *vectoriser) run(ctx context.Context, deadline time.Time) (left bool, err error) {
+	late := func() bool {
+		left = !deadline.IsZero() && time.Now().After(deadline)
+		return left
+	}
+	err = v.embedAll(ctx, pendingDocuments(v.w.manifest, v.w.m.usage.counts()), late)
+	return left, errors.Join(err, v.commitRest(ctx))
 }
 
 func (v *vectoriser) embedAll(ctx context.Context, paths []string, late func() bool) error {

@@ -133,10 +133,12 @@ type indexer struct {
 	writing     writerLock
 	generations *generation.Follower[*view]
 	asked
-	usage   *usage
-	checked atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
-	watched atomic.Bool  // a Watch is running and has reported no change since it looked
-	tooSoon atomic.Bool  // a document was read right after it was written, so that it is Unsure
+	usage *usage
+	// lookAgain is the constant; tests shorten it.
+	lookAgain time.Duration
+	checked   atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
+	watched   atomic.Bool  // a Watch is running and has reported no change since it looked
+	tooSoon   atomic.Bool  // a document was read right after it was written, so that it is Unsure
 }
 
 // asked has the embedder of questions and the relevance model fitted to it.
@@ -179,6 +181,8 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		writing: newWriterLock(options.Folder),
 		asked:   asked{embedder{options.Embedder}, cmp.Or(options.Relevance, relevance.For(fingerprintOf(options.Embedder)))},
 		usage:   newUsage(options),
+
+		lookAgain: lookAgain,
 	}
 	x.generations = generation.Follow(x.folder, store.ManifestFile, x.openView)
 	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections,

@@ -1,7 +1,7 @@
 // Package embed defines embedders, which turn text into vectors.
 //
-// Packages minilm (built in), ollama and openai (over the network) implement Embedder; cache wraps
-// one, and embedtest tests them. Compare only vectors of equal fingerprints.
+// Packages minilm (built in), pack (installed), ollama and openai (over the network) implement
+// Embedder; cache wraps one, embedtest tests them. Compare only vectors of equal fingerprints.
 package embed
 
 import (
@@ -20,22 +20,21 @@ const (
 // An Embedder turns texts into vectors. Its methods are safe for concurrent use.
 type Embedder interface {
 	// Embed returns one vector of length Dimension and L2 norm 1 ± 1e-3 for each text, in order. It
-	// accepts any bytes and cuts texts after MaxTokens. The caller owns the vectors. Without texts,
-	// it returns no vectors and no error.
+	// accepts any bytes, cuts texts after MaxTokens, and accepts no texts. The caller owns the
+	// vectors.
 	//
 	// Errors, without vectors: ErrUnavailable if the model is unreachable or too slow, ErrDimension
 	// if vectors have another length than before, ctx.Err() soon after ctx ends.
 	Embed(ctx context.Context, kind Kind, texts []string) ([][]float32, error)
 	// Dimension is the length of a vector, or 0 until a remote model has answered.
 	Dimension() int
-	// Fingerprint names the vector space. It contains all that changes vectors (model, version,
-	// pooling, prefixes, precision), but no addresses or keys. It is printable, has no spaces, and
-	// is stable between runs and releases.
+	// Fingerprint names the vector space by all that changes vectors (model, version, pooling,
+	// prefixes, precision), without addresses and keys. It is printable, has no spaces, and is
+	// stable between runs and releases.
 	Fingerprint() string
 	// MaxTokens is how many tokens of a text the model reads, without special tokens.
 	MaxTokens() int
-	// CountTokens counts the tokens of text without special tokens: exactly, or with a remote
-	// tokeniser estimated on the high side.
+	// CountTokens counts tokens without special ones. With a remote tokeniser it estimates high.
 	CountTokens(text string) int
 }
 
@@ -47,8 +46,8 @@ var (
 	ErrDimension = errors.New("embedding has the wrong dimension")
 )
 
-// Missing returns why an embedder, perhaps behind decorators, works only after a person has done
-// something, such as installed its model: what its own method Missing says. Else nil.
+// Missing returns what a person must do first, such as install a model, for an embedder that has a
+// method Missing, perhaps behind decorators; else nil.
 func Missing(e Embedder) error {
 	for {
 		if m, ok := e.(interface{ Missing() error }); ok {

@@ -14,16 +14,16 @@ const (
 	searchInstruction = "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:"
 )
 
-// A knownModel is what a model was trained with, or a zero value for what embedders assume anyway.
+// A knownModel is what a model was trained with, if embedders do not assume it anyway.
 type knownModel struct {
 	query, document string // prefixes
 	tokens          int
 }
 
-// known has models by the beginnings of their names, from their cards and Ollama's library. It sets
-// no dimension: many servers refuse a request for one. Ollama cuts nomic-embed-text at 2048 tokens,
-// and its bge-large is bge-large-en-v1.5. all-minilm reads 256 tokens, but indexes of it have the
-// embedders' default in their fingerprints.
+// known has models by how their names begin, from their cards and Ollama's library. It sets no
+// dimension, which many servers refuse. Ollama cuts nomic-embed-text at 2048 tokens, and its
+// bge-large is bge-large-en-v1.5. all-minilm reads 256 tokens, but the fingerprints of indexes have
+// the default.
 var known = map[string]knownModel{
 	"all-minilm":                     {},
 	"bge-base-en":                    {query: representSentence, tokens: 512},
@@ -51,8 +51,8 @@ var known = map[string]knownModel{
 	"text-embedding-ada-002":         {tokens: 8191},
 }
 
-// For fills in prefixes and MaxTokens that are not set, if the model is known by its name, whatever
-// its owner, version and tag: "hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q8_0".
+// For fills in unset prefixes and MaxTokens of known models, whatever owner, version and tag are in
+// the name: "hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q8_0".
 func (o RemoteOptions) For(model string) RemoteOptions {
 	m := knownAs(model)
 	o.QueryPrefix = setPrefix(o.QueryPrefix, m.query)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// RemoteOptions are for embedders with a server. Zero means the default: of the model, if For knows
-// it, or of the embedder.
+// RemoteOptions are for embedders with a server. Zero means the default: the model's, if For knows
+// it, else the embedder's.
 type RemoteOptions struct {
 	// Dimension shortens vectors, if the model can.
 	Dimension int
@@ -18,9 +18,8 @@ type RemoteOptions struct {
 	BatchSize int
 	// Timeout bounds a request; the default is 2 minutes, to load a model.
 	Timeout time.Duration
-	// Tries bounds how often a request is sent if the server is busy or unreachable, and RetryFor
-	// when the last try starts; the defaults are 5 and 1 minute. A query is sent at most twice, in
-	// 3 s.
+	// Tries bounds the attempts at a busy or unreachable server (5), RetryFor when the last one
+	// starts (1 minute). A query has two attempts in 3 s.
 	Tries    int
 	RetryFor time.Duration
 	// Transport is http.DefaultTransport by default.

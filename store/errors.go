@@ -10,8 +10,8 @@ var (
 	ErrFormat    = errors.New("index was written in another format") // another release: rebuild
 	ErrCorrupt   = errors.New("index is damaged")                    // delete and rebuild; tell the user
 
-	// ErrNewer means that a newer release made the index. It stays: two releases on one machine
-	// would rebuild it in turns.
+	// ErrNewer means that a newer release made the index. Do not rebuild it: two releases on one
+	// machine would do so in turns.
 	ErrNewer = errors.New("index was written by a newer memcore")
 )
 

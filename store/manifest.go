@@ -12,8 +12,8 @@ import (
 // ManifestFile is the file that describes a folder.
 const ManifestFile = "manifest.json"
 
-// A ManifestFormat is the form of a kind of manifest. All releases frame it alike (JSON: kind,
-// format, folder, checksum, content), to tell newer from damaged.
+// A ManifestFormat is the form of a kind of manifest. All releases frame manifests alike (JSON:
+// kind, format, folder, checksum, content), to tell newer ones from damaged ones.
 type ManifestFormat struct {
 	Kind   string // such as "keywords"
 	Number int    // grows when earlier releases cannot read the folder
@@ -33,7 +33,7 @@ func (f frame) text() []byte {
 	return fmt.Appendf(nil, `%s"checksum":%d,"content":%s}`, head, sum, f.Content)
 }
 
-// frameOf parses a manifest. It does not parse the content, which may have many megabytes.
+// frameOf parses a manifest but not its content, which may have megabytes.
 func frameOf(text []byte) (f frame, err error) {
 	head, content, framed := bytes.Cut(text, []byte(`"content":`))
 	content, whole := bytes.CutSuffix(content, []byte("}"))

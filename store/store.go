@@ -1,9 +1,9 @@
 // Package store defines the indexes of a memory: one of vectors, one of keywords.
 //
 // The Markdown files and logs are the truth: an index can be deleted and rebuilt at any time. It
-// may refuse damaged files, but must never guess. Every index holds whole records, so that either
-// answers when the other cannot. Implementations are flat and lancedb (vectors) and keyword (BM25);
-// package storetest tests them.
+// may refuse damaged files but must never guess. Each index holds whole records, to answer without
+// the other. Implementations are flat and lancedb (vectors) and keyword (BM25); package storetest
+// tests them.
 package store
 
 import (
@@ -33,9 +33,8 @@ type Record struct {
 	Vector    []float32 // L2 norm 1 ± 1e-3; nil for a KeywordIndex and in answers, but for VectorReader
 }
 
-// A Hit is an answer of a search. Score is raw and higher is better: cosine in [-1, 1] from a
-// VectorIndex, BM25 in [0, ∞) from a KeywordIndex. The two are not comparable; core turns them into
-// relevance.
+// A Hit answers a search. Score is raw, higher is better: cosine in [-1, 1] from a VectorIndex,
+// BM25 in [0, ∞) from a KeywordIndex. They are not comparable; core turns them into relevance.
 type Hit struct {
 	Record Record // Vector is nil
 	Score  float64
@@ -49,7 +48,7 @@ type Hit struct {
 type Term struct {
 	Word    string // as the query has it
 	Records int    // how many records of the index hold it
-	// Compound is set if its parts are terms too, such as those of getCacheStats.
+	// Compound means that its parts are terms, too, as in getCacheStats.
 	Compound bool
 }
 
@@ -68,8 +67,8 @@ type Filter struct {
 	Kind  string   // "" is any
 	Path  string   // a document's path, or the path of a folder above it; "" is any
 	Not   []string // paths of documents whose records are left out
-	// Since and Until bound Record.Time: Since is included, Until is not, zero is no bound. A
-	// record without a time passes no bound.
+	// Since and Until (excluded) bound Record.Time. Zero is no bound; a record without a time
+	// passes none.
 	Since, Until time.Time
 }
 
@@ -92,19 +91,18 @@ func (f Filter) PassesAt(t time.Time) bool {
 	return !t.IsZero() && !t.Before(f.Since) && (f.Until.IsZero() || t.Before(f.Until))
 }
 
-// An Index is common to both kinds. All methods are safe for concurrent use. A read sees the last
-// Commit of any process, never half of one.
+// An Index is common to both kinds. It is safe for concurrent use. A read sees the last Commit of
+// any process, never half of one.
 type Index interface {
 	// Put adds records, or replaces those with the same ID, in the current batch. It does not keep
-	// recs. They are visible after Commit. Errors: an invalid ID; ErrDimension; a vector whose
-	// length is not 1.
+	// recs. Errors: an invalid ID; ErrDimension; a vector whose length is not 1.
 	Put(ctx context.Context, recs []Record) error
-	// Delete removes records by ID, in the current batch. Unknown IDs are no error. Of several
-	// changes of an ID, the last counts.
+	// Delete removes records by ID, in the current batch. Unknown IDs are no error. The last change
+	// of an ID counts.
 	Delete(ctx context.Context, ids []string) error
-	// Commit makes the batch visible and durable, or, after an error or a crash, none of it; an
-	// error drops the batch. The caller lets one process commit at a time (core holds a lock). An
-	// empty batch costs nothing.
+	// Commit makes the batch visible and durable, or none of it after an error, which drops the
+	// batch, or a crash. The caller lets one process commit at a time (core holds a lock). An empty
+	// batch costs nothing.
 	Commit(ctx context.Context) error
 	// Discard drops the batch.
 	Discard()
@@ -118,8 +116,7 @@ type Index interface {
 	Stats(ctx context.Context) (Stats, error)
 	// Check reads the whole index and returns an error wrapping ErrCorrupt if it is inconsistent.
 	Check(ctx context.Context) error
-	// Close releases all resources and drops the batch. Afterwards, all other methods return
-	// ErrClosed.
+	// Close releases all resources and drops the batch. Later calls return ErrClosed.
 	Close() error
 }
 
@@ -131,20 +128,20 @@ type Stats struct {
 	Fragments int    `json:"fragments"` // files or segments that a search reads
 	Deleted   int    `json:"deleted"`   // dead rows on disk
 
-	// Versions is how many states of the index are on disk, the current one included; 0 if unknown.
+	// Versions counts the index's states on disk, with the current one; 0 if unknown.
 	Versions int `json:"versions,omitempty"`
-	// Compacted is when Compact last rewrote something, in UTC; zero if never.
+	// Compacted is when Compact last rewrote something, in UTC, or zero.
 	Compacted time.Time `json:"compacted,omitzero"`
-	// Index is how a search works, such as "exact" or "ivf_flat of 100,000 rows"; "" if there is
+	// Index says how a search works, such as "exact" or "ivf_flat of 100,000 rows"; "" if there is
 	// only one way.
 	Index string `json:"index,omitempty"`
 }
 
 // A Compactor is an Index that many small commits make slow or large.
 type Compactor interface {
-	// Compact makes the index fast and small; answers stay the same. It is cheap if there is
-	// nothing to do, and does not disturb readers. It counts as a commit: one process at a time,
-	// all or nothing. It keeps the batch. It ends soon after ctx, with ctx.Err().
+	// Compact makes the index fast and small, with the same answers. It is cheap if there is
+	// nothing to do, and does not disturb readers. Like a commit it is all or nothing, one process
+	// at a time. It keeps the batch. It ends soon after ctx, with ctx.Err().
 	Compact(ctx context.Context) error
 }
 
@@ -154,8 +151,8 @@ type VectorIndex interface {
 	// Dimension is the length of every vector, at least 1.
 	Dimension() int
 	// Nearest returns at most k hits by cosine, best first, equal scores by ID. The caller owns
-	// them. An empty index has none. Errors: ErrDimension if len(vec) is not Dimension(); a vec of
-	// length 0 or not finite; ErrClosed; ctx.Err() soon after ctx ends.
+	// them. Errors: ErrDimension if len(vec) is not Dimension(); a vec of length 0 or not finite;
+	// ErrClosed; ctx.Err() soon after ctx ends.
 	Nearest(ctx context.Context, vec []float32, k int, f Filter) ([]Hit, error)
 	// Similarities returns the cosine of vec to the records with these IDs, without unknown ones.
 	Similarities(ctx context.Context, vec []float32, ids []string) (map[string]float64, error)
@@ -163,8 +160,8 @@ type VectorIndex interface {
 
 // A VectorReader is a VectorIndex that gives its vectors back.
 type VectorReader interface {
-	// Each calls do with every record and its vector, in any order, until do fails. The vector is
-	// valid until do returns.
+	// Each calls do with every record and its vector, in any order, until do fails. Do not keep the
+	// vector.
 	Each(ctx context.Context, do func(Record) error) error
 }
 
@@ -172,15 +169,15 @@ type VectorReader interface {
 type KeywordIndex interface {
 	Index
 	// Match returns at most k records that share a term with the query, best BM25 first, equal
-	// scores by ID. A query is plain text without operators. Without a searchable term it matches
-	// nothing. Errors: ErrClosed; ctx.Err() soon after ctx ends.
+	// scores by ID. A query is plain text without operators. Errors: ErrClosed; ctx.Err() soon
+	// after ctx ends.
 	Match(ctx context.Context, query string, k int, f Filter) (Matches, error)
 	// Scores returns the scores of Match for these IDs: 0 without a match, none for unknown IDs.
 	Scores(ctx context.Context, query string, ids []string) (map[string]Score, error)
 }
 
-// A Score is how well a record, and its whole document, match a query: BM25 in [0, ∞). The two are
-// not comparable: the second is relative to all documents.
+// A Score is the BM25, in [0, ∞), of a record and of its whole document among all documents. The
+// two are not comparable.
 type Score struct {
 	Record   float64
 	Document float64
@@ -191,15 +188,15 @@ type Score struct {
 type Matches struct {
 	Hits []Hit
 	// Ceiling is the score of a record with every term many times; a term without records counts as
-	// the rarest possible. Hit.Score/Ceiling, in [0, 1], is the share of the query that a record
-	// covers, whatever the best match is. 0 if the query has no searchable term.
+	// the rarest possible. Hit.Score/Ceiling, in [0, 1], is how much of the query a record covers.
+	// 0 without a searchable term.
 	Ceiling float64
-	// BestDocument is the best Hit.Document of all matches that pass the filter.
+	// BestDocument is the best Hit.Document that passes the filter.
 	BestDocument float64
 	// Terms are those of the search.
 	Terms []Term
-	// Language is that of the query (ISO 639-1) if its words show that it is not English; "und" if
-	// they do not show which.
+	// Language is the query's (ISO 639-1) if its words show that it is not English, "und" if they
+	// do not show which, else "".
 	Language string
 }
 

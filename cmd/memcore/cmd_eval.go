@@ -31,8 +31,8 @@ func evalCommand(a *cli) *cobra.Command {
 	return cmd
 }
 
-// collectionOpener returns what opens memories of collections with the configured engine and
-// embedder. adjust may change the options.
+// collectionOpener opens memories of collections with the configured engine and embedder. adjust
+// may change the options.
 func collectionOpener(a *cli, adjust ...func(*core.Options)) (eval.Opener, embed.Embedder, error) {
 	engine, err := app.ChooseEngine(a.Settings.Engine, a.Origin["engine"], "", app.EngineNames()).Writable()
 	if err != nil {

@@ -31,7 +31,7 @@ const (
 	maxEvent = 8 << 20
 	// hookMemory is where a hook begins to collect garbage, in bytes.
 	hookMemory = 256 << 20
-	// keptPart is what stays of each end of longer texts, in bytes.
+	// keptPart of each end of longer texts stays, in bytes.
 	keptPart = 256 << 10
 )
 
@@ -161,8 +161,8 @@ const defaultHookBudget = 300 * time.Millisecond
 // spareTime lets the timer of a hook end it first.
 const spareTime = 20 * time.Millisecond
 
-// keepLate lets another process keep a trace of a late hook, and prepare the next. Doing it here
-// would make the agent wait, the longer the busier the machine is.
+// keepLate lets another process keep a trace of a late hook and prepare the next: here the agent
+// would wait for that.
 func (h *hookRun) keepLate(reason string) {
 	trace := hook.Trace{Event: h.known(), At: time.Now(), Reason: reason, Notes: h.notes()}
 	sent := make(chan struct{})

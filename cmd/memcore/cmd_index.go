@@ -101,11 +101,11 @@ func engineFlag(a *cli, f *pflag.FlagSet) {
 	f.StringVar(&a.Flags.Engine, "engine", "", "`NAME` of what keeps the vectors: auto, flat, or lancedb in builds that have it (default: as configured)")
 }
 
-// indexTries limits starting again because another process moves the vectors.
+// indexTries bounds the attempts while another process moves the vectors.
 const indexTries = 3
 
-// indexAt indexes with the configured engine. "auto" is the index's, even if another process has
-// just moved it.
+// indexAt indexes with the configured engine; "auto" is the index's, even if another process has
+// just changed it.
 func indexAt(ctx context.Context, a *cli, at config.Folders, rebuild bool) (err error) {
 	fromServers := askServers(ctx, a, at)
 	for range indexTries {
@@ -180,7 +180,7 @@ func noteLostEngine(a *cli, engines app.EngineChoice) {
 
 // noteChosenEngine reports what --engine did, and which setting undoes it.
 func noteChosenEngine(a *cli, engines app.EngineChoice, report core.IndexReport) {
-	if engines.Moves() && report.Rebuilt == askedFor {
+	if engines.Moves() && report.Rebuilt == core.AskedFor {
 		a.note("the vectors moved from %s to %s (%s)", engines.Indexed, engines.Next, engines.NextReason)
 	}
 	if a.Flags.Engine == "" {
@@ -194,11 +194,8 @@ func noteChosenEngine(a *cli, engines app.EngineChoice, report core.IndexReport)
 	}
 }
 
-// askedFor is IndexReport.Rebuilt after --rebuild.
-const askedFor = "asked for"
-
 func printReport(a *cli, r core.IndexReport) {
-	if r.Rebuilt != "" && r.Rebuilt != askedFor {
+	if r.Rebuilt != "" && r.Rebuilt != core.AskedFor {
 		a.note("the index was rebuilt: %s", r.Rebuilt)
 	}
 	fmt.Fprintf(a.stdout, "%s, %s: %d added, %d changed, %d removed, %d unchanged; %d embedded (%v)\n",

@@ -21,8 +21,8 @@ import (
 // noServer is the address that ends the use of a memory service.
 const noServer = "none"
 
-// useServer makes memcore ask a memory service, too: it checks the key, and enters the address in
-// the user's own configuration. A wrong address or key changes nothing.
+// useServer makes memcore ask a memory service, too: it checks the key, then sets the address in
+// the user's configuration. A wrong address or key changes nothing.
 func useServer(ctx context.Context, a *cli, address string) error {
 	if address == noServer {
 		if err := enterServer(ctx, a, ""); err != nil {

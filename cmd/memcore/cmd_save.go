@@ -156,7 +156,7 @@ func showGivenUp(a *cli, record notes.Record) {
 
 var errNotUndone = errors.New("not undone")
 
-// agreeToUndo asks before it undoes a change of another workspace. --yes is no answer to that.
+// agreeToUndo asks before it undoes another workspace's change, also with --yes.
 func agreeToUndo(ctx context.Context, a *cli, last notes.Record) error {
 	if last.Workspace == a.Project {
 		return nil

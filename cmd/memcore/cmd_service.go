@@ -168,7 +168,7 @@ func openAudit(a *cli, name string) (*service.AuditLog, error) {
 	return log, nil
 }
 
-// upstreamName is the form of names of upstreams.
+// upstreamName matches names of upstreams.
 var upstreamName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_]{0,31}$`) })
 
 // upstreamsOf opens upstreams, each with its key from the environment.
@@ -187,8 +187,8 @@ func upstreamsOf(given []string, log *slog.Logger) (all []service.Upstream, err 
 	return all, nil
 }
 
-// listenAndServe serves until ctx ends. Then the node is not ready for a while, so that a load
-// balancer sends it nothing more, and running requests end.
+// listenAndServe serves until ctx ends. Then the node is not ready for a while: load balancers stop
+// sending requests, and running ones end.
 func listenAndServe(ctx context.Context, a *cli, o serviceOptions, s *service.Server) error {
 	var listening net.ListenConfig
 	listener, err := listening.Listen(ctx, "tcp", o.listen)
@@ -273,7 +273,7 @@ func tenantCommand(a *cli, o *serviceOptions) *cobra.Command {
 	return cmd
 }
 
-// operator is who makes changes at the storage itself.
+// operator names whoever changes the storage itself.
 const operator = "operator"
 
 func deleteTenantCommand(a *cli, o *serviceOptions) *cobra.Command {

@@ -54,8 +54,8 @@ func variableOf(flag string) string {
 	return "MEMCORE_SERVICE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// verifier returns what verifies tokens, nil without an issuer. An issuer that does not answer yet
-// is only noted: keys work without it.
+// verifier returns nil without an issuer. It only warns of an issuer that does not answer yet: keys
+// work without it.
 func (o tokenOptions) verifier(ctx context.Context, log *slog.Logger) (*oidc.Verifier, error) {
 	if o.Issuer == "" {
 		if len(o.Audiences) > 0 || o.Tenant != "" || o.TenantClaim != "" {

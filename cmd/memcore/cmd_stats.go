@@ -65,7 +65,7 @@ type statistics struct {
 	Use use.Summary `json:"use"`
 }
 
-// withoutGiven takes what agents were given out of what was never retrieved: a daemon counts
+// withoutGiven removes documents that agents got from those never retrieved: a daemon counts
 // retrievals later.
 func withoutGiven(s *core.Statistics, given use.Summary) {
 	was := map[string]bool{}

@@ -90,7 +90,7 @@ func askAtTerminal(ctx context.Context, a *cli, c notes.Change) (bool, error) {
 	if err != nil && !errors.Is(err, session.ErrNoSession) {
 		return false, err
 	}
-	if allowedIn(a, current, c) {
+	if allowedIn(current, c) {
 		return true, nil
 	}
 	if !a.asks() {
@@ -108,7 +108,7 @@ func askAtTerminal(ctx context.Context, a *cli, c notes.Change) (bool, error) {
 	case answer == "y" || answer == "yes":
 		return true, nil
 	case (answer == "a" || answer == "always") && current != nil:
-		return true, allowIn(ctx, a, current, c)
+		return true, allowIn(ctx, current, c)
 	case answer == "n" || answer == "no":
 		return false, nil
 	}
@@ -128,7 +128,7 @@ func allowanceFile(current *session.Session) string {
 	return filepath.Join(current.Dir, "allowed.json")
 }
 
-func allowedIn(a *cli, current *session.Session, c notes.Change) bool {
+func allowedIn(current *session.Session, c notes.Change) bool {
 	if current == nil {
 		return false
 	}
@@ -136,7 +136,7 @@ func allowedIn(a *cli, current *session.Session, c notes.Change) bool {
 	return err == nil && time.Now().Before(known.Until) && slices.Contains(known.Subjects, app.Subject(c))
 }
 
-func allowIn(ctx context.Context, a *cli, current *session.Session, c notes.Change) error {
+func allowIn(ctx context.Context, current *session.Session, c notes.Change) error {
 	_, err := jsonfile.ChangeDerived(ctx, allowanceFile(current), func(known *allowance) error {
 		if time.Now().After(known.Until) {
 			known.Subjects = nil

@@ -12,7 +12,7 @@ import (
 )
 
 // starter starts this program as the daemon, which opens the workspace for the next hook. It serves
-// other workspaces too, so it gets only variables that the system and the servers need.
+// other workspaces, too, and gets only variables that the system and servers need.
 func starter(w *app.Workspace) (daemon.Starter, error) {
 	binary, err := os.Executable()
 	s := daemon.Starter{Binary: binary, Args: []string{"serve", "--on-demand", "--open", w.Project}, Version: version(), Env: []string{}}

@@ -87,7 +87,7 @@ func indexSetting(projects, conversations bool) string {
 	return config.IndexFiles
 }
 
-// lookBack looks whether conversations are indexed here, and counts those that are not yet.
+// lookBack reports whether conversations are indexed here, and counts those that are not.
 func lookBack(ctx context.Context, a *cli, may choosing) (chosen, error) {
 	made := chosen{keepsPrompts: a.Settings.Hook.Log}
 	at, err := a.Folders()
@@ -133,7 +133,7 @@ func roundly(d time.Duration) string {
 	return fmt.Sprintf("%d min", int(d.Round(time.Minute)/time.Minute))
 }
 
-// printEnding says what happens from now on, how to see it, what is kept where and how to stop it.
+// printEnding says what happens now, how to see it, what is kept where and how to stop it.
 func printEnding(a *cli, r setupReport, made chosen) error {
 	if a.json {
 		return nil

@@ -28,7 +28,7 @@ const (
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// net/http prints there what a server sends unasked, such as the key that it was sent.
+	// net/http prints there what a server sends unasked, which may repeat a key.
 	log.SetOutput(io.Discard)
 	// The first signal stops the work and keeps what is done; the second kills the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

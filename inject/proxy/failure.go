@@ -57,7 +57,7 @@ func failure(r *http.Request, status int, why string) []byte {
 	return body.Bytes()
 }
 
-// withheld replaces the answer of an upstream that refuses a key that is not the client's.
+// withheld replaces the answer of an upstream that refuses a lent key.
 func withheld(response *http.Response) {
 	const why = "the upstream refuses the key that this service has for it; tell whoever runs the service"
 	_ = response.Body.Close()

@@ -17,7 +17,7 @@ import (
 	"github.com/memcore/memcore/internal/web/overload"
 )
 
-// defaultBudget is for memory: the first word of an answer takes a second or more.
+// defaultBudget is for memory: an answer's first word takes a second or more.
 const defaultBudget = 300 * time.Millisecond
 
 // ForwarderOptions may be empty.
@@ -26,16 +26,16 @@ type ForwarderOptions struct {
 	Turn turn.Options
 	// DryRun injects nothing; headers say what would be injected.
 	DryRun bool
-	// MaxBody bounds the bytes of a chat that gets memory; 0 is 64 MB. Larger ones pass without.
+	// MaxBody bounds a chat that gets memory, in bytes; 0 is 64 MB. Larger ones pass without.
 	MaxBody int64
-	// Discreet leaves out of answers where the upstream is.
+	// Discreet hides the upstream's address in answers.
 	Discreet bool
 	// Logger gets a line a request, without its content; nil is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Forwarder passes requests on to one upstream, and adds memory to chats. Its caller decides who
-// may use it. It is safe for concurrent use.
+// A Forwarder passes requests to one upstream and adds memory to chats. Its caller decides who may
+// use it. It is safe for concurrent use.
 type Forwarder struct {
 	upstream  *url.URL
 	options   ForwarderOptions
@@ -48,11 +48,11 @@ type Forwarder struct {
 // SystemText returns text for the end of system messages, as turn.Options.System.
 type SystemText = func(context.Context) (turn.System, error)
 
-// A Memory lets do use a memory, and returns soon after ctx ends. If do was not called, the error
-// says why.
+// A Memory lets do use a memory, and returns soon after ctx ends. The error says why it did not
+// call do.
 type Memory func(ctx context.Context, do func(turn.Retriever, SystemText) turn.Report) error
 
-// Bodies read those of requests and bound their memory. The caller of Read calls free once, even
+// Bodies read requests' bodies within a bound of memory. The caller of Read calls free once, even
 // after an error; data is then the beginning.
 type Bodies interface {
 	Read(w http.ResponseWriter, r *http.Request, most int64, within time.Duration) (data []byte, free func(), err error)
@@ -63,8 +63,8 @@ type Passage struct {
 	Memory Memory // nil for none
 	// Bodies bounds the memory of chats; nil is that of the forwarder.
 	Bodies Bodies
-	// Lent means that the key for the upstream is not the client's. If the upstream refuses the
-	// key, the client does not see its answer, which may repeat some of it.
+	// Lent means that the key for the upstream is not the client's. If the upstream refuses it, the
+	// client does not see the answer, which may repeat a part of it.
 	Lent bool
 	// Done gets the report of a chat; may be nil.
 	Done func(turn.Report)

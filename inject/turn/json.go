@@ -14,7 +14,7 @@ import (
 )
 
 // JSON is Messages for a request of OpenAI's Chat Completions API: an object with "messages", or
-// the array alone. The rest stays byte for byte. An error means that it is no chat request.
+// the array. The rest stays byte for byte. An error means that it is no chat request.
 func JSON(ctx context.Context, r Retriever, request []byte, options Options) ([]byte, Report, error) {
 	return injectJSON(ctx, r, request, chatAPI, options)
 }
@@ -118,7 +118,7 @@ func apply(request []byte, edits []edit) []byte {
 	return slices.Concat(append(parts, request[done:])...)
 }
 
-// injectJSON returns request itself without memory. Text that stays the same goes to the system
+// injectJSON returns request itself if there is no memory. Constant text goes to the system
 // message: prompt caches hold up to the first change.
 func injectJSON(ctx context.Context, r Retriever, request []byte, is api, options Options) ([]byte, Report, error) {
 	p, err := parse(request, is)

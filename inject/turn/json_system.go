@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// systemMessage extends the last leading system message, or adds one: prompt caches hold up to
-// there, and many models take only one.
+// systemMessage extends the last leading system message, since many models take only one, or adds
+// one.
 func systemMessage(p parsed, text string) (edit, bool) {
 	if n := leading(p.messages, rawRole); n > 0 {
 		if e, ok := extended(p.messages[n-1].content(), text, ""); ok {
@@ -25,8 +25,8 @@ func systemInstructions(p parsed, text string) (edit, bool) {
 	return systemMember(p, "instructions", text)
 }
 
-// systemBlock is for Anthropic's API. If the client marks the last block and no message for the
-// cache, the new block gets the mark too.
+// systemBlock is for Anthropic's API. If the client marks for the cache only the last block, the
+// new one gets the mark, too.
 func systemBlock(p parsed, text string) (edit, bool) {
 	const opening = `{"type":"text","text":`
 	at := p.fields["system"]
@@ -70,8 +70,8 @@ func systemMember(p parsed, key, text string) (edit, bool) {
 	return edit{}, false
 }
 
-// extended puts text at the end of a string, or of an array as a block with the members more; false
-// for other values.
+// extended adds text to a string, or to an array as a block with the members more; false for other
+// values.
 func extended(at gjson.Result, text, more string) (edit, bool) {
 	end := endOf(at) - 1
 	switch {

@@ -35,8 +35,8 @@ func (s System) without(texts []string) System {
 	return s
 }
 
-// system returns text for the system message, unless texts hold it, and documents that the request
-// then has whole. Curated memory comes first: it changes less often.
+// system returns text for the system message, unless texts hold it, and the documents in it.
+// Curated memory, which changes less often, comes first.
 func system(ctx context.Context, options Options, texts []string) (text string, whole []string) {
 	if options.System == nil || ctx.Err() != nil {
 		return "", nil
@@ -69,8 +69,8 @@ func openingTexts[M any](messages []M, role, text func(M) string) (texts []strin
 	return texts
 }
 
-// withSystem adds text to the system message of a copy. It returns its characters, and the
-// documents that it has whole.
+// withSystem adds text to the system message of a copy. It returns its characters and the documents
+// in it.
 func withSystem[M any](ctx context.Context, messages []M, is shape[M], options Options) (with []M, added int, whole []string) {
 	if len(messages) == 0 {
 		return messages, 0, nil

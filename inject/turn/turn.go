@@ -1,8 +1,8 @@
 // Package turn injects memory into one request to a model.
 //
 // Memory is a message before the last user message, or for Anthropic's API a block in it. It never
-// enters the history. Text that is the same in all turns, such as curated memory, goes to the end
-// of the system message if Options ask for it.
+// enters the history. Text of all turns, such as curated memory, goes to the end of the system
+// message if Options ask for it.
 //
 // Nothing fails a turn: if something goes wrong, messages come back unchanged, and the Report says
 // why.
@@ -39,9 +39,9 @@ type Options struct {
 	Retrieve core.RetrieveOptions
 	// Timeout bounds the wait for memory; 0 is 1 s, negative no limit.
 	Timeout time.Duration
-	// System, if not nil, returns text for the end of the system message, even with an error, and
-	// even for a request with a pending tool call. Text that the request has is not added again.
-	// It should change only when memory does, since providers cache prompts by their beginning.
+	// System, if not nil, returns text for the end of the system message, even with an error or for
+	// a request with a pending tool call. Text is not added twice. It should change only when
+	// memory does, since providers cache prompts by their beginning.
 	System func(ctx context.Context) (System, error)
 	// NoRules leaves out rules.
 	NoRules bool
@@ -134,8 +134,8 @@ func inject[M any](ctx context.Context, r Retriever, messages []M, is shape[M], 
 
 // choose returns the last user message's index and its block, if any.
 //
-// Tool calls behind that message do not matter: all requests of a turn get the memory at the same
-// place, so that prompt caches hold.
+// It ignores tool calls behind that message: all requests of a turn get memory at the same place,
+// so that prompt caches hold.
 func choose[M any](ctx context.Context, r Retriever, messages []M, is shape[M], options Options) (last int, block string, report Report) {
 	last = lastUser(messages, is)
 	switch {
@@ -212,8 +212,8 @@ func rulesFor(ctx context.Context, r Retriever, request string, options Options)
 	return found
 }
 
-// before puts the rules before the block. A request knows nothing of earlier ones, so each gets all
-// rules that apply.
+// before puts the rules before the block: all that apply, since a request knows nothing of earlier
+// ones.
 func (r rules) before(block string, report *Report) string {
 	if r.text == "" || report.Reason == ReasonCancelled {
 		return block
@@ -262,7 +262,7 @@ func logger(options Options) *slog.Logger {
 	return options.Logger
 }
 
-// maxQuery bounds the query, in bytes. People begin or end a long message with what they want.
+// maxQuery bounds the query, in bytes. Long messages begin or end with what people want.
 const maxQuery = 4096
 
 // Query returns the text of a user's message, or the first and last half of maxQuery bytes of it.

@@ -218,17 +218,21 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		paths = append(slices.Clip(paths), x.w.DataDir()) // so that search finds what agents write
 	}
 	var all []source.Source
+	options := source.FolderOptions{Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Hidden: x.w.Settings.Folder,
+		Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
 	for _, path := range paths {
-		var folder source.Source = source.NewFolder(source.FolderOptions{
-			Path: path, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: path == x.w.DataDir(), Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated})
+		o := options
+		o.Path, o.Optional = path, path == x.w.DataDir()
+		var folder source.Source = source.NewFolder(o)
 		if err := x.w.NotIndexed(); err != nil {
 			folder = unlisted{folder, err}
 		}
 		all = append(all, folder)
 	}
 	for _, m := range x.w.Mounts() {
-		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: m.Folder, Name: m.Name, Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Hidden: x.w.Settings.Folder, Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}))
+		o := options
+		o.Path, o.Name, o.Optional = m.Folder, m.Name, true
+		all = append(all, source.NewFolder(o))
 	}
 	for _, name := range []string{core.StatedFile, core.SolvedFile} { // of earlier sessions
 		all = append(all, source.NewFolder(source.FolderOptions{

@@ -10,7 +10,7 @@ import (
 	"github.com/memcore/memcore/internal/safefile"
 )
 
-// files are steps that tests interrupt, and some file systems lack.
+// files are steps that tests interrupt and some file systems lack.
 type files struct {
 	link       func(from, to string) error
 	rename     func(from, to string) error
@@ -42,14 +42,14 @@ func readFile(path string) (text []byte, err error) {
 	return text, err
 }
 
-// retries bounds how often a step is retried that another process disturbs.
+// retries bounds the attempts at a step that another process disturbs.
 const (
 	retries        = 50
 	betweenRetries = 2 * time.Millisecond
 )
 
-// retry repeats a step on transient errors: Windows neither replaces a file that is being read, nor
-// opens one being replaced.
+// retry repeats a step after transient errors: Windows does not replace a file that is being read,
+// nor open one being replaced.
 func retry(step func() error) error {
 	for range retries {
 		if err := step(); err == nil || !transient(err) {

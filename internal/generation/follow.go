@@ -18,14 +18,14 @@ var ErrClosed = errors.New("follower is closed")
 // A Snapshot is an open generation, safe for concurrent use.
 type Snapshot interface {
 	comparable
-	// Unchanged reports whether the files in folder are still the opened ones. The Follower has
-	// compared the manifest.
+	// Unchanged reports whether the files in folder are still the opened ones. The Follower itself
+	// compares the manifest.
 	Unchanged(folder string) bool
 	Close() error
 }
 
-// A Follower keeps the current generation open. Before each read it looks for a newer one by any
-// process. It closes a snapshot after its last reader. It is safe for concurrent use.
+// A Follower keeps the current generation open. It looks for a newer one before each read, and
+// closes a snapshot after its last reader. It is safe for concurrent use.
 type Follower[S Snapshot] struct {
 	dir      *Dir
 	manifest string
@@ -88,8 +88,8 @@ func (f *Follower[S]) leave(entered *opened[S]) {
 // rereads bounds how often Read tries again.
 const rereads = 50
 
-// Read calls read with the current snapshot, again if it fails and another has become current: a
-// writer may have removed files.
+// Read calls read with the current snapshot. It tries again if that fails and another has become
+// current: a writer may have removed files.
 func (f *Follower[S]) Read(ctx context.Context, read func(S) error) error {
 	for again := 0; ; again++ {
 		entered, err := f.enter(ctx)

@@ -1,9 +1,9 @@
 // Package generation replaces the content of a folder as a whole.
 //
-// A folder holds numbered generations; the file CURRENT names one. A writer prepares the next one,
-// shares files by hard link, and publishes it by one rename. A crash before that changes nothing.
-// Readers never wait and never see half. Writers must not write to a shared file, except by
-// Next.Append beyond its recorded length.
+// A folder holds numbered generations; the file CURRENT names one. A writer prepares the next,
+// shares files by hard link, and publishes by one rename. A crash before that changes nothing.
+// Readers never wait and never see half. Writers must not write to shared files, except by
+// Next.Append beyond the recorded length.
 package generation
 
 import (
@@ -21,7 +21,8 @@ import (
 
 const currentFile = "CURRENT"
 
-// keep generations survive a Publish: the new one, and the one that readers may be opening.
+// keep generations survive a Publish: the new one, and the one before, which readers may be
+// opening.
 const keep = 2
 
 // Errors of Current; test with errors.Is.
@@ -38,8 +39,8 @@ func currentText(n uint64) string {
 	return fmt.Sprintf("%s %08x\n", number, crc32.ChecksumIEEE([]byte(number)))
 }
 
-// A Dir is a folder of generations. It is safe for concurrent use by any number of readers and one
-// writer, in any number of processes.
+// A Dir is a folder of generations. It is safe for concurrent use by readers and one writer, in any
+// number of processes.
 type Dir struct {
 	root  string
 	files files
@@ -78,8 +79,8 @@ func number(name string) (n uint64, ok bool) {
 
 func (d *Dir) folder(n uint64) string { return filepath.Join(d.root, strconv.FormatUint(n, 10)) }
 
-// View calls open with the current folder, again if it fails and another generation has become
-// current: a writer may have removed the folder.
+// View calls open with the current folder. It tries again if that fails and another generation has
+// become current: a writer may have removed the folder.
 func (d *Dir) View(open func(n uint64, path string) error) error {
 	for tried := 0; ; {
 		n, path, err := d.Current()

@@ -49,8 +49,8 @@ func (d *Dir) BeginAfter(ctx context.Context, n uint64, share func(path string) 
 }
 
 // Begin prepares the next generation and removes an unpublished one. share chooses, by
-// slash-separated path, the files to link (or copy) from the current one; nil chooses none. End it
-// with Publish or Abandon.
+// slash-separated path, files to link (or copy) from the current one; nil chooses none. End with
+// Publish or Abandon.
 func (d *Dir) Begin(ctx context.Context, share func(path string) bool) (*Next, error) {
 	n, current, err := d.Current()
 	if err != nil && !errors.Is(err, ErrNone) {
@@ -128,8 +128,7 @@ func (x *Next) share(ctx context.Context, current string, share func(string) boo
 	})
 }
 
-// Take takes over a file of the current generation under another name, slash-separated. It makes
-// missing folders.
+// Take takes over a file of the current generation under another slash-separated name.
 func (x *Next) Take(ctx context.Context, from, to string) error {
 	_, current, err := x.dir.Current()
 	if err != nil {
@@ -156,7 +155,7 @@ func (x *Next) Path() string { return x.folder }
 // Number is the number the generation will have.
 func (x *Next) Number() uint64 { return x.n }
 
-// Append opens the file with the slash-separated name for writing at length, which the current
+// Append opens a file, by slash-separated name, for writing at the length that the current
 // generation has recorded; 0 creates it. It overwrites what a failed writer left beyond.
 func (x *Next) Append(name string, length int64) (*os.File, error) {
 	path := filepath.Join(x.folder, filepath.FromSlash(name))
@@ -187,8 +186,8 @@ func seekInside(f *os.File, offset int64) error {
 	return err
 }
 
-// Publish makes the generation durable and current, and removes all but the one before it. On an
-// error it abandons the generation, unless only the swap may not be durable: then it is current.
+// Publish makes the generation durable and current, and removes all but the one before. After an
+// error the generation is abandoned; if only the swap may not be durable, it is current.
 func (x *Next) Publish() error {
 	if err := x.swap(); err != nil {
 		x.Abandon()

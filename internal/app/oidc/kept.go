@@ -14,10 +14,10 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// A keySet verifies with the issuer's keys. An issuer that does not answer is no wrong signature.
+// A keySet verifies with the issuer's keys. It tells a silent issuer from a wrong signature.
 type keySet struct{ *oidc.RemoteKeySet }
 
-// unansweredKey is of a *error in a context, which gets why the issuer did not answer.
+// unansweredKey is the context key of a *error: why the issuer did not answer.
 type unansweredKey struct{}
 
 // VerifySignature implements oidc.KeySet.
@@ -40,18 +40,18 @@ func (e *unansweredError) Error() string { return e.url + ": " + e.cause.Error()
 func (e *unansweredError) Unwrap() error { return e.cause }
 
 const (
-	// keptFor is how long answers count of an issuer that no longer answers.
+	// keptFor is how long answers of a silent issuer count.
 	keptFor = time.Hour
-	// failurePause is after a question without an answer, at most.
+	// failurePause bounds the pause after a question without an answer.
 	failurePause = 2 * time.Second
-	// mostKept bounds the URLs of an issuer: its description and its keys, which may move.
+	// mostKept bounds the URLs of an issuer: description and keys, which may move.
 	mostKept = 8
 	// mostAnswer is in bytes.
 	mostAnswer = 1 << 20
 )
 
-// kept is a transport that keeps answers: who sends tokens with unknown keys makes the issuer asked
-// no more often than once in a pause, and for an issuer that is away its last answers count.
+// kept is a transport that keeps answers. Tokens with unknown keys cause one question in a pause,
+// and while the issuer is away its last answers count.
 type kept struct {
 	pause time.Duration
 	next  http.RoundTripper
@@ -110,7 +110,7 @@ func (k *kept) answerTo(url string) (*keptAnswer, error) {
 	return k.known[url], nil
 }
 
-// ask returns an answer that is JSON.
+// ask returns a JSON answer.
 func (k *kept) ask(r *http.Request) ([]byte, error) {
 	response, err := k.next.RoundTrip(r)
 	if err != nil {

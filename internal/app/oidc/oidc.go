@@ -1,8 +1,8 @@
 // Package oidc verifies tokens of an OpenID Connect issuer for a service.
 //
-// A token is a JWT that the issuer has signed with an asymmetric key and that names the service as
-// its audience. Its claims say who asks. The issuer is asked when it is first needed, and again
-// from time to time; while it does not answer, known keys are used for a while.
+// A token is a JWT, signed by the issuer with an asymmetric key, with the service as its audience.
+// Its claims say who asks. A Verifier asks the issuer when it first needs to, and again from time
+// to time. While the issuer is away, known keys count for a while.
 package oidc
 
 import (
@@ -26,28 +26,28 @@ import (
 )
 
 // Options say whose tokens count, and what their claims mean. Issuer, Audiences and one of Tenant
-// and TenantClaim are needed. A claim is named as the token has it, or by a path with dots, such as
+// and TenantClaim are required. A claim is a name in the token, or a path with dots, such as
 // realm_access.roles.
 type Options struct {
-	// Issuer is the URL of the issuer, exactly as it names itself. It needs TLS unless it is on
-	// this machine.
+	// Issuer is the URL by which the issuer names itself. It needs TLS unless it is on this
+	// machine.
 	Issuer string
-	// Audiences are names of this service; a token needs one of them.
+	// Audiences are names of this service, of which a token has one.
 	Audiences []string
-	// Tenant is that of all tokens; "" takes it from TenantClaim.
+	// Tenant is all tokens' tenant; "" takes it from TenantClaim.
 	Tenant, TenantClaim string
 	UserClaim           string // "" is sub
 	GroupsClaim         string // a list of texts, or one text; "" is groups
-	// TeamPrefix begins the groups that are teams, and is no part of a team's name; may be "".
+	// TeamPrefix begins the groups that are teams; the rest is the team's name. It may be "".
 	TeamPrefix string
-	// Right is that of tokens that have none in RightClaim (read, write or admin; the highest
-	// counts), and whose user is in none of AdminGroups; "" is write.
+	// Right is for tokens without one in RightClaim (read, write or admin; the highest counts)
+	// whose user is in none of AdminGroups; "" is write.
 	Right       service.Right
 	RightClaim  string
 	AdminGroups []string
-	// Skew is how wrong clocks may be; 0 is 30 s.
+	// Skew of clocks; 0 is 30 s.
 	Skew time.Duration
-	// Pause is the time between questions to the issuer that others can cause; 0 is 10 s.
+	// Pause between questions to the issuer that others can cause; 0 is 10 s.
 	Pause  time.Duration
 	Logger *slog.Logger
 }
@@ -66,8 +66,8 @@ var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.P
 const (
 	// longestToken is in bytes.
 	longestToken = 16 << 10
-	// renewed is how old a description of the issuer and its keys may be: a withdrawn key is known
-	// after that.
+	// renewed is how old the issuer's description and keys may be. A withdrawn key counts until
+	// then.
 	renewed = 5 * time.Minute
 	// askTimeout bounds a question to the issuer.
 	askTimeout = 3 * time.Second
@@ -123,15 +123,15 @@ func (v *Verifier) Issuer() string { return v.o.Issuer }
 // IsToken reports whether a secret looks like a token.
 func IsToken(secret string) bool { return strings.Count(secret, ".") == 2 }
 
-// Check asks the issuer for its description, to say early that it does not answer.
+// Check asks the issuer for its description, to find out early that it is away.
 func (v *Verifier) Check(ctx context.Context) error {
 	_, err := v.issuer(ctx)
 	return err
 }
 
-// Verify returns what a token says. Its error is a service.ErrKey for a token that is not valid, of
-// kind.Forbidden for one whose claims do not fit, and of kind.Unavailable if the issuer's keys are
-// not known.
+// Verify returns what a token says. Errors are a service.ErrKey for an invalid token, of
+// kind.Forbidden for claims that do not fit, and of kind.Unavailable if the issuer's keys are
+// unknown.
 func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	if len(token) > longestToken {
 		return Identity{}, service.Refused("the token has more than %d bytes", longestToken)
@@ -162,13 +162,13 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	return v.identity(claims, valid.Expiry)
 }
 
-// unavailable is for what only the issuer could decide.
+// unavailable is for questions that only the issuer can answer.
 func unavailable(err error) error {
 	return kind.As(kind.Unavailable, fmt.Errorf("the issuer of tokens does not answer: %w", err))
 }
 
-// issuer returns what is known of the issuer, and asks it if that is old. Requests wait for each
-// other's question.
+// issuer returns what is known of the issuer, asked again if that is old. Concurrent requests share
+// the question.
 func (v *Verifier) issuer(ctx context.Context) (*issuer, error) {
 	select {
 	case v.asking <- struct{}{}:
@@ -179,7 +179,7 @@ func (v *Verifier) issuer(ctx context.Context) (*issuer, error) {
 	if v.known != nil && time.Since(v.known.at) < renewed {
 		return v.known, nil
 	}
-	// The answer is for others, too: it does not end with this request.
+	// The question outlives this request: others wait for the answer.
 	all, stop := context.WithTimeout(oidc.ClientContext(context.WithoutCancel(ctx), v.client), askTimeout)
 	defer stop()
 	provider, err := oidc.NewProvider(all, v.o.Issuer)
@@ -242,7 +242,7 @@ func valueOf(claims map[string]any, name string) any {
 	return nil
 }
 
-// textsOf returns a claim that is a list of texts, or one text. Other values do not count.
+// textsOf returns a claim that is a text or a list of texts. Other values are none.
 func textsOf(claims map[string]any, name string) (all []string) {
 	switch value := valueOf(claims, name).(type) {
 	case string:
@@ -257,7 +257,7 @@ func textsOf(claims map[string]any, name string) (all []string) {
 	return all
 }
 
-// textOf returns a claim that has to be one text, or a list with one.
+// textOf returns a claim that must be one text, or a list of one.
 func textOf(claims map[string]any, name string) (string, error) {
 	texts := textsOf(claims, name)
 	if len(texts) != 1 || texts[0] == "" {
