@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
@@ -182,7 +183,7 @@ const (
 
 // acceptable reports whether a memory like ours made a change.
 func acceptable(change store.Change) bool {
-	return ownerName.MatchString(change.Owner) && textBytes(change.Record) <= maxForeignText
+	return ownerName().MatchString(change.Owner) && textBytes(change.Record) <= maxForeignText
 }
 
 func textBytes(r store.Record) int {
@@ -401,10 +402,10 @@ func checkSharing(o Options) error {
 		return errors.New("open memory: Options.Shared needs Options.Owner, the name of this memory among the others")
 	case !slices.Contains([]string{"", PublishMarkdown, PublishAll, PublishNothing}, o.Publish):
 		return fmt.Errorf("open memory: Options.Publish is %q, want %q, %q or %q", o.Publish, PublishMarkdown, PublishAll, PublishNothing)
-	case o.Owner != "" && !ownerName.MatchString(o.Owner):
+	case o.Owner != "" && !ownerName().MatchString(o.Owner):
 		return fmt.Errorf("open memory: owner %q has characters other than letters, digits, '.', '_' and '-'", o.Owner)
 	}
 	return nil
 }
 
-var ownerName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+var ownerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]+$`) })

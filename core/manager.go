@@ -3,6 +3,8 @@
 // A Manager indexes the documents of one memory and answers queries. It knows embedders, stores and
 // sources only by their interfaces. Its answers are data from outside: pass them through package
 // formatter before a model reads them.
+//
+// Files index_*.go keep the indexes in step with the documents; query_*.go answer questions.
 package core
 
 import (

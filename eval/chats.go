@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Formats of labelled data.
@@ -117,8 +118,8 @@ type locomoTurn struct {
 const adversarial = 5
 
 var (
-	locomoSession  = regexp.MustCompile(`^session_(\d+)$`)
-	locomoEvidence = regexp.MustCompile(`D:?(\d+):(\d+)`)
+	locomoSession  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^session_(\d+)$`) })
+	locomoEvidence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`D:?(\d+):(\d+)`) })
 )
 
 func locomo(raw json.RawMessage) (Collection, error) {
@@ -168,7 +169,7 @@ func locomo(raw json.RawMessage) (Collection, error) {
 func sessionsOf(sample locomoSample) []string {
 	var numbers []int
 	for key := range sample.Conversation {
-		if m := locomoSession.FindStringSubmatch(key); m != nil {
+		if m := locomoSession().FindStringSubmatch(key); m != nil {
 			n, _ := strconv.Atoi(m[1])
 			numbers = append(numbers, n)
 		}
@@ -185,7 +186,7 @@ func sessionsOf(sample locomoSample) []string {
 func evidenceOf(written []string) []string {
 	var turns []string
 	for _, text := range written {
-		for _, m := range locomoEvidence.FindAllStringSubmatch(text, -1) {
+		for _, m := range locomoEvidence().FindAllStringSubmatch(text, -1) {
 			session, _ := strconv.Atoi(m[1])
 			turn, _ := strconv.Atoi(m[2])
 			turns = append(turns, fmt.Sprintf("D%d:%d", session, turn))

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -119,9 +120,9 @@ func (p page) draft(known map[string]int) (best draft, ok bool) {
 }
 
 var (
-	endOfSentence = regexp.MustCompile(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`)
+	endOfSentence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`) })
 	// definite matches possible answers: words with a digit, and identifiers.
-	definite = regexp.MustCompile(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`)
+	definite = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`) })
 	markup   = strings.NewReplacer("`", "", "*", "", "\n", " ", "[", "", "]", "")
 )
 
@@ -130,7 +131,7 @@ func sentences(text string) []string {
 	if strings.Contains(text, "```") || strings.Contains(text, "|--") {
 		return nil
 	}
-	return endOfSentence.Split(text, -1)
+	return endOfSentence().Split(text, -1)
 }
 
 // cloze removes the first definite word of a sentence.
@@ -142,14 +143,14 @@ func cloze(sentence string, known map[string]int) (c Case, rarity float64, ok bo
 	if len(words) < leastWords || strings.HasPrefix(words[0], "#") {
 		return c, 0, false
 	}
-	at := slices.IndexFunc(words, func(word string) bool { return definite.MatchString(trim(word)) })
+	at := slices.IndexFunc(words, func(word string) bool { return definite().MatchString(trim(word)) })
 	if at < 0 || len(trim(words[at])) < 2 {
 		return c, 0, false
 	}
 	answer := trim(words[at])
 	var query []string
 	for i, word := range words {
-		if word = trim(word); i != at && word != "" && !definite.MatchString(word) && len(query) < mostWords {
+		if word = trim(word); i != at && word != "" && !definite().MatchString(word) && len(query) < mostWords {
 			query = append(query, word)
 			rarity += 1 / math.Log2(1+float64(max(known[strings.ToLower(word)], 1)))
 		}

@@ -36,7 +36,7 @@ With --last, do this for the last hook of an agent in this workspace, and show w
 used.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if last != (len(args) == 0) {
-				return kind.Hint(kind.Usagef("explain: name a query, or --last, not both"), "memcore explain 'which port does staging use'")
+				return kind.Hint(kind.Usagef("explain: name either a query or --last"), "memcore explain 'which port does staging use'")
 			}
 			if last {
 				if q.narrow != (narrowFlags{}) {

@@ -204,7 +204,7 @@ func printReport(a *cli, r core.IndexReport) {
 		a.note("no Markdown file and no conversation log was found; name a folder that has some: memcore index PATH")
 	}
 	if r.LogsGone > 0 {
-		a.note("%s gone with their logs, which an agent or a person deleted", plain.Count(r.LogsGone, "conversation"))
+		a.note("%s no longer in the index: an agent or a person deleted the logs", plain.Count(r.LogsGone, "conversation"))
 	}
 	for _, s := range r.Skipped {
 		a.note("skipped %s: %s", s.Path, s.Reason)

@@ -155,7 +155,7 @@ func sizeRows(s inventory.Sizes, own, keep string) (rows [][2]string) {
 	for _, p := range largest[:min(len(largest), mostProjects)] {
 		text := fmt.Sprintf("%s: notes %s, %s %s, index %s, turns %s", p.Path, plain.Bytes(p.Notes), plain.Count(p.Count, "session"), plain.Bytes(p.Sessions), plain.Bytes(p.Index), plain.Bytes(p.Turns))
 		if p.Gone {
-			text += "; the folder is gone"
+			text += "; the folder is gone (if it has moved: memcore export FILE, then memcore import FILE --map OLD=NEW)"
 		}
 		rows = append(rows, [2]string{"project", text})
 	}

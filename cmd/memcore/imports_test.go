@@ -62,11 +62,10 @@ func matches(pattern, pkg string) bool {
 	return pkg == pattern || tree && (pkg == below || strings.HasPrefix(pkg, below+"/"))
 }
 
-func TestImportsPointOneWay(t *testing.T) {
-	rules := importRules(t)
+// eachFile calls do with the Go files of this module, except tests, with any build tags.
+func eachFile(t *testing.T, do func(pkg, file string)) {
+	t.Helper()
 	root := filepath.Join("..", "..")
-	seen := map[string]bool{}
-	// Files count with any build tags.
 	require.NoError(t, filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -82,11 +81,36 @@ func TestImportsPointOneWay(t *testing.T) {
 		}
 		relative, err := filepath.Rel(root, filepath.Dir(file))
 		require.NoError(t, err)
-		pkg := filepath.ToSlash(relative)
-		seen[pkg] = true
-		checkImports(t, rules, pkg, file)
+		do(filepath.ToSlash(relative), file)
 		return nil
 	}))
+}
+
+// TestRegexpsAreLazy: no start of the program, such as a hook's, compiles regexps that it may not
+// need.
+func TestRegexpsAreLazy(t *testing.T) {
+	files, eager := 0, regexp.MustCompile(`(?m)^(var |\t)\w+ *= regexp\.MustCompile\(.*`)
+	eachFile(t, func(pkg, file string) {
+		if strings.HasPrefix(pkg, "internal/dev/") {
+			return
+		}
+		files++
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, line := range eager.FindAllString(string(text), -1) {
+			t.Errorf("%s: %s: use sync.OnceValue", file, strings.TrimSpace(line))
+		}
+	})
+	require.Greater(t, files, 500)
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	rules := importRules(t)
+	seen := map[string]bool{}
+	eachFile(t, func(pkg, file string) {
+		seen[pkg] = true
+		checkImports(t, rules, pkg, file)
+	})
 	for _, r := range rules {
 		used := false
 		for pkg := range seen {

@@ -150,7 +150,7 @@ func printEnding(a *cli, r setupReport, made chosen) error {
 		for _, agent := range r.Agents {
 			titles = append(titles, agent.Title)
 		}
-		line("now", "at each prompt %s gets what memory knows of it, or nothing", strings.Join(titles, ", "))
+		line("now", "at each prompt memcore gives %s what it knows of it, or nothing", strings.Join(titles, ", "))
 		ask := "something that your notes say"
 		if r.Project.Longest != "" {
 			ask = "something that " + r.Project.Longest + " says"

@@ -41,7 +41,7 @@ func (p pace) of(now core.Progress, at time.Time) (perSecond float64, left time.
 
 func (p pace) text(now core.Progress, at time.Time, short bool) string {
 	perSecond, left := p.of(now, at)
-	unit := unitOf(now.Stage)
+	unit := unitOf(now.Stage, now.Total)
 	switch {
 	case perSecond == 0 && short:
 		return ""
@@ -119,7 +119,7 @@ func (t *terminal) plainProgress(now func() time.Time) func(core.Progress) {
 		at := now()
 		if p.Stage != stage {
 			stage, going, said = p.Stage, pace{at, p.Done}, at
-			t.note("%s %d %s", strings.ToLower(verbOf(stage, false)), p.Total, unitOf(stage))
+			t.note("%s %d %s", strings.ToLower(verbOf(stage, false)), p.Total, unitOf(stage, p.Total))
 			return
 		}
 		if at.Sub(said) >= plainEvery && p.Done < p.Total {
@@ -143,12 +143,16 @@ func verbOf(stage string, short bool) string {
 	return "Reading"
 }
 
-func unitOf(stage string) string {
-	switch stage {
-	case "embed":
-		return "chunks"
-	case fetchStage:
+func unitOf(stage string, n int) string {
+	switch {
+	case stage == fetchStage:
 		return "KB"
+	case stage == "embed" && n == 1:
+		return "chunk"
+	case stage == "embed":
+		return "chunks"
+	case n == 1:
+		return "document"
 	}
 	return "documents"
 }

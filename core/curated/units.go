@@ -3,6 +3,7 @@ package curated
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/chunker"
@@ -143,7 +144,7 @@ func (c *splitter) add(b chunker.Block, parent int) int {
 	return c.whole(b.Start, b.End, parent)
 }
 
-var ordered = regexp.MustCompile(`^\s*\d{1,9}[.)]\s`)
+var ordered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*\d{1,9}[.)]\s`) })
 
 // Numbered items need the one before, nested blocks their item's beginning.
 func (c *splitter) list(b chunker.Block, parent int) int {
@@ -157,7 +158,7 @@ func (c *splitter) list(b chunker.Block, parent int) int {
 	first := -1
 	for i, in := range b.Inner {
 		under := parent
-		steps := items && ordered.MatchString(c.lines[b.Start].text)
+		steps := items && ordered().MatchString(c.lines[b.Start].text)
 		if first >= 0 && (!items || steps) {
 			under = first
 		}
@@ -169,11 +170,11 @@ func (c *splitter) list(b chunker.Block, parent int) int {
 	return first
 }
 
-var tableRule = regexp.MustCompile(`^[\s|:-]*-[\s|:-]*$`)
+var tableRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\s|:-]*-[\s|:-]*$`) })
 
 func (c *splitter) table(b chunker.Block, parent int) int {
 	header := b.Start + 1
-	for header < b.End && !tableRule.MatchString(c.lines[header].text) {
+	for header < b.End && !tableRule().MatchString(c.lines[header].text) {
 		header++
 	}
 	if header+1 >= b.End {

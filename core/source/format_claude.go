@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Claude Code keeps its sessions in ~/.claude/projects/<folder>/<session>.jsonl.
@@ -26,9 +27,9 @@ func claudeFolders(workspace []string, home string) []FolderOptions {
 }
 
 // claudeName has dashes for all but letters and digits.
-func claudeName(cwd string) string { return notAlphanumeric.ReplaceAllString(cwd, "-") }
+func claudeName(cwd string) string { return notAlphanumeric().ReplaceAllString(cwd, "-") }
 
-var notAlphanumeric = regexp.MustCompile(`[^a-zA-Z0-9]`)
+var notAlphanumeric = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9]`) })
 
 // claudeIgnored are types that are not part of the conversation.
 var claudeIgnored = map[string]bool{
@@ -210,22 +211,19 @@ func tagged(text, tag string) (string, bool) {
 	return strings.TrimSpace(inner), ok
 }
 
-// withoutTag removes every <tag …>…</tag>. An unclosed tag stays.
+// withoutTag removes what stands between the first <tag …> and the last </tag>: a file that an agent
+// puts there can have tags, too, and what follows them would pass for the user's. An unclosed tag
+// stays.
 func withoutTag(text, tag string) string {
-	if !strings.Contains(text, "<"+tag) {
+	begin, end := strings.Index(text, "<"+tag), strings.LastIndex(text, "</"+tag)
+	if begin < 0 || end < begin {
 		return text
 	}
-	var kept strings.Builder
-	for {
-		before, rest, ok := strings.Cut(text, "<"+tag)
-		_, after, closed := strings.Cut(rest, "</"+tag+">")
-		if !ok || !closed {
-			kept.WriteString(text)
-			return kept.String()
-		}
-		kept.WriteString(before)
-		text = after
+	_, after, closed := strings.Cut(text[end:], ">")
+	if !closed {
+		return text
 	}
+	return text[:begin] + after
 }
 
 // unreadable says why a line cannot be parsed.

@@ -174,8 +174,8 @@ func codexUser(out *message, texts []string) {
 			out.calls = append(out.calls, call{name: "shell", input: input, output: output, done: true, failed: codexFailed(output)})
 			continue
 		}
-		if _, request, ok := strings.Cut(text, "## My request for Codex:"); ok {
-			text = strings.TrimSpace(request)
+		if at := strings.LastIndex(text, codexRequest); at >= 0 { // before it are texts of open files
+			text = strings.TrimSpace(text[at+len(codexRequest):])
 		}
 		if !codexInjected(text) {
 			said = append(said, text)
@@ -183,6 +183,9 @@ func codexUser(out *message, texts []string) {
 	}
 	out.text = strings.Join(said, "\n\n")
 }
+
+// codexRequest begins what the user typed in an editor.
+const codexRequest = "## My request for Codex:"
 
 // codexNoise begins texts that the user did not type.
 var codexNoise = []string{

@@ -117,7 +117,8 @@ func parseGemini(c *conversation, r record) string {
 	case "user":
 		out.role = "user"
 		if out.text = geminiText(in.DisplayContent); out.text == "" {
-			out.text = geminiText(in.Content)
+			out.text, _, _ = strings.Cut(geminiText(in.Content), geminiFiles)
+			out.text = strings.TrimSpace(out.text)
 		}
 		if strings.HasPrefix(out.text, "<session_context>") || strings.HasPrefix(out.text, "This is the Gemini CLI. We are setting up the context") {
 			return ""
@@ -135,6 +136,9 @@ func parseGemini(c *conversation, r record) string {
 	c.add(r, out)
 	return ""
 }
+
+// geminiFiles begins the texts of files that a user named after "@".
+const geminiFiles = "--- Content from referenced files ---"
 
 func geminiBookkeeping(c *conversation, in geminiRecord) string {
 	switch {

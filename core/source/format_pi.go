@@ -129,6 +129,9 @@ func parsePiMessage(c *conversation, r record, out message, entry string, raw js
 	switch m.Role {
 	case "user", "assistant":
 		out.role, out.text, out.calls, out.results = m.Role, parsed.text(), parsed.calls, parsed.results
+		if m.Role == "user" { // files that they named on the command line
+			out.text = strings.TrimSpace(withoutTag(out.text, "file"))
+		}
 	case "custom", "hookMessage": // of an extension, in the user's name
 		out.role, out.text = "user", parsed.text()
 	case "toolResult", "tool_result", "tool":

@@ -19,7 +19,7 @@ func TestKnown(t *testing.T) {
 	sum := sha256.Sum256([]byte(workspace))
 	in := func(path, text string) { write(t, filepath.Join(home, filepath.FromSlash(path)), text) }
 
-	claude := notAlphanumeric.ReplaceAllString(workspace, "-")
+	claude := notAlphanumeric().ReplaceAllString(workspace, "-")
 	claudeLine := `{"type":"user","sessionId":"s","uuid":"u","message":{"role":"user","content":"hi"}}` + "\n"
 	in(".claude/projects/"+claude+"/a.jsonl", claudeLine)
 	in(".claude/projects/"+claude+"-other/b.jsonl", claudeLine)

@@ -18,6 +18,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/memcore/memcore/eval"
@@ -57,7 +58,7 @@ const (
 	layout    = "20060102T150405.000000000Z"
 )
 
-var validID = regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z$`)
+var validID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{8}T\d{6}\.\d{9}Z$`) })
 
 // Add keeps a run and removes the oldest.
 func (f Folder) Add(at time.Time, version, embedder string, report eval.Report) (Run, error) {
@@ -145,7 +146,7 @@ func (f Folder) ids() (all []string, err error) {
 		return nil, err
 	}
 	for _, e := range slices.Backward(entries) {
-		if id, ok := strings.CutSuffix(e.Name(), extension); ok && validID.MatchString(id) {
+		if id, ok := strings.CutSuffix(e.Name(), extension); ok && validID().MatchString(id) {
 			all = append(all, id)
 		}
 	}
@@ -194,7 +195,7 @@ func decode(id string, line []byte) (run Run, err error) {
 
 // Get returns a run with its questions.
 func (f Folder) Get(id string) (run Run, report eval.Report, err error) {
-	if !validID.MatchString(id) {
+	if !validID().MatchString(id) {
 		return run, report, ErrNoRun
 	}
 	data, _, err := safefile.ReadFile(string(f), id+extension, mostBytes)

@@ -84,7 +84,7 @@ func (s handlers) proxied(w http.ResponseWriter, r *request) error {
 // belowUpstream returns the URL for the upstream.
 func belowUpstream(in *url.URL) (*url.URL, error) {
 	asked, _ := url.QueryUnescape(in.RawQuery)
-	if strings.Contains(in.RawQuery+asked, keyBegins) {
+	if strings.Contains(in.Path+in.RawQuery+asked, keyBegins) {
 		return nil, &httpapi.Error{Status: 400, Message: "the URL has a key of this service; send it in a header"}
 	}
 	parts := strings.SplitN(in.EscapedPath(), "/", 7) // "", v1, tenants, NAME, proxy, UPSTREAM, …

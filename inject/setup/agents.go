@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 
 	"github.com/memcore/memcore/inject/agents"
 )
@@ -40,7 +41,7 @@ func (a Agent) file(s Scope, at agents.Files) string {
 }
 
 // enabledPlugin finds memcore's plugin, of any marketplace, in settings in JSON or TOML.
-var enabledPlugin = regexp.MustCompile(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
+var enabledPlugin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`) })
 
 // Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it
 // has none. The plugin has the same hooks and server that Plan adds.
@@ -51,7 +52,7 @@ func (a Agent) Plugin() string {
 	path := filepath.Join(a.home(), filepath.FromSlash(a.row.Plugin))
 	if !isFolder(path) {
 		text, err := os.ReadFile(path)
-		if err != nil || !enabledPlugin.Match(text) {
+		if err != nil || !enabledPlugin().Match(text) {
 			return ""
 		}
 	}

@@ -1,5 +1,9 @@
 // Package app builds the memory of a workspace as it is configured, for commands, HTTP, hooks and
 // MCP.
+//
+// A Workspace (workspace.go) returns its parts, such as Index, Curated, Notes and Sessions. A
+// Service (service.go) is an open workspace: hooks.go, mcp.go, tools.go and view*.go adapt it to
+// agents, MCP clients, models and the page. memory.go and daemon.go ask the daemon's instead.
 package app
 
 import (

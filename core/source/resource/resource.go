@@ -62,12 +62,12 @@ const (
 	DefaultTimeout   = 20 * time.Second
 )
 
-var serverName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`) })
 
 // Check returns an error if the settings are wrong.
 func (s Server) Check() error {
 	switch {
-	case !serverName.MatchString(s.Name):
+	case !serverName().MatchString(s.Name):
 		return fmt.Errorf("name is %.40q, want 1 to 32 letters, digits, dashes and underscores", s.Name)
 	case s.Command == "" && s.URL == "":
 		return fmt.Errorf("%s has neither a command nor a url", s.Name)

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 )
@@ -162,7 +163,9 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-var tooMuchWords = regexp.MustCompile(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
+var tooMuchWords = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)context (length|size|window)|too (long|large|many)|exceed|maximum|must have less`)
+})
 
 // tooMuch reports whether a server refused texts for their size. Servers use 400, 413, 422 and 500,
 // and words.
@@ -175,7 +178,7 @@ func tooMuch(err error) bool {
 	case http.StatusRequestEntityTooLarge:
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
-		return tooMuchWords.MatchString(status.Message)
+		return tooMuchWords().MatchString(status.Message)
 	}
 	return false
 }

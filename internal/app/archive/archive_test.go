@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -312,6 +313,9 @@ func TestHostileArchives(t *testing.T) {
 		{Place: Project, Project: home, Path: "run.sh"},
 		{Place: Project, Project: home, Path: "a/.env"},
 		{Place: Project, Project: "relative", Path: "a.md"},
+		{Place: Project, Project: "/etc", Path: "evil.md"},
+		{Place: Project, Project: filepath.Dir(home), Path: "evil.md"},
+		{Place: Project, Project: "/", Path: "evil.md"},
 		{Place: Document, Path: "/etc/evil.md"},
 		{Place: Document, Path: home + "/../evil.md"},
 		{Place: Document, Path: home + "/.config/evil.md"},
@@ -348,6 +352,30 @@ func TestHostileArchives(t *testing.T) {
 		_, err := Import(t.Context(), w, pack(t, m), Options{}, always)
 		require.ErrorContains(t, err, "has format")
 	}
+}
+
+// An export makes no folder instruct that it may bring nothing to.
+func TestImportedTrust(t *testing.T) {
+	w, home := elsewhere(t)
+	folder := filepath.Join(home, "work")
+	require.NoError(t, os.MkdirAll(folder, 0o700))
+	text := fmt.Sprintf(`{"folders": {"/": {"trusted": true}, %q: {"trusted": true}, %q: {"trusted": true}, "/etc": {"trusted": true}, "/usr": {"trusted": false}}}`, home, folder)
+	sum := sha256.Sum256([]byte(text))
+	file := filepath.Join(t.TempDir(), "export")
+	require.NoError(t, os.MkdirAll(file, 0o700))
+	manifest, err := json.Marshal(Manifest{Format: format, Files: []File{{Name: "trust", Place: Settings, Path: "trust.json", SHA256: hex.EncodeToString(sum[:])}}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(file, ManifestName), manifest, 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(file, "trust"), []byte(text), 0o600))
+	p, err := Import(t.Context(), w, file, Options{}, always)
+	require.NoError(t, err)
+	require.Equal(t, []string{folder}, p.Trusted)
+	decided, err := w.Trust().All()
+	require.NoError(t, err)
+	for _, d := range decided {
+		require.Equal(t, d.Folder == folder, d.Trusted, d.Folder)
+	}
+	require.Len(t, decided, 2)
 }
 
 // A link in a folder is not followed, neither in the export nor where it goes.

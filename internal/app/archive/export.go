@@ -10,6 +10,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -134,13 +135,13 @@ func withoutSecrets(text string) (string, int) {
 	return text, len(findings)
 }
 
-var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+var jsonString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
 // stateWithoutSecrets looks at each string of JSON alone: beside a name such as "key", a hash of
 // memcore's own would count as a secret.
 func stateWithoutSecrets(text string) (string, int) {
 	redacted := 0
-	return jsonString.ReplaceAllStringFunc(text, func(literal string) string {
+	return jsonString().ReplaceAllStringFunc(text, func(literal string) string {
 		var value string
 		if json.Unmarshal([]byte(literal), &value) != nil {
 			return literal

@@ -80,7 +80,8 @@ func (r *reader) trusted(m *mapper, f File) (all []string, err error) {
 	return all, err
 }
 
-// newDecisions are those about folders of this machine that nothing was decided about.
+// newDecisions are those about folders of this machine that nothing was decided about. None trusts
+// the whole home or what is outside of what an export may bring something to.
 func (m *mapper) newDecisions(data []byte) (map[string]bool, error) {
 	var there trustedFolders
 	if err := json.Unmarshal(data, &there); err != nil {
@@ -96,7 +97,9 @@ func (m *mapper) newDecisions(data []byte) (map[string]bool, error) {
 	}
 	decisions := map[string]bool{}
 	for folder, d := range there.Folders {
-		if folder = m.path(folder); folder != "" && !known[folder] {
+		folder = m.path(folder)
+		mayTrust := m.covering(folder) != "" && folder != paths.Resolve(m.w.Home)
+		if folder != "" && !known[folder] && (mayTrust || !d.Trusted) {
 			decisions[folder] = d.Trusted
 		}
 	}

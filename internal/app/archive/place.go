@@ -30,7 +30,8 @@ func ParseMove(text string) (Move, error) {
 type mapper struct {
 	w     *app.Workspace
 	at    config.Folders
-	moves []Move // the longest first
+	given []Move // of --map
+	moves []Move // also of the home; the longest first
 }
 
 // newMapper also moves the other machine's home.
@@ -39,7 +40,7 @@ func newMapper(w *app.Workspace, homes []string, moves []Move) (*mapper, error) 
 	if err != nil {
 		return nil, err
 	}
-	m := &mapper{w: w, at: at, moves: slices.Clone(moves)}
+	m := &mapper{w: w, at: at, given: moves, moves: slices.Clone(moves)}
 	for _, home := range homes {
 		if home != "" && w.Home != "" {
 			m.moves = append(m.moves, Move{home, w.Home})
@@ -102,7 +103,9 @@ func (m *mapper) of(f File) (t target, err error) {
 		}
 		t.folder, err = below(m.at.Workspaces(), name)
 	case Project:
-		t.folder = project
+		if t.folder = project; project != "" && m.covering(project) == "" {
+			err = errOutside
+		}
 	case Document:
 		return m.document(f)
 	}
@@ -120,25 +123,40 @@ func below(folder, name string) (string, error) {
 	return filepath.Join(folder, name), nil
 }
 
-// document returns the place of a file outside of projects: in the home, or where --map says.
+var errOutside = errors.New("it is outside of the home folder: name its place with --map OLD=NEW")
+
+// covering returns the folder that lets an export bring something to a path: the home, what --map
+// names, or the workspace; else "". An export must not choose any other place.
+func (m *mapper) covering(path string) string {
+	folders := []string{m.w.Home, m.w.Project}
+	for _, move := range m.given {
+		folders = append(folders, move.To)
+	}
+	for _, folder := range folders {
+		if folder == "" {
+			continue
+		}
+		folder = paths.Resolve(folder)
+		if _, inside := paths.Within(folder, path); inside {
+			return folder
+		}
+	}
+	return ""
+}
+
+// document returns the place of a file outside of projects.
 func (m *mapper) document(f File) (target, error) {
 	here := m.path(filepath.FromSlash(f.Path))
 	if here == "" {
 		return target{}, errNoPlace
 	}
-	folders := []string{paths.Resolve(m.w.Home)}
-	for _, move := range m.moves {
-		folders = append(folders, paths.Resolve(move.To))
+	folder := m.covering(here)
+	rel, inside := paths.Within(folder, here)
+	if folder == "" || !inside || rel == "." {
+		return target{}, errOutside
 	}
-	for _, folder := range folders {
-		rel, inside := paths.Within(folder, here)
-		if !inside || rel == "." {
-			continue
-		}
-		if reason := refusal(Project, filepath.ToSlash(rel), m.w.Settings.Folder); reason != "" {
-			return target{}, errors.New("refused: " + reason)
-		}
-		return target{folder, rel}, nil
+	if reason := refusal(Project, filepath.ToSlash(rel), m.w.Settings.Folder); reason != "" {
+		return target{}, errors.New("refused: " + reason)
 	}
-	return target{}, errors.New("it is outside of the home folder: name its place with --map OLD=NEW")
+	return target{folder, rel}, nil
 }

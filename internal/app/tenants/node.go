@@ -7,6 +7,9 @@
 // Each tenant has its own folder in the storage and on the node, with a folder for all users, one
 // for each team and one for each user. A principal's memory has the shared folder, its teams' and
 // the user's own, and no other file: with other teams, the same user has another memory.
+//
+// tenant.go opens and releases tenants, removal.go removes them from the node; memory.go opens the
+// memory of a principal; mirror*.go keep files and log in step; registry*.go know tenants and keys.
 package tenants
 
 import (

@@ -118,6 +118,7 @@ func TestProxy(t *testing.T) {
 		"a model that climbs":   {call{method: "GET", tenant: "acme", path: "/proxy/model/v1/models/..%2f..%2ffiles", key: bearer(p.read)}, 400, "", "", "", false, "lead out"},
 		"another protocol":      {chat("model/v1/chat/completions", asked, bearer(p.read), map[string]string{"Connection": "Upgrade", "Upgrade": "websocket"}), 403, "", "", "", false, ""},
 		"a key in the URL":      {chat("model/v1/chat/completions?key=mck%5Fx", asked, bearer(p.read), nil), 400, "", "", "", false, "send it in a header"},
+		"a key in the path":     {call{method: "GET", tenant: "acme", path: "/proxy/model/v1/models/mck%5Fx", key: bearer(p.read)}, 400, "", "", "", false, "send it in a header"},
 		"another upstream":      {chat("other/v1/chat/completions", asked, bearer(p.read), nil), 404, "", "", "", false, "there is no upstream"},
 		"a revoked key":         {chat("model/v1/chat/completions", asked, bearer(p.revoked), nil), 401, "", "", "", false, `"code":"memcore_proxy"`},
 		"a model's key":         {chat("model/v1/messages", asked, "", map[string]string{"X-Api-Key": w.model.key}), 401, "", "", "", false, `"type":"authentication_error"`},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/memcore/memcore/chunker"
 )
@@ -47,10 +48,10 @@ func Of(text string, least int) []Statement {
 	return all
 }
 
-var item = regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
+var item = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`) })
 
 // IsItem reports whether a line begins a list item.
-func IsItem(line string) bool { return item.MatchString(line) }
+func IsItem(line string) bool { return item().MatchString(line) }
 
 // Words returns Statement.Words of a text.
 func Words(text string) string { return strings.Join(wordsOf(strings.Split(text, "\n")), " ") }
@@ -66,7 +67,7 @@ var emphasis = strings.NewReplacer("**", "", "__", "")
 func wordsOf(lines []string) []string {
 	var words []string
 	for _, l := range lines {
-		words = append(words, strings.Fields(strings.ToLower(emphasis.Replace(item.ReplaceAllString(l, ""))))...)
+		words = append(words, strings.Fields(strings.ToLower(emphasis.Replace(item().ReplaceAllString(l, ""))))...)
 	}
 	if last := len(words) - 1; last >= 0 {
 		words[last] = strings.TrimRight(words[last], ".!。")
@@ -102,8 +103,8 @@ func withoutFillers(text string) []string {
 
 // Around struck text: an item's mark and box, Strike's note.
 var (
-	marks      = regexp.MustCompile(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?`)
-	superseded = regexp.MustCompile(`\s*\(superseded\b.*\)$`)
+	marks      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?`) })
+	superseded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*\(superseded\b.*\)$`) })
 )
 
 // IsStruck reports whether a statement is struck through.
@@ -111,8 +112,8 @@ func IsStruck(text string) bool {
 	if !strings.Contains(text, "~~") {
 		return false
 	}
-	said := strings.TrimSpace(text[len(marks.FindString(text)):])
-	said = strings.TrimRight(superseded.ReplaceAllString(said, ""), ".!。 ")
+	said := strings.TrimSpace(text[len(marks().FindString(text)):])
+	said = strings.TrimRight(superseded().ReplaceAllString(said, ""), ".!。 ")
 	for _, pair := range []string{"**", "__", "*", "_"} {
 		if inner, ok := strings.CutPrefix(said, pair); ok {
 			if inner, ok = strings.CutSuffix(inner, pair); ok {
@@ -132,7 +133,7 @@ func IsStruck(text string) bool {
 // Strike strikes lines through, as superseded since a date. It fails if they have such marks, or
 // several paragraphs.
 func Strike(text, since string) (result string, ok bool) {
-	mark := marks.FindString(text)
+	mark := marks().FindString(text)
 	said := text[len(mark):]
 	if strings.Contains(text, "~~") || strings.TrimSpace(said) == "" || strings.Contains(strings.ReplaceAll(said, "\r", ""), "\n\n") {
 		return text, false

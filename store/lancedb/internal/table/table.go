@@ -208,13 +208,13 @@ func plain(err error) error {
 	text, _, _ := strings.Cut(err.Error(), ", rust/")
 	text, _, _ = strings.Cut(text, ", /")
 	text, answer, _ := strings.Cut(text, "<?xml")
-	if message := serverSays.FindStringSubmatch(answer); message != nil {
+	if message := serverSays().FindStringSubmatch(answer); message != nil {
 		text += message[1] + ": " + message[2]
 	}
 	return errors.New(strings.Join(strings.Fields(text), " "))
 }
 
-var serverSays = regexp.MustCompile(`<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>`)
+var serverSays = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>`) })
 
 // Add appends rows, all or none.
 func (t *Table) Add(ctx context.Context, rows []Row) error {
