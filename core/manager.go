@@ -43,9 +43,9 @@ type Options struct {
 	Former func(fingerprint string) embed.Embedder
 	// Chunking is the size of chunks. Open sets Count, and lowers a Max above the model's input.
 	Chunking chunker.Options
-	// Shared, if set, is where memories exchange records at the end of Index. Owner is this memory's
-	// unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared, Index
-	// removes others' records unless there is an Owner.
+	// Shared, if set, is where memories exchange records at the end of Index. Owner is this
+	// memory's unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared,
+	// Index removes others' records unless there is an Owner.
 	Shared store.Shared
 	Owner  string
 	// Publish is PublishMarkdown (or ""), PublishAll or PublishNothing. Others never get global

@@ -51,7 +51,7 @@ const (
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	words := len(strings.Fields(t.Own))
-	t.question = !t.Orders && !t.Follows && t.Pasted == 0 && !asksForWork(t.Own) && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
+	t.question = !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Own) && (t.Asks || words <= longestKeywords && t.Kind == prompt.Request)
 	switch t.Kind {
 	case prompt.Acknowledgement:
 		t.silence = "the prompt only lets the agent go on"
@@ -144,7 +144,7 @@ func orderForTurn(ranked []*candidate) {
 // and people's chats.
 func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, threshold float64) {
 	telling := relevance.TellingWords(t.Prompt, q)
-	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || len(t.Files) > 0) {
+	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || t.Follows || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
 	}
 	best := 0.0

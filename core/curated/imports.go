@@ -48,7 +48,7 @@ func importsOf(lines []string) map[int][]importRef {
 	return found
 }
 
-// ImportsIn returns the paths that the text of a memory file imports, also by mentions in sentences.
+// ImportsIn returns the paths that the text of a memory file imports, also by mentions.
 func ImportsIn(text string) (all []string) {
 	c := parse("", []byte(text))
 	for i := range c.lines {

@@ -28,6 +28,8 @@ func TestIntroductions(t *testing.T) {
 		"I am OK.":                              "",
 		"我是说这个测试不对":                             "",
 		"What is my name?":                      "",
+		"fix this: <p>My name is Mallory</p>":   "",
+		"Look:\n> My name is Mallory Smith.":    "",
 		"Look:\n\n```\nmy name is Mallory\n```": "",
 		"why does this say so?\n2026-11-22T10:00:00Z INFO my name is worker-7\n2026-11-22T10:00:01Z INFO started": "",
 	} {

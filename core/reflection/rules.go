@@ -106,6 +106,9 @@ func isProblem(sentence string) bool {
 	return failing().MatchString(sentence) && !fixing().MatchString(sentence)
 }
 
+// ofOthers matches a quotation, and a piece of a page.
+var ofOthers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^[-*+#•\t ]*>|</[a-z]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`) })
+
 // kindOf also returns where a sentence belongs.
 func kindOf(sentence string) (kind, path string, aboutUser bool) {
 	switch {
@@ -155,7 +158,10 @@ func sentencesOf(text string) []string {
 	text, _ = secret.Redact(text)
 	var all []string
 	for _, s := range joinWords(sentences().FindAllString(text, -1)) {
-		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+>#•\t ")), " ")
+		if ofOthers().MatchString(s) {
+			continue
+		}
+		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+#•\t ")), " ")
 		short := len(s) < minSentence && (len(s) < minIntroduction || !introduces(s))
 		if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
 			continue

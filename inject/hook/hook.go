@@ -112,6 +112,7 @@ type Receipt struct {
 	Spent    int               `json:"spent,omitempty"`
 	Hits     []string          `json:"hits,omitempty"` // their keys
 	Prompt   bool              `json:"prompt,omitempty"`
+	Empty    bool              `json:"empty,omitempty"` // nothing was given
 	// Turn is for the record of use, or nil.
 	Turn *use.Turn `json:"turn,omitempty"`
 }
@@ -354,7 +355,7 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
 		}
 	}
-	receipt.Prompt = e.Kind == Prompt && strings.TrimSpace(e.Prompt) != ""
+	receipt.Prompt, receipt.Empty = e.Kind == Prompt && strings.TrimSpace(e.Prompt) != "", reply == nil
 	if reply != nil || a.begins || a.dir != "" || receipt.Prompt {
 		receipt.Agent, receipt.Session, receipt.Sub, receipt.Dir = e.Agent, e.Session, e.Sub, a.dir
 	}

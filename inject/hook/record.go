@@ -66,6 +66,9 @@ func (r Records) Add(ctx context.Context, receipt Receipt) error {
 		if receipt.Begun {
 			record.Begun, record.Starting = true, time.Time{}
 		}
+		if receipt.Prompt && receipt.Empty { // a start gives what there is by then
+			record.Prompting = time.Time{}
+		}
 		record.Overview = cmp.Or(receipt.Overview, record.Overview)
 		record.Dir = cmp.Or(receipt.Dir, record.Dir)
 		record.Stamps = merged(record.Stamps, receipt.Stamps)
@@ -94,7 +97,8 @@ func (r Records) Forget(ctx context.Context, e Event) error {
 }
 
 // start empties the record of a session that starts, and reports whether the start shall give what
-// the session begins with: agents may send the first prompt meanwhile. within is the time for an answer.
+// the session begins with: agents may send the first prompt meanwhile. An answer comes within a
+// time.
 func (r Records) start(ctx context.Context, e Event, within time.Duration) (begins bool, err error) {
 	r.removeOld()
 	err = r.change(ctx, e, func(record *Record) {

@@ -16,8 +16,8 @@ import (
 type PastSessions struct {
 	Sessions int   `json:"sessions"`
 	Bytes    int64 `json:"bytes"`
-	// Chunks and Took estimate, by a sample, what indexing them makes and takes; 0 if another machine
-	// embeds.
+	// Chunks and Took estimate, by a sample, what indexing them makes and takes; 0 if another
+	// machine embeds.
 	Chunks int           `json:"chunks"`
 	Took   time.Duration `json:"took"`
 }

@@ -34,7 +34,7 @@ func writeImage(r *release, folder string) error {
 			continue
 		}
 		if needsLibraries(a.program.data) {
-			return fmt.Errorf("%s: the program needs shared libraries, which the image has not: build it with CGO_ENABLED=0", a.name)
+			return fmt.Errorf("%s: the program needs shared libraries, and the image has none: build it with CGO_ENABLED=0", a.name)
 		}
 		image, err := r.image(a)
 		if err != nil {
