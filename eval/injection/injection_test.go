@@ -106,7 +106,8 @@ func TestRun(t *testing.T) {
 	}
 	model, err := Run(t.Context(), texts, &report, Options{Folds: 2, Embed: embed, Alarms: [injection.Origins]float64{0.05, 0.1}})
 	require.NoError(t, err)
-	for _, want := range []string{"## words and shape: 2-fold", "leave one source out", "words, shape and meaning", "held back", "attack attacks0"} {
+	for _, want := range []string{"## words and shape: 2-fold", "## words and shape: leave one source out",
+		"## words, shape and meaning: leave one source out", "held back", "attack attacks0"} {
 		require.Contains(t, report.String(), want)
 	}
 	d := injection.New(model, embed)

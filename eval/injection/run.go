@@ -40,7 +40,7 @@ type Model = injection.Model
 // Run fits a model to the texts not held, and writes a report.
 func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*Model, error) {
 	Group(texts)
-	r := &fitting{sample: measure(texts), out: out, o: o.withDefaults()}
+	r := &fitting{sample: measure(texts), out: out, o: o.withDefaults(), alone: map[string]*weights{}}
 	var dropped int
 	r.train, dropped = r.trainable()
 	fmt.Fprintf(out, "%d texts in %d groups; %d to fit to (%d more are near duplicates of what is held back)\n",
@@ -56,7 +56,8 @@ func Run(ctx context.Context, texts []*Text, out io.Writer, o Options) (*Model, 
 	}
 	model.Meaning = injection.Weights{Bias: model.Words.Bias, Thresholds: model.Words.Thresholds}
 	if o.Embed != nil {
-		if err := r.embedDoubtful(ctx, limit, r.o); err != nil {
+		r.doubt = limit
+		if err := embedDoubtful(ctx, r.windows, limit, r.o); err != nil {
 			return nil, err
 		}
 		settings := withMeaning()
@@ -84,6 +85,8 @@ type fitting struct {
 	train []int
 	out   io.Writer
 	o     Options
+	alone map[string]*weights // by words, fitted without a source
+	doubt limits              // of scores by words
 }
 
 // fitKind cross-validates and fits one kind of weights, and returns their limits.
@@ -95,7 +98,7 @@ func (r *fitting) fitKind(ctx context.Context, name string, o settings) (*weight
 	limit := limitsOf(all, r.o.Alarms)
 	fmt.Fprintf(r.out, "\n## %s: %d-fold, thresholds %.3f\n\n", name, r.o.Folds, limit.thresholds())
 	table(r.out, limit.flag(all))
-	if !r.o.Quick && !o.vectors { // scores by words have seen the source
+	if !r.o.Quick {
 		alone, err := r.leaveOneSourceOut(ctx, o)
 		if err != nil {
 			return nil, limits{}, err
@@ -151,7 +154,8 @@ func (r *fitting) crossValidate(ctx context.Context, o settings) (all []scored, 
 	return all, nil
 }
 
-// leaveOneSourceOut scores sources by weights fitted without them and their near duplicates.
+// leaveOneSourceOut scores sources by weights fitted without them and their near duplicates. Weights
+// of meaning correct those of words that have not seen the source either.
 func (r *fitting) leaveOneSourceOut(ctx context.Context, o settings) (all []scored, err error) {
 	groups := map[string]map[int]bool{} // by source
 	for _, i := range r.train {
@@ -166,11 +170,42 @@ func (r *fitting) leaveOneSourceOut(ctx context.Context, o settings) (all []scor
 			return nil, err
 		}
 		f := r.fit(r.without(func(t *Text) bool { return groups[source][t.group] }), o)
-		for i, t := range r.texts {
-			if !t.Held && t.Source == source {
-				all = append(all, scored{Text: t, score: f.textScore(r.sample, i)})
-			}
+		if !o.vectors {
+			r.alone[source] = f
 		}
+		scores, err := r.scoreSource(ctx, source, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, scores...)
+	}
+	return all, nil
+}
+
+// scoreSource scores the texts of a source that weights were fitted without.
+func (r *fitting) scoreSource(ctx context.Context, source string, f *weights) (all []scored, err error) {
+	var of []int
+	for i, t := range r.texts {
+		if !t.Held && t.Source == source {
+			of = append(of, i)
+		}
+	}
+	if f.vectors {
+		known := r.windows
+		defer func() { r.windows = known }()
+		r.windows = slices.Clone(known)
+		var windows [][]window
+		for _, i := range of {
+			r.windows[i] = slices.Clone(known[i])
+			r.keepWords(r.alone[source], i)
+			windows = append(windows, r.windows[i])
+		}
+		if err := embedDoubtful(ctx, windows, r.doubt, r.o); err != nil {
+			return nil, err
+		}
+	}
+	for _, i := range of {
+		all = append(all, scored{Text: r.texts[i], score: f.textScore(r.sample, i)})
 	}
 	return all, nil
 }

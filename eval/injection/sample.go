@@ -42,10 +42,13 @@ func measure(texts []*Text) *sample {
 	return s
 }
 
-// embedDoubtful embeds the windows near the threshold.
-func (s *sample) embedDoubtful(ctx context.Context, l limits, o Options) error {
+// embedDoubtful embeds the windows of texts near the threshold.
+func embedDoubtful(ctx context.Context, windows [][]window, l limits, o Options) error {
 	var waiting []*window
 	flush := func() error {
+		if len(waiting) == 0 {
+			return nil
+		}
 		var batch []string
 		for _, w := range waiting {
 			batch = append(batch, w.Text)
@@ -60,17 +63,21 @@ func (s *sample) embedDoubtful(ctx context.Context, l limits, o Options) error {
 		waiting = waiting[:0]
 		return nil
 	}
-	for i := range s.windows {
-		for k := range s.windows[i] {
-			w := &s.windows[i][k]
+	for i := range windows {
+		for k := range windows[i] {
+			w := &windows[i][k]
 			if w.words < l[injection.Foreign]-doubtBelow || w.words > l[injection.Own]+doubtAbove {
+				w.vector = nil
+				continue
+			}
+			if w.vector != nil {
 				continue
 			}
 			if waiting = append(waiting, w); len(waiting) == 256 {
 				if err := flush(); err != nil {
 					return err
 				}
-				o.Progress(i, len(s.texts))
+				o.Progress(i, len(windows))
 			}
 		}
 	}

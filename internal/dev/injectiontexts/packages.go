@@ -1,14 +1,17 @@
 package main
 
 import (
+	"io/fs"
+	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/memcore/memcore/eval/injection"
 )
 
-// packaged reads the attacks of packages that test agents, below a folder: bastioncorpus, which
-// also has harmless texts, and spikee.
+// packaged reads packages below a folder: the attacks of bastioncorpus, which also has harmless
+// texts, and of spikee, which test agents; and what packages of skills tell an agent to do.
 func packaged(folder string) (all []*injection.Text, err error) {
 	if folder == "" {
 		return nil, nil
@@ -18,7 +21,11 @@ func packaged(folder string) (all []*injection.Text, err error) {
 		return nil, err
 	}
 	attacks, err := spikee(folder)
-	return append(all, attacks...), err
+	if err != nil {
+		return nil, err
+	}
+	notes, err := skills(filepath.Join(folder, "skills"))
+	return append(append(all, attacks...), notes...), err
 }
 
 func bastion(folder string) (all []*injection.Text, err error) {
@@ -53,6 +60,42 @@ func spikee(folder string) (all []*injection.Text, err error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	return all, nil
+}
+
+// Limits of pieces of skills.
+const (
+	mostOfSkill  = 12
+	mostOfSkills = 700 // of a package
+)
+
+// skills reads pieces of Markdown that instructs agents: roles, workflows and commands. A folder
+// has a package in each of its folders, none if it is missing.
+func skills(folder string) (all []*injection.Text, err error) {
+	packages, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range packages {
+		var pieces []*injection.Text
+		err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || path.Ext(name) != ".md" || !manual(name) {
+				return err
+			}
+			text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+			if err != nil {
+				return err
+			}
+			for _, piece := range firstOf(cut(string(text)), mostOfSkill) {
+				pieces = append(pieces, &injection.Text{Text: piece, Kind: injection.Note, Source: "skills", Lang: "en"})
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, spread(pieces, mostOfSkills)...)
 	}
 	return all, nil
 }

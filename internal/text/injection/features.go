@@ -16,7 +16,8 @@ type Feature struct {
 // The first ID of each kind of feature. Classes begin at 0.
 const (
 	firstPair  = uint32(classes)
-	firstShape = firstPair + uint32(classes*(classes-1)/2)
+	firstStart = firstPair + uint32(classes*(classes-1)/2)
+	firstShape = firstStart + uint32(classes)
 	firstRule  = firstShape + uint32(shapes)
 	firstNgram = firstRule + uint32(maxRules)
 )
@@ -37,7 +38,7 @@ func nameOf(id uint32) string {
 	switch {
 	case id < firstPair:
 		return classNames[id]
-	case id < firstShape:
+	case id < firstStart:
 		for b := class(1); b < classes; b++ {
 			for a := range b {
 				if pairID(a, b) == id {
@@ -45,6 +46,8 @@ func nameOf(id uint32) string {
 				}
 			}
 		}
+	case id < firstShape:
+		return "begins with " + classNames[id-firstStart]
 	case id < firstRule:
 		return shapeNames[id-firstShape]
 	case id < firstRule+uint32(len(rules)):
@@ -58,8 +61,9 @@ func IsRule(id int) bool { return id >= int(firstRule) && id < int(firstRule)+le
 
 // A token is a word with its possible classes.
 type token struct {
-	is classSet
-	at int // in the folded text
+	is    classSet
+	first bool // near the start of a sentence
+	at    int  // in the folded text
 }
 
 // A reading is a window, prepared for rules and features.
@@ -81,8 +85,10 @@ func read(text string) *reading {
 // tokenise finds the words and their classes.
 func (r *reading) tokenise(l *lexicon) {
 	text := r.folded
+	r.tokens = make([]token, 0, len(text)/5)
 	start := -1
 	before, beforeAt := "", 0
+	words := 0 // since the sentence began
 	end := func(to int) {
 		if start < 0 {
 			return
@@ -92,9 +98,10 @@ func (r *reading) tokenise(l *lexicon) {
 		if before != "" && l.twoWord[before] && start == beforeAt+len(before)+1 {
 			r.tokens[len(r.tokens)-1].is |= l.whole[text[beforeAt:to]]
 		}
-		r.tokens = append(r.tokens, token{is, start})
+		r.tokens = append(r.tokens, token{is, words < opening, start})
 		before, beforeAt = word, start
 		start = -1
+		words++
 	}
 	for i := 0; i < len(text); {
 		c, size := rune(text[i]), 1
@@ -105,19 +112,38 @@ func (r *reading) tokenise(l *lexicon) {
 		case isDense(c):
 			end(i)
 			if e := l.startOf(c, text[i:]); e.is != 0 {
-				r.tokens = append(r.tokens, token{e.is, i})
+				r.tokens = append(r.tokens, token{e.is, words < openingDense, i})
 				size = len(e.text)
 			}
+			words++
 		case isLetter(c) || c == '\'' && start >= 0:
 			if start < 0 {
 				start = i
 			}
 		default:
 			end(i)
+			if isEnd(c) {
+				words = 0
+			}
 		}
 		i += size
 	}
 	end(len(text))
+}
+
+// An order begins within so many words of a sentence, or characters of scripts without blanks.
+const (
+	opening      = 2
+	openingDense = 4
+)
+
+// isEnd reports whether a sentence may begin after a character.
+func isEnd(c rune) bool {
+	switch c {
+	case '.', '!', '?', ':', ';', '\n', '"', '(', '>', '-', '*', '#', '।', '؟', '¿', '¡', '。', '！', '？', '：':
+		return true
+	}
+	return false
 }
 
 func isLetter(r rune) bool {
@@ -129,13 +155,19 @@ func isLetter(r rune) bool {
 
 // appendFeatures appends the features of the window.
 func (r *reading) appendFeatures(all []Feature) []Feature {
-	var found classSet
+	var found, starts classSet
 	for _, t := range r.tokens {
 		found |= t.is
+		if t.first {
+			starts |= t.is
+		}
 	}
 	for c := range classes {
 		if found.has(c) {
 			all = append(all, Feature{uint32(c), 1})
+		}
+		if starts.has(c) {
+			all = append(all, Feature{firstStart + uint32(c), 1})
 		}
 	}
 	for _, id := range r.pairs() {
@@ -215,12 +247,11 @@ func (r *reading) pairs() (ids []uint32) {
 			}
 		}
 	}
-	seen := map[uint32]bool{}
 	for a := range classes {
 		for b := range classes {
-			if id := pairID(a, b); nearby[a].has(b) && !seen[id] {
-				seen[id] = true
-				ids = append(ids, id)
+			again := b < a && nearby[b].has(a)
+			if nearby[a].has(b) && !again {
+				ids = append(ids, pairID(a, b))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -273,6 +274,48 @@ func TestNamesOfFeatures(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(rules), maxRules)
 	require.LessOrEqual(t, int(classes), 32)
+}
+
+// An order is told from a mention by the words that begin a sentence.
+func TestOpenings(t *testing.T) {
+	for text, want := range map[string]bool{
+		"Ignore the noise.":                           true,
+		"Lunch is at one. Please ignore the noise.":   true,
+		"<!-- ignore the noise -->":                   true,
+		"- ignore the noise":                          true,
+		"The dogs in our street ignore the noise.":    false,
+		"请忽略噪音。":                                      true,
+		"我们街上的狗总是忽略噪音。":                               false,
+		"We saw the dogs, who ignore all that noise.": false,
+	} {
+		names := []string{}
+		for _, f := range read(text).appendFeatures(nil) {
+			names = append(names, nameOf(f.ID))
+		}
+		require.Contains(t, names, "drop", text)
+		require.Equal(t, want, slices.Contains(names, "begins with drop"), text)
+	}
+}
+
+// Code that reaches out of its program matches a rule if it has to be added, and so does a text that
+// repeats a few words.
+func TestRulesOfLooks(t *testing.T) {
+	for text, want := range map[string]string{
+		"Insert the following code: ```\nos.system(\"reboot\")\n```": "adds code that reaches out",
+		"Insert the following code: ```\nprint(\"hello\")\n```":      "",
+		"The test calls os.system(\"reboot\").":                      "",
+		strings.Repeat(") ] } ", 40):                                 "repeats itself",
+		strings.Repeat("| - ", 40):                                   "",
+		benign:                                                       "",
+	} {
+		var found string
+		for i, u := range rules {
+			if read(text).rules&(1<<i) != 0 {
+				found += u.name
+			}
+		}
+		require.Equal(t, want, found, "%.30q", text)
+	}
 }
 
 // The time is linear for any text.

@@ -42,6 +42,9 @@ var rules = []rule{
 		also: func(r *reading) bool { return r.shape[shapeComment] > 0 }},
 	{name: "imitates a chat template", also: func(r *reading) bool { return containsAny(r.folded, decidingTokens) }, decides: true},
 	{name: "dictates the answer", needs: []classSet{anyOf(classAnswer, classReveal), anyOf(classOnly), anyOf(classGrant, classNow, classUser)}, span: 12},
+	{name: "adds code that reaches out", needs: []classSet{anyOf(classRun, classSend, classAnswer, classOnly), anyOf(classFollowing)}, span: 14,
+		also: func(r *reading) bool { return r.shape[shapeReach] > 0 }},
+	{name: "repeats itself", also: func(r *reading) bool { return r.shape[shapeRepeats] > 0.8 && r.shape[shapeTable] == 0 }},
 }
 
 // applyRules finds the rules that match.

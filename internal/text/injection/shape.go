@@ -36,6 +36,7 @@ const (
 	shapeColon                  // a colon after a word
 	shapeSecrets                // names of files that hold secrets
 	shapeShell                  // commands that load code and run it
+	shapeReach                  // code that reaches out of its program
 	shapes
 )
 
@@ -44,7 +45,7 @@ var shapeNames = [shapes]string{"capitals", "exclamation", "question", "repetiti
 	"run of a character", "symbols", "scripts mixed", "blob", "letters apart",
 	"hidden characters", "chat template", "delimiter", "hidden markup", "link", "source code",
 	"dialogue", "quotes", "brackets", "digits", "table", "list", "short", "colon",
-	"files of secrets", "loaded and run"}
+	"files of secrets", "loaded and run", "reaching code"}
 
 // decidingTokens occur in chat templates only. Package sanitize escapes each of them
 // (TestChatTokensAreDefused).
@@ -71,6 +72,9 @@ var marks = [shapes][]string{
 		"credentials", ".netrc", ".npmrc", ".kube/config", "keychain", ".gnupg"},
 	shapeShell: {"| sh", "| bash", "|sh", "|bash", "| sudo", "$(curl", "iex(", "powershell -e",
 		"rm -rf /", "base64 -d", "eval(atob"},
+	shapeReach: {"os.system", "subprocess", "requests.post", "requests.get", "urllib", "socket.",
+		"ftplib", "smtplib", "paramiko", "exec(", "pickle.load", "nohup", "os.remove", "shutil.",
+		"os.environ", "open(\"/", "child_process", "fetch(\"http", "chmod +x", "/etc/"},
 }
 
 var (
@@ -209,11 +213,11 @@ func isBlob(c rune) bool {
 
 // repetition returns the share of words that occurred before, 0 in a short text.
 func repetition(folded string) float32 {
-	seen := map[string]bool{}
+	seen := make(map[string]struct{}, len(folded)/6) // one a word: growing takes longer than counting
 	n := 0
 	for word := range strings.FieldsSeq(folded) {
 		n++
-		seen[word] = true
+		seen[word] = struct{}{}
 	}
 	if n < 12 {
 		return 0

@@ -314,6 +314,13 @@ func valueAfter(text string, start, end int, m meaning) []span {
 	if m != aPassword {
 		return nil
 	}
+	return valueAround(text, start, end, before, after)
+}
+
+// valueAround returns the passwords of a sentence that parts them from their name: "from X to Y", "X
+// is the password".
+func valueAround(text string, start, end int, before, after string) []span {
+	const m = aPassword
 	if both := fromTo().FindStringSubmatchIndex(after); both != nil {
 		return append(takeValue(text, end+both[2], m, isStrong), takeValue(text, end+both[4], m, isStrong)...)
 	}

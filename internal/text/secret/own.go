@@ -2,6 +2,7 @@ package secret
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -12,8 +13,8 @@ const (
 	gap        = `(?:[ \t"'` + "`" + `+|\\-]*\r?\n(?:[ \t>]*\r?\n)?[ \t"'` + "`" + `>|*#/+-]*|["'][ \t]*\+[ \t]*["']|<w?br[ \t]*/?>(?:\r?\n[ \t>]*)?)`
 )
 
-// What begins a private key, and what may stand before each piece of one: escaped line ends, numbers
-// of lines, quotes of a program, headers. A key that was cut has no end.
+// What begins a private key, and what may stand before each piece of one: escaped line ends,
+// numbers of lines, quotes of a program, headers. A key that was cut has no end.
 const (
 	keyBegins = `(?:-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2[ A-Z]{0,20} PRIVATE KEY ----|Private-Lines:[ \t]*\d+)`
 	keyGap    = `(?:\\{1,8}[nrt]|[^A-Za-z0-9+/=]|\+|\d{1,6}(?:[→:|]|[ \t]+)|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)[ \t]*:[^\n\\]*)`
@@ -22,6 +23,11 @@ const (
 // ownRules returns rules for secrets with a form that gitleaks has no rule for. After a change
 // increase the number in core/index_redact.go, so that indexes are rebuilt.
 func ownRules() []rule {
+	return slices.Concat(ownKeyRules(), ownTokenRules(), ownAddressRules(), ownPasswordRules())
+}
+
+// ownKeyRules are of private keys, in whole or without their end.
+func ownKeyRules() []rule {
 	return []rule{
 		{
 			id:       "private-key-begun",
@@ -41,59 +47,22 @@ func ownRules() []rule {
 			keywords: []string{"private", `"d"`},
 		},
 		{
-			id:       "memcore-key",
-			regex:    compiled(`\bmck_[a-z2-7]{12}_[a-z2-7]{26}\b`),
-			keywords: []string{"mck_"},
-		},
-		{
-			id:       "password-in-address",
-			regex:    compiled(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@"'<>]{0,64}:([^\s/"'<>]{3,128})@[a-z0-9\[]`),
-			keywords: []string{"://"},
-			allowed: unless(func() *regexp.Regexp {
-				return regexp.MustCompile(`(?i)^(?:[*x.•]+|\$.*|%.*|<.*|\{.*|password|passwd|pass|pwd|secret|token|pw)$`)
-			}),
-		},
-		{
-			id:       "token-in-address",
-			regex:    compiled(`(?i)\bhttps?://([a-z0-9_~-]{20,128})(?::x-oauth-basic)?@[a-z0-9\[]`),
-			entropy:  3.5,
-			keywords: []string{"://"},
-			allowed:  unless(words),
-		},
-		{
-			id:       "signature-in-address",
-			regex:    compiled(`[?&](?:amp;)?sig=([A-Za-z0-9%+/_-]{30,128}=?)`),
-			entropy:  3.5,
-			keywords: []string{"sig="},
-		},
-		{
-			id:       "webhook",
-			regex:    compiled(`(?i)\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{15,21}/([a-z0-9_-]{60,80})`),
-			keywords: []string{"/webhooks/"},
-		},
-		{
-			id:       "telegram-bot",
-			regex:    compiled(`(?:\b|bot)\d{8,10}:(AA[A-Za-z0-9_-]{32,33})(?:[^A-Za-z0-9_-]|$)`),
-			entropy:  3.5,
-			keywords: []string{":aa"},
-		},
-		{
-			id:       "encrypted-token", // JWE: five parts
-			regex:    compiled(`\beyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]{10,}){3}`),
-			keywords: []string{"eyj"},
-		},
-		{
 			id:       "aws-secret-key",
 			regex:    compiled(`(?i)secret[ _-]?access[ _-]?key[^\n]{0,20}?[^a-z0-9/+\n]([a-z0-9/+]{40})(?:[^a-z0-9/+=]|$)`),
 			entropy:  3.5,
 			keywords: []string{"secret"},
 		},
 		{
-			id:       "pgpass",
-			regex:    compiled(`(?m)^[ \t>*-]*` + "`?" + `[\w.*-]{1,100}:(?:\d{4,5}|\*):(?:\*|\w*[A-Za-z][\w-]*):[\w*.@-]*[A-Za-z*][\w*.@-]*:([^\s:` + "`" + `]{4,128})`),
-			keywords: []string{":54", ":64", ":*:"},
-			allowed:  unless(standIn),
+			id:       "memcore-key",
+			regex:    compiled(`\bmck_[a-z2-7]{12}_[a-z2-7]{26}\b`),
+			keywords: []string{"mck_"},
 		},
+	}
+}
+
+// ownTokenRules are of tokens of services.
+func ownTokenRules() []rule {
+	return []rule{
 		{
 			// Of any length; gitleaks has rules for today's vendors.
 			id:       "model-api-key",
@@ -125,6 +94,68 @@ func ownRules() []rule {
 			allowed:  unless(func() *regexp.Regexp { return regexp.MustCompile(`^gh._[0-9a-zA-Z]{36}$|^[a-zA-Z_\s]+$`) }),
 		},
 		{
+			id:       "telegram-bot",
+			regex:    compiled(`(?:\b|bot)\d{8,10}:(AA[A-Za-z0-9_-]{32,33})(?:[^A-Za-z0-9_-]|$)`),
+			entropy:  3.5,
+			keywords: []string{":aa"},
+		},
+		{
+			id:       "encrypted-token", // JWE: five parts
+			regex:    compiled(`\beyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]{10,}){3}`),
+			keywords: []string{"eyj"},
+		},
+		{
+			id:       "bearer-token",
+			regex:    compiled(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
+			entropy:  3,
+			keywords: []string{"bearer", "basic"},
+			allowed:  unless(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_.~/-]+$`) }),
+		},
+	}
+}
+
+// ownAddressRules are of secrets in addresses.
+func ownAddressRules() []rule {
+	return []rule{
+		{
+			id:       "password-in-address",
+			regex:    compiled(`(?i)\b[a-z][a-z0-9+.-]{1,20}://[^\s:/@"'<>]{0,64}:([^\s/"'<>]{3,128})@[a-z0-9\[]`),
+			keywords: []string{"://"},
+			allowed: unless(func() *regexp.Regexp {
+				return regexp.MustCompile(`(?i)^(?:[*x.•]+|\$.*|%.*|<.*|\{.*|password|passwd|pass|pwd|secret|token|pw)$`)
+			}),
+		},
+		{
+			id:       "token-in-address",
+			regex:    compiled(`(?i)\bhttps?://([a-z0-9_~-]{20,128})(?::x-oauth-basic)?@[a-z0-9\[]`),
+			entropy:  3.5,
+			keywords: []string{"://"},
+			allowed:  unless(words),
+		},
+		{
+			id:       "signature-in-address",
+			regex:    compiled(`[?&](?:amp;)?sig=([A-Za-z0-9%+/_-]{30,128}=?)`),
+			entropy:  3.5,
+			keywords: []string{"sig="},
+		},
+		{
+			id:       "webhook",
+			regex:    compiled(`(?i)\bdiscord(?:app)?\.com/api/(?:v\d+/)?webhooks/\d{15,21}/([a-z0-9_-]{60,80})`),
+			keywords: []string{"/webhooks/"},
+		},
+		{
+			id:       "pgpass",
+			regex:    compiled(`(?m)^[ \t>*-]*` + "`?" + `[\w.*-]{1,100}:(?:\d{4,5}|\*):(?:\*|\w*[A-Za-z][\w-]*):[\w*.@-]*[A-Za-z*][\w*.@-]*:([^\s:` + "`" + `]{4,128})`),
+			keywords: []string{":54", ":64", ":*:"},
+			allowed:  unless(standIn),
+		},
+	}
+}
+
+// ownPasswordRules are of passwords in commands, calls and statements.
+func ownPasswordRules() []rule {
+	return []rule{
+		{
 			id:       "password-in-pipe",
 			regex:    compiled(`(?i)\becho[ \t]+(?:-[a-z]+[ \t]+)*["']?(?:[\w.-]+:)?([^\s"':|]{4,128})["']?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-[a-z]+[ \t]+)*-[a-z]*S\b|(?:sudo[ \t]+)?(?:chpasswd|passwd[ \t]+--stdin)\b|[^\n|;&]{0,100}--password-stdin\b)`),
 			keywords: []string{"sudo", "chpasswd", "passwd", "password-stdin"},
@@ -149,13 +180,6 @@ func ownRules() []rule {
 			regex:    compiled(`\bWIFI:(?:[A-OQ-Z]\w{0,2}:[^;\n]{0,64};){0,6}P:((?:[^;\n\\]|\\.){4,64});`),
 			keywords: []string{"wifi:"},
 			allowed:  unless(standIn),
-		},
-		{
-			id:       "bearer-token",
-			regex:    compiled(`(?i)\b(?:bearer|basic)[ \t]+([a-z0-9_\-.~+/]{16,}={0,2})`),
-			entropy:  3,
-			keywords: []string{"bearer", "basic"},
-			allowed:  unless(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_.~/-]+$`) }),
 		},
 	}
 }
