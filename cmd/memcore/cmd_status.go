@@ -2,8 +2,11 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -92,8 +95,12 @@ func printStatus(a *cli, s status) error {
 	row("state", "%s", s.State)
 	row("workspace", "%s", a.Project)
 	row("index", "%s", s.Folder)
-	for _, from := range s.Sources {
+	there, absent := sourcesThere(a, s.Sources)
+	for _, from := range there {
 		row("source", "%s", from)
+	}
+	if absent > 0 {
+		row("", "and %s where nothing is yet (--json has them)", plain.Count(absent, "place"))
 	}
 	row("engine", "%s (%s)", s.Engine, s.EngineReason)
 	if s.EngineNext != "" {
@@ -132,6 +139,21 @@ func printStatus(a *cli, s status) error {
 		row("problem", "%s", problem)
 	}
 	return w.Flush()
+}
+
+// sourcesThere returns the sources without places in the home that do not exist, and their number:
+// most people have no logs of most agents.
+func sourcesThere(a *cli, all []string) (there []string, absent int) {
+	for _, from := range all {
+		if strings.HasPrefix(from, "~/") {
+			if _, err := os.Stat(a.FileNamed(from)); errors.Is(err, fs.ErrNotExist) {
+				absent++
+				continue
+			}
+		}
+		there = append(there, from)
+	}
+	return there, absent
 }
 
 // mostProjects are shown of those that take the most room.
