@@ -88,7 +88,7 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 	if err != nil {
 		return "", "", err
 	}
-	items, failed := s.unguarded(files.Data).List(ctx)
+	items, failed := s.Notes().unguarded(files.Data).List(ctx)
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 

@@ -90,12 +90,12 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 		seen[name] = true
 		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.Guard.Name(ctx, name), Title: title, Size: info.Size(), Changed: info.ModTime()})
 	}
-	items, err := m.unguarded(m.files.Data).List(ctx)
+	items, err := m.Notes().unguarded(m.files.Data).List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range items {
-		add(item.Path, m.dataFile(item.Path), m.files.Line(ctx, item.Summary))
+		add(item.Path, m.Notes().dataFile(item.Path), m.files.Line(ctx, item.Summary))
 	}
 	memory, err := m.Service.Curated().Layer().Load(ctx)
 	if err != nil {
@@ -109,17 +109,6 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 	return all, nil
 }
 
-// dataFile returns the file with a path of List.
-func (w *Workspace) dataFile(name string) string {
-	folder := w.DataDir()
-	for _, m := range w.Mounts() {
-		if within, ok := strings.CutPrefix(name, m.Name+"/"); ok {
-			folder, name = w.dataOf(m), within
-		}
-	}
-	return filepath.Join(folder, filepath.FromSlash(name))
-}
-
 func uriOf(name string) string {
 	return mcp.Scheme + strings.TrimPrefix((&url.URL{Path: "/" + name}).EscapedPath(), "/")
 }
@@ -131,7 +120,7 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 		return "", mcp.ErrNoFile
 	}
 	name := strings.TrimPrefix(u.Path, "/")
-	if text, err := m.guarded(m.files).Read(ctx, name); err == nil {
+	if text, err := m.Notes().guarded(m.files).Read(ctx, name); err == nil {
 		return text, nil
 	} else if !errors.Is(err, notes.ErrNoFile) && !errors.Is(err, notes.ErrPath) {
 		return "", err

@@ -43,19 +43,19 @@ func (n Notes) files() (guard.Files, error) {
 }
 
 // guarded are the files of the workspace and its mounts, as a model may see and change them.
-func (w *Workspace) guarded(files guard.Files) notes.Mounted {
-	return w.withMounts(files.Data, func(data *notes.Data) notes.Files { return guard.Files{Data: data, Guard: files.Guard} })
+func (n Notes) guarded(files guard.Files) notes.Mounted {
+	return n.withMounts(files.Data, func(data *notes.Data) notes.Files { return guard.Files{Data: data, Guard: files.Guard} })
 }
 
 // unguarded are the files of the workspace and its mounts as they are.
-func (w *Workspace) unguarded(data *notes.Data) notes.Mounted {
-	return w.withMounts(data, func(data *notes.Data) notes.Files { return data })
+func (n Notes) unguarded(data *notes.Data) notes.Mounted {
+	return n.withMounts(data, func(data *notes.Data) notes.Files { return data })
 }
 
-func (w *Workspace) withMounts(data *notes.Data, files func(*notes.Data) notes.Files) notes.Mounted {
+func (n Notes) withMounts(data *notes.Data, files func(*notes.Data) notes.Files) notes.Mounted {
 	all := notes.Mounted{Files: files(data), Mounts: map[string]notes.Files{}}
-	for _, m := range w.Mounts() {
-		all.Mounts[m.Name] = files(data.In(m.Folder, w.dataOf(m)))
+	for _, m := range n.w.Mounts() {
+		all.Mounts[m.Name] = files(data.In(m.Folder, n.w.dataOf(m)))
 	}
 	return all
 }
@@ -205,6 +205,17 @@ func (n Notes) folders() []string {
 		all = append(all, names.Of(n.w.dataOf(m)))
 	}
 	return all
+}
+
+// dataFile returns the file with a path of List.
+func (n Notes) dataFile(name string) string {
+	folder := n.w.DataDir()
+	for _, m := range n.w.Mounts() {
+		if within, ok := strings.CutPrefix(name, m.Name+"/"); ok {
+			folder, name = n.w.dataOf(m), within
+		}
+	}
+	return filepath.Join(folder, filepath.FromSlash(name))
 }
 
 // dataOf is the folder of facts and episodes in a mount.

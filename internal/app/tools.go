@@ -93,7 +93,7 @@ var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patc
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Session, error), refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
 	recall := session.RecallTool(sessions, t.recall)
-	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.w.guarded(t.files))...)
+	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.w.Notes().guarded(t.files))...)
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
 			t.forget, tools.Destructive),
@@ -120,7 +120,7 @@ func (t toolbox) saveTool() tools.Tool {
 			return t.propose(ctx, notes.Proposal{Kind: notes.ProposedSave, Path: c.Path, Text: r.Content, Save: &r})
 		}
 	}
-	files := t.w.guarded(t.files)
+	files := t.w.Notes().guarded(t.files)
 	elsewhere := mounts(files)
 	if RemoteOf(t.w).IsConfigured() {
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
