@@ -107,7 +107,9 @@ func isProblem(sentence string) bool {
 }
 
 // ofOthers matches a quotation, and a piece of a page.
-var ofOthers = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)^[-*+#•\t ]*>|</[a-z]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`) })
+var ofOthers = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^[-*+#•\t ]*>|</[a-z]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
+})
 
 // kindOf also returns where a sentence belongs.
 func kindOf(sentence string) (kind, path string, aboutUser bool) {
