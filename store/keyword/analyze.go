@@ -26,8 +26,12 @@ func newTextAnalyzer() *textAnalyzer {
 	}
 }
 
-// spokenIn returns a text's language by its unstemmed words; English if unknown.
-func spokenIn(tokens analysis.TokenStream) *language {
+// spokenIn returns the language by which a text is stemmed, from its unstemmed words; English if it
+// is not known.
+func spokenIn(text string, tokens analysis.TokenStream) *language {
+	if latinOf(text).areVietnamese() {
+		return english // folded, its words are those of others
+	}
 	const enough = 3 // function words; many texts have a foreign name or two
 	if found := languagesOf(tokens, enough); len(found) > 0 {
 		return found[0]

@@ -1,7 +1,6 @@
 package keyword
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -61,7 +60,8 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 	for i, text := range texts {
 		words[i] = analyzer.Analyze([]byte(text))
 	}
-	spoken := spokenIn(words[fieldText])
+	spoken := spokenIn(rec.Text, words[fieldText])
+	language := languageOfText(rec.Text, words[fieldText]) // before words are stemmed
 	doc := &document{id: rec.ID}
 	var size lengths
 	for i := range words {
@@ -70,7 +70,7 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 		doc.fields = append(doc.fields, f)
 	}
 	doc.fields = append(doc.fields,
-		exact(facetField, append(facets(rec), languageFacet(cmp.Or(languageOfScript(rec.Text), spoken.name)))...),
+		exact(facetField, append(facets(rec), languageFacet(language))...),
 		&field{name: recordField, options: index.StoreField, value: encodeRecord(rec, size)},
 		&field{name: idField, options: index.IndexField | index.StoreField, value: []byte(rec.ID),
 			length: 1, frequencies: frequencies(rec.ID)},

@@ -201,13 +201,57 @@ func languageOfLetter(r rune) string {
 	return ""
 }
 
-// LanguageOf returns the language of a stored text by its script or function words; unknown is
-// "en".
+// LanguageOf returns the language of a stored text by its script, letters or function words: "en"
+// if it is not known, Undetermined if it is another than English.
 func (ix *Index) LanguageOf(text string) string {
+	return languageOfText(text, newQueryAnalyzer().Analyze([]byte(text)))
+}
+
+// languageOfText takes the unstemmed words of a text.
+func languageOfText(text string, tokens analysis.TokenStream) string {
 	if name := languageOfScript(text); name != "" {
 		return name
 	}
-	return spokenIn(newQueryAnalyzer().Analyze([]byte(text))).name
+	letters := latinOf(text)
+	if letters.areVietnamese() {
+		return "vi"
+	}
+	spoken := spokenIn(text, tokens)
+	if spoken == english && letters.areForeign() && englishWords(tokens) < 2 {
+		return Undetermined
+	}
+	return spoken.name
+}
+
+// A latin counts Latin letters: those that English lacks, and those that Vietnamese alone has.
+type latin struct{ all, foreign, vietnamese int }
+
+func latinOf(text string) (l latin) {
+	for _, r := range text {
+		switch {
+		case r >= 0x1EA0 && r <= 0x1EF9, strings.ContainsRune("ăĂđĐơƠưƯ", r):
+			l.vietnamese++
+			fallthrough
+		case r > unicode.MaxASCII && unicode.Is(unicode.Latin, r):
+			l.foreign++
+			fallthrough
+		case unicode.Is(unicode.Latin, r):
+			l.all++
+		}
+	}
+	return l
+}
+
+// areVietnamese is asked before folding: "thế" is not "the".
+func (l latin) areVietnamese() bool { return l.vietnamese > 2 && 10*l.vietnamese > l.all }
+
+func (l latin) areForeign() bool { return l.foreign > 1 && 20*l.foreign >= l.all }
+
+func englishWords(tokens analysis.TokenStream) (n int) {
+	for _, token := range tokens {
+		n += int(functionWords()[string(token.Term)] >> len(byWords) & 1)
+	}
+	return n
 }
 
 // Undetermined is "not English" (ISO 639-2).
@@ -221,25 +265,13 @@ func LanguageOf(query string) string {
 	if name := languageOfScript(query); name != "" {
 		return name
 	}
-	letters, foreign, vietnamese := 0, 0, 0
-	for _, r := range query {
-		switch {
-		case r >= 0x1EA0 && r <= 0x1EF9, strings.ContainsRune("ăĂđĐơƠưƯ", r):
-			vietnamese++
-			fallthrough
-		case r > unicode.MaxASCII && unicode.Is(unicode.Latin, r):
-			foreign++
-			fallthrough
-		case unicode.Is(unicode.Latin, r):
-			letters++
-		}
-	}
-	if vietnamese > 2 && 10*vietnamese > letters {
-		return "vi" // before folding: "thế" is not "the"
+	letters := latinOf(query)
+	if letters.areVietnamese() {
+		return "vi"
 	}
 	tokens := newQueryAnalyzer().Analyze([]byte(query))
 	enough := 2
-	if foreign > 0 {
+	if letters.foreign > 0 {
 		enough = 1
 	}
 	switch found := languagesOf(tokens, enough); {
@@ -248,14 +280,10 @@ func LanguageOf(query string) string {
 	case len(found) > 1:
 		return Undetermined
 	}
-	english := 0
-	for _, token := range tokens {
-		english += int(functionWords()[string(token.Term)] >> len(byWords) & 1)
+	if letters.areForeign() && englishWords(tokens) < 2 {
+		return Undetermined
 	}
-	if foreign < 2 || 20*foreign < letters || english > 1 {
-		return ""
-	}
-	return Undetermined
+	return ""
 }
 
 // withoutStopWords drops stop words, also English ones, unless all are.

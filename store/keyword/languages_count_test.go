@@ -22,11 +22,13 @@ func TestLanguagesCountLiveRecords(t *testing.T) {
 	german := "Die Fähre fährt am Morgen von der Brücke ab, und sie ist nicht pünktlich."
 	require.NoError(t, ix.Put(t.Context(), []store.Record{
 		{ID: "a", Path: "a.md", Text: german}, {ID: "b", Path: "b.md", Text: german}, {ID: "c", Path: "c.md", Text: "The ferry leaves in the morning."},
+		{ID: "e", Path: "e.md", Text: "Máy chủ thử nghiệm được đặt ở tầng hai và do chị Hương quản lý."},
+		{ID: "f", Path: "f.md", Text: "Bandomąją duomenų bazę prižiūri Jūratė, ją rasite ketvirtame aukšte."},
 		{ID: "d", Path: "d.md", Text: "每天凌晨三点检查密钥，如果失败，监控会报告 key check。"},
 	}))
 	require.NoError(t, ix.Commit(t.Context()))
-	require.Equal(t, map[string]int{"de": 2, "en": 1, "zh": 1}, counted())
+	require.Equal(t, map[string]int{"de": 2, "en": 1, "zh": 1, "vi": 1, Undetermined: 1}, counted())
 	require.NoError(t, ix.Delete(t.Context(), []string{"a"}))
 	require.NoError(t, ix.Commit(t.Context()))
-	require.Equal(t, map[string]int{"de": 1, "en": 1, "zh": 1}, counted())
+	require.Equal(t, map[string]int{"de": 1, "en": 1, "zh": 1, "vi": 1, Undetermined: 1}, counted())
 }

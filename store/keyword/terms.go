@@ -12,7 +12,7 @@ func NewTerms() *Terms { return &Terms{analyzer: newTextAnalyzer(), known: map[s
 // Of returns a text's terms in order, with repetitions.
 func (t *Terms) Of(text string) []string {
 	tokens := t.analyzer.Analyze([]byte(text))
-	stemmed := t.analyzer.stem(tokens, spokenIn(tokens))
+	stemmed := t.analyzer.stem(tokens, spokenIn(text, tokens))
 	all := make([]string, len(stemmed))
 	for i, token := range stemmed {
 		term, ok := t.known[string(token.Term)]

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/memcore/memcore/store/keyword"
 )
 
 // Least share of chunks in languages that the embedder does not know, and number, of which people
@@ -28,6 +30,11 @@ func UnknownLanguages(unknown map[string]int, chunks int) string {
 	names := slices.SortedFunc(maps.Keys(unknown), func(a, b string) int {
 		return cmp.Or(cmp.Compare(unknown[b], unknown[a]), cmp.Compare(a, b))
 	})
+	for i, name := range names {
+		if name == keyword.Undetermined {
+			names[i] = "others"
+		}
+	}
 	if len(names) > 3 {
 		names = append(names[:3], "…")
 	}
