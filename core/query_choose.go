@@ -1,6 +1,8 @@
 package core
 
 import (
+	"time"
+
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 )
@@ -28,10 +30,12 @@ type choice struct {
 	cost                     float64 // least that a further hit has to add
 	hits, rejected, withheld []MemoryHit
 
-	said    []words // by the hits
-	tokens  int     // of the hits
-	byScore int     // hits that are there for their score
-	nothing float64 // probability that no hit helps
+	first   *candidate // of the hits
+	newest  time.Time  // of the hits
+	said    []words    // by the hits
+	tokens  int        // of the hits
+	byScore int        // hits that are there for their score
+	nothing float64    // probability that no hit helps
 }
 
 // choose folds duplicates, and prefers smaller candidates to one over budget.
@@ -68,12 +72,24 @@ func (x *choice) refuses(c *candidate) string {
 		return c.refused
 	case c.sure == "" && c.Score < x.threshold && (!x.sparing || x.byScore == 0):
 		return VerdictThreshold
-	case c.sure == "" && x.sparing && len(x.hits) > 0 && x.nothing*c.Score < x.cost:
+	case c.sure == "" && x.sparing && len(x.hits) > 0 && x.nothing*c.Score < x.cost && !x.updates(c):
 		return verdictWeak
 	case len(x.hits) >= x.limit:
 		return verdictLimit
 	}
 	return ""
+}
+
+// leastUpdate is the least score of an update, relative to the first hit.
+const leastUpdate = 0.5
+
+// updates reports whether what the first hit says may have changed: another conversation, later
+// than all hits, holds the same words of the question. However sure the hits are, they may be out
+// of date.
+func (x *choice) updates(c *candidate) bool {
+	return x.first.record.Kind == source.KindConversation && c.record.Kind == source.KindConversation &&
+		c.record.Path != x.first.record.Path && c.record.Time.After(x.newest) &&
+		c.Holds&x.first.Holds == x.first.Holds && c.Score >= max(x.threshold, leastUpdate*x.first.Score)
 }
 
 // take judges by the text. A newer duplicate replaces its hit, and *hit is the older.
@@ -95,6 +111,12 @@ func (x *choice) take(c *candidate, hit *MemoryHit) string {
 	}
 	if x.budget >= 0 && len(x.hits) > 0 && x.tokens+hit.TokenEstimate > x.budget {
 		return verdictBudget
+	}
+	if len(x.hits) == 0 {
+		x.first = c
+	}
+	if c.record.Time.After(x.newest) {
+		x.newest = c.record.Time
 	}
 	x.said = append(x.said, said)
 	x.tokens += hit.TokenEstimate

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
 
@@ -111,4 +113,31 @@ func TestTheQuestionItself(t *testing.T) {
 	require.Equal(t, verdictQuestion, rejected[0].Explain.Verdict)
 	hits, _, _ = choose(ranked, 10, selection{limit: 8, budget: -1})
 	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
+}
+
+// What a sure hit says may have changed: a later conversation on the same words is given, too.
+func TestLaterConversationsAreGiven(t *testing.T) {
+	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	turn := func(score float64, path string, days int, holds uint64) *candidate {
+		c := scored(score, store.Record{ID: fmt.Sprint(path, days, holds), Path: path, Kind: source.KindConversation, Time: day.AddDate(0, 0, days), Text: fmt.Sprint("said in ", path, " on day ", days), Tokens: 20})
+		c.Holds = holds
+		return c
+	}
+	note := scoredText(0.5, "a note", 20)
+	for _, tt := range []struct {
+		name  string
+		other *candidate
+		want  int
+	}{
+		{"a later one", turn(0.5, "b", 9, 7), 2},
+		{"one that holds more", turn(0.5, "b", 9, 15), 2},
+		{"an earlier one", turn(0.5, "b", -9, 7), 1},
+		{"the same conversation", turn(0.5, "a", 9, 7), 1},
+		{"without a word of the question", turn(0.5, "b", 9, 3), 1},
+		{"much weaker", turn(0.3, "b", 9, 7), 1},
+		{"a note", note, 1},
+	} {
+		hits, _, _ := choose([]*candidate{turn(0.99, "a", 0, 7), tt.other}, 100, selection{threshold: 0.1, sparing: true, limit: 10, budget: -1})
+		require.Len(t, hits, tt.want, tt.name)
+	}
 }
