@@ -21,6 +21,7 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
 // started is about when the process started.
@@ -228,6 +229,12 @@ func (h *hookRun) keepProblem(w *app.Workspace, problem string) {
 	w.KeepTrace(hook.Trace{Event: h.known(), At: time.Now(), Problems: []string{problem}, Notes: h.notes()})
 }
 
+// fail says once a session that there is no memory: no prompt would show it.
+func (h *hookRun) fail(w *app.Workspace, e hook.Event, err error) {
+	_, _ = h.stdout.raw.Write(e.Warn("memcore: this session has no memory: " + plain.OneLine(err.Error()) + "; 'memcore doctor' says more"))
+	h.keepProblem(w, err.Error())
+}
+
 // answer lets the daemon answer, or else this process.
 func (h *hookRun) answer(ctx context.Context) {
 	data, cut, err := readEvent(h.stdin)
@@ -278,7 +285,7 @@ func (h *hookRun) skip(e hook.Event, other string) {
 func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDaemon bool) {
 	here, err := h.In(dir)
 	if err != nil {
-		h.keepProblem(here, err.Error())
+		h.out.pass(func() { h.fail(here, e, err) })
 		return
 	}
 	until := started.Add(here.Settings.Hook.Budget)
@@ -304,7 +311,7 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 		return // runHook keeps the trace
 	}
 	if err != nil {
-		h.keepProblem(here, err.Error())
+		h.out.pass(func() { h.fail(here, e, err) })
 	}
 	if here.Settings.Daemon.Start && noDaemon && e.Kind != hook.Tool {
 		_ = startDaemon(ctx, here)

@@ -152,3 +152,17 @@ func (e Event) Reply(text string) []byte {
 	}
 	return append(data, '\n')
 }
+
+// Warn shows a text to the user at the start of a session. It returns nil at other events, and for
+// agents that show none.
+func (e Event) Warn(text string) []byte {
+	agent, _ := agents.Named(e.Agent)
+	if e.Kind != SessionStart || agent.Reply != agents.ReplyOutput {
+		return nil
+	}
+	data, err := json.Marshal(map[string]string{"systemMessage": text})
+	if err != nil {
+		return nil // strings always encode
+	}
+	return append(data, '\n')
+}
