@@ -1,6 +1,8 @@
 package keyword
 
 import (
+	"cmp"
+
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
@@ -26,17 +28,21 @@ func newTextAnalyzer() *textAnalyzer {
 	}
 }
 
-// spokenIn returns the language by which a text is stemmed, from its unstemmed words; English if it
-// is not known.
-func spokenIn(text string, tokens analysis.TokenStream) *language {
-	if latinOf(text).areVietnamese() {
-		return english // folded, its words are those of others
-	}
+// spokenIn returns the language by which a text is stemmed, English if it is not known, and the name
+// of its language (ISO 639-1): "en" if it is not known, Undetermined if it is another than English.
+func spokenIn(text string, unstemmed analysis.TokenStream) (stemmed *language, name string) {
 	const enough = 3 // function words; many texts have a foreign name or two
-	if found := languagesOf(tokens, enough); len(found) > 0 {
-		return found[0]
+	stemmed, name = english, english.name
+	letters, found := latinOf(text), languagesOf(unstemmed, enough)
+	switch {
+	case letters.areVietnamese(): // folded, its words are those of others
+		name = "vi"
+	case len(found) > 0:
+		stemmed, name = found[0], found[0].name
+	case letters.areForeign() && englishWords(unstemmed) < 2:
+		name = Undetermined
 	}
-	return english
+	return stemmed, cmp.Or(languageOfScript(text), name)
 }
 
 func (a *textAnalyzer) stem(tokens analysis.TokenStream, l *language) analysis.TokenStream {

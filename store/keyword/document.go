@@ -60,8 +60,7 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 	for i, text := range texts {
 		words[i] = analyzer.Analyze([]byte(text))
 	}
-	spoken := spokenIn(rec.Text, words[fieldText])
-	language := languageOfText(rec.Text, words[fieldText]) // before words are stemmed
+	spoken, language := spokenIn(rec.Text, words[fieldText])
 	doc := &document{id: rec.ID}
 	var size lengths
 	for i := range words {

@@ -204,23 +204,8 @@ func languageOfLetter(r rune) string {
 // LanguageOf returns the language of a stored text by its script, letters or function words: "en"
 // if it is not known, Undetermined if it is another than English.
 func (ix *Index) LanguageOf(text string) string {
-	return languageOfText(text, newQueryAnalyzer().Analyze([]byte(text)))
-}
-
-// languageOfText takes the unstemmed words of a text.
-func languageOfText(text string, tokens analysis.TokenStream) string {
-	if name := languageOfScript(text); name != "" {
-		return name
-	}
-	letters := latinOf(text)
-	if letters.areVietnamese() {
-		return "vi"
-	}
-	spoken := spokenIn(text, tokens)
-	if spoken == english && letters.areForeign() && englishWords(tokens) < 2 {
-		return Undetermined
-	}
-	return spoken.name
+	_, name := spokenIn(text, newQueryAnalyzer().Analyze([]byte(text)))
+	return name
 }
 
 // A latin counts Latin letters: those that English lacks, and those that Vietnamese alone has.
@@ -228,15 +213,16 @@ type latin struct{ all, foreign, vietnamese int }
 
 func latinOf(text string) (l latin) {
 	for _, r := range text {
-		switch {
-		case r >= 0x1EA0 && r <= 0x1EF9, strings.ContainsRune("ăĂđĐơƠưƯ", r):
+		if !unicode.Is(unicode.Latin, r) {
+			continue
+		}
+		l.all++
+		if r <= unicode.MaxASCII {
+			continue
+		}
+		l.foreign++
+		if r >= 0x1EA0 && r <= 0x1EF9 || strings.ContainsRune("ăĂđĐơƠưƯ", r) {
 			l.vietnamese++
-			fallthrough
-		case r > unicode.MaxASCII && unicode.Is(unicode.Latin, r):
-			l.foreign++
-			fallthrough
-		case unicode.Is(unicode.Latin, r):
-			l.all++
 		}
 	}
 	return l

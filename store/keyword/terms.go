@@ -12,7 +12,8 @@ func NewTerms() *Terms { return &Terms{analyzer: newTextAnalyzer(), known: map[s
 // Of returns a text's terms in order, with repetitions.
 func (t *Terms) Of(text string) []string {
 	tokens := t.analyzer.Analyze([]byte(text))
-	stemmed := t.analyzer.stem(tokens, spokenIn(text, tokens))
+	spoken, _ := spokenIn(text, tokens)
+	stemmed := t.analyzer.stem(tokens, spoken)
 	all := make([]string, len(stemmed))
 	for i, token := range stemmed {
 		term, ok := t.known[string(token.Term)]
