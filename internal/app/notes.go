@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"iter"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -10,7 +9,6 @@ import (
 	"sync"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/app/guard"
@@ -54,8 +52,8 @@ func (n Notes) unguarded(data *notes.Data) notes.Mounted {
 
 func (n Notes) withMounts(data *notes.Data, files func(*notes.Data) notes.Files) notes.Mounted {
 	all := notes.Mounted{Files: files(data), Mounts: map[string]notes.Files{}}
-	for _, m := range n.w.Mounts() {
-		all.Mounts[m.Name] = files(data.In(m.Folder, n.w.dataOf(m)))
+	for _, p := range n.places()[1:] {
+		all.Mounts[p.name] = files(p.of(data))
 	}
 	return all
 }
@@ -169,58 +167,59 @@ func (n Notes) memoryFiles(ctx context.Context) ([]notes.Statement, error) {
 		return nil, err
 	}
 	names := n.w.Names()
-	for folder, data := range n.mounted(data) {
-		items, err := data.List(ctx)
+	for _, p := range n.places() {
+		items, err := p.of(data).List(ctx)
 		if err != nil {
 			return nil, err
 		}
 		for _, item := range items {
-			files = append(files, notes.Statement{Path: names.Of(filepath.Join(folder, filepath.FromSlash(item.Path))), Dir: paths.Resolve(folder), Name: item.Path})
+			files = append(files, notes.Statement{Path: names.Of(filepath.Join(p.folder, filepath.FromSlash(item.Path))), Dir: paths.Resolve(p.folder), Name: item.Path})
 		}
 	}
 	return files, nil
 }
 
-// mounted yields folders of facts and episodes: the workspace's, which is data, and those of
-// mounts.
-func (n Notes) mounted(data *notes.Data) iter.Seq2[string, *notes.Data] {
-	return func(yield func(string, *notes.Data) bool) {
-		if !yield(n.w.DataDir(), data) {
-			return
-		}
-		for _, m := range n.w.Mounts() {
-			folder := n.w.dataOf(m)
-			if !yield(folder, data.In(m.Folder, folder)) {
-				return
-			}
-		}
+// A place is a folder of facts and episodes. Its name begins the paths of its files: that of a
+// mount, or "" for the workspace's.
+type place struct{ name, within, folder string }
+
+// places returns the workspace's place, then those of mounts.
+func (n Notes) places() []place {
+	all := []place{{folder: n.w.DataDir()}}
+	for _, m := range n.w.Mounts() {
+		all = append(all, place{m.Name, m.Folder, filepath.Join(m.Folder, n.w.Settings.DataDir)})
 	}
+	return all
+}
+
+// of returns the files of the place; own are the workspace's.
+func (p place) of(own *notes.Data) *notes.Data {
+	if p.name == "" {
+		return own
+	}
+	return own.In(p.within, p.folder)
 }
 
 // folders returns the shown names of folders of facts and episodes.
 func (n Notes) folders() []string {
 	names := n.w.Names()
-	all := []string{names.Of(n.w.DataDir())}
-	for _, m := range n.w.Mounts() {
-		all = append(all, names.Of(n.w.dataOf(m)))
+	var all []string
+	for _, p := range n.places() {
+		all = append(all, names.Of(p.folder))
 	}
 	return all
 }
 
 // dataFile returns the file with a path of List.
 func (n Notes) dataFile(name string) string {
-	folder := n.w.DataDir()
-	for _, m := range n.w.Mounts() {
-		if within, ok := strings.CutPrefix(name, m.Name+"/"); ok {
-			folder, name = n.w.dataOf(m), within
+	all := n.places()
+	folder := all[0].folder
+	for _, p := range all[1:] {
+		if within, ok := strings.CutPrefix(name, p.name+"/"); ok {
+			folder, name = p.folder, within
 		}
 	}
 	return filepath.Join(folder, filepath.FromSlash(name))
-}
-
-// dataOf is the folder of facts and episodes in a mount.
-func (w *Workspace) dataOf(m curated.Mount) string {
-	return filepath.Join(m.Folder, w.Settings.DataDir)
 }
 
 // Journal records all changes of memory files.
