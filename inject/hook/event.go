@@ -146,11 +146,7 @@ func (e Event) Reply(text string) []byte {
 			reply["continue"] = true
 		}
 	}
-	data, err := json.Marshal(reply)
-	if err != nil {
-		return nil // strings always encode
-	}
-	return append(data, '\n')
+	return line(reply)
 }
 
 // Warn shows a text to the user at the start of a session. It returns nil at other events, and for
@@ -160,7 +156,11 @@ func (e Event) Warn(text string) []byte {
 	if e.Kind != SessionStart || agent.Reply != agents.ReplyOutput {
 		return nil
 	}
-	data, err := json.Marshal(map[string]string{"systemMessage": text})
+	return line(map[string]any{"systemMessage": text})
+}
+
+func line(reply map[string]any) []byte {
+	data, err := json.Marshal(reply)
 	if err != nil {
 		return nil // strings always encode
 	}
