@@ -115,7 +115,7 @@ func TestTheQuestionItself(t *testing.T) {
 	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
 }
 
-// What a sure hit says may have changed: a later conversation on the same words is given, too.
+// A later conversation on the same words is given beside a sure hit, which may be out of date.
 func TestLaterConversationsAreGiven(t *testing.T) {
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	turn := func(score float64, path string, days int, holds uint64) *candidate {

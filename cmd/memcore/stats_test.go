@@ -9,7 +9,7 @@ import (
 	"github.com/memcore/memcore/core/use"
 )
 
-// What agents were given is not called never retrieved, even if nobody has counted it yet.
+// A document that agents were given is not "never retrieved", also before it is counted.
 func TestGivenIsNotNeverRetrieved(t *testing.T) {
 	s := core.Statistics{Never: []core.Aged{{Path: "a.md"}, {Path: "b.md"}}, Stale: []core.Aged{{Path: "a.md"}}}
 	withoutGiven(&s, use.Summary{Documents: []use.Document{{Path: "a.md"}}})

@@ -156,7 +156,7 @@ var (
 	ErrTarget = errors.New("target is neither project nor global")
 	// ErrStatement means that not exactly one statement is the superseded one.
 	ErrStatement = errors.New("no single statement")
-	// ErrNoStatement is an ErrStatement: there is none.
+	// ErrNoStatement is the ErrStatement that says that no statement matches.
 	ErrNoStatement = fmt.Errorf("%w: 0 statements say that", ErrStatement)
 )
 

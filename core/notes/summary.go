@@ -64,7 +64,7 @@ func WithoutSummary(text string) string {
 	return text
 }
 
-// withSummary sets the given summary, else a person's, else a generated one. before tells whether
+// withSummary sets the given summary, else a person's, else a generated one. before shows whether
 // the old one was generated.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")

@@ -56,7 +56,7 @@ func hasFinding(text string) bool {
 	return slices.ContainsFunc(unspacedFindings[:], func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
-// wordEnd returns the end of the word at a place, which is the place itself if there is none.
+// wordEnd returns the end of the word at a place, or the place itself without a word.
 func wordEnd(text string, at int) int {
 	for at < len(text) && isWordByte(text[at]) {
 		at++

@@ -211,9 +211,8 @@ func tagged(text, tag string) (string, bool) {
 	return strings.TrimSpace(inner), ok
 }
 
-// withoutTag removes what stands between the first <tag …> and the last </tag>: a file that an agent
-// puts there can have tags, too, and what follows them would pass for the user's. An unclosed tag
-// stays.
+// withoutTag removes all from the first <tag …> to the last </tag>. A file between them can have
+// such tags, too: text after these would pass for the user's. An unclosed tag stays.
 func withoutTag(text, tag string) string {
 	begin, end := strings.Index(text, "<"+tag), strings.LastIndex(text, "</"+tag)
 	if begin < 0 || end < begin {

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What agents add to a user's message, such as an open file, is not what the user said, even if the
-// file ends what surrounds it.
+// A file that an agent adds to a message is not what the user said, even if the file has the tags
+// that surround it.
 func TestFilesAreNotSaid(t *testing.T) {
 	text := func(s string) string {
 		data, err := json.Marshal(s)

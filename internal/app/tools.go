@@ -187,8 +187,9 @@ func (e *ConsentError) Error() string {
 
 type consentKey struct{}
 
-// NeedingConsent lets tools end with a ConsentError before they change curated memory, but for one
-// change that a person has allowed; nil is none. It is for who cannot wait for a person meanwhile.
+// NeedingConsent makes tools end with a ConsentError instead of changing curated memory, except for
+// the change that a person has allowed; allowed may be nil. Use it where a tool cannot wait for a
+// person.
 func NeedingConsent(ctx context.Context, allowed *notes.Change) context.Context {
 	return context.WithValue(ctx, consentKey{}, allowed)
 }

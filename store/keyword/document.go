@@ -86,7 +86,7 @@ func title(rec *store.Record) string {
 	return title
 }
 
-// dateWords returns a turn's date in words. Nobody asks when a file changed.
+// dateWords returns a turn's date in words. The time of a file is left out.
 func dateWords(rec *store.Record) string {
 	if rec.Kind != kindConversation || rec.Time.IsZero() {
 		return ""

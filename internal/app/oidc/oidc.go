@@ -242,7 +242,7 @@ func valueOf(claims map[string]any, name string) any {
 	return nil
 }
 
-// textsOf returns a claim that is a text or a list of texts. Other values are none.
+// textsOf returns a claim that is a text or a list of texts. It ignores other values.
 func textsOf(claims map[string]any, name string) (all []string) {
 	switch value := valueOf(claims, name).(type) {
 	case string:

@@ -219,7 +219,7 @@ func (m writing) collect(some []*write) (*doubt, error) {
 		if w.err = w.ctx.Err(); w.err != nil {
 			continue
 		}
-		// Files that somebody else touched are no change of this writer.
+		// Changes that others made to files are not those of this writer.
 		if err := errors.Join(m.restore(w.paths), m.remember(w.paths)); err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ type Options struct {
 	Freshness time.Duration
 	// MostOpen bounds the tenants on this node, except those in use; 0 is 1000.
 	MostOpen int
-	// Limits are for tenants without their own; 0 is none.
+	// Limits are for tenants without their own; 0 is no limit.
 	Limits service.Limits
 	// Audit gets calls over MCP; may be nil.
 	Audit *service.AuditLog

@@ -164,8 +164,8 @@ func (n *pool) dropUnused() {
 	}
 }
 
-// drop removes an unused tenant from this node. Until its folder is gone nobody opens it: a mirror
-// would take missing files for removals.
+// drop removes an unused tenant from this node. The tenant cannot be opened until its folder is
+// gone: a mirror would take missing files for removals.
 func (n *pool) drop(t *tenant) {
 	if err := errors.Join(t.close(), os.RemoveAll(t.dir)); err != nil {
 		n.o.Logger.Warn("a tenant was not removed from this node", "error", err)

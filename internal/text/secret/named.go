@@ -317,8 +317,8 @@ func valueAfter(text string, start, end int, m meaning) []span {
 	return valueAround(text, start, end, before, after)
 }
 
-// valueAround returns the passwords of a sentence that parts them from their name: "from X to Y", "X
-// is the password".
+// valueAround returns passwords that a sentence has apart from their name: "from X to Y", "X is the
+// password".
 func valueAround(text string, start, end int, before, after string) []span {
 	const m = aPassword
 	if both := fromTo().FindStringSubmatchIndex(after); both != nil {

@@ -13,8 +13,8 @@ const (
 	gap        = `(?:[ \t"'` + "`" + `+|\\-]*\r?\n(?:[ \t>]*\r?\n)?[ \t"'` + "`" + `>|*#/+-]*|["'][ \t]*\+[ \t]*["']|<w?br[ \t]*/?>(?:\r?\n[ \t>]*)?)`
 )
 
-// What begins a private key, and what may stand before each piece of one: escaped line ends,
-// numbers of lines, quotes of a program, headers. A key that was cut has no end.
+// keyBegins matches the beginning of a private key, keyGap what may stand before each piece of one:
+// escaped line ends, numbers of lines, quotes of a program, headers. A key that was cut has no end.
 const (
 	keyBegins = `(?:-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2[ A-Z]{0,20} PRIVATE KEY ----|Private-Lines:[ \t]*\d+)`
 	keyGap    = `(?:\\{1,8}[nrt]|[^A-Za-z0-9+/=]|\+|\d{1,6}(?:[→:|]|[ \t]+)|(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)[ \t]*:[^\n\\]*)`

@@ -209,7 +209,7 @@ func (m *machine) costs(t *testing.T) map[string]any {
 	build, buildEach := perChunk(cold)
 	embedEach := filling.cpu/(large*chunksOfDocument) - buildEach
 	get, put := m.storageTimes(t)
-	// What a node does while somebody waits is the time to the answer without that of the storage.
+	// A client waits for the node's own work and for the storage; the rest is done aside.
 	pollMS, pollAsideMS := split(poll.cpu-warm[small].cpu, (polled.p(50)-lone[small].p(50)).Seconds()-(poll.gets+poll.lists)*get.p(50).Seconds())
 	commitMS, commitAsideMS := split(write.cpu-embedEach-buildEach, acks.p(50).Seconds()-(write.gets+write.lists)*get.p(50).Seconds()-write.puts*put.p(50).Seconds())
 	chunks := 4.0 * (small + large) * chunksOfDocument
