@@ -31,8 +31,9 @@ type session struct {
 }
 
 type state struct {
-	Name   string `json:"name"`
-	Commit string `json:"commit"`
+	Name    string   `json:"name"`
+	Commit  string   `json:"commit"`
+	Without []string `json:"without"` // earlier sessions that it does not know
 }
 
 type label struct {
@@ -130,6 +131,9 @@ func TestSources(t *testing.T) {
 		for _, s := range r.States {
 			require.True(t, hasSession(r, s.Name), "%s: state %s is before no session", r.Name, s.Name)
 			require.Regexp(t, object, s.Commit, r.Name)
+			for _, name := range s.Without {
+				require.True(t, hasSession(r, name) && name < s.Name, "%s: %s goes without %s", r.Name, s.Name, name)
+			}
 		}
 	}
 }
@@ -146,7 +150,8 @@ func TestLabelsAgreeWithSources(t *testing.T) {
 		require.True(t, ok, "%s: no source %s", l.ID, l.Repository)
 		require.False(t, seen[l.ID], "%s is there twice", l.ID)
 		seen[l.ID] = true
-		require.True(t, slices.ContainsFunc(r.States, func(s state) bool { return s.Name == l.State }), "%s: no state %s", l.ID, l.State)
+		at := slices.IndexFunc(r.States, func(s state) bool { return s.Name == l.State })
+		require.GreaterOrEqual(t, at, 0, "%s: no state %s", l.ID, l.State)
 		if l.Kind == "team question" {
 			require.NotEmpty(t, l.Question, l.ID)
 			require.Equal(t, -1, l.Turn, l.ID)
@@ -163,6 +168,7 @@ func TestLabelsAgreeWithSources(t *testing.T) {
 			if numbered.MatchString(j.Path) {
 				require.True(t, hasSession(r, j.Path), "%s: no session %s", l.ID, j.Path)
 				require.Less(t, j.Path, l.State, "%s: that session is of later", l.ID)
+				require.NotContains(t, r.States[at].Without, j.Path, l.ID)
 			} else {
 				require.Equal(t, ".md", path.Ext(j.Path), l.ID)
 			}

@@ -215,7 +215,8 @@ def lay_out(source, clone, out):
         write(f'{out}/sessions/{name}', ''.join(json.dumps(r, ensure_ascii=False) + '\n' for r in records))
     for state in source['states']:
         known = states[state['name']] = documents(source, clone, state['commit'])
-        before = [s['file'] for s in source['sessions'] if s['name'] < state['name']]
+        before = [s['file'] for s in source['sessions']
+                  if s['name'] < state['name'] and s['name'] not in state.get('without', [])]
         write(f"{out}/states/{state['name']}/sessions.txt", '\n'.join(before) + '\n')
         for path, text in known.items():
             write(f"{out}/states/{state['name']}/{path}", text)
