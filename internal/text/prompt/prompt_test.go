@@ -155,3 +155,31 @@ func FuzzParse(f *testing.F) {
 		prompt.Title(text)
 	})
 }
+
+// What an editor attaches is not what the person says.
+func TestAttachments(t *testing.T) {
+	for text, own := range map[string]string{
+		"#terminalLastCommand fix errors":          "fix errors",
+		"@agent Continue":                          "Continue",
+		"look at #codebase and #selection, please": "look at  and , please",
+		"see issue #12 of @agents":                 "see issue #12 of @agents",
+		"the #selections of the editor":            "the #selections of the editor",
+	} {
+		require.Equal(t, own, prompt.Parse(text).Own, text)
+	}
+	require.Equal(t, prompt.Acknowledgement, prompt.Parse("@agent Continue").Kind)
+}
+
+func TestAsksAgent(t *testing.T) {
+	for text, want := range map[string]bool{
+		"did you update the changelog?":             true,
+		"ok, and have you run the tests?":           true,
+		"where are you going to create those?":      true,
+		"hast du die Tests laufen lassen?":          true,
+		"why are you editing the main workspace?":   false,
+		"which port do you use for staging?":        false,
+		"Can you tell me who owns the deploy keys?": false,
+	} {
+		require.Equal(t, want, prompt.Parse(text).AsksAgent, text)
+	}
+}
