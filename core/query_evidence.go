@@ -13,14 +13,16 @@ type TurnEvidence struct {
 	// Given reports whether the prompt gets hits without asking the model for more than
 	// Turn.Earlier.
 	Given bool
-	// Candidates are undecided or Sure, in order.
+	// Candidates are in the order of the shipped model.
 	Candidates []TurnCandidate
 }
 
 type TurnCandidate struct {
-	Hit   MemoryHit
-	Terms []float64 // in the order of relevance.TurnNames
-	Sure  bool      // given whatever the model says
+	Hit     MemoryHit
+	Terms   []float64 // in the order of relevance.TurnNames
+	Held    float64   // relevance.Held
+	Sure    bool      // given whatever the model says
+	Refused bool      // not given whatever the model says
 }
 
 // TurnEvidence returns no candidates if the prompt is a question, for which scores decide, or gets
@@ -40,13 +42,14 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 	if err != nil {
 		return e, err
 	}
-	undecided := &relevance.Turn{Least: 2, Earlier: m.turnModel.Earlier} // no worth is 2
-	ranked := q.answerTurn(ctx, t, undecided, g)
+	undecided := *m.turnModel
+	undecided.Least = 2 // no worth is 2
+	ranked := q.answerTurn(ctx, t, &undecided, g)
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	for i, c := range ranked {
-		if c.worth != nil && (c.sure != "" || c.refused == verdictUnasked) {
-			terms := relevance.TurnEvidence(telling, c.Candidate)
-			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: terms, Sure: c.sure != ""})
+		if c.terms != nil && c.worth != nil {
+			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: c.terms, Held: relevance.Held(telling, c.Candidate),
+				Sure: c.sure != "", Refused: c.refused != "" && c.refused != verdictUnasked})
 		}
 	}
 	q.asked = wordsOf(t.text)

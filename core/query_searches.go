@@ -45,7 +45,7 @@ const (
 // find returns the best wanted candidates; none after an error.
 func (q *query) find(ctx context.Context, s search) (found []*candidate) {
 	g := q.gatherIn(ctx, s.path, s.text)
-	orderForTurn(g.candidates)
+	orderForTurn(q.m.turnModel, q.index.relevance, g.candidates)
 	all := g.candidates
 	if s.most == 0 {
 		all = all[:min(len(all), looksThrough)]
@@ -116,9 +116,8 @@ func (q *query) searches(t *turn) (all []search) {
 			all = append(all, s)
 		}
 	}
-	asksRules := namesRules().MatchString(t.Own)
-	for _, document := range q.rules() {
-		if asksRules || t.namesDocument(document) {
+	if namesRules().MatchString(t.Own) {
+		for _, document := range q.rules() {
 			isRule := func(_ relevance.Query, c *candidate) bool { return c.Tokens >= leastRule }
 			all = append(all, search{text: t.text, path: document, wanted: isRule, why: "is a rule of " + document})
 		}

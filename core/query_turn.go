@@ -3,11 +3,13 @@ package core
 import (
 	"cmp"
 	"context"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/memcore/memcore/core/relevance"
@@ -65,6 +67,12 @@ func turnOf(request string) *turn {
 	return t
 }
 
+// isQuestion is stricter after earlier prompts: a few words are then an order, and what the agent
+// did is known to it.
+func (t *turn) isQuestion(earlier int) bool {
+	return t.question && (earlier == 0 || (t.Asks || t.AsksAnew) && !t.AsksAgent)
+}
+
 // asksForWork: "can you add a test?", not "can you tell me …".
 func asksForWork(own string) bool {
 	return helps().MatchString(own) && !tellsMe().MatchString(own)
@@ -99,13 +107,14 @@ func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, 
 	repeats := g.takeRepeats()
 	q.rank(g)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
-	switch t.question = t.question || t.onlyTime; {
+	var values []float64
+	switch t.question = t.isQuestion(q.earlier) || t.onlyTime; {
 	case t.onlyTime:
 		q.sparing = false // more than one answer is right
 	case t.question:
 		q.limit = min(q.limit, mostAnswers)
 	default:
-		orderForTurn(g.candidates)
+		values = orderForTurn(model, t.model, g.candidates)
 		q.limit, q.sparing = min(q.limit, mostTurnHits), false
 		if q.budget > turnTokens {
 			q.budget = turnTokens
@@ -117,7 +126,7 @@ func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, 
 	}
 	sure = append(sure, q.rulesForFiles(ctx, t)...)
 	all := before(sure, g.candidates)
-	t.decide(model, g.question, all[len(sure):], q.threshold)
+	t.decide(model, g.question, all[len(sure):], values, q.threshold)
 	return slices.Concat(all, repeats)
 }
 
@@ -136,13 +145,44 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 	return repeats
 }
 
-func orderForTurn(ranked []*candidate) {
-	relevance.OrderForTurn(ranked, func(c *candidate) relevance.Candidate { return c.Candidate })
+// orderForTurn sorts by values of the model of turns, best first, and returns them in that order.
+func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candidate) (values []float64) {
+	countLater(all)
+	best := 0.0
+	for _, c := range all {
+		best = max(best, c.BM25)
+	}
+	for _, c := range all {
+		c.terms = embedder.TurnTerms(c.Candidate, best)
+		c.value = turns.Value(c.terms)
+	}
+	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
+	for _, c := range all {
+		values = append(values, c.value)
+	}
+	return values
+}
+
+// countLater sets Later.
+func countLater(all []*candidate) {
+	ends := map[string]time.Time{} // of conversations, as far as their candidates go
+	for _, c := range all {
+		if end := ends[c.Path]; c.record.Kind == source.KindConversation && !c.record.Time.Before(end) {
+			ends[c.Path] = c.record.Time
+		}
+	}
+	sorted := slices.SortedFunc(maps.Values(ends), time.Time.Compare)
+	for _, c := range all {
+		if end, ok := ends[c.Path]; ok {
+			upTo, _ := slices.BinarySearchFunc(sorted, end.Add(1), time.Time.Compare)
+			c.Later = len(sorted) - upTo
+		}
+	}
 }
 
 // decide sets sure and refused: by relevance.Turn in the middle of work, by scores for questions
 // and people's chats.
-func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, threshold float64) {
+func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, values []float64, threshold float64) {
 	telling := relevance.TellingWords(t.Prompt, q)
 	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || t.Follows || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
@@ -167,7 +207,7 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 				c.refused = verdictLate
 			}
 		default:
-			worth := model.Now(q, model.Worth(relevance.TurnEvidence(telling, c.Candidate)))
+			worth := model.Now(q, worthOf(model, c, telling, values))
 			c.worth = &worth
 			c.sure, c.refused = t.wants(c, evidence{
 				worth:     worth >= model.Least,
@@ -176,6 +216,14 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 			})
 		}
 	}
+}
+
+// worthOf is the worth of a candidate, given the values of all, best first.
+func worthOf(model *relevance.Turn, c *candidate, telling, values []float64) float64 {
+	if c.Cosine == nil {
+		return model.WorthOfWords(relevance.Held(telling, c.Candidate))
+	}
+	return model.Worth(c.value, relevance.Lead(c.value, values))
 }
 
 // evidence is what speaks for a candidate without a question.

@@ -2,8 +2,12 @@ package core
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
 )
 
 func TestQuestionsOfTurns(t *testing.T) {
@@ -45,4 +49,34 @@ func TestEchoes(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, turnOf(tt.prompt).echoes(tt.text), tt.text)
 	}
+}
+
+// Within a session, a few words are an order, and what the agent did is not asked of memory.
+func TestQuestionsWithinASession(t *testing.T) {
+	for prompt, want := range map[string][2]bool{ // at first, and later
+		"page size":                     {true, false},
+		"which port does staging use?":  {true, true},
+		"did you update the changelog?": {true, false},
+		"ok how do I deploy then":       {true, true},
+		"add a test for the parser":     {false, false},
+	} {
+		require.Equal(t, want, [2]bool{turnOf(prompt).isQuestion(0), turnOf(prompt).isQuestion(4)}, prompt)
+	}
+}
+
+func TestCountLater(t *testing.T) {
+	of := func(path string, day int) *candidate {
+		r := store.Record{Kind: source.KindConversation, Time: time.Date(2026, 5, day, 0, 0, 0, 0, time.UTC)}
+		c := candidateOf(r)
+		c.Path = path
+		return c
+	}
+	document := candidateOf(store.Record{Kind: source.KindMarkdown})
+	all := []*candidate{of("a", 1), of("b", 4), of("a", 2), of("c", 4), document}
+	countLater(all)
+	var later []int
+	for _, c := range all {
+		later = append(later, c.Later)
+	}
+	require.Equal(t, []int{2, 0, 2, 0, 0}, later)
 }

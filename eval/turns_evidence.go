@@ -14,15 +14,14 @@ type FoundTurn struct {
 	Nothing bool // nothing in memory is wanted
 	Given   bool // given for another reason than a relevance.Turn model
 	Earlier int  // prompts of its session before it
-	// Candidates are Sure or left to the model, best first.
+	// Candidates are in the order of the shipped model.
 	Candidates []FoundCandidate
 }
 
 // A FoundCandidate is a candidate with its grade.
 type FoundCandidate struct {
-	Terms []float64 // in the order of relevance.TurnNames
-	Sure  bool      // given without the model
-	Grade int       // GradeNoise if no judgment is about it
+	core.TurnCandidate
+	Grade int // GradeNoise if no judgment is about it
 }
 
 // TurnsEvidence indexes each state once and returns the candidates of its prompts.
@@ -36,7 +35,7 @@ func TurnsEvidence(ctx context.Context, open Opener, sets []TurnSet, o TurnsOpti
 		f := FoundTurn{Set: set, ID: t.ID, Kind: t.Kind, Nothing: t.Nothing, Given: e.Given, Earlier: t.options(o.Retrieve).Earlier}
 		for _, c := range e.Candidates {
 			grade, _ := gradeOf(c.Hit, t.judgments())
-			f.Candidates = append(f.Candidates, FoundCandidate{c.Terms, c.Sure, grade})
+			f.Candidates = append(f.Candidates, FoundCandidate{c, grade})
 		}
 		all = append(all, f)
 		return nil

@@ -29,6 +29,7 @@ type Candidate struct {
 	Speaker string // "user", "assistant", "tool" or a name; conversations only
 	Turn    bool   // it is a turn of a conversation
 	Tokens  int    // length of Text
+	Later   int    // candidates' conversations that went on after its own; 0 outside of conversations
 
 	BM25     float64  // of the chunk
 	Document float64  // BM25 of its whole document

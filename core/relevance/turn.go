@@ -5,30 +5,47 @@ import (
 	_ "embed"
 	"encoding/json"
 	"math"
-	"slices"
 	"sync"
 	"unicode"
 
 	"github.com/memcore/memcore/internal/text/prompt"
 )
 
-// A Turn model predicts whether a working agent wants a candidate, by the prompt's kind and telling
-// words. Scores cannot: most prompts ask nothing.
+// A Turn model predicts whether a working agent wants a candidate. Scores cannot: most prompts ask
+// nothing.
+//
+// A candidate's Value orders the candidates of a prompt. Its worth follows from that, and from how
+// far it is above the tenth of them: what many chunks are alike near is the project, not the
+// prompt.
 type Turn struct {
 	Fitted  string             `json:"fitted"`
 	Bias    float64            `json:"bias"`
-	Weights map[string]float64 `json:"weights"` // by the names of TurnNames
+	Weights map[string]float64 `json:"weights"` // of a Value, by the names of TurnNames
+	Scale   float64            `json:"scale"`   // weighs a Value; at least 0
+	Lead    float64            `json:"lead"`    // weighs what Lead returns; at least 0
+	// Words judges what has no cosine.
+	Words HeldWords `json:"words"`
 	// Earlier, at most 0, is added for each ln(1 + earlier prompts of the conversation): what a
 	// prompt refers to is there already.
 	Earlier float64 `json:"earlier"`
-	Least   float64 `json:"least"` // least Worth of a given candidate, in (0, 1)
+	Least   float64 `json:"least"` // least worth of a given candidate, in (0, 1)
 }
 
-// TurnNames are the terms of a Worth. More of them, such as the prompt's form or who speaks, serve
-// repositories worse that the model was not fitted to.
+// HeldWords judge by the telling words that a candidate holds.
+type HeldWords struct {
+	Bias float64 `json:"bias"`
+	Held float64 `json:"held"` // for each word, at least 0
+}
+
+// TurnNames are the terms of a Value. More of them, such as headings, words of decisions or the
+// nearest clause of the prompt, serve repositories worse that the model was not fitted to.
 var TurnNames = []string{
-	"held",    // telling words of the prompt that the candidate holds, at most mostHeld
-	"finding", // 1 if the candidate has a finding, decision or result
+	"cosine",   // on the scale of Model.Nearness; 0 without one
+	"keywords", // BM25 ÷ best BM25
+	"user",     // 1 if a user says it
+	"length",   // ln of the tokens
+	"later",    // ln(1 + Candidate.Later)
+	"document", // 1 if nobody says it
 }
 
 //go:embed turn.json
@@ -82,10 +99,19 @@ func unspacedWord(word string) bool {
 	return false
 }
 
-// TurnEvidence returns the terms of Worth, in the order of TurnNames.
-func TurnEvidence(telling []float64, c Candidate) []float64 {
-	return []float64{min(massOf(telling, c.Holds), mostHeld), yes(hasFinding(c.Text))}
+// TurnTerms returns the terms of a Value, in the order of TurnNames. best is the best BM25 of all
+// candidates.
+func (m *Model) TurnTerms(c Candidate, best float64) []float64 {
+	cosine := 0.0
+	if c.Cosine != nil {
+		cosine = m.Nearness(*c.Cosine)
+	}
+	return []float64{cosine, Share(c.BM25, best), yes(c.Speaker == "user"), math.Log(float64(max(c.Tokens, 1))),
+		math.Log1p(float64(c.Later)), yes(c.Speaker == "")}
 }
+
+// Held is how many telling words a candidate holds, at most mostHeld.
+func Held(telling []float64, c Candidate) float64 { return min(massOf(telling, c.Holds), mostHeld) }
 
 func earlier(q Query) float64 { return math.Log1p(float64(max(q.Earlier, 0))) }
 
@@ -102,7 +128,7 @@ func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 // HoldsMost reports whether a candidate is near and holds most telling words: even a short prompt
 // wants it.
 func (m *Model) HoldsMost(telling []float64, q Query, c Candidate) bool {
-	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && *c.Cosine < cmp.Or(m.Near, leastNear) {
+	if massOf(telling, c.Holds) < 2 || c.Cosine != nil && m.Nearness(*c.Cosine) < leastNear {
 		return false
 	}
 	weights, all := make([]float64, len(telling)), 0.0
@@ -123,30 +149,37 @@ const (
 // Near is the cosine on a scale from which on a chunk is near a prompt.
 func (s Scale) Near() float64 { return max(round4(shipped()[otherFile].Cosines.On(s, leastNear)), 0) }
 
-// Worth is the probability, in (0, 1), of being wanted.
-func (t *Turn) Worth(evidence []float64) float64 {
-	x := t.Bias
-	for i, name := range TurnNames {
-		x += t.Weights[name] * evidence[i]
-	}
-	return logistic(x)
+// Nearness is a cosine on the scale of the Turn model, where leastNear is near: linear, and 1 is 1.
+func (m *Model) Nearness(cosine float64) float64 {
+	near := cmp.Or(m.Near, leastNear)
+	return 1 - (1-cosine)*(1-leastNear)/(1-near)
 }
 
-// OrderForTurn sorts, better than Rank for prompts that ask nothing: by cosine, half the relative
-// BM25, and a little for long findings; users' requests count less.
-func OrderForTurn[T any](all []T, of func(T) Candidate) {
-	best := 0.0
-	for _, one := range all {
-		best = max(best, of(one).BM25)
+// Value orders the candidates of a prompt that asks nothing, better than Rank. It has no unit.
+func (t *Turn) Value(terms []float64) (sum float64) {
+	for i, name := range TurnNames {
+		sum += t.Weights[name] * terms[i]
 	}
-	value := make(map[string]float64, len(all))
-	for _, one := range all {
-		c := of(one)
-		v := 0.5*Share(c.BM25, best) - 0.15*yes(c.Speaker == "user") + 0.05*math.Log(float64(max(c.Tokens, 1))) + 0.1*yes(hasFinding(c.Text))
-		if c.Cosine != nil {
-			v += *c.Cosine
-		}
-		value[c.ID] = v
-	}
-	slices.SortStableFunc(all, func(a, b T) int { return cmp.Compare(value[of(b).ID], value[of(a).ID]) })
+	return sum
 }
+
+// leadOver is the place, from 1, of the value that a Lead is over.
+const leadOver = 10
+
+// Lead is by how much a value exceeds the tenth of a prompt's values, or the last. They are sorted,
+// best first.
+func Lead(value float64, values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	return value - values[min(leadOver, len(values))-1]
+}
+
+// Worth is the probability, in (0, 1), of being wanted.
+func (t *Turn) Worth(value, lead float64) float64 {
+	return logistic(t.Bias + t.Scale*value + t.Lead*lead)
+}
+
+// WorthOfWords is the probability, in (0, 1), that a candidate without a cosine is wanted. held is
+// from Held.
+func (t *Turn) WorthOfWords(held float64) float64 { return logistic(t.Words.Bias + t.Words.Held*held) }

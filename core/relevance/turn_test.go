@@ -1,7 +1,6 @@
 package relevance
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,13 +14,50 @@ func TestTurnModel(t *testing.T) {
 	for name := range m.Weights {
 		require.Contains(t, TurnNames, name)
 	}
-	evidence := func(held float64) []float64 {
-		e := make([]float64, len(TurnNames))
-		e[slices.Index(TurnNames, "held")] = held
-		return e
+	require.Positive(t, m.Scale)
+	require.GreaterOrEqual(t, m.Lead, 0.0)
+	require.Less(t, m.WorthOfWords(0), m.Least, "a candidate that holds nothing of the prompt")
+	require.Greater(t, m.WorthOfWords(mostHeld), m.Least)
+}
+
+// A value rises with nearness and words, and falls with what came later.
+func TestValue(t *testing.T) {
+	m, minilm := ForTurns(), For("minilm/all-MiniLM-L6-v2/1")
+	value := func(change func(*Candidate)) float64 {
+		cosine := 0.5
+		c := Candidate{Speaker: "assistant", Tokens: 100, BM25: 3, Cosine: &cosine}
+		change(&c)
+		return m.Value(minilm.TurnTerms(c, 6))
 	}
-	require.Less(t, m.Worth(evidence(0)), m.Least, "a candidate that holds nothing of the prompt")
-	require.Greater(t, m.Worth(evidence(mostHeld)), m.Worth(evidence(1)))
+	plain := value(func(*Candidate) {})
+	nearer := 0.6
+	require.Greater(t, value(func(c *Candidate) { c.Cosine = &nearer }), plain)
+	require.Greater(t, value(func(c *Candidate) { c.BM25 = 6 }), plain)
+	require.Less(t, value(func(c *Candidate) { c.Later = 5 }), plain)
+	require.Less(t, value(func(c *Candidate) { c.Cosine = nil }), plain)
+}
+
+func TestLead(t *testing.T) {
+	values := []float64{12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2}
+	require.InDelta(t, 9, Lead(12, values), 1e-9)
+	require.InDelta(t, 2, Lead(12, values[:3]), 1e-9)
+	require.Zero(t, Lead(12, nil))
+	m := ForTurns()
+	require.Greater(t, m.Worth(2, 2), m.Worth(2, 1))
+	require.Greater(t, m.Worth(3, 1), m.Worth(2, 1))
+}
+
+// Nearness has two fixed points on each embedder's scale.
+func TestNearness(t *testing.T) {
+	for _, fingerprint := range []string{"minilm/all-MiniLM-L6-v2/1", "pack/multilingual-e5-small/1", "openai/x"} {
+		m := For(fingerprint)
+		near := m.Near
+		if near == 0 {
+			near = leastNear
+		}
+		require.InDelta(t, leastNear, m.Nearness(near), 1e-9, fingerprint)
+		require.InDelta(t, 1, m.Nearness(1), 1e-9, fingerprint)
+	}
 }
 
 func TestNow(t *testing.T) {

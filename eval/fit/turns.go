@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -11,48 +12,193 @@ import (
 )
 
 const (
-	// turnCandidates is how many candidates of a prompt are used.
-	turnCandidates = 8
+	// turnHits is how many candidates of a prompt, best first, the decision is fitted to: a turn
+	// gives no more.
+	turnHits = 2
 	// turnRidge weighs squared coefficients, in a term's deviations.
 	turnRidge = 10
+	// wordsCandidates is so for what is decided by words.
+	wordsCandidates = 8
+	// orderRidge is turnRidge where the loss is a mean.
+	orderRidge = 0.005
+	// relatedWeight is that of a pair of a related and another candidate; one with a wanted is 1.
+	relatedWeight = 0.3
 )
 
-// turnSigns fixes signs of weights: exceptions are too few to learn from.
-var turnSigns = map[string]float64{"held": 1, "finding": 1}
-
-// Turns fits a Turn model: a logistic regression of wanted candidates. Least silences at least the
-// share silence of prompts that want nothing. Scores decide teammates' questions.
+// Turns fits a Turn model: values that put wanted candidates before others, and two logistic
+// regressions of whether the first ones are wanted. Least silences at least the share silence of
+// prompts that want nothing. Scores decide teammates' questions.
 func Turns(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
 	if !(silence > 0 && silence < 1) {
 		return nil, fmt.Errorf("fit turns: silence is %g, want it between 0 and 1", silence)
 	}
 	found = slices.DeleteFunc(slices.Clone(found), func(f eval.FoundTurn) bool { return f.Kind == eval.KindTeamQuestion })
-	prior, err := earlier(found)
+	m, err := turnModel(found, silence)
 	if err != nil {
 		return nil, fmt.Errorf("fit turns: %w", err)
 	}
-	var l logistic
+	return m, nil
+}
+
+func turnModel(found []eval.FoundTurn, silence float64) (*relevance.Turn, error) {
+	prior, err := earlier(found)
+	if err != nil {
+		return nil, err
+	}
+	m := &relevance.Turn{Earlier: prior, Weights: map[string]float64{}}
+	weights, err := order(found)
+	if err != nil {
+		return nil, err
+	}
+	for i, name := range relevance.TurnNames {
+		m.Weights[name] = round(weights[i], 4)
+	}
+	decided := ordered(m, found)
+	bias, weights, err := regression(decided, prior, turnHits, func(c valued) []float64 { return []float64{c.value, c.lead} })
+	if err != nil {
+		return nil, err
+	}
+	m.Bias, m.Scale, m.Lead = round(bias, 3), round(weights[0], 4), round(weights[1], 4)
+	if m.Least, err = least(m, decided, silence, func(c valued) float64 { return m.Worth(c.value, c.lead) }); err != nil {
+		return nil, err
+	}
+
+	bias, weights, err = regression(decided, prior, wordsCandidates, func(c valued) []float64 { return []float64{c.Held} })
+	if err != nil {
+		return nil, err
+	}
+	m.Words = relevance.HeldWords{Bias: bias, Held: round(weights[0], 3)}
+	words, err := least(m, decided, silence, func(c valued) float64 { return m.WorthOfWords(c.Held) })
+	m.Words.Bias = round(bias+odds(m.Least)-odds(words), 3) // both have one Least
+	return m, err
+}
+
+func odds(p float64) float64 { return math.Log(p / (1 - p)) }
+
+// order returns the weights of a Value: a logistic regression of pairs of a prompt's candidates
+// with different grades. Each prompt counts the same.
+func order(found []eval.FoundTurn) ([]float64, error) {
+	var terms, pairs [][]float64
+	var weights []float64
 	for _, f := range found {
-		for _, c := range f.Candidates[:min(len(f.Candidates), turnCandidates)] {
-			l.rows, l.right = append(l.rows, c.Terms), append(l.right, yes(c.Grade == eval.GradeWanted))
-			l.given = append(l.given, prior*math.Log1p(float64(f.Earlier)))
+		var of [eval.GradeWanted + 1][][]float64
+		for _, c := range f.Candidates {
+			of[c.Grade] = append(of[c.Grade], c.Terms)
+		}
+		if len(of[eval.GradeWanted]) == 0 {
+			continue
+		}
+		for _, c := range f.Candidates {
+			terms = append(terms, c.Terms)
+		}
+		for _, p := range []struct {
+			better, worse int
+			weight        float64
+		}{{eval.GradeWanted, eval.GradeRelated, 1}, {eval.GradeWanted, eval.GradeNoise, 1}, {eval.GradeRelated, eval.GradeNoise, relatedWeight}} {
+			for _, a := range of[p.better] {
+				for _, b := range of[p.worse] {
+					pairs = append(pairs, less(a, b))
+					weights = append(weights, p.weight/float64(len(of[p.better])*len(of[p.worse])))
+				}
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, errors.New("want prompts with wanted and with other candidates")
+	}
+	return pairwise(pairs, weights, deviations(terms))
+}
+
+// less returns a - b.
+func less(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}
+
+// pairwise minimises the mean logistic loss of differences that are to be positive.
+func pairwise(pairs [][]float64, weights, deviation []float64) ([]float64, error) {
+	all := 0.0
+	for _, w := range weights {
+		all += w
+	}
+	loss := func(x, grad []float64) (sum float64) {
+		clear(grad)
+		for n, pair := range pairs {
+			z := 0.0
+			for i, v := range pair {
+				z += x[i] * v / deviation[i]
+			}
+			wrong := 1 / (1 + math.Exp(z))
+			sum -= weights[n] / all * math.Log(1-wrong+1e-12)
+			if grad == nil {
+				continue
+			}
+			for i, v := range pair {
+				grad[i] -= weights[n] / all * wrong * v / deviation[i]
+			}
+		}
+		for i, c := range x {
+			sum += orderRidge * c * c
+			if grad != nil {
+				grad[i] += 2 * orderRidge * c
+			}
+		}
+		return sum
+	}
+	x, err := minimise(make([]float64, len(deviation)), 1e-6, loss)
+	for i := range x {
+		x[i] /= deviation[i]
+	}
+	return x, err
+}
+
+// valued is a candidate with its place in the order.
+type valued struct {
+	eval.FoundCandidate
+	value, lead float64
+}
+
+// decided is a prompt with the candidates that a model decides about, best first.
+type decided struct {
+	eval.FoundTurn
+	candidates []valued
+}
+
+func ordered(m *relevance.Turn, found []eval.FoundTurn) (all []decided) {
+	for _, f := range found {
+		d := decided{FoundTurn: f}
+		var values []float64
+		for _, c := range f.Candidates {
+			v := valued{FoundCandidate: c, value: m.Value(c.Terms)}
+			values, d.candidates = append(values, v.value), append(d.candidates, v)
+		}
+		slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
+		for i, c := range d.candidates {
+			d.candidates[i].lead = relevance.Lead(c.value, values)
+		}
+		slices.SortStableFunc(d.candidates, func(a, b valued) int { return cmp.Compare(b.value, a.value) })
+		d.candidates = slices.DeleteFunc(d.candidates, func(c valued) bool { return c.Refused })
+		all = append(all, d)
+	}
+	return all
+}
+
+// regression fits whether the first candidates of each prompt are wanted.
+func regression(all []decided, prior float64, first int, terms func(valued) []float64) (bias float64, weights []float64, err error) {
+	var l logistic
+	for _, d := range all {
+		for _, c := range d.candidates[:min(len(d.candidates), first)] {
+			l.rows, l.right = append(l.rows, terms(c)), append(l.right, yes(c.Grade == eval.GradeWanted))
+			l.given = append(l.given, prior*math.Log1p(float64(d.Earlier)))
 		}
 	}
 	if !slices.Contains(l.right, 1) || !slices.Contains(l.right, 0) {
-		return nil, errors.New("fit turns: want prompts with wanted and with other candidates among the first")
+		return 0, nil, errors.New("want prompts with wanted and with other candidates among the first")
 	}
-	bias, weights, err := l.signed()
-	if err != nil {
-		return nil, fmt.Errorf("fit turns: %w", err)
-	}
-	m := &relevance.Turn{Bias: round(bias, 3), Earlier: prior, Weights: map[string]float64{}}
-	for i, name := range relevance.TurnNames {
-		if w := round(weights[i], 3); w != 0 {
-			m.Weights[name] = w
-		}
-	}
-	m.Least, err = least(m, found, silence)
-	return m, err
+	return l.rising()
 }
 
 // earlier returns Turn.Earlier: a logistic regression of the prompts that want something.
@@ -72,33 +218,33 @@ func earlier(found []eval.FoundTurn) (float64, error) {
 }
 
 // least returns the smallest Least, in thousandths, that gives the wanted silence.
-func least(m *relevance.Turn, found []eval.FoundTurn, silence float64) (float64, error) {
+func least(m *relevance.Turn, all []decided, silence float64, worth func(valued) float64) (float64, error) {
 	var best []float64 // the worth of the best candidate of each prompt that wants nothing
 	given := 0
-	for _, f := range found {
+	for _, d := range all {
 		switch {
-		case !f.Nothing:
+		case !d.Nothing:
 			continue
-		case f.Given:
+		case d.Given:
 			given++
 			continue
 		}
 		most := 0.0
-		for _, c := range f.Candidates {
+		for _, c := range d.candidates {
 			if !c.Sure {
-				most = max(most, m.Now(relevance.Query{Earlier: f.Earlier}, m.Worth(c.Terms)))
+				most = max(most, m.Now(relevance.Query{Earlier: d.Earlier}, worth(c)))
 			}
 		}
 		best = append(best, most)
 	}
-	all := len(best) + given
-	quiet := int(math.Ceil(silence * float64(all)))
+	prompts := len(best) + given
+	quiet := int(math.Ceil(silence * float64(prompts)))
 	switch {
-	case all == 0:
-		return 0, errors.New("fit turns: no prompt wants nothing, so no silence can be chosen")
+	case prompts == 0:
+		return 0, errors.New("no prompt wants nothing, so no silence can be chosen")
 	case quiet > len(best):
-		return 0, fmt.Errorf("fit turns: silence %g is out of reach: of %d prompts that want nothing, rules and scores give %d something; want a smaller silence",
-			silence, all, given)
+		return 0, fmt.Errorf("silence %g is out of reach: of %d prompts that want nothing, rules and scores give %d something; want a smaller silence",
+			silence, prompts, given)
 	}
 	slices.Sort(best)
 	return min(math.Floor(best[quiet-1]*1000+1)/1000, 0.999), nil
@@ -111,16 +257,16 @@ type logistic struct {
 	given []float64   // added to each row's sum; nil for none
 }
 
-// signed minimises the loss; coefficients with a wrong sign (turnSigns) are 0.
-func (l logistic) signed() (bias float64, weights []float64, err error) {
+// rising minimises the loss; coefficients below 0 are 0.
+func (l logistic) rising() (bias float64, weights []float64, err error) {
 	deviation := deviations(l.rows)
 	for {
 		if bias, weights, err = l.solve(deviation); err != nil {
 			return 0, nil, err
 		}
 		worst, by := -1, 0.0
-		for i, name := range relevance.TurnNames {
-			if against := -turnSigns[name] * weights[i] * deviation[i]; weights[i] != 0 && against > by {
+		for i, w := range weights {
+			if against := -w * deviation[i]; w != 0 && against > by {
 				worst, by = i, against
 			}
 		}

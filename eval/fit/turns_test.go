@@ -1,6 +1,7 @@
 package fit
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -8,25 +9,29 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
 
-// foundTurns makes prompts. Every third wants the candidate with most of its words, without
-// findings.
+// foundTurns makes prompts. Every third wants its nearest candidate, which a document with more words
+// of the prompt precedes, and which is far ahead of all others.
 func foundTurns(n int) []eval.FoundTurn {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all []eval.FoundTurn
 	for i := range n {
 		f := eval.FoundTurn{Set: fmt.Sprint("set", i%3), ID: fmt.Sprint(i), Nothing: i%3 != 0}
 		for k := range 12 {
-			c := eval.FoundCandidate{Terms: make([]float64, len(relevance.TurnNames))}
-			c.Terms[at("held")] = 2 * r.Float64()
-			c.Terms[at("finding")] = yes(r.IntN(2) == 0)
+			terms := make([]float64, len(relevance.TurnNames))
+			terms[at("cosine")] = 0.2 + 0.1*r.Float64()
+			terms[at("keywords")] = r.Float64()
+			terms[at("document")] = yes(r.IntN(2) == 0)
+			c := eval.FoundCandidate{TurnCandidate: core.TurnCandidate{Terms: terms, Held: 2 * r.Float64()}}
 			if k == i%8 && !f.Nothing {
 				c.Grade = eval.GradeWanted
-				c.Terms[at("held")] += 1.5
-				c.Terms[at("finding")] = 0
+				c.Held += 1.5
+				terms[at("cosine")] += 0.3
+				terms[at("document")] = 0
 			}
 			f.Candidates = append(f.Candidates, c)
 		}
@@ -37,27 +42,61 @@ func foundTurns(n int) []eval.FoundTurn {
 
 func at(name string) int { return slices.Index(relevance.TurnNames, name) }
 
+// worths returns the worth of each candidate that a model may give.
+func worths(m *relevance.Turn, f eval.FoundTurn) (all []float64) {
+	for _, c := range ordered(m, []eval.FoundTurn{f})[0].candidates {
+		all = append(all, m.Worth(c.value, c.lead))
+	}
+	return all
+}
+
 func TestTurns(t *testing.T) {
 	found := foundTurns(120)
 	for _, silence := range []float64{0.5, 0.7, 0.9} {
 		m, err := Turns(found, silence)
 		require.NoError(t, err)
-		require.Greater(t, m.Weights["held"], 0.5)
+		require.Positive(t, m.Weights["cosine"])
+		require.Negative(t, m.Weights["document"])
+		require.Positive(t, m.Lead)
+		require.Positive(t, m.Words.Held)
 		require.Zero(t, m.Earlier, "no prompt has earlier ones")
-		require.NotContains(t, m.Weights, "finding", "its sign is fixed")
 
-		quiet, hit, wanting := 0.0, 0.0, 0.0
+		quiet, quietByWords, hit, wanting := 0.0, 0.0, 0.0, 0.0
 		for _, f := range found {
-			given := slices.ContainsFunc(f.Candidates, func(c eval.FoundCandidate) bool { return m.Worth(c.Terms) >= m.Least })
+			given := slices.Max(worths(m, f)) >= m.Least
+			byWords := slices.ContainsFunc(f.Candidates, func(c eval.FoundCandidate) bool { return m.WorthOfWords(c.Held) >= m.Least })
 			wanting += yes(!f.Nothing)
 			quiet += yes(f.Nothing && !given)
-			hit += yes(slices.ContainsFunc(f.Candidates, func(c eval.FoundCandidate) bool { return c.Grade == eval.GradeWanted && m.Worth(c.Terms) >= m.Least }))
+			quietByWords += yes(f.Nothing && !byWords)
+			first := slices.MaxFunc(f.Candidates, func(a, b eval.FoundCandidate) int { return cmp.Compare(m.Value(a.Terms), m.Value(b.Terms)) })
+			hit += yes(given && first.Grade == eval.GradeWanted)
 		}
-		quiet /= float64(len(found)) - wanting
-		require.GreaterOrEqual(t, quiet, silence)
-		require.Less(t, quiet, silence+0.05, "too much silence")
-		require.Greater(t, hit/wanting, 0.5)
+		for _, share := range []float64{quiet / (120 - wanting), quietByWords / (120 - wanting)} {
+			require.GreaterOrEqual(t, share, silence-0.02)
+			require.Less(t, share, silence+0.05, "too much silence")
+		}
+		require.Greater(t, hit/wanting, 0.9)
 	}
+}
+
+// What is given or left out whatever the model says teaches it neither an order nor a silence.
+func TestTurnsSureAndRefused(t *testing.T) {
+	found := foundTurns(60)
+	plain, err := Turns(found, 0.6)
+	require.NoError(t, err)
+	for i, f := range found {
+		if !f.Nothing {
+			continue
+		}
+		terms := make([]float64, len(relevance.TurnNames))
+		terms[at("cosine")] = 0.9
+		out := core.TurnCandidate{Terms: terms, Sure: i%2 == 0, Refused: i%2 == 1}
+		found[i].Candidates = append(slices.Clone(f.Candidates), eval.FoundCandidate{TurnCandidate: out})
+	}
+	with, err := Turns(found, 0.6)
+	require.NoError(t, err)
+	require.InDelta(t, plain.Weights["cosine"], with.Weights["cosine"], 1e-3)
+	require.Less(t, with.Least, 0.9)
 }
 
 // The model decides neither what rules and scores give nor questions of teammates.
@@ -93,8 +132,8 @@ func TestEarlier(t *testing.T) {
 	m, err := Turns(found, 0.7)
 	require.NoError(t, err)
 	require.Less(t, m.Earlier, -0.1)
-	worth := m.Worth(found[0].Candidates[0].Terms)
-	require.Less(t, m.Now(relevance.Query{Earlier: 20}, worth), worth/2)
+	worth := worths(m, found[0])[0]
+	require.Less(t, m.Now(relevance.Query{Earlier: 20}, worth), 2*worth/3)
 	require.InDelta(t, worth, m.Now(relevance.Query{}, worth), 1e-9)
 	for i, f := range found {
 		found[i].Earlier = 20 * int(yes(!f.Nothing))
