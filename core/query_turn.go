@@ -237,7 +237,7 @@ func (t *turn) wants(c *candidate, e evidence) (sure, refused string) {
 	case t.echoes(c.Text):
 		return "", verdictEcho
 	case e.worth:
-		return "holds enough of what the prompt is about", ""
+		return "is nearer to the prompt than most of memory", ""
 	case e.holdsMost:
 		return "holds most of what the prompt is about", ""
 	case e.likely:
