@@ -87,7 +87,10 @@ func (m Manifest) check() error {
 	case m.First < 0 || m.Last < 0 || int(m.First) >= m.Vocabulary || int(m.Last) >= m.Vocabulary:
 		return fmt.Errorf("%w: tokens %d and %d, want less than %d", ErrFormat, m.First, m.Last, m.Vocabulary)
 	}
-	return m.shape().Check()
+	if err := m.shape().Check(); err != nil {
+		return fmt.Errorf("%w: %w", ErrFormat, err)
+	}
+	return nil
 }
 
 // parts refer to a file.

@@ -92,6 +92,7 @@ func TestOpenRefuses(t *testing.T) {
 		{"a name of another embedder", replaced(`"small"`, `"mini/"`), "name is"},
 		{"another tokeniser", replaced(`"unigram"`, `"unigrim"`), "a newer memcore"},
 		{"another dimension", replaced(`"dimension": 384`, `"dimension": 768`), "a newer memcore"},
+		{"a shape of no kind", replaced(`"layers": 1`, `"layers": 0`), "want 1 to 48"},
 		{"a shape that is too large", replaced(`"layers": 1`, `"layers": 9`), "weights have"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
