@@ -117,13 +117,15 @@ func FuzzReadChats(f *testing.F) {
 
 func FuzzParseCases(f *testing.F) {
 	f.Add("cases:\n  - query: x\n    expect: [a.md#b, {text: c}]\n  - query: y\n    expect_nothing: true\n")
+	f.Add("cases:\n  - query: x\n    expect_not: [a.md]\n")
+	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		cases, err := ParseCases([]byte(text))
-		if err == nil && len(cases) == 0 {
-			t.Error("no case and no error")
+		if err != nil && len(cases) > 0 {
+			t.Error("cases and an error")
 		}
 		for _, c := range cases {
-			if c.ExpectNothing == (len(c.Expect) > 0) {
+			if c.ExpectNothing == (len(c.Expect)+len(c.ExpectNot) > 0) {
 				t.Errorf("case %+v expects nothing and something, or neither", c)
 			}
 		}
