@@ -145,7 +145,8 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 	return repeats
 }
 
-// orderForTurn sorts by values of the model of turns, best first, and returns them in that order.
+// orderForTurn sorts by values of the model of turns, best first. It returns those of candidates with
+// a cosine, in that order.
 func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candidate) (values []float64) {
 	countLater(all)
 	best := 0.0
@@ -158,7 +159,9 @@ func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candi
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
 	for _, c := range all {
-		values = append(values, c.value)
+		if c.Cosine != nil {
+			values = append(values, c.value)
+		}
 	}
 	return values
 }
@@ -207,10 +210,11 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 				c.refused = verdictLate
 			}
 		default:
-			worth := model.Now(q, worthOf(model, c, telling, values))
+			worth := model.Now(q, t.worthOf(model, q, c, telling, values))
 			c.worth = &worth
 			c.sure, c.refused = t.wants(c, evidence{
 				worth:     worth >= model.Least,
+				byWords:   t.byWords(q, c),
 				holdsMost: q.Earlier < fewEarlier && t.model.HoldsMost(telling, q, c.Candidate),
 				likely:    q.Chunks <= smallMemory && c.Score >= sureEnough,
 			})
@@ -218,16 +222,22 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 	}
 }
 
-// worthOf is the worth of a candidate, given the values of all, best first.
-func worthOf(model *relevance.Turn, c *candidate, telling, values []float64) float64 {
-	if c.Cosine == nil {
+// worthOf is the worth of a candidate, given the values that orderForTurn returns.
+func (t *turn) worthOf(model *relevance.Turn, q relevance.Query, c *candidate, telling, values []float64) float64 {
+	if t.byWords(q, c) {
 		return model.WorthOfWords(relevance.Held(telling, c.Candidate))
 	}
 	return model.Worth(c.value, relevance.Lead(c.value, values))
 }
 
+// byWords reports whether words judge a candidate: it has no cosine, or one of a script that the
+// embedder does not know, all of which is near each other.
+func (t *turn) byWords(q relevance.Query, c *candidate) bool {
+	return c.Cosine == nil || !t.model.Knows(q.Text)
+}
+
 // evidence is what speaks for a candidate without a question.
-type evidence struct{ worth, holdsMost, likely bool }
+type evidence struct{ worth, byWords, holdsMost, likely bool }
 
 // wants returns why a candidate is a hit without a question, or the verdict.
 func (t *turn) wants(c *candidate, e evidence) (sure, refused string) {
@@ -236,6 +246,8 @@ func (t *turn) wants(c *candidate, e evidence) (sure, refused string) {
 		return "", verdictNamed
 	case t.echoes(c.Text):
 		return "", verdictEcho
+	case e.worth && e.byWords:
+		return "holds enough of what the prompt is about", ""
 	case e.worth:
 		return "is nearer to the prompt than most of memory", ""
 	case e.holdsMost:

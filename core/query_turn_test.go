@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
@@ -79,4 +80,47 @@ func TestCountLater(t *testing.T) {
 		later = append(later, c.Later)
 	}
 	require.Equal(t, []int{2, 0, 2, 0, 0}, later)
+}
+
+// Where the embedder does not know the script of a prompt, words judge, not cosines.
+func TestCosinesOfTurns(t *testing.T) {
+	minilm, e5 := relevance.For("minilm/all-MiniLM-L6-v2/1"), relevance.For("pack/multilingual-e5-small/1")
+	for _, tt := range []struct {
+		prompt   string
+		embedder *relevance.Model
+		why      string
+	}{
+		{"add an export of reports", minilm, "is nearer to the prompt than most of memory"},
+		{"ajoute un export des rapports", minilm, "is nearer to the prompt than most of memory"},
+		{"帮我写一个导出报表的功能", minilm, ""},
+		{"帮我写一个导出报表的功能", e5, "is nearer to the prompt than most of memory"},
+		{"добавь экспорт отчётов", minilm, ""},
+	} {
+		near, far := candidateOf(store.Record{Text: "发票编号不能有空缺"}), candidateOf(store.Record{Text: "每月第一个星期一"})
+		near.setCosine(0.95)
+		far.setCosine(0.1)
+		asked := turnOf(tt.prompt)
+		asked.model, asked.question = tt.embedder, false
+		all := []*candidate{far, near}
+		values := orderForTurn(relevance.ForTurns(), tt.embedder, all)
+		q := relevance.Query{Text: tt.prompt, Chunks: 1000, Vectors: true, Words: []relevance.Word{{Text: "exports"}}}
+		asked.decide(relevance.ForTurns(), q, all, values, 0.5)
+		require.Equal(t, tt.why, near.sure, tt.prompt)
+		require.Empty(t, far.sure, tt.prompt)
+	}
+}
+
+// While embeddings are made, a lead is over the candidates that have one.
+func TestLeadWhileEmbedding(t *testing.T) {
+	var all []*candidate
+	for i := range 12 {
+		c := candidateOf(store.Record{Text: "a note"})
+		if i < 3 {
+			c.setCosine(0.3 + 0.05*float64(i))
+		}
+		all = append(all, c)
+	}
+	minilm := relevance.For("minilm/all-MiniLM-L6-v2/1")
+	embedded := orderForTurn(relevance.ForTurns(), minilm, all[:3])
+	require.Equal(t, embedded, orderForTurn(relevance.ForTurns(), minilm, all))
 }
