@@ -47,8 +47,8 @@ func (m *Manager) TurnEvidence(ctx context.Context, prompt string, options Retri
 	ranked := q.answerTurn(ctx, t, &undecided, g)
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	for i, c := range ranked {
-		if c.terms != nil && c.worth != nil {
-			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: c.terms, Held: relevance.Held(telling, c.Candidate),
+		if c.turnTerms != nil && c.worth != nil {
+			e.Candidates = append(e.Candidates, TurnCandidate{Hit: hitOf(c, i+1, false), Terms: c.turnTerms, Held: relevance.Held(telling, c.Candidate),
 				Sure: c.sure != "", Refused: c.refused != "" && c.refused != verdictUnasked})
 		}
 	}

@@ -26,12 +26,13 @@ type candidate struct {
 	normalised, coverage    float64  // BM25 divided by the best, and by the query's ceiling
 
 	reranked *float64
-	terms    []float64 // of value, in the order of relevance.TurnNames
-	value    float64   // orders a turn's candidates (relevance.Turn)
-	worth    *float64  // in a turn that is no question, how likely it is wanted
-	sure     string    // why it is a hit whatever its score; "" if the score decides
-	refused  string    // the verdict of a turn that does not want it
-	byTime   bool      // its score is due to the time that is asked for
+	// Of a turn that is no question (relevance.Turn).
+	turnTerms []float64 // in the order of relevance.TurnNames
+	value     float64
+	worth     *float64 // how likely it is wanted
+	sure      string   // why it is a hit whatever its score; "" if the score decides
+	refused   string   // the verdict of a turn that does not want it
+	byTime    bool     // its score is due to the time that is asked for
 }
 
 func candidateOf(r store.Record) *candidate {

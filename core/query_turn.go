@@ -154,8 +154,8 @@ func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candi
 		best = max(best, c.BM25)
 	}
 	for _, c := range all {
-		c.terms = embedder.TurnTerms(c.Candidate, best)
-		c.value = turns.Value(c.terms)
+		c.turnTerms = embedder.TurnTerms(c.Candidate, best)
+		c.value = turns.Value(c.turnTerms)
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
 	for _, c := range all {

@@ -14,9 +14,9 @@ import (
 // A Turn model predicts whether a working agent wants a candidate. Scores cannot: most prompts ask
 // nothing.
 //
-// A candidate's Value orders the candidates of a prompt. Its worth follows from that, and from how
-// far it is above the tenth of them: what many chunks are alike near is the project, not the
-// prompt.
+// A candidate's Value orders the candidates of a prompt. Its worth follows from that, and from its
+// lead over the tenth of them. Where ten chunks are as near as the first, they are near because
+// they are of the same project.
 type Turn struct {
 	Fitted  string             `json:"fitted"`
 	Bias    float64            `json:"bias"`
