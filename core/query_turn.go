@@ -145,8 +145,8 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 	return repeats
 }
 
-// orderForTurn sorts by values of the model of turns, best first. It returns those of candidates with
-// a cosine, in that order.
+// orderForTurn sorts by values of the model of turns, best first. It returns the values of
+// candidates with a cosine, in that order.
 func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candidate) (values []float64) {
 	countLater(all)
 	best := 0.0
