@@ -29,6 +29,7 @@ type candidate struct {
 	// Of a turn that is no question (relevance.Turn).
 	turnTerms []float64 // in the order of relevance.TurnNames
 	value     float64
+	lead      float64  // of value
 	worth     *float64 // how likely it is wanted
 	sure      string   // why it is a hit whatever its score; "" if the score decides
 	refused   string   // the verdict of a turn that does not want it

@@ -11,10 +11,7 @@ import (
 )
 
 func (q *query) rank(g gathered) {
-	best := 0.0
-	for _, c := range g.candidates {
-		best = max(best, c.BM25)
-	}
+	best := bestBM25(g.candidates)
 	model := q.index.relevance
 	unranked := slices.Clone(g.candidates)
 	for i, r := range model.Rank(model.Rescaled(g.question, g.evidence(), g.scale)) {
@@ -23,6 +20,13 @@ func (q *query) rank(g gathered) {
 		c.normalised, c.coverage = relevance.Share(r.BM25, best), relevance.Share(r.BM25, g.question.Ceiling)
 		g.candidates[i] = c
 	}
+}
+
+func bestBM25(all []*candidate) (best float64) {
+	for _, c := range all {
+		best = max(best, c.BM25)
+	}
+	return best
 }
 
 func (g gathered) evidence() []relevance.Candidate {

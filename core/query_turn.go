@@ -107,14 +107,13 @@ func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, 
 	repeats := g.takeRepeats()
 	q.rank(g)
 	t.dated, t.onlyTime = len(g.times.spans) > 0, g.times.only
-	var values []float64
 	switch t.question = t.isQuestion(q.earlier) || t.onlyTime; {
 	case t.onlyTime:
 		q.sparing = false // more than one answer is right
 	case t.question:
 		q.limit = min(q.limit, mostAnswers)
 	default:
-		values = orderForTurn(model, t.model, g.candidates)
+		orderForTurn(model, t.model, g.candidates)
 		q.limit, q.sparing = min(q.limit, mostTurnHits), false
 		if q.budget > turnTokens {
 			q.budget = turnTokens
@@ -126,7 +125,7 @@ func (q *query) answerTurn(ctx context.Context, t *turn, model *relevance.Turn, 
 	}
 	sure = append(sure, q.rulesForFiles(ctx, t)...)
 	all := before(sure, g.candidates)
-	t.decide(model, g.question, all[len(sure):], values, q.threshold)
+	t.decide(model, g.question, all[len(sure):], q.threshold)
 	return slices.Concat(all, repeats)
 }
 
@@ -145,25 +144,25 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 	return repeats
 }
 
-// orderForTurn sorts by values of the model of turns, best first. It returns the values of
-// candidates with a cosine, in that order.
-func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candidate) (values []float64) {
+// orderForTurn sorts by values of the model of turns, best first. A lead is over candidates with a
+// cosine.
+func orderForTurn(turns *relevance.Turn, embedder *relevance.Model, all []*candidate) {
 	countLater(all)
-	best := 0.0
-	for _, c := range all {
-		best = max(best, c.BM25)
-	}
+	best := bestBM25(all)
 	for _, c := range all {
 		c.turnTerms = embedder.TurnTerms(c.Candidate, best)
 		c.value = turns.Value(c.turnTerms)
 	}
 	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
+	var values []float64
 	for _, c := range all {
 		if c.Cosine != nil {
 			values = append(values, c.value)
 		}
 	}
-	return values
+	for _, c := range all {
+		c.lead = relevance.Lead(c.value, values)
+	}
 }
 
 // countLater sets Later.
@@ -185,7 +184,7 @@ func countLater(all []*candidate) {
 
 // decide sets sure and refused: by relevance.Turn in the middle of work, by scores for questions
 // and people's chats.
-func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, values []float64, threshold float64) {
+func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candidate, threshold float64) {
 	telling := relevance.TellingWords(t.Prompt, q)
 	if slices.Max(append(telling, 0)) == 0 && !t.dated && (!t.question || t.Follows || len(t.Files) > 0) {
 		t.silence = "the prompt names nothing that memory could know"
@@ -194,6 +193,8 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 	for _, c := range ranked {
 		best = max(best, c.Score)
 	}
+	// Texts in a script that the embedder does not know are all near each other.
+	unknown := !t.question && !t.model.Knows(q.Text)
 	for _, c := range ranked {
 		switch {
 		case c.Turn:
@@ -210,11 +211,12 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 				c.refused = verdictLate
 			}
 		default:
-			worth := model.Now(q, t.worthOf(model, q, c, telling, values))
+			byWords := unknown || c.Cosine == nil
+			worth := model.Now(q, worthOf(model, c, telling, byWords))
 			c.worth = &worth
 			c.sure, c.refused = t.wants(c, evidence{
 				worth:     worth >= model.Least,
-				byWords:   t.byWords(q, c),
+				byWords:   byWords,
 				holdsMost: q.Earlier < fewEarlier && t.model.HoldsMost(telling, q, c.Candidate),
 				likely:    q.Chunks <= smallMemory && c.Score >= sureEnough,
 			})
@@ -222,18 +224,12 @@ func (t *turn) decide(model *relevance.Turn, q relevance.Query, ranked []*candid
 	}
 }
 
-// worthOf is the worth of a candidate, given the values that orderForTurn returns.
-func (t *turn) worthOf(model *relevance.Turn, q relevance.Query, c *candidate, telling, values []float64) float64 {
-	if t.byWords(q, c) {
+// worthOf is the worth of a candidate of orderForTurn.
+func worthOf(model *relevance.Turn, c *candidate, telling []float64, byWords bool) float64 {
+	if byWords {
 		return model.WorthOfWords(relevance.Held(telling, c.Candidate))
 	}
-	return model.Worth(c.value, relevance.Lead(c.value, values))
-}
-
-// byWords reports whether words judge a candidate: it has no cosine, or one of a script that the
-// embedder does not know, all of which is near each other.
-func (t *turn) byWords(q relevance.Query, c *candidate) bool {
-	return c.Cosine == nil || !t.model.Knows(q.Text)
+	return model.Worth(c.value, c.lead)
 }
 
 // evidence is what speaks for a candidate without a question.

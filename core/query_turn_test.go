@@ -102,9 +102,9 @@ func TestCosinesOfTurns(t *testing.T) {
 		asked := turnOf(tt.prompt)
 		asked.model, asked.question = tt.embedder, false
 		all := []*candidate{far, near}
-		values := orderForTurn(relevance.ForTurns(), tt.embedder, all)
+		orderForTurn(relevance.ForTurns(), tt.embedder, all)
 		q := relevance.Query{Text: tt.prompt, Chunks: 1000, Vectors: true, Words: []relevance.Word{{Text: "exports"}}}
-		asked.decide(relevance.ForTurns(), q, all, values, 0.5)
+		asked.decide(relevance.ForTurns(), q, all, 0.5)
 		require.Equal(t, tt.why, near.sure, tt.prompt)
 		require.Empty(t, far.sure, tt.prompt)
 	}
@@ -121,6 +121,16 @@ func TestLeadWhileEmbedding(t *testing.T) {
 		all = append(all, c)
 	}
 	minilm := relevance.For("minilm/all-MiniLM-L6-v2/1")
-	embedded := orderForTurn(relevance.ForTurns(), minilm, all[:3])
-	require.Equal(t, embedded, orderForTurn(relevance.ForTurns(), minilm, all))
+	leads := func(all []*candidate) (leads []float64) {
+		orderForTurn(relevance.ForTurns(), minilm, all)
+		for _, c := range all {
+			if c.Cosine != nil {
+				leads = append(leads, c.lead)
+			}
+		}
+		return leads
+	}
+	embedded := leads(all[:3])
+	require.Len(t, embedded, 3)
+	require.Equal(t, embedded, leads(all))
 }
