@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
 )
@@ -15,11 +17,11 @@ const (
 	// turnHits is how many candidates of a prompt, best first, the decision is fitted to: a turn
 	// gives no more.
 	turnHits = 2
-	// turnRidge weighs squared coefficients, in a term's deviations.
+	// turnRidge is the ridge of decisions.
 	turnRidge = 10
 	// wordsCandidates is so for what is decided by words.
 	wordsCandidates = 8
-	// orderRidge is turnRidge where the loss is a mean.
+	// orderRidge is the ridge of the order, for each unit of weight.
 	orderRidge = 0.005
 	// relatedWeight is that of a pair of a related and another candidate; one with a wanted is 1.
 	relatedWeight = 0.3
@@ -53,22 +55,22 @@ func turnModel(found []eval.FoundTurn, silence float64) (*relevance.Turn, error)
 	for i, name := range relevance.TurnNames {
 		m.Weights[name] = round(weights[i], 4)
 	}
-	decided := ordered(m, found)
-	bias, weights, err := regression(decided, prior, turnHits, func(c valued) []float64 { return []float64{c.value, c.lead} })
+	turns := ordered(m, found)
+	bias, weights, err := regression(turns, prior, turnHits, func(c valued) []float64 { return []float64{c.value, c.lead} })
 	if err != nil {
 		return nil, err
 	}
 	m.Bias, m.Scale, m.Lead = round(bias, 3), round(weights[0], 4), round(weights[1], 4)
-	if m.Least, err = least(m, decided, silence, func(c valued) float64 { return m.Worth(c.value, c.lead) }); err != nil {
+	if m.Least, err = least(m, turns, silence, func(c valued) float64 { return m.Worth(c.value, c.lead) }); err != nil {
 		return nil, err
 	}
 
-	bias, weights, err = regression(decided, prior, wordsCandidates, func(c valued) []float64 { return []float64{c.Held} })
+	bias, weights, err = regression(turns, prior, wordsCandidates, func(c valued) []float64 { return []float64{c.Held} })
 	if err != nil {
 		return nil, err
 	}
 	m.Words = relevance.HeldWords{Bias: bias, Held: round(weights[0], 3)}
-	words, err := least(m, decided, silence, func(c valued) float64 { return m.WorthOfWords(c.Held) })
+	words, err := least(m, turns, silence, func(c valued) float64 { return m.WorthOfWords(c.Held) })
 	m.Words.Bias = round(bias+odds(m.Least)-odds(words), 3) // both have one Least
 	return m, err
 }
@@ -97,7 +99,7 @@ func order(found []eval.FoundTurn) ([]float64, error) {
 		}{{eval.GradeWanted, eval.GradeRelated, 1}, {eval.GradeWanted, eval.GradeNoise, 1}, {eval.GradeRelated, eval.GradeNoise, relatedWeight}} {
 			for _, a := range of[p.better] {
 				for _, b := range of[p.worse] {
-					pairs = append(pairs, less(a, b))
+					pairs = append(pairs, floats.SubTo(make([]float64, len(a)), a, b))
 					weights = append(weights, p.weight/float64(len(of[p.better])*len(of[p.worse])))
 				}
 			}
@@ -106,53 +108,9 @@ func order(found []eval.FoundTurn) ([]float64, error) {
 	if len(pairs) == 0 {
 		return nil, errors.New("want prompts with wanted and with other candidates")
 	}
-	return pairwise(pairs, weights, deviations(terms))
-}
-
-// less returns a - b.
-func less(a, b []float64) []float64 {
-	d := make([]float64, len(a))
-	for i := range a {
-		d[i] = a[i] - b[i]
-	}
-	return d
-}
-
-// pairwise minimises the mean logistic loss of differences that are to be positive.
-func pairwise(pairs [][]float64, weights, deviation []float64) ([]float64, error) {
-	all := 0.0
-	for _, w := range weights {
-		all += w
-	}
-	loss := func(x, grad []float64) (sum float64) {
-		clear(grad)
-		for n, pair := range pairs {
-			z := 0.0
-			for i, v := range pair {
-				z += x[i] * v / deviation[i]
-			}
-			wrong := 1 / (1 + math.Exp(z))
-			sum -= weights[n] / all * math.Log(1-wrong+1e-12)
-			if grad == nil {
-				continue
-			}
-			for i, v := range pair {
-				grad[i] -= weights[n] / all * wrong * v / deviation[i]
-			}
-		}
-		for i, c := range x {
-			sum += orderRidge * c * c
-			if grad != nil {
-				grad[i] += 2 * orderRidge * c
-			}
-		}
-		return sum
-	}
-	x, err := minimise(make([]float64, len(deviation)), 1e-6, loss)
-	for i := range x {
-		x[i] /= deviation[i]
-	}
-	return x, err
+	l := logistic{rows: pairs, right: slices.Repeat([]float64{1}, len(pairs)), weights: weights, ridge: orderRidge * floats.Sum(weights), unbiased: true}
+	_, fitted, err := l.solve(deviations(terms))
+	return fitted, err
 }
 
 // valued is a candidate with its place in the order.
@@ -161,36 +119,36 @@ type valued struct {
 	value, lead float64
 }
 
-// decided is a prompt with the candidates that a model decides about, best first.
-type decided struct {
+// orderedTurn is a prompt with the candidates that a model decides about, best first.
+type orderedTurn struct {
 	eval.FoundTurn
-	candidates []valued
+	ranked []valued
 }
 
-func ordered(m *relevance.Turn, found []eval.FoundTurn) (all []decided) {
+func ordered(m *relevance.Turn, found []eval.FoundTurn) (all []orderedTurn) {
 	for _, f := range found {
-		d := decided{FoundTurn: f}
+		d := orderedTurn{FoundTurn: f}
 		var values []float64
 		for _, c := range f.Candidates {
 			v := valued{FoundCandidate: c, value: m.Value(c.Terms)}
-			values, d.candidates = append(values, v.value), append(d.candidates, v)
+			values, d.ranked = append(values, v.value), append(d.ranked, v)
 		}
 		slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
-		for i, c := range d.candidates {
-			d.candidates[i].lead = relevance.Lead(c.value, values)
+		for i, c := range d.ranked {
+			d.ranked[i].lead = relevance.Lead(c.value, values)
 		}
-		slices.SortStableFunc(d.candidates, func(a, b valued) int { return cmp.Compare(b.value, a.value) })
-		d.candidates = slices.DeleteFunc(d.candidates, func(c valued) bool { return c.Refused })
+		slices.SortStableFunc(d.ranked, func(a, b valued) int { return cmp.Compare(b.value, a.value) })
+		d.ranked = slices.DeleteFunc(d.ranked, func(c valued) bool { return c.Refused })
 		all = append(all, d)
 	}
 	return all
 }
 
 // regression fits whether the first candidates of each prompt are wanted.
-func regression(all []decided, prior float64, first int, terms func(valued) []float64) (bias float64, weights []float64, err error) {
-	var l logistic
+func regression(all []orderedTurn, prior float64, first int, terms func(valued) []float64) (bias float64, weights []float64, err error) {
+	l := logistic{ridge: turnRidge}
 	for _, d := range all {
-		for _, c := range d.candidates[:min(len(d.candidates), first)] {
+		for _, c := range d.ranked[:min(len(d.ranked), first)] {
 			l.rows, l.right = append(l.rows, terms(c)), append(l.right, yes(c.Grade == eval.GradeWanted))
 			l.given = append(l.given, prior*math.Log1p(float64(d.Earlier)))
 		}
@@ -203,7 +161,7 @@ func regression(all []decided, prior float64, first int, terms func(valued) []fl
 
 // earlier returns Turn.Earlier: a logistic regression of the prompts that want something.
 func earlier(found []eval.FoundTurn) (float64, error) {
-	var l logistic
+	l := logistic{ridge: turnRidge}
 	for _, f := range found {
 		l.rows, l.right = append(l.rows, []float64{math.Log1p(float64(f.Earlier))}), append(l.right, yes(!f.Nothing))
 	}
@@ -218,7 +176,7 @@ func earlier(found []eval.FoundTurn) (float64, error) {
 }
 
 // least returns the smallest Least, in thousandths, that gives the wanted silence.
-func least(m *relevance.Turn, all []decided, silence float64, worth func(valued) float64) (float64, error) {
+func least(m *relevance.Turn, all []orderedTurn, silence float64, worth func(valued) float64) (float64, error) {
 	var best []float64 // the worth of the best candidate of each prompt that wants nothing
 	given := 0
 	for _, d := range all {
@@ -230,7 +188,7 @@ func least(m *relevance.Turn, all []decided, silence float64, worth func(valued)
 			continue
 		}
 		most := 0.0
-		for _, c := range d.candidates {
+		for _, c := range d.ranked {
 			if !c.Sure {
 				most = max(most, m.Now(relevance.Query{Earlier: d.Earlier}, worth(c)))
 			}
@@ -252,9 +210,12 @@ func least(m *relevance.Turn, all []decided, silence float64, worth func(valued)
 
 // A logistic regression.
 type logistic struct {
-	rows  [][]float64 // terms
-	right []float64   // 1 or 0
-	given []float64   // added to each row's sum; nil for none
+	rows     [][]float64 // terms
+	right    []float64   // 1 or 0
+	given    []float64   // added to each row's sum; nil for none
+	weights  []float64   // of rows; nil is 1 for each
+	ridge    float64     // weighs squared coefficients, in a term's deviations
+	unbiased bool        // the bias is 0
 }
 
 // rising minimises the loss; coefficients below 0 are 0.
@@ -289,21 +250,27 @@ func (l logistic) solve(deviation []float64) (bias float64, weights []float64, e
 			for i, v := range row {
 				z += x[i+1] * v / deviation[i]
 			}
+			w := 1.0
+			if l.weights != nil {
+				w = l.weights[n]
+			}
 			said := 1 / (1 + math.Exp(-z))
-			sum -= l.right[n]*math.Log(said+1e-12) + (1-l.right[n])*math.Log(1-said+1e-12)
+			sum -= w * (l.right[n]*math.Log(said+1e-12) + (1-l.right[n])*math.Log(1-said+1e-12))
 			if grad == nil {
 				continue
 			}
-			d := said - l.right[n]
-			grad[0] += d
+			d := w * (said - l.right[n])
+			if !l.unbiased {
+				grad[0] += d
+			}
 			for i, v := range row {
 				grad[i+1] += d * v / deviation[i]
 			}
 		}
 		for i, c := range x[1:] {
-			sum += turnRidge * c * c
+			sum += l.ridge * c * c
 			if grad != nil {
-				grad[i+1] += 2 * turnRidge * c
+				grad[i+1] += 2 * l.ridge * c
 			}
 		}
 		return sum

@@ -14,8 +14,8 @@ import (
 	"github.com/memcore/memcore/eval"
 )
 
-// foundTurns makes prompts. Every third wants its nearest candidate, which a document with more words
-// of the prompt precedes, and which is far ahead of all others.
+// foundTurns makes prompts. Every third wants its nearest candidate, which is far ahead of the
+// others and no document.
 func foundTurns(n int) []eval.FoundTurn {
 	r := rand.New(rand.NewPCG(3, 4))
 	var all []eval.FoundTurn
@@ -44,7 +44,7 @@ func at(name string) int { return slices.Index(relevance.TurnNames, name) }
 
 // worths returns the worth of each candidate that a model may give.
 func worths(m *relevance.Turn, f eval.FoundTurn) (all []float64) {
-	for _, c := range ordered(m, []eval.FoundTurn{f})[0].candidates {
+	for _, c := range ordered(m, []eval.FoundTurn{f})[0].ranked {
 		all = append(all, m.Worth(c.value, c.lead))
 	}
 	return all
@@ -79,7 +79,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What is given or left out whatever the model says teaches it neither an order nor a silence.
+// Candidates that the model does not decide about change neither its order nor its silence.
 func TestTurnsSureAndRefused(t *testing.T) {
 	found := foundTurns(60)
 	plain, err := Turns(found, 0.6)
