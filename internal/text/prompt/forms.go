@@ -13,10 +13,7 @@ func lazily(text string) expression {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
-func (e expression) MatchString(text string) bool { return e().MatchString(text) }
-func (e expression) ReplaceAllString(text, by string) string {
-	return e().ReplaceAllString(text, by)
-}
+func (e expression) MatchString(text string) bool      { return e().MatchString(text) }
 func (e expression) FindStringIndex(text string) []int { return e().FindStringIndex(text) }
 
 // A form matches lines of output or code. Prose, which never matches, is tested first: far faster.

@@ -96,7 +96,7 @@ func Form(text string) Prompt {
 		text = strings.ToValidUTF8(text[:longest/2], "") + "\n" + strings.ToValidUTF8(text[len(text)-longest/2:], "")
 	}
 	own, pasted := separate(text)
-	p := Prompt{Own: strings.TrimSpace(attached.ReplaceAllString(own, "$1"))}
+	p := Prompt{Own: strings.TrimSpace(attached().ReplaceAllString(own, "$1"))}
 	for _, line := range pasted {
 		p.Pasted += len(line) + 1
 	}
@@ -105,17 +105,18 @@ func Form(text string) Prompt {
 	return p
 }
 
-// attached matches names by which editors attach what they show: "#terminalSelection", "@workspace".
+// attached matches what editors insert for a selection, a terminal or a workspace.
 var attached = lazily(`(^|\s)(#(terminal(Last)?(Command|Selection)|selection|codebase|changes|problems|editor|testFailure)|@(agent|workspace|terminal|vscode))\b`)
 
+// asksAgent matches at the beginning.
+var asksAgent = lazily(`(?i)^\W*((ok|okay|so|and|but|now|well|wait)\W+)*((where|what|which( \w+)?|in (what|which) \w+) )?(did|have|are|were) you\b|^\W*(hast|bist|warst) du\b|^\W*(as-tu|avez-vous|es-tu)\b|^\W*(hiciste|has hecho|estás)\b`)
+
 var (
-	asks   = lazily(`(?i)^\W*((can|could|may|should|do|does|did|is|are|was|were|has|have|will|am) (i|we|it|there|the|this|that|they|our|my|any\w*|some\w*)|(in|at|on|to|from|for|by|with) (which|what|whom)|(kann|darf|muss|soll|gibt|bekommt|hat|haben|ist|sind|wird) (man|ich|wir|es|der|die|das)|what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
-	orders = lazily(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
-	anew   = lazily(`(?i)^\W*(ok|okay|so|and|but|now|well|hmm|great|good|perfect|thanks|cool|nice|right|wait|actually|ja|und|aber|also|gut)[\s,.!]+((how|where|when|which|who) (do|does|did|can|should|is|are|was|were|will|\w+ (is|are|do|does|did|was|were|has|have|should))|(can|may|should|do) (i|we)|(wie|wo|wann|wer|welche[rsnm]?|wohin) \w+)\b`)
-	greets = lazily(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|hallo|moin|servus|guten (morgen|tag|abend)|gute nacht|bonjour|bonsoir|salut|hola|buenos d[ií]as|buenas (tardes|noches)|ciao|buon(giorno|asera)|bom dia|boa (tarde|noite))([\s,]+(again|there|claude|gemini|codex|all|everyone|zusammen))?\W*$|^(早上好|你好|您好|晚上好|おはよう(ございます)?|こんにちは|こんばんは|안녕(하세요)?|привет|добр(ое утро|ый день|ый вечер)|здравствуйте)[\s!！。.]*$`)
-	// asksAgent is of the beginning.
-	asksAgent = lazily(`(?i)^\W*((ok|okay|so|and|but|now|well|wait)\W+)*((where|what|which( \w+)?|in (what|which) \w+) )?(did|have|are|were) you\b|^\W*(hast|bist|warst) du\b|^\W*(as-tu|avez-vous|es-tu)\b|^\W*(hiciste|has hecho|estás)\b`)
-	follows   = lazily(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
+	asks    = lazily(`(?i)^\W*((can|could|may|should|do|does|did|is|are|was|were|has|have|will|am) (i|we|it|there|the|this|that|they|our|my|any\w*|some\w*)|(in|at|on|to|from|for|by|with) (which|what|whom)|(kann|darf|muss|soll|gibt|bekommt|hat|haben|ist|sind|wird) (man|ich|wir|es|der|die|das)|what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
+	orders  = lazily(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
+	anew    = lazily(`(?i)^\W*(ok|okay|so|and|but|now|well|hmm|great|good|perfect|thanks|cool|nice|right|wait|actually|ja|und|aber|also|gut)[\s,.!]+((how|where|when|which|who) (do|does|did|can|should|is|are|was|were|will|\w+ (is|are|do|does|did|was|were|has|have|should))|(can|may|should|do) (i|we)|(wie|wo|wann|wer|welche[rsnm]?|wohin) \w+)\b`)
+	greets  = lazily(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|hallo|moin|servus|guten (morgen|tag|abend)|gute nacht|bonjour|bonsoir|salut|hola|buenos d[ií]as|buenas (tardes|noches)|ciao|buon(giorno|asera)|bom dia|boa (tarde|noite))([\s,]+(again|there|claude|gemini|codex|all|everyone|zusammen))?\W*$|^(早上好|你好|您好|晚上好|おはよう(ございます)?|こんにちは|こんばんは|안녕(하세요)?|привет|добр(ое утро|ый день|ый вечер)|здравствуйте)[\s!！。.]*$`)
+	follows = lazily(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
 )
 
 // IsTelling reports whether a word says what a prompt is about: it is not common in all prompts.

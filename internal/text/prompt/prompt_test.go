@@ -156,7 +156,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What an editor attaches is not what the person says.
+// The names of an editor's attachments are no part of Own.
 func TestAttachments(t *testing.T) {
 	for text, own := range map[string]string{
 		"#terminalLastCommand fix errors":          "fix errors",
