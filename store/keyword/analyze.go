@@ -28,8 +28,8 @@ func newTextAnalyzer() *textAnalyzer {
 	}
 }
 
-// spokenIn returns the language by which a text is stemmed, English if it is not known, and the name
-// of its language (ISO 639-1): "en" if it is not known, Undetermined if it is another than English.
+// spokenIn returns the language that stems a text, English if it is not known, and the ISO 639-1
+// name of its own: "en" if it is not known, Undetermined if it is another than English.
 func spokenIn(text string, unstemmed analysis.TokenStream) (stemmed *language, name string) {
 	const enough = 3 // function words; many texts have a foreign name or two
 	stemmed, name = english, english.name
