@@ -126,7 +126,7 @@ fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 torture-service: ## a service of three nodes on one bucket under kills, stops and cuts: a minute, or MEMCORE_CLUSTER_MINUTES
 	.ci/torture-service
 
-torture: ## all attacks in their long form: hours; the table of docs/dev/reliability.md (FUZZTIME=5m DATA=folder of the sets, or none)
+torture: ## all attacks in their long form: hours (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
 lint: ## gofmt, vet for three systems, staticcheck, govulncheck

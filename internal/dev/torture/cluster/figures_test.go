@@ -247,3 +247,8 @@ func (m *machine) daemon(t *testing.T, n *node, tn *tenant, count int) (all time
 	}
 	return all
 }
+
+func (m *machine) newTenant(name string) *tenant {
+	m.run("service", "tenant", "create", name)
+	return &tenant{name: name, key: m.run("-q", "service", "key", "create", "--tenant", name, "--user", "ann", "--right", "admin")}
+}

@@ -242,6 +242,5 @@ func TestDamagedIndex(t *testing.T) {
 		}
 	}
 	t.Logf("by file: %v", classes)
-	harness.Report(t, harness.Row{Part: "damaged files", Case: "index and embedding cache", Count: n, Unit: "damages",
-		Result: fmt.Sprintf("%d reported, %d harmless; all repaired by the next indexing", said, harmless)})
+	t.Logf("index and embedding cache: %d damages: %d reported, %d harmless; all repaired by the next indexing", n, said, harmless)
 }

@@ -85,7 +85,7 @@ func TestLittleMemory(t *testing.T) {
 	r = p.runFor(10*time.Minute, "", "index", "--rebuild")
 	require.Zero(t, r.code, r)
 	require.Contains(t, p.run("", "retrieve", question).out, "5433")
-	harness.Report(t, harness.Row{Part: "little memory", Case: "index, retrieve, stats in control groups of 512 to 12 MB", Count: 3 * len(limits), Unit: "runs", Result: fmt.Sprint(outcomes, "; whole afterwards")})
+	t.Logf("index, retrieve, stats in control groups of 512 to 12 MB: %d runs: %v", 3*len(limits), outcomes)
 }
 
 // confined runs a command in a control group and describes its end.

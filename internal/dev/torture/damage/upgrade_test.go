@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/torture/harness"
 	"github.com/memcore/memcore/store"
 )
 
@@ -59,7 +58,7 @@ func TestEarlierReleases(t *testing.T) {
 			require.Zero(t, p.run("", "doctor").code)
 		})
 	}
-	harness.Report(t, harness.Row{Part: "upgrades", Case: "indexes of earlier formats", Count: len(fixtures), Unit: "formats", Result: "said, and rebuilt by the next indexing, from cached vectors"})
+	t.Logf("indexes of earlier formats: %d formats: said, and rebuilt by the next indexing, from cached vectors", len(fixtures))
 }
 
 // Commands refuse files of a newer release with a hint and leave them unchanged until --rebuild.
@@ -94,7 +93,7 @@ func TestNewerRelease(t *testing.T) {
 			require.Contains(t, p.run("", "retrieve", question).out, "5434")
 		})
 	}
-	harness.Report(t, harness.Row{Part: "upgrades", Case: "indexes of a newer release", Count: n, Unit: "commands", Result: "refused with what to do; no byte changed"})
+	t.Logf("indexes of a newer release: %d commands: refused with what to do; no byte changed", n)
 }
 
 // State of a newer release is neither lost nor read; its unknown settings are listed and ignored.
@@ -128,5 +127,5 @@ func TestNewerState(t *testing.T) {
 			require.Equal(t, string(text), string(after[file]), file)
 		}
 	}
-	harness.Report(t, harness.Row{Part: "upgrades", Case: "state files of a newer release", Count: state, Unit: "files", Result: "left as they are; unknown settings named"})
+	t.Logf("state files of a newer release: %d files: left as they are; unknown settings named", state)
 }

@@ -27,7 +27,6 @@ import (
 	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
 	"github.com/memcore/memcore/inject/proxy"
-	"github.com/memcore/memcore/internal/dev/torture/harness"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
@@ -247,7 +246,7 @@ func TestFaultsOfServers(t *testing.T) {
 			})
 		}
 	}
-	harness.Report(t, harness.Row{Part: "faulty servers", Case: "embedders, rerankers, chat models", Count: len(clients) * len(faults), Unit: "faults", Result: "each an error in time, without key"})
+	t.Logf("embedders, rerankers, chat models: %d faults: each an error in time, without key", len(clients)*len(faults))
 }
 
 // The proxy passes on an upstream's answer, or reports a missing one. Memory does not matter.
@@ -286,7 +285,7 @@ func TestFaultsBehindTheProxy(t *testing.T) {
 			require.Zero(t, followed.Load())
 		})
 	}
-	harness.Report(t, harness.Row{Part: "faulty servers", Case: "upstream of the proxy", Count: len(faults), Unit: "faults", Result: "passed on, or 502 that says so"})
+	t.Logf("upstream of the proxy: %d faults: passed on, or 502 that says so", len(faults))
 }
 
 // With a faulty embedder the index answers by keywords, in time, and says so. It keeps nothing of
@@ -353,5 +352,5 @@ func TestFaultsWhileIndexing(t *testing.T) {
 			require.Zero(t, followed.Load())
 		})
 	}
-	harness.Report(t, harness.Row{Part: "faulty servers", Case: "embedder while indexing and asking", Count: len(faults), Unit: "faults", Result: "keywords answer in time, no garbage is stored, healed with the server"})
+	t.Logf("embedder while indexing and asking: %d faults: keywords answer in time, no garbage is stored, healed with the server", len(faults))
 }

@@ -171,7 +171,7 @@ func TestRetrieve(t *testing.T) {
 					t.Logf("%s: %s", a.place, became)
 				}
 			}
-			harness.Report(t, harness.Row{Part: "injection", Case: "retrieve, policy " + policy, Count: len(all), Unit: "buried attacks", Result: want + ": " + share(right, len(all))})
+			t.Logf("retrieve, policy %s: %d buried attacks: %s: %s", policy, len(all), want, share(right, len(all)))
 			require.GreaterOrEqual(t, float64(right), 0.85*float64(len(all)))
 			var mill answer
 			require.NoError(t, json.Unmarshal([]byte(s.run(policy, nil, "retrieve", "--json", "when does the mill open and who keeps its keys")), &mill))
@@ -217,7 +217,7 @@ func TestHook(t *testing.T) {
 			}
 		}
 	}
-	harness.Report(t, harness.Row{Part: "injection", Case: "hook", Count: 2 * len(all), Unit: "buried attacks", Result: fmt.Sprintf("framed %d, withheld %d", counts["frame framed"], counts["withhold, and the trace says so"])})
+	t.Logf("hook: %d buried attacks: framed %d, withheld %d", 2*len(all), counts["frame framed"], counts["withhold, and the trace says so"])
 	require.Equal(t, len(all), counts["frame framed"], "%v", counts)
 	require.Equal(t, len(all), counts["withhold, and the trace says so"], "%v", counts)
 }
@@ -269,7 +269,7 @@ func TestMCP(t *testing.T) {
 			require.Contains(t, read, "[withheld: ")
 			require.NotContains(t, read, "secret password")
 		}
-		harness.Report(t, harness.Row{Part: "injection", Case: "MCP, policy " + policy, Count: len(all) + 2, Unit: "buried attacks", Result: share(right+2, len(all)+2) + " as the policy says"})
+		t.Logf("MCP, policy %s: %d buried attacks: %s as the policy says", policy, len(all)+2, share(right+2, len(all)+2))
 		require.Equal(t, len(all), right, policy)
 		require.NoError(t, session.Close())
 	}
@@ -304,7 +304,7 @@ func TestLabelledTexts(t *testing.T) {
 		}
 		for kind, what := range map[string]string{evaluation.Attack: "caught", evaluation.Buried: "caught", evaluation.Hard: "false alarms", evaluation.Note: "false alarms"} {
 			if of[kind] > 0 {
-				harness.Report(t, harness.Row{Part: "injection", Case: name + ", " + kind, Count: of[kind], Unit: "texts", Result: what + ": " + share(flagged[kind], of[kind])})
+				t.Logf("%s, %s: %d texts: %s: %s", name, kind, of[kind], what, share(flagged[kind], of[kind]))
 			}
 		}
 		require.GreaterOrEqual(t, float64(flagged[evaluation.Attack]), 0.85*float64(of[evaluation.Attack]))

@@ -145,8 +145,7 @@ func TestKilledDaemon(t *testing.T) {
 			t.Errorf("round %d, killed at call %d: %q stay", round, nth, stay)
 		}
 	}
-	harness.Report(t, harness.Row{Part: "kill -9", Case: "serve", Count: kills, Unit: "kills",
-		Result: fmt.Sprintf("%d acknowledged texts, all there, once; the next daemon starts; %d unfinished files cleaned up", found, remains)})
+	t.Logf("serve: %d kills: %d acknowledged texts, all there, once; the next daemon starts; %d unfinished files cleaned up", kills, found, remains)
 }
 
 // TestKilledWatch kills a watch while files change. The next one updates the index.
@@ -198,5 +197,5 @@ func TestKilledWatch(t *testing.T) {
 			t.Errorf("killed at call %d: %q stay", nth, stay)
 		}
 	}
-	harness.Report(t, harness.Row{Part: "kill -9", Case: "watch", Count: kills, Unit: "kills", Result: "the index is brought in step by the next run"})
+	t.Logf("watch: %d kills: the index is brought in step by the next run", kills)
 }

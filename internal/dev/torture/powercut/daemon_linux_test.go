@@ -59,8 +59,7 @@ func TestPowerCutsOfDaemon(t *testing.T) {
 			t.Errorf("power lost at call %d: the next daemon leaves: %s", call, wrong)
 		}
 	}
-	harness.Report(t, harness.Row{Part: "power cut", Case: "serve", Count: cuts, Unit: "cuts",
-		Result: fmt.Sprintf("%d acknowledged texts, all there, once; the next daemon was started %d times", len(saved), len(started))})
+	t.Logf("serve: %d cuts: %d acknowledged texts, all there, once; the next daemon was started %d times", cuts, len(saved), len(started))
 }
 
 // serve runs a daemon while clients save and index. It returns the texts that it acknowledged, with

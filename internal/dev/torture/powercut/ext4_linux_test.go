@@ -95,6 +95,5 @@ func TestPowerCutsOfExt4(t *testing.T) {
 			report(t, c, append(files(w, course, c), start(t, s, w, course, cuts%4 == 1)...))
 		}
 	}
-	harness.Report(t, harness.Row{Part: "power cut", Case: "ext4", Count: cuts, Unit: "cuts",
-		Result: fmt.Sprintf("%d commands on a real file system, which was shut down without its log", commands)})
+	t.Logf("ext4: %d cuts: %d commands on a real file system, which was shut down without its log", cuts, commands)
 }

@@ -292,7 +292,7 @@ func TestNothingLeavesTheMachine(t *testing.T) {
 	configured.loosely(func() { configured.do("", "index", "--rebuild"); configured.do("", "search", "something else") })
 	only(t, watch.left(), "192.0.2.55:3128")
 	require.Equal(t, "198.51.100.7:11434", <-asked)
-	harness.Report(t, harness.Row{Part: "least privilege", Case: "network, default configuration", Count: commands, Unit: "commands", Result: "no packet leaves; with a server configured, only to it; redirects not followed"})
+	t.Logf("network, default configuration: %d commands: no packet leaves; with a server configured, only to it; redirects not followed", commands)
 }
 
 // only checks that packets went to one place. Its answers go to an address of their own.

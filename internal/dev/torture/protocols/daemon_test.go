@@ -105,5 +105,5 @@ func TestDaemon(t *testing.T) {
 		}
 		require.NotContains(t, text, harness.Token)
 	}
-	harness.Report(t, harness.Row{Part: "malformed HTTP", Case: "memcore serve", Count: len(all), Unit: "attacks", Result: "refused; none past the token"})
+	t.Logf("memcore serve: %d attacks: refused; none past the token", len(all))
 }

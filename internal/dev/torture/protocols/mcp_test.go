@@ -228,7 +228,7 @@ func TestMCPLines(t *testing.T) {
 	}
 	require.NoError(t, command.Wait(), log())
 	require.NotContains(t, log(), "panic")
-	harness.Report(t, harness.Row{Part: "malformed MCP", Case: "standard input and output", Count: len(all) + 2, Unit: "messages", Result: "answered as the protocol says, the session goes on"})
+	t.Logf("standard input and output: %d messages: answered as the protocol says, the session goes on", len(all)+2)
 }
 
 // Over HTTP: the same messages, invalid requests and sessions. The server never fails, and sessions
@@ -352,5 +352,5 @@ func TestMCPOverHTTP(t *testing.T) {
 	data, err := os.ReadFile(w.Outside + "/plans.md")
 	require.NoError(t, err)
 	require.Contains(t, string(data), harness.Canary)
-	harness.Report(t, harness.Row{Part: "malformed MCP", Case: "streamable HTTP", Count: count, Unit: "requests", Result: "refused with 4xx or answered as the protocol says"})
+	t.Logf("streamable HTTP: %d requests: refused with 4xx or answered as the protocol says", count)
 }

@@ -288,7 +288,7 @@ func TestProxy(t *testing.T) {
 	if log := proxy.Log(); strings.Contains(log, "X-Evil: 1\n") || strings.ContainsAny(log, "\x00\x1b") {
 		t.Errorf("the log holds bytes of an attacker:\n%s", log)
 	}
-	harness.Report(t, harness.Row{Part: "malformed HTTP", Case: "memcore proxy", Count: len(all), Unit: "attacks", Result: fmt.Sprintf("%d refused or passed on in the strictest form", passed)})
+	t.Logf("memcore proxy: %d attacks: %d refused or passed on in the strictest form", len(all), passed)
 }
 
 // An upstream that accepts an unoffered upgrade, or sends too much, affects no other request.
@@ -333,5 +333,5 @@ func TestProxyUpstream(t *testing.T) {
 			}
 		})
 	}
-	harness.Report(t, harness.Row{Part: "malformed HTTP", Case: "answers of an upstream", Count: len(answers), Unit: "attacks", Result: "passed on well-formed, or 502"})
+	t.Logf("answers of an upstream: %d attacks: passed on well-formed, or 502", len(answers))
 }

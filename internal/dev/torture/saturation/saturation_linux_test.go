@@ -284,9 +284,7 @@ func (s server) endure(t *testing.T, first string, clients int, attack func(net.
 	assert.Empty(t, meanwhile.wrong, "each is served or refused")
 	assert.LessOrEqual(t, most.Resident, before.Resident+moreMB, "resident memory")
 	assert.LessOrEqual(t, most.Descriptors, before.Descriptors+2*overload.MostConnections+100, "descriptors")
-	harness.Report(t, harness.Row{Part: "saturation", Case: s.name + ": " + t.Name()[strings.LastIndex(t.Name(), "/")+1:], Count: clients, Unit: "clients",
-		Result: fmt.Sprintf("others served, %d refusals; p50 %.1f × that without, %+.0f MB, %+d descriptors", meanwhile.refused,
-			float64(figures.Quantile(meanwhile.times, .5))/float64(alone), most.Resident-before.Resident, most.Descriptors-before.Descriptors)})
+	t.Logf("%s: %d clients: others served, %d refusals; p50 %.1f × that without, %+.0f MB, %+d descriptors", s.name+": "+t.Name()[strings.LastIndex(t.Name(), "/")+1:], clients, meanwhile.refused, float64(figures.Quantile(meanwhile.times, .5))/float64(alone), most.Resident-before.Resident, most.Descriptors-before.Descriptors)
 }
 
 // recovers waits until the server's resources are as before.
@@ -301,8 +299,7 @@ func (s server) recovers(t *testing.T, before harness.Usage) {
 		now, err = s.process.Usage()
 		return err == nil && now.Descriptors <= before.Descriptors+left && now.Resident <= before.Resident+leftMB
 	}, 3*time.Minute, 100*time.Millisecond)
-	harness.Report(t, harness.Row{Part: "saturation", Case: s.name + ": afterwards", Count: 1, Unit: "server",
-		Result: fmt.Sprintf("%+.0f MB, %+d descriptors, %+d threads", now.Resident-before.Resident, now.Descriptors-before.Descriptors, now.Threads-before.Threads)})
+	t.Logf("%s: afterwards: %+.0f MB, %+d descriptors, %+d threads", s.name, now.Resident-before.Resident, now.Descriptors-before.Descriptors, now.Threads-before.Threads)
 }
 
 // More clients than places ask without a pause. Every answer is whole or a refusal.
@@ -341,9 +338,7 @@ func TestMoreThanItCan(t *testing.T) {
 			most, err := server.process.Usage()
 			require.NoError(t, err)
 			assert.LessOrEqual(t, most.Resident, before.Resident+moreMB)
-			harness.Report(t, harness.Row{Part: "saturation", Case: server.name + ": more than it can", Count: clients, Unit: "clients",
-				Result: fmt.Sprintf("%d served, %d refused; p50 %v, p99 %v, %.0f × and %.0f × that of one alone", all.served, all.refused,
-					figures.Quantile(all.times, .5).Round(time.Millisecond), figures.Quantile(all.times, .99).Round(time.Millisecond), float64(figures.Quantile(all.times, .5))/float64(figures.Quantile(alone.times, .5)), float64(figures.Quantile(all.times, .99))/float64(figures.Quantile(alone.times, .5)))})
+			t.Logf("%s: more than it can: %d clients: %d served, %d refused; p50 %v, p99 %v, %.0f × and %.0f × that of one alone", server.name, clients, all.served, all.refused, figures.Quantile(all.times, .5).Round(time.Millisecond), figures.Quantile(all.times, .99).Round(time.Millisecond), float64(figures.Quantile(all.times, .5))/float64(figures.Quantile(alone.times, .5)), float64(figures.Quantile(all.times, .99))/float64(figures.Quantile(alone.times, .5)))
 			server.recovers(t, before)
 		})
 	}
@@ -392,8 +387,8 @@ func TestManyHooks(t *testing.T) {
 	reply, err := patient.Output()
 	require.NoError(t, err)
 	require.Contains(t, string(reply), port, "afterwards hooks are answered")
-	harness.Report(t, harness.Row{Part: "saturation", Case: "hooks, 40 at a time", Count: hooks, Unit: "processes", Result: fmt.Sprintf("%d answered, the others silent, all with exit code 0; daemon %+.0f MB",
-		answered.Load(), after.Resident-before.Resident)})
+	t.Logf("hooks, 40 at a time: %d processes: %d answered, the others silent, all with exit code 0; daemon %+.0f MB",
+		hooks, answered.Load(), after.Resident-before.Resident)
 }
 
 // cpu returns the CPU time of a process in seconds.
@@ -444,5 +439,5 @@ func TestFewFiles(t *testing.T) {
 	}
 	server.recovers(t, before)
 	assert.NotContains(t, daemon.Said(), "too many open files")
-	harness.Report(t, harness.Row{Part: "saturation", Case: "80 files for the daemon", Count: harness.Times(460, 2300), Unit: "connections", Result: fmt.Sprintf("others served; %.2f s of work in 3 s with idle ones", worked)})
+	t.Logf("80 files for the daemon: %d connections: others served; %.2f s of work in 3 s with idle ones", harness.Times(460, 2300), worked)
 }

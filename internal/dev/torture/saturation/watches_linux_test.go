@@ -61,7 +61,7 @@ func TestFewWatches(t *testing.T) {
 				return err == nil && json.Unmarshal(answer.Body, &health) == nil && len(health.Open) == 1 && strings.HasPrefix(health.Open[0].Problem, tt.says)
 			}, 2*time.Minute, 10*time.Millisecond, "it says so: %s", daemon.Said())
 			require.Contains(t, s.Must(project, "serve", "--status"), "at intervals")
-			harness.Report(t, harness.Row{Part: "saturation", Case: "watches: " + tt.name, Count: 1, Unit: "daemon", Result: "said, and files are looked at instead"})
+			t.Logf("watches: %s: 1 daemon: said, and files are looked at instead", tt.name)
 		})
 	}
 }
@@ -91,7 +91,7 @@ func TestManyFiles(t *testing.T) {
 	u, err := daemon.Usage()
 	require.NoError(t, err)
 	require.Less(t, u.Descriptors, 200, "folders are watched, not files")
-	harness.Report(t, harness.Row{Part: "saturation", Case: "watched files", Count: files, Unit: "files", Result: fmt.Sprintf("a new one is found after %v; %.0f MB, %d descriptors", took.Round(time.Millisecond), u.Resident, u.Descriptors)})
+	t.Logf("watched files: %d files: a new one is found after %v; %.0f MB, %d descriptors", files, took.Round(time.Millisecond), u.Resident, u.Descriptors)
 }
 
 // trial reports whether a process can have its own limits.

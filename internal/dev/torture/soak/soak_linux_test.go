@@ -63,7 +63,7 @@ func TestSoak(t *testing.T) {
 	trends(t, samples)
 
 	for _, name := range slices.Sorted(maps.Keys(s.done)) {
-		harness.Report(t, harness.Row{Part: "soak", Case: name, Count: int(s.done[name].Load()), Unit: "times", Result: "in " + length.String() + ", all answered"})
+		t.Logf("%s: %d times in %v, all answered", name, s.done[name].Load(), length)
 		if name != cutOff && name != unremembered { // which need not happen
 			assert.Positive(t, s.done[name].Load(), "%s: nothing of the kind was done", name)
 		}
@@ -72,9 +72,8 @@ func TestSoak(t *testing.T) {
 	s.fresh(t)
 	s.stacks(t)
 	slices.Sort(s.ledger.lags)
-	harness.Report(t, harness.Row{Part: "soak", Case: "a save is found", Count: len(s.ledger.lags), Unit: "saves",
-		Result: fmt.Sprintf("p50 %v, p99 %v after it was acknowledged", figures.Quantile(s.ledger.lags, .5), figures.Quantile(s.ledger.lags, .99))})
-	harness.Report(t, harness.Row{Part: "soak", Case: "held before and after", Count: len(samples), Unit: "looks", Result: describe(before) + " → " + describe(after)})
+	t.Logf("a save is found: %d saves: p50 %v, p99 %v after it was acknowledged", len(s.ledger.lags), figures.Quantile(s.ledger.lags, .5), figures.Quantile(s.ledger.lags, .99))
+	t.Logf("held before and after: %d looks: %s → %s", len(samples), describe(before), describe(after))
 }
 
 // open starts the daemon, the proxy and the MCP server of an indexed workspace.
@@ -393,8 +392,7 @@ func (s *run) books(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, found.has(word), "%s was forgotten, and is found", word)
 	}
-	harness.Report(t, harness.Row{Part: "soak", Case: "what was acknowledged", Count: len(s.ledger.live) + len(s.ledger.forgotten), Unit: "statements",
-		Result: fmt.Sprintf("%d saved ones found, %d forgotten ones gone", len(s.ledger.live), len(s.ledger.forgotten))})
+	t.Logf("what was acknowledged: %d statements: %d saved ones found, %d forgotten ones gone", len(s.ledger.live)+len(s.ledger.forgotten), len(s.ledger.live), len(s.ledger.forgotten))
 }
 
 // A document of an index.
@@ -430,7 +428,7 @@ func (s *run) fresh(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(s.Must(s.project, "search", "--json", "--index-dir", fresh, query)), &hits[1]))
 		assert.ElementsMatch(t, hits[1].Hits, hits[0].Hits, query)
 	}
-	harness.Report(t, harness.Row{Part: "soak", Case: "the index and a new one", Count: len(made), Unit: "documents", Result: "the same"})
+	t.Logf("the index and a new one: %d documents: the same", len(made))
 }
 
 var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[`)
@@ -443,6 +441,6 @@ func (s *run) stacks(t *testing.T) {
 		all := goroutine.FindAllString(p.Said(), -1)
 		assert.NotEmpty(t, all, p.Said())
 		assert.LessOrEqual(t, len(all), 40, "goroutines of %s with nothing to do: %s", p.Name, p.Said())
-		harness.Report(t, harness.Row{Part: "soak", Case: "goroutines of " + p.Name + " afterwards", Count: len(all), Unit: "goroutines", Result: "of a process with nothing to do"})
+		t.Logf("goroutines of %s afterwards: %d, of a process with nothing to do", p.Name, len(all))
 	}
 }

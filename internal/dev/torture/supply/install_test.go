@@ -16,8 +16,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/memcore/memcore/internal/dev/torture/harness"
 )
 
 // A smallRelease is a folder as .ci/pack makes it, with a script in place of the program.
@@ -228,5 +226,5 @@ func TestInstallScriptRefuses(t *testing.T) {
 			require.Empty(t, files(t, prefix))
 		})
 	}
-	harness.Report(t, harness.Row{Part: "supply chain", Case: "install.sh", Count: len(tests), Unit: "faults", Result: "refused with what to do; nothing installed"})
+	t.Logf("install.sh: %d faults: refused with what to do; nothing installed", len(tests))
 }
