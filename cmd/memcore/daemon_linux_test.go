@@ -36,15 +36,6 @@ func newSeat(t *testing.T) seat {
 	return s
 }
 
-// build makes a program of a version.
-func (s seat) build(version string) string {
-	s.t.Helper()
-	binary := filepath.Join(s.t.TempDir(), "memcore")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-ldflags", "-X main.release="+version, "-o", binary, ".").CombinedOutput()
-	require.NoError(s.t, err, string(out))
-	return binary
-}
-
 func (s seat) run(ctx context.Context, stdin, binary string, args ...string) (stdout string, err error) {
 	command := exec.CommandContext(ctx, binary, args...)
 	command.Dir, command.Stdin = s.project, strings.NewReader(stdin)
@@ -76,12 +67,12 @@ func (s seat) daemons() (pids []int) {
 	return pids
 }
 
-// 200 hooks of two versions run at once while the daemon is killed at random. Each answers in time
-// or is silent. In the end one daemon of the newer version runs.
+// Hooks of two versions run at once while the daemon is killed at random: 200, or 40 in short form.
+// Each answers in time or is silent. In the end one daemon of the newer version runs.
 func TestDaemonUnderFire(t *testing.T) {
 	s := newSeat(t)
 	s.budget = "3s" // so that some are answered on a busy machine, too
-	older, newer := s.build("v1.0.0"), s.build("v1.1.0")
+	older, newer := programAt(t, olderProgram), programAt(t, newerProgram)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	t.Cleanup(func() {
@@ -94,7 +85,10 @@ func TestDaemonUnderFire(t *testing.T) {
 	event := func(n int) string {
 		return fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does the staging database use?"}`, n, s.project)
 	}
-	const hooks = 200
+	hooks, wantAnswers, wantKills := 200, 20, int64(5)
+	if testing.Short() {
+		hooks, wantAnswers, wantKills = 40, 4, 1
+	}
 	var all, killing sync.WaitGroup
 	var mu sync.Mutex
 	answered, silent := 0, 0
@@ -141,7 +135,7 @@ func TestDaemonUnderFire(t *testing.T) {
 	all.Wait()
 	// Until the daemon was killed while it answered.
 	next := hooks
-	for began := time.Now(); time.Since(began) < time.Minute && (answered < 20 || kills.Load() < 5); {
+	for began := time.Now(); time.Since(began) < time.Minute && (answered < wantAnswers || kills.Load() < wantKills); {
 		for range 4 {
 			fire(next)
 			next++
@@ -196,7 +190,7 @@ func TestDaemonUnderFire(t *testing.T) {
 func TestHungDaemon(t *testing.T) {
 	s := newSeat(t)
 	s.budget = "30s"
-	binary := s.build("v1.0.0")
+	binary := programAt(t, olderProgram)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer stop()
 	t.Cleanup(func() {
@@ -264,6 +258,8 @@ func TestHungDaemon(t *testing.T) {
 		require.NoError(t, err)
 		if strings.Contains(out, "5433") {
 			answered++
+		} else {
+			t.Logf("hook %d said nothing: %s", n, last())
 		}
 		// On a busy machine the wait of the back-off may end between two of these hooks.
 		if strings.Contains(last(), "note: the daemon was late") {

@@ -25,10 +25,7 @@ type process struct {
 
 func newProcess(t *testing.T) process {
 	dir := t.TempDir()
-	p := process{filepath.Join(dir, "memcore"), filepath.Join(dir, "home"), filepath.Join(dir, "notes")}
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", p.program, ".")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
+	p := process{programAt(t, "memcore"), filepath.Join(dir, "home"), filepath.Join(dir, "notes")}
 	require.NoError(t, os.MkdirAll(p.home, 0o755))
 	require.NoError(t, os.MkdirAll(p.folder, 0o755))
 	return p

@@ -2,21 +2,41 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/internal/app"
 )
 
 func TestMain(m *testing.M) {
+	memcore := func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 	testscript.Main(m, map[string]func(){
-		"memcore":    func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"memcore":    memcore,
+		olderProgram: func() { release = "v1.0.0"; memcore() },
+		newerProgram: func() { release = "v1.1.0"; memcore() },
 		"mcp-server": serveResources,
 	})
+}
+
+// Names under which the test binary is memcore of a release. Tests that need processes of their own
+// start these instead of building the program.
+const (
+	olderProgram = "memcore-1.0"
+	newerProgram = "memcore-1.1"
+)
+
+// programAt returns the path of the test binary under the name of a program, as TestMain made it.
+func programAt(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	require.NoError(t, err)
+	return path
 }
 
 // TestScripts runs scripts of commands, each in an empty home. With the build tag lancedb the

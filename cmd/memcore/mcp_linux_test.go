@@ -18,7 +18,7 @@ import (
 // An agent that starts the program can find, save, read and forget.
 func TestMCPOfARealProcess(t *testing.T) {
 	s := newSeat(t)
-	binary := s.build("v1.0.0")
+	binary := programAt(t, olderProgram)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	command := exec.CommandContext(ctx, binary, "mcp")
@@ -63,7 +63,7 @@ func TestMCPOfARealProcess(t *testing.T) {
 // The daemon's API over TCP requires its token.
 func TestServeOverTCP(t *testing.T) {
 	s := newSeat(t)
-	binary := s.build("v1.0.0")
+	binary := programAt(t, olderProgram)
 	ctx, stop := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer stop()
 	command := exec.CommandContext(ctx, binary, "serve", "--http", "127.0.0.1:0", "--token-env", "TOKEN")
