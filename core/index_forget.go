@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -88,28 +87,6 @@ func (m *Manager) ForgetDocuments(ctx context.Context, paths ...string) error {
 		return fmt.Errorf("forget %d documents: %w", len(paths), err)
 	}
 	return nil
-}
-
-// AddForgotten adds another machine's list to a file and returns how many names are new.
-func AddForgotten(ctx context.Context, file string, list []byte) (added int, err error) {
-	var there forgottenList
-	if err := json.Unmarshal(list, &there); err != nil {
-		return 0, fmt.Errorf("list of forgotten documents: %w", err)
-	}
-	_, err = jsonfile.Change(ctx, file, func(here *forgottenList) error {
-		known, before := setOf(here.Forgotten), len(here.Forgotten)
-		for _, name := range there.Forgotten {
-			undated := name
-			undated.At = time.Time{}
-			if !known[undated] {
-				known[undated] = true
-				here.Forgotten = append(here.Forgotten, name)
-			}
-		}
-		added = len(here.Forgotten) - before
-		return nil
-	})
-	return added, err
 }
 
 // adding returns a change that adds names to a list.

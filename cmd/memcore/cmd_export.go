@@ -2,26 +2,26 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/internal/app/archive"
-	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
 func exportCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:   "export DIR|FILE.tar.gz",
+		Use:   "export FILE.tar.gz",
 		Short: "Export all that memcore keeps of you, over all projects",
-		Long: `Write everything of yours in all projects into a new folder or file: Markdown that memcore indexes,
-curated memory, sessions, proposals, what was forgotten, the record of use, trust, settings and
-cases of eval. 'memcore import' takes it in on another machine.
+		Long: `Write what memcore keeps of all projects, and cannot make again, into a new file: curated memory, facts
+and episodes, sessions, proposals, what was forgotten, the record of use, settings and cases of eval.
+'memcore import' takes it in on another machine.
 
-Markdown gets front matter of the Open Knowledge Format (OKF v0.2), which import takes out again.
 Secrets are taken out (memory.redact). What is left out is listed.`,
-		Args: arguments(cobra.ExactArgs(1), "a folder or a file"),
+		Args: arguments(cobra.ExactArgs(1), "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := archive.Export(cmd.Context(), a.Workspace, args[0])
 			if err != nil {
@@ -33,8 +33,8 @@ Secrets are taken out (memory.redact). What is left out is listed.`,
 			for _, left := range e.LeftOut {
 				a.note("left out %s: %s", left.What, left.Why)
 			}
-			if e.Redacted > 0 {
-				a.note("took out %s of %s", plain.Count(e.Redacted, "secret"), someOf(e.RedactedIn))
+			if len(e.Redacted) > 0 {
+				a.note("took secrets out of %s", someOf(e.Redacted))
 			}
 			return a.printLine("exported to %s: %s of %s, %s, %s", e.Path, plain.Count(e.Files, "file"), plain.Count(e.Projects, "project"), plain.Count(e.Sessions, "session"), plain.Bytes(e.Bytes))
 		},
@@ -57,16 +57,16 @@ func importCommand(a *cli) *cobra.Command {
 	var o archive.Options
 	var yes bool
 	cmd := &cobra.Command{
-		Use:   "import DIR|FILE.tar.gz",
+		Use:   "import FILE.tar.gz",
 		Short: "Take in what 'memcore export' wrote, here or on another machine",
-		Long: `Show what an export brings, and take it in if you agree; without a terminal only with --yes. What is
-here already stays: a file that differs is a conflict and is named. Lists, such as what was
-forgotten, are joined. Import again to continue or to bring more.
+		Long: `Show what an export brings, and take it in if you agree; without a terminal only with --yes. A file
+that is here with other content is a conflict: nothing is written then, and the conflicts are named.
+Import again to continue or to bring more.
 
 Paths in the other machine's home are looked for in yours; --map says where else a folder is. Clone
 your repositories first: import makes the folders that are not there. An export can hold what
 instructs your agents, and settings: import only your own.`,
-		Args: arguments(cobra.ExactArgs(1), "a folder or a file"),
+		Args: arguments(cobra.ExactArgs(1), "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, text := range moves {
 				move, err := archive.ParseMove(text)
@@ -79,8 +79,9 @@ instructs your agents, and settings: import only your own.`,
 				if !a.json {
 					printPlan(a, p)
 				}
-				if yes || changesOf(p) == 0 || !a.asks() {
-					return yes
+				blocked := !o.Skip && p.Counts[archive.Conflict]+p.Counts[archive.Refuse] > 0
+				if yes || blocked || p.Counts[archive.Add] == 0 || !a.asks() {
+					return yes || blocked
 				}
 				return a.agrees(cmd.Context(), "Take this in?", false)
 			})
@@ -92,37 +93,27 @@ instructs your agents, and settings: import only your own.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&moves, "map", nil, "`OLD=NEW`: a folder there, and the same here; may be repeated")
-	f.BoolVar(&o.Overwrite, "overwrite", false, "take the export's of files that differ")
+	f.BoolVar(&o.Skip, "skip", false, "leave out files in conflict, and those without a place here")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-// changesOf counts the steps that change something.
-func changesOf(p archive.Plan) int {
-	return p.Counts[archive.Add] + p.Counts[archive.Extend] + p.Counts[archive.Merge] + p.Counts[archive.Replace]
-}
-
 func printPlan(a *cli, p archive.Plan) {
+	added := map[string]int{}
 	for _, s := range p.Steps {
-		switch s.Action {
-		case archive.Conflict, archive.Replace:
-			a.note("%s: %s %s", s.Action, s.Path, s.Why)
-		case archive.Refuse:
-			a.note("not taken in: %s: %s", s.Name, s.Why)
-		case archive.Add:
-			if s.IsSettings() {
-				a.note("settings: %s", s.Path)
-			}
+		switch {
+		case s.Action == archive.Conflict:
+			a.note("conflict: %s: %s", s.Path, s.Why)
+		case s.Action == archive.Refuse:
+			a.note("cannot take in %s: %s", s.Name, s.Why)
+		case s.Action == archive.Add && s.Effect != "":
+			a.note("new: %s %s", s.Path, s.Effect)
+		case s.Action == archive.Add:
+			added[s.Folder]++
 		}
 	}
-	for _, folder := range p.Missing {
-		a.note("folder %s is not here and will be made; clone the repository first if it is one", folder)
-	}
-	for _, folder := range p.Trusted {
-		a.note("trust: %s may instruct your agents", folder)
-	}
-	for _, left := range p.LeftOut {
-		a.note("not in the export: %s: %s", left.What, left.Why)
+	for _, folder := range slices.Sorted(maps.Keys(added)) {
+		a.note("new: %s in %s", plain.Count(added[folder], "file"), folder)
 	}
 }
 
@@ -131,24 +122,20 @@ func printImported(a *cli, p archive.Plan) error {
 		return a.printJSON(p)
 	}
 	var parts []string
-	for _, action := range []string{archive.Add, archive.Extend, archive.Merge, archive.Replace, archive.Same, archive.Keep, archive.Conflict, archive.Refuse} {
+	for _, action := range []string{archive.Add, archive.Same, archive.Conflict, archive.Refuse} {
 		if n := p.Counts[action]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, actionNames[action]))
 		}
 	}
 	text := strings.Join(parts, ", ")
 	if !p.Done {
-		if changesOf(p) > 0 && !a.asks() {
+		if p.Counts[archive.Add] > 0 && !a.asks() {
 			a.note("nothing was taken in; --yes takes it in")
 		}
-		return a.print(fmt.Sprintf("would import into %s: %s\n", plain.Count(len(p.Projects), "project"), text))
+		return a.printLine("would import: %s", text)
 	}
-	a.note("run 'memcore index' in each project, 'memcore init' for your agents")
-	if p.Counts[archive.Refuse] > 0 {
-		return kind.Hint(fmt.Errorf("not all was taken in: %s", text), "'memcore import --map OLD=NEW' finds places; run it again")
-	}
-	return a.print(fmt.Sprintf("imported into %s: %s\n", plain.Count(len(p.Projects), "project"), text))
+	a.note("run 'memcore index' in each project, 'memcore init' for your agents, 'memcore trust add' where memory may instruct them")
+	return a.printLine("imported: %s", text)
 }
 
-var actionNames = map[string]string{archive.Add: "new", archive.Extend: "extended", archive.Merge: "joined", archive.Replace: "replaced",
-	archive.Same: "the same", archive.Keep: "kept as here", archive.Conflict: "in conflict", archive.Refuse: "not taken in"}
+var actionNames = map[string]string{archive.Add: "new", archive.Same: "the same", archive.Conflict: "in conflict", archive.Refuse: "not taken in"}

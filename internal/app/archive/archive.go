@@ -1,149 +1,179 @@
-// Package archive exports what memcore keeps of a person, and imports it on another machine.
+// Package archive exports what memcore keeps of a person and cannot make again, and imports it on
+// another machine.
 //
-// An export is a folder or a .tar.gz file. Its Markdown is a bundle of the Open Knowledge Format
-// (OKF v0.2): each file has front matter with a type. The manifest says where each file belongs and
-// which bytes were added, so that import restores it as it was. What can be made again, such as
-// indexes, is left out.
+// An export is a .tar.gz file of named folders: global memory, settings, and the memory, sessions
+// and state of each project. Its manifest says what each folder holds and lists every file with
+// size, time and SHA-256. The same files always make the same export.
+//
+// Import writes only files of the manifest, only below the folders that it knows itself, and never
+// over a file with other content.
 package archive
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
-// ManifestName is the manifest's file in an export.
+// ManifestName is the manifest's file in an export. It is the last one.
 const ManifestName = "memcore-export.json"
 
 // format is that of the manifest. Import refuses others.
-const format = 1
+const format = 2
 
-// Bounds of an export, so that a hostile one cannot fill a disk.
+// Bounds of an export, so that a hostile one cannot fill a disk or the memory.
 const (
-	mostFiles    = 200_000
-	mostBytes    = 8 << 30
-	largestFile  = 80 << 20 // more than the log of a session
-	mostManifest = 128 << 20
-	longestName  = 1024
+	maxFiles = 200_000
+	maxBytes = 8 << 30
+	maxFile  = 96 << 20 // larger than the log of a session, and than a manifest of maxFiles
+	maxName  = 1024
 )
+
+// ErrRefused means that an export is not one, or is damaged, or tries to do harm.
+var ErrRefused = errors.New("this is not an export that memcore can trust")
 
 // A Manifest describes an export.
 type Manifest struct {
-	Format  int       `json:"format"`
-	Version string    `json:"version"` // of memcore
-	At      time.Time `json:"at"`
-	Home    []string  `json:"home"` // of the user, in all spellings
-	Files   []File    `json:"files"`
-	LeftOut []LeftOut `json:"leftOut"`
+	Format  int      `json:"format"`
+	Version string   `json:"version"` // of memcore
+	Home    []string `json:"home"`    // the user's home folder, in all spellings
+	Folders []Folder `json:"folders"`
+	Files   []File   `json:"files"`
 }
 
-// A File is a file of an export.
+// A Folder is a named folder of an export.
+type Folder struct {
+	Name  string `json:"name"` // in the export, such as "state/work-1a2b3c4d5e6f"
+	Holds string `json:"holds"`
+	// Project is the absolute path of the workspace; "" for a folder of no project, or of one
+	// whose path is not known.
+	Project string `json:"project,omitempty"`
+	// Sources are what the project has registered; only with State.
+	Sources *workspace.Sources `json:"sources,omitempty"`
+}
+
+// A File is a file of an export. Its name there is Folder/Path.
 type File struct {
-	Name     string    `json:"name"`              // in the export, slash-separated
-	Place    string    `json:"place"`             // what Path is relative to
-	Project  string    `json:"project,omitempty"` // path of the workspace; "" if unknown
-	Folder   string    `json:"folder,omitempty"`  // of sessions or state, as it was named
-	Path     string    `json:"path"`              // slash-separated; absolute for a Document
-	SHA256   string    `json:"sha256"`            // without what was added
-	ModTime  time.Time `json:"modTime"`
-	Added    int       `json:"added,omitempty"`   // bytes of front matter for OKF
-	AddedAt  int       `json:"addedAt,omitempty"` // their offset
-	Redacted int       `json:"redacted,omitempty"`
+	Folder  string    `json:"folder"` // the Name of a Folder
+	Path    string    `json:"path"`   // slash-separated
+	Size    int64     `json:"size"`
+	SHA256  string    `json:"sha256"`
+	ModTime time.Time `json:"modTime"`
 }
 
-// Places of files.
+func (f File) name() string { return f.Folder + "/" + f.Path }
+
+// What a folder holds.
 const (
-	Global   = "global"   // the folder of global memory
-	Settings = "settings" // ~/.beans
+	Global   = "global"   // global memory
+	Settings = "settings" // the user's settings
+	Project  = "project"  // the memory in a project's folder
 	Sessions = "sessions" // the sessions of a project
 	State    = "state"    // the state of a project
-	Project  = "project"  // the workspace's folder
-	Document = "document" // anywhere else
 )
 
-// A LeftOut says what is not in an export, and why.
-type LeftOut struct {
-	What string `json:"what"`
-	Why  string `json:"why"`
-}
-
-// stateFiles are those of a project's state that an export has.
-var stateFiles = []string{"sources.json", "forgotten.json", "usage.json", "use.jsonl", "use.earlier.jsonl"}
-
-// documentTypes are those of memory in projects.
-var documentTypes = []string{".md", ".mdc", ".markdown", ".jsonl", ".json"}
+// stateFiles are the files of a project's state that an export has. The rest is about this machine.
+var stateFiles = []string{"forgotten.json", "use.jsonl", "use.earlier.jsonl"}
 
 // Files with a meaning of their own.
 const (
 	trustFile    = "trust.json"
 	settingsFile = "config.yaml"
 	casesFile    = "memcore-eval.yaml"
-	runsFolder   = "runs"
 )
 
-// refusal says why a path of a place cannot be in an export; "" if it can. folder is the setting
-// for the projects' hidden folder.
-func refusal(place, path, folder string) string {
-	if place == Document {
-		path = strings.TrimPrefix(path[len(filepath.VolumeName(path)):], "/")
-	}
-	if len(path) > longestName || !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }) {
+// refusal says why a file cannot be in a folder that holds this; "" if it can. hidden is the name
+// of the projects' hidden folder.
+func refusal(holds, path, hidden string) string {
+	odd := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
+	if len(path) > maxName || !filepath.IsLocal(filepath.FromSlash(path)) || strings.ContainsFunc(path, odd) {
 		return "its path leads elsewhere"
 	}
 	if reason := source.DenyReason(path); reason != "" {
 		return reason
 	}
-	elements := strings.Split(path, "/")
-	name := elements[len(elements)-1]
-	switch place {
+	markdown := slices.Contains([]string{".md", ".mdc", ".markdown"}, strings.ToLower(filepath.Ext(path)))
+	ok := false
+	switch holds {
+	case Global:
+		ok = !isHidden(path) && path != settingsFile && path != trustFile
 	case Settings:
-		if path == settingsFile || path == trustFile {
-			return ""
-		}
-		return "it is not a file of settings"
+		ok = path == settingsFile
+	case Project:
+		ok = path == casesFile || path == ".beans/"+settingsFile || source.IsRules(path) ||
+			markdown && !isHidden(strings.TrimPrefix(path, hidden+"/"))
+	case Sessions:
+		ok = !isHidden(path)
 	case State:
-		if slices.Contains(stateFiles, path) || len(elements) == 2 && elements[0] == runsFolder && strings.HasSuffix(name, ".json") {
-			return ""
-		}
-		return "it is no state"
-	case Global, Sessions:
-		if hasHidden(elements) {
-			return "it is hidden"
-		}
-		return ""
-	case Project, Document:
-		return refusalOfDocument(path, elements, folder)
+		ok = slices.Contains(stateFiles, path)
 	}
-	return "its place is unknown"
-}
-
-// refusalOfDocument lets through what memcore reads in projects.
-func refusalOfDocument(path string, elements []string, folder string) string {
-	name := elements[len(elements)-1]
-	if path == casesFile || path == ".beans/"+settingsFile {
-		return ""
-	}
-	if !slices.Contains(documentTypes, strings.ToLower(filepath.Ext(name))) && !source.IsRules(path) {
-		return "it is neither Markdown nor a conversation"
-	}
-	visible := strings.Split(path, "/")
-	if visible[0] == folder {
-		visible = visible[1:]
-	}
-	if hasHidden(visible) && !source.IsRules(path) {
-		return "it is hidden"
+	if !ok {
+		return "such a file does not belong there"
 	}
 	return ""
 }
 
-func hasHidden(elements []string) bool {
-	for _, e := range elements {
-		if strings.HasPrefix(e, ".") {
-			return true
+func isHidden(path string) bool { return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") }
+
+// each reads the files of an export one after another. Names are as in the export, which may be
+// hostile: they are no paths.
+func each(ctx context.Context, export string, do func(name string, data []byte) error) error {
+	file, _, err := safefile.OpenPath(export)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	entries, total := tar.NewReader(unpacked), int64(0)
+	for n := 0; ; n++ {
+		h, err := entries.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrRefused, err)
+		}
+		total += h.Size
+		switch {
+		case h.Typeflag != tar.TypeReg:
+			return fmt.Errorf("%w: %.100q is a link, a folder or a device", ErrRefused, h.Name)
+		case h.Size > maxFile || n >= maxFiles || total > maxBytes:
+			return fmt.Errorf("%w: it has more than %d files or %d GB, or %.100q has more than %d MB", ErrRefused, maxFiles, maxBytes>>30, h.Name, maxFile>>20)
+		}
+		data, err := io.ReadAll(entries)
+		if err != nil {
+			return fmt.Errorf("%w: %.100q: %w", ErrRefused, h.Name, err)
+		}
+		if err := errors.Join(do(h.Name, data), ctx.Err()); err != nil {
+			return err
 		}
 	}
-	return false
+}
+
+func (m *Manifest) decode(data []byte) error {
+	if err := json.Unmarshal(data, m); err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrRefused, ManifestName, err)
+	}
+	if m.Format != format {
+		return fmt.Errorf("%s has format %d, and this release knows %d: use the release that wrote it (%.40s)", ManifestName, m.Format, format, m.Version)
+	}
+	if len(m.Files) > maxFiles {
+		return fmt.Errorf("%w: it names %d files, more than %d", ErrRefused, len(m.Files), maxFiles)
+	}
+	return nil
 }

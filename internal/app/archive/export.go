@@ -1,175 +1,249 @@
 package archive
 
 import (
+	"archive/tar"
+	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/secret"
+	"github.com/memcore/memcore/internal/workspace"
 )
 
 // Exported sums up an export.
 type Exported struct {
-	Path     string         `json:"path"`
-	Files    int            `json:"files"`
-	Bytes    int64          `json:"bytes"`
-	Projects int            `json:"projects"`
-	Sessions int            `json:"sessions"`
-	Places   map[string]int `json:"places"`   // files by place
-	Redacted int            `json:"redacted"` // secrets taken out
-	// RedactedIn are the files, here, that they were taken out of.
-	RedactedIn []string  `json:"redactedIn,omitempty"`
-	LeftOut    []LeftOut `json:"leftOut"`
+	Path     string    `json:"path"`
+	Files    int       `json:"files"`
+	Bytes    int64     `json:"bytes"` // before they were packed
+	Projects int       `json:"projects"`
+	Sessions int       `json:"sessions"`
+	Redacted []string  `json:"redacted"` // files, on this machine, that secrets were taken out of
+	LeftOut  []LeftOut `json:"leftOut"`
 }
 
-// Export writes what a person has in all projects to a new folder or .tar.gz file.
-func Export(ctx context.Context, w *app.Workspace, target string) (Exported, error) {
-	g, err := gather(ctx, w)
-	if err != nil {
-		return Exported{}, fmt.Errorf("export: %w", err)
+// A LeftOut says what is not in an export, and why.
+type LeftOut struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+// Export writes what memcore keeps of all projects to a new .tar.gz file.
+func Export(ctx context.Context, w *app.Workspace, target string) (e Exported, err error) {
+	target = paths.Absolute(target)
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("export to %s: %w", target, err)
+		}
+	}()
+	if _, err := os.Lstat(target); !errors.Is(err, fs.ErrNotExist) {
+		return e, errors.Join(err, errors.New("it exists already: name another file, or move it away"))
 	}
-	g.name()
-	out, err := create(target)
-	if err != nil {
-		return Exported{}, err
+	if err := safefile.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return e, err
 	}
-	e, err := g.write(ctx, out)
-	e.Path = target
+	partly := target + ".partly"
+	file, err := os.OpenFile(partly, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return e, err
+	}
+	packed := gzip.NewWriter(file)
+	x := &exporter{w: w, out: tar.NewWriter(packed), seen: map[string]bool{paths.Resolve(partly): true}, Exported: Exported{Path: target}}
+	x.manifest = Manifest{Format: format, Version: w.Version, Home: paths.Spellings(w.Home)}
+	x.all(ctx)
+	err = errors.Join(x.err, x.out.Close(), packed.Close(), file.Sync(), file.Close())
+	if err != nil {
+		return x.Exported, errors.Join(err, os.Remove(partly))
+	}
+	return x.Exported, os.Rename(partly, target)
+}
+
+// An exporter writes an export.
+type exporter struct {
+	Exported
+	w        *app.Workspace
+	out      *tar.Writer
+	manifest Manifest
+	seen     map[string]bool // files of this machine
+	err      error           // the first error of writing
+}
+
+func (x *exporter) all(ctx context.Context) {
+	if beans := x.w.Beans(); beans != "" {
+		x.walk(ctx, Folder{Name: Global, Holds: Global}, beans, ".")
+	}
+	if x.w.Home != "" {
+		x.add(Folder{Name: Settings, Holds: Settings}, filepath.Join(x.w.Home, ".beans"), settingsFile)
+	}
+	projects, err := inventory.Projects(x.w.Config)
+	for _, p := range projects {
+		x.project(ctx, p)
+	}
+	x.leave("decisions of trust", "'memcore trust add' makes them on the other machine")
+	x.leave("documents that memcore only reads, and agents' logs", "they are yours: copy them")
+	x.leave("indexes, caches, runs of eval, the journal of save --undo and what running sessions got", "they are of this machine")
+	manifest, encoding := json.MarshalIndent(x.manifest, "", " ")
+	x.err = errors.Join(x.err, err, encoding, ctx.Err())
+	x.write(ManifestName, append(manifest, '\n'))
+}
+
+// project adds the sessions, the state and the memory of a project.
+func (x *exporter) project(ctx context.Context, p inventory.Project) {
+	x.Projects++
+	if p.Sessions != "" {
+		x.walk(ctx, Folder{Name: "sessions/" + filepath.Base(p.Sessions), Holds: Sessions, Project: p.Path}, p.Sessions, ".")
+	}
+	if p.State != "" {
+		sources, err := workspace.Load(filepath.Join(p.State, "sources.json"))
+		x.err = errors.Join(x.err, err)
+		to := Folder{Name: "state/" + p.Name, Holds: State, Project: p.Path, Sources: &sources}
+		x.manifest.Folders = append(x.manifest.Folders, to)
+		for _, name := range stateFiles {
+			x.add(to, p.State, name)
+		}
+	}
+	there, err := x.w.In(p.Path)
+	if p.Path == "" || err != nil || there.Project != p.Path {
+		x.leave("memory in the folder of "+filepath.Base(p.State+p.Sessions), "the folder is gone, not known or part of another workspace")
+		return
+	}
+	memory, err := there.Curated().Layer().Load(ctx)
+	if err != nil {
+		x.leave("curated memory of "+p.Path, err.Error())
+	}
+	files := []string{filepath.Join(p.Path, ".beans", settingsFile), filepath.Join(p.Path, casesFile)}
+	for _, f := range memory.Files {
+		if f.Plugin == "" {
+			files = append(append(files, f.File), f.Imported...)
+		}
+	}
+	to := Folder{Name: "projects/" + workspace.IndexName(p.Path), Holds: Project, Project: p.Path}
+	for _, file := range files {
+		if rel, inside := paths.Within(p.Path, file); inside {
+			x.add(to, p.Path, filepath.ToSlash(rel))
+		}
+	}
+	for _, dir := range []string{there.DataDir(), filepath.Join(p.Path, there.Settings.Folder)} {
+		if rel, inside := paths.Within(p.Path, dir); inside && rel != "." {
+			x.walk(ctx, to, p.Path, rel)
+		} else {
+			x.leave(dir, "it is outside of the project: copy it")
+		}
+	}
+}
+
+func (x *exporter) leave(what, why string) { x.LeftOut = append(x.LeftOut, LeftOut{what, why}) }
+
+// walk adds the files below dir, which is relative to top, in order.
+func (x *exporter) walk(ctx context.Context, to Folder, top, dir string) {
+	top = paths.Resolve(top)
+	_ = filepath.WalkDir(filepath.Join(top, dir), func(disk string, entry fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(top, disk)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			x.leave(disk, err.Error())
+		case rel != dir && strings.HasPrefix(entry.Name(), ".") && entry.IsDir():
+			return fs.SkipDir
+		case !entry.IsDir() && !strings.HasSuffix(rel, ".lock"):
+			x.add(to, top, filepath.ToSlash(rel))
+		}
+		return errors.Join(x.err, ctx.Err())
+	})
+}
+
+// add adds the file at path below top once, without secrets, if it may be in an export and can be
+// read.
+func (x *exporter) add(to Folder, top, path string) {
+	disk := filepath.Join(top, filepath.FromSlash(path))
+	info, err := os.Lstat(disk)
+	if x.seen[disk] || errors.Is(err, fs.ErrNotExist) || to.Holds == Global && (path == settingsFile || path == trustFile) {
+		return // the last two are not memory
+	}
+	x.seen[disk] = true
+	if reason := refusal(to.Holds, path, x.w.Settings.Folder); reason != "" {
+		x.leave(disk, reason)
+		return
+	}
+	data, _, err := safefile.ReadFile(paths.Resolve(top), filepath.FromSlash(path), maxFile)
 	if err == nil {
-		err = out.commit()
-	} else {
-		err = errors.Join(err, out.discard())
+		data, err = x.withoutSecrets(disk, data)
 	}
 	if err != nil {
-		return e, fmt.Errorf("export to %s: %w", target, err)
+		x.leave(disk, err.Error())
+		return
 	}
-	return e, nil
+	if n := len(x.manifest.Folders); n == 0 || x.manifest.Folders[n-1].Name != to.Name {
+		x.manifest.Folders = append(x.manifest.Folders, to)
+	}
+	f := File{to.Name, path, int64(len(data)), sumOf(data), info.ModTime().UTC()}
+	x.manifest.Files = append(x.manifest.Files, f)
+	x.Files++
+	x.Bytes += f.Size
+	if to.Holds == Sessions && strings.HasSuffix(path, "/messages.jsonl") {
+		x.Sessions++
+	}
+	x.write(f.name(), data)
 }
 
-// write adds the files and the manifest.
-func (g *gatherer) write(ctx context.Context, out writer) (Exported, error) {
-	e := Exported{Places: map[string]int{}}
-	m := Manifest{Format: format, Version: g.w.Version, At: time.Now().UTC().Truncate(time.Second), Home: paths.Spellings(g.w.Home)}
-	projects, sessions := map[string]bool{}, map[string]bool{}
-	for _, f := range g.files {
-		if err := ctx.Err(); err != nil {
-			return e, err
-		}
-		data, ok := g.read(&f)
-		if !ok {
-			continue
-		}
-		if isConcept(f.Name) {
-			data, f.AddedAt, f.Added = withType(f.File, data)
-		}
-		if err := out.add(f.Name, data, f.ModTime); err != nil {
-			return e, err
-		}
-		m.Files = append(m.Files, f.File)
-		e.Bytes += int64(len(data))
-		if f.Redacted > 0 {
-			e.Redacted += f.Redacted
-			e.RedactedIn = append(e.RedactedIn, f.disk)
-		}
-		e.Places[f.Place]++
-		if f.Project != "" {
-			projects[f.Project] = true
-		}
-		if id, _, inside := strings.Cut(f.Path, "/"); f.Place == Sessions && inside {
-			sessions[f.Folder+"/"+id] = true
-		}
+// write writes a file of the export, without times and users: the manifest has the times.
+func (x *exporter) write(name string, data []byte) {
+	if x.err == nil {
+		x.err = x.out.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o600, ModTime: time.Unix(0, 0), Format: tar.FormatPAX})
 	}
-	m.LeftOut = g.leftOut
-	e.Files, e.Projects, e.Sessions, e.LeftOut = len(m.Files), len(projects), len(sessions), m.LeftOut
-	manifest, err := json.MarshalIndent(m, "", " ")
-	if err == nil {
-		err = out.add(indexName, index(m), m.At)
+	if x.err == nil {
+		_, x.err = x.out.Write(data)
 	}
-	if err == nil {
-		err = out.add(ManifestName, append(manifest, '\n'), m.At)
-	}
-	return e, err
 }
 
-// read returns a file without secrets.
-func (g *gatherer) read(f *found) (data []byte, ok bool) {
-	data, _, err := safefile.ReadPath(f.disk, largestFile)
-	if err != nil {
-		g.leave(f.disk, err.Error())
-		return nil, false
+// withoutSecrets takes secrets out of a file. Settings with one would no longer be settings.
+func (x *exporter) withoutSecrets(disk string, data []byte) ([]byte, error) {
+	if !x.w.Settings.Redact {
+		return data, nil
 	}
-	if g.w.Settings.Redact {
-		redact := withoutSecrets
-		if f.Place == State {
-			redact = stateWithoutSecrets
-		}
-		var text string
-		if text, f.Redacted = redact(string(data)); f.Redacted > 0 {
-			if isValid(f.Path, data) && !isValid(f.Path, []byte(text)) {
-				g.leave(f.disk, "it holds a secret that cannot be taken out")
-				return nil, false
-			}
-			data = []byte(text)
-		}
+	take := secretless
+	if ext := filepath.Ext(disk); ext == ".json" || ext == ".jsonl" {
+		take = jsonSecretless
 	}
-	sum := sha256.Sum256(data)
-	f.SHA256 = hex.EncodeToString(sum[:])
-	return data, true
+	text := take(string(data))
+	if text == string(data) {
+		return data, nil
+	}
+	if filepath.Ext(disk) == ".yaml" {
+		return nil, errors.New("it holds a secret: copy it yourself")
+	}
+	x.Redacted = append(x.Redacted, disk)
+	return []byte(text), nil
 }
 
-func withoutSecrets(text string) (string, int) {
-	text, findings := secret.Redact(text)
-	return text, len(findings)
+func secretless(text string) string {
+	text, _ = secret.Redact(text)
+	return text
 }
 
 var jsonString = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"(?:[^"\\]|\\.)*"`) })
 
-// stateWithoutSecrets looks at each string of JSON alone: beside a name such as "key", a hash of
-// memcore's own would count as a secret.
-func stateWithoutSecrets(text string) (string, int) {
-	redacted := 0
+// jsonSecretless looks at each string of JSON alone, so that JSON stays JSON: beside a name such
+// as "key", a hash of memcore's own would count as a secret.
+func jsonSecretless(text string) string {
 	return jsonString().ReplaceAllStringFunc(text, func(literal string) string {
 		var value string
-		if json.Unmarshal([]byte(literal), &value) != nil {
+		if json.Unmarshal([]byte(literal), &value) != nil || secretless(value) == value {
 			return literal
 		}
-		clean, n := withoutSecrets(value)
-		if n == 0 {
-			return literal
-		}
-		redacted += n
-		quoted, _ := json.Marshal(clean)
+		quoted, _ := json.Marshal(secretless(value))
 		return string(quoted)
-	}), redacted
-}
-
-// isValid reports whether a file is what its name says.
-func isValid(name string, data []byte) bool {
-	switch path.Ext(name) {
-	case ".json":
-		return json.Valid(data)
-	case ".jsonl":
-		for line := range strings.Lines(string(data)) {
-			if strings.TrimSpace(line) != "" && !json.Valid([]byte(line)) {
-				return false
-			}
-		}
-	case ".yaml":
-		var any any
-		return yaml.Unmarshal(data, &any) == nil
-	}
-	return true
+	})
 }

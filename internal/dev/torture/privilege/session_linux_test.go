@@ -272,7 +272,7 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("", "view", "--out", "memory.html")
 	do("", "view", "--link")
 	do("", "export", "../export.tar.gz")
-	do("", "import", "../export.tar.gz", "--yes")
+	do("", "import", "../export.tar.gz", "--yes", "--skip")
 	do("", "status")
 	w.loosely(func() { do("", "doctor") }) // problems are an error
 	do("", "eval", "init", "cases.yaml")

@@ -1,0 +1,343 @@
+package archive
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/workspace"
+)
+
+// Actions of an import.
+const (
+	Add      = "add"
+	Same     = "same"     // it is there already
+	Conflict = "conflict" // a file with other content is there
+	Refuse   = "refuse"
+)
+
+// A Step is what import does with a file.
+type Step struct {
+	Action string `json:"action"`
+	Name   string `json:"name"`             // in the export
+	Folder string `json:"folder,omitempty"` // on this machine
+	Path   string `json:"path,omitempty"`   // on this machine
+	Why    string `json:"why,omitempty"`    // of a conflict or a refusal
+	Effect string `json:"effect,omitempty"` // what the file does beside being found
+
+	file  File
+	holds string
+}
+
+// A Plan is what an import does, or has done.
+type Plan struct {
+	Counts map[string]int `json:"counts"` // of steps, by action
+	Steps  []Step         `json:"steps"`
+	Done   bool           `json:"done"`
+}
+
+// A Move says that a folder of the other machine is elsewhere on this one.
+type Move struct{ From, To string }
+
+// ParseMove reads OLD=NEW.
+func ParseMove(text string) (Move, error) {
+	from, to, ok := strings.Cut(text, "=")
+	if !ok || from == "" || to == "" {
+		return Move{}, kind.Usagef("--map is %q, want OLD=NEW, two folders", text)
+	}
+	return Move{filepath.Clean(from), paths.Absolute(to)}, nil
+}
+
+// Options change an import.
+type Options struct {
+	Moves []Move
+	Skip  bool // leave out files in conflict, and refused ones, instead of refusing all
+}
+
+// Import plans what an export brings, and does it if agreed says so. With a conflict or a refused
+// file it does nothing, unless o.Skip is set.
+func Import(ctx context.Context, w *app.Workspace, name string, o Options, agreed func(Plan) bool) (p Plan, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("import %s: %w", name, err)
+		}
+	}()
+	at, err := w.Folders()
+	if err != nil {
+		return p, err
+	}
+	i := &importer{w: w, at: at, given: o.Moves, moves: slices.Clone(o.Moves)}
+	if p, err = i.plan(ctx, name); err != nil || !agreed(p) {
+		return p, err
+	}
+	if n := p.Counts[Conflict] + p.Counts[Refuse]; n > 0 && !o.Skip {
+		err := fmt.Errorf("nothing was written: %d of %d files cannot be taken in", n, len(p.Steps))
+		return p, kind.Hint(err, "move the files that are named above away, say with --map OLD=NEW where folders are, or leave these files out with --skip")
+	}
+	if err := i.apply(ctx, name, p); err != nil {
+		return p, fmt.Errorf("%w; import again to continue", err)
+	}
+	p.Done = true
+	return p, nil
+}
+
+// An importer takes in an export.
+type importer struct {
+	Manifest
+	w     *app.Workspace
+	at    config.Folders
+	given []Move // of --map
+	moves []Move // also of the home folder; the longest first
+}
+
+// here returns where a path of the other machine is on this one; "" if it is nowhere, as a path of
+// another system.
+func (i *importer) here(there string) string {
+	for _, move := range i.moves {
+		if rel, inside := paths.Within(move.From, there); inside {
+			return paths.Resolve(filepath.Join(move.To, rel))
+		}
+	}
+	if !filepath.IsAbs(there) {
+		return ""
+	}
+	return paths.Resolve(there)
+}
+
+// isCovered reports whether an export may bring something to a path: below the home folder, this
+// workspace, or what --map names.
+func (i *importer) isCovered(path string) bool {
+	folders := []string{i.w.Home, i.w.Project}
+	for _, move := range i.given {
+		folders = append(folders, move.To)
+	}
+	return slices.ContainsFunc(folders, func(folder string) bool {
+		_, inside := paths.Within(paths.Resolve(folder), path)
+		return folder != "" && inside
+	})
+}
+
+// folderOf returns where the files of a folder go.
+func (i *importer) folderOf(f Folder) (string, error) {
+	name, project, parent := path.Base(f.Name), i.here(f.Project), ""
+	if f.Project != "" && project == "" {
+		return "", errors.New("this machine has no such folder: name one with --map OLD=NEW")
+	}
+	switch f.Holds {
+	case Global:
+		parent, name = filepath.Split(i.w.Beans())
+	case Settings:
+		parent, name = i.w.Home, ".beans"
+	case Project:
+		if parent, name = filepath.Split(project); !i.isCovered(project) {
+			return "", errors.New("it is outside of the home folder: name its place with --map OLD=NEW")
+		}
+	case Sessions:
+		parent = i.w.Expand(i.w.Settings.SessionsDir)
+		if project != "" {
+			name = paths.FolderName(project)
+		}
+	case State:
+		parent = i.at.Workspaces()
+		if project != "" {
+			name = workspace.IndexName(project)
+		}
+	}
+	if !filepath.IsAbs(parent) || !filepath.IsLocal(name) || strings.ContainsAny(name, `/\`) || name == "." {
+		return "", errors.New("there is no place for it on this machine")
+	}
+	return filepath.Join(parent, name), nil
+}
+
+// plan decides about each file, and changes nothing.
+func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
+	p = Plan{Counts: map[string]int{}, Steps: []Step{}}
+	sums := map[string]string{} // of what the export has
+	err = each(ctx, name, func(entry string, data []byte) error {
+		if _, twice := sums[entry]; twice {
+			return fmt.Errorf("%w: it has %.100q twice", ErrRefused, entry)
+		}
+		sums[entry] = sumOf(data)
+		if entry == ManifestName {
+			return i.decode(data)
+		}
+		return nil
+	})
+	if err != nil {
+		return p, err
+	}
+	if sums[ManifestName] == "" {
+		return p, fmt.Errorf("%w: it has no %s", ErrRefused, ManifestName)
+	}
+	for _, home := range i.Home {
+		if home != "" && i.w.Home != "" {
+			i.moves = append(i.moves, Move{home, i.w.Home})
+		}
+	}
+	slices.SortStableFunc(i.moves, func(a, b Move) int { return cmp.Compare(len(b.From), len(a.From)) })
+	folders, taken := map[string]Folder{}, map[string]bool{}
+	for _, f := range i.Folders {
+		folders[f.Name] = f
+	}
+	for _, f := range i.Files {
+		s := Step{Name: f.name(), file: f, holds: folders[f.Folder].Holds}
+		if sums[f.name()] != f.SHA256 {
+			s.Action, s.Why = Refuse, "it was changed since it was exported: its checksum differs"
+		} else {
+			i.decide(&s, folders[f.Folder])
+		}
+		if key := strings.ToLower(s.Path); s.Action != Refuse && taken[key] {
+			s.Action, s.Why = Refuse, "another file goes there"
+		} else {
+			taken[key] = true
+		}
+		p.Counts[s.Action]++
+		p.Steps = append(p.Steps, s)
+	}
+	return p, ctx.Err()
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// decide says what becomes of a file.
+func (i *importer) decide(s *Step, in Folder) {
+	f := s.file
+	s.Action, s.Effect = Refuse, i.effect(in.Holds, f.Path)
+	if s.Why = refusal(in.Holds, f.Path, i.w.Settings.Folder); s.Why != "" {
+		return
+	}
+	var err error
+	if s.Folder, err = i.folderOf(in); err != nil {
+		s.Why = err.Error()
+		return
+	}
+	s.Path = filepath.Join(s.Folder, filepath.FromSlash(f.Path))
+	here, _, err := safefile.ReadFile(paths.Resolve(s.Folder), filepath.FromSlash(f.Path), maxFile)
+	if filepath.Ext(f.Path) == ".jsonl" && f.Size >= 0 && f.Size < int64(len(here)) {
+		here = here[:f.Size] // a log only grows
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.Action = Add
+	case err != nil:
+		s.Why = err.Error()
+	case sumOf(here) == f.SHA256:
+		s.Action = Same
+	default:
+		s.Action, s.Why = Conflict, "another is here"
+	}
+}
+
+// effect says what a file does beside being found.
+func (i *importer) effect(holds, path string) string {
+	data, _ := filepath.Rel(i.w.Project, i.w.DataDir())
+	_, isData := paths.Within(filepath.ToSlash(data), path)
+	switch {
+	case filepath.Base(path) == settingsFile:
+		return "settings, which can start programs"
+	case holds == Global && !isData, holds == Project && (!isData || source.IsRules(path)) && path != casesFile:
+		return "can instruct your agents"
+	}
+	return ""
+}
+
+// apply writes the files that are added, with their times, and registers projects.
+func (i *importer) apply(ctx context.Context, name string, p Plan) error {
+	adds := map[string]Step{}
+	for _, s := range p.Steps {
+		if s.Action == Add {
+			adds[s.Name] = s
+		}
+	}
+	used := map[string]time.Time{} // folders of sessions
+	err := each(ctx, name, func(entry string, data []byte) error {
+		s, ok := adds[entry]
+		if !ok {
+			return nil
+		}
+		if sumOf(data) != s.file.SHA256 {
+			return fmt.Errorf("%w: %.100q has changed", ErrRefused, entry)
+		}
+		for dir := filepath.Dir(s.Path); s.holds == Sessions && dir != s.Folder; dir = filepath.Dir(dir) {
+			if used[dir].Before(s.file.ModTime) {
+				used[dir] = s.file.ModTime
+			}
+		}
+		return s.write(data)
+	})
+	for dir, at := range used { // a session keeps its age
+		err = errors.Join(err, os.Chtimes(dir, at, at))
+	}
+	for _, f := range i.Folders {
+		if f.Holds == State && f.Sources != nil && i.here(f.Project) != "" && err == nil {
+			err = i.register(ctx, f, i.here(f.Project))
+		}
+	}
+	return err
+}
+
+// write writes a new file, with its time.
+func (s Step) write(data []byte) error {
+	mode := fs.FileMode(0o600)
+	if s.holds == Project {
+		mode = 0o644
+	}
+	if err := safefile.MakeFolder(s.Folder, mode); err != nil {
+		return err
+	}
+	dir, name := paths.Resolve(s.Folder), filepath.FromSlash(s.file.Path)
+	if err := safefile.Create(dir, name, data, mode); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.Chtimes(name, s.file.ModTime, s.file.ModTime), root.Close())
+}
+
+// register notes the path of a project in its state, where it was, and what it had registered.
+func (i *importer) register(ctx context.Context, f Folder, project string) error {
+	at := i.at.OwnOf(workspace.IndexName(project))
+	if err := safefile.MkdirAll(at.Own(), 0o700); err != nil {
+		return err
+	}
+	err := safefile.Create(paths.Resolve(at.Own()), filepath.Base(at.WorkspacePath()), []byte(project+"\n"), 0o600)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
+		s.Workspace = project
+		for _, there := range f.Sources.Paths {
+			if path := i.here(there); i.isCovered(path) && !slices.Contains(s.Paths, path) {
+				s.Paths = append(s.Paths, path)
+			}
+		}
+		s.Conversations = s.Conversations || f.Sources.Conversations
+		s.WasAt(f.Sources.Earlier...)
+		if project != f.Project {
+			s.WasAt(f.Project)
+		}
+		return nil
+	})
+	return err
+}
