@@ -21,7 +21,7 @@ ENGINE ?= flat
 # What is before the nodes of make service-demo: what is installed of haproxy and nginx, else go.
 BALANCER ?= auto
 
-.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture torture-service lint clean
+.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture torture-service nightly lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -49,16 +49,16 @@ release: ## memcore without LanceDB for six systems in dist/release: archives, d
 
 packages: ## of the archives in dist/release: npm, MCP bundles, plugins, Homebrew, Scoop, OCI image, in dist/packages
 	rm -rf dist/packages
-	cd internal/dev/plugins; go run . -release ../../../dist/release -out ../../../dist/packages
+	go -C lab run ./plugins -release "$(abspath dist/release)" -out "$(abspath dist/packages)"
 
 reproducible: ## build the commit twice, as differently as one machine can, and compare all bytes
 	.ci/reproducible
 
 sbom: build ## bill of materials of bin/memcore, CycloneDX as JSON: bin/memcore.cdx.json
-	cd internal/dev/release; go run . sbom "$(abspath bin/memcore)" >"$(abspath bin/memcore.cdx.json)"
+	go -C lab/release run . sbom "$(abspath bin/memcore)" >"$(abspath bin/memcore.cdx.json)"
 
 notices: build ## licences of all that is linked into bin/memcore: bin/THIRD_PARTY_NOTICES
-	cd internal/dev/release; go run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
+	go -C lab/release run . notices "$(abspath bin/memcore)" >"$(abspath bin/THIRD_PARTY_NOTICES)"
 
 model-e5: ## the pack of multilingual-e5-small, in the cache; prints its path
 	@.ci/model-e5
@@ -89,15 +89,15 @@ bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m $(PACKAGES)
 
 bench-embed: ## the built-in embedder beside ONNX Runtime, hugot and Ollama; then indexing (ROUNDS=7)
-	internal/dev/bench/embed/run.sh speed -rounds $(ROUNDS)
-	internal/dev/bench/embed/run.sh index
+	lab/bench/embed/run.sh speed -rounds $(ROUNDS)
+	lab/bench/embed/run.sh index
 
 bench-embed-quality: ## its vectors beside those of the published weights in f32; DATA=folder with locomo/, or none
-	internal/dev/bench/embed/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
+	lab/bench/embed/run.sh quality $(if $(DATA),-data "$(abspath $(DATA))")
 
 eval: ## retrieval on labelled data beside other ways, what evidence is worth, thresholds: bin/relevance; DATA=folder of the sets
 	@test -n "$(DATA)" || { echo 'eval: DATA is empty, want the folder of the data sets that docs/dev/relevance.md names: make eval DATA=…' >&2; exit 2; }
-	cd internal/dev/bench/relevance; go build -o ../../../../bin/relevancebench .
+	go -C lab build -o ../bin/relevancebench ./bench/relevance
 	bin/relevancebench -data "$(abspath $(DATA))" -small-talk testdata/eval/smalltalk.txt -out bin/relevance
 
 fit: build ## fit the relevance models that memcore ships anew; DATA=folder of the sets
@@ -109,16 +109,16 @@ static-files: ## what is in real memory files, read as curated memory; DATA=fold
 	MEMCORE_MEMORY_FILES="$(abspath $(DATA))" go test -count=1 -run TestRealFiles -v ./core/curated
 
 view-shots: build ## screenshots of memcore view in bin/shots, and the pictures of docs; needs Chromium
-	mkdir -p bin/shots; cd internal/dev/browser; CI=true MEMCORE="$(abspath bin/memcore)" MEMCORE_SHOTS="$(abspath bin/shots)" \
+	mkdir -p bin/shots; cd lab/browser; CI=true MEMCORE="$(abspath bin/memcore)" MEMCORE_SHOTS="$(abspath bin/shots)" \
 	  MEMCORE_PICTURES="$(abspath docs)" go test -count=1 -skip "HostileText|OtherSites|ManyChunks" ./...
 
 bench-daemon: build ## hooks and the daemon as processes (LOAD=5m CHUNKS=10000)
-	go run ./internal/dev/bench/daemon -memcore "$(abspath bin/memcore)" -for $(LOAD) -chunks $(CHUNKS) -out docs
+	go -C lab run ./bench/daemon -memcore "$(abspath bin/memcore)" -for $(LOAD) -chunks $(CHUNKS) -out "$(abspath docs)"
 
 bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,10000,100000 UPDATES=5000)
-	flags=$$(store/lancedb/native/library.sh --flags); cd internal/dev/bench/engine; \
-	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o ../../../../bin/enginebench .; \
-	../../../../bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
+	flags=$$(store/lancedb/native/library.sh --flags); \
+	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go -C lab build -tags lancedb -o ../bin/enginebench ./bench/engine; \
+	bin/enginebench -sizes $(SIZES) -updates $(UPDATES)
 
 fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
@@ -129,6 +129,9 @@ torture-service: ## a service of three nodes on one bucket under kills, stops an
 torture: ## all attacks in their long form: hours (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
+nightly: ## all that takes long, one after another: race detector, lab, torture, fuzz, Ollama, Wine, reproducible builds
+	.ci/nightly
+
 lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	@badly=$$(gofmt -l $$(git ls-files '*.go')); \
 	test -z "$$badly" || { echo "gofmt would change:"; echo "$$badly"; exit 1; } >&2
@@ -136,11 +139,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=darwin go vet ./...
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
-	cd internal/dev/bench/embed && go vet ./...
-	cd internal/dev/bench/relevance && go vet ./...
-	cd internal/dev/release && go vet ./...
-	cd internal/dev/browser && go vet ./...
-	cd internal/dev/plugins && go vet ./...
+	go -C lab vet ./...
 	cd internal/dev/issuer && go vet ./...
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi

@@ -125,6 +125,20 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
+// TestModulesBeside: the product requires none of the modules beside it, so that nothing in it can
+// import them.
+func TestModulesBeside(t *testing.T) {
+	root := filepath.Join("..", "..")
+	beside, err := filepath.Glob(filepath.Join(root, "*", "go.mod"))
+	require.NoError(t, err)
+	require.NotEmpty(t, beside, "the lab is such a module")
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	require.NoError(t, err)
+	for _, file := range beside {
+		require.NotContains(t, string(text), module+filepath.Base(filepath.Dir(file)))
+	}
+}
+
 func checkImports(t *testing.T, rules []rule, pkg, file string) {
 	t.Helper()
 	var of rule // the most specific one

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 )
 
 // Leading blank lines do not change the cut.

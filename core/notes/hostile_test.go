@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 )
 
 // Other files than UTF-8 are refused: the journal cannot restore them.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 )
 
 // Files too large for memory are reported, not opened.

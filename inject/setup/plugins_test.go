@@ -17,7 +17,7 @@ import (
 
 // The plugins in the folder plugins have the hooks and the MCP server that init writes.
 func TestPlugins(t *testing.T) {
-	const again = "make them again: go -C internal/dev/plugins run . -plugins ../../.."
+	const again = "make them again: go -C lab run ./plugins -plugins .."
 	for _, tt := range []struct {
 		agent, servers string
 	}{

@@ -20,7 +20,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 )
 
 // A topicEmbedder gives texts with a first word in common near vectors.

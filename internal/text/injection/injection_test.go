@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/cputime"
+	"github.com/memcore/memcore/internal/cputime"
 )
 
 // A text that never becomes stable is withheld.

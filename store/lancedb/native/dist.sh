@@ -23,8 +23,8 @@ done
 cp LICENSE README.md CHANGELOG.md "dist/$name/"
 [ -z "${E5:-}" ] || cp "$(.ci/model-e5)" "dist/$name/"
 program=$PWD/dist/$name/memcore
-(cd internal/dev/release && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
-(cd internal/dev/release && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
+(cd lab/release && go run . notices "$program") >"dist/$name/THIRD_PARTY_NOTICES"
+(cd lab/release && go run . sbom "$program") >"dist/$name/memcore.cdx.json"
 tar czf "dist/$name.tar.gz" -C dist "$name"
 
 elsewhere=$(mktemp -d)
