@@ -70,11 +70,8 @@ service-demo: lancedb ## three nodes of memcore service on MinIO behind a load b
 	minio=$$(.ci/real-minio.sh | tail -n 1); \
 	go run ./internal/dev/service -memcore bin/memcore -minio "$$minio" -balancer $(BALANCER)
 
-test: ## vet, and all tests with the race detector; kernels of other processors; then what LanceDB is part of
-	go vet ./...
-	pack=$$(.ci/model-e5); MEMCORE_E5=$$pack go test -race -timeout 30m ./...
-	.ci/test-kernels
-	.ci/test-lancedb
+test: ## all tests of the product; those of LanceDB need a C compiler and Rust, and build its library once
+	.ci/test
 
 coverage: ## share of the statements that tests run, by package and of the whole (PROFILE=file keeps the profile)
 	PROFILE=$(PROFILE) .ci/coverage
@@ -83,7 +80,7 @@ gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns: 
 	.ci/gate bin/memcore
 
 test-servers: ## tests against a real Ollama server, made on first use
-	bash .ci/test-servers
+	.ci/servers
 
 bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
 	go test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 60m $(PACKAGES)
@@ -129,7 +126,7 @@ torture-service: ## a service of three nodes on one bucket under kills, stops an
 torture: ## all attacks in their long form: hours (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
-nightly: ## all that takes long, one after another: race detector, lab, torture, fuzz, Ollama, Wine, reproducible builds
+nightly: ## all that takes too long for each change, one after another: hours
 	.ci/nightly
 
 lint: ## gofmt, vet for three systems, staticcheck, govulncheck

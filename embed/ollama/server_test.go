@@ -21,12 +21,12 @@ import (
 	"github.com/memcore/memcore/embed/ollama"
 )
 
-// real is the address of a server with the model all-minilm; .ci/test-servers starts it.
+// real is the address of a server with the model all-minilm; .ci/servers starts it.
 func real(t testing.TB) string {
 	t.Helper()
 	address := os.Getenv("MEMCORE_TEST_OLLAMA")
 	if address == "" {
-		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/test-servers")
+		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/servers")
 	}
 	return address
 }

@@ -18,12 +18,12 @@ import (
 )
 
 // real is the address of an Ollama server, which has OpenAI's protocol too, with the model
-// all-minilm; .ci/test-servers starts it.
+// all-minilm; .ci/servers starts it.
 func real(t testing.TB) string {
 	t.Helper()
 	address := os.Getenv("MEMCORE_TEST_OLLAMA")
 	if address == "" {
-		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/test-servers")
+		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/servers")
 	}
 	return address
 }

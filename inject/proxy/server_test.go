@@ -17,13 +17,13 @@ import (
 	"github.com/memcore/memcore/inject/proxy"
 )
 
-// real returns the URL of an Ollama server with the model all-minilm, as .ci/test-servers starts
+// real returns the URL of an Ollama server with the model all-minilm, as .ci/servers starts
 // it.
 func real(t *testing.T) string {
 	t.Helper()
 	address := os.Getenv("MEMCORE_TEST_OLLAMA")
 	if address == "" {
-		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/test-servers")
+		t.Fatal("MEMCORE_TEST_OLLAMA is not set: run .ci/servers")
 	}
 	return "http://" + address
 }

@@ -14,7 +14,7 @@ import (
 // A real server embeds queries and documents with the prefixes that are set.
 func TestServerGetsPrefixes(t *testing.T) {
 	address := os.Getenv("MEMCORE_TEST_OLLAMA")
-	require.NotEmpty(t, address, "MEMCORE_TEST_OLLAMA is not set: run .ci/test-servers")
+	require.NotEmpty(t, address, "MEMCORE_TEST_OLLAMA is not set: run .ci/servers")
 	vector := func(settings string, kind embed.Kind, text string) []float32 {
 		t.Helper()
 		model, _ := modelOf(t, settings)
