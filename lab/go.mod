@@ -14,6 +14,7 @@ require (
 	github.com/goreleaser/nfpm/v2 v2.45.2
 	github.com/knights-analytics/hugot v0.6.1
 	github.com/memcore/memcore v0.0.0-00010101000000-000000000000
+	github.com/mmcloughlin/avo v0.6.0
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/philippgille/chromem-go v0.7.0

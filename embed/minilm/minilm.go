@@ -14,9 +14,9 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/encoder"
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
-	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
+	"github.com/memcore/memcore/internal/model/modelfile"
+	"github.com/memcore/memcore/internal/model/weights"
+	"github.com/memcore/memcore/internal/model/wordpiece"
 )
 
 // fingerprint's last part grows if vectors change by more than rounding.

@@ -20,9 +20,9 @@ import (
 	"github.com/memcore/memcore/embed/embedtest"
 	"github.com/memcore/memcore/embed/internal/encoder"
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
-	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
+	"github.com/memcore/memcore/internal/model/modelfile"
+	"github.com/memcore/memcore/internal/model/weights"
+	"github.com/memcore/memcore/internal/model/wordpiece"
 )
 
 // checksum is that of minilm.bin, also in README.md.

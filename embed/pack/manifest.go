@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // A Manifest describes a model.
@@ -35,7 +35,7 @@ type Manifest struct {
 
 // magic begins a pack and names the format's version. After it come the length of the manifest in
 // four bytes, little-endian, and the manifest as JSON; the length of the tokeniser in eight, and
-// the tokeniser (internal/unigram); the weights (internal/encoder/weights).
+// the tokeniser (package unigram); the weights (package weights).
 const magic = "memcore model 1\n"
 
 // mostManifest bounds what is decoded.

@@ -17,8 +17,8 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/encoder"
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/internal/unigram"
+	"github.com/memcore/memcore/internal/model/unigram"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // A Model is an embed.Embedder.

@@ -19,7 +19,7 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/embedtest"
 	"github.com/memcore/memcore/embed/internal/encoder"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // e5 opens the pack that MEMCORE_E5 names, or else the one that 'make model-e5' makes.

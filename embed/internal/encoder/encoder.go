@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // A Tokenizer cuts text into the pieces of a model's vocabulary. It is safe for concurrent use.

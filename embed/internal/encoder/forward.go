@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/memcore/memcore/embed/internal/encoder/kernel"
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/internal/unigram"
 	"github.com/memcore/memcore/embed/pack"
+	"github.com/memcore/memcore/internal/model/unigram"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // Small returns a pack with a name, of a layer of zeros and a few pieces: "▁", "a", "b", "query"

@@ -6,8 +6,8 @@
 // for concurrent use on separate slices.
 package kernel
 
-//go:generate go run ./gen -out kernel_amd64.s -stubs stubs_amd64.go -pkg kernel
-//go:generate go run ./genarm -out kernel_arm64.s -stubs stubs_arm64.go
+//go:generate go -C ../../../../lab run ./gen/kernel -out ../embed/internal/encoder/kernel/kernel_amd64.s -stubs ../embed/internal/encoder/kernel/stubs_amd64.go -pkg kernel
+//go:generate go -C ../../../../lab run ./gen/kernelarm -out ../embed/internal/encoder/kernel/kernel_arm64.s -stubs ../embed/internal/encoder/kernel/stubs_arm64.go
 
 // Width columns are computed at a time. It divides the lengths of rows.
 const Width = 32

@@ -2,7 +2,7 @@
 // is purego or noasm, else in Go.
 package dot
 
-//go:generate go run ./gen -out dot_amd64.s -stubs stubs_amd64.go -pkg dot
+//go:generate go -C ../../../../lab run ./gen/dot -out ../store/flat/internal/dot/dot_amd64.s -stubs ../store/flat/internal/dot/stubs_amd64.go -pkg dot
 
 // An implementation's functions take fitting slices, not empty.
 type implementation struct {

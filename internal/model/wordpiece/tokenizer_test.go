@@ -13,13 +13,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
+	"github.com/memcore/memcore/internal/model/modelfile"
 )
 
 // open returns the tokeniser of the model.
 func open(t testing.TB) *Tokenizer {
 	t.Helper()
-	data, err := os.ReadFile("../../minilm.bin")
+	data, err := os.ReadFile("../../../embed/minilm/minilm.bin")
 	require.NoError(t, err)
 	m, err := modelfile.Parse(data)
 	require.NoError(t, err)
@@ -113,7 +113,7 @@ func TestTrieGrows(t *testing.T) {
 // Every code point between two letters gives the tokens of the reference tokeniser.
 func TestCodePoints(t *testing.T) {
 	tok := open(t)
-	file, err := os.ReadFile("../../testdata/codepoints.txt")
+	file, err := os.ReadFile("../../../embed/minilm/testdata/codepoints.txt")
 	require.NoError(t, err)
 	blocks := 0
 	var ids []int32
@@ -144,7 +144,7 @@ func TestCodePoints(t *testing.T) {
 }
 
 func FuzzAppend(f *testing.F) {
-	file, err := os.Open("../../testdata/texts.jsonl")
+	file, err := os.Open("../../../embed/minilm/testdata/texts.jsonl")
 	require.NoError(f, err)
 	defer file.Close()
 	for lines := bufio.NewScanner(file); lines.Scan(); {
@@ -178,7 +178,7 @@ func FuzzAppend(f *testing.F) {
 }
 
 func BenchmarkNew(b *testing.B) {
-	data, err := os.ReadFile("../../minilm.bin")
+	data, err := os.ReadFile("../../../embed/minilm/minilm.bin")
 	require.NoError(b, err)
 	m, err := modelfile.Parse(data)
 	require.NoError(b, err)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 func file(t testing.TB) []byte {
 	t.Helper()
-	data, err := os.ReadFile("../../minilm.bin")
+	data, err := os.ReadFile("../../../embed/minilm/minilm.bin")
 	require.NoError(t, err)
 	return data
 }

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // The shape of all-MiniLM-L6-v2, of which positions beyond 256 are left out.

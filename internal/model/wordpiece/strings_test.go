@@ -17,7 +17,7 @@ import (
 // internal/reference/make_strings.py makes the file.
 func TestStrings(t *testing.T) {
 	tok := open(t)
-	f, err := os.Open("../../testdata/strings.txt.gz")
+	f, err := os.Open("../../../embed/minilm/testdata/strings.txt.gz")
 	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)

