@@ -46,13 +46,9 @@ func collectionOpener(a *cli, adjust ...func(*core.Options)) (eval.Opener, embed
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := a.Index().RelevanceModel()
-	if err != nil {
-		return nil, nil, err
-	}
 	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		options := core.Options{
-			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Relevance: model, Freshness: -1,
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Freshness: -1,
 			EmbedTimeout: measuredTimeout, Logger: a.Log}
 		if err := a.Index().Reranking(&options); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ func evalFitCommand(a *cli) *cobra.Command {
 		Long: `Fit a relevance model: the weights of evidence, the coefficients of the score, its calibration, and
 the default threshold. The command prints cross-validated figures first. The score is also fitted to
 small memories made of parts of the collections. A data set (the first folder of a collection's name)
-counts by the root of the number of its questions. To use the model, point memory.relevance at FILE.
+counts by the root of the number of its questions.
 
 A model for the embedder uses the cosines of the configured embedder as they are, one for others uses
 them on a scale that is measured with each embedder, and one for keywords uses none.

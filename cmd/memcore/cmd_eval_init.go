@@ -91,7 +91,7 @@ func casesFromUse(ctx context.Context, at config.Folders) ([]byte, error) {
 	}
 	text, err := eval.FromUse(turns)
 	if errors.Is(err, eval.ErrNothingUsed) {
-		err = kind.Hint(err, "hooks of agents keep it, unless memory.use or memory.hook.log is false")
+		err = kind.Hint(err, "hooks of agents keep it, unless memory.hook.log is false")
 	}
 	return text, err
 }

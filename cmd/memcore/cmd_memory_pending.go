@@ -21,7 +21,7 @@ func memoryPendingCommand(a *cli) *cobra.Command {
 		Use:   "pending",
 		Short: "Show proposals for memory, and accept or decline them",
 		Long: `Show the proposals that wait: what models asked to save without a terminal, and what rules found in
-sessions (memory.reflect.propose). On a terminal memcore asks about each; elsewhere --accept and
+sessions. On a terminal memcore asks about each; elsewhere --accept and
 --decline name IDs, or all. 'memcore save --undo' takes back what you accept. Declined ones are
 not proposed again.`,
 		Args: arguments(cobra.NoArgs, "none"),
@@ -34,10 +34,8 @@ not proposed again.`,
 
 // runPending shows the proposals, and accepts and declines them.
 func runPending(ctx context.Context, a *cli, accept, decline string) error {
-	if a.Settings.Reflect.Propose {
-		if err := a.Notes().LookThroughEarlier(ctx, "", app.MostSessions); err != nil {
-			return err
-		}
+	if err := a.Notes().LookThroughEarlier(ctx, "", app.MostSessions); err != nil {
+		return err
 	}
 	all, err := a.Notes().Proposals().Waiting()
 	if err != nil {

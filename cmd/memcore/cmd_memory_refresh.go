@@ -27,8 +27,8 @@ func memoryRefreshCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh",
 		Short: "Read the memory files again and report changes",
-		Long: `Read the memory files again and report changes since the last refresh. With --watch (or
-memory.watchFiles), report further changes until Ctrl-C.`,
+		Long: `Read the memory files again and report changes since the last refresh. With --watch, report
+further changes until Ctrl-C.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCurated(cmd.Context(), a, func(layer *curated.Layer, m curated.Memory) error {
@@ -36,7 +36,7 @@ memory.watchFiles), report further changes until Ctrl-C.`,
 				if err := printChanges(cmd.Context(), a, m); err != nil {
 					return err
 				}
-				if !watch && !a.Settings.WatchFiles {
+				if !watch {
 					return nil
 				}
 				var printing error

@@ -92,8 +92,7 @@ func (s memoryStats) text(settings config.Settings) string {
 	}
 	row("in all", "%s, %s, %.1f KB, %s", plain.Count(s.Usage.Files, "file"), ofMost(s.Usage.Lines, settings.MaxLines, "line"), float64(s.Usage.Bytes)/1024, plain.Count(s.Usage.Tokens, "token"))
 	if s.Usage.Context > 0 {
-		row("of the context", "%.1f %% of %d; warned about from %g %%, too much from %g %%, cut at %g %%", s.Percent, s.Usage.Context,
-			settings.TokenWarnPercent, settings.TokenBudgetPercent, settings.TokenHardPercent)
+		row("of the context", "%.1f %% of %d; too much from %g %% on", s.Percent, s.Usage.Context, settings.TokenBudgetPercent)
 	}
 	row("not given", "%s ('memcore memory list' says why)", plain.Count(s.NotGiven, "file"))
 	row("warnings", "%d", s.Warnings)

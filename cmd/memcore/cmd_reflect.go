@@ -35,7 +35,7 @@ save --undo' takes them back.
 
 --propose asks no model: rules find preferences, facts and decisions that you stated, and errors
 that were solved. It asks about each on a terminal; elsewhere --accept names those to write. Hooks
-do the same when a session ends (memory.reflect.propose); 'memcore memory pending' lists what they
+do the same when a session ends; 'memcore memory pending' lists what they
 found.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return reflectSessions(cmd.Context(), a, o) },

@@ -70,8 +70,12 @@ with the token that --token-env names.`,
 	return cmd
 }
 
-// mostLog limits a log file, in bytes.
-const mostLog = 1 << 20
+const (
+	// mostLog limits a log file, in bytes.
+	mostLog = 1 << 20
+	// memoryLimit is what the daemon tries to stay below, in bytes.
+	memoryLimit = 512 << 20
+)
 
 func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	if name := a.Override(); name != "" {
@@ -90,7 +94,7 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		defer file.Close()
 		a.Log = slog.New(slog.NewJSONHandler(file, nil))
 	}
-	debug.SetMemoryLimit(int64(a.Settings.Daemon.Memory) << 20)
+	debug.SetMemoryLimit(memoryLimit)
 	traces, endTraces, err := sendTraces(ctx, a)
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ func toolCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tool [NAME [JSON|-]]",
 		Short: "List the memory tools for a model, or call one",
-		Long: `List the tools that models are told of (memory.tools), or call the one named NAME with a JSON object;
+		Long: `List the tools that models are told of, or call the one named NAME with a JSON object;
 "-" reads it from standard input. --definitions prints the tools as chat APIs expect them.
 
 Before save_memory writes, it asks on a terminal; elsewhere the change waits ('memcore memory
@@ -96,9 +96,7 @@ func askAtTerminal(ctx context.Context, a *cli, c notes.Change) (bool, error) {
 	if !a.asks() {
 		return false, notes.ErrUnasked
 	}
-	if a.Settings.Save.ShowDiff {
-		fmt.Fprint(a.stderr, c.Diff)
-	}
+	fmt.Fprint(a.stderr, c.Diff)
 	more := ""
 	if current != nil {
 		more = ", [a]lways in this session"

@@ -22,7 +22,7 @@ type cli struct {
 
 func newCLI(stdin io.Reader, stdout, stderr io.Writer) *cli {
 	t := &terminal{stdin: stdin, stdout: newScreen(stdout), stderr: newScreen(stderr)}
-	return &cli{t, &app.Workspace{Config: &config.Config{}, Version: version(), Note: t.note, Provenance: newLog(t.stderr, slog.LevelDebug), Glance: doctor.Glance}}
+	return &cli{t, &app.Workspace{Config: &config.Config{}, Version: version(), Note: t.note, Glance: doctor.Glance}}
 }
 
 const rootHelp = `memcore gives AI agents a memory. It indexes your Markdown files and your agents' conversations, and

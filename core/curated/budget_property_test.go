@@ -73,7 +73,7 @@ func randomPieces(t *testing.T, random *rand.Rand) (*reader, []candidate, Limits
 	if random.IntN(2) == 0 {
 		count = func(s string) int { return len(strings.Fields(s)) }
 	}
-	r := newReader(t.Context(), Options{Count: count, Imports: ImportOptions{Off: true}, Limits: Limits{FileLines: -1}}.withDefaults())
+	r := newReader(t.Context(), Options{Count: count, NoImports: true, Limits: Limits{FileLines: -1}}.withDefaults())
 	tiers := []Tier{Global, Plugin, Project, Directory}
 	var found []candidate
 	for i := range 1 + random.IntN(6) {

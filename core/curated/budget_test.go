@@ -278,7 +278,7 @@ func FuzzBudget(f *testing.F) {
 		for i, text := range []string{one, two} {
 			c := parse(fmt.Sprint(i), []byte(text))
 			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
-			x.o.Imports.Off, x.o.Limits.FileLines = true, -1
+			x.o.NoImports, x.o.Limits.FileLines = true, -1
 			cand := candidate{file: fmt.Sprint(i), tier: Project, parsed: c}
 			cand.body = x.bodyOf(cand)
 			all = append(all, cand)

@@ -295,9 +295,7 @@ func TestChildren(t *testing.T) {
 	require.Equal(t, "root", w.load().ProjectContext())
 	w.options.Children = true
 	require.Equal(t, "root\n\nfive\n\na\n\nb\n\nc private\n\nkept", w.load().ProjectContext())
-	w.options.MaxDepth = 1
-	require.Equal(t, "root\n\na\n\nc private", w.load().ProjectContext())
-	w.options.MaxDepth, w.options.Exclude = 0, []string{"/c", "1"}
+	w.options.Exclude = []string{"/c", "1"}
 	require.Equal(t, "root\n\na\n\nb\n\nno", w.load().ProjectContext(), "excludePaths takes the place of its default, here node_modules")
 	w.options.Dir = w.path("node_modules/x")
 	require.Equal(t, "root\n\nno", w.load().ProjectContext(), "who works in a folder wants its memory")

@@ -2,7 +2,6 @@ package curated
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,7 +65,7 @@ type part struct {
 func (x *expansion) bodyOf(c candidate) *body {
 	d := &body{}
 	from := &origin{tier: c.tier, path: x.names.Of(c.file), hash: c.hash}
-	d.lines = trimmed(x.expand(d, part{c.parsed, from, []string{c.real}, x.o.mentions(filepath.Base(c.file))}))
+	d.lines = trimmed(x.expand(d, part{c.parsed, from, []string{c.real}, followsMentions(c.file)}))
 	return d
 }
 
@@ -87,11 +86,11 @@ func (x *expansion) expand(d *body, p part) []line {
 			break
 		}
 		imports := p.imports[l.number-p.skipped-1]
-		if x.o.Imports.Off || len(imports) == 0 || imports[0].mention {
+		if x.o.NoImports || len(imports) == 0 || imports[0].mention {
 			out = append(out, l)
 		}
 		for _, n := range imports {
-			if x.o.Imports.Off || n.mention && !p.mentions {
+			if x.o.NoImports || n.mention && !p.mentions {
 				continue
 			}
 			count++
@@ -124,10 +123,10 @@ func (x *expansion) insert(d *body, p part, n importRef, number, count int) []li
 	}
 	t := x.targets[importKey{p.real, n.path}]
 	switch {
-	case len(p.chain) > x.o.Imports.MaxDepth:
-		return refuse("Import depth exceeded for %s", fmt.Sprintf("imports are %d levels deep at most", x.o.Imports.MaxDepth))
-	case count > x.o.Imports.MaxPerFile:
-		return refuse("Too many imports: %s", fmt.Sprintf("a file has %d imports at most", x.o.Imports.MaxPerFile))
+	case len(p.chain) > x.o.ImportDepth:
+		return refuse("Import depth exceeded for %s", fmt.Sprintf("imports are %d levels deep at most", x.o.ImportDepth))
+	case count > maxImports:
+		return refuse("Too many imports: %s", fmt.Sprintf("a file has %d imports at most", maxImports))
 	case t.parsed == nil:
 		return refuse("Import refused: %s", t.err.Error())
 	case slices.Contains(p.chain, t.parsed.real):
@@ -141,7 +140,7 @@ func (x *expansion) insert(d *body, p part, n importRef, number, count int) []li
 	from := &origin{tier: p.from.tier, path: x.names.Of(real), importedFrom: p.from.path, hash: t.parsed.hash}
 	x.report(t.parsed, from.path)
 	x.inspectForeign(t.parsed, from.path)
-	return trimmed(x.expand(d, part{t.parsed, from, append(slices.Clip(p.chain), real), p.mentions || x.o.mentions(filepath.Base(real))}))
+	return trimmed(x.expand(d, part{t.parsed, from, append(slices.Clip(p.chain), real), p.mentions || followsMentions(real)}))
 }
 
 func (x *expansion) report(c *parsed, path string) {

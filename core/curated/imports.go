@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -83,6 +84,9 @@ func openFence(lines []string) fence.Fence {
 	}
 	return open
 }
+
+// followsMentions reports whether a mention in a file's sentence is an import.
+func followsMentions(file string) bool { return slices.Contains(mentioning, filepath.Base(file)) }
 
 func mentionsIn(line string) []importRef {
 	var all []importRef
@@ -165,7 +169,7 @@ type importTarget struct {
 
 // wanted returns imports in order, up to the limit.
 func (r *reader) wanted(c *parsed, mentions bool) []importRef {
-	if r.o.Imports.Off {
+	if r.o.NoImports {
 		return nil
 	}
 	var all []importRef
@@ -176,7 +180,7 @@ func (r *reader) wanted(c *parsed, mentions bool) []importRef {
 			}
 		}
 	}
-	return all[:min(len(all), r.o.Imports.MaxPerFile)]
+	return all[:min(len(all), maxImports)]
 }
 
 const (
@@ -195,10 +199,10 @@ func (r *reader) gather(files []candidate) error {
 	var level []source
 	for _, c := range files {
 		if c.parsed != nil {
-			level = append(level, source{c.parsed, r.o.mentions(filepath.Base(c.file))})
+			level = append(level, source{c.parsed, followsMentions(c.file)})
 		}
 	}
-	for depth := 0; depth < r.o.Imports.MaxDepth && len(level) > 0; depth++ {
+	for depth := 0; depth < r.o.ImportDepth && len(level) > 0; depth++ {
 		var places []importKey
 		mentions := map[importKey]bool{}
 		for _, s := range level {
@@ -229,7 +233,7 @@ func (r *reader) gather(files []candidate) error {
 		for i, at := range places {
 			r.targets[at] = found[i]
 			if c := found[i].parsed; c != nil {
-				level = append(level, source{c, mentions[at] || r.o.mentions(filepath.Base(c.real))})
+				level = append(level, source{c, mentions[at] || followsMentions(c.real)})
 			}
 		}
 	}
@@ -244,6 +248,6 @@ func (r *reader) target(ctx context.Context, at importKey) importTarget {
 	if err != nil {
 		return importTarget{err: err}
 	}
-	c, err := r.open(path, false, r.o.Imports.MaxBytes)
+	c, err := r.open(path, false, maxImportBytes)
 	return importTarget{c, err}
 }

@@ -89,8 +89,6 @@ func TestMentions(t *testing.T) {
 	m := w.load()
 	require.Equal(t, "See @README.md and @absent.md, `@x.md`.\nEnd.\n\n<!-- @README.md -->\nR\nD", text(m))
 	require.Empty(t, m.Warnings, "a sentence may speak of what is no file")
-	w.options.Names, w.options.Imports.Mentions = []string{"BEANS.md"}, []string{"BEANS.md"}
-	require.Contains(t, text(w.load()), "<!-- @README.md -->")
 }
 
 func TestImportLimits(t *testing.T) {
@@ -114,9 +112,9 @@ func TestImportLimits(t *testing.T) {
 	require.Contains(t, warnings(m), "it is larger than 100 KB")
 	require.Len(t, m.Files[0].Imported, 5+1+20)
 
-	w.options.Imports = ImportOptions{MaxDepth: 1, MaxPerFile: 1, MaxBytes: 20}
-	require.Equal(t, "level 1\n<!-- Import depth exceeded for 2.md -->\n<!-- Too many imports: big.md -->\n<!-- Too many imports: many.md -->", text(w.load()))
-	w.options.Imports = ImportOptions{Off: true}
+	w.options.ImportDepth = 1
+	require.Contains(t, text(w.load()), "level 1\n<!-- Import depth exceeded for 2.md -->")
+	w.options.NoImports = true
 	require.Equal(t, "@1.md\n@big.md\n@many.md", text(w.load()))
 }
 

@@ -113,7 +113,7 @@ func TestNowKeepsToItsRoom(t *testing.T) {
 		require.Contains(t, text(m), "Left out to fit", "where to read the rest")
 		require.Len(t, m.Versions(), 1, "it is not said at each file again")
 	}
-	w.options.Limits.Bytes, w.options.Limits.HardPercent = -1, -1
+	w.options.Limits.Bytes, w.options.Limits.Percent = -1, -1
 	require.Equal(t, text(whole), text(touch(1<<20, 0)))
 }
 

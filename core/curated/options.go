@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"log/slog"
 	"path/filepath"
-	"slices"
 
 	"github.com/memcore/memcore/internal/paths"
 )
@@ -32,11 +31,11 @@ type Options struct {
 	Loaded []string
 	// NoParents leaves out the folders above Dir.
 	NoParents bool
-	// Children reads memory of folders below Dir at the start, down to MaxDepth. Otherwise it is
+	// Children reads memory of folders down to five levels below Dir at the start. Otherwise it is
 	// for Now, when a tool touches the folder.
 	Children bool
-	MaxDepth int // of folders below Dir; 0 means 5
-	// Hidden lets Children read hidden folders and those that Exclude or .gitignore match.
+	// Hidden lets Children read folders at any depth, also hidden ones and those that Exclude or
+	// .gitignore match.
 	Hidden bool
 	// Exclude are patterns as in .gitignore, relative to the project. Memory there is read only if
 	// the agent works there. nil means DefaultExclude.
@@ -48,8 +47,11 @@ type Options struct {
 	NoLocal bool
 	// GitIgnores is the file of git's ignore patterns for all repositories, or "".
 	GitIgnores string
-	Imports    ImportOptions
-	Limits     Limits
+	// NoImports treats imports as text. Otherwise imports in imports are read down to ImportDepth;
+	// 0 means 5.
+	NoImports   bool
+	ImportDepth int
+	Limits      Limits
 	// Trust says which folders may instruct. nil leaves only global memory.
 	Trust Trust
 	// Count counts tokens, concurrently. nil estimates one token for four bytes.
@@ -67,16 +69,23 @@ var (
 	DefaultPlugins = []string{"~/.gemini/extensions", "~/.claude/plugins", "~/.codex/plugins", "~/.claude/skills", "~/.codex/skills", "~/.agents/skills",
 		".claude/skills", ".agents/skills", "~/.beans/plugins", "plugins", ".beans/plugins"}
 	DefaultExclude = []string{"node_modules", ".git", "dist", "build"}
-	// DefaultMentions are files whose agents follow "@path" within a sentence.
-	DefaultMentions = []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"}
 )
+
+// mentioning are files whose agents follow "@path.md" within a sentence. The text comes at the end
+// of the file.
+var mentioning = []string{"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "GEMINI.md"}
 
 // DefaultData is the folder that agents write to, below a project.
 const DefaultData = "data/memory"
 
 const (
-	defaultFolder = ".beans"
-	defaultDepth  = 5
+	defaultFolder      = ".beans"
+	defaultImportDepth = 5
+	maxChildDepth      = 5         // of folders below Options.Dir
+	maxHiddenDepth     = 100       // the same with Options.Hidden
+	maxImports         = 20        // of one file
+	maxImportBytes     = 100 << 10 // of an imported file
+	warnBytes          = 30 << 10
 )
 
 // A Mount is a folder that is shown under a name of its own, such as "@platform".
@@ -97,27 +106,15 @@ type Trust interface {
 	Covering(folder string) (string, error)
 }
 
-// ImportOptions bound imports. 0 means the default.
-type ImportOptions struct {
-	Off        bool
-	MaxDepth   int // of imports in imports; 5
-	MaxPerFile int // 20
-	MaxBytes   int // of an imported file; 100 KB
-	// Mentions are names of files in which "@path.md" in a sentence imports, at the end of the
-	// file; nil means DefaultMentions.
-	Mentions []string
-}
-
 // Limits bound what goes into a prompt. 0 means the default, a negative number no limit.
 type Limits struct {
 	FileLines int // of one file; 500
 	Lines     int // at the start; 200
-	Bytes     int // in all; 50 KB
-	WarnBytes int // 30 KB
+	Bytes     int // in all; 50 KB, with a warning from 30 KB on
 	// Context is the model's window in tokens (128,000). Memory should take at most Percent of it
-	// (10). A warning comes at WarnPercent (8), a cut at HardPercent (15).
-	Context                           int
-	Percent, WarnPercent, HardPercent float64
+	// (10). A warning comes at four fifths of that, a cut at one and a half times that.
+	Context int
+	Percent float64
 	// Tokens limits the tokens independently of Context; 0 is no limit.
 	Tokens int
 	// Runes limits the characters with headings (formatter.Curated); 0 is no limit.
@@ -126,23 +123,29 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return Limits{
-		FileLines: cmp.Or(l.FileLines, 500), Lines: cmp.Or(l.Lines, 200), Bytes: cmp.Or(l.Bytes, 50<<10), WarnBytes: cmp.Or(l.WarnBytes, 30<<10),
-		Context: cmp.Or(l.Context, 128_000), Percent: cmp.Or(l.Percent, 10), WarnPercent: cmp.Or(l.WarnPercent, 8), HardPercent: cmp.Or(l.HardPercent, 15),
+		FileLines: cmp.Or(l.FileLines, 500), Lines: cmp.Or(l.Lines, 200), Bytes: cmp.Or(l.Bytes, 50<<10),
+		Context: cmp.Or(l.Context, 128_000), Percent: cmp.Or(l.Percent, 10),
 		Tokens: l.Tokens, Runes: l.Runes,
 	}
 }
 
-// share returns a share of Context in tokens, or -1 without a limit.
-func (l Limits) share(percent float64) int {
-	if percent < 0 || l.Context < 0 {
+// Parts of Limits.Percent.
+const (
+	warnPart = 0.8
+	hardPart = 1.5
+)
+
+// tokens returns a part of Percent of Context in tokens, or -1 without a limit.
+func (l Limits) tokens(part float64) int {
+	if l.Percent < 0 || l.Context < 0 {
 		return -1
 	}
-	return int(float64(l.Context) * percent / 100)
+	return int(float64(l.Context) * l.Percent * part / 100)
 }
 
 // Hard returns the limit of tokens, or -1 without one.
 func (l Limits) Hard() int {
-	most := l.share(l.HardPercent)
+	most := l.tokens(hardPart)
 	if l.Tokens > 0 && (most < 0 || l.Tokens < most) {
 		return l.Tokens
 	}
@@ -164,16 +167,10 @@ func (o Options) withDefaults() Options {
 	if len(o.Plugins) == 0 {
 		o.Plugins = DefaultPlugins
 	}
-	o.MaxDepth = cmp.Or(o.MaxDepth, defaultDepth)
 	if o.Exclude == nil {
 		o.Exclude = DefaultExclude
 	}
-	o.Imports.MaxDepth = cmp.Or(o.Imports.MaxDepth, 5)
-	o.Imports.MaxPerFile = cmp.Or(o.Imports.MaxPerFile, 20)
-	o.Imports.MaxBytes = cmp.Or(o.Imports.MaxBytes, 100<<10)
-	if o.Imports.Mentions == nil {
-		o.Imports.Mentions = DefaultMentions
-	}
+	o.ImportDepth = cmp.Or(o.ImportDepth, defaultImportDepth)
 	o.Limits = o.Limits.withDefaults()
 	if o.Count == nil {
 		o.Count = estimate
@@ -189,5 +186,3 @@ func (o Options) withDefaults() Options {
 
 // estimate guesses the number of tokens.
 func estimate(text string) int { return (len(text) + 3) / 4 }
-
-func (o Options) mentions(name string) bool { return slices.Contains(o.Imports.Mentions, name) }

@@ -36,6 +36,10 @@ func (r *finder) scan(ctx context.Context, dir string) ([]string, error) {
 		path, rel string // rel to the project, slash-separated, with a slash at its end
 		above     *gitignore.Stack
 	}
+	maxDepth := maxChildDepth
+	if r.o.Hidden {
+		maxDepth = maxHiddenDepth
+	}
 	level := []folder{{dir, relative(r.project, dir), r.ignoredAbove(r.project, dir)}}
 	for depth := 0; len(level) > 0; depth++ {
 		var next []folder
@@ -56,7 +60,7 @@ func (r *finder) scan(ctx context.Context, dir string) ([]string, error) {
 					rel := at.rel + name
 					excluded, _ := r.exclude.Match(rel, true)
 					excluded = excluded || strings.HasPrefix(name, ".") || above.Ignores(rel, true)
-					if (r.o.Hidden || !excluded) && depth < r.o.MaxDepth {
+					if (r.o.Hidden || !excluded) && depth < maxDepth {
 						inside = append(inside, folder{filepath.Join(at.path, name), rel + "/", above})
 					}
 				}

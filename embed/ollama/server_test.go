@@ -127,3 +127,19 @@ func TestEstimate(t *testing.T) {
 		}
 	}
 }
+
+// The server gets queries and documents with the prefixes that are set.
+func TestServerGetsPrefixes(t *testing.T) {
+	const text = "which port does staging use"
+	vector := func(kind embed.Kind, text string, o embed.RemoteOptions) []float32 {
+		vecs, err := open(t, "all-minilm", ollama.Options{Address: real(t), RemoteOptions: o}).Embed(t.Context(), kind, []string{text})
+		require.NoError(t, err)
+		return vecs[0]
+	}
+	set := embed.RemoteOptions{QueryPrefix: "search_query: ", DocumentPrefix: "search_document: "}
+	for kind, prefix := range map[embed.Kind]string{embed.Query: set.QueryPrefix, embed.Document: set.DocumentPrefix} {
+		got := vector(kind, text, set)
+		require.InDeltaSlice(t, vector(kind, prefix+text, embed.RemoteOptions{}), got, 1e-4)
+		require.NotEqual(t, vector(kind, text, embed.RemoteOptions{}), got)
+	}
+}

@@ -87,23 +87,18 @@ func (e exceptIn) Covering(folder string) (string, error) {
 
 func (c Curated) Options(trusted curated.Trust) curated.Options {
 	s := c.w.Settings
-	log := c.w.Log
-	if s.DebugProvenance {
-		log = c.w.Provenance
-	}
-	plugins := s.PluginFolders
-	if len(plugins) == 0 {
+	var plugins []string // the default
+	if c.w.Places != nil {
 		plugins = []string{""}
 	}
 	return curated.Options{
 		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
-		NoParents: !s.SearchParents, Children: s.SearchChildren, MaxDepth: s.MaxDepth, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
-		Imports: curated.ImportOptions{Off: !s.Imports.Enabled, MaxDepth: s.Imports.MaxDepth, MaxPerFile: s.Imports.MaxPerFile, MaxBytes: s.Imports.MaxBytes, Mentions: s.Imports.Mentions},
-		Limits: curated.Limits{FileLines: limit(s.MaxFileLines), Lines: limit(s.MaxLines), Bytes: limit(s.MaxBytes), WarnBytes: limit(s.WarnBytes), Context: limit(s.ContextTokens),
-			Percent: limit(s.TokenBudgetPercent), WarnPercent: limit(s.TokenWarnPercent), HardPercent: limit(s.TokenHardPercent), Tokens: s.MaxTokens},
-		Trust: trusted,
-		Count: countTokens,
-		Log:   log,
+		NoParents: !s.SearchParents, Children: s.SearchChildren, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
+		NoImports: !s.Imports.Enabled, ImportDepth: s.Imports.MaxDepth,
+		Limits: curated.Limits{Lines: limit(s.MaxLines), Percent: limit(s.TokenBudgetPercent), Tokens: s.MaxTokens},
+		Trust:  trusted,
+		Count:  countTokens,
+		Log:    c.w.Log,
 	}
 }
 
@@ -168,10 +163,7 @@ func (c Curated) UntrustedPlugin(ctx context.Context, folder string) (bool, erro
 }
 
 // unlimited is for files of several sessions.
-var unlimited = curated.Limits{FileLines: -1, Lines: -1, Bytes: -1, WarnBytes: -1, Context: -1}
-
-// deepestContents is how deep below a folder its contents are listed.
-const deepestContents = 100
+var unlimited = curated.Limits{FileLines: -1, Lines: -1, Bytes: -1, Context: -1}
 
 // Contents returns what a folder would load.
 func (c Curated) Contents(ctx context.Context, folder string) (Contents, error) {
@@ -181,7 +173,7 @@ func (c Curated) Contents(ctx context.Context, folder string) (Contents, error) 
 		return Contents{}, err
 	}
 	o := there.Curated().Options(onlyTrust(root))
-	o.Children, o.Hidden, o.MaxDepth, o.Limits = true, true, deepestContents, unlimited
+	o.Children, o.Hidden, o.Limits = true, true, unlimited
 	m, err := curated.New(o).Load(ctx)
 	if err != nil {
 		return Contents{}, err

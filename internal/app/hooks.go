@@ -122,7 +122,7 @@ func (s hookMemory) Ended(ctx context.Context, e hook.Event) error {
 	if s.Settings.Reflect.Auto {
 		err = current.Queue()
 	}
-	if err == nil && s.Settings.Reflect.Propose {
+	if err == nil {
 		err = s.Notes().lookThrough(ctx, current)
 	}
 	return err
@@ -141,7 +141,7 @@ func absolute(folder string, all []string) []string {
 
 // options returns the configured options.
 func (s hookMemory) options(e hook.Event) hook.Options {
-	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, NoUse: !s.Settings.Use, Within: s.Settings.Hook.Budget, BeginWithin: s.Settings.Hook.Budget / 3}
+	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, Within: s.Settings.Hook.Budget, BeginWithin: s.Settings.Hook.Budget / 3}
 	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
 	return o
 }
@@ -220,13 +220,11 @@ func (s hookMemory) Notice(ctx context.Context, e hook.Event) string {
 	if !s.Settings.Enabled {
 		return ""
 	}
-	if s.Settings.Reflect.Propose {
-		short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
-		if err := s.Notes().LookThroughEarlier(short, SessionID(e), mostEarlier); err != nil && short.Err() == nil {
-			s.Log.Warn("earlier sessions were not looked through", "error", err)
-		}
-		stop()
+	short, stop := context.WithTimeout(ctx, s.Settings.Hook.Budget/earlierShare)
+	if err := s.Notes().LookThroughEarlier(short, SessionID(e), mostEarlier); err != nil && short.Err() == nil {
+		s.Log.Warn("earlier sessions were not looked through", "error", err)
 	}
+	stop()
 	waiting, err := s.Notes().Proposals().Report(ctx)
 	if err != nil || waiting == 0 {
 		return ""

@@ -9,7 +9,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
@@ -46,24 +45,20 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		sources = append(sources, server)
 	}
 	options := core.Options{
-		Folder:         at.Index,
-		Forgotten:      at.Forgotten(),
-		Usage:          at.Retrieved(),
-		Sources:        sources,
-		Engine:         engine,
-		Embedder:       embedder,
-		Former:         formerEmbedder(models.Folder(at.Models())),
-		Curated:        x.w.Curated().Layer(),
-		KeepSecrets:    !x.w.Settings.Redact,
-		KeepSuperseded: x.w.Settings.Superseded,
-		Freshness:      x.w.Settings.Freshness,
-		Version:        x.w.DocumentsVersion,
-		Saved:          x.w.Notes().folders(),
-		Injection:      x.w.Settings.Injection.Policy,
-		Logger:         x.w.Log,
-	}
-	if options.Relevance, err = x.RelevanceModel(); err != nil {
-		return nil, err
+		Folder:      at.Index,
+		Forgotten:   at.Forgotten(),
+		Usage:       at.Retrieved(),
+		Sources:     sources,
+		Engine:      engine,
+		Embedder:    embedder,
+		Former:      formerEmbedder(models.Folder(at.Models())),
+		Curated:     x.w.Curated().Layer(),
+		KeepSecrets: !x.w.Settings.Redact,
+		Freshness:   x.w.Settings.Freshness,
+		Version:     x.w.DocumentsVersion,
+		Saved:       x.w.Notes().folders(),
+		Injection:   x.w.Settings.Injection.Policy,
+		Logger:      x.w.Log,
 	}
 	if err := x.Reranking(&options); err != nil {
 		return nil, err
@@ -87,7 +82,6 @@ func (x Index) Reranking(options *core.Options) (err error) {
 			return fmt.Errorf("memory.rerank.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
 		}
 	}
-	options.RerankBudget, options.RerankCandidates = s.Budget, s.Candidates
 	if s.By == config.RerankJudge {
 		options.Reranker, err = rerank.NewJudge(o)
 	} else {
@@ -97,23 +91,6 @@ func (x Index) Reranking(options *core.Options) (err error) {
 		return fmt.Errorf("memory.rerank: %w", err)
 	}
 	return nil
-}
-
-// RelevanceModel returns the configured model; nil for the embedder's own.
-func (x Index) RelevanceModel() (*relevance.Model, error) {
-	name := x.w.Settings.Relevance
-	if name == "" {
-		return nil, nil
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, fmt.Errorf("memory.relevance: %w", err)
-	}
-	model, err := relevance.Parse(data)
-	if err != nil {
-		return nil, fmt.Errorf("memory.relevance: %s: %w", name, err)
-	}
-	return model, nil
 }
 
 // Embedder returns the configured embedder, cached; nil for none.
@@ -168,9 +145,9 @@ func (x Index) Model() (embed.Embedder, error) {
 	case config.EmbedderMiniLM:
 		return minilm.New(), nil
 	case config.EmbedderOllama:
-		return ollama.New(s.Ollama.Model, ollama.Options{RemoteOptions: s.Ollama.Options(), Address: s.Ollama.Host})
+		return ollama.New(s.Ollama.Model, ollama.Options{Address: s.Ollama.Host})
 	case config.EmbedderOpenAI:
-		return openai.New(s.OpenAI.Model, openai.Options{RemoteOptions: s.OpenAI.Options(), BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
+		return openai.New(s.OpenAI.Model, openai.Options{BaseURL: s.OpenAI.BaseURL, Key: openai.NewKey(os.Getenv(s.OpenAI.APIKeyEnv))})
 	}
 	at, err := x.w.Folders()
 	if err != nil {
@@ -196,18 +173,6 @@ func formerEmbedder(folder models.Folder) func(fingerprint string) embed.Embedde
 	}
 }
 
-// Prefixes returns what the configured embedder puts before queries and documents.
-func (x Index) Prefixes() (query, document string) {
-	var o embed.RemoteOptions
-	switch s := x.w.Settings; s.Embedder {
-	case config.EmbedderOllama:
-		o = s.Ollama.Options().For(s.Ollama.Model)
-	case config.EmbedderOpenAI:
-		o = s.OpenAI.Options().For(s.OpenAI.Model)
-	}
-	return o.QueryPrefix, o.DocumentPrefix
-}
-
 // ProjectSources returns registered paths, else the workspace, and logs.
 func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	paths := registered.Paths
@@ -219,7 +184,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 	}
 	var all []source.Source
 	options := source.FolderOptions{Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Hidden: x.w.Settings.Folder,
-		Private: x.w.Settings.IndexLocal, Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
+		Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
 	for _, path := range paths {
 		o := options
 		o.Path, o.Optional = path, path == x.w.DataDir()
@@ -268,7 +233,7 @@ func (x Index) GlobalSources() []source.Source {
 	var all []source.Source
 	for _, name := range append([]string{"memories"}, x.w.Settings.FileNames...) {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: x.w.Settings.IndexLocal, Optional: true, Dated: x.w.Dated}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Dated: x.w.Dated}))
 	}
 	return all
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -21,9 +20,6 @@ func (w *Workspace) Reflection() Reflection { return Reflection{w} }
 func (r Reflection) model() (reflection.Model, error) {
 	s := r.w.Settings.Reflect
 	o := reflection.ServerOptions{BaseURL: s.BaseURL, Model: s.Model}
-	if s.By == config.ReflectOllama && o.BaseURL == "" {
-		o.BaseURL = r.w.Settings.Ollama.Host
-	}
 	if o.BaseURL == "" || o.Model == "" {
 		return nil, kind.Hint(kind.Usagef("no chat model is configured: memory.reflect.baseURL and memory.reflect.model"), "'memcore reflect --propose' needs none")
 	}
@@ -31,9 +27,6 @@ func (r Reflection) model() (reflection.Model, error) {
 		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {
 			return nil, kind.Usagef("memory.reflect.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
 		}
-	}
-	if s.By == config.ReflectOllama {
-		return reflection.NewOllama(o)
 	}
 	return reflection.NewOpenAI(o)
 }
@@ -48,6 +41,5 @@ func (r Reflection) Reflect(ctx context.Context, said []session.Message, dryRun 
 	if err != nil {
 		return reflection.Report{}, err
 	}
-	s := r.w.Settings.Reflect
-	return reflection.Reflect(ctx, model, data, said, reflection.Options{MaxSteps: s.MaxSteps, MaxTokens: s.MaxTokens, Timeout: s.Timeout, DryRun: dryRun, Confirm: confirm})
+	return reflection.Reflect(ctx, model, data, said, reflection.Options{DryRun: dryRun, Confirm: confirm})
 }

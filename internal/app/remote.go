@@ -75,7 +75,7 @@ func (r Remote) Join(options *core.Options, at config.Folders) {
 	if !r.IsConfigured() {
 		return
 	}
-	options.RemoteBudget, options.RemoteRest = r.w.Settings.Service.Budget, at.ServiceRest()
+	options.RemoteRest = at.ServiceRest()
 	if c, err := r.Client(client.Options{Tries: 2}); err != nil {
 		options.Remote = unusable{err}
 	} else {
@@ -229,7 +229,9 @@ type keptContext struct {
 }
 
 const (
-	// contextWait limits a session's wait for the service if there is a copy.
+	// serviceBudget limits a session's wait for the service.
+	serviceBudget = 300 * time.Millisecond
+	// contextWait limits that wait if there is a copy.
 	contextWait = 80 * time.Millisecond
 	// contextFresh is how long a copy is used without asking. A proxy would ask at each request.
 	contextFresh = 30 * time.Second
@@ -256,7 +258,7 @@ func (r Remote) Context(ctx context.Context) (string, error) {
 	if err != nil {
 		return kept.Text, fmt.Errorf("memory service: %w", err)
 	}
-	wait := r.w.Settings.Service.Budget
+	wait := serviceBudget
 	if kept.Text != "" {
 		wait = min(wait, contextWait)
 	}
@@ -277,13 +279,16 @@ func (r Remote) Context(ctx context.Context) (string, error) {
 	return kept.Text, nil
 }
 
-// contextIn shortens Context to room characters; 0 is no limit but that of curated memory.
+// maxContext limits the text of Context, as the library limits curated memory.
+const maxContext = 50 << 10
+
+// contextIn shortens Context to room characters; 0 is maxContext.
 func (r Remote) contextIn(text string, room int) string {
-	if most := r.w.Settings.MaxBytes; most > 0 && (room == 0 || most < room) {
-		room = most
+	if room == 0 || room > maxContext {
+		room = maxContext
 	}
 	const note = "\n\n(The rest does not fit.)"
-	if room == 0 || utf8.RuneCountInString(text) <= room {
+	if utf8.RuneCountInString(text) <= room {
 		return text
 	}
 	room -= utf8.RuneCountInString(note)

@@ -83,7 +83,6 @@ func TestProblemsOfPrivateFilesAreSaidOnce(t *testing.T) {
 	s := openTestService(t, map[string]string{"BEANS.local.md": "Mine.", ".gitignore": "build/\n"})
 	require.NoError(t, os.Chmod(filepath.Join(s.Project, ".gitignore"), 0o400))
 	s.Settings.FolderTrust.Enabled = false
-	s.Settings.Reflect.Propose = false
 	var log strings.Builder
 	s.Log = slog.New(slog.NewTextHandler(&log, nil))
 

@@ -20,7 +20,6 @@ import (
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
-	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
@@ -52,7 +51,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := newToolbox(s.Workspace, files, AskClient(s.Settings.Save.ShowDiff))
+	box, err := newToolbox(s.Workspace, files, AskClient)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, 
 	return box.tools(w.Memory(), last, refresh), nil
 }
 
-// listed are the tools that models are told of by default. The others overlap with them.
+// listed are the tools that models are told of. The others overlap with them.
 var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patch", "forget"}
 
 // tools returns all tools, the listed ones first.
@@ -107,7 +106,7 @@ func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Sess
 	}
 	slices.SortStableFunc(all, func(a, b tools.Tool) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
 	for i := range all {
-		all[i].Unlisted = t.w.Settings.Tools != config.ToolsAll && i >= len(listed)
+		all[i].Unlisted = i >= len(listed)
 	}
 	return all
 }
@@ -208,19 +207,13 @@ func Subject(c notes.Change) string { return c.File + "\x00" + c.Also }
 // longestQuestion limits the diff in a question, in bytes.
 const longestQuestion = 8 << 10
 
-// AskClient returns a function that asks the user of an MCP client.
-func AskClient(showDiff bool) func(context.Context, notes.Change) (bool, error) {
-	return func(ctx context.Context, c notes.Change) (bool, error) {
-		question := "A model asks to change " + plain.OneLine(c.Path) + ", which agents are given as instructions. Allow it?"
-		if showDiff {
-			shown, _ := sanitize.Reveal(c.Diff)
-			if len(shown) > longestQuestion {
-				shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
-			}
-			question += "\n\n" + shown
-		}
-		return mcp.Ask(ctx, Subject(c), question)
+// AskClient asks the user of an MCP client about a change.
+func AskClient(ctx context.Context, c notes.Change) (bool, error) {
+	shown, _ := sanitize.Reveal(c.Diff)
+	if len(shown) > longestQuestion {
+		shown = strings.ToValidUTF8(shown[:longestQuestion], "") + "\n… (the rest is not shown)"
 	}
+	return mcp.Ask(ctx, Subject(c), "A model asks to change "+plain.OneLine(c.Path)+", which agents are given as instructions. Allow it?\n\n"+shown)
 }
 
 // located returns the cited lines, or all statements with a text.

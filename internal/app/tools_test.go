@@ -130,23 +130,17 @@ func plainJSON(t *testing.T, data any) string {
 
 // Tools are the same over MCP, HTTP and 'memcore tool', whatever models are told of.
 func TestToolsAreTheSameOnEachRoad(t *testing.T) {
-	for _, tt := range []struct {
-		setting string
-		listed  int
-	}{{"few", 5}, {"all", 10}} {
-		t.Setenv("MEMCORE_TOOLS", tt.setting)
-		s := newTestService(t)
-		_, err := session.New(s.SessionsDir(), "s1")
-		require.NoError(t, err)
-		byCommand, err := TerminalTools(s.Workspace, nil)
-		require.NoError(t, err)
-		require.Len(t, byCommand, 10)
-		require.Len(t, tools.Listed(byCommand), tt.listed)
-		require.Len(t, s.Tools(), 10)
-		for i, tool := range byCommand {
-			require.Equal(t, plainJSON(t, s.Tools()[i].Definition()), plainJSON(t, tool.Definition()))
-			require.Equal(t, s.Tools()[i].Unlisted, tool.Unlisted, tool.Name)
-		}
+	s := newTestService(t)
+	_, err := session.New(s.SessionsDir(), "s1")
+	require.NoError(t, err)
+	byCommand, err := TerminalTools(s.Workspace, nil)
+	require.NoError(t, err)
+	require.Len(t, byCommand, 10)
+	require.Len(t, tools.Listed(byCommand), 5)
+	require.Len(t, s.Tools(), 10)
+	for i, tool := range byCommand {
+		require.Equal(t, plainJSON(t, s.Tools()[i].Definition()), plainJSON(t, tool.Definition()))
+		require.Equal(t, s.Tools()[i].Unlisted, tool.Unlisted, tool.Name)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -27,8 +26,6 @@ type Workspace struct {
 	Version string
 	// Note prints a message for the user.
 	Note func(format string, args ...any)
-	// Provenance logs curated memory's sources (memory.debugProvenance).
-	Provenance *slog.Logger
 	// Dated is source.FolderOptions.Dated of all sources.
 	Dated bool
 	// Glance returns problems found by quick checks; may be nil.
@@ -65,7 +62,7 @@ func (w *Workspace) In(dir string) (*Workspace, error) {
 func (w *Workspace) at(dir string) *Workspace {
 	flags := w.Flags
 	flags.Workspace = ""
-	return &Workspace{Config: &config.Config{Flags: flags, Cwd: dir, Log: w.Log}, Version: w.Version, Note: func(string, ...any) {}, Provenance: slog.New(slog.DiscardHandler), Glance: w.Glance}
+	return &Workspace{Config: &config.Config{Flags: flags, Cwd: dir, Log: w.Log}, Version: w.Version, Note: func(string, ...any) {}, Glance: w.Glance}
 }
 
 // SetupOptions locate the files of agents.

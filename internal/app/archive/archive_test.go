@@ -26,7 +26,7 @@ import (
 
 func workspaceIn(t *testing.T, dir string) *app.Workspace {
 	t.Helper()
-	w := &app.Workspace{Config: &config.Config{Cwd: dir, Log: slog.New(slog.DiscardHandler)}, Version: "test", Note: t.Logf, Provenance: slog.New(slog.DiscardHandler)}
+	w := &app.Workspace{Config: &config.Config{Cwd: dir, Log: slog.New(slog.DiscardHandler)}, Version: "test", Note: t.Logf}
 	require.NoError(t, w.Prepare())
 	return w
 }

@@ -114,18 +114,6 @@ func (c *Config) DocumentPath(name string) string {
 	return name
 }
 
-// Protocols of the chat model that reflects.
-const (
-	ReflectOpenAI = "openai"
-	ReflectOllama = "ollama"
-)
-
-// Sets of tools that models are told of.
-const (
-	ToolsFew = "few"
-	ToolsAll = "all"
-)
-
 // ForeignHint is for a folder of another user.
 const ForeignHint = "run memcore as the user whose folder it is, remove the folder, or name another one with --index-dir"
 

@@ -16,14 +16,14 @@ import (
 // changes only settings that it may set.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"memory:\n  limit: 3\n  embedder: none\n", "memory:\n  fileNames: [AGENTS.md]\n  topK: 9\n  exclude: [tmp]\n"},
+		{"memory:\n  limit: 3\n  embedder: none\n", "memory:\n  fileNames: [AGENTS.md]\n  limit: 9\n  exclude: [tmp]\n"},
 		{"memory: 7\n", "memory:\n  embedder: openai\n  openai:\n    baseURL: http://elsewhere/v1\n    model: m\n"},
 		{"memory:\n  hook:\n    budget: 5h\n", "memory:\n  \"\": 1\n  MEMORY: {}\n"},
 		{"other: [1, 2]\nmemory: {limit: 1e99}\n", "memory: {enabled: off, indexdir: /tmp/x, injection: {policy: off}}\n"},
 		{"a: &a [*a]\n", "memory:\n  limit: !!binary aGk=\n  trust: {folders: [/]}\n"},
 		{"memory:\n  enabled: \xff\n", "<<: {memory: {engine: lancedb}}\n"},
-		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  topK: 9\n"},
-		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  topK: 0\n"},
+		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  limit: 9\n"},
+		{"memory:\n  folderTrust:\n    enabled: false\n", "memory:\n  limit: 0\n"},
 		{"memory:\n  folderTrust: {enabled: false, trustedFolders: [/]}\n", "memory:\n  limit: 9\n  embedder: none\n"},
 		{"memory:\n  mcp: [{name: a, command: b, timeout: 3s}, {NAME: c, url: http://d}]\n", "memory:\n  mcp: [{name: a, command: evil}]\n"},
 		{"memory:\n  mcp: [[], {name: 7}, null, {a: &x [*x]}]\n", "memory: {mcp: {a: 1}}\n"},
@@ -53,7 +53,6 @@ func FuzzSettings(f *testing.F) {
 		require.NoError(t, errAlone)
 		require.True(t, slices.Contains([]string{"frame", "withhold", "off"}, got.Settings.Injection.Policy))
 		require.Positive(t, got.Settings.Limit)
-		require.Positive(t, got.Settings.TopK)
 		for _, s := range Known {
 			if s.Of == Personal || s.Of == TrustedProject && !trusts {
 				require.False(t, strings.Contains(got.Origin[s.Key], own), "%s is from %s", s.Key, got.Origin[s.Key])

@@ -10,7 +10,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/userdir"
 )
@@ -39,49 +38,39 @@ type Settings struct {
 	FileNames   []string `mapstructure:"fileNames"`
 	Exclude     []string `mapstructure:"exclude"`
 	Redact      bool     `mapstructure:"redact"`
-	IndexLocal  bool     `mapstructure:"indexLocalFiles"`
-	Superseded  bool     `mapstructure:"indexSuperseded"`
 	DataDir     string   `mapstructure:"dataDir"`
 	SessionsDir string   `mapstructure:"sessionsDir"`
 	Sessions    struct {
 		Keep string `mapstructure:"keep"`
 	} `mapstructure:"sessions"`
 	MinSimilarity float64       `mapstructure:"minSimilarity"`
-	TopK          int           `mapstructure:"topK"`
 	Limit         int           `mapstructure:"limit"`
 	DefaultLimit  int           `mapstructure:"defaultLimit"`
-	Tools         string        `mapstructure:"tools"`
 	TokenBudget   int           `mapstructure:"tokenBudget"`
 	Freshness     time.Duration `mapstructure:"freshness"`
-	Relevance     string        `mapstructure:"relevance"`
 	Ollama        struct {
-		Host           string `mapstructure:"host"`
-		Model          string `mapstructure:"model"`
-		RemoteSettings `mapstructure:",squash"`
+		Host  string `mapstructure:"host"`
+		Model string `mapstructure:"model"`
 	} `mapstructure:"ollama"`
 	OpenAI struct {
-		BaseURL        string `mapstructure:"baseURL"`
-		Model          string `mapstructure:"model"`
-		APIKeyEnv      string `mapstructure:"apiKeyEnv"`
-		RemoteSettings `mapstructure:",squash"`
+		BaseURL   string `mapstructure:"baseURL"`
+		Model     string `mapstructure:"model"`
+		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"openai"`
 	HalfLife  time.Duration `mapstructure:"halfLife"`
 	Diversity float64       `mapstructure:"diversity"`
 	Rerank    struct {
-		BaseURL    string        `mapstructure:"baseURL"`
-		Model      string        `mapstructure:"model"`
-		By         string        `mapstructure:"by"`
-		APIKeyEnv  string        `mapstructure:"apiKeyEnv"`
-		Budget     time.Duration `mapstructure:"budget"`
-		Candidates int           `mapstructure:"candidates"`
+		BaseURL   string `mapstructure:"baseURL"`
+		Model     string `mapstructure:"model"`
+		By        string `mapstructure:"by"`
+		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"rerank"`
 	Injection struct {
 		Policy string `mapstructure:"policy"`
 	} `mapstructure:"injection"`
 	Daemon struct {
-		Start  bool          `mapstructure:"start"`
-		Idle   time.Duration `mapstructure:"idle"`
-		Memory int           `mapstructure:"memory"`
+		Start bool          `mapstructure:"start"`
+		Idle  time.Duration `mapstructure:"idle"`
 	} `mapstructure:"daemon"`
 	Hook struct {
 		Budget time.Duration `mapstructure:"budget"`
@@ -89,21 +78,14 @@ type Settings struct {
 		Index  string        `mapstructure:"index"`
 	} `mapstructure:"hook"`
 	Reflect struct {
-		By        string        `mapstructure:"by"`
-		BaseURL   string        `mapstructure:"baseURL"`
-		Model     string        `mapstructure:"model"`
-		APIKeyEnv string        `mapstructure:"apiKeyEnv"`
-		MaxSteps  int           `mapstructure:"maxSteps"`
-		MaxTokens int           `mapstructure:"maxTokens"`
-		Timeout   time.Duration `mapstructure:"timeout"`
-		Auto      bool          `mapstructure:"auto"`
-		Propose   bool          `mapstructure:"propose"`
+		BaseURL   string `mapstructure:"baseURL"`
+		Model     string `mapstructure:"model"`
+		APIKeyEnv string `mapstructure:"apiKeyEnv"`
+		Auto      bool   `mapstructure:"auto"`
 	} `mapstructure:"reflect"`
 	Save struct {
 		RequireConfirmation bool `mapstructure:"requireConfirmation"`
-		ShowDiff            bool `mapstructure:"showDiff"`
 	} `mapstructure:"save"`
-	Use             bool `mapstructure:"use"`
 	CuratedSettings `mapstructure:",squash"`
 	MCP             []MCPServer `mapstructure:"mcp"`
 	Shared          struct {
@@ -116,56 +98,26 @@ type Settings struct {
 		AllowHTTP bool   `mapstructure:"allowHTTP"`
 	} `mapstructure:"shared"`
 	Service struct {
-		URL    string        `mapstructure:"url"`
-		Budget time.Duration `mapstructure:"budget"`
-		KeyEnv string        `mapstructure:"keyEnv"`
+		URL    string `mapstructure:"url"`
+		KeyEnv string `mapstructure:"keyEnv"`
 	} `mapstructure:"service"`
-}
-
-// RemoteSettings are the settings of an embedding model on a server.
-type RemoteSettings struct {
-	QueryPrefix    string        `mapstructure:"queryPrefix"`
-	DocumentPrefix string        `mapstructure:"documentPrefix"`
-	MaxTokens      int           `mapstructure:"maxTokens"`
-	Dimension      int           `mapstructure:"dimension"`
-	Batch          int           `mapstructure:"batch"`
-	Timeout        time.Duration `mapstructure:"timeout"`
-}
-
-// Options are the settings as package embed has them.
-func (s RemoteSettings) Options() embed.RemoteOptions {
-	return embed.RemoteOptions{QueryPrefix: s.QueryPrefix, DocumentPrefix: s.DocumentPrefix,
-		MaxTokens: s.MaxTokens, Dimension: s.Dimension, BatchSize: s.Batch, Timeout: s.Timeout}
 }
 
 // CuratedSettings are the settings of curated memory.
 type CuratedSettings struct {
 	Home           string   `mapstructure:"home"`
 	Folder         string   `mapstructure:"folder"`
-	PluginFolders  []string `mapstructure:"pluginFolders"`
 	SearchParents  bool     `mapstructure:"searchParents"`
 	SearchChildren bool     `mapstructure:"searchChildren"`
-	MaxDepth       int      `mapstructure:"maxDepth"`
 	ExcludePaths   []string `mapstructure:"excludePaths"`
 	LoadLocalFiles bool     `mapstructure:"loadLocalFiles"`
 	Imports        struct {
-		Enabled    bool     `mapstructure:"enabled"`
-		MaxDepth   int      `mapstructure:"maxDepth"`
-		MaxPerFile int      `mapstructure:"maxPerFile"`
-		MaxBytes   int      `mapstructure:"maxBytes"`
-		Mentions   []string `mapstructure:"mentions"`
+		Enabled  bool `mapstructure:"enabled"`
+		MaxDepth int  `mapstructure:"maxDepth"`
 	} `mapstructure:"imports"`
 	MaxLines           int     `mapstructure:"maxLines"`
-	MaxFileLines       int     `mapstructure:"maxFileLines"`
-	MaxBytes           int     `mapstructure:"maxBytes"`
-	WarnBytes          int     `mapstructure:"warnBytes"`
-	ContextTokens      int     `mapstructure:"contextTokens"`
 	TokenBudgetPercent float64 `mapstructure:"tokenBudgetPercent"`
-	TokenWarnPercent   float64 `mapstructure:"tokenWarnPercent"`
-	TokenHardPercent   float64 `mapstructure:"tokenHardPercent"`
 	MaxTokens          int     `mapstructure:"maxTokens"`
-	WatchFiles         bool    `mapstructure:"watchFiles"`
-	DebugProvenance    bool    `mapstructure:"debugProvenance"`
 	FolderTrust        struct {
 		Enabled        bool     `mapstructure:"enabled"`
 		TrustedFolders []string `mapstructure:"trustedFolders"`
@@ -220,91 +172,51 @@ var Known = []Setting{
 	{"fileNames", "[BEANS.md]", TrustedProject, markdownNames, "names of [curated memory files](curated-memory.md), all ending in `.md`; later ones have higher priority; memcore writes to the first that exists, or else makes the first"},
 	{"home", "~/.beans", Personal, text, "folder of your global memory"},
 	{"folder", ".beans", Personal, folderName, "hidden folder in projects that holds memory and rules (`config.yaml` stays in `.beans`)"},
-	{"pluginFolders", "[" + strings.Join(curated.DefaultPlugins, ", ") + "]", Personal, list, "folders of [plugins, extensions and skills](curated-memory.md#plugins-extensions-and-skills), later ones of higher priority; relative ones are in the project"},
 	{"searchParents", "true", TrustedProject, yesOrNo, "`false` reads curated memory of the current folder only, not of its parents"},
-	{"searchChildren", "false", TrustedProject, yesOrNo, "`true` reads the memory of all folders below at the start of a session"},
-	{"maxDepth", "5", TrustedProject, whole(1, 100), "how deep below, 1 to 100"},
+	{"searchChildren", "false", TrustedProject, yesOrNo, "`true` reads the memory of all folders below, five levels deep, at the start of a session"},
 	{"excludePaths", "[node_modules, .git, dist, build]", TrustedProject, list, "folders without curated memory, as `.gitignore` patterns"},
 	{"loadLocalFiles", "true", TrustedProject, yesOrNo, "`false` leaves out `.local.md` files"},
 	{"imports.enabled", "true", TrustedProject, yesOrNo, "`false` treats imports as text"},
 	{"imports.maxDepth", "5", Personal, whole(1, 50), "depth of imports in imports, 1 to 50 (also `maxImportDepth`)"},
-	{"imports.maxPerFile", "20", Personal, whole(1, 1000), "imports in a file, 1 to 1000"},
-	{"imports.maxBytes", "102400", Personal, whole(1, 1<<20), "size of an imported file, at most 1048576"},
-	{"imports.mentions", "[CLAUDE.md, CLAUDE.local.md, AGENTS.md, GEMINI.md]", TrustedProject, list, "files in which memcore also follows `@path.md` within sentences"},
-	{"maxLines", "200", Personal, whole(0, 1_000_000), "lines of curated memory at the start of a session; here and below 0 means no limit"},
-	{"maxFileLines", "500", Personal, whole(0, 1_000_000), "lines of one file"},
-	{"maxBytes", "51200", Personal, whole(0, 1<<30), "bytes in all"},
-	{"warnBytes", "30720", Personal, whole(0, 1<<30), "bytes that cause a warning"},
-	{"contextTokens", "128000", Personal, whole(0, 100_000_000), "context window of the model, in tokens"},
-	{"tokenBudgetPercent", "10", Personal, number(0, 100), "share of the window that curated memory should take at most"},
-	{"tokenWarnPercent", "8", Personal, number(0, 100), "share that causes a warning"},
-	{"tokenHardPercent", "15", Personal, number(0, 100), "share at which it is cut"},
-	{"maxTokens", "0", Personal, whole(0, 100_000_000), "tokens of curated memory, whatever the window"},
-	{"watchFiles", "false", Personal, yesOrNo, "`true` lets `memcore memory refresh` continue to watch"},
-	{"debugProvenance", "false", Personal, yesOrNo, "`true` logs the source of each segment of curated memory"},
+	{"maxLines", "200", Personal, whole(0, 1_000_000), "lines of curated memory at the start of a session; 0: no limit"},
+	{"tokenBudgetPercent", "10", Personal, number(0, 100), "share of a model's window of 128,000 tokens that curated memory should take at most: it is cut at one and a half times that; 0: no limit"},
+	{"maxTokens", "0", Personal, whole(0, 100_000_000), "tokens of curated memory at most; 0: as `tokenBudgetPercent` says"},
 	{"folderTrust.enabled", "true", Personal, yesOrNo, "`false` trusts every workspace"},
 	{"folderTrust.trustedFolders", "[]", Personal, list, "trusted folders, in addition to those of `memcore trust`"},
 	{"mcp", "[]", Personal, mcpServers, "MCP servers whose resources are indexed ([more](#resources-of-mcp-servers))"},
 	{"exclude", "[]", AnyProject, list, "files that are not indexed, as `.gitignore` patterns"},
 	{"redact", "true", Personal, yesOrNo, "`false` keeps keys, tokens and passwords in the index"},
-	{"indexLocalFiles", "false", Personal, yesOrNo, "`true` also indexes `.local.md` files"},
-	{"indexSuperseded", "false", Personal, yesOrNo, "`true` also finds statements that are struck through"},
 	{"dataDir", curated.DefaultData, Personal, text, "folder of facts and episodes, relative to the project"},
 	{"sessionsDir", "~/.ai/sessions", Personal, text, "folder of sessions"},
 	{"sessions.keep", "", Personal, age, "age at which [sessions](notes.md#sessions) are deleted, such as `180d`; empty: never"},
 	{"minSimilarity", "0", TrustedProject, number(0, 1), "least score of what a turn gets, up to 1; 0: the calibrated default"},
-	{"topK", "50", TrustedProject, whole(1, 10_000), "candidates from each index, 1 to 10000"},
 	{"limit", "8", TrustedProject, whole(1, 1000), "hits for a turn, 1 to 1000"},
 	{"defaultLimit", fmt.Sprint(session.DefaultRecall), TrustedProject, whole(1, 100), "results of `recall` and `recall_memory` by default, 1 to 100 (also `default_limit`)"},
-	{"tools", ToolsFew, Personal, oneOf(ToolsFew, ToolsAll), "[tools](integrations/mcp.md) that models are told of: `few` (five) or `all`; each answers by its name"},
 	{"tokenBudget", "600", TrustedProject, whole(1, 1_000_000), "tokens for all hits of a turn, 1 to 1000000"},
 	{"freshness", "150ms", TrustedProject, duration, "time in which a query may index changed files; negative: none"},
-	{"relevance", "", Personal, text, "file of a relevance model made by `memcore eval fit`; empty: memcore's model for the embedder"},
 	{"ollama.host", "http://127.0.0.1:11434", Personal, text, "address of the Ollama server"},
 	{"ollama.model", "all-minilm", Personal, text, "its embedding model"},
-	{"ollama.queryPrefix", "", Personal, text, "text before queries, in quotes; `none`: none; empty: the model's, if known"},
-	{"ollama.documentPrefix", "", Personal, text, "the same before documents"},
-	{"ollama.maxTokens", "0", Personal, whole(0, 1_000_000), "longest text in tokens; 0: the model's, or 512 if unknown"},
-	{"ollama.dimension", "0", Personal, whole(0, 65_536), "length of vectors; 0: the model's"},
-	{"ollama.batch", "32", Personal, whole(1, 2048), "texts in a request, 1 to 2048"},
-	{"ollama.timeout", "2m", Personal, span, "time for a request"},
 	{"openai.baseURL", "", Personal, text, "address of an OpenAI-compatible endpoint, including `/v1`"},
 	{"openai.model", "", Personal, text, "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", Personal, text, "environment variable with its key"},
-	{"openai.queryPrefix", "", Personal, text, "as `ollama.queryPrefix`"},
-	{"openai.documentPrefix", "", Personal, text, "as `ollama.documentPrefix`"},
-	{"openai.maxTokens", "0", Personal, whole(0, 1_000_000), "longest text in tokens; 0: the model's, or 8191 if unknown"},
-	{"openai.dimension", "0", Personal, whole(0, 65_536), "as `ollama.dimension`"},
-	{"openai.batch", "32", Personal, whole(1, 2048), "as `ollama.batch`"},
-	{"openai.timeout", "2m", Personal, span, "as `ollama.timeout`"},
 	{"halfLife", "0s", TrustedProject, span, "age at which a score counts half, such as `720h`; 0: age does not matter"},
 	{"diversity", "0", TrustedProject, number(0, 0.99), "weight of being unlike earlier hits (maximal marginal relevance), below 1; 0: none"},
 	{"rerank.baseURL", "", Personal, text, "address of a server that reranks the best candidates, including `/v1`; empty: none"},
 	{"rerank.model", "", Personal, text, "its model"},
 	{"rerank.by", RerankEndpoint, Personal, oneOf(RerankEndpoint, RerankJudge), "`endpoint`: the server has `/rerank`; `judge`: a chat model answers yes or no, which needs logprobs (Ollama, vLLM, OpenAI)"},
 	{"rerank.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
-	{"rerank.budget", "500ms", TrustedProject, span, "time for reranking; a later answer is ignored"},
-	{"rerank.candidates", "16", TrustedProject, whole(1, 100), "candidates to rerank, 1 to 100"},
 	{"injection.policy", core.InjectionFrame, Personal, oneOf(core.InjectionFrame, core.InjectionWithhold, core.InjectionOff),
 		"what happens to retrieved text that reads like an [injection](injection.md): `frame` marks it, `withhold` leaves it out and says so, `off` does not check"},
 	{"daemon.start", "true", Personal, yesOrNo, "`false` keeps hooks from starting the daemon"},
 	{"daemon.idle", "30m", Personal, span, "idle time after which a daemon that a hook started ends; 0: never"},
-	{"daemon.memory", "512", Personal, whole(64, 1<<20), "megabytes of memory that the daemon tries to stay below"},
 	{"hook.budget", "300ms", Personal, span, "time for a hook, from its start; a later answer is dropped"},
 	{"hook.log", "true", Personal, yesOrNo, "`false` keeps hooks from recording prompts and answers in sessions"},
 	{"hook.index", IndexOff, Personal, oneOf(IndexOff, IndexFiles, IndexAll), "what hooks index in the background in a project without an index: `off`, `files`, or `all`: also past sessions"},
-	{"use", "true", Personal, yesOrNo, "`false` keeps no record of [what agents use](daemon.md#what-agents-use)"},
 	{"reflect.auto", "false", Personal, yesOrNo, "`true` lets hooks queue a session for reflection when it ends"},
-	{"reflect.propose", "true", Personal, yesOrNo, "`false` keeps hooks from searching finished sessions for [proposals](notes.md#proposals)"},
-	{"reflect.by", ReflectOpenAI, Personal, oneOf(ReflectOpenAI, ReflectOllama), "server of the chat model for `memcore reflect`: `openai` (chat completions) or `ollama`"},
-	{"reflect.baseURL", "", Personal, text, "its address, for `openai` including `/v1`; empty for `ollama`: `ollama.host`"},
+	{"reflect.baseURL", "", Personal, text, "address of a chat model's server for `memcore reflect`, including `/v1`"},
 	{"reflect.model", "", Personal, text, "its model, which must be able to call tools"},
 	{"reflect.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
-	{"reflect.maxSteps", "12", Personal, whole(1, 1000), "answers of the model in one reflection, 1 to 1000"},
-	{"reflect.maxTokens", "100000", Personal, whole(1000, 100_000_000), "tokens of one reflection"},
-	{"reflect.timeout", "2m", Personal, span, "time for one reflection"},
 	{"save.requireConfirmation", "true", Personal, yesOrNo, "`false` lets models write curated memory at once, without [your consent](notes.md#a-models-save)"},
-	{"save.showDiff", "true", Personal, yesOrNo, "`false` asks without showing the change"},
 	{"shared.uri", "", Personal, text, "where several machines [share a memory](lancedb.md#sharing-a-memory): a folder, or an address such as `s3://bucket/prefix`; empty: not shared"},
 	{"shared.publish", core.PublishMarkdown, Personal, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what this workspace shares: `markdown`, `all` (also agents' logs), `nothing`"},
 	{"shared.owner", "", Personal, text, "name of this memory for the others; empty: made from the names of workspace and machine"},
@@ -313,12 +225,11 @@ var Known = []Setting{
 	{"shared.pathStyle", "false", Personal, yesOrNo, "`true` puts buckets into the path of the address, as most self-hosted storages need"},
 	{"shared.allowHTTP", "false", Personal, yesOrNo, "`true` allows connections without encryption"},
 	{"service.url", "", Personal, text, "address of a [memory service](service.md#on-a-laptop) that is asked, too; empty: none"},
-	{"service.budget", "300ms", Personal, span, "time for its answer to a turn; a later one is ignored"},
 	{"service.keyEnv", serviceKey, Personal, text, "environment variable with its key; if not set: the key of `memcore init --server`"},
 }
 
 // ofCurated are the settings of a workspace that choose its curated files.
-var ofCurated = []string{"fileNames", "searchParents", "searchChildren", "maxDepth", "excludePaths", "loadLocalFiles", "imports.enabled", "imports.mentions"}
+var ofCurated = []string{"fileNames", "searchParents", "searchChildren", "excludePaths", "loadLocalFiles", "imports.enabled"}
 
 // hides reports whether a workspace uses the setting to hide its files.
 func (s Setting) hides() bool { return s.Key == "exclude" || slices.Contains(ofCurated, s.Key) }

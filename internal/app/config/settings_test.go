@@ -50,51 +50,32 @@ func TestSettingsDefaults(t *testing.T) {
 	s, notes, err := configured(t, "", "")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	want := Settings{Enabled: true, Redact: true, Use: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Tools: "few", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
-		TopK: 50, Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
+	want := Settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
+		Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.Shared.Publish, want.MCP = "markdown", []MCPServer{}
-	want.Rerank.By, want.Rerank.Budget, want.Rerank.Candidates = "endpoint", 500*time.Millisecond, 16
+	want.Rerank.By = "endpoint"
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
-	want.Ollama.RemoteSettings = RemoteSettings{Batch: 32, Timeout: 2 * time.Minute}
-	want.OpenAI.RemoteSettings = want.Ollama.RemoteSettings
 	want.CuratedSettings = s.CuratedSettings // below
-	want.Daemon.Start, want.Daemon.Idle, want.Daemon.Memory = true, 30*time.Minute, 512
+	want.Daemon.Start, want.Daemon.Idle = true, 30*time.Minute
 	want.Injection.Policy = "frame"
 	want.Hook.Budget, want.Hook.Log, want.Hook.Index = 300*time.Millisecond, true, IndexOff
-	want.Reflect.By, want.Reflect.MaxSteps, want.Reflect.MaxTokens, want.Reflect.Timeout = "openai", 12, 100_000, 2*time.Minute
-	want.Reflect.Propose = true
-	want.Save.RequireConfirmation, want.Save.ShowDiff = true, true
-	want.Service.Budget, want.Service.KeyEnv = 300*time.Millisecond, "MEMCORE_SERVICE_KEY"
+	want.Save.RequireConfirmation = true
+	want.Service.KeyEnv = "MEMCORE_SERVICE_KEY"
 	require.Equal(t, want, s)
 }
 
 func TestSettingsLaterWins(t *testing.T) {
-	t.Setenv("MEMCORE_TOPK", "30")
+	t.Setenv("MEMCORE_DEFAULTLIMIT", "30")
 	t.Setenv("MEMCORE_EXCLUDE", "a/**,b.md")
 	s, notes, err := configured(t,
-		"other: {limit: 1}\nmemory:\n  limit: 2\n  tokenBudget: 200\n  topK: 10\n  ollama: {model: mine}\n",
-		"memory:\n  limit: 3\n  topK: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
+		"other: {limit: 1}\nmemory:\n  limit: 2\n  tokenBudget: 200\n  defaultLimit: 10\n  ollama: {model: mine}\n",
+		"memory:\n  limit: 3\n  defaultLimit: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	require.Equal(t, []int{3, 30, 200}, []int{s.Limit, s.TopK, s.TokenBudget})
+	require.Equal(t, []int{3, 30, 200}, []int{s.Limit, s.DefaultLimit, s.TokenBudget})
 	require.Equal(t, "mine", s.Ollama.Model)
 	require.Equal(t, []string{"AGENTS.md", "BEANS.md"}, s.FileNames)
 	require.Equal(t, []string{"a/**", "b.md"}, s.Exclude)
-}
-
-// The blank at the end of a prefix and the newline within survive.
-func TestSettingsOfPrefixes(t *testing.T) {
-	t.Setenv("MEMCORE_OPENAI_QUERYPREFIX", "query: ")
-	t.Setenv("MEMCORE_OPENAI_TIMEOUT", "5s")
-	s, notes, err := configured(t, `
-memory:
-  ollama: {queryPrefix: "search_query: ", documentPrefix: 'search_document: ', maxTokens: 2048, dimension: 256, batch: 8, timeout: 30s}
-  openai: {queryPrefix: "lost: ", documentPrefix: "Instruct: find\nText: "}
-`, "memory: {ollama: {queryPrefix: evil}, openai: {documentPrefix: evil}}")
-	require.NoError(t, err)
-	require.Contains(t, notes, "memory.ollama.queryPrefix is ignored")
-	require.Equal(t, RemoteSettings{"search_query: ", "search_document: ", 2048, 256, 8, 30 * time.Second}, s.Ollama.RemoteSettings)
-	require.Equal(t, RemoteSettings{"query: ", "Instruct: find\nText: ", 0, 0, 32, 5 * time.Second}, s.OpenAI.RemoteSettings)
 }
 
 // A project's file comes with the repository.
@@ -135,8 +116,8 @@ func TestSettingsNameWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ user, want string }{
 		{user: "memory: {embedder: Magic!}", want: `memory.embedder is "Magic!", want minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows`},
 		{user: "memory: {engine: 5}", want: "memory.engine is 5, want auto or flat or lancedb"},
-		{user: "memory: {topK: many}", want: `memory.topK is "many", want a whole number, 1 to 10000`},
-		{user: "memory: {topK: 1.5}", want: "memory.topK is 1.5, want a whole number"},
+		{user: "memory: {limit: many}", want: `memory.limit is "many", want a whole number, 1 to 1000`},
+		{user: "memory: {limit: 1.5}", want: "memory.limit is 1.5, want a whole number"},
 		{user: "memory: {limit: 0}", want: "memory.limit is 0, want a whole number, 1 to 1000"},
 		{user: "memory: {minSimilarity: 7}", want: "memory.minSimilarity is 7, want a number, 0 to 1"},
 		{user: "memory: {minSimilarity: .nan}", want: "memory.minSimilarity is NaN, want"},
@@ -188,10 +169,8 @@ func TestWrongValueLosesOnlyItself(t *testing.T) {
 		"memory: {excludePaths: {vendor: true}}":                    {curated: true, trusted: true, mistakes: "memory.excludePaths is map[vendor:true], want a list of texts"},
 		"memory: {loadLocalFiles: nope}":                            {curated: true},
 		"memory: {imports: {enabled: nope}}":                        {curated: true},
-		"memory: {imports: {mentions: 5}}":                          {curated: true},
 		"memory: {searchParents: nope}":                             {curated: true},
 		"memory: {searchChildren: nope}":                            {curated: true},
-		"memory: {maxDepth: 0}":                                     {curated: true},
 		"memory: {fileName: .env}":                                  {curated: true, trusted: true, mistakes: "its memory.fileNames is unknown"},
 		"memory: {fileName: {a: b}}":                                {curated: true},
 	} {
@@ -262,9 +241,9 @@ func TestSettingsOfCuratedFiles(t *testing.T) {
 // Misspelt names say what they probably mean. Names of other programs are left alone.
 func TestMisspeltNames(t *testing.T) {
 	for text, want := range map[string]string{
-		"memory: {topkk: 3}":                                 "unknown setting memory.topkk is ignored: did you mean memory.topK?",
-		"memory: {topK: 3}\nMemory: {limit: 3}":              "memory and Memory are one setting, and only one of them counts: join them",
-		"memory: {topK: 3, topk: 4}":                         "topK and topk are one setting, and only one of them counts: join them",
+		"memory: {limitt: 3}":                                "unknown setting memory.limitt is ignored: did you mean memory.limit?",
+		"memory: {limit: 3}\nMemory: {limit: 3}":             "memory and Memory are one setting, and only one of them counts: join them",
+		"memory: {limit: 3, Limit: 4}":                       "limit and Limit are one setting, and only one of them counts: join them",
 		"memory: {limt: 3}":                                  "unknown setting memory.limt is ignored: did you mean memory.limit?",
 		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
 		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
@@ -274,7 +253,7 @@ func TestMisspeltNames(t *testing.T) {
 		"memory: {apiKeyEnv: KEY}":                           "did you mean memory.openai.apiKeyEnv or memory.rerank.apiKeyEnv or memory.reflect.apiKeyEnv?",
 		"hook: {budget: soon}":                               "hook.budget is no setting: did you mean memory.hook.budget?",
 		"token-budget: 300":                                  "token-budget is no setting: did you mean memory.tokenBudget?",
-		"memery: {limit: 3, topK: 2}":                        "memery is no setting: did you mean memory?",
+		"memery: {limit: 3, tokenBudget: 2}":                 "memery is no setting: did you mean memory?",
 		"exclude: [a.md]":                                    "exclude is no setting: did you mean memory.exclude?",
 		"limt: 3":                                            "limt is no setting: did you mean memory.limit?",
 		"hook: {budget: 3s}":                                 "hook.budget is no setting: did you mean memory.hook.budget?",
@@ -291,7 +270,7 @@ func TestMisspeltNames(t *testing.T) {
 		require.Len(t, c.Mistakes, 1, text)
 		require.True(t, strings.HasSuffix(c.Mistakes[0], want), "%s: %s", text, c.Mistakes[0])
 	}
-	t.Setenv("MEMCORE_TOP_K", "3")
+	t.Setenv("MEMCORE_TOKEN_BUDGET", "3")
 	t.Setenv("MEMCORE_TOKEN", "secret")
 	t.Setenv("MEMCORE_USER", "ada")
 	t.Setenv("MECMORE_HOOK_BUDGET", "3s")
@@ -299,7 +278,7 @@ func TestMisspeltNames(t *testing.T) {
 	c, err := loaded(t, "", "", true)
 	require.NoError(t, err)
 	require.Equal(t, []string{"MECMORE_HOOK_BUDGET in the environment is no setting: did you mean MEMCORE_HOOK_BUDGET?",
-		"MEMCORE_TOP_K in the environment is no setting: did you mean MEMCORE_TOPK?"}, c.Mistakes)
+		"MEMCORE_TOKEN_BUDGET in the environment is no setting: did you mean MEMCORE_TOKENBUDGET?"}, c.Mistakes)
 	require.Equal(t, []string{"MEMCORE_TOKEN", "MEMCORE_USER"}, OtherVariables())
 }
 
@@ -308,8 +287,8 @@ func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".beans", "config.yaml")
 	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o755))
-	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, limit: 2, topK: 9}"), 0o600))
-	t.Setenv("MEMCORE_TOPK", "30")
+	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, limit: 2, defaultLimit: 9}"), 0o600))
+	t.Setenv("MEMCORE_DEFAULTLIMIT", "30")
 	a := &Config{Home: dir, Project: t.TempDir()}
 	for _, tt := range []struct {
 		environment, flag string
@@ -329,7 +308,7 @@ func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
 				tt.environment, tt.flag, c.Origin["engine"], c.Hidden["engine"], tt.origin, tt.hidden)
 		}
 		require.Equal(t, []string{file}, c.Files)
-		require.Equal(t, []string{"memory.limit in " + file, "MEMCORE_TOPK", ""}, []string{c.Origin["limit"], c.Origin["topK"], c.Origin["freshness"]})
+		require.Equal(t, []string{"memory.limit in " + file, "MEMCORE_DEFAULTLIMIT", ""}, []string{c.Origin["limit"], c.Origin["defaultLimit"], c.Origin["freshness"]})
 	}
 	a.Flags.Engine = "magic"
 	_, err := load(a)

@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -194,20 +193,8 @@ func (d indexChecks) embedding(ctx context.Context) {
 	case len(vectors) != 1 || d.known.Dimension > 0 && d.known.Embedder == d.embedder.Fingerprint() && len(vectors[0]) != d.known.Dimension:
 		d.problem(name, "memcore index --rebuild", "%s makes vectors that do not fit those of the index, of length %d", d.embedder.Fingerprint(), d.known.Dimension)
 	default:
-		d.ok(name, "%s answers in %v with vectors of length %d%s", d.embedder.Fingerprint(), time.Since(started).Round(time.Millisecond), len(vectors[0]), d.prefixes())
+		d.ok(name, "%s answers in %v with vectors of length %d", d.embedder.Fingerprint(), time.Since(started).Round(time.Millisecond), len(vectors[0]))
 	}
-}
-
-// prefixes names what queries and documents begin with, if anything.
-func (d indexChecks) prefixes() (text string) {
-	query, document := d.w.Index().Prefixes()
-	if query != "" {
-		text += fmt.Sprintf(", %q before queries", query)
-	}
-	if document != "" {
-		text += fmt.Sprintf(", %q before documents", document)
-	}
-	return text
 }
 
 // languages says what another model would find.

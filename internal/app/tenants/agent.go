@@ -199,7 +199,7 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	answer, version, err := m.change(ctx, call, nil)
 	var needed *app.ConsentError
 	if errors.As(err, &needed) {
-		switch yes, failed := app.AskClient(true)(ctx, needed.Change); {
+		switch yes, failed := app.AskClient(ctx, needed.Change); {
 		case errors.Is(failed, notes.ErrUnasked):
 			return unchanged(needed.Error() + ", and this client cannot ask one. Tell them, or save it as a fact, with a path"), nil
 		case failed != nil:

@@ -27,8 +27,8 @@ import (
 // decide what enters the mirror.
 var imposed = map[string]string{
 	"folderTrust.enabled": "false", "save.requireConfirmation": "false", "searchParents": "false", "loadLocalFiles": "false", "hook.log": "false",
-	"use": "false", "reflect.propose": "false", "reflect.auto": "false", "shared.uri": "", "service.url": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
-	"dataDir": filepath.Join(hidden, "memories"), "pluginFolders": "[]", "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
+	"reflect.auto": "false", "shared.uri": "", "service.url": "", "mcp": "[]", "home": "~/.beans", "folder": hidden,
+	"dataDir": filepath.Join(hidden, "memories"), "indexDir": "", "engine": config.EngineFlat, "exclude": "[]", "fileNames": "[BEANS.md]",
 }
 
 // curatedNames follow from fileNames in imposed.
