@@ -117,12 +117,6 @@ func TestSupersededIsNotFound(t *testing.T) {
 	hits := search(t, m, "zebra code").Hits
 	require.Equal(t, "notes/port.md", hits[0].Path)
 	require.Contains(t, hits[0].Source, "L13", "lines are those of the file")
-	require.NoError(t, m.Close())
-	mem.options.KeepSuperseded = true
-	m = mem.open()
-	report := index(t, m)
-	require.NotEmpty(t, report.Rebuilt)
-	require.True(t, found(t, m, "zebra port", "1111"))
 }
 
 func TestStatistics(t *testing.T) {

@@ -9,25 +9,17 @@ import (
 
 // redaction is part of Options.chunking: a change rebuilds the index.
 func (o Options) redaction() string {
-	kept := "/secrets8" // count up when package secret finds others
 	if o.KeepSecrets {
-		kept = "/secrets-kept"
+		return "/secrets-kept"
 	}
-	if o.KeepSuperseded {
-		return kept + "/superseded-kept"
-	}
-	return kept + "/current"
+	return "/secrets8" // count up when package secret finds others
 }
 
 // redactContent works before the cut, to find keys of many lines, and drops superseded statements.
 // chunker.Session redacts answers, since it keeps few.
 func (w *writer) redactContent(content *source.Content) {
 	if content.Markdown != nil {
-		text := w.redact(string(content.Markdown))
-		if !w.m.options.KeepSuperseded {
-			text = statement.WithoutStruck(text)
-		}
-		content.Markdown = []byte(text)
+		content.Markdown = []byte(statement.WithoutStruck(w.redact(string(content.Markdown))))
 	}
 	for i, turn := range content.Turns {
 		if !content.Agent || turn.Role == "user" {

@@ -55,8 +55,6 @@ type Options struct {
 	Curated *curated.Layer
 	// KeepSecrets keeps keys, tokens and passwords in indexed text. By default they are removed.
 	KeepSecrets bool
-	// KeepSuperseded also indexes struck-through statements of Markdown (~~…~~).
-	KeepSuperseded bool
 	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
 	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string

@@ -37,21 +37,19 @@ func FuzzAnswer(f *testing.F) {
 			return // net/http gives no such answers
 		}
 		o := ServerOptions{BaseURL: "http://model.test/v1", Model: "m", Key: key, Transport: answering{status, text}}
-		for name, open := range map[string]func(ServerOptions) (Model, error){"OpenAI": NewOpenAI, "Ollama": NewOllama} {
-			model, err := open(o)
-			require.NoError(t, err)
-			reply, err := model.Chat(t.Context(), []Message{{Role: "user", Content: "x"}}, nil)
-			if err != nil {
-				require.ErrorContains(t, err, `chat model "m" at model.test`, name)
-				require.NotContains(t, err.Error(), key, name)
-				require.Zero(t, reply, name)
-				continue
-			}
-			// A reply and its results can be sent back to the server.
-			answered := []Message{{Role: "user", Content: "x"}, {Role: "assistant", Content: reply.Text, Calls: reply.Calls}}
-			if _, err = model.Chat(t.Context(), answered, nil); err != nil && !errors.Is(err, ErrAnswer) {
-				t.Fatalf("%s: after %+v: %v", name, reply, err)
-			}
+		model, err := NewOpenAI(o)
+		require.NoError(t, err)
+		reply, err := model.Chat(t.Context(), []Message{{Role: "user", Content: "x"}}, nil)
+		if err != nil {
+			require.ErrorContains(t, err, `chat model "m" at model.test`)
+			require.NotContains(t, err.Error(), key)
+			require.Zero(t, reply)
+			return
+		}
+		// A reply and its results can be sent back to the server.
+		answered := []Message{{Role: "user", Content: "x"}, {Role: "assistant", Content: reply.Text, Calls: reply.Calls}}
+		if _, err = model.Chat(t.Context(), answered, nil); err != nil && !errors.Is(err, ErrAnswer) {
+			t.Fatalf("after %+v: %v", reply, err)
 		}
 	})
 }

@@ -87,12 +87,6 @@ func NewOpenAI(o ServerOptions) (Model, error) {
 	return &server{name, o.Model, func() string { return o.Key }, openai.NewClientWithConfig(config)}, nil
 }
 
-// NewOllama appends "/v1", where Ollama has chat completions.
-func NewOllama(o ServerOptions) (Model, error) {
-	o.BaseURL = strings.TrimRight(o.BaseURL, "/") + "/v1"
-	return NewOpenAI(o)
-}
-
 // Chat implements Model.
 func (s *server) Chat(ctx context.Context, messages []Message, available []tools.Tool) (Reply, error) {
 	answer, err := s.chat(ctx, messages, available)

@@ -109,17 +109,11 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}}, "usage": map[string]any{"total_tokens": reply.Tokens}})
 }
 
-func (s *scripted) model(t *testing.T, by string) Model {
+func (s *scripted) model(t *testing.T) Model {
 	t.Helper()
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	var model Model
-	var err error
-	if by == "ollama" {
-		model, err = NewOllama(ServerOptions{BaseURL: server.URL, Model: "m"})
-	} else {
-		model, err = NewOpenAI(ServerOptions{BaseURL: server.URL + "/v1", Model: "m", Key: "k"})
-	}
+	model, err := NewOpenAI(ServerOptions{BaseURL: server.URL + "/v1", Model: "m", Key: "k"})
 	require.NoError(t, err)
 	return model
 }
@@ -129,55 +123,53 @@ var now = time.Date(2026, 2, 24, 12, 0, 0, 0, time.UTC)
 // Each exchange ends as in its golden file.
 func TestExchanges(t *testing.T) {
 	for _, name := range []string{"logger", "nothing", "confused"} {
-		for _, by := range []string{"openai", "ollama"} {
-			t.Run(name+" "+by, func(t *testing.T) {
-				e := read(t, name)
-				p := newPlace(t, e.Files)
-				server := &scripted{exchange: e}
-				report, err := Reflect(t.Context(), server.model(t, by), p.data, e.Session, Options{Now: now})
-				require.NoError(t, err)
-				require.Equal(t, len(e.Replies), len(server.asked))
-				require.NotContains(t, server.asked[0], "c0rrect-horse", "secrets stay here")
-				for _, tool := range []string{"memory_read", "memory_write", "memory_patch", "memory_append", "memory_list"} {
-					require.Contains(t, server.asked[0], tool)
+		t.Run(name, func(t *testing.T) {
+			e := read(t, name)
+			p := newPlace(t, e.Files)
+			server := &scripted{exchange: e}
+			report, err := Reflect(t.Context(), server.model(t), p.data, e.Session, Options{Now: now})
+			require.NoError(t, err)
+			require.Equal(t, len(e.Replies), len(server.asked))
+			require.NotContains(t, server.asked[0], "c0rrect-horse", "secrets stay here")
+			for _, tool := range []string{"memory_read", "memory_write", "memory_patch", "memory_append", "memory_list"} {
+				require.Contains(t, server.asked[0], tool)
+			}
+			report.Took = 0
+			if name == "nothing" {
+				require.Positive(t, report.Tokens, "estimated")
+				report.Tokens = 0
+			}
+			var b strings.Builder
+			out, err := json.MarshalIndent(report, "", "  ")
+			require.NoError(t, err)
+			fmt.Fprintf(&b, "%s\n", out)
+			files := p.files(t)
+			for _, f := range []string{"facts/project.md", "facts/user.md", "episodes/2026-02.md"} {
+				if text, ok := files[f]; ok {
+					fmt.Fprintf(&b, "\n=== %s\n%s", f, text)
 				}
-				report.Took = 0
-				if name == "nothing" {
-					require.Positive(t, report.Tokens, "estimated")
-					report.Tokens = 0
-				}
-				var b strings.Builder
-				out, err := json.MarshalIndent(report, "", "  ")
-				require.NoError(t, err)
-				fmt.Fprintf(&b, "%s\n", out)
-				files := p.files(t)
-				for _, f := range []string{"facts/project.md", "facts/user.md", "episodes/2026-02.md"} {
-					if text, ok := files[f]; ok {
-						fmt.Fprintf(&b, "\n=== %s\n%s", f, text)
-					}
-				}
-				var first struct {
-					Messages []struct{ Role, Content string }
-				}
-				require.NoError(t, json.Unmarshal([]byte(server.asked[0]), &first))
-				for _, m := range first.Messages {
-					fmt.Fprintf(&b, "\n=== to the model, %s\n%s\n", m.Role, m.Content)
-				}
-				golden := filepath.Join("testdata", name+".golden")
-				if *update {
-					require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
-				}
-				want, err := os.ReadFile(golden)
-				require.NoError(t, err)
-				require.Equal(t, string(want), b.String())
-				if !report.Written {
-					return
-				}
-				_, err = p.journal.Undo(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, e.Files, p.files(t), "all of it is one change")
-			})
-		}
+			}
+			var first struct {
+				Messages []struct{ Role, Content string }
+			}
+			require.NoError(t, json.Unmarshal([]byte(server.asked[0]), &first))
+			for _, m := range first.Messages {
+				fmt.Fprintf(&b, "\n=== to the model, %s\n%s\n", m.Role, m.Content)
+			}
+			golden := filepath.Join("testdata", name+".golden")
+			if *update {
+				require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			require.NoError(t, err)
+			require.Equal(t, string(want), b.String())
+			if !report.Written {
+				return
+			}
+			_, err = p.journal.Undo(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, e.Files, p.files(t), "all of it is one change")
+		})
 	}
 }
 
@@ -197,7 +189,7 @@ func TestNothingIsWrittenHalfWay(t *testing.T) {
 			p := newPlace(t, e.Files)
 			cut := e
 			cut.Replies = cut.Replies[:tt.replies]
-			report, err := Reflect(t.Context(), (&scripted{exchange: cut}).model(t, "openai"), p.data, e.Session, tt.o)
+			report, err := Reflect(t.Context(), (&scripted{exchange: cut}).model(t), p.data, e.Session, tt.o)
 			require.Error(t, err)
 			require.ErrorContains(t, err, "nothing was written")
 			if tt.want != nil {
@@ -214,7 +206,7 @@ func TestReflectAsks(t *testing.T) {
 	e := read(t, "logger")
 	p := newPlace(t, e.Files)
 	reflect := func(o Options) (Report, error) {
-		return Reflect(t.Context(), (&scripted{exchange: e}).model(t, "openai"), p.data, e.Session, o)
+		return Reflect(t.Context(), (&scripted{exchange: e}).model(t), p.data, e.Session, o)
 	}
 	report, err := reflect(Options{DryRun: true, Confirm: func(context.Context, []notes.Written) (bool, error) { t.Error("asked"); return true, nil }})
 	require.NoError(t, err)
@@ -257,20 +249,18 @@ func TestReflectStops(t *testing.T) {
 	}))
 	defer hangs.Close()
 	said := []session.Message{{Role: "user", Content: "hello"}}
-	for _, make := range []func(ServerOptions) (Model, error){NewOpenAI, NewOllama} {
-		model, err := make(ServerOptions{BaseURL: hangs.URL, Model: "m"})
-		require.NoError(t, err)
-		begun := time.Now()
-		_, err = Reflect(t.Context(), model, p.data, said, Options{Timeout: 50 * time.Millisecond})
-		require.ErrorIs(t, err, ErrLimit)
-		require.Less(t, time.Since(begun), time.Minute)
-		cancelled, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		_, err = Reflect(cancelled, model, p.data, said, Options{})
-		stop()
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, ErrLimit)
-	}
-	_, err := Reflect(t.Context(), nil, p.data, nil, Options{})
+	model, err := NewOpenAI(ServerOptions{BaseURL: hangs.URL, Model: "m"})
+	require.NoError(t, err)
+	begun := time.Now()
+	_, err = Reflect(t.Context(), model, p.data, said, Options{Timeout: 50 * time.Millisecond})
+	require.ErrorIs(t, err, ErrLimit)
+	require.Less(t, time.Since(begun), time.Minute)
+	cancelled, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	_, err = Reflect(cancelled, model, p.data, said, Options{})
+	stop()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.NotErrorIs(t, err, ErrLimit)
+	_, err = Reflect(t.Context(), nil, p.data, nil, Options{})
 	require.ErrorIs(t, err, ErrNothing)
 }
 
@@ -289,29 +279,25 @@ func TestModelsErrors(t *testing.T) {
 		"nonsense":   {200, `<html>`, ""},
 		"moved":      {302, ``, ""},
 	} {
-		for by, make := range map[string]func(ServerOptions) (Model, error){"openai": NewOpenAI, "ollama": NewOllama} {
-			t.Run(name+" "+by, func(t *testing.T) {
-				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
-					w.WriteHeader(tt.status)
-					io.WriteString(w, tt.answer)
-				}))
-				defer server.Close()
-				address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)
-				model, err := make(ServerOptions{BaseURL: address, Model: "m", Key: "sk-secret"})
-				require.NoError(t, err)
-				_, err = model.Chat(t.Context(), []Message{{Role: RoleUser, Content: "hi"}}, nil)
-				require.ErrorContains(t, err, tt.want)
-				require.NotContains(t, err.Error(), "hunter2")
-				require.NotContains(t, err.Error(), "sk-secret")
-				require.NotContains(t, err.Error(), "\x1b")
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Location", "http://127.0.0.1:1/elsewhere")
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.answer)
+			}))
+			defer server.Close()
+			address := strings.Replace(server.URL, "http://", "http://me:hunter2@", 1)
+			model, err := NewOpenAI(ServerOptions{BaseURL: address, Model: "m", Key: "sk-secret"})
+			require.NoError(t, err)
+			_, err = model.Chat(t.Context(), []Message{{Role: RoleUser, Content: "hi"}}, nil)
+			require.ErrorContains(t, err, tt.want)
+			require.NotContains(t, err.Error(), "hunter2")
+			require.NotContains(t, err.Error(), "sk-secret")
+			require.NotContains(t, err.Error(), "\x1b")
+		})
 	}
 	for _, o := range []ServerOptions{{}, {BaseURL: "ftp://x", Model: "m"}, {BaseURL: "http://x"}, {BaseURL: "http://a b", Model: "m"}} {
 		_, err := NewOpenAI(o)
-		require.Error(t, err)
-		_, err = NewOllama(o)
 		require.Error(t, err)
 	}
 }

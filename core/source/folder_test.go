@@ -114,12 +114,6 @@ func TestListFindsDocuments(t *testing.T) {
 			documents: []string{"a.md", "local.md"},
 		},
 		{
-			name:      "unless they are wanted",
-			files:     map[string]string{"a.local.md": ""},
-			options:   FolderOptions{Private: true},
-			documents: []string{"a.local.md"},
-		},
-		{
 			name: "what others wrote is left out",
 			files: map[string]string{"node_modules/x/README.md": "", "vendor/y/README.md": "", "a/target/z.md": "", "dist/d.md": "",
 				"vendor.md": ""},

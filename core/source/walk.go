@@ -135,7 +135,7 @@ func (w *walker) enters(rel, name string) bool {
 // wants reports whether the options let a file in.
 func (w *walker) wants(rel string) bool {
 	excluded, _ := w.folder.exclude.Match(rel, false)
-	return !excluded && (w.folder.options.Private || !paths.IsPrivate(rel))
+	return !excluded && !paths.IsPrivate(rel)
 }
 
 // isDocument judges by the name.

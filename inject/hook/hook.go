@@ -70,8 +70,6 @@ type Options struct {
 	BeginWithin time.Duration
 	// NoLog keeps messages out of the session.
 	NoLog bool
-	// NoUse keeps no record of use.
-	NoUse bool
 }
 
 // A Trace tells a person what a hook did.
@@ -279,7 +277,7 @@ func (a *answer) note(ctx context.Context, role, text string) {
 }
 
 func (a *answer) judge(ctx context.Context) {
-	if !a.options.NoUse && a.event.Session != "" {
+	if a.event.Session != "" {
 		a.problem(a.memory.Used(ctx, a.event))
 	}
 }
@@ -359,7 +357,7 @@ func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
 	if reply != nil || a.begins || a.dir != "" || receipt.Prompt {
 		receipt.Agent, receipt.Session, receipt.Sub, receipt.Dir = e.Agent, e.Session, e.Sub, a.dir
 	}
-	if e.Kind == Prompt && !a.options.NoUse && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
+	if e.Kind == Prompt && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
 		t := use.NewTurn(a.trace.At, e.Agent, e.Session, e.Prompt, !a.options.NoLog, given)
 		if len(given) == 0 {
 			t.Silence = a.silence()

@@ -573,12 +573,6 @@ func TestUse(t *testing.T) {
 	require.NotEmpty(t, receipt.Turn.Hits)
 	require.Empty(t, receipt.Turn.Silence)
 	require.Empty(t, receipt.Turn.Prompt, "prompts are not to be kept")
-	o.NoUse = true
-	receipt, trace = send("codex prompt", o)
-	require.Nil(t, receipt.Turn)
-	require.Empty(t, trace.Turn)
-	send("codex stop", o)
-	require.Empty(t, m.judged)
 	receipt, _ = send("text prompt", Options{})
 	require.Nil(t, receipt.Turn, "a script has no session to judge its answer in")
 }

@@ -174,11 +174,6 @@ var clients = []client{
 		require.NoError(t, err)
 		return func(ctx context.Context) error { return chatOnce(ctx, m) }
 	}},
-	{"ollama chat", false, func(t *testing.T, url string) func(context.Context) error {
-		m, err := reflection.NewOllama(reflection.ServerOptions{BaseURL: url, Model: "m"})
-		require.NoError(t, err)
-		return func(ctx context.Context) error { return chatOnce(ctx, m) }
-	}},
 }
 
 func embedOnce(ctx context.Context, e embed.Embedder) error {
