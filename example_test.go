@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/memcore/memcore"
 )
 
@@ -59,9 +57,9 @@ func ExampleMemory_Inject() {
 	if err := memory.Wait(ctx); err != nil {
 		log.Fatal(err)
 	}
-	var history []openai.ChatCompletionMessage
+	var history []memcore.Message
 	for _, text := range []string{"Which port does the staging database use?", "Thank you!"} {
-		history = append(history, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text})
+		history = append(history, memcore.Message{Role: "user", Text: text})
 		request, report := memory.Inject(ctx, history)
 		fmt.Println("injected:", report.Injected, "messages:", len(request))
 		// Here the client sends request, and appends the answer to history.

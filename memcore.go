@@ -21,8 +21,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/sashabaranov/go-openai"
-
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/source"
@@ -160,15 +158,19 @@ func Block(hits []core.MemoryHit) string {
 	return text
 }
 
+// A Message is one of a chat.
+type Message = turn.Message
+
 // Inject returns the messages with what is worth knowing before the last user message, and a
 // report. The given messages do not change: keep those as the history, and send the others. It
-// waits at most one second for memory. For other types of messages see package inject/turn.
-func (m *Memory) Inject(ctx context.Context, messages []openai.ChatCompletionMessage) ([]openai.ChatCompletionMessage, turn.Report) {
+// waits at most one second for memory. For other types of messages see packages inject/turn and
+// inject/turn/goopenai.
+func (m *Memory) Inject(ctx context.Context, messages []Message) ([]Message, turn.Report) {
 	options := turn.Options{Retrieve: m.options.Retrieve, Logger: m.options.Logger}
 	if m.curated != nil {
 		options.System = m.system
 	}
-	return turn.OpenAI(ctx, retriever{m}, messages, options)
+	return turn.Messages(ctx, retriever{m}, messages, options)
 }
 
 // system returns curated memory as text of the system message.

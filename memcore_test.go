@@ -2,13 +2,15 @@ package memcore_test
 
 import (
 	"context"
+	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore"
@@ -31,8 +33,8 @@ func write(t *testing.T, file, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
-func user(text string) []openai.ChatCompletionMessage {
-	return []openai.ChatCompletionMessage{{Role: openai.ChatMessageRoleUser, Content: text}}
+func user(text string) []memcore.Message {
+	return []memcore.Message{{Role: "user", Text: text}}
 }
 
 func TestOpen(t *testing.T) {
@@ -119,9 +121,9 @@ func TestCurated(t *testing.T) {
 					continue
 				}
 				require.Len(t, got, 3)
-				require.Equal(t, openai.ChatMessageRoleSystem, got[0].Role)
-				require.Contains(t, got[0].Content, "Answer in French.")
-				require.Contains(t, got[0].Content, "We deploy on Fridays.")
+				require.Equal(t, "system", got[0].Role)
+				require.Contains(t, got[0].Text, "Answer in French.")
+				require.Contains(t, got[0].Text, "We deploy on Fridays.")
 				_, report = memory.Inject(t.Context(), user("On which day do we deploy?"))
 				require.Zero(t, report.Injected, "the system message has it")
 				_, report = memory.Inject(t.Context(), user("Please write tests for the parser."))
@@ -129,4 +131,17 @@ func TestCurated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A program that imports memcore gets few modules, and none for settings, logs, metrics or clients.
+func TestLinksFewModules(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".").Output()
+	require.NoError(t, err)
+	modules := map[string]bool{}
+	for _, path := range strings.Fields(string(out)) {
+		modules[path] = true
+	}
+	require.True(t, modules["github.com/memcore/memcore"], "go list has listed modules")
+	delete(modules, "github.com/memcore/memcore")
+	require.LessOrEqual(t, len(modules), 25, "modules linked: %v", slices.Sorted(maps.Keys(modules)))
 }

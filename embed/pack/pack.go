@@ -12,7 +12,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/edsrzf/mmap-go"
+	"github.com/blevesearch/mmap-go"
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/internal/encoder"

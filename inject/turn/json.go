@@ -145,11 +145,11 @@ func injectJSON(ctx context.Context, r Retriever, request []byte, is api, option
 	if !p.kept {
 		var last int
 		var block string
-		last, block, report = choose(ctx, r, p.messages, shape[rawMessage]{
-			role:    rawRole,
-			text:    is.text,
-			calls:   func(m rawMessage) []string { return m.calls },
-			answers: func(m rawMessage) []string { return m.answers },
+		last, block, report = choose(ctx, r, p.messages, Shape[rawMessage]{
+			Role:    rawRole,
+			Text:    is.text,
+			Calls:   func(m rawMessage) []string { return m.calls },
+			Answers: func(m rawMessage) []string { return m.answers },
 			held:    is.held,
 		}, options.without(whole))
 		if block != "" {

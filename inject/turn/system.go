@@ -71,19 +71,19 @@ func openingTexts[M any](messages []M, role, text func(M) string) (texts []strin
 
 // withSystem adds text to the system message of a copy. It returns its characters and the documents
 // in it.
-func withSystem[M any](ctx context.Context, messages []M, is shape[M], options Options) (with []M, added int, whole []string) {
+func withSystem[M any](ctx context.Context, messages []M, is Shape[M], options Options) (with []M, added int, whole []string) {
 	if len(messages) == 0 {
 		return messages, 0, nil
 	}
-	text, whole := system(ctx, options, openingTexts(messages, is.role, is.text))
+	text, whole := system(ctx, options, openingTexts(messages, is.Role, is.Text))
 	if text == "" {
 		return messages, 0, whole
 	}
-	if n := leading(messages, is.role); n > 0 {
+	if n := leading(messages, is.Role); n > 0 {
 		messages = slices.Clone(messages)
-		messages[n-1] = is.extend(messages[n-1], text)
+		messages[n-1] = is.Extend(messages[n-1], text)
 	} else {
-		messages = slices.Insert(slices.Clone(messages), 0, is.system(text))
+		messages = slices.Insert(slices.Clone(messages), 0, is.System(text))
 	}
 	return messages, utf8.RuneCountInString(text), whole
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/inject/turn/goopenai"
 )
 
 var (
@@ -142,10 +143,10 @@ func TestSystemBesideTheBlock(t *testing.T) {
 	require.Empty(t, empty)
 
 	parts := []openai.ChatCompletionMessage{{Role: "developer", MultiContent: []openai.ChatMessagePart{{Type: "text", Text: "Hi"}}}, {Role: "user", Content: "x"}}
-	chat, _ := turn.OpenAI(t.Context(), &knows{}, parts, options)
+	chat, _ := goopenai.Messages(t.Context(), &knows{}, parts, options)
 	require.Equal(t, []openai.ChatMessagePart{{Type: "text", Text: "Hi"}, {Type: "text", Text: memoryText}}, chat[0].MultiContent)
 	require.Len(t, parts[0].MultiContent, 1)
-	chat, _ = turn.OpenAI(t.Context(), &knows{}, parts[1:], options)
+	chat, _ = goopenai.Messages(t.Context(), &knows{}, parts[1:], options)
 	require.Equal(t, openai.ChatCompletionMessage{Role: "system", Content: memoryText}, chat[0])
 }
 

@@ -104,23 +104,26 @@ type Report struct {
 	Stale    *core.Staleness `json:"stale,omitempty"`
 }
 
-// A shape reads messages of some type.
-type shape[M any] struct {
-	role    func(M) string
-	text    func(M) string
-	calls   func(M) []string // IDs of the tool calls of an assistant message
-	answers func(M) []string // IDs of the calls that a message has results of
-	held    func(M) bool     // whether a user message has memory in it; nil if it never does
+// A Shape says how to read and write messages of some type.
+type Shape[M any] struct {
+	Role    func(M) string
+	Text    func(M) string
+	Calls   func(M) []string // IDs of the tool calls of an assistant message
+	Answers func(M) []string // IDs of the calls that a message has results of
 
-	system func(text string) M // a system message
-	extend func(M, string) M   // a system message with more text
+	System func(text string) M // makes a system message
+	User   func(text string) M // makes a user message
+	Extend func(M, string) M   // returns a system message with more text
+
+	held func(M) bool // whether a user message has memory in it; nil if it never does
 }
 
 // functionID stands in for IDs, which calls of the older API lack. The prefix keeps them apart.
 func functionID(name string) string { return "function:" + name }
 
-// inject returns a copy with memory before the last user message, or messages itself.
-func inject[M any](ctx context.Context, r Retriever, messages []M, is shape[M], memory func(text string) M, options Options) ([]M, Report) {
+// Inject returns a copy with memory before the last user message, or messages itself. Messages and
+// package goopenai have the common types.
+func Inject[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], options Options) ([]M, Report) {
 	ctx, stop := options.within(ctx)
 	defer stop()
 	messages, added, whole := withSystem(ctx, messages, is, options)
@@ -129,14 +132,14 @@ func inject[M any](ctx context.Context, r Retriever, messages []M, is shape[M], 
 	if block == "" {
 		return messages, report
 	}
-	return slices.Insert(slices.Clone(messages), last, memory(block)), report
+	return slices.Insert(slices.Clone(messages), last, is.User(block)), report
 }
 
 // choose returns the last user message's index and its block, if any.
 //
 // It ignores tool calls behind that message: all requests of a turn get memory at the same place,
 // so that prompt caches hold.
-func choose[M any](ctx context.Context, r Retriever, messages []M, is shape[M], options Options) (last int, block string, report Report) {
+func choose[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], options Options) (last int, block string, report Report) {
 	last = lastUser(messages, is)
 	switch {
 	case cancelled(ctx):
@@ -145,10 +148,10 @@ func choose[M any](ctx context.Context, r Retriever, messages []M, is shape[M], 
 		return last, "", Report{Reason: ReasonNoUser}
 	case pending(messages, is):
 		return last, "", Report{Reason: ReasonPending}
-	case last > 0 && formatter.IsBlock(is.text(messages[last-1])), is.held != nil && is.held(messages[last]):
+	case last > 0 && formatter.IsBlock(is.Text(messages[last-1])), is.held != nil && is.held(messages[last]):
 		return last, "", Report{Reason: ReasonPresent}
 	}
-	query := Query(is.text(messages[last]))
+	query := Query(is.Text(messages[last]))
 	if query == "" {
 		return last, "", Report{Reason: ReasonBlank}
 	}
@@ -157,9 +160,9 @@ func choose[M any](ctx context.Context, r Retriever, messages []M, is shape[M], 
 	return last, rules.before(block, &report), report
 }
 
-func lastUser[M any](messages []M, is shape[M]) int {
+func lastUser[M any](messages []M, is Shape[M]) int {
 	for i := len(messages) - 1; i >= 0; i-- {
-		if is.role(messages[i]) == "user" {
+		if is.Role(messages[i]) == "user" {
 			return i
 		}
 	}
@@ -167,13 +170,13 @@ func lastUser[M any](messages []M, is shape[M]) int {
 }
 
 // pending reports whether a tool call has no result yet. No message may come between the two.
-func pending[M any](messages []M, is shape[M]) bool {
+func pending[M any](messages []M, is Shape[M]) bool {
 	open := map[string]bool{}
 	for _, message := range messages {
-		for _, id := range is.calls(message) {
+		for _, id := range is.Calls(message) {
 			open[id] = true
 		}
-		for _, id := range is.answers(message) {
+		for _, id := range is.Answers(message) {
 			delete(open, id)
 		}
 	}

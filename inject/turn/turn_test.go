@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/inject/turn/goopenai"
 )
 
 // knows answers every question with the same hits.
@@ -155,8 +155,8 @@ func TestFunctionCall(t *testing.T) {
 		2: {"[" + question + "," + call + "]", turn.ReasonPending},
 		3: {"[" + question + "," + call + "," + answer + "]", ""},
 	} {
-		if _, report := turn.OpenAI(t.Context(), &knows{hits: port}, turns[:n], turn.Options{}); report.Reason != tt.reason {
-			t.Errorf("OpenAI of %d messages: reason %q, want %q", n, report.Reason, tt.reason)
+		if _, report := goopenai.Messages(t.Context(), &knows{hits: port}, turns[:n], turn.Options{}); report.Reason != tt.reason {
+			t.Errorf("goopenai.Messages of %d messages: reason %q, want %q", n, report.Reason, tt.reason)
 		}
 		if _, report, err := turn.JSON(t.Context(), &knows{hits: port}, []byte(tt.request), turn.Options{}); err != nil || report.Reason != tt.reason {
 			t.Errorf("JSON of %d messages: reason %q, %v, want %q", n, report.Reason, err, tt.reason)
@@ -174,12 +174,12 @@ func TestOpenAI(t *testing.T) {
 		}},
 	}
 	memory := &knows{hits: port}
-	got, report := turn.OpenAI(t.Context(), memory, in, turn.Options{})
+	got, report := goopenai.Messages(t.Context(), memory, in, turn.Options{})
 	require.Equal(t, 1, report.Injected)
 	require.Equal(t, []string{"which port\nis this?"}, memory.asked)
 	want := []openai.ChatCompletionMessage{in[0], {Role: "user", Content: block(t)}, in[1]}
 	if !reflect.DeepEqual(got, want) || len(in) != 2 {
-		t.Errorf("OpenAI = %+v, want %+v", got, want)
+		t.Errorf("goopenai.Messages = %+v, want %+v", got, want)
 	}
 }
 
@@ -214,15 +214,4 @@ func TestJSON(t *testing.T) {
 			}
 		})
 	}
-}
-
-func ExampleOpenAI() {
-	// In a program, r is a *core.Manager.
-	r := &knows{hits: port}
-	history := []openai.ChatCompletionMessage{{Role: "user", Content: "Which port does staging postgres use?"}}
-
-	request, report := turn.OpenAI(context.Background(), r, history, turn.Options{})
-
-	fmt.Println(len(history), "message in the history,", len(request), "in the request;", report.Injected, "memory injected")
-	// Output: 1 message in the history, 2 in the request; 1 memory injected
 }

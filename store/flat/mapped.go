@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/edsrzf/mmap-go"
+	"github.com/blevesearch/mmap-go"
 )
 
 // A rows is a memory-mapped file in chunks, which snapshots share: after an append, only the last

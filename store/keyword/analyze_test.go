@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/store"
@@ -57,15 +56,15 @@ func TestTextAnalyzer(t *testing.T) {
 	}
 }
 
-func wordsOf(text string, l *language) analysis.TokenStream {
+func wordsOf(text string, l *language) []*token {
 	analyzer := newTextAnalyzer()
-	return analyzer.stem(analyzer.Analyze([]byte(text)), l)
+	return analyzer.stem(analyzer.words(text), l)
 }
 
-func terms(tokens analysis.TokenStream) string {
+func terms(tokens []*token) string {
 	var all []string
 	for _, token := range tokens {
-		all = append(all, string(token.Term))
+		all = append(all, string(token.term))
 	}
 	return strings.Join(all, " ")
 }
@@ -167,18 +166,18 @@ func FuzzAnalyzers(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		folded := folding{}.Filter([]byte(text))
-		if again := (folding{}).Filter(folded); string(again) != string(folded) {
+		folded := folding{}.fold([]byte(text))
+		if again := (folding{}).fold(folded); string(again) != string(folded) {
 			t.Fatalf("folding %q twice = %q, want %q", text, again, folded)
 		}
 		held := map[string]bool{}
-		spoken, _ := spokenIn(text, newTextAnalyzer().Analyze([]byte(text)))
+		spoken, _ := spokenIn(text, newTextAnalyzer().words(text))
 		tokens := wordsOf(text, spoken)
 		for _, token := range tokens {
-			held[string(token.Term)] = true
+			held[string(token.term)] = true
 		}
 		for _, token := range tokens {
-			word := string(folded[token.Start:token.End])
+			word := string(folded[token.start:token.end])
 			if !slices.ContainsFunc(parse(word, []*language{spoken}), func(t term) bool {
 				return slices.ContainsFunc(t.spellings, func(s []byte) bool { return held[string(s)] })
 			}) {

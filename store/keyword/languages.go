@@ -1,28 +1,13 @@
 package keyword
 
 import (
+	"embed"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
-	"github.com/blevesearch/bleve/v2/analysis/lang/da"
-	"github.com/blevesearch/bleve/v2/analysis/lang/de"
-	"github.com/blevesearch/bleve/v2/analysis/lang/es"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
-	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
-	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
-	"github.com/blevesearch/bleve/v2/analysis/lang/it"
-	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
-	"github.com/blevesearch/bleve/v2/analysis/lang/no"
-	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
-	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
-	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
-	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
 	"github.com/blevesearch/snowballstem/danish"
@@ -46,7 +31,21 @@ import (
 type language struct {
 	name string // ISO 639-1
 	stem func(*snowballstem.Env) bool
-	stop []byte // Snowball's list of function words; nil for English
+	stop []byte // list of function words; nil for English
+}
+
+// stopWordLists are lists of function words, mostly Snowball's, as Bleve has them. Their first lines
+// name origin and licence.
+//
+//go:embed stopwords
+var stopWordLists embed.FS
+
+func stopWordsOf(language string) []byte {
+	list, err := stopWordLists.ReadFile("stopwords/" + language + ".txt")
+	if err != nil {
+		panic(err) // the program contains them
+	}
+	return list
 }
 
 // english also serves names, code and short texts.
@@ -57,25 +56,25 @@ var byScript = []struct {
 	script *unicode.RangeTable
 	language
 }{
-	{unicode.Cyrillic, language{"ru", russian.Stem, ru.RussianStopWords}},
-	{unicode.Arabic, language{"ar", arabic.Stem, ar.ArabicStopWords}},
+	{unicode.Cyrillic, language{"ru", russian.Stem, stopWordsOf("ru")}},
+	{unicode.Arabic, language{"ar", arabic.Stem, stopWordsOf("ar")}},
 }
 
 // byWords are recognised by function words.
 var byWords = []*language{
-	{"de", german.Stem, de.GermanStopWords},
-	{"fr", french.Stem, fr.FrenchStopWords},
-	{"es", spanish.Stem, es.SpanishStopWords},
-	{"it", italian.Stem, it.ItalianStopWords},
-	{"pt", portuguese.Stem, pt.PortugueseStopWords},
-	{"nl", dutch.Stem, nl.DutchStopWords},
-	{"sv", swedish.Stem, sv.SwedishStopWords},
-	{"da", danish.Stem, da.DanishStopWords},
-	{"no", norwegian.Stem, no.NorwegianStopWords},
-	{"fi", finnish.Stem, fi.FinnishStopWords},
-	{"ro", romanian.Stem, ro.RomanianStopWords},
-	{"hu", hungarian.Stem, hu.HungarianStopWords},
-	{"tr", turkish.Stem, tr.TurkishStopWords},
+	{"de", german.Stem, stopWordsOf("de")},
+	{"fr", french.Stem, stopWordsOf("fr")},
+	{"es", spanish.Stem, stopWordsOf("es")},
+	{"it", italian.Stem, stopWordsOf("it")},
+	{"pt", portuguese.Stem, stopWordsOf("pt")},
+	{"nl", dutch.Stem, stopWordsOf("nl")},
+	{"sv", swedish.Stem, stopWordsOf("sv")},
+	{"da", danish.Stem, stopWordsOf("da")},
+	{"no", norwegian.Stem, stopWordsOf("no")},
+	{"fi", finnish.Stem, stopWordsOf("fi")},
+	{"ro", romanian.Stem, stopWordsOf("ro")},
+	{"hu", hungarian.Stem, stopWordsOf("hu")},
+	{"tr", turkish.Stem, stopWordsOf("tr")},
 }
 
 func languageOf(name string) *language {
@@ -119,7 +118,7 @@ func stopList(list []byte) map[string]bool {
 		line, _, _ = strings.Cut(line, "|")
 		line, _, _ = strings.Cut(line, "#")
 		for _, word := range strings.Fields(line) {
-			all[string(folding{}.Filter([]byte(word)))] = true
+			all[string(folding{}.fold([]byte(word)))] = true
 		}
 	}
 	return all
@@ -127,10 +126,10 @@ func stopList(list []byte) map[string]bool {
 
 // languagesOf returns the languages but English with the most function words, at least enough;
 // several if equal.
-func languagesOf(tokens analysis.TokenStream, enough int) []*language {
+func languagesOf(tokens []*token, enough int) []*language {
 	counts := make([]int, len(byWords)+1)
-	for _, token := range tokens {
-		set := functionWords()[string(token.Term)]
+	for _, t := range tokens {
+		set := functionWords()[string(t.term)]
 		for i := 0; set != 0; i, set = i+1, set>>1 {
 			counts[i] += int(set & 1)
 		}
@@ -204,7 +203,7 @@ func languageOfLetter(r rune) string {
 // LanguageOf returns the language of a stored text by its script, letters or function words: "en"
 // if it is not known, Undetermined if it is another than English.
 func (ix *Index) LanguageOf(text string) string {
-	_, name := spokenIn(text, newQueryAnalyzer().Analyze([]byte(text)))
+	_, name := spokenIn(text, analyzeQuery(text))
 	return name
 }
 
@@ -233,9 +232,9 @@ func (l latin) areVietnamese() bool { return l.vietnamese > 2 && 10*l.vietnamese
 
 func (l latin) areForeign() bool { return l.foreign > 1 && 20*l.foreign >= l.all }
 
-func englishWords(tokens analysis.TokenStream) (n int) {
-	for _, token := range tokens {
-		n += int(functionWords()[string(token.Term)] >> len(byWords) & 1)
+func englishWords(tokens []*token) (n int) {
+	for _, t := range tokens {
+		n += int(functionWords()[string(t.term)] >> len(byWords) & 1)
 	}
 	return n
 }
@@ -255,7 +254,7 @@ func LanguageOf(query string) string {
 	if letters.areVietnamese() {
 		return "vi"
 	}
-	tokens := newQueryAnalyzer().Analyze([]byte(query))
+	tokens := analyzeQuery(query)
 	enough := 2
 	if letters.foreign > 0 {
 		enough = 1
@@ -273,17 +272,17 @@ func LanguageOf(query string) string {
 }
 
 // withoutStopWords drops stop words, also English ones, unless all are.
-func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
+func withoutStopWords(tokens []*token, languages []*language) []*token {
 	drop := uint32(1) << len(byWords)
 	for i, l := range byWords {
 		if slices.Contains(languages, l) {
 			drop |= 1 << i
 		}
 	}
-	var kept analysis.TokenStream
-	for _, token := range tokens {
-		if functionWords()[string(token.Term)]&drop == 0 && !scriptStops()[string(token.Term)] {
-			kept = append(kept, token)
+	var kept []*token
+	for _, t := range tokens {
+		if functionWords()[string(t.term)]&drop == 0 && !scriptStops()[string(t.term)] {
+			kept = append(kept, t)
 		}
 	}
 	if len(kept) == 0 {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/blevesearch/bleve/v2/analysis"
 )
 
 // A lexer splits texts into words of any script, and names into their parts.
@@ -26,7 +24,7 @@ type lexer struct {
 	characters bool
 }
 
-func (l lexer) Tokenize(text []byte) analysis.TokenStream {
+func (l lexer) tokenize(text []byte) []*token {
 	s := &scan{text: text, characters: l.characters}
 	for at := 0; at < len(text); {
 		switch r, size := utf8.DecodeRune(text[at:]); {
@@ -44,7 +42,7 @@ func (l lexer) Tokenize(text []byte) analysis.TokenStream {
 type scan struct {
 	text       []byte
 	characters bool
-	tokens     analysis.TokenStream
+	tokens     []*token
 }
 
 // run consumes characters of scripts without spaces.
@@ -220,9 +218,7 @@ func (s *scan) addWhole(start, end int, term []byte) {
 }
 
 func (s *scan) addTerm(start, end int, term []byte, whole bool) {
-	s.tokens = append(s.tokens, &analysis.Token{
-		Start: start, End: end, Term: term, Position: len(s.tokens) + 1, KeyWord: whole,
-	})
+	s.tokens = append(s.tokens, &token{start, end, term, whole})
 }
 
 type span struct{ start, end int }

@@ -11,14 +11,14 @@ func NewTerms() *Terms { return &Terms{analyzer: newTextAnalyzer(), known: map[s
 
 // Of returns a text's terms in order, with repetitions.
 func (t *Terms) Of(text string) []string {
-	tokens := t.analyzer.Analyze([]byte(text))
+	tokens := t.analyzer.words(text)
 	spoken, _ := spokenIn(text, tokens)
 	stemmed := t.analyzer.stem(tokens, spoken)
 	all := make([]string, len(stemmed))
-	for i, token := range stemmed {
-		term, ok := t.known[string(token.Term)]
+	for i, word := range stemmed {
+		term, ok := t.known[string(word.term)]
 		if !ok {
-			term = string(token.Term)
+			term = string(word.term)
 			t.known[term] = term
 		}
 		all[i] = term

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/blevesearch/bleve/v2/search"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -24,11 +23,31 @@ func similar(name string, names []string) string {
 		if len(letters) < 5 && len(name) > len(letters) && strings.Contains(name, letters) {
 			continue // another word: USER is not USE
 		}
-		if d := search.LevenshteinDistance(name, letters); d < most {
+		if d := distance(name, letters); d < most {
 			best, most = n, d
 		}
 	}
 	return best
+}
+
+// distance is Levenshtein's: how many bytes to change, add or remove.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(changed, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
 }
 
 var separators = strings.NewReplacer(".", "", "-", "", "_", "")
@@ -121,5 +140,5 @@ func similarVariable(name string) string {
 func hasPrefix(name string) bool {
 	prefix, _, ok := strings.Cut(name, "_")
 	most := len(variablePrefix) - 1
-	return ok && len(prefix) > most-2 && len(prefix) < most+2 && search.LevenshteinDistance(prefix+"_", variablePrefix) < 3
+	return ok && len(prefix) > most-2 && len(prefix) < most+2 && distance(prefix+"_", variablePrefix) < 3
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
 # How much of what gitleaks' authors give as examples of secrets is taken out, and how often ordinary notes are touched:
 #
-#   internal/text/secret/examples.sh NOTES     NOTES: a folder of Markdown files
+#   internal/text/secret/examples.sh VERSION NOTES     NOTES: a folder of Markdown files
 #
-# The examples are made by gitleaks' own generator of rules, from its source as Go's module cache has it.
+# The examples are made by the generator of rules of that release of gitleaks, such as v8.30.0.
 set -euo pipefail
-notes=$(cd "${1:?a folder of Markdown files}" && pwd)
+version=${1:?a release of gitleaks, such as v8.30.0}
+notes=$(cd "${2:?a folder of Markdown files}" && pwd)
 cd "$(dirname "$0")/../../.."
 scratch=$(mktemp -d)
 trap 'chmod -R u+w "$scratch"; rm -rf "$scratch"' EXIT
-cp -r "$(go list -m -f '{{.Dir}}' github.com/zricethezav/gitleaks/v8)/." "$scratch"
+cp -r "$(go mod download -json "github.com/zricethezav/gitleaks/v8@$version" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')/." "$scratch"
 chmod -R u+w "$scratch"
 cat >"$scratch/cmd/generate/config/utils/validate.go" <<'GO'
 package utils

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,8 +9,51 @@ import (
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/zricethezav/gitleaks/v8/config"
 )
+
+// gitleaksRules are those of gitleaks 8.30.0, unchanged. Folder gitleaks has their licence (MIT);
+// gitleaks.sh VERSION brings others.
+//
+//go:embed gitleaks/gitleaks.toml
+var gitleaksRules string
+
+// gitleaksFile is what memcore reads of the rules' file.
+type gitleaksFile struct {
+	Rules []struct {
+		ID          string
+		Path        string
+		Regex       string
+		SecretGroup int
+		Entropy     float64
+		Keywords    []string
+		AllowList   *allowlist
+		Allowlists  []allowlist
+		SkipReport  bool
+	}
+	AllowList  *allowlist // for all rules
+	Allowlists []allowlist
+}
+
+// An allowlist is an exception as the file has it.
+type allowlist struct {
+	Condition   string
+	Commits     []string
+	Paths       []string
+	RegexTarget string
+	Regexes     []string
+	StopWords   []string
+}
+
+// exceptions returns the lists ready to be applied. Files have them in one of two forms.
+func exceptions(one *allowlist, more []allowlist) (all []exception) {
+	if one != nil {
+		more = append([]allowlist{*one}, more...)
+	}
+	for _, a := range more {
+		all = append(all, newException(a))
+	}
+	return all
+}
 
 // A rule finds secrets of one kind. It is compiled when a text has one of its keywords: to compile
 // all takes longer than to search a prompt.
@@ -41,20 +85,11 @@ type ruleSet struct {
 
 // load reads the rules of gitleaks.
 var load = sync.OnceValue(func() ruleSet {
-	var raw config.ViperConfig
-	if err := toml.Unmarshal([]byte(config.DefaultConfig), &raw); err != nil {
+	var raw gitleaksFile
+	if err := toml.Unmarshal([]byte(gitleaksRules), &raw); err != nil {
 		panic(fmt.Sprintf("secret: rules of gitleaks: %v", err)) // the program contains them
 	}
-	set := ruleSet{named: map[string]bool{}, allowed: sync.OnceValue(func() (all []exception) {
-		//lint:ignore SA1019 the rules of this version still have it
-		if a := raw.AllowList; a != nil {
-			all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
-		}
-		for _, a := range raw.Allowlists {
-			all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
-		}
-		return all
-	})}
+	set := ruleSet{named: map[string]bool{}, allowed: sync.OnceValue(func() []exception { return exceptions(raw.AllowList, raw.Allowlists) })}
 	for _, r := range raw.Rules {
 		if r.Regex == "" || r.Path != "" || r.SkipReport {
 			continue // rules of file names, or parts of other rules
@@ -63,14 +98,7 @@ var load = sync.OnceValue(func() ruleSet {
 			r.Keywords[i] = strings.ToLower(k)
 		}
 		set.all = append(set.all, rule{id: r.ID, keywords: r.Keywords, regex: compiled(r.Regex), group: r.SecretGroup, entropy: r.Entropy,
-			allowed: sync.OnceValue(func() (all []exception) {
-				for _, a := range append(slices.Clip(r.Allowlists), r.AllowList) {
-					if a != nil {
-						all = append(all, newException(a.Condition, a.RegexTarget, a.Regexes, a.StopWords, len(a.Commits)+len(a.Paths)))
-					}
-				}
-				return all
-			})})
+			allowed: sync.OnceValue(func() []exception { return exceptions(r.AllowList, r.Allowlists) })})
 	}
 	set.all = append(set.all, ownRules()...)
 	words := namedKeywords()
@@ -84,12 +112,12 @@ var load = sync.OnceValue(func() ruleSet {
 	return set
 })
 
-func newException(condition, target string, regexes, words []string, aboutFiles int) exception {
-	e := exception{target: target, all: strings.EqualFold(condition, "and") || condition == "&&", files: aboutFiles > 0}
-	for _, r := range regexes {
+func newException(a allowlist) exception {
+	e := exception{target: a.RegexTarget, all: strings.EqualFold(a.Condition, "and") || a.Condition == "&&", files: len(a.Commits)+len(a.Paths) > 0}
+	for _, r := range a.Regexes {
 		e.regexes = append(e.regexes, regexp.MustCompile(r))
 	}
-	for _, w := range words {
+	for _, w := range a.StopWords {
 		e.words = append(e.words, strings.ToLower(w))
 	}
 	return e
