@@ -17,6 +17,7 @@ import (
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/turn"
+	"github.com/memcore/memcore/inject/turn/goopenai"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"
@@ -81,7 +82,7 @@ func Example_chatLoop() {
 	var history []openai.ChatCompletionMessage
 	for _, said := range []string{"Which port does the staging database use?", "Thank you!"} {
 		history = append(history, openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: said})
-		request, report := turn.OpenAI(ctx, memory, history, turn.Options{}) // a copy; it never fails a turn
+		request, report := goopenai.Messages(ctx, memory, history, turn.Options{}) // a copy; it never fails a turn
 		fmt.Println("injected:", report.Injected)
 		history = append(history, ask(request))
 	}

@@ -154,6 +154,12 @@ func (p *program) notices(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "memcore %s contains the model and the modules below, each under its own licence.\nThe source of a module is at https://pkg.go.dev/NAME@VERSION.\n", p.version())
 	fmt.Fprintf(w, "\n%s\nembed/minilm: %s\n", strings.Repeat("=", 80), "sentence-transformers/all-MiniLM-L6-v2, Apache-2.0, changed as embed/minilm/README.md says")
+	rules, err := os.ReadFile(filepath.Join(p.root, "internal", "text", "secret", "gitleaks", "LICENSE"))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%s\ninternal/text/secret/gitleaks: rules of gitleaks, MIT\n\n--- LICENSE\n\n%s\n", strings.Repeat("=", 80), strings.TrimSpace(string(rules)))
+	fmt.Fprintf(w, "\n%s\nstore/keyword/stopwords: lists of Snowball, Jacques Savoy and Lucene; BSD-3-Clause, Apache-2.0\n", strings.Repeat("=", 80))
 	std, err := p.standardLibrary()
 	if err != nil {
 		return err
