@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/embed"
 )
 
-// An embedder embeds texts of any length.
+// An embedder checks the vectors that it gets, and embeds queries of any length.
 type embedder struct{ embed.Embedder }
 
 func (e embedder) embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
@@ -33,25 +33,6 @@ func (e embedder) embed(ctx context.Context, kind embed.Kind, texts []string) ([
 	return vectors, nil
 }
 
-// documents averages the pieces of overlong chunks.
-func (e embedder) documents(ctx context.Context, texts []string) ([][]float32, error) {
-	var pieces []string
-	ends := make([]int, len(texts)) // in pieces
-	for i, text := range texts {
-		pieces = append(pieces, e.pieces(text)...)
-		ends[i] = len(pieces)
-	}
-	made, err := e.embed(ctx, embed.Document, pieces)
-	if err != nil {
-		return nil, err
-	}
-	vectors, from := make([][]float32, len(texts)), 0
-	for i, end := range ends {
-		vectors[i], from = meanOf(made[from:end]), end
-	}
-	return vectors, nil
-}
-
 // query also says what it left out of a long query.
 func (e embedder) query(ctx context.Context, text string) (vector []float32, note string, err error) {
 	long := e.cut(text)
@@ -63,21 +44,6 @@ func (e embedder) query(ctx context.Context, text string) (vector []float32, not
 }
 
 func (e embedder) readsWhole(text string) bool { return e.CountTokens(text) <= e.MaxTokens() }
-
-// pieces cuts a text that the model cannot read whole.
-func (e embedder) pieces(text string) []string {
-	if e.readsWhole(text) {
-		return []string{text}
-	}
-	return orEmpty(e.windows(text))
-}
-
-func orEmpty(texts []string) []string {
-	if len(texts) == 0 {
-		return []string{""}
-	}
-	return texts
-}
 
 // windows cuts a text preferably between sentences.
 func (e embedder) windows(text string) (all []string) {
@@ -162,7 +128,7 @@ func (e embedder) cut(text string) longQuery {
 		q.note = fmt.Sprintf(QueryCut+": of its meaning, only %d passages at its beginning and end were searched for", len(q.texts()))
 	}
 	if len(q.texts()) == 0 {
-		q.middle = orEmpty(nil)
+		q.middle = []string{""}
 	}
 	return q
 }

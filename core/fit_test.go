@@ -2,10 +2,8 @@ package core_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
-	"github.com/memcore/memcore/store"
 )
 
 // checkFit makes chunks of a note, of speech, and of tools' texts. None may exceed the model's
@@ -128,67 +125,6 @@ func TestModelThatReadsAlmostNothingIsRefused(t *testing.T) {
 		if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), fmt.Sprintf("reads %d tokens", limit)) {
 			t.Errorf("Open with an embedder that reads %d tokens: %v, want success %t", limit, err, ok)
 		}
-	}
-}
-
-// oneShared is a storage with some records of another memory.
-type oneShared struct {
-	awayShared
-	records []store.Record
-}
-
-func (s oneShared) Owned(context.Context, string) ([]store.Record, error) { return nil, nil }
-
-func (s oneShared) Publish(context.Context, string, string, []store.Record, []store.Record) error {
-	return nil
-}
-
-func (s oneShared) Changes(_ context.Context, _ string, since store.Cursor) ([]store.Change, store.Cursor, error) {
-	now := store.Cursor{"": 7, "there": 1}
-	if since["there"] == 1 {
-		return nil, now, nil
-	}
-	var changes []store.Change
-	for _, r := range s.records {
-		changes = append(changes, store.Change{Owner: "there", Record: r})
-	}
-	return changes, now, nil
-}
-
-// Another memory's chunks that exceed the model's input are embedded whole.
-func TestForeignTextsAreNotCut(t *testing.T) {
-	record := func(id, path, text string, headings ...string) store.Record {
-		return store.Record{ID: strings.Repeat(id, 32), Scope: "project", Kind: "markdown", Path: path, StartLine: 1, EndLine: 9, Headings: headings, Text: text}
-	}
-	filler := strings.Repeat("Meanwhile the printer on the second floor needs paper, as every week. ", 60)
-	m := newMemory(t)
-	e := &strictEmbedder{Embedder: minilm.New()}
-	m.options.Embedder = e
-	m.options.Owner, m.options.Shared = "here", oneShared{records: []store.Record{
-		record("1", "long.md", filler+"The walrus enclosure is cleaned by Odile."),
-		record("2", "chinese.md", strings.Repeat("每天凌晨三点检查密钥如果失败监控会报告", 60)),
-		record("3", "headings.md", "short", strings.Repeat("heading ", 900)),
-		record("4", "white.md", strings.Repeat("\u200b", 4000)),
-		record("5", "huge-heading.md", "too much in all", strings.Repeat("heading ", 9000)),
-	}}
-	manager := m.open()
-	report, err := manager.Index(t.Context(), core.IndexOptions{})
-	require.NoError(t, err)
-	require.Empty(t, report.Degraded)
-	require.Zero(t, report.Pending)
-	require.Equal(t, 4, report.Shared.Pulled-1, "records taken over")
-	require.Equal(t, 3+4, report.Documents)
-	for _, text := range e.cut {
-		t.Errorf("the embedder was given more than it reads: %q…", text)
-	}
-	if all := strings.Join(e.documents, "\n"); !strings.Contains(all, "walrus enclosure") || !strings.Contains(all, "监控会报告") {
-		t.Errorf("the end of a long text is in none of the %d texts that were embedded", len(e.documents))
-	}
-	result, err := manager.Search(t.Context(), "who looks after the walrus", core.SearchOptions{Explain: true})
-	require.NoError(t, err)
-	i := slices.IndexFunc(result.Hits, func(h core.MemoryHit) bool { return h.Path == "shared:there/long.md" })
-	if i < 0 || result.Hits[i].Explain.Cosine == nil {
-		t.Errorf("hit %d of %d is shared:there/long.md, want it among them, with a cosine", i, len(result.Hits))
 	}
 }
 

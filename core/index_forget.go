@@ -40,16 +40,13 @@ var (
 	ErrNotIndexed = errors.New("not in the index")
 	// ErrNotForgotten means that nothing of a document is forgotten.
 	ErrNotForgotten = errors.New("nothing of it is forgotten")
-	// ErrNotOurs means that another memory owns the document.
-	ErrNotOurs = errors.New("it is shared by another memory")
 	// ErrNoList means that Options.Forgotten is not set.
 	ErrNoList = errors.New("this memory keeps no list of forgotten documents")
 )
 
 // Forget removes chunks, or without ids the whole document, from this and later indexes, but not
 // from disk. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
-// chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed, ErrNotOurs and
-// ErrNoList.
+// chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed and ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
 	records, err := m.document(ctx, path)
 	if err != nil {

@@ -111,7 +111,7 @@ func (w *writer) catchUp(ctx context.Context, found changes, deadline time.Time)
 	}
 	inTime, stop := context.WithDeadline(ctx, deadline)
 	defer stop()
-	_, err = newVectoriser(w, nil).run(inTime, deadline)
+	_, err = newVectoriser(w).run(inTime, deadline)
 	if errors.Is(err, embed.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		err = nil // the answer says how many chunks have no vector yet
 	}

@@ -26,11 +26,6 @@ type manifest struct {
 	Updated   time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
-
-	SharedAt  string       `json:"sharedAt,omitempty"`  // Name of the Shared that the rest is about
-	Shared    store.Cursor `json:"shared,omitempty"`    // how much of the other memories is here
-	Pulled    time.Time    `json:"pulled,omitzero"`     // when they were last asked
-	Published string       `json:"published,omitempty"` // Options.Publish, if the others have all it names
 }
 
 type entry struct {

@@ -52,8 +52,6 @@ type IndexReport struct {
 	Redacted map[string]int `json:"redacted,omitempty"`
 	// Degraded says why chunks are pending, such as an embedding model that does not answer.
 	Degraded string `json:"degraded,omitempty"`
-	// Shared is nil if the memory is not shared.
-	Shared *SharedReport `json:"shared,omitempty"`
 	// Rebuilt says why the index was rebuilt; "" if it was not.
 	Rebuilt string        `json:"rebuilt,omitempty"`
 	Took    time.Duration `json:"took"`
@@ -77,7 +75,6 @@ type Status struct {
 	Updated  time.Time      `json:"updated,omitzero"` // last change of the index
 	Vectors  store.Stats    `json:"vectors"`
 	Keywords store.Stats    `json:"keywords"`
-	Shared   *SharedStatus  `json:"shared,omitempty"` // nil if the memory is not shared
 	Stale    *Staleness     `json:"stale,omitempty"`
 	Problems []string       `json:"problems,omitempty"` // what is wrong, and what to do
 	// Uncompared means that Stale is unknown, for lack of time.

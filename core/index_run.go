@@ -238,21 +238,8 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 			return err
 		}
 	}
-	shares, others := w.m.options.Shared != nil, newExchange(w)
-	if shares {
-		w.progress(Progress{Stage: "share"})
-		w.report.Shared = others.report
-		if err := others.pull(ctx); err != nil {
-			return err
-		}
-	}
-	if err := w.vectorise(ctx, others.received); err != nil {
+	if err := w.vectorise(ctx); err != nil {
 		return err
-	}
-	if shares {
-		if err := others.publish(ctx); err != nil {
-			return err
-		}
 	}
 	w.compact(ctx)
 	return nil
@@ -260,14 +247,14 @@ func (w *writer) updateIndexes(ctx context.Context, found changes) error {
 
 // vectorise embeds what is pending. Of a backlog it looks for changes now and then: a new note need
 // not wait for all of it.
-func (w *writer) vectorise(ctx context.Context, received map[string][]float32) error {
+func (w *writer) vectorise(ctx context.Context) error {
 	if w.m.options.Embedder == nil {
 		return nil
 	}
 	if err := w.degrade(ctx, w.measure(ctx)); err != nil || w.report.Degraded != "" {
 		return err
 	}
-	for v := newVectoriser(w, received); ; {
+	for v := newVectoriser(w); ; {
 		left, err := v.run(ctx, time.Now().Add(w.m.lookAgain))
 		if err = w.degrade(ctx, err); err != nil || !left || w.report.Degraded != "" {
 			return err

@@ -51,7 +51,7 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 		}
 	}
 	for path, known := range indexed.Documents {
-		if !present[path] && !unlisted[known.Source] && !o.isForeign(known) {
+		if !present[path] && !unlisted[known.Source] {
 			found.removed = append(found.removed, path)
 		}
 	}

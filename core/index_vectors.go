@@ -19,10 +19,9 @@ const firstPassLimit = 256
 // its queue.
 type vectoriser struct {
 	w        *writer
-	received map[string][]float32 // by ID
-	wasEmpty bool                 // the index was empty: this run has put each document there once
-	group    []portion            // of documents, to be embedded together
-	size     int                  // chunks in group
+	wasEmpty bool      // the index was empty: this run has put each document there once
+	group    []portion // of documents, to be embedded together
+	size     int       // chunks in group
 	batch    vectorBatch
 	commitAt int // chunks; grows, so that the first vectors come early
 	progress Progress
@@ -43,9 +42,9 @@ type vectorBatch struct {
 	done []string // documents that are complete with this batch
 }
 
-func newVectoriser(w *writer, received map[string][]float32) *vectoriser {
+func newVectoriser(w *writer) *vectoriser {
 	_, pending := w.manifest.chunks()
-	return &vectoriser{w: w, received: received, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
+	return &vectoriser{w: w, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
 }
 
 // run stops at the deadline, if any, and keeps vectors. left reports that it stopped.
@@ -168,23 +167,18 @@ func (v *vectoriser) commitIfFull(ctx context.Context) error {
 	return v.commit(ctx)
 }
 
-// embed fills in vectors, received ones or the embedder's.
+// embed fills in the vectors of records.
 func (v *vectoriser) embed(ctx context.Context, records []store.Record) error {
-	var texts []string
-	var missing []int
+	texts := make([]string, len(records))
 	for i, r := range records {
-		if records[i].Vector = v.received[r.ID]; records[i].Vector == nil {
-			texts, missing = append(texts, embeddingText(r)), append(missing, i)
-		}
+		texts[i] = embeddingText(r)
 	}
-	if len(missing) > 0 {
-		vectors, err := v.w.m.embedder.documents(ctx, texts)
-		if err != nil {
-			return err
-		}
-		for i, at := range missing {
-			records[at].Vector = vectors[i]
-		}
+	vectors, err := v.w.m.embedder.embed(ctx, embed.Document, texts)
+	if err != nil {
+		return err
+	}
+	for i := range records {
+		records[i].Vector = vectors[i]
 	}
 	return v.ensureVectors(ctx, len(records[0].Vector))
 }

@@ -304,7 +304,6 @@ func (w *writer) markChanging(batch []reading) error {
 	if !changed {
 		return nil
 	}
-	w.manifest.Published = ""
 	return w.manifest.save(w.folder)
 }
 
@@ -377,9 +376,6 @@ func (w *writer) markUnsure(paths []string) error {
 		e := w.manifest.Documents[path]
 		e.Unsure = true
 		w.manifest.Documents[path] = e
-		if e.Source != sharedSource {
-			w.manifest.Published = ""
-		}
 	}
 	return w.manifest.save(w.folder)
 }

@@ -43,14 +43,6 @@ type Options struct {
 	Former func(fingerprint string) embed.Embedder
 	// Chunking is the size of chunks. Open sets Count, and lowers a Max above the model's input.
 	Chunking chunker.Options
-	// Shared, if set, is where memories exchange records at the end of Index. Owner is this
-	// memory's unique and lasting name there, of letters, digits, '.', '_' and '-'. Without Shared,
-	// Index removes others' records unless there is an Owner.
-	Shared store.Shared
-	Owner  string
-	// Publish is PublishMarkdown (or ""), PublishAll or PublishNothing. Others never get global
-	// documents.
-	Publish string
 	// Curated is the curated memory for the system prompt; may be nil.
 	Curated *curated.Layer
 	// KeepSecrets keeps keys, tokens and passwords in indexed text. By default they are removed.
@@ -158,14 +150,10 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	case options.Engine.Keywords == nil || options.Engine.Vectors == nil:
 		return nil, errors.New("open memory: Options.Engine opens no keyword or no vector index")
 	}
-	if err := checkSharing(options); err != nil {
-		return nil, err
-	}
 	if info, err := os.Stat(options.Folder); err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("open memory: index folder %s is a file", options.Folder)
 	}
 	options.Freshness = cmp.Or(options.Freshness, defaultFreshness)
-	options.Publish = cmp.Or(options.Publish, PublishMarkdown)
 	log := cmp.Or(options.Logger, slog.Default())
 	if err := fitChunks(&options, log); err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
@@ -218,14 +206,11 @@ func fitChunks(options *Options, log *slog.Logger) error {
 	return nil
 }
 
-// Close releases the indexes and Options.Shared. Running calls may finish.
+// Close releases the indexes. Running calls may finish.
 func (m *Manager) Close() (err error) {
 	m.closing.Do(func() {
 		m.usage.flush()
 		err = m.generations.Close()
-		if m.options.Shared != nil {
-			err = errors.Join(err, m.options.Shared.Close())
-		}
 	})
 	return err
 }

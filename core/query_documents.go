@@ -49,11 +49,8 @@ func (m *indexer) document(ctx context.Context, path string) ([]store.Record, er
 		return nil, err
 	}
 	defer current.release()
-	switch e, known := current.manifest.Documents[path]; {
-	case !known:
+	if _, known := current.manifest.Documents[path]; !known {
 		return nil, ErrNotIndexed
-	case e.Source == sharedSource:
-		return nil, ErrNotOurs
 	}
 	return current.keywords.Document(ctx, path)
 }

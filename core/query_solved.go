@@ -19,11 +19,6 @@ import (
 // SolvedFile has errors that were solved in earlier sessions.
 const SolvedFile = "solved-earlier.md"
 
-// isStated reports whether sessions made a document.
-func isStated(document string) bool {
-	return path.Base(document) == StatedFile || path.Base(document) == SolvedFile
-}
-
 func isEpisodes(document string) bool {
 	return path.Base(document) == SolvedFile || strings.ToLower(path.Base(path.Dir(document))) == "episodes"
 }

@@ -40,13 +40,8 @@ func (v *Vectors) Close() { v.from.release() }
 // Any reports whether there are vectors.
 func (v *Vectors) Any() bool { return v.read != nil }
 
-// Source returns the name of a document's source, or "" for what is not this memory's own.
-func (v *Vectors) Source(path string) string {
-	if e := v.from.manifest.Documents[path]; e.Source != sharedSource {
-		return e.Source
-	}
-	return ""
-}
+// Source returns the name of a document's source, or "" if the document is not indexed.
+func (v *Vectors) Source(path string) string { return v.from.manifest.Documents[path].Source }
 
 // Each calls do with each chunk of this memory, in any order, until do fails. Its vector is valid
 // until do returns.
@@ -54,10 +49,5 @@ func (v *Vectors) Each(ctx context.Context, do func(store.Record) error) error {
 	if v.read == nil {
 		return nil
 	}
-	return v.read.Each(ctx, func(r store.Record) error {
-		if v.Source(r.Path) == "" {
-			return nil
-		}
-		return do(r)
-	})
+	return v.read.Each(ctx, do)
 }

@@ -85,7 +85,6 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		maps.DeleteFunc(languages, func(language string, _ int) bool { return from.relevance.KnowsLanguage(language) })
 		status.Unknown = languages
 	}
-	status.Shared = m.options.sharedStatus(known)
 }
 
 // compare adds how the files differ from the index.

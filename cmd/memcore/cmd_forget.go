@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -179,9 +178,6 @@ func overlaps(from, to string) bool {
 }
 
 func notIndexed(err error) error {
-	if errors.Is(err, core.ErrNotOurs) {
-		return fmt.Errorf("%w: forget it there", err)
-	}
 	if errors.Is(err, core.ErrNotIndexed) {
 		return kind.Hint(err, "'memcore search' prints what there is; --json has the ids")
 	}

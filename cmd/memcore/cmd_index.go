@@ -145,7 +145,6 @@ func indexWith(ctx context.Context, a *cli, m *core.Manager, engines app.EngineC
 		}
 	} else {
 		printReport(a, report)
-		sharedReport(a, report.Shared)
 		noteChosenEngine(a, engines, report)
 	}
 	if err := a.NotIndexed(); err != nil {
@@ -232,19 +231,4 @@ func askServers(ctx context.Context, a *cli, at config.Folders) resource.Report 
 		report.Warnings = append(report.Warnings, err.Error())
 	}
 	return report
-}
-
-// sharedReport reports what was published and pulled.
-func sharedReport(a *cli, r *core.SharedReport) {
-	if err := a.Index().NotShared(); err != nil {
-		a.note("%v", err)
-	}
-	if r == nil {
-		return
-	}
-	if r.Problem != "" {
-		a.note("not shared now, the next 'memcore index' tries again: %s", r.Problem)
-		return
-	}
-	fmt.Fprintf(a.stdout, "shared with %s: %s published, %d withdrawn, %d pulled\n", plain.Count(r.Owners, "other"), plain.Count(r.Published, "chunk"), r.Withdrawn, r.Pulled)
 }

@@ -38,9 +38,6 @@ func statusCommand(a *cli) *cobra.Command {
 				return err
 			}
 			status := statusOf(known, a.Index().Engine(at))
-			if err := a.Index().NotShared(); err != nil {
-				status.Problems = append(status.Problems, err.Error())
-			}
 			waiting, err := a.Notes().Proposals().Waiting()
 			if err != nil {
 				status.Problems = append(status.Problems, err.Error())
@@ -119,9 +116,6 @@ func printStatus(a *cli, s status) error {
 		row("vectors", "%s", statsText(s.Vectors))
 		row("keywords", "%s", statsText(s.Keywords))
 		row("updated", "%s", s.Updated.Local().Format(time.DateTime))
-	}
-	if s.Shared != nil {
-		row("shared", "%s", sharedText(a, s.Shared))
 	}
 	if s.Service != nil {
 		row("service", "%s", s.Service.Text())
@@ -241,19 +235,4 @@ func chunksText(s core.Status) string {
 		return text
 	}
 	return fmt.Sprintf("%s (%d %%; the rest is found by keywords until 'memcore index' has run to its end)", text, 100*s.Embedded/s.Chunks)
-}
-
-func sharedText(a *cli, s *core.SharedStatus) string {
-	documents := 0
-	for _, n := range s.Documents {
-		documents += n
-	}
-	text := fmt.Sprintf("%s as %s, %s of %s", plain.Address(a.Settings.Shared.URI), s.Owner, plain.Count(documents, "document"), plain.Count(len(s.Documents), "other"))
-	if !s.Pulled.IsZero() {
-		text += ", pulled " + s.Pulled.Local().Format(time.DateTime)
-	}
-	if !s.Published {
-		text += ", not all published yet"
-	}
-	return text
 }

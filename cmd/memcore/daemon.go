@@ -22,7 +22,7 @@ func starter(w *app.Workspace) (daemon.Starter, error) {
 	}
 	for _, variable := range os.Environ() {
 		name, _, _ := strings.Cut(variable, "=")
-		if config.OfSystem().MatchString(name) || slices.Contains(wanted, name) || w.Settings.Shared.URI != "" && strings.HasPrefix(name, "AWS_") || strings.HasPrefix(name, "OTEL_") {
+		if config.OfSystem().MatchString(name) || slices.Contains(wanted, name) || strings.HasPrefix(name, "OTEL_") {
 			s.Env = append(s.Env, variable)
 		}
 	}

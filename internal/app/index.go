@@ -63,9 +63,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	if err := x.Reranking(&options); err != nil {
 		return nil, err
 	}
-	if err := x.Sharing(&options, embedder); err != nil {
-		return nil, err
-	}
 	RemoteOf(x.w).Join(&options, at)
 	return core.Open(ctx, options)
 }

@@ -15,7 +15,7 @@ type view struct{ s *Service }
 
 // isNoDocument reports whether an error says that the index has no such document.
 func isNoDocument(err error) bool {
-	return errors.Is(err, core.ErrNotIndexed) || errors.Is(err, core.ErrNotOurs)
+	return errors.Is(err, core.ErrNotIndexed)
 }
 
 // Document implements httpapi.Workspace.

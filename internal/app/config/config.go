@@ -3,8 +3,6 @@ package config
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"log/slog"
 	"os"
@@ -191,21 +189,6 @@ var OfSystem = sync.OnceValue(func() *regexp.Regexp {
 // SessionsDir has the workspace's sessions.
 func (c *Config) SessionsDir() string {
 	return session.FolderOf(c.Expand(c.Settings.SessionsDir), c.Project)
-}
-
-var notInOwner = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[^A-Za-z0-9._-]+`)
-})
-
-// Owner names this memory by machine and folder.
-func (c *Config) Owner() string {
-	if c.Settings.Shared.Owner != "" {
-		return c.Settings.Shared.Owner
-	}
-	host, _ := os.Hostname()
-	sum := sha256.Sum256([]byte(host + "\x00" + c.Project))
-	name := strings.Trim(notInOwner().ReplaceAllString(filepath.Base(c.Project), "-"), "-.")
-	return strings.TrimPrefix(name+"-"+hex.EncodeToString(sum[:3]), "-")
 }
 
 // Expand replaces "~" with the home folder.

@@ -88,16 +88,7 @@ type Settings struct {
 	} `mapstructure:"save"`
 	CuratedSettings `mapstructure:",squash"`
 	MCP             []MCPServer `mapstructure:"mcp"`
-	Shared          struct {
-		URI       string `mapstructure:"uri"`
-		Owner     string `mapstructure:"owner"`
-		Publish   string `mapstructure:"publish"`
-		Endpoint  string `mapstructure:"endpoint"`
-		Region    string `mapstructure:"region"`
-		PathStyle bool   `mapstructure:"pathStyle"`
-		AllowHTTP bool   `mapstructure:"allowHTTP"`
-	} `mapstructure:"shared"`
-	Service struct {
+	Service         struct {
 		URL    string `mapstructure:"url"`
 		KeyEnv string `mapstructure:"keyEnv"`
 	} `mapstructure:"service"`
@@ -217,13 +208,6 @@ var Known = []Setting{
 	{"reflect.model", "", Personal, text, "its model, which must be able to call tools"},
 	{"reflect.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
 	{"save.requireConfirmation", "true", Personal, yesOrNo, "`false` lets models write curated memory at once, without [your consent](notes.md#a-models-save)"},
-	{"shared.uri", "", Personal, text, "where several machines [share a memory](lancedb.md#sharing-a-memory): a folder, or an address such as `s3://bucket/prefix`; empty: not shared"},
-	{"shared.publish", core.PublishMarkdown, Personal, oneOf(core.PublishMarkdown, core.PublishAll, core.PublishNothing), "what this workspace shares: `markdown`, `all` (also agents' logs), `nothing`"},
-	{"shared.owner", "", Personal, text, "name of this memory for the others; empty: made from the names of workspace and machine"},
-	{"shared.endpoint", "", Personal, text, "address of an S3-compatible storage; empty: Amazon"},
-	{"shared.region", "", Personal, text, "its region; empty: us-east-1"},
-	{"shared.pathStyle", "false", Personal, yesOrNo, "`true` puts buckets into the path of the address, as most self-hosted storages need"},
-	{"shared.allowHTTP", "false", Personal, yesOrNo, "`true` allows connections without encryption"},
 	{"service.url", "", Personal, text, "address of a [memory service](service.md#on-a-laptop) that is asked, too; empty: none"},
 	{"service.keyEnv", serviceKey, Personal, text, "environment variable with its key; if not set: the key of `memcore init --server`"},
 }

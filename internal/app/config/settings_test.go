@@ -52,7 +52,7 @@ func TestSettingsDefaults(t *testing.T) {
 	require.Empty(t, notes)
 	want := Settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
-	want.Shared.Publish, want.MCP = "markdown", []MCPServer{}
+	want.MCP = []MCPServer{}
 	want.Rerank.By = "endpoint"
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	want.CuratedSettings = s.CuratedSettings // below

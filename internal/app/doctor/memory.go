@@ -51,7 +51,6 @@ func (d *doctor) memory(ctx context.Context, at config.Folders, failed []string)
 	c.embedding(ctx)
 	c.languages()
 	c.cache()
-	c.shared(ctx)
 }
 
 // indexChecks check an open index and its embedder.
@@ -255,30 +254,4 @@ func tryReadingAll(dir string) error {
 		}
 	}
 	return err
-}
-
-// shared checks whether the shared memory answers.
-func (d indexChecks) shared(ctx context.Context) {
-	const name = "shared memory"
-	if d.w.Settings.Shared.URI == "" {
-		return
-	}
-	if err := d.w.Index().NotShared(); err != nil {
-		d.problem(name, "use a build with LanceDB, or delete memory.shared.uri", "%v", err)
-		return
-	}
-	options := core.Options{}
-	err := d.w.Index().Sharing(&options, d.embedder)
-	if err == nil {
-		defer options.Shared.Close()
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeout(ctx, 10*time.Second)
-		defer stop()
-		_, err = options.Shared.Owned(ctx, options.Owner)
-	}
-	if err != nil {
-		d.problem(name, "check memory.shared.*, the keys in the environment, and the network", "%v", err)
-		return
-	}
-	d.ok(name, "%s answers; this memory is %s there", plain.Address(d.w.Settings.Shared.URI), options.Owner)
 }

@@ -96,11 +96,6 @@ func (g Guard) Result(ctx context.Context, r core.Result) core.Result {
 func Report(r core.IndexReport) core.IndexReport {
 	r.Skipped, r.SkippedLines, r.Warnings = nil, nil, nil
 	r.Degraded, r.Rebuilt = message(r.Degraded), message(r.Rebuilt)
-	if r.Shared != nil {
-		shared := *r.Shared
-		shared.Problem = message(shared.Problem)
-		r.Shared = &shared
-	}
 	return r
 }
 

@@ -36,7 +36,7 @@ var sentinels = []struct {
 	kind   Kind
 	errors []error
 }{
-	{BadInput, []error{core.ErrOption, core.ErrNotIndexed, core.ErrNotForgotten, core.ErrNotOurs, hook.ErrAgent, hook.ErrEvent, tools.ErrArguments, session.ErrScope, session.ErrRole, trust.ErrRoot,
+	{BadInput, []error{core.ErrOption, core.ErrNotIndexed, core.ErrNotForgotten, hook.ErrAgent, hook.ErrEvent, tools.ErrArguments, session.ErrScope, session.ErrRole, trust.ErrRoot,
 		notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, notes.ErrLines, notes.ErrNoLines, notes.ErrStruck, notes.ErrNoProposal}},
 	{Forbidden, []error{notes.ErrUnseen}},
 	{NotFound, []error{notes.ErrNoFile, session.ErrNoSession}},
