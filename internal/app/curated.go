@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/embed/minilm"
@@ -116,8 +117,8 @@ func countTokens(text string) int {
 	return n
 }
 
-// limit converts a limit: 0 is package curated's default.
-func limit[T int | float64](n T) T {
+// limit converts a limit: 0 is the default of a package's options, and none in the settings.
+func limit[T int | float64 | time.Duration](n T) T {
 	if n == 0 {
 		return -1
 	}

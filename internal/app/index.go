@@ -54,7 +54,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		Former:      formerEmbedder(models.Folder(at.Models())),
 		Curated:     x.w.Curated().Layer(),
 		KeepSecrets: !x.w.Settings.Redact,
-		Freshness:   x.w.Settings.Freshness,
+		Freshness:   limit(x.w.Settings.Freshness),
 		Version:     x.w.DocumentsVersion,
 		Saved:       x.w.Notes().folders(),
 		Injection:   x.w.Settings.Injection.Policy,

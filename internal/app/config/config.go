@@ -132,12 +132,6 @@ func (c *Config) Locate() error {
 	return nil
 }
 
-// Load reads the configuration, incompletely with an error.
-func (c *Config) Load() (err error) {
-	c.Loaded, err = load(c)
-	return err
-}
-
 // From is where the search for the workspace starts.
 func (c *Config) From() string { return cmp.Or(c.Cwd, ".") }
 

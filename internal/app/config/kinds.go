@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,35 +12,55 @@ import (
 	"github.com/memcore/memcore/core/when"
 )
 
-// A parser reads a value. Its error says what it wants: "a whole number, 1 to 50".
+// A parser reads a value of a file or variable, or one that it has read before. Its error says what
+// it wants: "a whole number, 1 to 50".
 type parser func(value any) (any, error)
 
-func text(value any) (any, error) {
-	if s, ok := value.(string); ok {
-		return s, nil
-	}
-	return nil, errors.New("text")
-}
-
-func oneOf(words ...string) parser {
+// textThat reads texts that pass a test.
+func textThat(want string, ok func(string) bool) parser {
 	return func(value any) (any, error) {
-		if s, ok := value.(string); ok && slices.Contains(words, s) {
+		if s, is := value.(string); is && ok(s) {
 			return s, nil
 		}
-		return nil, errors.New(strings.Join(words, " or "))
+		return nil, errors.New(want)
 	}
 }
 
-// embedderName reads a word with the letters of a model's name.
-func embedderName(value any) (any, error) {
-	if s, ok := value.(string); ok && IsEmbedder(s) {
-		return s, nil
+// scalar reads values that pass a test, as a text or of their own type.
+func scalar[T any](want string, read func(string) (T, error), ok func(T) bool) parser {
+	return func(value any) (any, error) {
+		v, err := read(fmt.Sprint(value))
+		if err != nil || !ok(v) {
+			return nil, errors.New(want)
+		}
+		return v, nil
 	}
-	return nil, errors.New(Embedders)
 }
 
 // Embedders says what the setting embedder may be.
 const Embedders = "minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows"
+
+var (
+	text         = textThat("text", func(string) bool { return true })
+	embedderName = textThat(Embedders, IsEmbedder)
+	folderName   = textThat("the name of a folder, such as .beans", isName)
+	age          = textThat("an age such as 36h, 180d, 6mo or 1y", isAge)
+	yesOrNo      = scalar("true or false", strconv.ParseBool, func(bool) bool { return true })
+	span         = scalar("a duration such as 500ms or 720h, at least 0", time.ParseDuration, func(d time.Duration) bool { return d >= 0 })
+)
+
+func oneOf(words ...string) parser {
+	return textThat(strings.Join(words, " or "), func(s string) bool { return slices.Contains(words, s) })
+}
+
+func whole(low, high int) parser {
+	return scalar(fmt.Sprintf("a whole number, %d to %d", low, high), strconv.Atoi, func(n int) bool { return low <= n && n <= high })
+}
+
+func number(low, high float64) parser {
+	read := func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
+	return scalar(fmt.Sprintf("a number, %g to %g", low, high), read, func(x float64) bool { return low <= x && x <= high })
+}
 
 // IsEmbedder reports whether an embedder can have a name.
 func IsEmbedder(name string) bool {
@@ -49,114 +68,54 @@ func IsEmbedder(name string) bool {
 	return name != "" && strings.Trim(name, letters) == ""
 }
 
-func yesOrNo(value any) (any, error) {
-	yes, err := strconv.ParseBool(fmt.Sprint(value))
-	if err != nil {
-		return nil, errors.New("true or false")
-	}
-	return yes, nil
+// isName reports whether a text names a file or folder without the folders above.
+func isName(s string) bool {
+	return s != "" && s != "." && s != ".." && filepath.Base(s) == s && !strings.ContainsAny(s, `/\:`)
 }
 
-func whole(least, most int) parser {
-	return func(value any) (any, error) {
-		n, err := strconv.Atoi(fmt.Sprint(value))
-		if err != nil || n < least || n > most {
-			return nil, fmt.Errorf("a whole number, %d to %d", least, most)
-		}
-		return n, nil
-	}
-}
-
-func number(least, most float64) parser {
-	return func(value any) (any, error) {
-		x, err := strconv.ParseFloat(fmt.Sprint(value), 64)
-		if err != nil || math.IsNaN(x) || x < least || x > most {
-			return nil, fmt.Errorf("a number, %g to %g", least, most)
-		}
-		return x, nil
-	}
-}
-
-func duration(value any) (any, error) {
-	d, err := time.ParseDuration(fmt.Sprint(value))
-	if err != nil || d == 0 {
-		return nil, errors.New("a duration such as 150ms; negative: never")
-	}
-	return d, nil
-}
-
-// span reads a duration of at least 0.
-func span(value any) (any, error) {
-	d, err := time.ParseDuration(fmt.Sprint(value))
-	if err != nil || d < 0 {
-		return nil, errors.New("a duration such as 500ms or 720h, at least 0")
-	}
-	return d, nil
-}
-
-// age reads how long ago something was, such as 180d.
-func age(value any) (any, error) {
-	text := strings.TrimSpace(fmt.Sprint(value))
-	if _, ok := when.Ago(text, time.Now()); text != "" && !ok {
-		return nil, errors.New("an age such as 36h, 180d, 6mo or 1y")
-	}
-	return text, nil
+func isAge(s string) bool {
+	_, ok := when.Ago(s, time.Now())
+	return ok || s == ""
 }
 
 // list reads a list; in the environment, between commas, perhaps in brackets.
 func list(value any) (any, error) {
+	items := []string{}
 	switch v := value.(type) {
+	case []string:
+		return v, nil
 	case string:
-		return split(v), nil
-	case []any:
-		items := make([]string, 0, len(v))
-		for _, item := range v {
-			s, ok := item.(string)
-			if !ok {
-				return nil, errors.New("a list of texts")
+		inner, _ := strings.CutPrefix(strings.TrimSpace(v), "[")
+		inner, _ = strings.CutSuffix(inner, "]")
+		for item := range strings.SplitSeq(inner, ",") {
+			if item = strings.TrimSpace(item); item != "" {
+				items = append(items, item)
 			}
-			items = append(items, s)
 		}
 		return items, nil
+	case []any:
+		for _, item := range v {
+			if s, ok := item.(string); ok {
+				items = append(items, s)
+			}
+		}
+		if len(items) == len(v) {
+			return items, nil
+		}
 	}
 	return nil, errors.New("a list of texts")
 }
 
-func split(text string) []string {
-	inner, _ := strings.CutPrefix(strings.TrimSpace(text), "[")
-	inner, _ = strings.CutSuffix(inner, "]")
-	items := []string{}
-	for item := range strings.SplitSeq(inner, ",") {
-		if item = strings.TrimSpace(item); item != "" {
-			items = append(items, item)
-		}
-	}
-	return items
-}
-
 // markdownNames reads names of Markdown files: a workspace must not name .env.
 func markdownNames(value any) (any, error) {
-	names, err := list(value)
+	read, err := list(value)
 	if err != nil {
 		return nil, err
 	}
-	wanted := errors.New("one or more names of Markdown files, without a folder")
-	if len(names.([]string)) == 0 {
-		return nil, wanted
-	}
-	for _, name := range names.([]string) {
-		if filepath.Base(name) != name || strings.ContainsAny(name, `/\:`) || !strings.EqualFold(filepath.Ext(name), ".md") {
-			return nil, wanted
-		}
+	names := read.([]string)
+	other := func(name string) bool { return !isName(name) || !strings.EqualFold(filepath.Ext(name), ".md") }
+	if len(names) == 0 || slices.ContainsFunc(names, other) {
+		return nil, errors.New("one or more names of Markdown files, without a folder")
 	}
 	return names, nil
-}
-
-// folderName reads the name of one folder.
-func folderName(value any) (any, error) {
-	name, ok := value.(string)
-	if !ok || name == "" || name == "." || name == ".." || filepath.Base(name) != name || strings.ContainsAny(name, `/\:`) {
-		return nil, errors.New("the name of a folder, such as .beans")
-	}
-	return name, nil
 }

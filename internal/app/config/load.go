@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -10,9 +11,6 @@ import (
 
 	"github.com/memcore/memcore/internal/app/kind"
 )
-
-// aliases are other names of settings, in lower case.
-var aliases = map[string]string{"filename": "fileNames", "memoryfilename": "fileNames", "maximportdepth": "imports.maxDepth", "default_limit": "defaultLimit"}
 
 // Loaded are the settings and where they come from.
 type Loaded struct {
@@ -26,117 +24,122 @@ type Loaded struct {
 	Unknown map[string]error
 }
 
-// load returns what it read, also with an error.
-func load(a *Config) (Loaded, error) {
-	l := newLoader(a)
-	err := l.load()
-	return l.Loaded, err
+// Variables are the environment variables that took effect.
+func (c Loaded) Variables() (names []string) {
+	for _, s := range Known {
+		if c.Origin[s.Key] == s.environment() {
+			names = append(names, s.environment())
+		}
+	}
+	return names
 }
 
-func newLoader(a *Config) *loader {
-	return &loader{merged: viper.New(), config: a, Loaded: Loaded{Origin: map[string]string{}, Hidden: map[string]string{}, Unknown: map[string]error{}}}
+// A loader puts a configuration together. Viper merges the values; where they come from, and which
+// of them count, is up to the loader.
+type loader struct {
+	Loaded
+	config   *Config
+	merged   *viper.Viper
+	supposed bool // the workspace is treated as trusted
 }
+
+func newLoader(c *Config) *loader {
+	l := &loader{config: c, merged: viper.New(), Loaded: Loaded{Origin: map[string]string{}, Hidden: map[string]string{}, Unknown: map[string]error{}}}
+	for _, s := range Known {
+		l.merged.SetDefault(s.Key, s.Fallback)
+		_ = l.merged.BindEnv(s.Key, s.environment()) // fails without a key only
+	}
+	return l
+}
+
+// Load reads the configuration, incompletely with an error.
+func (c *Config) Load() error { return c.load(newLoader(c)) }
 
 // LoadAsTrusted reads the configuration as if the workspace were trusted.
 func (c *Config) LoadAsTrusted() error {
 	l := newLoader(c)
 	l.supposed = true
-	err := l.load()
+	return c.load(l)
+}
+
+func (c *Config) load(l *loader) error {
+	err := l.mergeUser()
+	if err == nil {
+		err = l.mergeProject()
+	}
+	if err == nil {
+		err = l.finish()
+	}
 	c.Loaded = l.Loaded
 	return err
 }
 
-// A loader puts a configuration together.
-type loader struct {
-	Loaded
-	supposed bool // the workspace is treated as trusted
-	config   *Config
-	merged   *viper.Viper
+// finish adds variables, flags and imposed values to those of the files.
+func (l *loader) finish() error {
+	for _, s := range Known {
+		if os.Getenv(s.environment()) != "" {
+			l.from(s, s.environment())
+		}
+		flag, value := l.config.Flags.of(s.Key)
+		if value != "" {
+			if origin := l.Origin[s.Key]; origin != "" {
+				l.Hidden[s.Key] = fmt.Sprintf("%s is %v", origin, l.merged.Get(s.Key))
+			}
+			l.merged.Set(s.Key, value)
+			l.from(s, flag)
+		}
+		if value, ok := l.config.Imposed[s.Key]; ok {
+			l.merged.Set(s.Key, value)
+			l.from(s, "the service")
+		}
+	}
+	l.reportVariables()
+	l.reportUnknown()
+	return l.decode()
 }
 
-func (l *loader) load() error {
-	for _, read := range []func() error{l.defaults, l.mergeFiles, l.environment, l.flags, l.impose, l.reportUnknown} {
-		if err := read(); err != nil {
+// of returns the flag that overrides a setting, and its value.
+func (f Flags) of(key string) (flag, value string) {
+	switch key {
+	case "indexDir":
+		return "--index-dir", f.IndexDir
+	case "engine":
+		return "--engine", f.Engine
+	}
+	return "", ""
+}
+
+// from records where the value of a setting comes from.
+func (l *loader) from(s Setting, origin string) {
+	l.Origin[s.Key] = origin
+	delete(l.Unknown, s.Key)
+}
+
+// decode parses the merged values.
+func (l *loader) decode() error {
+	for _, s := range Known {
+		parsed, err := s.parse(cmp.Or(l.Origin[s.Key], "default"), l.merged.Get(s.Key))
+		if err != nil {
 			return err
 		}
+		l.merged.Set(s.Key, parsed)
 	}
 	if err := l.merged.UnmarshalExact(&l.Settings); err != nil {
 		return kind.Usagef("configuration: %w", err)
 	}
-	if s := l.Settings; s.Embedder == "openai" && (s.OpenAI.BaseURL == "" || s.OpenAI.Model == "") {
+	if s := l.Settings; s.Embedder == EmbedderOpenAI && (s.OpenAI.BaseURL == "" || s.OpenAI.Model == "") {
 		return kind.Usagef("memory.embedder is openai, which needs memory.openai.baseURL and memory.openai.model")
 	}
 	return nil
 }
 
-func (l *loader) defaults() error {
-	for _, s := range Known {
-		if err := l.take(s, "default", s.Fallback); err != nil {
-			return err
-		}
-	}
-	clear(l.Origin)
-	return nil
-}
-
-func (l *loader) environment() error {
-	for _, name := range unknownVariables() {
-		if meant := similarVariable(name); meant != "" {
-			l.mistake("%s in the environment is no setting: did you mean %s?", name, meant)
-		}
-	}
-	for _, s := range Known {
-		if value := os.Getenv(s.environment()); value != "" {
-			if err := l.take(s, s.environment(), value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// flags merges the settings that have a flag.
-func (l *loader) flags() error {
-	for _, f := range []struct{ key, flag, value string }{
-		{"indexDir", "--index-dir", l.config.Flags.IndexDir},
-		{"engine", "--engine", l.config.Flags.Engine},
-	} {
-		if f.value == "" {
-			continue
-		}
-		if origin := l.Origin[f.key]; origin != "" {
-			l.Hidden[f.key] = fmt.Sprintf("%s is %v", origin, l.merged.Get(f.key))
-		}
-		s := Known[slices.IndexFunc(Known, func(s Setting) bool { return s.Key == f.key })]
-		if err := l.take(s, f.flag, f.value); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// impose merges the values that nothing may change.
-func (l *loader) impose() error {
-	for _, s := range Known {
-		if value, ok := l.config.Imposed[s.Key]; ok {
-			if err := l.take(s, "the service", value); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// take merges a value.
-func (l *loader) take(s Setting, where string, value any) error {
+// parse reads a value. The error says where it stands.
+func (s Setting) parse(where string, value any) (any, error) {
 	parsed, err := s.kind(value)
 	if err != nil {
-		return kind.Usagef("%s is %v, want %w", where, shown(value), err)
+		return nil, kind.Usagef("%s is %s, want %w", where, shown(value), err)
 	}
-	l.merged.Set(s.Key, parsed)
-	l.Origin[s.Key] = where
-	delete(l.Unknown, s.Key)
-	return nil
+	return parsed, nil
 }
 
 // shown quotes a value on one line.
@@ -149,4 +152,24 @@ func shown(value any) string {
 		text = string(runes[:60]) + "…"
 	}
 	return strings.ReplaceAll(text, "\n", " ")
+}
+
+// reportUnknown says what is not used while settings are unknown.
+func (l *loader) reportUnknown() {
+	if l.NotIndexed() != nil {
+		l.mistake("the workspace is not indexed: its memory.exclude is unknown")
+	}
+	if key, err := l.notCurated(); err != nil {
+		l.mistake("agents get none of the workspace's memory files: its memory.%s is unknown", key)
+	}
+}
+
+func (l *loader) mistake(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(l.Mistakes, text) {
+		l.Mistakes = append(l.Mistakes, text)
+	}
+}
+
+func (l *loader) ignore(format string, args ...any) {
+	l.Ignored = append(l.Ignored, fmt.Sprintf(format, args...))
 }

@@ -1,13 +1,13 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/memcore/memcore/core/source/resource"
@@ -15,70 +15,48 @@ import (
 
 // An MCPServer is one of memory.mcp. memcore runs its command, so only the user may name it.
 type MCPServer struct {
-	Name         string        `yaml:"name"`
-	Command      string        `yaml:"command"`
-	Args         []string      `yaml:"args"`
-	Env          []string      `yaml:"env"` // names of variables
-	URL          string        `yaml:"url"`
-	TokenEnv     string        `yaml:"tokenenv"`
-	Resources    []string      `yaml:"resources"`
-	MaxResources int           `yaml:"maxresources"`
-	MaxBytes     int64         `yaml:"maxbytes"`
-	Timeout      time.Duration `yaml:"timeout"`
+	Name         string        `mapstructure:"name"`
+	Command      string        `mapstructure:"command"`
+	Args         []string      `mapstructure:"args"`
+	Env          []string      `mapstructure:"env"` // names of variables
+	URL          string        `mapstructure:"url"`
+	TokenEnv     string        `mapstructure:"tokenEnv"`
+	Resources    []string      `mapstructure:"resources"`
+	MaxResources int           `mapstructure:"maxResources"`
+	MaxBytes     int64         `mapstructure:"maxBytes"`
+	Timeout      time.Duration `mapstructure:"timeout"`
 }
 
 // mcpServers reads a list, or its YAML or JSON, with keys in any case.
 func mcpServers(value any) (any, error) {
+	if servers, ok := value.([]MCPServer); ok {
+		return servers, nil
+	}
 	if text, ok := value.(string); ok {
 		value = nil
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			return nil, errors.New("a list of MCP servers")
-		}
+		_ = yaml.Unmarshal([]byte(text), &value) // another text is no list
 	}
-	list, ok := value.([]any)
-	if !ok {
+	if _, ok := value.([]any); !ok {
 		return nil, errors.New("a list of MCP servers")
 	}
-	all := make([]MCPServer, 0, len(list))
+	read := viper.New()
+	read.Set("servers", value)
+	all := struct{ Servers []MCPServer }{[]MCPServer{}}
+	err := read.UnmarshalExact(&all)
 	names := map[string]bool{}
-	for _, item := range list {
-		s, err := mcpServerOf(item)
-		if err != nil {
-			return nil, fmt.Errorf("a list of MCP servers, each with a name and a command or url: %w", err)
+	for _, s := range all.Servers {
+		if err == nil {
+			err = s.Server(nil, "").Check()
 		}
 		if names[strings.ToLower(s.Name)] {
 			return nil, fmt.Errorf("servers of different names, not two called %s", s.Name)
 		}
 		names[strings.ToLower(s.Name)] = true
-		all = append(all, s)
 	}
-	return all, nil
-}
-
-func mcpServerOf(item any) (s MCPServer, err error) {
-	fields, ok := item.(map[string]any)
-	if !ok {
-		return s, fmt.Errorf("%s is none", shown(item))
-	}
-	lower := make(map[string]any, len(fields))
-	for key, value := range fields {
-		lower[strings.ToLower(key)] = value
-	}
-	data, err := yaml.Marshal(lower)
 	if err != nil {
-		return s, err
+		return nil, fmt.Errorf("a list of MCP servers, each with a name and a command or url: %s", strings.Join(strings.Fields(err.Error()), " "))
 	}
-	decoder := yaml.NewDecoder(bytes.NewReader(data))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&s); err != nil {
-		var wrong *yaml.TypeError
-		if errors.As(err, &wrong) { // without line numbers
-			_, reason, _ := strings.Cut(wrong.Errors[0], ": ")
-			return s, errors.New(strings.ReplaceAll(reason, " in type config.MCPServer", ""))
-		}
-		return s, err
-	}
-	return s, s.Server(nil, "").Check()
+	return all.Servers, nil
 }
 
 // shortestSecret is the least length of a key; shorter values are numbers and levels.

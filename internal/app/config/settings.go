@@ -123,8 +123,12 @@ const (
 	EmbedderNone   = "none"
 )
 
-// serviceKey is the variable with the key of a memory service.
-const serviceKey = variablePrefix + "SERVICE_KEY"
+const (
+	// variablePrefix begins the names of environment variables.
+	variablePrefix = "MEMCORE_"
+	// serviceKey is the variable with the key of a memory service.
+	serviceKey = variablePrefix + "SERVICE_KEY"
+)
 
 // EmbedsElsewhere reports whether a server makes the vectors.
 func (s Settings) EmbedsElsewhere() bool {
@@ -184,7 +188,7 @@ var Known = []Setting{
 	{"limit", "8", TrustedProject, whole(1, 1000), "hits for a turn, 1 to 1000"},
 	{"defaultLimit", fmt.Sprint(session.DefaultRecall), TrustedProject, whole(1, 100), "results of `recall` and `recall_memory` by default, 1 to 100 (also `default_limit`)"},
 	{"tokenBudget", "600", TrustedProject, whole(1, 1_000_000), "tokens for all hits of a turn, 1 to 1000000"},
-	{"freshness", "150ms", TrustedProject, duration, "time in which a query may index changed files; negative: none"},
+	{"freshness", "150ms", TrustedProject, span, "time in which a query may index changed files; 0: none"},
 	{"ollama.host", "http://127.0.0.1:11434", Personal, text, "address of the Ollama server"},
 	{"ollama.model", "all-minilm", Personal, text, "its embedding model"},
 	{"openai.baseURL", "", Personal, text, "address of an OpenAI-compatible endpoint, including `/v1`"},

@@ -60,9 +60,6 @@ func (d *doctor) settings() {
 			d.warn("configuration", "chmod go-w "+file, "%s can be changed by other users", file)
 		}
 	}
-	for _, name := range config.OtherVariables() {
-		d.warn("configuration", "see docs/config.md for the names", "%s in the environment is no setting", name)
-	}
 }
 
 // openToOthers reports whether others have a permission.
