@@ -50,9 +50,7 @@ func TestOptionsThatCannotWork(t *testing.T) {
 func TestRanges(t *testing.T) {
 	m := newMemory(t).open()
 	for want, options := range map[string]core.RetrieveOptions{
-		"half-life is -1s, want it above 0": {HalfLife: -time.Second},
-		"diversity is 1, want at least 0":   {Diversity: 1},
-		"minimum similarity is 2":           {MinSimilarity: 2},
+		"minimum similarity is 2": {MinSimilarity: 2},
 	} {
 		_, err := m.RetrieveRelevant(t.Context(), "postgres", options)
 		require.ErrorIs(t, err, core.ErrOption)

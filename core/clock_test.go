@@ -59,7 +59,7 @@ func TestFilesFromAnyTime(t *testing.T) {
 		index(t, m)
 		report := index(t, m)
 		require.Equal(t, 3, report.Unchanged, year)
-		result, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on?", core.RetrieveOptions{HalfLife: time.Hour, MinSimilarity: -1})
+		result, err := m.RetrieveRelevant(t.Context(), "which port does the staging postgres listen on?", core.RetrieveOptions{MinSimilarity: -1})
 		require.NoError(t, err)
 		require.NotEmpty(t, result.Hits, year)
 		for _, hit := range result.Hits {

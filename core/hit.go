@@ -108,12 +108,8 @@ type RetrieveOptions struct {
 	// Earlier counts an agent's earlier prompts in the conversation, or is 0: the more, the less a
 	// prompt wants of memory.
 	Earlier int `json:"earlier,omitzero"`
-	// HalfLife is the age at which a score counts half; 0 ignores age.
-	HalfLife time.Duration `json:"halfLife,omitzero"`
 	// Unrecorded hits do not count as used, for questions that only measure.
 	Unrecorded bool `json:"unrecorded,omitzero"`
-	// Diversity, in [0, 1), weighs being unlike earlier hits (maximal marginal relevance).
-	Diversity float64 `json:"diversity,omitzero"`
 	// Explain asks for Explanations, Result.Why and Result.Rejected.
 	Explain bool `json:"explain,omitzero"`
 }

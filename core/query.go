@@ -60,11 +60,9 @@ type selection struct {
 	budget      int // in tokens; negative is none
 	explain     bool
 	now         time.Time
-	halfLife    time.Duration // of scores; 0 is none
-	diversity   float64       // weight of being unlike the hits before, in [0, 1)
-	judge       judge         // looks for injections in hits; nil is off
-	withhold    bool          // leave out hits with injections
-	asked       words         // of the question: a conversation that repeats it is no hit; nil is off
+	judge       judge // looks for injections in hits; nil is off
+	withhold    bool  // leave out hits with injections
+	asked       words // of the question: a conversation that repeats it is no hit; nil is off
 }
 
 const (
@@ -90,8 +88,6 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		budget:     cmp.Or(o.TokenBudget, defaultTokenBudget),
 		explain:    o.Explain,
 		now:        cmp.Or(o.Now, time.Now()),
-		halfLife:   o.HalfLife,
-		diversity:  o.Diversity,
 	}
 }
 
@@ -123,10 +119,6 @@ func (s selection) check() error {
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
 		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
-	case s.halfLife < 0:
-		return fmt.Errorf("half-life is %v, want it above 0, or 0 for none: %w", s.halfLife, ErrOption)
-	case !(s.diversity >= 0 && s.diversity < 1):
-		return fmt.Errorf("diversity is %g, want at least 0 and below 1: %w", s.diversity, ErrOption)
 	case s.candidates < 0:
 		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
 	}
@@ -231,9 +223,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		result.Degraded = append(result.Degraded, note)
 	}
 	admitTimely(ranked, found.times)
-	decay(ranked, q.halfLife, q.now)
-	diversify(ranked, q.threshold, q.diversity)
-	if q.halfLife > 0 || q.m.options.Reranker != nil {
+	if q.m.options.Reranker != nil {
 		sureFirst(ranked)
 	}
 	q.judgeHits(ctx)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/store"
 )
 
@@ -139,5 +140,22 @@ func TestLaterConversationsAreGiven(t *testing.T) {
 	} {
 		hits, _, _ := choose([]*candidate{turn(0.99, "a", 0, 7), tt.other}, 100, selection{threshold: 0.1, sparing: true, limit: 10, budget: -1})
 		require.Len(t, hits, tt.want, tt.name)
+	}
+}
+
+// The newer of near duplicates takes the place of the better.
+func TestNewerStandsForBoth(t *testing.T) {
+	old, now := scoredText(0.9, "the port is 5433 here", 5), scoredText(0.6, "The port is 5433 here!", 5)
+	old.record.Time, now.record.Time = time.Unix(100, 0), time.Unix(200, 0)
+	hits, rejected, _ := choose([]*candidate{old, now}, 10, selection{threshold: 0.5, limit: 5, budget: -1, explain: true})
+	if len(hits) != 1 || hits[0].Text != now.record.Text || hits[0].Score != 0.9 || !slices.Equal(hits[0].Also, []string{paths.Citation(old.record.Path, 1, 1)}) {
+		t.Errorf("hits are %+v, want the newer text with the better score, and the older one cited", hits)
+	}
+	if len(rejected) != 1 || rejected[0].Text != old.record.Text || hits[0].Explain.Verdict != verdictKept || rejected[0].Explain.Verdict == verdictKept {
+		t.Errorf("rejected are %+v", rejected)
+	}
+	hits, _, _ = choose([]*candidate{now, old}, 10, selection{threshold: 0.5, limit: 5, budget: -1})
+	if hits[0].Text != now.record.Text {
+		t.Errorf("%q is given, want the newer one that was better anyway", hits[0].Text)
 	}
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,4 +66,8 @@ func (m *Manager) Evidence(ctx context.Context, text string, options RetrieveOpt
 // queryOf returns a query for its candidates alone.
 func (m *Manager) queryOf(index snapshot, options RetrieveOptions) *query {
 	return &query{selection: m.forTurn(options), m: m, index: index, took: map[string]time.Duration{}}
+}
+
+func sortByScore(ranked []*candidate) {
+	slices.SortStableFunc(ranked, func(a, b *candidate) int { return cmp.Compare(b.Score, a.Score) })
 }

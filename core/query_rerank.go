@@ -17,8 +17,8 @@ type Reranker interface {
 }
 
 const (
-	defaultRerankBudget     = 500 * time.Millisecond
-	defaultRerankCandidates = 16
+	defaultRerankBudget = 500 * time.Millisecond
+	rerankCandidates    = 16
 )
 
 // rerank averages the log-odds of score and Reranker for the best. If that is late or fails, scores
@@ -33,7 +33,7 @@ func (q *query) rerank(ctx context.Context, text string, ranked []*candidate) (n
 	if !o.KeepSecrets {
 		text, _ = secret.Redact(text) // it goes to a server
 	}
-	first := ranked[:min(cmp.Or(o.RerankCandidates, defaultRerankCandidates), len(ranked))]
+	first := ranked[:min(rerankCandidates, len(ranked))]
 	scores, err := rerankInTime(ctx, o.Reranker, cmp.Or(o.RerankBudget, defaultRerankBudget), text, first)
 	if err != nil {
 		return fmt.Sprintf("not reranked: %v", err)

@@ -82,10 +82,9 @@ func TestLateInAConversation(t *testing.T) {
 	require.NotEmpty(t, found.Hits)
 }
 
-// Sure hits stay first when age or a Reranker changes scores.
+// Sure hits stay first when a Reranker changes scores.
 func TestGivenComesFirst(t *testing.T) {
 	for name, change := range map[string]func(o *core.Options, r *core.RetrieveOptions){
-		"by age": func(_ *core.Options, r *core.RetrieveOptions) { r.HalfLife = time.Hour },
 		"by another opinion": func(o *core.Options, _ *core.RetrieveOptions) {
 			o.Reranker = rerankerFunc(func(_ context.Context, _ string, texts []string) ([]float64, error) {
 				scores := make([]float64, len(texts))
@@ -94,7 +93,6 @@ func TestGivenComesFirst(t *testing.T) {
 				}
 				return scores, nil
 			})
-			o.RerankCandidates = 2
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,15 +105,11 @@ func TestFaults(t *testing.T) {
 			o := serve(t, tt.handler)
 			e, err := NewEndpoint(o)
 			require.NoError(t, err)
-			j, err := NewJudge(o)
-			require.NoError(t, err)
 			_, err = e.Rerank(t.Context(), "q", []string{"a"})
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, "some-model")
-			_, judged := j.Rerank(t.Context(), "q", []string{"a"})
-			require.Error(t, judged)
-			require.NotContains(t, err.Error()+judged.Error(), "s3cret")
-			require.NotContains(t, err.Error()+judged.Error(), "\x1b")
+			require.NotContains(t, err.Error(), "s3cret")
+			require.NotContains(t, err.Error(), "\x1b")
 		})
 	}
 }
@@ -126,63 +122,18 @@ func TestErrorsAreFitToBeShown(t *testing.T) {
 	})
 	e, err := NewEndpoint(o)
 	require.NoError(t, err)
-	j, err := NewJudge(o)
-	require.NoError(t, err)
-	for _, rerank := range []func(context.Context, string, []string) ([]float64, error){e.Rerank, j.Rerank} {
-		_, err := rerank(t.Context(), "q", []string{"a"})
-		require.ErrorContains(t, err, "bad key")
-		require.NotContains(t, err.Error(), "s3cret")
-		require.NotContains(t, err.Error(), "\x1b")
-		require.Less(t, len(err.Error()), 600)
-	}
+	_, err = e.Rerank(t.Context(), "q", []string{"a"})
+	require.ErrorContains(t, err, "bad key")
+	require.NotContains(t, err.Error(), "s3cret")
+	require.NotContains(t, err.Error(), "\x1b")
+	require.Less(t, len(err.Error()), 600)
 }
 
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []Options{{}, {BaseURL: "ftp://x/v1", Model: "m"}, {BaseURL: "http://x/v1"}, {BaseURL: "http://user:pa ss@/v1", Model: "m"}} {
 		_, err := NewEndpoint(o)
 		require.Error(t, err)
-		_, err = NewJudge(o)
-		require.Error(t, err)
 		require.NotContains(t, err.Error(), "pa ss")
-	}
-}
-
-func TestJudge(t *testing.T) {
-	o := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		var asked struct {
-			Messages []struct{ Role, Content string }
-			Logprobs bool
-		}
-		body, _ := io.ReadAll(r.Body)
-		json.Unmarshal(body, &asked)
-		likely, unlikely := "Yes", " no"
-		if !strings.Contains(asked.Messages[1].Content, `"note":"good"`) {
-			likely, unlikely = "No", "yes"
-		}
-		if !asked.Logprobs {
-			w.WriteHeader(http.StatusBadRequest)
-		}
-		fmt.Fprintf(w, `{"choices":[{"message":{"content":"x"},"logprobs":{"content":[{"token":"x","logprob":0,"top_logprobs":[
-			{"token":%q,"logprob":%v},{"token":%q,"logprob":%v},{"token":"maybe","logprob":-1}]}]}}]}`, likely, math.Log(0.6), unlikely, math.Log(0.2))
-	})
-	j, err := NewJudge(o)
-	require.NoError(t, err)
-	scores, err := j.Rerank(t.Context(), "why", []string{"good", "bad", "good"})
-	require.NoError(t, err)
-	for i, want := range []float64{0.75, 0.25, 0.75} {
-		require.InDelta(t, want, scores[i], 1e-9)
-	}
-	require.NotContains(t, fmt.Sprintf("%+v", j), "s3cret")
-}
-
-func TestJudgeNeedsProbabilities(t *testing.T) {
-	for _, answer := range []string{`{"choices":[]}`, `{"choices":[{"message":{"content":"yes"}}]}`,
-		`{"choices":[{"logprobs":{"content":[{"token":"x","top_logprobs":[{"token":"maybe","logprob":0}]}]}}]}`,
-		`{"choices":[{"logprobs":{"content":[{"token":"x","top_logprobs":[{"token":"yes","logprob":1e6}]}]}}]}`} {
-		j, err := NewJudge(serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
-		require.NoError(t, err)
-		_, err = j.Rerank(t.Context(), "q", []string{"a"})
-		require.ErrorIs(t, err, ErrAnswer, answer)
 	}
 }
 
@@ -197,12 +148,8 @@ func TestEndsWithContext(t *testing.T) {
 	t.Cleanup(func() { close(hang) }) // before the server is closed, which waits
 	e, err := NewEndpoint(o)
 	require.NoError(t, err)
-	j, err := NewJudge(o)
-	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer stop()
 	_, err = e.Rerank(ctx, "q", []string{"a"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	_, err = j.Rerank(ctx, "q", []string{"a", "b"})
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 }

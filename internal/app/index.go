@@ -79,12 +79,7 @@ func (x Index) Reranking(options *core.Options) (err error) {
 			return fmt.Errorf("memory.rerank.apiKeyEnv is %s, which is not set", s.APIKeyEnv)
 		}
 	}
-	if s.By == config.RerankJudge {
-		options.Reranker, err = rerank.NewJudge(o)
-	} else {
-		options.Reranker, err = rerank.NewEndpoint(o)
-	}
-	if err != nil {
+	if options.Reranker, err = rerank.NewEndpoint(o); err != nil {
 		return fmt.Errorf("memory.rerank: %w", err)
 	}
 	return nil

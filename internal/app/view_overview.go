@@ -115,9 +115,6 @@ func (v view) models() []httpapi.Model {
 	reranker, reflection := httpapi.Model{Role: "reranker"}, httpapi.Model{Role: "reflection", Name: s.Reflect.Model}
 	if s.Rerank.BaseURL != "" {
 		reranker.Name, reranker.At = s.Rerank.Model, plain.Address(s.Rerank.BaseURL)
-		if reranker.Name == "" {
-			reranker.Name = s.Rerank.By
-		}
 	}
 	if reflection.Name != "" {
 		reflection.At = plain.Address(s.Reflect.BaseURL)

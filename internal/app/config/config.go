@@ -65,12 +65,6 @@ func (c *Config) Names() paths.Names {
 // Flags choose the workspace and override settings.
 type Flags struct{ Workspace, Config, IndexDir, Engine string }
 
-// Ways to rerank.
-const (
-	RerankEndpoint = "endpoint"
-	RerankJudge    = "judge"
-)
-
 // AtHome reports whether the workspace is the home folder.
 func (c *Config) AtHome() bool { return c.Home != "" && sameFile(c.Project, c.Home) }
 

@@ -57,12 +57,9 @@ type Settings struct {
 		Model     string `mapstructure:"model"`
 		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"openai"`
-	HalfLife  time.Duration `mapstructure:"halfLife"`
-	Diversity float64       `mapstructure:"diversity"`
-	Rerank    struct {
+	Rerank struct {
 		BaseURL   string `mapstructure:"baseURL"`
 		Model     string `mapstructure:"model"`
-		By        string `mapstructure:"by"`
 		APIKeyEnv string `mapstructure:"apiKeyEnv"`
 	} `mapstructure:"rerank"`
 	Injection struct {
@@ -194,11 +191,8 @@ var Known = []Setting{
 	{"openai.baseURL", "", Personal, text, "address of an OpenAI-compatible endpoint, including `/v1`"},
 	{"openai.model", "", Personal, text, "its embedding model"},
 	{"openai.apiKeyEnv", "OPENAI_API_KEY", Personal, text, "environment variable with its key"},
-	{"halfLife", "0s", TrustedProject, span, "age at which a score counts half, such as `720h`; 0: age does not matter"},
-	{"diversity", "0", TrustedProject, number(0, 0.99), "weight of being unlike earlier hits (maximal marginal relevance), below 1; 0: none"},
-	{"rerank.baseURL", "", Personal, text, "address of a server that reranks the best candidates, including `/v1`; empty: none"},
+	{"rerank.baseURL", "", Personal, text, "address, including `/v1`, of a server whose `/rerank` orders the best candidates again; empty: none"},
 	{"rerank.model", "", Personal, text, "its model"},
-	{"rerank.by", RerankEndpoint, Personal, oneOf(RerankEndpoint, RerankJudge), "`endpoint`: the server has `/rerank`; `judge`: a chat model answers yes or no, which needs logprobs (Ollama, vLLM, OpenAI)"},
 	{"rerank.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
 	{"injection.policy", core.InjectionFrame, Personal, oneOf(core.InjectionFrame, core.InjectionWithhold, core.InjectionOff),
 		"what happens to retrieved text that reads like an [injection](injection.md): `frame` marks it, `withhold` leaves it out and says so, `off` does not check"},

@@ -58,7 +58,6 @@ func TestSettingsDefaults(t *testing.T) {
 	want := Settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", FileNames: []string{"BEANS.md"}, Exclude: []string{},
 		Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.MCP = []MCPServer{}
-	want.Rerank.By = "endpoint"
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	want.CuratedSettings = s.CuratedSettings // below
 	want.Daemon.Start, want.Daemon.Idle = true, 30*time.Minute
@@ -163,21 +162,21 @@ func TestWrongValueLosesOnlyItself(t *testing.T) {
 		trusted  bool // said in trusted workspaces only
 		mistakes string
 	}{
-		"memory: {exclude: [a.md], diversity: oops}":                {exclude: []string{"a.md"}, trusted: true, mistakes: `memory.diversity is "oops", want a number, 0 to 0.99; the value is ignored`},
-		"memory: {exclude: [a.md], halfLife: {a: 1}, diversity: 0}": {exclude: []string{"a.md"}, trusted: true, mistakes: "memory.halfLife is map[a:1], want a duration"},
-		"memory: {exclude: 5, diversity: 0.5}":                      {unknown: true, mistakes: "memory.exclude is 5, want a list of texts; the value is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
-		"memory: {exclude: {private.md: true}}":                     {unknown: true, mistakes: "memory.exclude is map[private.md:true], want a list of texts"},
-		"memory: {exclude: {private.md: }}":                         {unknown: true, mistakes: "the workspace is not indexed"},
-		"memory: {exclude: [*.md]}":                                 {unknown: true, curated: true, mistakes: "the file is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
-		"memory: 5":                                                 {unknown: true, curated: true, mistakes: "memory is 5, want settings below it; the file is ignored"},
-		"memory: {excludePaths: [vendor, 5]}":                       {curated: true, trusted: true, mistakes: "the value is ignored\nagents get none of the workspace's memory files: its memory.excludePaths is unknown"},
-		"memory: {excludePaths: {vendor: true}}":                    {curated: true, trusted: true, mistakes: "memory.excludePaths is map[vendor:true], want a list of texts"},
-		"memory: {loadLocalFiles: nope}":                            {curated: true},
-		"memory: {imports: {enabled: nope}}":                        {curated: true},
-		"memory: {searchParents: nope}":                             {curated: true},
-		"memory: {searchChildren: nope}":                            {curated: true},
-		"memory: {fileName: .env}":                                  {curated: true, trusted: true, mistakes: "its memory.fileNames is unknown"},
-		"memory: {fileName: {a: b}}":                                {curated: true},
+		"memory: {exclude: [a.md], minSimilarity: oops}":                 {exclude: []string{"a.md"}, trusted: true, mistakes: `memory.minSimilarity is "oops", want a number, 0 to 1; the value is ignored`},
+		"memory: {exclude: [a.md], freshness: {a: 1}, minSimilarity: 0}": {exclude: []string{"a.md"}, trusted: true, mistakes: "memory.freshness is map[a:1], want a duration"},
+		"memory: {exclude: 5, minSimilarity: 0.5}":                       {unknown: true, mistakes: "memory.exclude is 5, want a list of texts; the value is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
+		"memory: {exclude: {private.md: true}}":                          {unknown: true, mistakes: "memory.exclude is map[private.md:true], want a list of texts"},
+		"memory: {exclude: {private.md: }}":                              {unknown: true, mistakes: "the workspace is not indexed"},
+		"memory: {exclude: [*.md]}":                                      {unknown: true, curated: true, mistakes: "the file is ignored\nthe workspace is not indexed: its memory.exclude is unknown"},
+		"memory: 5":                                                      {unknown: true, curated: true, mistakes: "memory is 5, want settings below it; the file is ignored"},
+		"memory: {excludePaths: [vendor, 5]}":                            {curated: true, trusted: true, mistakes: "the value is ignored\nagents get none of the workspace's memory files: its memory.excludePaths is unknown"},
+		"memory: {excludePaths: {vendor: true}}":                         {curated: true, trusted: true, mistakes: "memory.excludePaths is map[vendor:true], want a list of texts"},
+		"memory: {loadLocalFiles: nope}":                                 {curated: true},
+		"memory: {imports: {enabled: nope}}":                             {curated: true},
+		"memory: {searchParents: nope}":                                  {curated: true},
+		"memory: {searchChildren: nope}":                                 {curated: true},
+		"memory: {fileName: .env}":                                       {curated: true, trusted: true, mistakes: "its memory.fileNames is unknown"},
+		"memory: {fileName: {a: b}}":                                     {curated: true},
 	} {
 		for _, trusted := range []bool{false, true} {
 			c, err := loaded(t, "", text, trusted)
@@ -190,9 +189,9 @@ func TestWrongValueLosesOnlyItself(t *testing.T) {
 			}
 		}
 	}
-	c, err := loaded(t, "", "memory: {exclude: 5, diversity: 0.5}", true)
+	c, err := loaded(t, "", "memory: {exclude: 5, minSimilarity: 0.5}", true)
 	require.NoError(t, err)
-	require.Equal(t, 0.5, c.Settings.Diversity)
+	require.Equal(t, 0.5, c.Settings.MinSimilarity)
 	for _, names := range []string{"[.env]", "[../secret.md]", "[]"} {
 		c, err := loaded(t, "", "memory: {fileNames: "+names+", limit: 3}", true)
 		require.NoError(t, err)

@@ -164,11 +164,6 @@ var clients = []client{
 		require.NoError(t, err)
 		return func(ctx context.Context) error { _, err := e.Rerank(ctx, "q", []string{"text"}); return err }
 	}},
-	{"rerank judge", true, func(t *testing.T, url string) func(context.Context) error {
-		j, err := rerank.NewJudge(rerank.Options{BaseURL: url + "/v1", Model: "m", Key: key})
-		require.NoError(t, err)
-		return func(ctx context.Context) error { _, err := j.Rerank(ctx, "q", []string{"text"}); return err }
-	}},
 	{"openai chat", true, func(t *testing.T, url string) func(context.Context) error {
 		m, err := reflection.NewOpenAI(reflection.ServerOptions{BaseURL: url + "/v1", Model: "m", Key: key})
 		require.NoError(t, err)
