@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -66,19 +63,6 @@ const measuredTimeout = 5 * time.Minute
 // noteEach notes the progress of a run by name.
 func noteEach(a *cli) func(name string, done, total int) {
 	return func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) }
-}
-
-// writeReport writes a page to a named file.
-func writeReport(a *cli, name string, write func(io.Writer) error) error {
-	var text bytes.Buffer
-	if err := write(&text); err != nil {
-		return fmt.Errorf("report %s: %w", name, err)
-	}
-	if err := writeWhole(name, text.Bytes()); err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	a.note("report: %s", name)
-	return nil
 }
 
 // writeWhole replaces a file in one step. It writes to a pipe directly.

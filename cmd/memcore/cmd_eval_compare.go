@@ -1,31 +1,24 @@
 package main
 
 import (
-	"io"
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/page"
 )
 
 func evalCompareCommand(a *cli) *cobra.Command {
-	var html string
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Compare two runs query by query",
 		Long: `Compare two files that 'memcore eval run --json' has written. The table has the change of each score,
 its 95 % interval (bootstrap), and its probability by chance (randomisation test); the queries that
 changed most follow.`,
 		Args: arguments(cobra.ExactArgs(2), "the reports of two runs"),
-		RunE: func(_ *cobra.Command, args []string) error { return compareRuns(a, args[0], args[1], html) },
+		RunE: func(_ *cobra.Command, args []string) error { return compareRuns(a, args[0], args[1]) },
 	}
-	cmd.Flags().StringVar(&html, "html", "", "`FILE` for the later run as one HTML page with the changes")
-	return cmd
 }
 
-func compareRuns(a *cli, before, after, html string) error {
+func compareRuns(a *cli, before, after string) error {
 	earlier, err := eval.ReadReport(before)
 	if err != nil {
 		return err
@@ -37,14 +30,6 @@ func compareRuns(a *cli, before, after, html string) error {
 	comparison, err := eval.Compare(earlier, later)
 	if err != nil {
 		return err
-	}
-	if html != "" {
-		err := writeReport(a, html, func(w io.Writer) error {
-			return page.WriteCompared(w, filepath.Base(before)+" and "+filepath.Base(after), later, comparison)
-		})
-		if err != nil {
-			return err
-		}
 	}
 	if a.json {
 		return a.printJSON(comparison)

@@ -4,18 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/page"
-	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -27,7 +23,7 @@ func evalRunCommand(a *cli) *cobra.Command {
 		Long: `Measure recall, rank, what turns get, and other thresholds.
 
 FILE.yaml has cases for the memory of this workspace as it is indexed: questions and the expected hits;
-'memcore eval init' drafts one. 'memcore view' shows the last 50 runs of ` + eval.CasesFile + ` in the
+'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
 workspace's folder. A DIR has collections (corpus.jsonl, queries.jsonl and qrels.tsv in the
 layout of BEIR), FILE.json those of LoCoMo or LongMemEval as published. Each is indexed in a temporary
 folder, with cached vectors where there are some. With --gate, a run that does worse than an earlier
@@ -44,7 +40,6 @@ one fails.`,
 	f.StringVar(&o.data, "data", "", "`DIR` of the collections, or a glob of such folders; a JSON file of LoCoMo or LongMemEval; or a YAML file of cases")
 	engineFlag(a, f)
 	f.StringVar(&o.format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
-	f.StringVar(&o.html, "html", "", "`FILE` for the report as one HTML page with charts and the worst questions")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline or --json: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
@@ -56,10 +51,10 @@ one fails.`,
 
 // evalRunFlags are the flags of 'eval run'.
 type evalRunFlags struct {
-	data, format, level  string
-	html, baseline, gate string
-	failing              int
-	draw                 eval.Draw
+	data, format, level string
+	baseline, gate      string
+	failing             int
+	draw                eval.Draw
 }
 
 func (o evalRunFlags) check() error {
@@ -132,35 +127,16 @@ func (o evalRunFlags) evaluateOwn(ctx context.Context, a *cli) (report eval.Repo
 			return kind.Usagef("nothing is indexed here yet: memcore index")
 		}
 		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), o.draw.Cases(cases), eval.Options{})
-		if err == nil && o.draw.Limit == 0 && app.IsOwnCases(a.Workspace, o.data) && a.Daemon().Fits() {
-			keepRun(a, report, status.Embedder)
-		}
 		return err
 	})
 	return report, err
 }
 
-// keepRun keeps a run of the workspace's own cases. Without it, its figures are still printed.
-func keepRun(a *cli, report eval.Report, embedder string) {
-	if err := app.KeepRun(a.Workspace, report, embedder); err != nil {
-		a.note("%v", err)
-		return
-	}
-	a.note("kept; memcore view shows it beside earlier runs")
-}
-
 func (o evalRunFlags) print(a *cli, report eval.Report) error {
-	var err error
 	if a.json {
-		err = a.printJSON(report)
-	} else {
-		err = a.print(report.Table() + report.Failing(o.failing))
+		return a.printJSON(report)
 	}
-	if err != nil || o.html == "" {
-		return err
-	}
-	title := fmt.Sprintf("%s, %s", filepath.Base(o.data), time.Now().Format(time.DateOnly))
-	return writeReport(a, o.html, func(w io.Writer) error { return page.Write(w, title, report) })
+	return a.print(report.Table() + report.Failing(o.failing))
 }
 
 func writeBaseline(name string, report eval.Report) error {

@@ -116,7 +116,7 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 			return (&config.Config{Home: a.Home, Cwd: folder}).FindWorkspace()
 		}}, stop)
 	defer server.Close()
-	site = view.NewSite(view.New(server, version()))
+	site = view.NewSite(view.New(viewed{server}, version()))
 	defer func() {
 		ctx, stop := context.WithTimeout(context.Background(), time.Second)
 		defer stop()
@@ -127,6 +127,14 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		go openFirst(ctx, a, server, o.open)
 	}
 	return runDaemon(ctx, a, o, at, server)
+}
+
+// viewed are the workspaces of the daemon, for the pages of memcore view.
+type viewed struct{ *httpapi.Server }
+
+// Use implements view.Memories.
+func (v viewed) Use(ctx context.Context, folder string, do func(view.Memory) error) error {
+	return v.Server.Use(ctx, folder, func(ws httpapi.Workspace) error { return do(ws.(*app.Service).Page()) }) // Options.Open opened it
 }
 
 // sendTraces sends traces to the endpoint that the environment names.

@@ -99,7 +99,7 @@ func viewLink(ctx context.Context, a *cli) (reply httpapi.ViewReply, err error) 
 // writeView writes the pages into one file.
 func writeView(ctx context.Context, a *cli, out string) error {
 	return a.WithService(ctx, func(s *app.Service) error {
-		data, err := view.Static(ctx, s, version())
+		data, err := view.Static(ctx, s.Page(), version())
 		if err != nil {
 			return err
 		}

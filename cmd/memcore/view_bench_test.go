@@ -24,10 +24,10 @@ import (
 )
 
 // oneMemory is a workspace for pages.
-type oneMemory struct{ httpapi.Workspace }
+type oneMemory struct{ view.Memory }
 
-func (o oneMemory) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
-	return do(o.Workspace)
+func (o oneMemory) Use(_ context.Context, _ string, do func(view.Memory) error) error {
+	return do(o.Memory)
 }
 
 func (o oneMemory) Listen() (<-chan httpapi.Event, func()) { return nil, func() {} }
@@ -122,7 +122,7 @@ func best(b *testing.B, do func()) {
 // visit gets a page, which is at most 300 KB.
 func visit(b *testing.B, s *app.Service, project, page string) {
 	b.Helper()
-	pages := view.New(oneMemory{s}, "v1")
+	pages := view.New(oneMemory{s.Page()}, "v1")
 	handler := pages.Handler()
 	ask := func(path, cookie string) *httptest.ResponseRecorder {
 		r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "http://127.0.0.1"+path, nil)

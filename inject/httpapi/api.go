@@ -41,7 +41,7 @@ type RetrieveRequest struct {
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is as configured"`
 	TokenBudget   int     `json:"tokenBudget,omitempty" jsonschema:"tokens of all hits at most; 0 is as configured"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1; 0 is as configured"`
-	Explain       bool    `json:"explain,omitempty" jsonschema:"true to explain each candidate"`
+	Explain       bool    `json:"explain,omitempty" jsonschema:"true to say of each candidate why it is relevant for the turn or not"`
 	Times
 }
 
@@ -123,6 +123,12 @@ type HookReply struct {
 	Index string `json:"index,omitempty"`
 }
 
+// A ViewReply is a link that opens the pages of a workspace, once and within two minutes.
+type ViewReply struct {
+	URL     string    `json:"url"`
+	Expires time.Time `json:"expires"`
+}
+
 // A Workspace is safe for concurrent use, and returns soon after ctx ends.
 type Workspace interface {
 	Retrieve(ctx context.Context, r RetrieveRequest) (Retrieved, error)
@@ -130,18 +136,6 @@ type Workspace interface {
 	Context(ctx context.Context, r ContextRequest) (TextReply, error)
 	Reindex(ctx context.Context, r IndexRequest) (core.IndexReport, error)
 	Status(ctx context.Context) (core.Status, error)
-	Overview(ctx context.Context) (Overview, error)
-	Documents(ctx context.Context, r DocumentsRequest) (Documents, error)
-	DecideTrust(ctx context.Context, r TrustRequest) (TrustReply, error)
-	Turns(ctx context.Context, r TurnsRequest) (Turns, error)
-	Layer(ctx context.Context) (Layer, error)
-	Document(ctx context.Context, r DocumentRequest) (Document, error)
-	Map(ctx context.Context, r MapRequest) (Map, error)
-	Pairs(ctx context.Context) (Pairs, error)
-	RunKeeper
-	Cases(ctx context.Context, r CasesRequest) (Cases, error)
-	ChangeCase(ctx context.Context, r CaseRequest) (Cases, error)
-	Changes
 	Hook(ctx context.Context, r HookRequest) (HookReply, error)
 	Tools() []tools.Tool
 	// Watch keeps the index fresh until ctx ends. It calls indexed after each run, and problem when

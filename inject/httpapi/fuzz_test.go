@@ -22,10 +22,6 @@ func FuzzBody(f *testing.F) {
 		fits[ContextRequest](t, body)
 		fits[HookRequest](t, body)
 		fits[ToolRequest](t, body)
-		fits[TurnsRequest](t, body)
-		fits[CaseRequest](t, body)
-		fits[FileRequest](t, body)
-		fits[ChangeRequest](t, body)
 	})
 }
 

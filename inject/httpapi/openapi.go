@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -60,8 +59,6 @@ func bodyOf[T any]() *jsonschema.Schema {
 			for _, agent := range agents.Names() {
 				p.Enum = append(p.Enum, agent)
 			}
-		case "skip":
-			p.Minimum, p.Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(float64(math.MaxInt32))
 		case "limit":
 			p.Minimum, p.Maximum = jsonschema.Ptr(0.0), jsonschema.Ptr(float64(mostHits))
 		case "minSimilarity":
@@ -71,9 +68,6 @@ func bodyOf[T any]() *jsonschema.Schema {
 		case "event":
 			p.Types = []string{"object", "string"}
 		}
-	}
-	if query := s.Properties["query"]; query != nil && slices.Contains(s.Required, "query") && s.Properties["path"] == nil { // a search for nothing finds nothing
-		query.Pattern = `\S`
 	}
 	return s
 }

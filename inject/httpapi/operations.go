@@ -37,18 +37,12 @@ func (s *Server) operations() []operation {
 			traceResult(ctx, found)
 			return found, err
 		}),
-		post(s, "/v1/explain", "Explain why each candidate is relevant for a turn or not", func(ctx context.Context, ws Workspace, r RetrieveRequest) (Retrieved, error) {
-			r.Explain = true
-			return ws.Retrieve(ctx, r)
-		}),
 		post(s, "/v1/context", "Get what a session begins with, such as curated memory, as text for a system prompt", func(ctx context.Context, ws Workspace, r ContextRequest) (TextReply, error) {
 			return ws.Context(ctx, r)
 		}),
 		post(s, "/v1/index", "Bring the index in step with the files", func(ctx context.Context, ws Workspace, r IndexRequest) (core.IndexReport, error) {
 			return ws.Reindex(ctx, r)
 		}),
-		s.tool("/v1/save", "Save something to remember: the tool save_memory", "save_memory"),
-		s.tool("/v1/recall", "Search the messages of sessions: the tool recall_memory", "recall_memory"),
 		post(s, "/v1/tools", "List the tools for a model", func(_ context.Context, ws Workspace, _ Target) (ToolsReply, error) {
 			reply := ToolsReply{Tools: []map[string]any{}}
 			for _, t := range tools.Listed(ws.Tools()) {
@@ -56,7 +50,7 @@ func (s *Server) operations() []operation {
 			}
 			return reply, nil
 		}),
-		s.tool("/v1/tools/{name}", "Call a tool", ""),
+		s.tool(),
 		post(s, "/v1/hook", "Answer a hook of a coding agent", func(ctx context.Context, ws Workspace, r HookRequest) (HookReply, error) {
 			answer, err := ws.Hook(ctx, r)
 			if answer.Trace != nil {
@@ -67,22 +61,15 @@ func (s *Server) operations() []operation {
 		post(s, "/v1/status", "Describe the index", func(ctx context.Context, ws Workspace, _ Target) (core.Status, error) {
 			return ws.Status(ctx)
 		}),
+		personal(post(s, "/v1/view", "Make a link that opens the pages of a workspace in a browser", s.view)),
 		{"GET", "/v1/events", "Stream events of workspaces, as server-sent events", nil, schemaOf[Event], http.HandlerFunc(s.events), false},
 		{"GET", "/v1/health", "Describe the daemon", nil, schemaOf[Health], answer(func() any { return s.Health() }), false},
-		{"GET", "/v1/ready", "Check whether it takes requests now", nil, nil, http.HandlerFunc(s.ready), false},
 		{"POST", "/v1/shutdown", "End the daemon", nil, nil, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			Reply(w, http.StatusOK, map[string]bool{"ending": true})
 			s.stop()
 		}), false},
 		{"GET", "/metrics", "Metrics for Prometheus", nil, nil, promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), false},
 	}
-	all = append(all, s.viewOperations()...)
-	all = append(all, s.mapOperations()...)
-	all = append(all, s.runOperations()...)
-	all = append(all, caseOperations(s)...)
-	all = append(all, s.overviewOperations()...)
-	all = append(all, s.trustOperation())
-	all = append(all, changeOperations(s)...)
 	document := operation{"GET", "/v1/openapi.json", "This document", nil, nil, nil, false}
 	described := append(all, document)
 	document.handler = answer(func() any { return openAPI(s.o.Version, described) })
@@ -109,13 +96,22 @@ func (s *Server) retrieve(ctx context.Context, ws Workspace, r RetrieveRequest) 
 	return found, err
 }
 
-// tool makes an operation for a tool: the path's if name is "".
-func (s *Server) tool(path, summary, name string) operation {
-	return operation{"POST", path, summary, bodyOf[ToolRequest], schemaOf[tools.Answer], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		called := name
-		if called == "" {
-			called = r.PathValue("name")
-		}
+// view makes a link to the pages.
+func (s *Server) view(_ context.Context, _ Workspace, r Target) (ViewReply, error) {
+	if s.o.View == nil {
+		return ViewReply{}, &Error{404, "this service has no pages"}
+	}
+	workspace, err := s.o.WorkspaceOf(r.Workspace)
+	if err != nil {
+		return ViewReply{}, err
+	}
+	return s.o.View(workspace)
+}
+
+// tool returns the operation that calls the tool which its path names.
+func (s *Server) tool() operation {
+	return operation{"POST", "/v1/tools/{name}", "Call a tool", bodyOf[ToolRequest], schemaOf[tools.Answer], http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		called := r.PathValue("name")
 		work(s, func(ctx context.Context, ws Workspace, asked ToolRequest) (tools.Answer, error) {
 			t, ok := tools.Find(ws.Tools(), called)
 			if !ok {

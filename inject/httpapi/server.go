@@ -187,12 +187,3 @@ func (s *Server) Health() Health {
 	return Health{Version: s.o.Version, PID: os.Getpid(), Started: s.started, Requests: s.served.Load(), Memory: int64(m.Sys - m.HeapReleased), MemoryMost: debug.SetMemoryLimit(-1),
 		Goroutines: runtime.NumGoroutine(), Open: s.pool.opened()}
 }
-
-// ready answers whether the service takes requests now.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	if len(s.slots) == cap(s.slots) {
-		Fail(w, overload.ErrBusy)
-		return
-	}
-	Reply(w, http.StatusOK, map[string]bool{"ready": true})
-}

@@ -25,7 +25,6 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/tools"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
 )
 
@@ -71,22 +70,6 @@ func (f *fakeWorkspace) Reindex(context.Context, IndexRequest) (core.IndexReport
 }
 func (f *fakeWorkspace) Status(context.Context) (core.Status, error) {
 	return core.Status{State: core.StateReady}, nil
-}
-func (f *fakeWorkspace) Overview(context.Context) (Overview, error) {
-	return Overview{Workspace: f.folder}, nil
-}
-func (f *fakeWorkspace) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
-	return Turns{Turns: make([]use.Turn, r.Limit), Last: []hook.Trace{}}, nil
-}
-func (f *fakeWorkspace) Layer(context.Context) (Layer, error) { return Layer{Text: "# Curated"}, nil }
-func (f *fakeWorkspace) Document(_ context.Context, r DocumentRequest) (Document, error) {
-	return Document{Path: r.Path, Chunks: []core.MemoryHit{}}, nil
-}
-func (f *fakeWorkspace) Map(_ context.Context, r MapRequest) (Map, error) {
-	return Map{State: MapReady, Stamp: r.Known}, nil
-}
-func (f *fakeWorkspace) Pairs(context.Context) (Pairs, error) {
-	return Pairs{State: MapReady, Pairs: []Pair{}}, nil
 }
 func (f *fakeWorkspace) Hook(_ context.Context, r HookRequest) (HookReply, error) {
 	return HookReply{Reply: r.Agent + string(r.Event)}, nil
@@ -170,30 +153,22 @@ func TestRoutes(t *testing.T) {
 	}{
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`, 200, `"block":"/a false"`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a/sub/b","query":"x"}`, 200, `"block":"/a false"`},
-		{"POST", "/v1/explain", `{"workspace":"/a","query":"x"}`, 200, `"block":"/a true"`},
+		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"x","explain":true}`, 200, `"block":"/a true"`},
 		{"POST", "/v1/search", `{"workspace":"/a","query":"x"}`, 200, `"hits":[]`},
 		{"POST", "/v1/context", `{"workspace":"/a"}`, 200, `{"text":"# Curated"}`},
 		{"POST", "/v1/index", `{"workspace":"/a"}`, 200, `"documents":1`},
 		{"POST", "/v1/status", `{"workspace":"/a"}`, 200, `"state":"ready"`},
-		{"POST", "/v1/overview", `{"workspace":"/a"}`, 200, `"workspace":"/a"`},
-		{"POST", "/v1/turns", `{"workspace":"/a","limit":1}`, 200, `"turns":[{`},
-		{"POST", "/v1/layer", `{"workspace":"/a"}`, 200, `"text":"# Curated"`},
-		{"POST", "/v1/document", `{"workspace":"/a","path":"a.md"}`, 200, `"path":"a.md"`},
-		{"POST", "/v1/document", `{"workspace":"/a"}`, 400, `path`},
-		{"POST", "/v1/map", `{"workspace":"/a","known":"7"}`, 200, `"stamp":"7"`},
-		{"POST", "/v1/pairs", `{"workspace":"/a"}`, 200, `"pairs":[]`},
 		{"POST", "/v1/view", `{"workspace":"/a"}`, 404, `no pages`},
 		{"POST", "/v1/hook", `{"workspace":"/a","agent":"codex","event":{"x":1}}`, 200, `{"reply":"codex{\"x\":1}"`},
 		{"POST", "/v1/tools", `{"workspace":"/a"}`, 200, `"name":"save_memory"`},
-		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"text":"y"}}`, 200, `{"text":"/a y","data":null}`},
-		{"POST", "/v1/recall", `{"workspace":"/a"}`, 200, `"text":"/a "`},
+		{"POST", "/v1/tools/save_memory", `{"workspace":"/a","arguments":{"text":"y"}}`, 200, `{"text":"/a y","data":null}`},
+		{"POST", "/v1/tools/recall_memory", `{"workspace":"/a"}`, 200, `"text":"/a "`},
 		{"POST", "/v1/tools/save_memory", `{"workspace":"/b","arguments":{"text":"y"}}`, 200, `"text":"/b y"`},
 		{"GET", "/v1/health", ``, 200, `"version":"v1.2.3"`},
-		{"GET", "/v1/ready", ``, 200, `{"ready":true}`},
 		{"GET", "/metrics", ``, 200, `memcore_requests_total{route="POST /v1/retrieve",status="200"}`},
 
 		{"POST", "/v1/tools/none", `{"workspace":"/a"}`, 404, `there is no tool`},
-		{"POST", "/v1/save", `{"workspace":"/a","arguments":{"zebra":1}}`, 400, `there is no parameter \"zebra\"`},
+		{"POST", "/v1/tools/save_memory", `{"workspace":"/a","arguments":{"zebra":1}}`, 400, `there is no parameter \"zebra\"`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"bad"}`, 400, `option out of range`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"fail"}`, 500, `{"error":{"status":500,"message":"the disk is gone"}}`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"panic"}`, 500, `the service failed at this request`},
@@ -213,9 +188,9 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}{}`, 400, `after top-level value`},
 		{"POST", "/v1/retrieve", "{\"workspace\":\"/a\",\"query\":\"\xff\"}", 400, `not UTF-8`},
 		{"POST", "/v1/retrieve", `null`, 400, `the body is not valid here`},
-		{"POST", "/v1/save", `{"workspace":"/a","arguments":[1]}`, 400, `/properties/arguments`},
+		{"POST", "/v1/tools/save_memory", `{"workspace":"/a","arguments":[1]}`, 400, `/properties/arguments`},
 		{"POST", "/v1/hook", `{"workspace":"/a","agent":"nobody","event":{}}`, 400, `/properties/agent`},
-		{"POST", "/v1/recall", `{"workspace":"/a","query":"x"}`, 400, `unknown field \"query\"`},
+		{"POST", "/v1/tools/recall_memory", `{"workspace":"/a","query":"x"}`, 400, `unknown field \"query\"`},
 		{"POST", "/v1/retrieve", `nonsense`, 400, `the body is not valid here`},
 		{"POST", "/v1/retrieve", `{"workspace":"/a","query":"` + strings.Repeat("x", 2000) + `"}`, 413, `larger than 1000 bytes`},
 		{"GET", "/v1/retrieve", ``, 405, `/v1/retrieve takes POST, not GET`},
@@ -334,8 +309,6 @@ func TestLimits(t *testing.T) {
 	require.True(t, h.Busy())
 	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
 	require.Equal(t, 503, status)
-	status, _ = ask(t, handler, "GET", "/v1/ready", "")
-	require.Equal(t, 503, status)
 	status, _ = ask(t, handler, "GET", "/v1/health", "")
 	require.Equal(t, 200, status, "it still says how it is")
 	close(h.hold)
@@ -441,6 +414,20 @@ func TestRemote(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, tt.want, response.StatusCode, name)
 	}
+}
+
+// What only the person at this machine may do is done over the socket, however a request with the
+// token spells its path.
+func TestOnlyThePersonOpensThePages(t *testing.T) {
+	h := newServer(t, Options{})
+	for _, spelled := range []string{"/v1/view", "/v1/view?x=1", "/v1/%2e/view", "//v1/view", "/v1/view/", "/%761/view"} {
+		r := httptest.NewRequestWithContext(t.Context(), "POST", spelled, strings.NewReader(`{"workspace":"/a"}`))
+		r.Header.Set("Authorization", "Bearer secret")
+		w := httptest.NewRecorder()
+		h.Remote("secret").ServeHTTP(w, r)
+		require.Contains(t, []int{307, 403, 404}, w.Code, "%s: %s", spelled, w.Body)
+	}
+	require.Empty(t, h.opened, "no workspace was asked")
 }
 
 func TestEvents(t *testing.T) {

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,13 +20,11 @@ type askPage struct {
 	Then       string // why the turn that is asked again got nothing
 }
 
-func (s askPages) ask(w http.ResponseWriter, r *http.Request, folder string) error {
-	return s.showAsk(w, r, folder, r.URL.Query(), nil)
-}
+func (v visit) ask() error { return v.showAsk(v.r.URL.Query(), nil) }
 
 // showAsk shows the answer to a form, or its problem.
-func (s askPages) showAsk(w http.ResponseWriter, r *http.Request, folder string, form url.Values, problem error) error {
-	p, err := s.asked(r.Context(), folder, form)
+func (v visit) showAsk(form url.Values, problem error) error {
+	p, err := v.asked(form)
 	if problem == nil {
 		problem = err
 	}
@@ -38,11 +35,11 @@ func (s askPages) showAsk(w http.ResponseWriter, r *http.Request, folder string,
 		}
 		p.Problem = problem.Error()
 	}
-	return s.write(w, status, s.frame(folder, "ask", "Ask"), "ask", p)
+	return v.showWith(status, "ask", "ask", "Ask", p)
 }
 
 // asked answers a form. After an error the page still has the form.
-func (s askPages) asked(ctx context.Context, folder string, form url.Values) (askPage, error) {
+func (v visit) asked(form url.Values) (askPage, error) {
 	p := askPage{Request: httpapi.RetrieveRequest{Query: form.Get("q"), Kind: form.Get("kind"), Path: form.Get("path"), Explain: true,
 		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}
 	if strings.TrimSpace(p.Request.Query) == "" {
@@ -55,26 +52,24 @@ func (s askPages) asked(ctx context.Context, folder string, form url.Values) (as
 		}
 		p.Request.MinSimilarity = least
 	}
-	answer, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Retrieved, error) { return ws.Retrieve(ctx, p.Request) })
+	answer, err := v.memory.Retrieve(v.r.Context(), p.Request)
 	if err != nil {
 		return p, err
 	}
 	p.Answer, p.Candidates = &answer, candidatesOf(answer.Result)
 	p.Candidates.Answer = &answer
-	p.Then = s.silenceOf(ctx, folder, form.Get("turn"))
-	p.Case = s.caseBox(ctx, folder, p.Request.Query, form)
+	p.Then = v.silenceOf(form.Get("turn"))
+	p.Case = v.caseBox(p.Request.Query, form)
 	p.Candidates.mark(p.Case.Case)
 	return p, nil
 }
 
 // silenceOf says why a turn got nothing; "" if it got something or is not known.
-func (s askPages) silenceOf(ctx context.Context, folder, turn string) string {
+func (v visit) silenceOf(turn string) string {
 	if turn == "" {
 		return ""
 	}
-	all, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) {
-		return ws.Turns(ctx, httpapi.TurnsRequest{Turn: turn})
-	})
+	all, err := v.memory.Turns(v.r.Context(), TurnsRequest{Turn: turn})
 	if err != nil || len(all.Turns) == 0 || len(all.Turns[0].Hits) > 0 {
 		return ""
 	}

@@ -17,28 +17,27 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
-func (fakeMemory) Cases(_ context.Context, r httpapi.CasesRequest) (httpapi.Cases, error) {
-	if r.Query == "unreadable" {
-		return httpapi.Cases{}, kind.Usagef("%s", hostile)
+func (fakeMemory) Case(_ context.Context, query string) (Case, error) {
+	if query == "unreadable" {
+		return Case{}, kind.Usagef("%s", hostile)
 	}
-	e := []httpapi.Expectation{{Path: hostile, Heading: hostile, Text: hostile}}
-	return httpapi.Cases{File: hostile, Cases: []httpapi.Case{{Query: r.Query, Expect: e, ExpectNot: e}}}, nil
+	e := []Expectation{{Path: hostile, Heading: hostile, Text: hostile}}
+	return Case{Query: query, Expect: e, ExpectNot: e}, nil
 }
 
-func (fakeMemory) ChangeCase(_ context.Context, r httpapi.CaseRequest) (httpapi.Cases, error) {
-	if r.Wish == "nothing" {
-		return httpapi.Cases{}, kind.As(kind.Conflict, kind.Usagef("the file: %s", hostile))
+func (fakeMemory) AddCase(_ context.Context, c Case) error {
+	if c.ExpectNothing {
+		return kind.As(kind.Conflict, kind.Usagef("the file: %s", hostile))
 	}
-	changed = append(changed, r)
-	return httpapi.Cases{}, nil
+	added = append(added, c)
+	return nil
 }
 
-// changed are the wishes that came through.
-var changed []httpapi.CaseRequest
+// added are the cases that buttons made.
+var added []Case
 
 func hitWith(values ...float64) core.MemoryHit {
 	e := &core.Explanation{}
@@ -92,8 +91,8 @@ func TestWhatAThresholdDoesNotChange(t *testing.T) {
 }
 
 func TestExpectations(t *testing.T) {
-	require.Equal(t, httpapi.Expectation{Path: "a.md", Heading: "B"}, expectationOf(core.MemoryHit{Path: "a.md", Headings: []string{"A", "B"}, Text: "x"}))
-	require.Equal(t, httpapi.Expectation{Path: "a.jsonl", Text: "1 2 3 4 5 6 7 8 9 10 11 12"}, expectationOf(core.MemoryHit{Path: "a.jsonl", Kind: "conversation", Text: "1 2 3\n4 5 6 7 8 9 10 11 12 13"}))
+	require.Equal(t, Expectation{Path: "a.md", Heading: "B"}, expectationOf(core.MemoryHit{Path: "a.md", Headings: []string{"A", "B"}, Text: "x"}))
+	require.Equal(t, Expectation{Path: "a.jsonl", Text: "1 2 3 4 5 6 7 8 9 10 11 12"}, expectationOf(core.MemoryHit{Path: "a.jsonl", Kind: "conversation", Text: "1 2 3\n4 5 6 7 8 9 10 11 12 13"}))
 }
 
 // Wrong input is said beside the form, which keeps what was typed.
@@ -139,28 +138,28 @@ func (v visitor) post(t *testing.T, path string, form url.Values, origin string)
 }
 
 func TestButtonsMakeCases(t *testing.T) {
-	changed = nil
+	added = nil
 	v := newVisitor(t)
 	v.open(t, "/a")
 	at := "/w/" + idOf("/a") + "/"
-	e := httpapi.Expectation{Path: "a & b.md", Heading: "H", Text: "t"}
+	e := Expectation{Path: "a & b.md", Heading: "H", Text: "t"}
 	about := func(fields url.Values) []string { return []string{fields.Encode()} }
-	form := url.Values{"about": about(url.Values{"question": {"which?"}, "q": {"which?"}, "since": {"7d"}}), "say": {wish("stayAway", e, false) + "&at=3"}}
+	form := url.Values{"about": about(url.Values{"question": {"which?"}, "q": {"which?"}, "since": {"7d"}}), "say": {wish(stayAway, e, 3)}}
 	for _, origin := range []string{"", "null", "http://evil.example"} {
 		status, _, _ := v.post(t, at+"case", form, origin)
 		require.Equal(t, 403, status, origin)
 	}
-	require.Empty(t, changed)
+	require.Empty(t, added)
 	status, location, body := v.post(t, at+"case", form, v.server.URL)
 	require.Equal(t, 303, status, body)
 	require.Equal(t, at+"ask?q=which%3F&since=7d#c3", location)
-	require.Equal(t, []httpapi.CaseRequest{{Query: "which?", Wish: "stayAway", Path: e.Path, Heading: "H", Text: "t"}}, changed)
+	require.Equal(t, []Case{{Query: "which?", ExpectNot: []Expectation{e}}}, added)
 
 	_, location, _ = v.post(t, at+"case", url.Values{"about": about(url.Values{"question": {"which?"}, "id": {"12"}}), "expected": {"c.md"}}, v.server.URL)
 	require.Equal(t, at+"turn?id=12#case", location)
-	require.Equal(t, httpapi.CaseRequest{Query: "which?", Wish: "come", Path: "c.md"}, changed[1])
+	require.Equal(t, Case{Query: "which?", Expect: []Expectation{{Path: "c.md"}}}, added[1])
 
-	status, _, body = v.post(t, at+"case", url.Values{"about": about(url.Values{"question": {"which?"}}), "say": {wish("nothing", httpapi.Expectation{}, false)}}, v.server.URL)
+	status, _, body = v.post(t, at+"case", url.Values{"about": about(url.Values{"question": {"which?"}}), "say": {"wish=nothing"}}, v.server.URL)
 	require.Equal(t, 409, status)
 	require.Contains(t, body, `role="alert"`)
 	require.Contains(t, body, "which?</textarea>")
@@ -180,8 +179,8 @@ func TestTurnsAreGrouped(t *testing.T) {
 // manyTurns has more than a page shows, all of the longest.
 type manyTurns struct{ fakeMemory }
 
-func (manyTurns) Turns(_ context.Context, r httpapi.TurnsRequest) (httpapi.Turns, error) {
-	var all httpapi.Turns
+func (manyTurns) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
+	var all Turns
 	for i := range r.Limit {
 		t := use.Turn{ID: strconv.Itoa(i), At: time.Unix(int64(1000-i), 5e6).UTC(), Agent: "codex", Session: "s", Prompt: strings.Repeat("prompt ", 285)}
 		for range 4 {
@@ -195,7 +194,7 @@ func (manyTurns) Turns(_ context.Context, r httpapi.TurnsRequest) (httpapi.Turns
 
 type manyMemories struct{ fakeMemories }
 
-func (manyMemories) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+func (manyMemories) Use(_ context.Context, _ string, do func(Memory) error) error {
 	return do(manyTurns{})
 }
 
@@ -212,14 +211,14 @@ func TestTurnsArePaged(t *testing.T) {
 // A longTurn has the longest prompt that a trace keeps.
 type longTurn struct{ fakeMemory }
 
-func (longTurn) Turns(context.Context, httpapi.TurnsRequest) (httpapi.Turns, error) {
+func (longTurn) Turns(context.Context, TurnsRequest) (Turns, error) {
 	trace := hook.Trace{Turn: "1", Event: hook.Event{Prompt: strings.Repeat("ä?", 22<<10)}}
-	return httpapi.Turns{Turns: []use.Turn{{ID: "1"}}, Last: []hook.Trace{trace}}, nil
+	return Turns{Turns: []use.Turn{{ID: "1"}}, Last: []hook.Trace{trace}}, nil
 }
 
 type longMemories struct{ fakeMemories }
 
-func (longMemories) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+func (longMemories) Use(_ context.Context, _ string, do func(Memory) error) error {
 	return do(longTurn{})
 }
 

@@ -1,65 +1,38 @@
 package view
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
-// A caseBox shows and changes the case of a question.
+// A caseBox shows what memcore-eval.yaml says about a question, and adds to it.
 type caseBox struct {
-	Case    *httpapi.Case // nil for none
-	Problem string        // why there can be none
+	Case
+	Problem string // why nothing can be added
 	// About is the question and the form of the page, for the way back. It is encoded, since forms
 	// change line ends.
 	About string
-	// missing are expected documents that are not indexed.
-	missing map[string]bool
 }
 
 // askFields are the fields of a page that a case returns to.
 var askFields = []string{"q", "kind", "path", "since", "until", "id", "with", "least"}
 
 // caseBox returns the box of a question on a page with a form.
-func (s askPages) caseBox(ctx context.Context, folder, query string, form url.Values) *caseBox {
+func (v visit) caseBox(query string, form url.Values) *caseBox {
 	about := only(form, askFields)
 	about.Set("question", query)
 	box := &caseBox{About: about.Encode()}
-	cases, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) {
-		return ws.Cases(ctx, httpapi.CasesRequest{Query: query})
-	})
-	if err != nil {
+	var err error
+	if box.Case, err = v.memory.Case(v.r.Context(), query); err != nil {
 		box.Problem = err.Error()
-	} else if len(cases.Cases) > 0 {
-		box.Case = &cases.Cases[0]
-		box.missing = s.missing(ctx, folder, box.Case.Expect)
 	}
 	return box
 }
-
-// missing returns the expected documents that are not indexed. It skips folders.
-func (s askPages) missing(ctx context.Context, folder string, expected []httpapi.Expectation) map[string]bool {
-	missing := map[string]bool{}
-	for _, e := range expected {
-		if path.Ext(e.Path) == "" {
-			continue
-		}
-		_, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
-			return ws.Document(ctx, httpapi.DocumentRequest{Path: e.Path})
-		})
-		missing[e.Path] = err != nil && httpapi.StatusOf(err) == http.StatusNotFound
-	}
-	return missing
-}
-
-// Missing reports whether an expected document is missing.
-func (b caseBox) Missing(e httpapi.Expectation) bool { return b.missing[e.Path] }
 
 // only returns the named fields that are set.
 func only(form url.Values, names []string) url.Values {
@@ -72,32 +45,45 @@ func only(form url.Values, names []string) url.Values {
 	return v
 }
 
-// Undo is what the button beside an expectation sends.
-func (caseBox) Undo(e httpapi.Expectation) string { return wish("come", e, true) }
+// Wishes that buttons send.
+const (
+	come     = "come"
+	stayAway = "stayAway"
+	nothing  = "nothing"
+)
 
-// Nothing is what the button of an empty answer sends.
-func (caseBox) Nothing(undo bool) string { return wish("nothing", httpapi.Expectation{}, undo) }
+// wish encodes what a button asks for. at is the place of the candidate, to come back to.
+func wish(wish string, e Expectation, at int) string {
+	return url.Values{"wish": {wish}, "path": {e.Path}, "heading": {e.Heading}, "text": {e.Text}, "at": {strconv.Itoa(at)}}.Encode()
+}
 
-// changeCase changes a case and goes back to the page of the button.
-func (s askPages) changeCase(w http.ResponseWriter, r *http.Request, folder string) error {
-	if err := r.ParseForm(); err != nil {
+// addCase adds a case and goes back to the page of the button.
+func (v visit) addCase() error {
+	if err := v.r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Message: "the form cannot be read: " + err.Error()}
 	}
-	said, err := url.ParseQuery(r.PostForm.Get("say"))
-	form, unread := url.ParseQuery(r.PostForm.Get("about"))
+	said, err := url.ParseQuery(v.r.PostForm.Get("say"))
+	form, unread := url.ParseQuery(v.r.PostForm.Get("about"))
 	if err != nil || unread != nil {
 		return &httpapi.Error{Status: http.StatusBadRequest, Message: "the form was not made by these pages"}
 	}
-	request := httpapi.CaseRequest{Query: form.Get("question"), Wish: said.Get("wish"), Path: said.Get("path"), Heading: said.Get("heading"), Text: said.Get("text"), Undo: said.Get("undo") != ""}
-	if request.Wish == "" {
-		request.Wish, request.Path = "come", r.PostForm.Get("expected")
+	c := Case{Query: form.Get("question")}
+	hit := []Expectation{{Path: said.Get("path"), Heading: said.Get("heading"), Text: said.Get("text")}}
+	switch said.Get("wish") {
+	case come:
+		c.Expect = hit
+	case stayAway:
+		c.ExpectNot = hit
+	case nothing:
+		c.ExpectNothing = true
+	default:
+		c.Expect = []Expectation{{Path: v.r.PostForm.Get("expected")}}
 	}
-	_, err = get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Cases, error) { return ws.ChangeCase(r.Context(), request) })
-	if err != nil {
+	if err := v.memory.AddCase(v.r.Context(), c); err != nil {
 		if strings.TrimSpace(form.Get("q")) == "" {
-			form.Set("q", request.Query)
+			form.Set("q", c.Query)
 		}
-		return s.showAsk(w, r, folder, form, err)
+		return v.showAsk(form, err)
 	}
 	back := only(form, askFields)
 	to := "ask?"
@@ -105,9 +91,8 @@ func (s askPages) changeCase(w http.ResponseWriter, r *http.Request, folder stri
 		to = "turn?"
 	}
 	place := "#case"
-	if at, err := strconv.Atoi(said.Get("at")); err == nil {
+	if at := numberOf(said.Get("at")); at > 0 {
 		place = fmt.Sprintf("#c%d", at)
 	}
-	http.Redirect(w, r, to+back.Encode()+place, http.StatusSeeOther)
-	return nil
+	return v.redirect(to + back.Encode() + place)
 }

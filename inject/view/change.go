@@ -16,34 +16,33 @@ import (
 
 // editPage is a form with lines of a file.
 type editPage struct {
-	Request httpapi.ChangeRequest
+	Request ChangeRequest
 	Problem string
 	Secrets bool // some are not shown
 }
 
 // edit shows lines of a file in a form.
-func (s memoryPages) edit(w http.ResponseWriter, r *http.Request, folder string) error {
-	q := r.URL.Query()
-	ask := httpapi.FileRequest{Path: q.Get("path"), First: numberOf(q.Get("first")), Last: numberOf(q.Get("last"))}
-	f, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.File, error) { return ws.File(r.Context(), ask) })
+func (v visit) edit() error {
+	q := v.r.URL.Query()
+	ask := FileRequest{Path: q.Get("path"), First: numberOf(q.Get("first")), Last: numberOf(q.Get("last"))}
+	f, err := v.memory.File(v.r.Context(), ask)
 	if err != nil {
 		return err
 	}
 	if f.Fixed != "" || ask.Last == 0 && f.Next > 0 {
-		http.Redirect(w, r, address("document", "path", f.Path), http.StatusSeeOther)
-		return nil
+		return v.redirect(address("document", "path", f.Path))
 	}
 	if ask.Last == 0 {
 		f.Base = f.Text
 	}
-	request := httpapi.ChangeRequest{How: httpapi.EditLines, Path: f.Path, First: f.First, Last: f.Last, Seen: f.Text, Base: f.Base, Text: f.Text}
-	return s.show(w, folder, "memory", "edit", "Edit "+clean(f.Path), editPage{Request: request, Secrets: strings.Contains(f.Text, secret.Mark)})
+	request := ChangeRequest{How: EditLines, Path: f.Path, First: f.First, Last: f.Last, Seen: f.Text, Base: f.Base, Text: f.Text}
+	return v.show("memory", "edit", "Edit "+clean(f.Path), editPage{Request: request, Secrets: strings.Contains(f.Text, secret.Mark)})
 }
 
 // changePage shows a change before and after it is made.
 type changePage struct {
-	Request     httpapi.ChangeRequest // to confirm
-	Changed     httpapi.Changed
+	Request     ChangeRequest // to confirm
+	Changed     Changed
 	Title       string
 	Confirm     string // the button
 	Problem     string // why it cannot be made
@@ -54,44 +53,43 @@ type changePage struct {
 }
 
 // preview shows a change and never makes it, whatever the address says.
-func (s memoryPages) preview(w http.ResponseWriter, r *http.Request, folder string) error {
-	if r.URL.Query().Get("how") == "" { // after a reload
-		http.Redirect(w, r, "queue", http.StatusSeeOther)
-		return nil
+func (v visit) preview() error {
+	if v.r.URL.Query().Get("how") == "" { // after a reload
+		return v.redirect("queue")
 	}
-	request := changeRequest(r.URL.Query())
+	request := changeRequest(v.r.URL.Query())
 	request.Version = ""
-	return s.showChange(w, r, folder, request)
+	return v.showChange(request)
 }
 
 // change shows a change, or makes it if the form has the shown version.
-func (s memoryPages) change(w http.ResponseWriter, r *http.Request, folder string) error {
-	if err := r.ParseForm(); err != nil {
+func (v visit) change() error {
+	if err := v.r.ParseForm(); err != nil {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
 	}
-	return s.showChange(w, r, folder, changeRequest(r.PostForm))
+	return v.showChange(changeRequest(v.r.PostForm))
 }
 
 // changeRequest reads a form or an address.
-func changeRequest(form url.Values) httpapi.ChangeRequest {
+func changeRequest(form url.Values) ChangeRequest {
 	text := func(name string) string { return strings.ReplaceAll(form.Get(name), "\r\n", "\n") }
-	return httpapi.ChangeRequest{How: form.Get("how"), Path: form.Get("path"), First: numberOf(form.Get("first")), Last: numberOf(form.Get("last")),
+	return ChangeRequest{How: form.Get("how"), Path: form.Get("path"), First: numberOf(form.Get("first")), Last: numberOf(form.Get("last")),
 		Seen: text("seen"), Base: text("base"), Text: text("text"), ID: form.Get("id"), Version: form.Get("version")}
 }
 
 // longestChange bounds the wait for locks: a process may never give one back.
 const longestChange = time.Minute
 
-func (s memoryPages) showChange(w http.ResponseWriter, r *http.Request, folder string, request httpapi.ChangeRequest) error {
-	ctx := r.Context()
+func (v visit) showChange(request ChangeRequest) error {
+	ctx := v.r.Context()
 	if request.Version != "" {
 		var stop context.CancelFunc // who leaves the page does not stop half way
 		ctx, stop = context.WithTimeout(context.WithoutCancel(ctx), longestChange)
 		defer stop()
 	}
-	c, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Changed, error) { return ws.Change(ctx, request) })
+	c, err := v.memory.Change(ctx, request)
 	p := changePage{Request: request, Changed: c, Title: titles[request.How][0], Confirm: titles[request.How][1], Diff: diffLines(c.Diff), Since: diffLines(c.Since),
-		CanEdit: request.How == httpapi.EditLines || request.How == httpapi.Keep && c.Text != ""}
+		CanEdit: request.How == EditLines || request.How == Keep && c.Text != ""}
 	status := http.StatusOK
 	switch {
 	case err != nil:
@@ -115,16 +113,16 @@ func (s memoryPages) showChange(w http.ResponseWriter, r *http.Request, folder s
 		p.File = address("document", "path", c.Path)
 	}
 	if c.Undo != "" {
-		p.Undo = address("change", "how", httpapi.UndoChange, "id", c.Undo)
+		p.Undo = address("change", "how", UndoChange, "id", c.Undo)
 	}
-	return s.write(w, status, s.frame(folder, "memory", p.Title), "change", p)
+	return v.showWith(status, "memory", "change", p.Title, p)
 }
 
 // titles are the titles and the buttons of changes.
 var titles = map[string][2]string{
-	"": {"Change", ""}, httpapi.EditLines: {"Edit", "Write it"}, httpapi.StrikeLines: {"Strike through", "Strike it through"}, httpapi.ForgetLines: {"Forget", "Delete it"},
-	httpapi.UndoChange: {"Undo", "Undo it"}, httpapi.Keep: {"Keep a proposal", "Keep it"}, httpapi.Leave: {"Decline a proposal", "Decline it"},
-	httpapi.Hide: {"Hide from search", "Hide it"}, httpapi.Unhide: {"Find again", "Find all of it again"},
+	"": {"Change", ""}, EditLines: {"Edit", "Write it"}, StrikeLines: {"Strike through", "Strike it through"}, ForgetLines: {"Forget", "Delete it"},
+	UndoChange: {"Undo", "Undo it"}, Keep: {"Keep a proposal", "Keep it"}, Leave: {"Decline a proposal", "Decline it"},
+	Hide: {"Hide from search", "Hide it"}, Unhide: {"Find again", "Find all of it again"},
 }
 
 // A diffLine is a line of a diff.
@@ -190,7 +188,7 @@ func placeText(header string) string {
 
 // queuePage lists what waits for a decision, and changes.
 type queuePage struct {
-	Waiting         []httpapi.Proposal
+	Waiting         []Proposal
 	More            int // proposals that are not shown
 	Agents, Persons []entryRow
 }
@@ -214,7 +212,7 @@ func proposedText(kind string) string {
 
 // An entryRow is a change that was made.
 type entryRow struct {
-	httpapi.Entry
+	Entry
 	Undo  string // address; "" if it held a secret
 	Files []fileRow
 }
@@ -232,16 +230,12 @@ const (
 	mostQueued  = 800     // lines of all changes
 )
 
-func (s memoryPages) queue(w http.ResponseWriter, r *http.Request, folder string) error {
+func (v visit) queue() (err error) {
 	var p queuePage
-	all, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (j httpapi.Journal, err error) {
-		waiting, err := ws.Proposals(r.Context())
-		if err != nil {
-			return j, err
-		}
-		p.Waiting = waiting.Waiting
-		return ws.Journal(r.Context())
-	})
+	if p.Waiting, err = v.memory.Proposals(v.r.Context()); err != nil {
+		return err
+	}
+	all, err := v.memory.Journal(v.r.Context())
 	if err != nil {
 		return err
 	}
@@ -249,19 +243,19 @@ func (s memoryPages) queue(w http.ResponseWriter, r *http.Request, folder string
 		p.More, p.Waiting = len(p.Waiting)-mostWaiting, p.Waiting[:mostWaiting]
 	}
 	left := mostQueued
-	for _, e := range all.Changes {
+	for _, e := range all {
 		if row := entryOf(e, &left); e.Agent {
 			p.Agents = append(p.Agents, row)
 		} else {
 			p.Persons = append(p.Persons, row)
 		}
 	}
-	return s.show(w, folder, "memory", "queue", "Memory: proposals and changes", p)
+	return v.show("memory", "queue", "Memory: proposals and changes", p)
 }
 
 // entryOf returns a change with at most left lines.
-func entryOf(e httpapi.Entry, left *int) entryRow {
-	row := entryRow{Entry: e, Undo: address("change", "how", httpapi.UndoChange, "id", e.ID)}
+func entryOf(e Entry, left *int) entryRow {
+	row := entryRow{Entry: e, Undo: address("change", "how", UndoChange, "id", e.ID)}
 	for _, f := range e.Files {
 		file := fileRow{Path: f.Path, Secret: f.Secret}
 		if strings.HasSuffix(strings.ToLower(f.Path), ".md") {

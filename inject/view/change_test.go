@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -25,35 +24,35 @@ const hostileMarkdown = "- " + hostile + "\n" + `
 <iframe src="http://evil.example"></iframe>
 ` + "```html\n<script>alert(1)</script>\n```\n<style>*{}</style>\n"
 
-func (fakeMemory) File(_ context.Context, r httpapi.FileRequest) (httpapi.File, error) {
+func (fakeMemory) File(_ context.Context, r FileRequest) (File, error) {
 	text := strings.TrimSuffix(hostileMarkdown, "\n")
 	last := strings.Count(text, "\n") + 1
-	block := httpapi.Block{First: 1, Last: last, Statement: true, Marks: []httpapi.Mark{{Kind: "secret", Text: hostile}}}
-	return httpapi.File{Path: r.Path, Lines: last, First: 1, Last: last, Text: text, Blocks: []httpapi.Block{block}, Chunks: []core.MemoryHit{{StartLine: 1, EndLine: last, Source: hostile}}, Remarks: []string{hostile}}, nil
+	block := Block{First: 1, Last: last, Statement: true, Marks: []Mark{{Kind: "secret", Text: hostile}}}
+	return File{Path: r.Path, Lines: last, First: 1, Last: last, Text: text, Blocks: []Block{block}, Chunks: []core.MemoryHit{{StartLine: 1, EndLine: last, Source: hostile}}, Remarks: []string{hostile}}, nil
 }
 
-func (fakeMemory) Proposals(context.Context) (httpapi.Proposals, error) {
-	return httpapi.Proposals{Waiting: []httpapi.Proposal{{ID: "3fa92b", Kind: hostile, Path: hostile, Section: hostile, Text: hostile, Supersedes: hostile, Source: hostile}}}, nil
+func (fakeMemory) Proposals(context.Context) ([]Proposal, error) {
+	return []Proposal{{ID: "3fa92b", Kind: hostile, Path: hostile, Section: hostile, Text: hostile, Supersedes: hostile, Source: hostile}}, nil
 }
 
-func (fakeMemory) Journal(context.Context) (httpapi.Journal, error) {
-	files := []httpapi.Lines{{Path: hostile + ".md", Before: hostile, After: hostile}}
-	return httpapi.Journal{Changes: []httpapi.Entry{{ID: "1", Label: hostile, Files: files}, {ID: "2", Agent: true, Label: hostile, Files: files}}}, nil
+func (fakeMemory) Journal(context.Context) ([]Entry, error) {
+	files := []Lines{{Path: hostile + ".md", Before: hostile, After: hostile}}
+	return []Entry{{ID: "1", Label: hostile, Files: files}, {ID: "2", Agent: true, Label: hostile, Files: files}}, nil
 }
 
 // Change has version "v"; it fails for the path "fail", after writing for "half", and is outdated
 // for "old".
-func (fakeMemory) Change(ctx context.Context, r httpapi.ChangeRequest) (httpapi.Changed, error) {
+func (fakeMemory) Change(ctx context.Context, r ChangeRequest) (Changed, error) {
 	if r.Path == "half" {
 		if _, ends := ctx.Deadline(); !ends {
-			return httpapi.Changed{}, errors.New("a lock that another process holds is waited for without end")
+			return Changed{}, errors.New("a lock that another process holds is waited for without end")
 		}
-		return httpapi.Changed{Written: true, Undo: "1"}, errors.New("the record of use is not writable")
+		return Changed{Written: true, Undo: "1"}, errors.New("the record of use is not writable")
 	}
 	if r.Path == "fail" {
-		return httpapi.Changed{}, kind.As(kind.Conflict, core.ErrNotIndexed)
+		return Changed{}, kind.As(kind.Conflict, core.ErrNotIndexed)
 	}
-	return httpapi.Changed{Path: hostile, Diff: "--- a/" + hostile + "\n+++ b/x\n@@ -1 +1 @@\n-" + hostile + "\n+" + hostile + "\n", Since: "+" + hostile, Secrets: hostile, Remark: hostile,
+	return Changed{Path: hostile, Diff: "--- a/" + hostile + "\n+++ b/x\n@@ -1 +1 @@\n-" + hostile + "\n+" + hostile + "\n", Since: "+" + hostile, Secrets: hostile, Remark: hostile,
 		Text: r.Text, Seen: r.Seen, First: r.First, Version: "v", Written: r.Version == "v" && r.Path != "old", Outdated: r.Path == "old", Undo: "1"}, nil
 }
 
@@ -193,7 +192,7 @@ func TestDocumentPageIsBounded(t *testing.T) {
 	// A part of a file has at least one block, of any size.
 	for _, front := range []bool{true, false} {
 		text := strings.Repeat("\"&<>'", 1<<20)
-		row := rowsOf(httpapi.File{First: 1, Last: 1, Text: text, Blocks: []httpapi.Block{{First: 1, Last: 1, Front: front}}})[0]
+		row := rowsOf(File{First: 1, Last: 1, Text: text, Blocks: []Block{{First: 1, Last: 1, Front: front}}})[0]
 		require.Less(t, len(row.HTML), 200<<10)
 		require.Contains(t, row.HTML, "more bytes")
 	}
@@ -212,7 +211,7 @@ func TestDocumentAtACitation(t *testing.T) {
 		status, _ := v.get(t, "/w/"+idOf("/a")+"/document?path="+name+"&at="+name+"%23L12-L14")
 		require.Equal(t, 200, status)
 	}
-	f := httpapi.File{Path: "a.md", Lines: 4, First: 1, Last: 4, Text: "# A\none\ntwo\nthree", Blocks: []httpapi.Block{{First: 1, Last: 1, Level: 1}, {First: 2, Last: 4}},
+	f := File{Path: "a.md", Lines: 4, First: 1, Last: 4, Text: "# A\none\ntwo\nthree", Blocks: []Block{{First: 1, Last: 1, Level: 1}, {First: 2, Last: 4}},
 		Chunks: []core.MemoryHit{{StartLine: 1, EndLine: 2}, {StartLine: 3, EndLine: 3}, {StartLine: 3, EndLine: 4}}}
 	rows := documentOf(f).Rows
 	require.Equal(t, []int{0, 3, 0}, []int{rows[0].Chunks[0].Anchor, rows[1].Chunks[0].Anchor, rows[1].Chunks[1].Anchor}, "each line has one anchor")
@@ -222,15 +221,15 @@ func TestDocumentAtACitation(t *testing.T) {
 // A manyChanges has as many changes as a journal keeps, of short lines.
 type manyChanges struct{ fakeMemory }
 
-func (manyChanges) Journal(context.Context) (httpapi.Journal, error) {
-	lines := httpapi.Lines{Path: "a.md", Before: strings.Repeat("- a\n", 1000), After: strings.Repeat("- b\n", 1000)}
-	entry := httpapi.Entry{ID: "1", Label: "edit", Files: []httpapi.Lines{lines, lines}}
-	return httpapi.Journal{Changes: slices.Repeat([]httpapi.Entry{entry}, 20)}, nil
+func (manyChanges) Journal(context.Context) ([]Entry, error) {
+	lines := Lines{Path: "a.md", Before: strings.Repeat("- a\n", 1000), After: strings.Repeat("- b\n", 1000)}
+	entry := Entry{ID: "1", Label: "edit", Files: []Lines{lines, lines}}
+	return slices.Repeat([]Entry{entry}, 20), nil
 }
 
 type changeMemories struct{ fakeMemories }
 
-func (changeMemories) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+func (changeMemories) Use(_ context.Context, _ string, do func(Memory) error) error {
 	return do(manyChanges{})
 }
 

@@ -3,18 +3,16 @@ package view
 import (
 	"fmt"
 	"html/template"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/inject/httpapi"
 )
 
 // documentPage is a part of a file.
 type documentPage struct {
-	httpapi.File
+	File
 	Rows []blockRow
 	// Whole, Hide and Unhide are addresses to change the whole file; "" for none.
 	Whole, Hide, Unhide string
@@ -24,7 +22,7 @@ type documentPage struct {
 
 // A blockRow is a block with its chunks and the addresses that change it.
 type blockRow struct {
-	httpapi.Block
+	Block
 	HTML                        template.HTML
 	Chunks                      []chunkRow // that begin in it
 	Edit, Section, Strike, Drop string     // addresses; "" for none
@@ -45,18 +43,15 @@ type messageRow struct {
 // mostWhole is the longest file that is edited whole, in lines.
 const mostWhole = 600
 
-func (s memoryPages) document(w http.ResponseWriter, r *http.Request, folder string) error {
-	q := r.URL.Query()
+func (v visit) document() error {
+	q := v.r.URL.Query()
 	if at := q.Get("at"); strings.Contains(at, "#L") { // a citation, of a file that may have # in its name
 		first, _, _ := strings.Cut(at[strings.LastIndex(at, "#L")+2:], "-")
 		to := address("document", "path", q.Get("path"), "line", strconv.Itoa(numberOf(first)))
-		http.Redirect(w, r, to+"#L"+strconv.Itoa(numberOf(first)), http.StatusSeeOther)
-		return nil
+		return v.redirect(to + "#L" + strconv.Itoa(numberOf(first)))
 	}
-	file := func(first int) (httpapi.File, error) {
-		return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.File, error) {
-			return ws.File(r.Context(), httpapi.FileRequest{Path: q.Get("path"), First: first})
-		})
+	file := func(first int) (File, error) {
+		return v.memory.File(v.r.Context(), FileRequest{Path: q.Get("path"), First: first})
 	}
 	f, err := file(numberOf(q.Get("first")))
 	if line := numberOf(q.Get("line")); err == nil && line > f.Last && f.Next > 0 {
@@ -65,7 +60,7 @@ func (s memoryPages) document(w http.ResponseWriter, r *http.Request, folder str
 	if err != nil {
 		return err
 	}
-	return s.show(w, folder, "memory", "document", "Memory: "+clean(f.Path), documentOf(f))
+	return v.show("memory", "document", "Memory: "+clean(f.Path), documentOf(f))
 }
 
 // numberOf reads a line number; 0 if there is none.
@@ -86,7 +81,7 @@ func address(page string, query ...string) string {
 	return page + "?" + q.Encode()
 }
 
-func documentOf(f httpapi.File) documentPage {
+func documentOf(f File) documentPage {
 	p := documentPage{File: f}
 	if f.Previous > 0 {
 		p.Previous = address("document", "path", f.Path, "first", strconv.Itoa(f.Previous))
@@ -95,14 +90,14 @@ func documentOf(f httpapi.File) documentPage {
 		p.Next = address("document", "path", f.Path, "first", strconv.Itoa(f.Next))
 	}
 	if len(f.Chunks) > 0 {
-		p.Hide = address("change", "how", httpapi.Hide, "path", f.Path)
+		p.Hide = address("change", "how", Hide, "path", f.Path)
 	}
 	if f.Hidden > 0 {
-		p.Unhide = address("change", "how", httpapi.Unhide, "path", f.Path)
+		p.Unhide = address("change", "how", Unhide, "path", f.Path)
 	}
 	if f.Fixed != "" {
 		for _, h := range f.Chunks {
-			p.Messages = append(p.Messages, messageRow{h, address("change", "how", httpapi.Hide, "path", f.Path, "id", h.ID)})
+			p.Messages = append(p.Messages, messageRow{h, address("change", "how", Hide, "path", f.Path, "id", h.ID)})
 		}
 		return p
 	}
@@ -113,7 +108,7 @@ func documentOf(f httpapi.File) documentPage {
 	return p
 }
 
-func rowsOf(f httpapi.File) (rows []blockRow) {
+func rowsOf(f File) (rows []blockRow) {
 	lines := strings.Split(f.Text, "\n")
 	next, anchored := 0, 0
 	for i, b := range f.Blocks {
@@ -121,7 +116,7 @@ func rowsOf(f httpapi.File) (rows []blockRow) {
 			return address(page, "how", how, "path", f.Path, "first", strconv.Itoa(b.First), "last", strconv.Itoa(last))
 		}
 		text := strings.Join(dedented(lines[b.First-f.First:b.Last-f.First+1]), "\n")
-		row := blockRow{Block: b, Edit: at("edit", httpapi.EditLines, b.Last), Drop: at("change", httpapi.ForgetLines, b.Last)}
+		row := blockRow{Block: b, Edit: at("edit", EditLines, b.Last), Drop: at("change", ForgetLines, b.Last)}
 		if b.Front {
 			var front renderer
 			front.verbatim(text)
@@ -130,11 +125,11 @@ func rowsOf(f httpapi.File) (rows []blockRow) {
 			row.HTML = render(f.Path, text)
 		}
 		if b.Statement {
-			row.Strike = at("change", httpapi.StrikeLines, b.Last)
+			row.Strike = at("change", StrikeLines, b.Last)
 		}
 		if b.Level > 0 {
 			end := endOfSection(f, i)
-			row.Section, row.Drop = at("edit", httpapi.EditLines, end), at("change", httpapi.ForgetLines, end)
+			row.Section, row.Drop = at("edit", EditLines, end), at("change", ForgetLines, end)
 		}
 		for ; next < len(f.Chunks) && (f.Chunks[next].StartLine <= b.Last || i == len(f.Blocks)-1); next++ {
 			chunk := chunkRow{MemoryHit: f.Chunks[next]}
@@ -149,7 +144,7 @@ func rowsOf(f httpapi.File) (rows []blockRow) {
 }
 
 // endOfSection returns the last line before the next heading.
-func endOfSection(f httpapi.File, heading int) int {
+func endOfSection(f File, heading int) int {
 	last := f.Blocks[heading].Last
 	for _, b := range f.Blocks[heading+1:] {
 		if b.Level > 0 {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -16,49 +17,44 @@ const (
 
 // documentsPage lists some documents, the last changed first.
 type documentsPage struct {
-	httpapi.DocumentsRequest
-	httpapi.Documents
+	core.DocumentsOptions
+	Documents   []core.DocumentInfo
+	Found       int // in all
 	First, Last int // of the documents found, from 1
 	Problem     string
 	// Previous and Next are queries of other pages, or "".
 	Previous, Next string
 }
 
-func (s memoryPages) memory(w http.ResponseWriter, r *http.Request, folder string) error {
-	q := r.URL.Query()
-	skip, err := strconv.Atoi(q.Get("skip"))
-	if err != nil || skip < 0 {
-		skip = 0
-	}
-	request := httpapi.DocumentsRequest{Find: q.Get("find"), Kind: q.Get("kind"), Source: q.Get("source"), Day: q.Get("day"), Skip: skip, Limit: listed}
-	some, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
-		return ws.Documents(r.Context(), request)
-	})
-	p := documentsOf(request, some)
+func (v visit) documents() error {
+	q := v.r.URL.Query()
+	o := core.DocumentsOptions{Find: q.Get("find"), Kind: q.Get("kind"), Source: q.Get("source"), Day: q.Get("day"), Skip: numberOf(q.Get("skip")), Limit: listed}
+	some, found, err := v.memory.Documents(v.r.Context(), o)
+	p := documentsOf(o, some, found)
 	switch {
 	case err != nil && httpapi.StatusOf(err) == http.StatusBadRequest:
 		p.Problem = err.Error()
 	case err != nil:
 		return err
 	}
-	return s.show(w, folder, "memory", "memory", "Memory", p)
+	return v.show("memory", "memory", "Memory", p)
 }
 
-func documentsOf(r httpapi.DocumentsRequest, some httpapi.Documents) documentsPage {
-	p := documentsPage{DocumentsRequest: r, Documents: some, First: min(r.Skip+1, some.Found), Last: r.Skip + len(some.Documents)}
-	if r.Skip > 0 {
-		p.Previous = queryOf(r, max(r.Skip-listed, 0))
+func documentsOf(o core.DocumentsOptions, some []core.DocumentInfo, found int) documentsPage {
+	p := documentsPage{DocumentsOptions: o, Documents: some, Found: found, First: min(o.Skip+1, found), Last: o.Skip + len(some)}
+	if o.Skip > 0 {
+		p.Previous = queryOf(o, max(o.Skip-listed, 0))
 	}
-	if p.Last < some.Found && len(some.Documents) > 0 {
-		p.Next = queryOf(r, p.Last)
+	if p.Last < found && len(some) > 0 {
+		p.Next = queryOf(o, p.Last)
 	}
 	return p
 }
 
-// queryOf returns a request's query with another start.
-func queryOf(r httpapi.DocumentsRequest, skip int) string {
+// queryOf returns the query of a page with another start.
+func queryOf(o core.DocumentsOptions, skip int) string {
 	q := url.Values{}
-	for name, value := range map[string]string{"find": r.Find, "kind": r.Kind, "source": r.Source, "day": r.Day} {
+	for name, value := range map[string]string{"find": o.Find, "kind": o.Kind, "source": o.Source, "day": o.Day} {
 		if value != "" {
 			q.Set(name, value)
 		}

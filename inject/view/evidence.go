@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -31,9 +29,9 @@ type evidence struct {
 	Fixed string
 	Parts []part
 	Place int // from 1
-	// Come, StayAway and Undo are what buttons send. Wish is what the case says.
-	Come, StayAway, Undo string
-	Wish                 string
+	// Come and StayAway are what buttons send. Wish is what a case says already.
+	Come, StayAway string
+	Wish           string
 }
 
 // A part is one term of the score.
@@ -137,18 +135,17 @@ func fixed(state string, hit core.MemoryHit) string {
 	return ""
 }
 
-// mark adds what buttons send and what the case of the question says.
-func (c *candidates) mark(about *httpapi.Case) {
+// mark adds what buttons send and what a case of the question says.
+func (c *candidates) mark(about Case) {
 	c.Marks = true
 	for i := range c.Rows {
 		e := &c.Rows[i]
 		expected := expectationOf(e.MemoryHit)
-		at := fmt.Sprintf("&at=%d", e.Place) // to come back to
-		e.Come, e.StayAway, e.Undo = wish("come", expected, false)+at, wish("stayAway", expected, false)+at, wish("come", expected, true)+at
-		if about != nil && slices.Contains(about.Expect, expected) {
-			e.Wish = "come"
-		} else if about != nil && slices.Contains(about.ExpectNot, expected) {
-			e.Wish = "stayAway"
+		e.Come, e.StayAway = wish(come, expected, e.Place), wish(stayAway, expected, e.Place)
+		if slices.Contains(about.Expect, expected) {
+			e.Wish = come
+		} else if slices.Contains(about.ExpectNot, expected) {
+			e.Wish = stayAway
 		}
 	}
 }
@@ -157,21 +154,12 @@ func (c *candidates) mark(about *httpapi.Case) {
 const longestQuote = 12
 
 // expectationOf returns an expectation for a hit: its section, or words of its message.
-func expectationOf(hit core.MemoryHit) httpapi.Expectation {
-	e := httpapi.Expectation{Path: hit.Path}
+func expectationOf(hit core.MemoryHit) Expectation {
+	e := Expectation{Path: hit.Path}
 	if words := strings.Fields(hit.Text); hit.Kind == "conversation" && len(words) > 0 {
 		e.Text = strings.Join(words[:min(len(words), longestQuote)], " ")
 	} else if n := len(hit.Headings); n > 0 {
 		e.Heading = hit.Headings[n-1]
 	}
 	return e
-}
-
-// wish encodes what a button asks for.
-func wish(wish string, e httpapi.Expectation, undo bool) string {
-	v := url.Values{"wish": {wish}, "path": {e.Path}, "heading": {e.Heading}, "text": {e.Text}}
-	if undo {
-		v.Set("undo", "yes")
-	}
-	return v.Encode()
 }

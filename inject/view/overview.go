@@ -3,21 +3,19 @@ package view
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
 // overviewPage is the content of the first page.
 type overviewPage struct {
-	httpapi.Overview
-	Next      *httpapi.Check // the one thing to do
-	Waiting   *httpapi.Check // proposals, if they are not Next
+	Overview
+	Next      *Check // the one thing to do
+	Waiting   *Check // proposals, if they are not Next
 	AboutUser []aboutRow
 	Calendar  calendar
 	Chart     usageChart
@@ -31,21 +29,21 @@ type languageRow struct {
 	Chunks int
 }
 
-func (s statePages) overview(w http.ResponseWriter, r *http.Request, folder string) error {
-	o, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Overview, error) { return ws.Overview(r.Context()) })
+func (v visit) overview() error {
+	o, err := v.memory.Overview(v.r.Context())
 	if err != nil {
 		return err
 	}
-	return s.show(w, folder, "", "overview", "Overview", overviewOf(o, time.Now()))
+	return v.show("", "overview", "Overview", overviewOf(o, time.Now()))
 }
 
 // mostSources bounds the sources of a page.
 const mostSources = 50
 
-func overviewOf(o httpapi.Overview, now time.Time) overviewPage {
+func overviewOf(o Overview, now time.Time) overviewPage {
 	p := overviewPage{Overview: o, Next: nextOf(o), Waiting: waitingOf(o), Calendar: calendarOf(o.Sums.Days, o.Earlier, now), Chart: usageOf(o.Days)}
 	if p.Next != nil {
-		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c httpapi.Check) bool { return c == *p.Next })
+		p.Checks = slices.DeleteFunc(slices.Clone(o.Checks), func(c Check) bool { return c == *p.Next })
 	}
 	p.AboutUser = aboutRows(o)
 	if p.Next != nil && p.Waiting != nil && *p.Next == *p.Waiting {
@@ -74,7 +72,7 @@ const (
 )
 
 // aboutRows returns the documents that answer who the user is, and the files for such facts.
-func aboutRows(o httpapi.Overview) (rows []aboutRow) {
+func aboutRows(o Overview) (rows []aboutRow) {
 	known := func(path string) bool {
 		return slices.ContainsFunc(rows, func(r aboutRow) bool { return r.Path == path })
 	}
@@ -96,9 +94,9 @@ func aboutRows(o httpapi.Overview) (rows []aboutRow) {
 }
 
 // nextOf returns the worst problem that a person can mend, if any.
-func nextOf(o httpapi.Overview) *httpapi.Check {
+func nextOf(o Overview) *Check {
 	if !o.Enabled {
-		return &httpapi.Check{Name: "memory", Text: "it is off, so agents get nothing", Do: "set memory.enabled in the configuration"}
+		return &Check{Name: "memory", Text: "it is off, so agents get nothing", Do: "set memory.enabled in the configuration"}
 	}
 	for _, c := range o.Checks {
 		if c.Do != "" {
@@ -109,11 +107,11 @@ func nextOf(o httpapi.Overview) *httpapi.Check {
 }
 
 // waitingOf returns what waits for a decision, if anything.
-func waitingOf(o httpapi.Overview) *httpapi.Check {
+func waitingOf(o Overview) *Check {
 	if o.Proposals == 0 {
 		return nil
 	}
-	return &httpapi.Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
+	return &Check{Name: "proposals", Text: plain.Waits(o.Proposals) + " for your yes or no", Do: "memcore memory pending"}
 }
 
 // UsedShare is the share of judged passages that were used.

@@ -18,15 +18,15 @@ import (
 )
 
 func TestNextIsOneThing(t *testing.T) {
-	check := httpapi.Check{Name: "index", State: "problem", Text: "nothing is indexed here yet", Do: "memcore index"}
+	check := Check{Name: "index", State: "problem", Text: "nothing is indexed here yet", Do: "memcore index"}
 	for name, tt := range map[string]struct {
-		o    httpapi.Overview
+		o    Overview
 		want string
 	}{
-		"off":       {httpapi.Overview{Checks: []httpapi.Check{check}}, "set memory.enabled in the configuration"},
-		"a problem": {httpapi.Overview{Enabled: true, Proposals: 2, Checks: []httpapi.Check{{Text: "nobody can help"}, check}}, "memcore index"},
-		"proposals": {httpapi.Overview{Enabled: true, Proposals: 2}, "memcore memory pending"},
-		"nothing":   {httpapi.Overview{Enabled: true}, ""},
+		"off":       {Overview{Checks: []Check{check}}, "set memory.enabled in the configuration"},
+		"a problem": {Overview{Enabled: true, Proposals: 2, Checks: []Check{{Text: "nobody can help"}, check}}, "memcore index"},
+		"proposals": {Overview{Enabled: true, Proposals: 2}, "memcore memory pending"},
+		"nothing":   {Overview{Enabled: true}, ""},
 	} {
 		p := overviewOf(tt.o, time.Now())
 		require.Equal(t, tt.o.Proposals > 0 && tt.want != "memcore memory pending", p.Waiting != nil, "%s: what waits is shown once", name)
@@ -40,7 +40,7 @@ func TestNextIsOneThing(t *testing.T) {
 }
 
 func TestAboutTheUser(t *testing.T) {
-	rows := aboutRows(httpapi.Overview{AboutUser: []core.MemoryHit{{Path: "notes/about-me.md", StartLine: 1, Text: "# About me\n\nI am Ada.\n- I use tabs.\n"}, {Path: "facts/user.md", StartLine: 3, Text: strings.Repeat("- A fact.\n", 9)}},
+	rows := aboutRows(Overview{AboutUser: []core.MemoryHit{{Path: "notes/about-me.md", StartLine: 1, Text: "# About me\n\nI am Ada.\n- I use tabs.\n"}, {Path: "facts/user.md", StartLine: 3, Text: strings.Repeat("- A fact.\n", 9)}},
 		Sums: core.Sums{AboutUser: []string{"facts/user.md", "facts/preferences.md"}}})
 	require.Equal(t, []aboutRow{{"notes/about-me.md", 1, []string{"I am Ada.", "- I use tabs."}}, {"facts/user.md", 3, slices.Repeat([]string{"- A fact."}, mostFacts)}, {"facts/preferences.md", 1, nil}}, rows)
 }
@@ -55,12 +55,12 @@ func TestUsageIsStackedByDay(t *testing.T) {
 }
 
 func TestDocumentsHavePages(t *testing.T) {
-	asked := httpapi.DocumentsRequest{Find: "a&b", Skip: 150}
-	p := documentsOf(asked, httpapi.Documents{Documents: make([]core.DocumentInfo, 100), Found: 300})
+	asked := core.DocumentsOptions{Find: "a&b", Skip: 150}
+	p := documentsOf(asked, make([]core.DocumentInfo, 100), 300)
 	require.Equal(t, "?find=a%26b&skip=50", p.Previous)
 	require.Equal(t, "?find=a%26b&skip=250", p.Next)
 	require.Equal(t, []int{151, 250}, []int{p.First, p.Last})
-	p = documentsOf(httpapi.DocumentsRequest{}, httpapi.Documents{Documents: make([]core.DocumentInfo, 2), Found: 2})
+	p = documentsOf(core.DocumentsOptions{}, make([]core.DocumentInfo, 2), 2)
 	require.Empty(t, p.Previous+p.Next)
 }
 
@@ -68,8 +68,8 @@ func TestSystemIsATree(t *testing.T) {
 	segment := func(path, from string, first, last, tokens int) curated.Segment {
 		return curated.Segment{Path: path, ImportedFrom: from, FirstLine: first, LastLine: last, Tokens: tokens}
 	}
-	p := systemOf(httpapi.Layer{
-		Limits: httpapi.LayerLimits{Lines: 100, Bytes: -1, Tokens: 1000},
+	p := systemOf(Layer{
+		Limits: LayerLimits{Lines: 100, Bytes: -1, Tokens: 1000},
 		Memory: curated.Memory{
 			Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 300},
 			Files: []curated.File{{Path: "~/.beans/BEANS.md", Tier: curated.Global, Tokens: 20, Lines: 10}, {Path: "gone.md", Tier: curated.Project, Reason: "its folder is not trusted"},
@@ -85,29 +85,29 @@ func TestSystemIsATree(t *testing.T) {
 	require.Equal(t, "50 lines of 100", p.Budget.Text, "the nearest limit")
 	require.Equal(t, []budgetPart{{"~/.beans/BEANS.md", "10 lines", 0, budgetWidth / 10, 0}, {"BEANS.md", "40 lines", budgetWidth / 10, budgetWidth * .4, 2}}, p.Budget.Parts)
 	require.Equal(t, budgetRow{"Size", "0.3 KB", "no limit", ""}, p.Budget.Rows[1])
-	b := budgetOf(httpapi.Layer{Limits: httpapi.LayerLimits{Lines: 200, Bytes: 50 << 10, Tokens: -1},
+	b := budgetOf(Layer{Limits: LayerLimits{Lines: 200, Bytes: 50 << 10, Tokens: -1},
 		Memory: curated.Memory{Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 40 << 10}, Files: []curated.File{{Tokens: 20, Lines: 40}, {Tokens: 60, Lines: 10}}}})
 	require.Equal(t, "40.0 KB of 50.0 KB", b.Text, "long lines are cut by their size")
 	require.Equal(t, []budgetPart{{"", "20 tokens", 0, budgetWidth * .2, 0}, {"", "60 tokens", budgetWidth * .2, budgetWidth * .6, 1}}, b.Parts)
-	systemOf(httpapi.Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
+	systemOf(Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
 }
 
 // A trustMemory decides, unless files have changed since.
 type trustMemory struct {
 	fakeMemory
 	version string
-	asked   []httpapi.TrustRequest
+	asked   []TrustRequest
 }
 
-func (m *trustMemory) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+func (m *trustMemory) Use(_ context.Context, _ string, do func(Memory) error) error {
 	return do(m)
 }
 
 func (m *trustMemory) Listen() (<-chan httpapi.Event, func()) { return nil, func() {} }
 
-func (m *trustMemory) DecideTrust(_ context.Context, r httpapi.TrustRequest) (httpapi.TrustReply, error) {
+func (m *trustMemory) DecideTrust(_ context.Context, r TrustRequest) (TrustReply, error) {
 	m.asked = append(m.asked, r)
-	reply := httpapi.TrustReply{Folder: r.Folder, Do: r.Do, Version: m.version, Text: "Use tabs."}
+	reply := TrustReply{Folder: r.Folder, Do: r.Do, Version: m.version, Text: "Use tabs."}
 	if r.Shown != "" && r.Shown != m.version {
 		return reply, &httpapi.Error{Status: 409, Message: "changed"}
 	}

@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -34,7 +33,7 @@ func parse(links bool) *template.Template {
 		"beginning": func(text string) string { return plain.Shorten(text, longestPrompt) }, "linked": linked,
 		"cosine": cosine, "id": idOf, "role": func(name string) string { return roles[name] },
 		"lines": linesText, "proposed": proposedText, "used": func(v use.Verdict) string { return verdicts[v] },
-	}).Funcs(healthFuncs).ParseFS(assets, "assets/*.html"))
+	}).ParseFS(assets, "assets/*.html"))
 }
 
 // clean removes control, bidirectional and invisible characters.
@@ -80,59 +79,65 @@ type entry struct {
 	Here        bool
 }
 
-// A page answers a request about a workspace.
+// A visit is a request for a page of a workspace.
+type visit struct {
+	*Server
+	memory Memory
+	w      http.ResponseWriter
+	r      *http.Request
+	folder string
+}
+
+// A page answers visits.
 type page struct {
 	path   string
 	title  string // in the menu; "" for none
-	answer func(w http.ResponseWriter, r *http.Request, folder string) error
+	answer func(visit) error
 	// changes marks a page that changes something, with POST.
 	changes bool
 }
 
-// The pages, by what they are about.
-type (
-	askPages    struct{ *Server } // what a question or a prompt gets, and why
-	memoryPages struct{ *Server } // what is remembered, and its corrections
-	statePages  struct{ *Server } // how memory is doing
-)
-
 // pages returns all pages, in the order of the menu.
-func (s *Server) pages() []page {
-	asking, memory, state := askPages{s}, memoryPages{s}, statePages{s}
+func pages() []page {
 	return []page{
-		{path: "", title: "Overview", answer: state.overview},
-		{path: "ask", title: "Ask", answer: asking.ask},
-		{path: "case", answer: asking.changeCase, changes: true},
-		{path: "turns", title: "Turns", answer: asking.turns},
-		{path: "turn", answer: asking.turn},
-		{path: "memory", title: "Memory", answer: memory.memory},
-		{path: "document", answer: memory.document},
-		{path: "edit", answer: memory.edit},
-		{path: "change", answer: memory.preview},
-		{path: "change", answer: memory.change, changes: true},
-		{path: "queue", answer: memory.queue},
-		{path: "system", title: "System prompt", answer: memory.system},
-		{path: "map", title: "Map", answer: state.mapOf},
-		{path: "map-data", answer: state.mapData},
-		{path: "map-text", answer: state.mapText},
-		{path: "health", title: "Health", answer: state.health},
-		{path: "compare", answer: state.compare},
-		{path: "evaluate", answer: state.evaluate, changes: true},
-		{path: "trust", answer: memory.trust, changes: true},
-		{path: "events", answer: s.events},
+		{path: "", title: "Overview", answer: visit.overview},
+		{path: "ask", title: "Ask", answer: visit.ask},
+		{path: "case", answer: visit.addCase, changes: true},
+		{path: "turns", title: "Turns", answer: visit.turns},
+		{path: "turn", answer: visit.turn},
+		{path: "memory", title: "Memory", answer: visit.documents},
+		{path: "document", answer: visit.document},
+		{path: "edit", answer: visit.edit},
+		{path: "change", answer: visit.preview},
+		{path: "change", answer: visit.change, changes: true},
+		{path: "queue", answer: visit.queue},
+		{path: "system", title: "System prompt", answer: visit.system},
+		{path: "map", title: "Map", answer: visit.chunkMap},
+		{path: "trust", answer: visit.trust, changes: true},
 	}
 }
 
 // show writes a page. below is the path of its entry in the menu. The template runs first, so that
 // an error leaves no half page.
-func (s *Server) show(w http.ResponseWriter, folder, below, name, title string, data any) error {
-	return s.write(w, http.StatusOK, s.frame(folder, below, title), name, data)
+func (v visit) show(below, name, title string, data any) error {
+	return v.showWith(http.StatusOK, below, name, title, data)
+}
+
+// showWith is show with another status.
+func (v visit) showWith(status int, below, name, title string, data any) error {
+	return v.write(v.w, status, v.frame(v.folder, below, title), name, data)
+}
+
+// redirect leads to another page.
+func (v visit) redirect(to string) error {
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+	return nil
 }
 
 // frame returns the frame of a page of a workspace.
 func (s *Server) frame(folder, below, title string) frame {
 	f := frame{Title: title, Workspace: folder, Name: filepath.Base(folder), Version: s.version}
-	for _, p := range s.pages() {
+	for _, p := range pages() {
 		if p.title != "" {
 			f.Menu = append(f.Menu, entry{p.path, p.title, p.path == below})
 		}
@@ -178,12 +183,3 @@ func (s *Server) failed(w http.ResponseWriter, folder string, err error) {
 
 // errNoPage answers an unknown address.
 var errNoPage = kind.As(kind.NotFound, errors.New("there is no such page"))
-
-// get asks the memory of a folder.
-func get[T any](ctx context.Context, s *Server, folder string, do func(httpapi.Workspace) (T, error)) (out T, err error) {
-	err = s.memories.Use(ctx, folder, func(ws httpapi.Workspace) (err error) {
-		out, err = do(ws)
-		return err
-	})
-	return out, err
-}

@@ -6,7 +6,7 @@ import (
 	"html/template"
 	"time"
 
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -19,29 +19,24 @@ type staticPage struct {
 	Turns    []turnGroup
 	Memory   documentsPage
 	System   systemPage
-	Health   healthPage
 }
 
 // Static returns the pages as one HTML file that loads nothing, without secrets.
-func Static(ctx context.Context, ws httpapi.Workspace, version string) ([]byte, error) {
-	overview, err := ws.Overview(ctx)
+func Static(ctx context.Context, m Memory, version string) ([]byte, error) {
+	overview, err := m.Overview(ctx)
 	if err != nil {
 		return nil, err
 	}
-	turns, err := ws.Turns(ctx, httpapi.TurnsRequest{})
+	turns, err := m.Turns(ctx, TurnsRequest{})
 	if err != nil {
 		return nil, err
 	}
-	request := httpapi.DocumentsRequest{Limit: listedInFile}
-	documents, err := ws.Documents(ctx, request)
+	o := core.DocumentsOptions{Limit: listedInFile}
+	some, found, err := m.Documents(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	system, err := ws.Layer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	health, err := healthOf(ctx, ws, "")
+	system, err := m.Layer(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +47,7 @@ func Static(ctx context.Context, ws httpapi.Workspace, version string) ([]byte, 
 	system.Text, _ = secret.Redact(system.Text)
 	p := staticPage{frame: frame{Title: "Memory", Workspace: overview.Workspace, Version: version},
 		Style: template.CSS(style), Made: time.Now(), Overview: overviewOf(overview, time.Now()), Turns: groupsOf(turnRows(turns)),
-		Memory: documentsOf(request, documents), System: systemOf(system), Health: health}
+		Memory: documentsOf(o, some, found), System: systemOf(system)}
 	var b bytes.Buffer
 	if err := offline().ExecuteTemplate(&b, "static", p); err != nil {
 		return nil, err

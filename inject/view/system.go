@@ -2,25 +2,26 @@ package view
 
 import (
 	"fmt"
-	"net/http"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
 // systemPage is the curated memory as a tree, and its budget.
 type systemPage struct {
-	httpapi.Layer
+	Layer
 	Tiers                 []tierNode
 	Out                   []curated.File // files that are not given
 	MoreIn                int            // given files, those that are not, and warnings that are not listed
 	MoreOut, MoreWarnings int
 	Budget                budgetBar
 }
+
+// colours is how many colours the style has: group0, group1 and so on.
+const colours = 8
 
 // mostFiles bounds each list of a page.
 const mostFiles = 300
@@ -56,15 +57,15 @@ var tiers = []struct {
 	{curated.Global, "Your own files"}, {curated.Plugin, "Plugins"}, {curated.Project, "The project"}, {curated.Directory, "Folders below"},
 }
 
-func (s memoryPages) system(w http.ResponseWriter, r *http.Request, folder string) error {
-	layer, err := get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Layer, error) { return ws.Layer(r.Context()) })
+func (v visit) system() error {
+	layer, err := v.memory.Layer(v.r.Context())
 	if err != nil {
 		return err
 	}
-	return s.show(w, folder, "system", "system", "System prompt", systemOf(layer))
+	return v.show("system", "system", "System prompt", systemOf(layer))
 }
 
-func systemOf(layer httpapi.Layer) systemPage {
+func systemOf(layer Layer) systemPage {
 	p := systemPage{Layer: layer, Budget: budgetOf(layer)}
 	p.Warnings, p.MoreWarnings = first(layer.Warnings)
 	pieces, given := piecesOf(layer.Segments), 0
@@ -178,7 +179,7 @@ const (
 	budgetHigh  = 24
 )
 
-func budgetOf(layer httpapi.Layer) budgetBar {
+func budgetOf(layer Layer) budgetBar {
 	b := budgetBar{Width: budgetWidth, Height: budgetHigh}
 	u, l := layer.Usage, layer.Limits
 	for _, row := range []struct {
@@ -217,7 +218,7 @@ type limit struct {
 }
 
 // nearestLimit returns the limit of which most is used; without limits all tokens.
-func nearestLimit(layer httpapi.Layer) limit {
+func nearestLimit(layer Layer) limit {
 	u, l := layer.Usage, layer.Limits
 	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, 0, plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}
 	tokens := limit{"token", func(f curated.File) int { return f.Tokens }, u.Tokens, 0, plain.Count(u.Tokens, "token") + " of " + plain.Thousands(l.Tokens)}

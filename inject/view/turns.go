@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -59,11 +58,11 @@ type turnGroup struct {
 
 // turnsPage lists turns by session, the latest first.
 type turnsPage struct {
-	Request  httpapi.TurnsRequest
+	Request  TurnsRequest
 	Problem  string // with the filters
 	Groups   []turnGroup
 	Agents   []string
-	Sessions []httpapi.TurnSession
+	Sessions []TurnSession
 	Shown    int
 	More     int    // turns that are not shown
 	Older    string // the address of the next ones
@@ -89,18 +88,18 @@ func linked(prompt string) string {
 	return strings.ToValidUTF8(prompt[:longestLinked], "")
 }
 
-func (s askPages) turns(w http.ResponseWriter, r *http.Request, folder string) error {
-	form := r.URL.Query()
-	p := turnsPage{Request: httpapi.TurnsRequest{Limit: turnsOnPage, Agent: form.Get("agent"), Session: form.Get("session"), Find: form.Get("find"),
+func (v visit) turns() error {
+	ctx, form := v.r.Context(), v.r.URL.Query()
+	p := turnsPage{Request: TurnsRequest{Limit: turnsOnPage, Agent: form.Get("agent"), Session: form.Get("session"), Find: form.Get("find"),
 		Times: httpapi.Times{Since: form.Get("since"), Until: form.Get("until")}}}
 	status := http.StatusOK
-	all, err := s.turnsOf(r, folder, p.Request)
+	all, err := v.memory.Turns(ctx, p.Request)
 	if err != nil {
 		if status = httpapi.StatusOf(err); status != http.StatusBadRequest {
 			return err
 		}
 		p.Problem = err.Error()
-		if all, err = s.turnsOf(r, folder, httpapi.TurnsRequest{Limit: 1}); err != nil {
+		if all, err = v.memory.Turns(ctx, TurnsRequest{Limit: 1}); err != nil {
 			return err
 		}
 		all.Turns, all.Last, all.More = nil, nil, 0
@@ -124,15 +123,11 @@ func (s askPages) turns(w http.ResponseWriter, r *http.Request, folder string) e
 		}
 	}
 	slices.Sort(p.Agents)
-	return s.write(w, status, s.frame(folder, "turns", "Turns"), "turns-page", p)
-}
-
-func (s askPages) turnsOf(r *http.Request, folder string, request httpapi.TurnsRequest) (httpapi.Turns, error) {
-	return get(r.Context(), s.Server, folder, func(ws httpapi.Workspace) (httpapi.Turns, error) { return ws.Turns(r.Context(), request) })
+	return v.showWith(status, "turns", "turns-page", "Turns", p)
 }
 
 // turnRows joins turns with their traces. Unrecorded prompts come first.
-func turnRows(all httpapi.Turns) []turnRow {
+func turnRows(all Turns) []turnRow {
 	traces := map[string]*hook.Trace{}
 	var rows []turnRow
 	for i, t := range all.Last {
@@ -182,13 +177,13 @@ type turnPage struct {
 	Logged     bool     // the session's log is indexed
 }
 
-func (s askPages) turn(w http.ResponseWriter, r *http.Request, folder string) error {
-	id := r.URL.Query().Get("id")
-	request := httpapi.TurnsRequest{Turn: id}
+func (v visit) turn() error {
+	id := v.r.URL.Query().Get("id")
+	request := TurnsRequest{Turn: id}
 	if strings.HasPrefix(id, unrecorded) {
-		request = httpapi.TurnsRequest{Limit: 1}
+		request = TurnsRequest{Limit: 1}
 	}
-	all, err := s.turnsOf(r, folder, request)
+	all, err := v.memory.Turns(v.r.Context(), request)
 	if err != nil {
 		return err
 	}
@@ -198,40 +193,36 @@ func (s askPages) turn(w http.ResponseWriter, r *http.Request, folder string) er
 		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the record, or no longer"}
 	}
 	p := turnPage{turnRow: rows[at], Off: all.Unkept}
-	p.Logged = s.logged(r.Context(), folder, p.Session)
+	p.Logged = v.logged(p.Session)
 	if p.Trace != nil {
 		p.Candidates = candidatesOf(p.Trace.Result)
 	} else {
-		p.Candidates = candidatesOf(core.Result{Hits: s.passages(r.Context(), folder, p.Hits)})
+		p.Candidates = candidatesOf(core.Result{Hits: v.passages(p.Hits)})
 	}
 	if p.Prompt != "" {
-		p.Case = s.caseBox(r.Context(), folder, p.Prompt, url.Values{"id": {id}})
+		p.Case = v.caseBox(p.Prompt, url.Values{"id": {id}})
 		p.Candidates.mark(p.Case.Case)
 	}
-	return s.show(w, folder, "turns", "turn", "Turn of "+timeText(p.At), p)
+	return v.show("turns", "turn", "Turn of "+timeText(p.At), p)
 }
 
 // logged reports whether the index has a session's log.
-func (s askPages) logged(ctx context.Context, folder, session string) bool {
+func (v visit) logged(session string) bool {
 	if session == "" {
 		return false
 	}
-	found, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Documents, error) {
-		return ws.Documents(ctx, httpapi.DocumentsRequest{Find: session, Limit: 1})
-	})
-	return err == nil && found.Found > 0
+	_, found, err := v.memory.Documents(v.r.Context(), core.DocumentsOptions{Find: session, Limit: 1})
+	return err == nil && found > 0
 }
 
 // passages returns recorded hits with their current text, if they still exist.
-func (s askPages) passages(ctx context.Context, folder string, recorded []use.Hit) []core.MemoryHit {
+func (v visit) passages(recorded []use.Hit) []core.MemoryHit {
 	var hits []core.MemoryHit
 	for _, h := range recorded {
 		hit := core.MemoryHit{ID: h.ID, Path: h.Path, Source: h.Source}
-		d, err := get(ctx, s.Server, folder, func(ws httpapi.Workspace) (httpapi.Document, error) {
-			return ws.Document(ctx, httpapi.DocumentRequest{Path: h.Path})
-		})
-		if at := slices.IndexFunc(d.Chunks, func(c core.MemoryHit) bool { return c.ID == h.ID }); err == nil && at >= 0 {
-			hit = d.Chunks[at]
+		chunks, err := v.memory.Chunks(v.r.Context(), h.Path)
+		if at := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.ID == h.ID }); err == nil && at >= 0 {
+			hit = chunks[at]
 		}
 		hit.Score, hit.TokenEstimate = h.Score, h.Tokens
 		hits = append(hits, hit)

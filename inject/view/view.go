@@ -25,7 +25,7 @@ var assets embed.FS
 // Memories are the workspaces of the daemon.
 type Memories interface {
 	// Use calls do with the workspace of a folder.
-	Use(ctx context.Context, folder string, do func(httpapi.Workspace) error) error
+	Use(ctx context.Context, folder string, do func(Memory) error) error
 	// Listen returns events until stop; nil if too many listen.
 	Listen() (events <-chan httpapi.Event, stop func())
 }
@@ -127,7 +127,7 @@ func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /open/{secret}", s.open)
 	mux.Handle("GET /assets/", http.FileServerFS(assets))
-	for _, p := range s.pages() {
+	for _, p := range pages() {
 		method, path := "GET", p.path
 		if p.changes {
 			method = "POST"
@@ -135,9 +135,12 @@ func (s *Server) Handler() http.Handler {
 		if path == "" {
 			path = "{$}"
 		}
-		mux.Handle(method+" /w/{id}/"+path, s.withSession(p))
+		mux.Handle(method+" /w/{id}/"+path, s.withSession(func(w http.ResponseWriter, r *http.Request, folder string) error {
+			return s.memories.Use(r.Context(), folder, func(m Memory) error { return p.answer(visit{s, m, w, r, folder}) })
+		}))
 	}
-	mux.Handle("GET /w/{id}/{other}", s.withSession(page{answer: func(http.ResponseWriter, *http.Request, string) error { return errNoPage }}))
+	mux.Handle("GET /w/{id}/events", s.withSession(s.events))
+	mux.Handle("GET /w/{id}/{other}", s.withSession(func(http.ResponseWriter, *http.Request, string) error { return errNoPage }))
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		s.problem(w, http.StatusNotFound, trouble{Text: "There is no such page."})
 	})
@@ -198,8 +201,8 @@ func (s *Server) closed(w http.ResponseWriter, r *http.Request) {
 	s.problem(w, http.StatusUnauthorized, p)
 }
 
-// withSession serves a page to visitors with the workspace's cookie.
-func (s *Server) withSession(p page) http.Handler {
+// withSession answers visitors with the workspace's cookie.
+func (s *Server) withSession(answer func(w http.ResponseWriter, r *http.Request, folder string) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cookie, err := r.Cookie(cookieName)
 		if err != nil {
@@ -211,7 +214,7 @@ func (s *Server) withSession(p page) http.Handler {
 			s.closed(w, r)
 			return
 		}
-		if err := p.answer(w, r, g.folder); err != nil {
+		if err := answer(w, r, g.folder); err != nil {
 			s.failed(w, g.folder, err)
 		}
 	})

@@ -25,23 +25,23 @@ import (
 const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>" onmouseover="alert(3)' javascript:alert(4) </pre></title>` + "\u202e\x1b[31m\u200b"
 
 // A fakeMemory answers with hostile text.
-type fakeMemory struct{ httpapi.Workspace }
+type fakeMemory struct{ Memory }
 
-func (fakeMemory) Overview(context.Context) (httpapi.Overview, error) {
-	return httpapi.Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
-		Models: []httpapi.Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []httpapi.Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
+func (fakeMemory) Overview(context.Context) (Overview, error) {
+	return Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
+		Models: []Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
 		Noise: []use.Document{{Path: hostile}}, Days: []use.Day{{Day: "2026-11-17"}}, Languages: map[string]int{hostile: 1},
 		Status: core.Status{State: core.StateReady, Sources: []string{hostile}, Embedder: hostile, Folder: hostile, Problems: []string{hostile}},
 		Use:    use.Summary{Prompts: 1, Documents: []use.Document{{Path: hostile}}}}, nil
 }
 
-func (fakeMemory) Documents(_ context.Context, r httpapi.DocumentsRequest) (httpapi.Documents, error) {
-	return httpapi.Documents{Documents: []core.DocumentInfo{{Path: hostile, Kind: hostile, Changed: time.Now(), Chunks: 1}}, Found: 1000}, nil
+func (fakeMemory) Documents(context.Context, core.DocumentsOptions) ([]core.DocumentInfo, int, error) {
+	return []core.DocumentInfo{{Path: hostile, Kind: hostile, Changed: time.Now(), Chunks: 1}}, 1000, nil
 }
 
-func (fakeMemory) DecideTrust(_ context.Context, r httpapi.TrustRequest) (httpapi.TrustReply, error) {
-	file := []httpapi.TrustedFile{{Path: hostile}}
-	return httpapi.TrustReply{Folder: r.Folder, Do: r.Do, Added: file, Removed: file, Settings: []string{hostile}, Servers: []string{hostile}, Warnings: []string{hostile}, Text: hostile}, nil
+func (fakeMemory) DecideTrust(_ context.Context, r TrustRequest) (TrustReply, error) {
+	file := []TrustedFile{{Path: hostile}}
+	return TrustReply{Folder: r.Folder, Do: r.Do, Added: file, Removed: file, Settings: []string{hostile}, Servers: []string{hostile}, Warnings: []string{hostile}, Text: hostile}, nil
 }
 
 func (fakeMemory) Retrieve(_ context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
@@ -55,28 +55,28 @@ func (fakeMemory) Retrieve(_ context.Context, r httpapi.RetrieveRequest) (httpap
 	return httpapi.Retrieved{Block: hostile, Result: core.Result{State: core.StateReady, Degraded: []string{hostile}, Hits: []core.MemoryHit{hit}, Rejected: []core.MemoryHit{hit}}}, nil
 }
 
-func (fakeMemory) Turns(_ context.Context, r httpapi.TurnsRequest) (httpapi.Turns, error) {
+func (fakeMemory) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 	if r.Since != "" {
-		return httpapi.Turns{}, core.ErrOption
+		return Turns{}, core.ErrOption
 	}
 	trace := hook.Trace{Turn: "t", Added: hostile, Problems: []string{hostile}, Result: core.Result{Rejected: []core.MemoryHit{{Source: hostile, Explain: &core.Explanation{Verdict: hostile}}}}}
-	return httpapi.Turns{Turns: []use.Turn{{ID: "t", Agent: hostile, Prompt: hostile, Hits: []use.Hit{{Source: hostile, Path: hostile, Why: hostile}}}}, Last: []hook.Trace{trace}}, nil
+	return Turns{Turns: []use.Turn{{ID: "t", Agent: hostile, Prompt: hostile, Hits: []use.Hit{{Source: hostile, Path: hostile, Why: hostile}}}}, Last: []hook.Trace{trace}}, nil
 }
 
-func (fakeMemory) Layer(context.Context) (httpapi.Layer, error) {
-	return httpapi.Layer{Text: hostile, Folders: []httpapi.TrustFolder{{Folder: hostile, By: "/"}}, Memory: curated.Memory{
+func (fakeMemory) Layer(context.Context) (Layer, error) {
+	return Layer{Text: hostile, Folders: []TrustFolder{{Folder: hostile, By: "/"}}, Memory: curated.Memory{
 		Files:    []curated.File{{Path: hostile, Reason: hostile, LeftOut: hostile}, {Path: hostile, Tier: curated.Project, Tokens: 1, Lines: 1, LeftOut: hostile}},
 		Segments: []curated.Segment{{Path: hostile}, {Path: hostile, ImportedFrom: hostile}}, Warnings: []curated.Warning{{Path: hostile, Text: hostile}}}}, nil
 }
 
-func (fakeMemory) Document(_ context.Context, r httpapi.DocumentRequest) (httpapi.Document, error) {
-	return httpapi.Document{Path: r.Path, Chunks: []core.MemoryHit{{Text: hostile, Source: hostile, Speaker: hostile}}}, nil
+func (fakeMemory) Chunks(context.Context, string) ([]core.MemoryHit, error) {
+	return []core.MemoryHit{{Text: hostile, Source: hostile, Speaker: hostile}}, nil
 }
 
 // A fakeMemories has one memory for each folder, and sends events.
 type fakeMemories struct{ events chan httpapi.Event }
 
-func (f fakeMemories) Use(_ context.Context, _ string, do func(httpapi.Workspace) error) error {
+func (f fakeMemories) Use(_ context.Context, _ string, do func(Memory) error) error {
 	return do(fakeMemory{})
 }
 
@@ -217,7 +217,7 @@ func TestHostileTextStaysText(t *testing.T) {
 	static, err := Static(t.Context(), fakeMemory{}, "v1")
 	require.NoError(t, err)
 	bodies := map[string]string{"file": string(static)}
-	for _, page := range []string{"", "ask?q=" + "%3Cscript%3Ealert(1)%3C/script%3E&path=%22onfocus=alert(1)", "turns", "turns?find=%3Cscript%3E&session=%22onfocus=alert(1)", "turn?id=t", "memory?find=%3Cscript%3E", "memory", "document?path=%3Cscript%3Ealert(1)", "system"} {
+	for _, page := range []string{"", "ask?q=" + "%3Cscript%3Ealert(1)%3C/script%3E&path=%22onfocus=alert(1)", "turns", "turns?find=%3Cscript%3E&session=%22onfocus=alert(1)", "turn?id=t", "memory?find=%3Cscript%3E", "memory", "document?path=%3Cscript%3Ealert(1)", "system", "map"} {
 		status, body := v.get(t, "/w/"+idOf("/a")+"/"+page)
 		require.Equal(t, 200, status, page)
 		bodies[page] = body
@@ -268,7 +268,7 @@ func TestCalendar(t *testing.T) {
 }
 
 func TestTurnsHaveTheirTraces(t *testing.T) {
-	rows := turnRows(httpapi.Turns{
+	rows := turnRows(Turns{
 		Turns: []use.Turn{{ID: "1", At: time.Unix(1, 0), Hits: []use.Hit{{Tokens: 2}, {Tokens: 3}}}, {ID: "2", At: time.Unix(2, 0)}},
 		Last:  []hook.Trace{{Turn: "2", Event: hook.Event{Prompt: "asked"}}, {At: time.Unix(3, 0), Event: hook.Event{Kind: hook.Prompt, Prompt: "late"}, Reason: "no time"}},
 	})

@@ -31,7 +31,6 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	defer stop()
 	b := background{s}
 	group.Go(func() { b.judgeAll(ctx) }) // without waiting for work
-	group.Go(func() { b.evaluateAll(ctx) })
 	group.Go(func() { b.warm(ctx) })
 	group.Go(func() { b.retain(ctx) })
 	group.Go(func() {

@@ -31,7 +31,7 @@ func TestFiltersOfService(t *testing.T) {
 	}, func() {})
 	defer server.Close()
 
-	for _, road := range []string{"/v1/retrieve", "/v1/search", "/v1/explain", "search_memory"} {
+	for _, road := range []string{"/v1/retrieve", "/v1/search", "search_memory"} {
 		ask := func(filter string) (status int, answer string) {
 			body := `{"query": "which colour has the ferry to Brandholm?"` + filter + `}`
 			if strings.HasPrefix(road, "/") {

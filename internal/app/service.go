@@ -25,15 +25,13 @@ import (
 // concurrent use.
 type Service struct {
 	*Workspace
-	view
-	changes
 	Manager *core.Manager // nil without the index
 	at      config.Folders
 
 	files   func() (guard.Files, error) // once, since its injection filter keeps verdicts
 	notices *notices
 	cache   *curated.Cache // of curated files
-	maker   mapMaker
+	drawn   drawnMap
 
 	// Only if the service stays open:
 	opened  string // stamp at opening
@@ -41,21 +39,14 @@ type Service struct {
 	indexed *core.EngineReader
 	tools   []tools.Tool
 	judging chan hook.Event // turns for Watch to judge
-	// evaluation runs the workspace's own cases.
-	evaluation *evaluation
 }
 
 func newService(w *Workspace, at config.Folders, manager *core.Manager) *Service {
-	s := &Service{Workspace: w, Manager: manager, at: at, files: sync.OnceValues(w.Notes().files), notices: newNotices(), cache: &curated.Cache{}}
-	s.view, s.changes = view{s}, changes{s}
-	return s
+	return &Service{Workspace: w, Manager: manager, at: at, files: sync.OnceValues(w.Notes().files), notices: newNotices(), cache: &curated.Cache{}}
 }
 
 // Close closes the index.
-func (s *Service) Close() error {
-	s.maker.close()
-	return s.Manager.Close()
-}
+func (s *Service) Close() error { return s.Manager.Close() }
 
 // curatedOptions are those of the workspace, with the files that the service has read.
 func (s *Service) curatedOptions() curated.Options {

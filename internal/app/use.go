@@ -17,7 +17,6 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/eval/runs"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/safefile"
@@ -195,7 +194,7 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 	return n, err
 }
 
-// Forget removes a place and texts from the record, traces and runs of cases.
+// Forget removes a place and texts from the record and from traces.
 func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
 	at, err := u.w.Folders()
 	if err != nil {
@@ -220,10 +219,7 @@ func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
 			return fmt.Errorf("forget in a trace: %w", err)
 		}
 	}
-	if p.First > 0 {
-		p.Path = "" // runs have names of passages, no texts
-	}
-	return runs.Folder(at.Runs()).Forget(p.Path, texts...)
+	return nil
 }
 
 // replaceTrace changes a trace that stays as old as it is.

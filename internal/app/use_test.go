@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
 
@@ -111,7 +112,7 @@ func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
 		require.NoError(t, log.Note(t.Context(), use.NewTurn(at, "codex", prompt, prompt, true, hits)))
 		SaveTrace(c.at.Last(), hook.Trace{At: at, Event: hook.Event{Kind: hook.Prompt, Session: prompt, Prompt: prompt}, Result: result, Added: "<memory>"})
 	}
-	c.make(httpapi.ChangeRequest{How: httpapi.ForgetLines, Path: "harbour.md", First: 9, Last: 9})
+	c.make(view.ChangeRequest{How: view.ForgetLines, Path: "harbour.md", First: 9, Last: 9})
 	turns, err := log.Turns(t.Context(), time.Time{})
 	require.NoError(t, err)
 	require.Len(t, turns, 3)

@@ -3,29 +3,32 @@ package app
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/inject/view"
 )
 
-// A view answers what memcore view shows.
-type view struct{ s *Service }
+// Page returns the workspace as the pages of memcore view show and change it.
+func (s *Service) Page() view.Memory { return page{s, changes{s}} }
+
+// A page shows what a workspace remembers, what it gave and why; changes change it.
+type page struct {
+	s *Service
+	changes
+}
 
 // isNoDocument reports whether an error says that the index has no such document.
 func isNoDocument(err error) bool {
 	return errors.Is(err, core.ErrNotIndexed)
 }
 
-// Document implements httpapi.Workspace.
-func (v view) Document(ctx context.Context, r httpapi.DocumentRequest) (httpapi.Document, error) {
-	chunks, err := v.s.Manager.Chunks(ctx, r.Path)
-	if isNoDocument(err) {
-		err = kind.As(kind.NotFound, err)
-	}
-	if r.Line != 0 {
-		chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.StartLine != r.Line })
-	}
-	return httpapi.Document{Path: r.Path, Chunks: chunks}, err
+// Retrieve implements view.Memory.
+func (v page) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error) {
+	return v.s.Retrieve(ctx, r)
+}
+
+// Chunks implements view.Memory.
+func (v page) Chunks(ctx context.Context, path string) ([]core.MemoryHit, error) {
+	return v.s.Manager.Chunks(ctx, path)
 }

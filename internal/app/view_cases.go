@@ -10,65 +10,65 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// Cases implements httpapi.Workspace.
-func (v view) Cases(_ context.Context, r httpapi.CasesRequest) (httpapi.Cases, error) {
-	cases, err := readOwnCases(v.s.Workspace)
-	if err != nil {
-		return httpapi.Cases{}, kind.As(kind.Conflict, err)
+// mostCasesBytes bounds the file of cases.
+const mostCasesBytes = 4 << 20
+
+// Case implements view.Memory. It must be a plain file, since no user named it.
+func (v page) Case(_ context.Context, query string) (view.Case, error) {
+	data, _, err := safefile.ReadFile(v.s.Project, eval.CasesFile, mostCasesBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return view.Case{}, nil
 	}
-	return casesFor(v.s.Project, cases, r.Query), nil
+	if err != nil {
+		return view.Case{}, casesError(err)
+	}
+	cases, err := eval.ParseCases(data)
+	if err != nil {
+		return view.Case{}, casesError(err)
+	}
+	query, _ = secret.Redact(query)
+	var out view.Case
+	for _, c := range eval.AskedBy(cases, query) {
+		out.Query = query
+		out.Expect = append(out.Expect, expectations(c.Expect)...)
+		out.ExpectNot = append(out.ExpectNot, expectations(c.ExpectNot)...)
+		out.ExpectNothing = out.ExpectNothing || c.ExpectNothing
+	}
+	return out, nil
 }
 
-// ChangeCase implements httpapi.Workspace.
-func (v view) ChangeCase(_ context.Context, r httpapi.CaseRequest) (httpapi.Cases, error) {
-	query, _ := secret.Redact(strings.TrimSpace(r.Query))
-	text, _ := secret.Redact(strings.Join(strings.Fields(r.Text), " "))
-	if query == "" {
-		return httpapi.Cases{}, kind.Usagef("the question is empty")
+// expectations returns expectations without secrets: a person may have written some.
+func expectations(all eval.Expectations) (out []view.Expectation) {
+	for _, e := range all {
+		e.Heading, _ = secret.Redact(e.Heading)
+		e.Text, _ = secret.Redact(e.Text)
+		out = append(out, view.Expectation(e))
 	}
-	expected := eval.Expectation{Path: v.documentOf(r.Path), Heading: strings.TrimSpace(r.Heading), Text: text}
-	var all []eval.Case
-	err := safefile.Update(v.s.Project, eval.CasesFile, mostCasesBytes, 0o600, func(before []byte) ([]byte, error) {
-		cases, err := eval.ParseCases(before)
-		if err != nil {
-			return nil, err
-		}
-		changed := eval.CaseOf(cases, query)
-		switch wish := eval.Wish(r.Wish); {
-		case !r.Undo:
-			changed, err = changed.Wished(wish, expected)
-		case wish == eval.NoneComes:
-			changed.ExpectNothing = false
-		default:
-			changed = changed.Without(expected)
-		}
-		if err != nil {
-			return nil, err
-		}
-		after, err := eval.WithCase(before, changed)
-		if err != nil {
-			return nil, err
-		}
-		all, err = eval.ParseCases(after)
-		return after, err
-	})
-	if err != nil {
-		return httpapi.Cases{}, casesError(err)
-	}
-	return casesFor(v.s.Project, all, query), nil
+	return out
+}
+
+// AddCase implements view.Memory.
+func (v page) AddCase(_ context.Context, c view.Case) error {
+	query, _ := secret.Redact(strings.TrimSpace(c.Query))
+	added := eval.Case{Query: query, Expect: v.expected(c.Expect), ExpectNot: v.expected(c.ExpectNot), ExpectNothing: c.ExpectNothing}
+	return casesError(safefile.Update(v.s.Project, eval.CasesFile, mostCasesBytes, 0o600, func(before []byte) ([]byte, error) {
+		return eval.WithCase(before, added)
+	}))
 }
 
 // casesError says which file has the problem.
 func casesError(err error) error {
 	var failed *fs.PathError
 	switch {
-	case errors.Is(err, eval.ErrWish):
+	case err == nil:
+		return nil
+	case errors.Is(err, eval.ErrCase):
 		return kind.As(kind.BadInput, err)
 	case errors.As(err, &failed):
 		return fmt.Errorf("cases: %w", err)
@@ -76,8 +76,17 @@ func casesError(err error) error {
 	return kind.As(kind.Conflict, fmt.Errorf("%s is not as memcore reads it: %w", eval.CasesFile, err))
 }
 
+// expected returns expectations for the file, with paths as hits have them.
+func (v page) expected(all []view.Expectation) (out eval.Expectations) {
+	for _, e := range all {
+		text, _ := secret.Redact(strings.Join(strings.Fields(e.Text), " "))
+		out = append(out, eval.Expectation{Path: v.documentOf(e.Path), Heading: strings.TrimSpace(e.Heading), Text: text})
+	}
+	return out
+}
+
 // documentOf returns a path as hits have it.
-func (v view) documentOf(name string) string {
+func (v page) documentOf(name string) string {
 	name = filepath.ToSlash(strings.TrimSpace(name))
 	switch {
 	case name == "":
@@ -86,32 +95,4 @@ func (v view) documentOf(name string) string {
 		return v.s.Names().Of(name)
 	}
 	return path.Clean(name)
-}
-
-// casesFor returns all cases, or that of a query, without secrets: a person may have written some.
-func casesFor(project string, cases []eval.Case, query string) httpapi.Cases {
-	out := httpapi.Cases{File: filepath.Join(project, eval.CasesFile), Cases: []httpapi.Case{}}
-	if query != "" {
-		query, _ = secret.Redact(query)
-		if c := eval.CaseOf(cases, query); c.ExpectNothing || len(c.Expect)+len(c.ExpectNot) > 0 {
-			cases = []eval.Case{c}
-		} else {
-			cases = nil
-		}
-	}
-	for _, c := range cases {
-		query, _ := secret.Redact(c.Query)
-		out.Cases = append(out.Cases, httpapi.Case{Query: query, Expect: expectations(c.Expect), ExpectNot: expectations(c.ExpectNot), ExpectNothing: c.ExpectNothing})
-	}
-	return out
-}
-
-func expectations(all eval.Expectations) []httpapi.Expectation {
-	out := []httpapi.Expectation{}
-	for _, e := range all {
-		e.Heading, _ = secret.Redact(e.Heading)
-		e.Text, _ = secret.Redact(e.Text)
-		out = append(out, httpapi.Expectation(e))
-	}
-	return out
 }

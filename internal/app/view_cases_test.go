@@ -12,48 +12,37 @@ import (
 
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
 func TestCasesOfTheWorkspace(t *testing.T) {
 	s := newTestService(t)
-	file := filepath.Join(s.Project, "memcore-eval.yaml")
-	got, err := s.Cases(t.Context(), httpapi.CasesRequest{})
+	const query = " which port? glpat-0123456789abcdefghij"
+	got, err := s.Page().Case(t.Context(), query)
 	require.NoError(t, err)
-	require.Equal(t, httpapi.Cases{File: file, Cases: []httpapi.Case{}}, got)
-
-	r := httpapi.CaseRequest{Query: " which port? glpat-0123456789abcdefghij", Wish: "come", Path: filepath.Join(s.Project, "staging.md"), Text: "port\n 5433"}
-	got, err = s.ChangeCase(t.Context(), r)
-	require.NoError(t, err)
-	require.Equal(t, []httpapi.Expectation{{Path: "staging.md", Text: "port 5433"}}, got.Cases[0].Expect, "as hits name it")
-	text, err := os.ReadFile(file)
+	require.Zero(t, got, "there is no file")
+	c := view.Case{Query: query, Expect: []view.Expectation{{Path: filepath.Join(s.Project, "staging.md"), Text: "port\n 5433"}}}
+	require.NoError(t, s.Page().AddCase(t.Context(), c))
+	require.NoError(t, s.Page().AddCase(t.Context(), view.Case{Query: query, ExpectNot: []view.Expectation{{Path: "ferry.md"}}}))
+	text, err := os.ReadFile(filepath.Join(s.Project, "memcore-eval.yaml"))
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "glpat-", "secrets stay out")
-	again, err := s.Cases(t.Context(), httpapi.CasesRequest{Query: r.Query})
+	got, err = s.Page().Case(t.Context(), query)
 	require.NoError(t, err)
-	require.Equal(t, got, again, "the same question finds it")
-
-	_, err = s.ChangeCase(t.Context(), httpapi.CaseRequest{Query: r.Query, Wish: "nothing"})
+	require.Equal(t, []view.Expectation{{Path: "staging.md", Text: "port 5433"}}, got.Expect, "as hits name it")
+	require.Equal(t, []view.Expectation{{Path: "ferry.md"}}, got.ExpectNot)
+	err = s.Page().AddCase(t.Context(), view.Case{Query: query, ExpectNothing: true})
 	require.Equal(t, kind.BadInput, kind.Of(err), err)
-	r.Undo = true
-	got, err = s.ChangeCase(t.Context(), r)
-	require.NoError(t, err)
-	require.Empty(t, got.Cases)
-	got, err = s.ChangeCase(t.Context(), httpapi.CaseRequest{Query: r.Query, Wish: "nothing"})
-	require.NoError(t, err)
-	require.True(t, got.Cases[0].ExpectNothing)
-	got, err = s.ChangeCase(t.Context(), httpapi.CaseRequest{Query: r.Query, Wish: "nothing", Undo: true})
-	require.NoError(t, err)
-	require.Empty(t, got.Cases)
 }
 
 func TestCasesShowNoSecrets(t *testing.T) {
 	s := newTestService(t)
-	const file = "cases:\n- query: is glpat-0123456789abcdefghij mine\n  expect:\n  - text: glpat-0123456789abcdefghij\n  expect_not:\n  - heading: glpat-0123456789abcdefghij\n"
+	const file = "cases:\n- query: mine\n  expect:\n  - text: glpat-0123456789abcdefghij\n  expect_not:\n  - heading: glpat-0123456789abcdefghij\n"
 	require.NoError(t, os.WriteFile(filepath.Join(s.Project, "memcore-eval.yaml"), []byte(file), 0o600))
-	got, err := s.Cases(t.Context(), httpapi.CasesRequest{})
+	got, err := s.Page().Case(t.Context(), "mine")
 	require.NoError(t, err)
-	require.Len(t, got.Cases, 1)
+	require.Len(t, got.Expect, 1)
 	require.NotContains(t, fmt.Sprint(got), "glpat-")
 }
 
@@ -62,17 +51,17 @@ func TestCasesThatCannotBeRead(t *testing.T) {
 	file := filepath.Join(s.Project, "memcore-eval.yaml")
 	const damaged = "cases:\n  - query: x\n    expects: y\n"
 	require.NoError(t, os.WriteFile(file, []byte(damaged), 0o600))
-	_, err := s.Cases(t.Context(), httpapi.CasesRequest{})
-	require.ErrorContains(t, err, "memcore-eval.yaml: line 3: unknown key")
+	_, err := s.Page().Case(t.Context(), "x")
+	require.ErrorContains(t, err, "line 3: unknown key")
 	require.Equal(t, kind.Conflict, kind.Of(err))
-	_, err = s.ChangeCase(t.Context(), httpapi.CaseRequest{Query: "x", Wish: "nothing"})
+	err = s.Page().AddCase(t.Context(), view.Case{Query: "x", ExpectNothing: true})
 	require.Equal(t, kind.Conflict, kind.Of(err), err)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, damaged, string(text))
-	for _, r := range []httpapi.CaseRequest{{Wish: "nothing"}, {Query: "x", Wish: "come"}, {Query: "x", Wish: "else", Path: "a.md"}} {
+	for _, c := range []view.Case{{ExpectNothing: true}, {Query: "x"}, {Query: "x", Expect: []view.Expectation{{}}}} {
 		require.NoError(t, os.WriteFile(file, nil, 0o600))
-		_, err = s.ChangeCase(t.Context(), r)
+		err = s.Page().AddCase(t.Context(), c)
 		require.Equal(t, kind.BadInput, kind.Of(err), err)
 	}
 }
@@ -83,14 +72,13 @@ func TestCasesFromManyAtOnce(t *testing.T) {
 	var work errgroup.Group
 	for i := range 6 {
 		work.Go(func() error {
-			_, err := s.ChangeCase(t.Context(), httpapi.CaseRequest{Query: fmt.Sprintf("question %d", i), Wish: "come", Path: "a.md"})
-			return err
+			return s.Page().AddCase(t.Context(), view.Case{Query: "which?", Expect: []view.Expectation{{Path: fmt.Sprintf("%d.md", i)}}})
 		})
 	}
 	require.NoError(t, work.Wait())
-	got, err := s.Cases(t.Context(), httpapi.CasesRequest{})
+	got, err := s.Page().Case(t.Context(), "which?")
 	require.NoError(t, err)
-	require.Len(t, got.Cases, 6)
+	require.Len(t, got.Expect, 6)
 }
 
 func TestTurnsAreFound(t *testing.T) {
@@ -108,19 +96,19 @@ func TestTurnsAreFound(t *testing.T) {
 		require.NoError(t, log.Note(t.Context(), turn))
 	}
 	for name, tt := range map[string]struct {
-		r    httpapi.TurnsRequest
+		r    view.TurnsRequest
 		want []string
 	}{
-		"all, the latest first": {httpapi.TurnsRequest{}, []string{"how do I reach it?", "and the ferry?", ""}},
-		"words of the prompt":   {httpapi.TurnsRequest{Find: "FERRY the"}, []string{"and the ferry?"}},
-		"words of the passage":  {httpapi.TurnsRequest{Find: "reach 5433"}, []string{"how do I reach it?"}},
-		"one agent":             {httpapi.TurnsRequest{Agent: "claude-code"}, []string{"and the ferry?"}},
-		"another session":       {httpapi.TurnsRequest{Session: "t"}, nil},
-		"since":                 {httpapi.TurnsRequest{Times: httpapi.Times{Since: "36h"}}, []string{"how do I reach it?", "and the ferry?"}},
-		"until":                 {httpapi.TurnsRequest{Times: httpapi.Times{Until: "36h"}}, []string{""}},
-		"a few":                 {httpapi.TurnsRequest{Limit: 1}, []string{"how do I reach it?"}},
+		"all, the latest first": {view.TurnsRequest{}, []string{"how do I reach it?", "and the ferry?", ""}},
+		"words of the prompt":   {view.TurnsRequest{Find: "FERRY the"}, []string{"and the ferry?"}},
+		"words of the passage":  {view.TurnsRequest{Find: "reach 5433"}, []string{"how do I reach it?"}},
+		"one agent":             {view.TurnsRequest{Agent: "claude-code"}, []string{"and the ferry?"}},
+		"another session":       {view.TurnsRequest{Session: "t"}, nil},
+		"since":                 {view.TurnsRequest{Times: httpapi.Times{Since: "36h"}}, []string{"how do I reach it?", "and the ferry?"}},
+		"until":                 {view.TurnsRequest{Times: httpapi.Times{Until: "36h"}}, []string{""}},
+		"a few":                 {view.TurnsRequest{Limit: 1}, []string{"how do I reach it?"}},
 	} {
-		got, err := s.Turns(t.Context(), tt.r)
+		got, err := s.Page().Turns(t.Context(), tt.r)
 		require.NoError(t, err, name)
 		var prompts []string
 		for _, turn := range got.Turns {
@@ -131,6 +119,6 @@ func TestTurnsAreFound(t *testing.T) {
 		require.Len(t, got.Sessions, 2, name)
 		require.Equal(t, name == "a few", got.More == 2, name)
 	}
-	_, err = s.Turns(t.Context(), httpapi.TurnsRequest{Times: httpapi.Times{Since: "someday"}})
+	_, err = s.Page().Turns(t.Context(), view.TurnsRequest{Times: httpapi.Times{Since: "someday"}})
 	require.Equal(t, kind.BadInput, kind.Of(err))
 }

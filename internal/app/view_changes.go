@@ -11,7 +11,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -22,8 +22,8 @@ const followWait = 2 * time.Second
 // changes show memory files and change them for a person.
 type changes struct{ s *Service }
 
-// Change implements httpapi.Changes.
-func (v changes) Change(ctx context.Context, r httpapi.ChangeRequest) (c httpapi.Changed, err error) {
+// Change implements view.Memory.
+func (v changes) Change(ctx context.Context, r view.ChangeRequest) (c view.Changed, err error) {
 	c.Path = r.Path
 	r.Seen, r.Base, r.Text = unified(r.Seen), unified(r.Base), unified(r.Text)
 	agreed := false
@@ -59,7 +59,7 @@ func (v changes) Change(ctx context.Context, r httpapi.ChangeRequest) (c httpapi
 func unified(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
 // agrees reports whether a person has seen this version of a change.
-func agrees(r httpapi.ChangeRequest, c *httpapi.Changed, version string) bool {
+func agrees(r view.ChangeRequest, c *view.Changed, version string) bool {
 	c.Version = version
 	c.Outdated = r.Version != "" && r.Version != version
 	return r.Version == version
@@ -70,7 +70,7 @@ func remarkOn(n notes.Change, how string) string {
 	switch {
 	case n.LosesSecret():
 		return "A secret leaves the file, and nothing can bring it back: no copy is kept."
-	case how != httpapi.UndoChange && !n.CanBeUndone():
+	case how != view.UndoChange && !n.CanBeUndone():
 		return "This cannot be undone here: a secret is in the changed lines or between them, and no copy of it is kept."
 	}
 	return ""
@@ -80,17 +80,17 @@ func remarkOn(n notes.Change, how string) string {
 type agreement func(context.Context, notes.Change) (bool, error)
 
 // A changer makes a change if agree says so, and fills in c.
-type changer func(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.Changed, agree agreement) error
+type changer func(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error
 
 func (v changes) changer(how string) changer {
 	switch how {
-	case httpapi.EditLines, httpapi.StrikeLines, httpapi.ForgetLines:
+	case view.EditLines, view.StrikeLines, view.ForgetLines:
 		return v.correct
-	case httpapi.UndoChange:
+	case view.UndoChange:
 		return v.undo
-	case httpapi.Keep, httpapi.Leave:
+	case view.Keep, view.Leave:
 		return v.decide
-	case httpapi.Hide, httpapi.Unhide:
+	case view.Hide, view.Unhide:
 		return v.hide
 	}
 	return nil
@@ -111,7 +111,7 @@ func changeError(err error) error {
 }
 
 // correct edits, strikes through or forgets lines.
-func (v changes) correct(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.Changed, agree agreement) error {
+func (v changes) correct(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
 	place, err := v.place(r.Path)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (v changes) correct(ctx context.Context, r httpapi.ChangeRequest, c *httpap
 	if err != nil {
 		return err
 	}
-	if c.Secrets = secret.Kinds(done.Redacted); done.Written && r.How == httpapi.ForgetLines {
+	if c.Secrets = secret.Kinds(done.Redacted); done.Written && r.How == view.ForgetLines {
 		return v.s.Use().ForgetStatement(ctx, place, done.Change)
 	}
 	return nil
@@ -156,7 +156,7 @@ func (v changes) place(path string) (notes.Statement, error) {
 }
 
 // undo undoes a change of the journal.
-func (v changes) undo(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.Changed, agree agreement) error {
+func (v changes) undo(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
 	journal, err := v.s.Notes().Journal()
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (v changes) undo(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.C
 }
 
 // decide keeps or leaves a proposal.
-func (v changes) decide(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.Changed, agree agreement) (err error) {
+func (v changes) decide(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) (err error) {
 	all, err := v.s.Notes().Proposals().Waiting()
 	if err != nil {
 		return err
@@ -179,7 +179,7 @@ func (v changes) decide(ctx context.Context, r httpapi.ChangeRequest, c *httpapi
 	c.Path = p.Path
 	c.Text, _ = notes.Clean(p.Text)
 	switch {
-	case r.How == httpapi.Leave:
+	case r.How == view.Leave:
 		if !agrees(r, c, p.ID) {
 			return nil
 		}
@@ -207,7 +207,7 @@ func (v changes) decide(ctx context.Context, r httpapi.ChangeRequest, c *httpapi
 }
 
 // keepFound appends what rules found. The version is that of the diff.
-func (v changes) keepFound(ctx context.Context, p notes.Proposal, r httpapi.ChangeRequest, c *httpapi.Changed) error {
+func (v changes) keepFound(ctx context.Context, p notes.Proposal, r view.ChangeRequest, c *view.Changed) error {
 	data, err := v.s.Notes().Data()
 	if err != nil {
 		return err
@@ -236,8 +236,8 @@ func (v changes) keepFound(ctx context.Context, p notes.Proposal, r httpapi.Chan
 }
 
 // hide hides a chunk or a whole document from search, or shows a document again. Files stay.
-func (v changes) hide(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.Changed, _ agreement) error {
-	if r.How == httpapi.Unhide {
+func (v changes) hide(ctx context.Context, r view.ChangeRequest, c *view.Changed, _ agreement) error {
+	if r.How == view.Unhide {
 		hidden, err := core.Forgotten(v.s.at.Forgotten(), r.Path)
 		if err == nil && hidden == 0 {
 			err = core.ErrNotForgotten
@@ -276,38 +276,36 @@ func (v changes) hide(ctx context.Context, r httpapi.ChangeRequest, c *httpapi.C
 	return err
 }
 
-// Proposals implements httpapi.Changes.
-func (v changes) Proposals(context.Context) (httpapi.Proposals, error) {
+// Proposals implements view.Memory.
+func (v changes) Proposals(context.Context) (all []view.Proposal, err error) {
 	waiting, err := v.s.Notes().Proposals().Waiting()
-	all := httpapi.Proposals{Waiting: []httpapi.Proposal{}}
 	for _, p := range waiting {
 		text, _ := notes.Clean(p.Text)
-		one := httpapi.Proposal{ID: p.ID, Kind: p.Kind, At: p.At, Source: p.Source, Path: p.Path, Text: text}
+		one := view.Proposal{ID: p.ID, Kind: p.Kind, At: p.At, Source: p.Source, Path: p.Path, Text: text}
 		if p.Save != nil {
 			one.Section, _ = notes.Clean(p.Save.Section)
 			one.Supersedes, _ = notes.Clean(p.Save.Supersedes)
 		}
-		all.Waiting = append(all.Waiting, one)
+		all = append(all, one)
 	}
 	return all, err
 }
 
-// Journal implements httpapi.Changes.
-func (v changes) Journal(context.Context) (httpapi.Journal, error) {
-	all := httpapi.Journal{Changes: []httpapi.Entry{}}
+// Journal implements view.Memory.
+func (v changes) Journal(context.Context) (all []view.Entry, err error) {
 	journal, err := v.s.Notes().Journal()
 	if err != nil {
-		return all, err
+		return nil, err
 	}
 	records, err := journal.Records()
 	names := v.s.Names()
 	for _, r := range records {
-		e := httpapi.Entry{ID: r.ID, At: r.At, Label: r.Label, Agent: r.Agent, Files: []httpapi.Lines{}}
+		e := view.Entry{ID: r.ID, At: r.At, Label: r.Label, Agent: r.Agent}
 		for _, h := range r.Edits {
 			shown := func(text string) string { return strings.Join(notes.Shown(text), "\n") }
-			e.Files = append(e.Files, httpapi.Lines{Path: names.Of(h.File()), Before: shown(h.Old), After: shown(h.New), Secret: h.Secret})
+			e.Files = append(e.Files, view.Lines{Path: names.Of(h.File()), Before: shown(h.Old), After: shown(h.New), Secret: h.Secret})
 		}
-		all.Changes = append(all.Changes, e)
+		all = append(all, e)
 	}
 	return all, err
 }

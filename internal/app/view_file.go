@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
@@ -27,9 +27,9 @@ const (
 	mostLines = 48 << 10
 )
 
-// File implements httpapi.Changes.
-func (v changes) File(ctx context.Context, r httpapi.FileRequest) (f httpapi.File, err error) {
-	f = httpapi.File{Path: r.Path, Blocks: []httpapi.Block{}, Chunks: []core.MemoryHit{}, Remarks: []string{}}
+// File implements view.Memory.
+func (v changes) File(ctx context.Context, r view.FileRequest) (f view.File, err error) {
+	f = view.File{Path: r.Path}
 	chunks, err := v.s.Manager.Chunks(ctx, r.Path)
 	indexed := len(chunks) > 0
 	if err != nil && !isNoDocument(err) {
@@ -75,7 +75,7 @@ func readPlace(place notes.Statement) (string, error) {
 }
 
 // messages fills in what is indexed from a line on.
-func messages(f *httpapi.File, chunks []core.MemoryHit, first int) {
+func messages(f *view.File, chunks []core.MemoryHit, first int) {
 	if len(chunks) > 0 {
 		f.Lines = chunks[len(chunks)-1].EndLine
 	}
@@ -98,7 +98,7 @@ func messages(f *httpapi.File, chunks []core.MemoryHit, first int) {
 }
 
 // remark says what is special about the file. A file that is no memory is ErrNotIndexed.
-func (v changes) remark(ctx context.Context, f *httpapi.File, place notes.Statement, indexed bool) error {
+func (v changes) remark(ctx context.Context, f *view.File, place notes.Statement, indexed bool) error {
 	m, err := curated.New(v.s.curatedOptions()).Load(ctx)
 	if err != nil {
 		return err
@@ -137,7 +137,7 @@ func (v changes) remark(ctx context.Context, f *httpapi.File, place notes.Statem
 }
 
 // part fills in the lines and blocks of a request, or as many as fit.
-func part(f *httpapi.File, text string, r httpapi.FileRequest) error {
+func part(f *view.File, text string, r view.FileRequest) error {
 	lines := notes.Shown(text)
 	f.Lines, f.First, f.Last = len(lines), max(r.First, 1), len(lines)
 	if r.Last > 0 {
@@ -175,19 +175,19 @@ func part(f *httpapi.File, text string, r httpapi.FileRequest) error {
 	return nil
 }
 
-func blockOf(b notes.Block) httpapi.Block {
-	block := httpapi.Block{First: b.First, Last: b.Last, Level: b.Level, Depth: b.Depth, Front: b.Front, Statement: b.Statement && !b.Struck, Marks: []httpapi.Mark{}}
+func blockOf(b notes.Block) view.Block {
+	block := view.Block{First: b.First, Last: b.Last, Level: b.Level, Depth: b.Depth, Front: b.Front, Statement: b.Statement && !b.Struck}
 	if b.Struck {
-		block.Marks = append(block.Marks, httpapi.Mark{Kind: "superseded", Text: "struck through"})
+		block.Marks = append(block.Marks, view.Mark{Kind: "superseded", Text: "struck through"})
 	}
 	if b.Secrets != "" {
-		block.Marks = append(block.Marks, httpapi.Mark{Kind: "secret", Text: b.Secrets})
+		block.Marks = append(block.Marks, view.Mark{Kind: "secret", Text: b.Secrets})
 	}
 	return block
 }
 
 // mark marks blocks that read like instructions, and those that are not indexed.
-func (v changes) mark(ctx context.Context, f *httpapi.File, indexed bool) {
+func (v changes) mark(ctx context.Context, f *view.File, indexed bool) {
 	lines := strings.Split(f.Text, "\n")
 	suspicious := "suspicious"
 	if v.s.Settings.Injection.Policy == core.InjectionWithhold {
@@ -206,16 +206,16 @@ func (v changes) mark(ctx context.Context, f *httpapi.File, indexed bool) {
 	}
 	for i := range f.Blocks {
 		b := &f.Blocks[i]
-		is := slices.ContainsFunc(b.Marks, func(m httpapi.Mark) bool { return m.Kind == "superseded" })
+		is := slices.ContainsFunc(b.Marks, func(m view.Mark) bool { return m.Kind == "superseded" })
 		if indexed && !b.Front && b.Level == 0 && !is && !slices.Contains(in[b.First-f.First:min(b.Last-f.First+1, len(in))], true) {
-			b.Marks = append(b.Marks, httpapi.Mark{Kind: "not indexed"})
+			b.Marks = append(b.Marks, view.Mark{Kind: "not indexed"})
 		}
 	}
 }
 
 // markSuspicious marks the blocks of a suspicious chunk: those that are suspicious alone, else all.
-func (v changes) markSuspicious(ctx context.Context, f *httpapi.File, h core.MemoryHit, lines []string, mark string) {
-	var alone, all []*httpapi.Block
+func (v changes) markSuspicious(ctx context.Context, f *view.File, h core.MemoryHit, lines []string, mark string) {
+	var alone, all []*view.Block
 	for i := range f.Blocks {
 		b := &f.Blocks[i]
 		if b.Last < h.StartLine || b.First > h.EndLine {
@@ -231,8 +231,8 @@ func (v changes) markSuspicious(ctx context.Context, f *httpapi.File, h core.Mem
 		alone = all
 	}
 	for _, b := range alone {
-		if !slices.ContainsFunc(b.Marks, func(m httpapi.Mark) bool { return m.Kind == mark }) {
-			b.Marks = append(b.Marks, httpapi.Mark{Kind: mark, Text: "it reads like instructions to a model"})
+		if !slices.ContainsFunc(b.Marks, func(m view.Mark) bool { return m.Kind == mark }) {
+			b.Marks = append(b.Marks, view.Mark{Kind: mark, Text: "it reads like instructions to a model"})
 		}
 	}
 }

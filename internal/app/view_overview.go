@@ -8,7 +8,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -27,13 +27,12 @@ const (
 	askingAboutUser = 500 * time.Millisecond
 )
 
-// Overview implements httpapi.Workspace.
-func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
-	o = httpapi.Overview{Workspace: v.s.Project, Enabled: v.s.Settings.Enabled, Models: v.models(), Checks: []httpapi.Check{}, AboutUser: []core.MemoryHit{}}
+// Overview implements view.Memory.
+func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
+	o = view.Overview{Workspace: v.s.Project, Enabled: v.s.Settings.Enabled, Models: v.models()}
 	if o.Status, err = v.s.Manager.StatusWithin(ctx, comparing); err != nil {
 		return o, err
 	}
-	o.Sums, o.Languages = core.Sums{Kinds: []core.Sum{}, Sources: []core.Sum{}, Days: []core.DaySum{}, AboutUser: []string{}}, map[string]int{}
 	if o.Status.State == core.StateReady || o.Status.State == core.StateBuilding {
 		if o.Sums, err = v.s.Manager.Sums(ctx); err != nil {
 			return o, err
@@ -41,7 +40,7 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 		if o.Languages, err = v.s.Manager.Languages(ctx); err != nil {
 			return o, err
 		}
-		o.AboutUser = append(o.AboutUser, v.aboutUser(ctx)...)
+		o.AboutUser = v.aboutUser(ctx)
 	}
 	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
 	if err := v.addUse(ctx, &o); err != nil {
@@ -58,13 +57,13 @@ func (v view) Overview(ctx context.Context) (o httpapi.Overview, err error) {
 			return o, err
 		}
 		wrong := v.s.Glance(ctx, v.s.Workspace, m, o.Status)
-		o.Checks = append(o.Checks, wrong[:min(len(wrong), shownChecks)]...)
+		o.Checks = wrong[:min(len(wrong), shownChecks)]
 	}
 	return o, nil
 }
 
 // aboutUser returns passages about the user; none after an error.
-func (v view) aboutUser(ctx context.Context) []core.MemoryHit {
+func (v page) aboutUser(ctx context.Context) []core.MemoryHit {
 	ctx, stop := context.WithTimeout(ctx, askingAboutUser)
 	defer stop()
 	hits, _ := v.s.Manager.AboutUser(ctx)
@@ -83,11 +82,11 @@ func lastDays(days []core.DaySum, now time.Time) (last []core.DaySum, earlier in
 		}
 		earlier += day.Documents
 	}
-	return []core.DaySum{}, earlier
+	return nil, earlier
 }
 
 // addUse adds what agents got and used.
-func (v view) addUse(ctx context.Context, o *httpapi.Overview) error {
+func (v page) addUse(ctx context.Context, o *view.Overview) error {
 	now := time.Now()
 	since := now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
 	turns, err := use.NewLog(v.s.at.Use()).Turns(ctx, since)
@@ -101,9 +100,9 @@ func (v view) addUse(ctx context.Context, o *httpapi.Overview) error {
 }
 
 // models returns the configured models.
-func (v view) models() []httpapi.Model {
+func (v page) models() []view.Model {
 	s := v.s.Settings
-	embedder := httpapi.Model{Role: "embedder", Name: s.Embedder}
+	embedder := view.Model{Role: "embedder", Name: s.Embedder}
 	switch s.Embedder {
 	case config.EmbedderNone:
 		embedder.Name = ""
@@ -112,32 +111,25 @@ func (v view) models() []httpapi.Model {
 	case config.EmbedderOpenAI:
 		embedder.Name, embedder.At = s.OpenAI.Model, plain.Address(s.OpenAI.BaseURL)
 	}
-	reranker, reflection := httpapi.Model{Role: "reranker"}, httpapi.Model{Role: "reflection", Name: s.Reflect.Model}
+	reranker, reflection := view.Model{Role: "reranker"}, view.Model{Role: "reflection", Name: s.Reflect.Model}
 	if s.Rerank.BaseURL != "" {
 		reranker.Name, reranker.At = s.Rerank.Model, plain.Address(s.Rerank.BaseURL)
 	}
 	if reflection.Name != "" {
 		reflection.At = plain.Address(s.Reflect.BaseURL)
 	}
-	return []httpapi.Model{embedder, reranker, reflection}
+	return []view.Model{embedder, reranker, reflection}
 }
 
 // layer is the curated memory, from the cache of the service.
-func (v view) layer() *curated.Layer {
+func (v page) layer() *curated.Layer {
 	return curated.New(v.s.curatedOptions())
 }
 
-// mostDocuments bounds the documents of an answer.
-const mostDocuments = 1000
-
-// Documents implements httpapi.Workspace.
-func (v view) Documents(ctx context.Context, r httpapi.DocumentsRequest) (httpapi.Documents, error) {
-	if r.Skip < 0 || r.Limit < 0 {
-		return httpapi.Documents{}, kind.Usagef("documents: skip is %d and limit %d, want 0 or more", r.Skip, r.Limit)
+// Documents implements view.Memory.
+func (v page) Documents(ctx context.Context, o core.DocumentsOptions) (some []core.DocumentInfo, found int, err error) {
+	if _, err := time.Parse(time.DateOnly, o.Day); o.Day != "" && err != nil {
+		return nil, 0, kind.Usagef("documents: day is %.40q, want one such as 2026-11-17", o.Day)
 	}
-	if _, err := time.Parse(time.DateOnly, r.Day); r.Day != "" && err != nil {
-		return httpapi.Documents{}, kind.Usagef("documents: day is %.40q, want one such as 2026-11-17", r.Day)
-	}
-	some, found, err := v.s.Manager.Documents(ctx, core.DocumentsOptions{Find: r.Find, Kind: r.Kind, Source: r.Source, Day: r.Day, Skip: r.Skip, Limit: min(r.Limit, mostDocuments)})
-	return httpapi.Documents{Documents: some, Found: found}, err
+	return v.s.Manager.Documents(ctx, o)
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/paths"
 )
 
-// Layer implements httpapi.Workspace.
-func (v view) Layer(ctx context.Context) (httpapi.Layer, error) {
+// Layer implements view.Memory.
+func (v page) Layer(ctx context.Context) (view.Layer, error) {
 	layer := v.layer()
 	m, err := layer.Load(ctx)
 	if err != nil {
-		return httpapi.Layer{}, err
+		return view.Layer{}, err
 	}
 	l := layer.Limits()
-	out := httpapi.Layer{Memory: m, Text: formatter.Curated(m), Limits: httpapi.LayerLimits{Lines: l.Lines, Bytes: l.Bytes, Tokens: l.Hard()}}
+	out := view.Layer{Memory: m, Text: formatter.Curated(m), Limits: view.LayerLimits{Lines: l.Lines, Bytes: l.Bytes, Tokens: l.Hard()}}
 	out.Folders, err = v.trustFolders(ctx, m)
 	return out, err
 }
 
 // trustFolders returns the project, decisions about folders in it, and plugins outside.
-func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.TrustFolder, error) {
+func (v page) trustFolders(ctx context.Context, m curated.Memory) ([]view.TrustFolder, error) {
 	store := v.s.Trust()
 	decided, err := store.All()
 	if err != nil {
@@ -46,12 +46,13 @@ func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.Tru
 			folders = append(folders, f.Plugin)
 		}
 	}
-	all, names := []httpapi.TrustFolder{}, v.s.Names()
+	names := v.s.Names()
+	var all []view.TrustFolder
 	for i, folder := range folders {
 		if slices.Contains(folders[:i], folder) {
 			continue
 		}
-		one := httpapi.TrustFolder{Folder: folder, Shown: names.Of(folder)}
+		one := view.TrustFolder{Folder: folder, Shown: names.Of(folder)}
 		d, ok, err := store.Of(folder)
 		if err != nil {
 			return nil, err
@@ -76,22 +77,22 @@ func (v view) trustFolders(ctx context.Context, m curated.Memory) ([]httpapi.Tru
 // errOtherDecision means that the person saw another change.
 var errOtherDecision = kind.As(kind.Conflict, errors.New("trust: files or decisions have changed since this was shown; look at it again"))
 
-// DecideTrust implements httpapi.Workspace.
-func (v view) DecideTrust(ctx context.Context, r httpapi.TrustRequest) (httpapi.TrustReply, error) {
+// DecideTrust implements view.Memory.
+func (v page) DecideTrust(ctx context.Context, r view.TrustRequest) (view.TrustReply, error) {
 	now, err := v.layer().Load(ctx)
 	if err != nil {
-		return httpapi.TrustReply{}, err
+		return view.TrustReply{}, err
 	}
 	folders, err := v.trustFolders(ctx, now)
 	if err != nil {
-		return httpapi.TrustReply{}, err
+		return view.TrustReply{}, err
 	}
-	i := slices.IndexFunc(folders, func(f httpapi.TrustFolder) bool { return f.Folder == r.Folder })
+	i := slices.IndexFunc(folders, func(f view.TrustFolder) bool { return f.Folder == r.Folder })
 	switch {
 	case i < 0:
-		return httpapi.TrustReply{}, kind.Usagef("trust: %.300q is neither this project nor a folder that its curated memory names", r.Folder)
+		return view.TrustReply{}, kind.Usagef("trust: %.300q is neither this project nor a folder that its curated memory names", r.Folder)
 	case v.s.Home == "":
-		return httpapi.TrustReply{}, errors.New("trust: there is no home folder, and so no place for decisions: set HOME")
+		return view.TrustReply{}, errors.New("trust: there is no home folder, and so no place for decisions: set HOME")
 	}
 	reply, err := v.trustChange(ctx, now, r, folders[i])
 	if err != nil || r.Shown == "" {
@@ -106,17 +107,16 @@ func (v view) DecideTrust(ctx context.Context, r httpapi.TrustRequest) (httpapi.
 }
 
 // trustChange returns what a decision would change.
-func (v view) trustChange(ctx context.Context, now curated.Memory, r httpapi.TrustRequest, f httpapi.TrustFolder) (httpapi.TrustReply, error) {
+func (v page) trustChange(ctx context.Context, now curated.Memory, r view.TrustRequest, f view.TrustFolder) (view.TrustReply, error) {
 	c := v.s.Curated()
-	reply := httpapi.TrustReply{Folder: r.Folder, Do: r.Do, Added: []httpapi.TrustedFile{}, Removed: []httpapi.TrustedFile{}, Settings: []string{}, Servers: []string{}, Warnings: []string{}}
-	there, trusted := v.s.Workspace, r.Do == httpapi.DoTrust
+	reply := view.TrustReply{Folder: r.Folder, Do: r.Do}
+	there, trusted := v.s.Workspace, r.Do == view.DoTrust
 	if trusted {
 		inside, err := c.Contents(ctx, r.Folder)
 		if err != nil {
 			return reply, err
 		}
-		reply.Settings, reply.Servers = append(reply.Settings, inside.Settings...), append(reply.Servers, inside.MCPServers...)
-		reply.Warnings = append(reply.Warnings, inside.Warnings...)
+		reply.Settings, reply.Servers, reply.Warnings = inside.Settings, inside.MCPServers, inside.Warnings
 		if there, err = c.ifTrusted(v.s.Dir, r.Folder); err != nil {
 			return reply, err
 		}
@@ -132,35 +132,34 @@ func (v view) trustChange(ctx context.Context, now curated.Memory, r httpapi.Tru
 }
 
 // newIn returns the files that a memory gives and other does not.
-func newIn(m, other curated.Memory) []httpapi.TrustedFile {
-	added := []httpapi.TrustedFile{}
+func newIn(m, other curated.Memory) (added []view.TrustedFile) {
 	for _, f := range m.Files {
 		given := func(o curated.File) bool { return o.File == f.File && o.Reason == "" }
 		if f.Reason == "" && !slices.ContainsFunc(other.Files, given) {
-			added = append(added, httpapi.TrustedFile{Path: f.Path, Tokens: f.Tokens})
+			added = append(added, view.TrustedFile{Path: f.Path, Tokens: f.Tokens})
 		}
 	}
 	return added
 }
 
 // decideTrust saves a decision. Distrust takes back trust, or overrides a folder above.
-func (v view) decideTrust(ctx context.Context, r httpapi.TrustRequest) (warnings []string, err error) {
+func (v page) decideTrust(ctx context.Context, r view.TrustRequest) (warnings []string, err error) {
 	store := v.s.Trust()
-	if r.Do == httpapi.DoTrust {
+	if r.Do == view.DoTrust {
 		if _, err := store.Set(ctx, r.Folder, true); err != nil {
-			return []string{}, fmt.Errorf("trust: %w", err)
+			return nil, fmt.Errorf("trust: %w", err)
 		}
 		_, problems, err := v.s.Curated().KeepPrivateIn(ctx, r.Folder)
-		return append([]string{}, problems...), err
+		return problems, err
 	}
 	if _, err := store.Remove(ctx, r.Folder); err != nil {
-		return []string{}, fmt.Errorf("trust: %w", err)
+		return nil, fmt.Errorf("trust: %w", err)
 	}
 	d, ok, err := store.Of(r.Folder)
 	if err == nil && ok && d.Trusted {
 		_, err = store.Set(ctx, r.Folder, false)
 	}
-	return []string{}, err
+	return nil, err
 }
 
 // supposing is trust after another decision.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/jsonfile"
 )
@@ -23,19 +23,19 @@ const (
 	mostSearched = 500
 )
 
-// Turns implements httpapi.Workspace.
-func (v view) Turns(ctx context.Context, r httpapi.TurnsRequest) (httpapi.Turns, error) {
+// Turns implements view.Memory.
+func (v page) Turns(ctx context.Context, r view.TurnsRequest) (view.Turns, error) {
 	times, err := readTimes(r.Times)
 	if err != nil {
-		return httpapi.Turns{}, kind.As(kind.BadInput, err)
+		return view.Turns{}, kind.As(kind.BadInput, err)
 	}
 	all, err := use.NewLog(v.s.at.Use()).Turns(ctx, time.Time{})
 	if err != nil {
-		return httpapi.Turns{}, err
+		return view.Turns{}, err
 	}
 	slices.Reverse(all)
-	out := httpapi.Turns{Turns: []use.Turn{}, Last: []hook.Trace{}, Sessions: sessionsOf(all), Unkept: !v.s.Settings.Hook.Log}
-	f := turnFilter{TurnsRequest: r, times: times, view: v, words: strings.Fields(strings.ToLower(r.Find)), texts: map[string]map[string]string{}}
+	out := view.Turns{Sessions: sessionsOf(all), Unkept: !v.s.Settings.Hook.Log}
+	f := turnFilter{TurnsRequest: r, times: times, page: v, words: strings.Fields(strings.ToLower(r.Find)), texts: map[string]map[string]string{}}
 	said := map[string]string{} // by the traces of turns
 	for _, file := range tracesIn(v.s.at.Last()) {
 		trace, err := jsonfile.Load[hook.Trace](file)
@@ -53,7 +53,7 @@ func (v view) Turns(ctx context.Context, r httpapi.TurnsRequest) (httpapi.Turns,
 			continue
 		}
 		if found, err := f.finds(ctx, t, said[t.ID]); err != nil {
-			return httpapi.Turns{}, err
+			return view.Turns{}, err
 		} else if !found {
 			continue
 		}
@@ -67,8 +67,7 @@ func (v view) Turns(ctx context.Context, r httpapi.TurnsRequest) (httpapi.Turns,
 }
 
 // sessionsOf lists the sessions of turns, in their order.
-func sessionsOf(all []use.Turn) []httpapi.TurnSession {
-	out := []httpapi.TurnSession{}
+func sessionsOf(all []use.Turn) (out []view.TurnSession) {
 	places := map[[2]string]int{}
 	for _, t := range all {
 		at, known := places[[2]string{t.Agent, t.Session}]
@@ -78,7 +77,7 @@ func sessionsOf(all []use.Turn) []httpapi.TurnSession {
 				continue
 			}
 			places[[2]string{t.Agent, t.Session}] = at
-			out = append(out, httpapi.TurnSession{Agent: t.Agent, Session: t.Session, Last: t.At})
+			out = append(out, view.TurnSession{Agent: t.Agent, Session: t.Session, Last: t.At})
 		}
 		out[at].Turns++
 	}
@@ -87,9 +86,9 @@ func sessionsOf(all []use.Turn) []httpapi.TurnSession {
 
 // A turnFilter decides which turns a request wants.
 type turnFilter struct {
-	httpapi.TurnsRequest
+	view.TurnsRequest
 	times bounds
-	view  view
+	page  page
 	words []string
 	texts map[string]map[string]string // of chunks, by path and ID
 }
@@ -136,7 +135,7 @@ func (f *turnFilter) finds(ctx context.Context, t use.Turn, traced string) (bool
 func (f *turnFilter) passage(ctx context.Context, h use.Hit) (string, error) {
 	texts, known := f.texts[h.Path]
 	if !known && len(f.texts) < mostSearched {
-		chunks, err := f.view.s.Manager.Chunks(ctx, h.Path)
+		chunks, err := f.page.s.Manager.Chunks(ctx, h.Path)
 		if err != nil && !isNoDocument(err) {
 			return "", err
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/userdir"
@@ -29,7 +29,7 @@ type Workspace struct {
 	// Dated is source.FolderOptions.Dated of all sources.
 	Dated bool
 	// Glance returns problems found by quick checks; may be nil.
-	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []httpapi.Check
+	Glance func(ctx context.Context, w *Workspace, m curated.Memory, known core.Status) []view.Check
 	// DocumentsVersion is core.Options.Version; may be nil.
 	DocumentsVersion func() int64
 	// Metered wraps the embedder below its cache; may be nil.
@@ -83,9 +83,7 @@ func (w *Workspace) WithService(ctx context.Context, do func(*Service) error) er
 		return err
 	}
 	return w.Index().With(ctx, func(m *core.Manager) error {
-		s := newService(w, at, m)
-		defer s.maker.close()
-		return do(s)
+		return do(newService(w, at, m))
 	})
 }
 
@@ -117,7 +115,7 @@ func (w *Workspace) Open(ctx context.Context) (*Service, error) {
 		return nil, err
 	}
 	s := newService(w, at, nil)
-	s.indexed, s.judging, s.evaluation = core.NewEngineReader(at.Index), make(chan hook.Event, mostJudging), newEvaluation()
+	s.indexed, s.judging = core.NewEngineReader(at.Index), make(chan hook.Event, mostJudging)
 	s.opened = s.stamp() // before opening, to miss no change
 	s.engine = w.Index().engine(s.indexed.Engine()).InUse
 	if s.Manager, err = w.Index().Open(ctx, at, EngineNamed(s.engine)); err != nil {

@@ -1,9 +1,7 @@
-// Package layout places vectors on a plane, so that neighbours stay neighbours.
+// Package layout places vectors on a plane, so that those which are alike are near each other.
 //
-// The steps are those of LargeVis (Tang et al. 2016, arXiv:1602.00370) and UMAP (McInnes et al.
-// 2018, arXiv:1802.03426): Principal axes make vectors short, Neighbours finds who is near whom,
-// and Place moves points on the plane. All work in one goroutine, are deterministic, and end soon
-// after their context.
+// It is t-SNE (van der Maaten and Hinton 2008) without approximations, for a thousand vectors at
+// the most: its time grows with the square of their number. The same vectors get the same places.
 package layout
 
 import (
@@ -12,174 +10,161 @@ import (
 	"math/rand/v2"
 )
 
-// Points are vectors of one length, one after another.
-type Points struct {
-	Dimension int // at least 2
-	Values    []float32
-}
+const (
+	// perplexity is about how many neighbours of a point count.
+	perplexity = 30
+	rounds     = 300
+	// In the first rounds, exaggerated likeness lets points of a group find each other.
+	earlyRounds = 100
+	exaggerated = 12
+)
 
-// Len is the number of points.
-func (p Points) Len() int { return len(p.Values) / p.Dimension }
-
-// At returns a point's numbers, not a copy.
-func (p Points) At(i int) []float32 { return p.Values[i*p.Dimension : (i+1)*p.Dimension] }
-
-func (p Points) distance(i, j int) float32 { return squared(p.At(i), p.At(j)) }
-
-// squared returns the squared distance. Four sums do not wait for each other.
-func squared(a, b []float32) float32 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float32
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		d0, d1, d2, d3 := x[0]-y[0], x[1]-y[1], x[2]-y[2], x[3]-y[3]
-		s0 += d0 * d0
-		s1 += d1 * d1
-		s2 += d2 * d2
-		s3 += d3 * d3
+// Place returns a place for each vector, with coordinates from 0 to 1. Vectors have the length 1.
+func Place(ctx context.Context, vectors [][]float32) ([][2]float64, error) {
+	if len(vectors) < 3 {
+		return scaled(startOf(len(vectors))), nil
 	}
-	for ; i < len(a); i++ {
-		s0 += (a[i] - b[i]) * (a[i] - b[i])
+	alike, err := likeness(ctx, vectors)
+	if err != nil {
+		return nil, err
 	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-func product(a, b []float32) float32 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float32
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		x, y := a[i:i+4:i+4], b[i:i+4:i+4]
-		s0 += x[0] * y[0]
-		s1 += x[1] * y[1]
-		s2 += x[2] * y[2]
-		s3 += x[3] * y[3]
+	n := len(vectors)
+	at, moved, gains := startOf(n), make([][2]float64, n), make([][2]float64, n)
+	for i := range gains {
+		gains[i] = [2]float64{1, 1}
 	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
+	near := make([][]float64, n) // how near each pair is, of which the first comes later
+	for i := range near {
+		near[i] = make([]float64, i)
 	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// seed makes each run the same.
-const seed = 23
-
-func newRandom() *rand.PCG { return rand.NewPCG(seed, seed) }
-
-// below returns a number from 0 to n-1 (Lemire 2019, without rejection: n is small).
-func below(random *rand.PCG, n int) int { return int(random.Uint64() >> 32 * uint64(n) >> 32) }
-
-// Place returns two coordinates for each point. near are its neighbours. progress gets the share
-// that is done.
-//
-// It minimises UMAP's cross entropy by stochastic gradient descent with negative samples, from the
-// first two principal axes, with 1/(1+d²) as the likeness of points on the plane, as in LargeVis.
-func Place(ctx context.Context, points Points, near Graph, progress func(float64)) ([]float32, error) {
-	at := begin(points)
-	edges := edgesOf(near)
-	epochs := 500
-	if points.Len() > 10_000 {
-		epochs = 200
-	}
-	m := mover{at: at, random: newRandom(), n: points.Len()}
-	due := make([]float32, len(edges))
-	for i, e := range edges {
-		due[i] = 1 / e.weight
-	}
-	for epoch := range epochs {
+	step := max(float64(n)/exaggerated/4, 10)
+	for round := range rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m.step = 1 - float32(epoch)/float32(epochs)
-		for i, e := range edges {
-			if due[i] > float32(epoch+1) {
-				continue
-			}
-			due[i] += 1 / e.weight
-			if epoch%2 == 1 {
-				e.a, e.b = e.b, e.a
-			}
-			m.move(e)
+		exaggeration, momentum := 1.0, .8
+		if round < earlyRounds {
+			exaggeration, momentum = exaggerated, .5
 		}
-		progress(float64(epoch+1) / float64(epochs))
+		for i, slope := range slopes(alike, near, at, exaggeration) {
+			for d, s := range slope {
+				if (s > 0) == (moved[i][d] > 0) { // it went too far
+					gains[i][d] = max(gains[i][d]*.8, .01)
+				} else {
+					gains[i][d] += .2
+				}
+				moved[i][d] = momentum*moved[i][d] - step*gains[i][d]*s
+				at[i][d] += moved[i][d]
+			}
+		}
 	}
-	return at, nil
+	return scaled(at), nil
 }
 
-// width is the plane's at the beginning.
-const width = 20
-
-// begin scales the first two axes to the plane. A little noise parts equal points.
-func begin(points Points) []float32 {
-	at := make([]float32, 2*points.Len())
-	most := float32(1e-9)
-	for i := range points.Len() {
-		p := points.At(i)
-		at[2*i], at[2*i+1] = p[0], p[1]
-		most = max(most, abs(p[0]), abs(p[1]))
-	}
-	random := newRandom()
+// startOf returns n places near the middle, always the same.
+func startOf(n int) [][2]float64 {
+	random := rand.New(rand.NewPCG(23, 23))
+	at := make([][2]float64, n)
 	for i := range at {
-		noise := float32(below(random, 1000))/1000 - .5
-		at[i] = at[i]*width/2/most + noise*width/1000
+		at[i] = [2]float64{1e-4 * random.NormFloat64(), 1e-4 * random.NormFloat64()}
 	}
 	return at
 }
 
-func abs(x float32) float32 { return max(x, -x) }
-
-// negatives are pushed away for each edge that pulls.
-const negatives = 5
-
-// A mover moves points on the plane.
-type mover struct {
-	at     []float32
-	n      int
-	step   float32
-	random *rand.PCG
-}
-
-// move pulls the ends of an edge together, and pushes a away from others.
-func (m *mover) move(e edge) {
-	a := m.at[2*e.a : 2*e.a+2]
-	b := m.at[2*e.b : 2*e.b+2]
-	dx, dy := a[0]-b[0], a[1]-b[1]
-	pull := -2 / (1 + dx*dx + dy*dy)
-	gx, gy := m.step*clip(pull*dx), m.step*clip(pull*dy)
-	a[0], a[1], b[0], b[1] = a[0]+gx, a[1]+gy, b[0]-gx, b[1]-gy
-	for range negatives {
-		other := below(m.random, m.n)
-		if other == int(e.a) || other == int(e.b) {
-			continue
+// likeness returns how alike two vectors are among all pairs, as probabilities.
+func likeness(ctx context.Context, vectors [][]float32) ([][]float32, error) {
+	n := len(vectors)
+	rows := make([][]float64, n)
+	for i, v := range vectors {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		c := m.at[2*other : 2*other+2]
-		dx, dy := a[0]-c[0], a[1]-c[1]
-		d := dx*dx + dy*dy
-		push := 2 / ((.001 + d) * (1 + d))
-		a[0] += m.step * clip(push*dx)
-		a[1] += m.step * clip(push*dy)
+		distances := make([]float64, n)
+		for j, w := range vectors {
+			product := float32(0)
+			for d, x := range v {
+				product += x * w[d]
+			}
+			distances[j] = max(float64(2-2*product), 0)
+		}
+		rows[i] = neighbours(distances, i)
 	}
+	alike := make([][]float32, n)
+	for i := range alike {
+		alike[i] = make([]float32, n)
+		for j := range alike[i] {
+			alike[i][j] = float32(max((rows[i][j]+rows[j][i])/float64(2*n), 1e-12))
+		}
+	}
+	return alike, nil
 }
 
-// clip bounds a step.
-func clip(x float32) float32 { return max(-4, min(4, x)) }
-
-// Whole returns coordinates as whole numbers from 0 to 65,535, of one scale.
-func Whole(at []float32) (x, y []uint16) {
-	least, most := [2]float32{math.MaxFloat32, math.MaxFloat32}, [2]float32{-math.MaxFloat32, -math.MaxFloat32}
-	for i, v := range at {
-		least[i%2], most[i%2] = min(least[i%2], v), max(most[i%2], v)
+// neighbours returns the probability that point i picks each other point as its neighbour. They
+// fall with the distance, so fast that their entropy is that of perplexity equal neighbours.
+func neighbours(distances []float64, i int) []float64 {
+	want := math.Log(min(perplexity, float64(len(distances)-1)/3))
+	p := make([]float64, len(distances))
+	low, high, fall := 0.0, math.Inf(1), 1.0
+	for range 50 {
+		sum, weighted := 0.0, 0.0
+		for j, d := range distances {
+			if j != i {
+				p[j] = math.Exp(-d * fall)
+				sum, weighted = sum+p[j], weighted+d*p[j]
+			}
+		}
+		sum = max(sum, math.SmallestNonzeroFloat64)
+		for j := range p {
+			p[j] /= sum
+		}
+		entropy := math.Log(sum) + fall*weighted/sum
+		switch {
+		case math.Abs(entropy-want) < 1e-4:
+			return p
+		case entropy < want:
+			high, fall = fall, (low+fall)/2
+		case math.IsInf(high, 1):
+			low, fall = fall, 2*fall
+		default:
+			low, fall = fall, (fall+high)/2
+		}
 	}
-	span := max(most[0]-least[0], most[1]-least[1], 1e-9)
-	x, y = make([]uint16, len(at)/2), make([]uint16, len(at)/2)
-	for i := range x {
-		x[i] = whole(at[2*i], least[0], most[0], span)
-		y[i] = whole(at[2*i+1], least[1], most[1], span)
-	}
-	return x, y
+	return p
 }
 
-func whole(v, least, most, span float32) uint16 {
-	return uint16(math.MaxUint16 * (.5 + (v-(least+most)/2)/span*.9999))
+// slopes returns the gradient at each place: pairs that are more alike than near attract each
+// other, all others repel each other.
+func slopes(alike [][]float32, near [][]float64, at [][2]float64, exaggeration float64) [][2]float64 {
+	total := 0.0
+	for i, a := range at {
+		for j, b := range at[:i] {
+			x, y := a[0]-b[0], a[1]-b[1]
+			near[i][j] = 1 / (1 + x*x + y*y)
+			total += 2 * near[i][j]
+		}
+	}
+	slopes := make([][2]float64, len(at))
+	for i, a := range at {
+		for j, b := range at[:i] {
+			pull := 4 * (exaggeration*float64(alike[i][j]) - near[i][j]/total) * near[i][j]
+			x, y := pull*(a[0]-b[0]), pull*(a[1]-b[1])
+			slopes[i][0], slopes[i][1] = slopes[i][0]+x, slopes[i][1]+y
+			slopes[j][0], slopes[j][1] = slopes[j][0]-x, slopes[j][1]-y
+		}
+	}
+	return slopes
+}
+
+// scaled fits places into the square from 0 to 1.
+func scaled(at [][2]float64) [][2]float64 {
+	for d := range 2 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, p := range at {
+			low, high = min(low, p[d]), max(high, p[d])
+		}
+		for i := range at {
+			at[i][d] = (at[i][d] - low) / max(high-low, math.SmallestNonzeroFloat64)
+		}
+	}
+	return at
 }

@@ -26,5 +26,3 @@ addEventListener("keydown", (event) => {
     document.querySelector("textarea, main input")?.focus();
   }
 });
-
-if (document.getElementById("running")) import("./health.js");

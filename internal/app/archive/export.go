@@ -93,7 +93,7 @@ func (x *exporter) all(ctx context.Context) {
 	}
 	x.leave("decisions of trust", "'memcore trust add' makes them on the other machine")
 	x.leave("documents that memcore only reads, and agents' logs", "they are yours: copy them")
-	x.leave("indexes, caches, runs of eval, the journal of save --undo and what running sessions got", "they are of this machine")
+	x.leave("indexes, caches, the journal of save --undo and what running sessions got", "they are of this machine")
 	manifest, encoding := json.MarshalIndent(x.manifest, "", " ")
 	x.err = errors.Join(x.err, err, encoding, ctx.Err())
 	x.write(ManifestName, append(manifest, '\n'))

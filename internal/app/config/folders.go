@@ -93,9 +93,6 @@ func (p Folders) Use() string { return filepath.Join(p.own, "use.jsonl") }
 // Last has the traces of the last hooks.
 func (p Folders) Last() string { return filepath.Join(p.own, "last") }
 
-// Runs has the last runs of the workspace's own cases.
-func (p Folders) Runs() string { return filepath.Join(p.own, "runs") }
-
 // Folders returns the workspace's places. Another --index-dir has the same state.
 func (c *Config) Folders() (Folders, error) {
 	if p := c.Places; p != nil {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app"
 )
 
 // Glance makes the quick checks of a workspace that is open: none opens documents, reads an index
 // or asks a server. It returns what is wrong, problems first.
-func Glance(ctx context.Context, w *app.Workspace, m curated.Memory, known core.Status) []httpapi.Check {
+func Glance(ctx context.Context, w *app.Workspace, m curated.Memory, known core.Status) []view.Check {
 	d := &doctor{w: w}
 	d.settings()
 	d.layer(ctx, w.Curated().Layer(), m)
@@ -30,13 +30,13 @@ func Glance(ctx context.Context, w *app.Workspace, m curated.Memory, known core.
 		d.private()
 		d.agents(at)
 	}
-	var wrong []httpapi.Check
+	var wrong []view.Check
 	for _, c := range d.checks {
 		if c.State != StateOK {
-			wrong = append(wrong, httpapi.Check(c))
+			wrong = append(wrong, view.Check(c))
 		}
 	}
-	slices.SortStableFunc(wrong, func(a, b httpapi.Check) int { return cmp.Compare(rank(a.State), rank(b.State)) })
+	slices.SortStableFunc(wrong, func(a, b view.Check) int { return cmp.Compare(rank(a.State), rank(b.State)) })
 	return wrong
 }
 

@@ -372,7 +372,7 @@ var probes = []probe{
 	{name: "retrieval", shared: true, call: post("/retrieve", `{"query": "what is the staging database of the shop?"}`)},
 	{name: "retrieval of a conversation", shared: true, call: post("/retrieve", `{"query": "Which port has the warehouse?"}`)},
 	{name: "retrieval of what is the user's", own: true, call: post("/retrieve", `{"query": "what is the favourite tea called?", "scope": "global"}`)},
-	{name: "explanation", shared: true, call: post("/explain", `{"query": "what is the staging database of the shop?"}`)},
+	{name: "explanation", shared: true, call: post("/retrieve", `{"explain": true, "query": "what is the staging database of the shop?"}`)},
 	{name: "search", shared: true, call: post("/search", `{"query": "staging database shop"}`)},
 	{name: "a search of a scope", own: true, call: post("/search", `{"query": "favourite tea", "scope": "global"}`)},
 	{name: "a turn", shared: true, call: post("/turn", `{"model": "x", "messages": [{"role": "user", "content": "what is the staging database of the shop?"}]}`)},
@@ -604,7 +604,7 @@ func (w *world) withBody(victim, other *person) attack {
 		`{"query": "x", "query": "favourite tea staging database"} {"workspace": ` + quote(value) + `}`,
 		`[{"workspace": ` + quote(value) + `}]`, `null`, `"x"`, `{`, `{"query": {"workspace": ` + quote(value) + `}}`, strings.Repeat("[", 20000), `{"query": "` + strings.Repeat("x", 100000) + `"}`, "\x00\xff",
 	}
-	c := post([]string{"/retrieve", "/search", "/explain", "/context", "/status", "/tools", "/tools/search_memory"}[rand.N(7)], bodies[rand.N(len(bodies))])(other)
+	c := post([]string{"/retrieve", "/search", "/context", "/status", "/tools", "/tools/search_memory"}[rand.N(6)], bodies[rand.N(len(bodies))])(other)
 	c.node = rand.N(2)
 	return attack{"body " + name, other, c, nil}
 }

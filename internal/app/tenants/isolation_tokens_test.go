@@ -119,7 +119,7 @@ func (w *world) inTeam(victim, other *person) attack {
 	mark := "@" + victim.teams[0]
 	made := []call{get("/documents/" + mark + "/runbooks/pager.md")(&by), get("/documents/" + mark + "/BEANS.md")(&by), get("/documents/%40" + victim.teams[0] + "/BEANS.md")(&by), get("/history?path=" + mark + "/BEANS.md")(&by),
 		post("/retrieve", `{"query": "what is the pager of the night shift?", "path": "`+mark+`/"}`)(&by), post("/search", `{"query": "pager night shift", "path": "`+mark+`", "scope": "project"}`)(&by),
-		post("/explain", `{"query": "pager night shift", "path": "`+mark+`"}`)(&by), post("/turn?path="+mark, `{"model": "x", "messages": [{"role": "user", "content": "what is the pager of the night shift?"}]}`)(&by),
+		post("/retrieve", `{"explain": true, "query": "pager night shift", "path": "`+mark+`"}`)(&by), post("/turn?path="+mark, `{"model": "x", "messages": [{"role": "user", "content": "what is the pager of the night shift?"}]}`)(&by),
 		post("/context", `{"paths": ["`+mark+`/a.go"]}`)(&by), post("/context", `{"paths": ["../teams/`+victim.teams[0]+`/a.go"]}`)(&by), post("/tools/memory_read", `{"arguments": {"path": "`+mark+`/facts/team.md"}}`)(&by),
 		mcpCall(&by, 0, by.session, "resources/read", `{"uri": "memcore:///`+mark+`/BEANS.md"}`), mcpCall(&by, 0, by.session, "tools/call", `{"name": "search_memory", "arguments": {"query": "pager night shift", "path": "`+mark+`/"}}`),
 		mcpCall(&by, 0, by.session, "prompts/get", `{"name": "memory_search", "arguments": {"query": "pager night shift"}}`)}

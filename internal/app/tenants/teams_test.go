@@ -100,7 +100,7 @@ func TestTeams(t *testing.T) {
 		{"search", ask(ann, "/search", `{"query": "staging database shop"}`), "sharedword opsword annword", ofAnn},
 		{"search in the team", ask(ann, "/search", `{"query": "staging database shop", "path": "@ops"}`), "opsword", ""},
 		{"search wider", ask(ann, "/search", `{"query": "staging database shop", "path": "@web"}`), "", ""},
-		{"explain", ask(ann, "/explain", `{"query": "staging database shop", "path": "@ops"}`), "opsword", ""},
+		{"explain", ask(ann, "/retrieve", `{"explain": true, "query": "staging database shop", "path": "@ops"}`), "opsword", ""},
 		{"turn", ask(ann, "/turn", chat), "opsword", ofAnn},
 		{"turn in the team", ask(ann, "/turn?path=@ops/", chat), "opsword", ""},
 		{"turn wider", ask(ann, "/turn?path=@web/", chat), "", ""},

@@ -62,7 +62,7 @@ func (m *Machine) StartDaemon(t testing.TB, decide func(n int, c intercept.Call)
 // Ready waits until the daemon answers. It returns false if the daemon ended.
 func (d *Daemon) Ready() bool {
 	for {
-		if status, _, err := d.Ask("GET", "/v1/ready", nil); err == nil && status == http.StatusOK {
+		if status, _, err := d.Ask("GET", "/v1/health", nil); err == nil && status == http.StatusOK {
 			return true
 		}
 		select {

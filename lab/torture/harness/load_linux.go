@@ -249,7 +249,7 @@ func (l *Load) Serve(args ...string) *Process {
 func (l *Load) Ready(p *Process) {
 	l.t.Helper()
 	require.Eventually(l.t, func() bool {
-		answer, err := l.Get(context.Background(), "/v1/ready")
+		answer, err := l.Get(context.Background(), "/v1/health")
 		return err == nil && answer.Status == http.StatusOK
 	}, 2*time.Minute, 10*time.Millisecond, "%s does not answer: %s", p.Name, p.Said())
 }

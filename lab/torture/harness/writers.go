@@ -98,7 +98,7 @@ var Writers = []Writer{
 	{Name: "hook, session start", Args: []string{"hook", "claude-code"}, Stdin: event("SessionStart", `,"source":"startup"`), Hook: true, Prepare: memcore("trust", "add"), Reader: true},
 	{Name: "hook, session end", Args: []string{"hook", "claude-code"}, Stdin: event("SessionEnd", `,"reason":"other"`), Hook: true, Prepare: session},
 	{Name: "eval init --force", Args: []string{"eval", "init", "--force", "eval/memcore-eval.yaml"}},
-	{Name: "eval run --html --baseline", Args: []string{"eval", "run", "--data", "eval/cases.yaml", "--html", "eval/out.html", "--baseline", "eval/baseline.json"}},
+	{Name: "eval run --baseline", Args: []string{"eval", "run", "--data", "eval/cases.yaml", "--baseline", "eval/baseline.json"}},
 }
 
 // Sessions returns the folder of sessions.

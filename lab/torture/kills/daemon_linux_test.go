@@ -65,7 +65,7 @@ func TestKilledDaemon(t *testing.T) {
 				random := rand.New(rand.NewPCG(uint64(round), uint64(c)))
 				client(func(i int) (string, bool, error) {
 					key := fmt.Sprintf("Fact %d of client %d in round %d is %x.", i, c, round, random.Uint64())
-					status, answer, err := d.Ask("POST", "/v1/save", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": key}})
+					status, answer, err := d.Ask("POST", "/v1/tools/save_memory", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": key}})
 					if err == nil && status != http.StatusOK {
 						t.Errorf("save: status %d: %s", status, answer)
 					}
@@ -102,7 +102,7 @@ func TestKilledDaemon(t *testing.T) {
 		if !after.Ready() {
 			t.Fatalf("round %d, killed at call %d: the next daemon does not run: %s", round, nth, after.Log.String())
 		}
-		status, answer, err := after.Ask("POST", "/v1/save", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": "After the fall."}})
+		status, answer, err := after.Ask("POST", "/v1/tools/save_memory", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": "After the fall."}})
 		if err != nil || status != http.StatusOK {
 			t.Errorf("round %d, killed at call %d: save: %d, %v: %s", round, nth, status, err, answer)
 		}

@@ -103,7 +103,7 @@ func ready(t *testing.T, s *harness.Machine, decide func(int, intercept.Call) in
 }
 
 func save(t *testing.T, s *harness.Machine, d *harness.Daemon, text string) {
-	status, answer, err := d.Ask("POST", "/v1/save", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": text}})
+	status, answer, err := d.Ask("POST", "/v1/tools/save_memory", map[string]any{"workspace": s.Workspace, "arguments": map[string]any{"content": text}})
 	if err != nil || status != http.StatusOK {
 		t.Errorf("save: %d, %v: %s", status, err, answer)
 	}

@@ -277,9 +277,9 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	w.loosely(func() { do("", "doctor") }) // problems are an error
 	do("", "eval", "init", "cases.yaml")
 	do("", "eval", "run", "--data", "cases.yaml")
-	do("", "eval", "run", "--data", "data", "--html", "report.html", "--baseline", "baseline.json")
+	do("", "eval", "run", "--data", "data", "--baseline", "baseline.json")
 	w.write("project/run.json", w.doJSON("--json", "eval", "run", "--data", "data"))
-	do("", "eval", "compare", "run.json", "run.json", "--html", "compared.html")
+	do("", "eval", "compare", "run.json", "run.json")
 	do("", "eval", "turns", "--data", "turns", "--out", "turns.json")
 	w.loosely(func() { do("", "eval", "mixed", "--data", "data", "--sizes", "5") }) // of so few questions no memory may be made
 	do("", "eval", "injection", "--check", "--words", "--data", "texts.jsonl")
@@ -337,7 +337,7 @@ func (w *world) servers(upstream string, serving func(serve, mcp, proxy string))
 	proxy, proxyAt := w.start(`listening on http://([^\s,]+)`, "-v", "proxy", "--upstream", upstream, "--listen", "127.0.0.1:0", "--token-env", "PROXY_TOKEN")
 	w.env = before
 	watch, _ := w.start(`.`, "-v", "watch")
-	for _, path := range []string{"retrieve", "search", "explain", "context", "tools", "status"} {
+	for _, path := range []string{"retrieve", "search", "context", "tools", "status"} {
 		w.ask(at, http.MethodPost, "/v1/"+path, `{"workspace": "`+w.project+`"`+map[bool]string{true: `, "query": "which port does the staging database use? ` + w.said() + `"`}[len(path) > 6 && path != "context"]+`}`, "Authorization", "Bearer "+serveToken)
 	}
 	w.ask(at, http.MethodGet, "/metrics", "", "Authorization", "Bearer "+serveToken)

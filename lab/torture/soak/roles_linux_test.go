@@ -157,7 +157,7 @@ func (s *run) save(ctx context.Context, session *mcp.ClientSession, n int) error
 	switch n % 3 {
 	case 0:
 		var answer harness.Answer
-		if answer, err = s.Post(ctx, "/v1/save", map[string]any{"workspace": s.project, "arguments": map[string]string{"content": text}}); err == nil {
+		if answer, err = s.Post(ctx, "/v1/tools/save_memory", map[string]any{"workspace": s.project, "arguments": map[string]string{"content": text}}); err == nil {
 			err = answer.Error()
 		}
 		if err == nil && !bytes.Contains(answer.Body, []byte("Saved to")) {
@@ -292,10 +292,10 @@ func (s *run) look(ctx context.Context, n int) error {
 		path string
 		body map[string]any
 	}{
-		{"/v1/explain", map[string]any{"query": question}},
+		{"/v1/retrieve", map[string]any{"query": question, "explain": true}},
 		{"/v1/context", map[string]any{}},
 		{"/v1/status", map[string]any{}},
-		{"/v1/recall", map[string]any{"arguments": map[string]string{"query": "port"}}},
+		{"/v1/tools/recall_memory", map[string]any{"arguments": map[string]string{"query": "port"}}},
 		{"/v1/tools", map[string]any{}},
 	}
 	route := routes[n%len(routes)]
