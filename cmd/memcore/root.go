@@ -53,7 +53,7 @@ func newRoot(a *cli) *cobra.Command {
 	f.StringVar(&a.Flags.Workspace, "workspace", "", "`DIR` of the project (default: the nearest folder upwards with .git or .beans, else the current one)")
 	f.StringVar(&a.Flags.Config, "config", "", "configuration `FILE` instead of ~/.beans/config.yaml")
 	f.StringVar(&a.Flags.IndexDir, "index-dir", "", "`DIR` for indexes (default: memcore in the user's cache folder)")
-	f.BoolVar(&a.json, "json", false, "print JSON (see docs/json.md)")
+	f.BoolVar(&a.json, "json", false, "print JSON")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no notes on standard error")
 	root.AddCommand(initCommand(a), uninstallCommand(a), indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), firstIndexCommand(a), statuslineCommand(a), mcpCommand(a), serveCommand(a), serviceCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
