@@ -44,14 +44,18 @@ func checkDoc(t *testing.T, name, start, end, want string) {
 
 func TestDocOfSettings(t *testing.T) {
 	var b strings.Builder
+	of := map[config.Owner][]string{}
 	for _, s := range config.Known {
-		fallback, shared := "empty", map[config.Owner]string{config.Personal: "no", config.TrustedProject: "if trusted", config.AnyProject: "yes"}[s.Of]
+		fallback := "empty"
 		if s.Fallback != "" {
 			fallback = "`" + s.Fallback + "`"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.Key, fallback, shared, s.About)
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", s.Key, fallback, s.About)
+		of[s.Of] = append(of[s.Of], "`"+s.Key+"`")
 	}
-	checkDoc(t, "config.md", "| key | default | in the workspace's file | meaning |\n|---|---|---|---|\n", "\nThe environment variable", b.String())
+	fmt.Fprintf(&b, "\nA workspace's file may set %s, and once you [trust](curated-memory.md#trust) the workspace %s.\n",
+		strings.Join(of[config.AnyProject], ", "), strings.Join(of[config.TrustedProject], ", "))
+	checkDoc(t, "config.md", "| key | default | meaning |\n|---|---|---|\n", "\nAll others", b.String())
 }
 
 // TestDocOfPromises: promises name tests that exist.
