@@ -112,7 +112,7 @@ report() {
     *) echo "next: put $prefix/bin in your PATH, then cd your/project && memcore init" ;;
   esac
   cat <<EOF
-undo: memcore uninstall-hooks in each project, then
+undo: memcore uninstall in each project, then
   rm -r "$prefix/bin/memcore" "$prefix"/share/man/man1/memcore*.1 "$prefix/share/doc/memcore" \\
     "$prefix/share/bash-completion/completions/memcore" "$prefix/share/zsh/site-functions/_memcore" \\
     "$prefix/share/fish/vendor_completions.d/memcore.fish"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,73 +9,75 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/inject/setup"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
 
 func initCommand(a *cli) *cobra.Command {
-	var flags setupFlags
-	var choices initChoices
-	var noHooks, noMCP, noIndex, trustMCP, statusLine, dryRun bool
-	var server string
+	var r initRequest
+	var noHooks, noMCP, noIndex bool
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up memcore for this project and the agents on this machine",
-		Long: `Look at the project and the installed agents, and propose the changes that give them memory: hooks
-and an MCP server in your own files (--project: the project's), and .beans/config.yaml if the
-project's memory files have other names.
+		Long: `Give the installed agents memory: hooks, an MCP server and a status line in your own settings of
+each agent (--project: in the project's), and index the project.
 
-memcore shows the changes and asks on a terminal; elsewhere --yes writes them. It writes all or
-none, then indexes the project. 'memcore save --undo' takes the changes back; 'memcore
-uninstall-hooks' removes memcore later.
+memcore lists what it would change and asks once; 'd' shows every change. Without a terminal --yes
+answers. It writes all files or none. 'memcore uninstall' takes all of it back.
 
-On a terminal it also asks what --conversations, --keep-prompts and --index-projects decide; each
-takes =false.
+What one usually wants is the default. --conversations=false leaves out what you and your agents
+said here before, --keep-prompts=false keeps hooks from recording prompts and answers,
+--index-projects=false keeps them from indexing other projects at the first prompt there, and
+--status-line=false leaves Claude Code's status line alone. --hidden also indexes Markdown files in
+hidden folders.
 
 With --server, memory also asks a memory service. Its key comes from MEMCORE_SERVICE_KEY, from the
 terminal, or as a line of standard input. It is checked before anything is written.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if flags.project && flags.user {
+			if r.project && r.user {
 				return kind.Usagef("--project and --user: only one of them")
 			}
-			r := initRequest{setupFlags: flags, server: server, index: !noIndex, dryRun: dryRun, scope: setup.User,
-				want: setup.Want{Hooks: !noHooks, MCP: !noMCP, TrustMCP: trustMCP, StatusLine: statusLine}, choices: choices}
-			r.choices.changed = cmd.Flags().Changed
-			if flags.project {
+			r.want.Hooks, r.want.MCP, r.index = !noHooks, !noMCP, !noIndex
+			r.want.StatusLine = r.want.StatusLine && r.want.Hooks
+			r.chosen = cmd.Flags().Changed
+			if r.project {
 				r.scope = setup.Project
 			}
 			return runInit(cmd.Context(), a, r)
 		},
 	}
 	f := cmd.Flags()
-	flags.add(f)
-	choices.add(f)
+	r.setupFlags.add(f)
+	f.BoolVar(&r.conversations, "conversations", true, "also index agents' sessions, past and later; with --index-projects, other projects' too")
+	f.BoolVar(&r.keepPrompts, "keep-prompts", true, "let hooks keep prompts and answers in sessions (memory.hook.log)")
+	f.BoolVar(&r.indexProjects, "index-projects", true, "let hooks index other projects in the background at the first prompt there (memory.hook.index)")
+	f.BoolVar(&r.hidden, "hidden", false, "also index Markdown files in the project's hidden folders")
+	f.BoolVar(&r.want.StatusLine, "status-line", true, "make 'memcore statusline' the status line of Claude Code if it has none")
+	f.BoolVar(&r.want.TrustMCP, "trust-mcp", false, "let Gemini CLI use memcore's tools without asking; without a terminal it offers only trusted tools")
 	f.BoolVar(&noHooks, "no-hooks", false, "set up no hooks")
 	f.BoolVar(&noMCP, "no-mcp", false, "set up no MCP server")
 	f.BoolVar(&noIndex, "no-index", false, "do not index")
-	f.BoolVar(&trustMCP, "trust-mcp", false, "let Gemini CLI use memcore's tools without asking; without a terminal it offers only trusted tools")
-	f.BoolVar(&statusLine, "status-line", false, "make 'memcore statusline' the status line of Claude Code if it has none")
-	f.StringVar(&server, "server", "", "also ask the memory service at `URL`; none: no longer")
-	f.BoolVar(&dryRun, "dry-run", false, "show the changes and write nothing")
+	f.StringVar(&r.server, "server", "", "also ask the memory service at `URL`; none: no longer")
+	f.BoolVar(&r.dryRun, "dry-run", false, "show the changes and write nothing")
 	return cmd
 }
 
 // An initRequest is what init is asked to do.
 type initRequest struct {
 	setupFlags
-	server        string // address of a memory service, or noServer
-	scope         setup.Scope
-	want          setup.Want
-	index, dryRun bool
-	choices       initChoices
+	scope                                             setup.Scope
+	want                                              setup.Want
+	conversations, keepPrompts, indexProjects, hidden bool
+	index, dryRun                                     bool
+	server                                            string                 // address of a memory service, or noServer
+	chosen                                            func(flag string) bool // reports whether a flag was given
 }
 
 func runInit(ctx context.Context, a *cli, r initRequest) error {
@@ -86,130 +87,173 @@ func runInit(ctx context.Context, a *cli, r initRequest) error {
 			return err
 		}
 	}
-	agents, err := chooseAgents(a, r.setupFlags, setup.Agent.Installed)
-	if err != nil {
-		return err
-	}
-	at, err := a.Folders()
-	if err != nil {
-		return err
-	}
-	project, err := lookAtWorkspace(ctx, a, at)
+	plan, err := planInit(ctx, a, &r)
 	if err != nil {
 		return err
 	}
 	if !a.json {
-		if err := printSurroundings(a, project, agents); err != nil {
+		if err := a.print(plan.text(a, r)); err != nil {
 			return err
 		}
 	}
-	if a.AtHome() {
-		r.index = false // a home folder holds too much
-	}
-	proposal, chosen, err := propose(ctx, a, &r, agents, project)
-	if err != nil {
-		return err
-	}
-	report := setupReport{Project: &project, Agents: agents, Past: chosen.past}
-	if report.Written, err = offerChanges(ctx, a, proposal, "init", r.yes, r.dryRun); errors.Is(err, errUnasked) {
-		return errors.Join(printSetup(a, report, proposal), err)
+	report := setupReport{Project: &plan.project, Agents: plan.agents, Past: plan.past}
+	offer := offer{proposal: plan.proposal, label: "init", verb: "Write", yes: r.yes, dryRun: r.dryRun}
+	if report.Written, err = offer.make(ctx, a); errors.Is(err, errUnasked) {
+		return errors.Join(printSetup(a, report, plan.proposal), err)
 	} else if err != nil {
 		return err
 	}
-	done := !r.dryRun && (report.Written || len(proposal.Changes) == 0)
+	done := !r.dryRun && (report.Written || len(plan.proposal.Changes) == 0)
 	if done && !a.AtHome() {
-		if err := followConversations(ctx, a, at, chosen.conversations); err != nil {
+		if err := plan.register(ctx, a, r); err != nil {
 			return err
 		}
 	}
 	if r.index && done {
-		if err := firstIndex(ctx, a, at); err != nil {
+		if err := firstIndex(ctx, a, plan.at); err != nil {
 			return err
 		}
 		report.Indexed = true
 	}
-	if err := printSetup(a, report, proposal); err != nil || !done {
+	if err := printSetup(a, report, plan.proposal); err != nil || !done {
 		return err
 	}
-	return printEnding(a, report, chosen)
+	return printEnding(a, plan, r)
 }
 
-// propose asks what there is to choose, and returns all changes.
-func propose(ctx context.Context, a *cli, r *initRequest, agents []setup.Agent, project setup.Folder) (setup.Proposal, chosen, error) {
-	binary, err := setup.Binary(os.Args[0])
-	if err != nil {
-		return setup.Proposal{}, chosen{}, err
-	}
-	proposal, err := setup.Propose(agents, r.scope, binary, r.want)
-	if err == nil {
-		err = proposal.AddConfig(a.SetupOptions(), project.MemoryFiles)
-	}
-	if err == nil {
-		err = proposePrivate(ctx, a, &proposal)
-	}
-	hooks := r.want.Hooks && len(agents) > 0
-	var made chosen
-	if err == nil {
-		made, err = r.choices.settle(ctx, a, choosing{ask: a.asks() && !r.yes && !r.dryRun, agents: len(agents) > 0, hooks: hooks && len(proposal.Changes) > 0, index: r.index})
-	}
-	if err == nil && len(made.settings) > 0 {
-		err = proposal.AddSettings(a.SetupOptions(), a.UserFile(), made.settings)
-	}
-	if ctx.Err() != nil {
-		return setup.Proposal{}, made, ctx.Err()
-	}
-	if err != nil {
-		return setup.Proposal{}, made, kind.Hint(fmt.Errorf("init: %w", err), "nothing was written; --agent NAME sets up single agents, --no-hooks and --no-mcp leave out their files")
-	}
-	for _, agent := range agents {
-		if !r.want.StatusLine && len(proposal.Changes) > 0 && agent.OffersStatusLine(r.scope) {
-			proposal.Notes = append(proposal.Notes, setup.Note{Agent: agent.Name, Text: agent.Title + " has no status line: 'memcore init --status-line' enters one"})
-		}
-	}
-	return proposal, made, nil
+// An initPlan is what init has found, and what it would do.
+type initPlan struct {
+	at       config.Folders
+	project  setup.Folder
+	agents   []setup.Agent
+	proposal setup.Proposal
+	// past are the past sessions that are not indexed yet, or nil. follows means that sessions are
+	// indexed, or are to be.
+	past    *app.PastSessions
+	follows bool
 }
 
-// lookAtWorkspace looks at the project as indexing would.
-func lookAtWorkspace(ctx context.Context, a *cli, at config.Folders) (setup.Folder, error) {
-	registered, err := workspace.Load(at.Sources())
-	if err != nil {
-		return setup.Folder{}, err
+func planInit(ctx context.Context, a *cli, r *initRequest) (plan initPlan, err error) {
+	if plan.agents, err = chooseAgents(a, r.setupFlags, setup.Agent.Installed); err != nil {
+		return plan, err
 	}
-	registered.Conversations = false
-	files := a.Index().ProjectSources(registered)
+	if plan.at, err = a.Folders(); err != nil {
+		return plan, err
+	}
+	registered, err := workspace.Load(plan.at.Sources())
+	if err != nil {
+		return plan, err
+	}
+	if a.AtHome() {
+		r.index = false // a home folder holds too much
+	}
+	files := a.Index().ProjectSources(workspace.Sources{Paths: registered.Paths})
 	if a.AtHome() {
 		files = nil
 	}
-	return setup.Look(ctx, a.Project, files, a.Index().Logs(registered))
+	if plan.project, err = setup.Look(ctx, a.Project, files, a.Index().Logs(registered)); err != nil {
+		return plan, err
+	}
+	plan.follows = registered.Conversations
+	if r.index && !registered.Conversations {
+		past, err := a.Index().PastSessions(ctx, registered)
+		if err != nil {
+			return plan, err
+		}
+		if past.Sessions > 0 {
+			plan.past = &past
+		}
+	}
+	if r.index || r.chosen("conversations") {
+		plan.follows = r.conversations
+	}
+	if plan.proposal, err = propose(a, *r, plan); ctx.Err() != nil {
+		return plan, ctx.Err()
+	} else if err != nil {
+		return plan, kind.Hint(fmt.Errorf("init: %w", err), "nothing was written; --agent NAME sets up single agents, --no-hooks and --no-mcp leave out their files")
+	}
+	return plan, notePrivate(ctx, a, &plan.proposal)
 }
 
-func printSurroundings(a *cli, f setup.Folder, agents []setup.Agent) error {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 8, 2, ' ', 0)
-	git := "no git repository"
-	if f.Git {
-		git = "git repository"
+// propose returns the changes of agents' files and of the user's own settings.
+func propose(a *cli, r initRequest, plan initPlan) (setup.Proposal, error) {
+	binary, err := setup.Binary(os.Args[0])
+	if err != nil {
+		return setup.Proposal{}, err
 	}
-	fmt.Fprintf(w, "project\t%s (%s)\n", plain.OneLine(f.Path), git)
-	fmt.Fprintln(w, plain.Line("memory files\t%s", cmp.Or(strings.Join(f.MemoryFiles, ", "), "none")))
-	if a.AtHome() {
-		fmt.Fprintf(w, "to be indexed\tnothing, since this is your home folder; 'memcore index PATH' names what is to be\n")
-	} else {
-		fmt.Fprintf(w, "to be indexed\t%s\n", plain.Count(f.Markdown, "Markdown file"))
+	proposal, err := setup.Propose(plan.agents, r.scope, binary, r.want)
+	if err != nil {
+		return setup.Proposal{}, err
 	}
-	logs := []string{}
-	for _, format := range slices.Sorted(maps.Keys(f.Logs)) {
-		logs = append(logs, fmt.Sprintf("%d of %s", f.Logs[format], format))
+	return proposal, proposal.AddSettings(a.SetupOptions(), a.UserFile(), settingsFor(a, r, plan), true)
+}
+
+// settingsFor returns the settings that init enters in the user's own file. Without a flag it leaves
+// what the user has set.
+func settingsFor(a *cli, r initRequest, plan initPlan) (all []setup.Setting) {
+	hooks := r.want.Hooks && len(plan.agents) > 0
+	open := func(flag, key string) bool { return r.chosen(flag) || hooks && a.Origin[key] == "" }
+	names := setup.MemoryFiles()
+	if a.Origin["fileNames"] == "" && slices.ContainsFunc(plan.project.MemoryFiles, func(name string) bool { return !slices.Contains(a.Settings.FileNames, name) }) {
+		all = append(all, setup.Setting{Key: "fileNames", Value: "[" + strings.Join(names, ", ") + "]"})
 	}
-	fmt.Fprintf(w, "conversations\t%s\n", cmp.Or(strings.Join(logs, ", "), "none"))
-	for _, agent := range agents {
-		fmt.Fprintf(w, "agent\t%s (%s)\n", agent.Title, plain.OneLine(cmp.Or(strings.Join(agent.Found, ", "), "not found on this machine")))
+	if index := indexSetting(r.indexProjects, r.conversations); open("index-projects", "hook.index") && index != a.Settings.Hook.Index {
+		all = append(all, setup.Setting{Key: "hook.index", Value: index})
 	}
-	if len(agents) == 0 {
-		fmt.Fprintf(w, "agent\tnone was found; --agent sets one up that is not there yet\n")
+	if r.chosen("keep-prompts") && r.keepPrompts != a.Settings.Hook.Log {
+		all = append(all, setup.Setting{Key: "hook.log", Value: fmt.Sprint(r.keepPrompts)})
 	}
-	w.Flush()
-	return a.print(b.String())
+	return all
+}
+
+// indexSetting is the value of hook.index. Other projects get their past sessions if this one does.
+func indexSetting(projects, conversations bool) string {
+	switch {
+	case !projects:
+		return config.IndexOff
+	case conversations:
+		return config.IndexAll
+	}
+	return config.IndexFiles
+}
+
+// notePrivate names private files that git would commit.
+func notePrivate(ctx context.Context, a *cli, p *setup.Proposal) error {
+	layer := a.Curated().Layer()
+	m, err := layer.Load(ctx)
+	if err != nil {
+		return err
+	}
+	exposed, err := layer.Exposed(m)
+	for _, e := range exposed {
+		when := "memcore adds it to .gitignore when it is next read"
+		if !e.Trusted {
+			when = "once the folder is trusted ('memcore trust add'), memcore adds it to .gitignore"
+		}
+		p.Notes = append(p.Notes, setup.Note{Text: fmt.Sprintf("git would commit %s, which is private; %s", strings.Join(e.Names, ", "), when)})
+	}
+	return err
+}
+
+// register makes sessions and hidden folders sources of the workspace.
+func (plan initPlan) register(ctx context.Context, a *cli, r initRequest) error {
+	if err := followConversations(ctx, a, plan.at, plan.follows); err != nil || !r.hidden || len(plan.project.Hidden) == 0 {
+		return err
+	}
+	_, err := workspace.Change(ctx, plan.at.Sources(), func(s *workspace.Sources) error {
+		s.Workspace = a.Project
+		paths := slices.Sorted(maps.Keys(plan.project.Hidden))
+		if len(s.Paths) == 0 {
+			paths = append([]string{"."}, paths...) // else the project itself would be no source
+		}
+		for _, path := range paths {
+			if err := s.Add(a.FileNamed(path)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return err
 }
 
 // firstIndex indexes with the settings that init wrote.
@@ -227,27 +271,4 @@ func firstIndex(ctx context.Context, a *cli, at config.Folders) error {
 		return err
 	}
 	return indexing.Sessions().Embed(ctx)
-}
-
-// proposePrivate proposes that git ignore private files in trusted folders.
-func proposePrivate(ctx context.Context, a *cli, p *setup.Proposal) error {
-	layer := a.Curated().Layer()
-	m, err := layer.Load(ctx)
-	if err != nil {
-		return err
-	}
-	exposed, err := layer.Exposed(m)
-	if err != nil {
-		return err
-	}
-	for _, e := range exposed {
-		if !e.Trusted {
-			p.Notes = append(p.Notes, setup.Note{Text: fmt.Sprintf("git would commit %s, which is private; once the folder is trusted ('memcore trust add'), memcore adds it to .gitignore", strings.Join(e.Names, ", "))})
-			continue
-		}
-		if err := p.AddIgnored(a.SetupOptions(), e.Ignore, e.Text); err != nil {
-			p.Notes = append(p.Notes, setup.Note{Text: fmt.Sprintf("git would commit %s, which is private: %v", strings.Join(e.Names, ", "), err)})
-		}
-	}
-	return nil
 }

@@ -131,7 +131,7 @@ func enterServer(ctx context.Context, a *cli, address string) error {
 		value = `""`
 	}
 	var p setup.Proposal
-	err := p.AddSettings(a.SetupOptions(), a.UserFile(), []setup.Setting{{Key: "service.url", Value: value}})
+	err := p.AddSettings(a.SetupOptions(), a.UserFile(), []setup.Setting{{Key: "service.url", Value: value}}, false)
 	if err != nil {
 		return fmt.Errorf("init --server: %w", err)
 	}
@@ -139,7 +139,7 @@ func enterServer(ctx context.Context, a *cli, address string) error {
 	if err != nil {
 		return err
 	}
-	if err := setup.Apply(ctx, journal, "init --server", p.Changes); err != nil {
+	if err := a.SetupOptions().Apply(ctx, journal, "init --server", p.Changes); err != nil {
 		return fmt.Errorf("init --server: %w", err)
 	}
 	for _, c := range p.Changes {

@@ -223,10 +223,10 @@ when a hook or the daemon next opens it, or by 'memcore index'; until then its v
 				return errNoHome
 			}
 			var proposal setup.Proposal
-			if err := proposal.AddSettings(a.SetupOptions(), file, []setup.Setting{{Key: "embedder", Value: name}}); err != nil {
+			if err := proposal.AddSettings(a.SetupOptions(), file, []setup.Setting{{Key: "embedder", Value: name}}, false); err != nil {
 				return fmt.Errorf("model use: %w", err)
 			}
-			if _, err := offerChanges(cmd.Context(), a, proposal, "model use", true, false); err != nil {
+			if _, err := (offer{proposal: proposal, label: "model use", yes: true}).make(cmd.Context(), a); err != nil {
 				return err
 			}
 			if origin := a.Origin["embedder"]; origin != "" && !strings.HasSuffix(origin, " in "+file) && a.Settings.Embedder != name {

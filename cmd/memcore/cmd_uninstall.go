@@ -5,22 +5,24 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
 func uninstallCommand(a *cli) *cobra.Command {
 	var flags setupFlags
 	cmd := &cobra.Command{
-		Use:   "uninstall-hooks",
-		Short: "Remove memcore from the agents' files",
-		Long: `Remove memcore's hooks and MCP server from the files of agents, the project's and your own, and
-change nothing else in them. memcore shows the changes and asks on a terminal; elsewhere --yes
-writes them. The memory, the index and the project's configuration stay.`,
+		Use:     "uninstall",
+		Aliases: []string{"uninstall-hooks"},
+		Short:   "Take back what init wrote",
+		Long: `Take memcore's hooks, MCP server and status line out of the files of agents, the project's and your
+own, and its settings out of your configuration. Nothing else changes in them: a file that is still
+as memcore left it becomes what it was before, byte for byte. memcore lists the changes and asks on
+a terminal; elsewhere --yes answers. The memory and the index stay.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return uninstall(cmd.Context(), a, flags)
@@ -37,18 +39,25 @@ func uninstall(ctx context.Context, a *cli, flags setupFlags) error {
 		return err
 	}
 	proposal, err := removalOf(a, agents, flags)
+	settings := len(flags.agents) == 0 && (flags.user || !flags.project) && a.UserFile() != ""
+	if err == nil && settings {
+		err = proposal.RemoveSettings(a.SetupOptions(), a.UserFile())
+	}
 	if err != nil {
-		return kind.Hint(fmt.Errorf("uninstall-hooks: %w", err), "nothing was written; --agent NAME takes memcore out of single agents")
+		return kind.Hint(fmt.Errorf("uninstall: %w", err), "nothing was written; --agent NAME takes memcore out of single agents")
 	}
 	report := setupReport{Agents: agents}
-	if report.Written, err = offerChanges(ctx, a, proposal, "uninstall-hooks", flags.yes, false); err != nil {
+	if report.Written, err = (offer{proposal: proposal, label: "uninstall", verb: "Change", yes: flags.yes}).make(ctx, a); err != nil {
 		return err
 	}
 	if err := printSetup(a, report, proposal); err != nil || !report.Written {
 		return err
 	}
 	noteWhatStays(a)
-	return nil
+	if a.json {
+		return nil
+	}
+	return a.printLine("memcore is out of %s", plain.Count(len(proposal.Changes), "file"))
 }
 
 // removalOf proposes to take memcore out of the files of agents.
@@ -82,16 +91,10 @@ func hintOfHooks(a *cli) string {
 
 // noteWhatStays says what uninstalling leaves, and how to remove it.
 func noteWhatStays(a *cli) {
-	var settings []string
-	for _, key := range []string{"hook.index", "hook.log"} {
-		if strings.HasSuffix(a.Origin[key], " in "+a.UserFile()) {
-			settings = append(settings, "memory."+key)
-		}
-	}
-	if len(settings) > 0 {
-		a.note("settings stay in %s: %s; delete them there", a.UserFile(), strings.Join(settings, ", "))
+	if a.Settings.Service.URL != "" {
+		a.note("the memory service is still asked: memcore init --server none ends that")
 	}
 	if at, err := a.Folders(); err == nil {
-		a.note("sessions stay in %s, indexes in %s and state in %s: delete the folders to remove them", a.Settings.SessionsDir, at.Root, at.State)
+		a.note("sessions stay in %s, indexes in %s and state in %s: delete the folders to remove them", a.Settings.SessionsDir, a.Names().Of(at.Root), a.Names().Of(at.State))
 	}
 }

@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/fatih/color"
 	"github.com/spf13/pflag"
 
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -30,7 +33,7 @@ func (s *setupFlags) add(f *pflag.FlagSet) {
 	f.BoolVarP(&s.yes, "yes", "y", false, "do not ask")
 }
 
-// A setupReport is the JSON of init and uninstall-hooks.
+// A setupReport is the JSON of init and uninstall.
 type setupReport struct {
 	Project *setup.Folder `json:"project,omitempty"`
 	Agents  []setup.Agent `json:"agents"`
@@ -66,61 +69,139 @@ func chooseAgents(a *cli, flags setupFlags, byDefault func(setup.Agent) bool) ([
 // errUnasked means that changes were not written, since nobody can be asked.
 var errUnasked = errors.New("nothing is written, since there is no terminal to ask on")
 
-// offerChanges shows a proposal, asks, and writes it.
-func offerChanges(ctx context.Context, a *cli, p setup.Proposal, label string, yes, dryRun bool) (written bool, err error) {
+// An offer shows changes of files, asks, and makes them.
+type offer struct {
+	proposal    setup.Proposal
+	label, verb string // such as "init" and "Write"
+	yes, dryRun bool
+}
+
+func (o offer) make(ctx context.Context, a *cli) (written bool, err error) {
+	changes := o.proposal.Changes
 	if !a.json {
-		for _, c := range p.Changes {
-			if err := a.print("\n" + c.Diff()); err != nil {
-				return false, err
-			}
+		if err := a.print(filesText(a.Config, changes)); err != nil {
+			return false, err
 		}
 	}
-	for _, n := range p.Notes {
+	for _, n := range o.proposal.Notes {
 		a.note("%s", n.Text)
 	}
 	switch {
-	case len(p.Changes) == 0:
-		a.note("%s: nothing to change", label)
+	case len(changes) == 0:
+		a.note("%s: nothing to change", o.label)
 		return false, nil
-	case dryRun:
+	case o.dryRun:
+		if err := o.showDiffs(a); err != nil {
+			return false, err
+		}
 		a.note("nothing is written: --dry-run")
 		return false, nil
-	case yes:
+	case o.yes:
 	case a.asks():
-		if !a.agrees(ctx, "Write "+plain.Count(len(p.Changes), "file")+"?", false) {
+		if agreed, err := o.ask(ctx, a); !agreed || err != nil {
 			a.note("nothing is written")
-			return false, ctx.Err()
+			return false, errors.Join(err, ctx.Err())
 		}
 	default:
-		return false, kind.Hint(kind.As(kind.BadInput, fmt.Errorf("%s: %w", label, errUnasked)), "--yes writes these changes without asking")
+		return false, unasked(o.label)
 	}
 	journal, err := a.Notes().Journal()
 	if err != nil {
 		return false, err
 	}
-	err = setup.Apply(ctx, journal, label, p.Changes)
+	err = a.SetupOptions().Apply(ctx, journal, o.label, changes)
 	if errors.Is(err, notes.ErrChanged) {
-		return false, kind.Hint(fmt.Errorf("%s: %w", label, err), "nothing was written; run it again")
+		return false, kind.Hint(fmt.Errorf("%s: %w", o.label, err), "nothing was written; run it again")
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: not written: %w", label, err)
+		return false, fmt.Errorf("%s: not written: %w", o.label, err)
 	}
-	return true, printWritten(a, p)
+	return true, nil
 }
 
-func printWritten(a *cli, p setup.Proposal) error {
+// unasked is the error of a command that would have to ask, and cannot.
+func unasked(label string) error {
+	return kind.Hint(kind.As(kind.BadInput, fmt.Errorf("%s: %w", label, errUnasked)), "--yes writes it without asking")
+}
+
+// ask asks once. "d" shows the changes before the answer.
+func (o offer) ask(ctx context.Context, a *cli) (agreed bool, err error) {
+	question := fmt.Sprintf("%s %s?", o.verb, plain.Count(len(o.proposal.Changes), "file"))
+	for {
+		fmt.Fprint(a.stderr, question+" [Y]es, [n]o, [d] shows the changes: ")
+		switch a.answer(ctx) {
+		case "", "y", "yes":
+			return ctx.Err() == nil, nil
+		case "d", "diff":
+			if err := o.showDiffs(a); err != nil {
+				return false, err
+			}
+		default:
+			return false, nil
+		}
+	}
+}
+
+func (o offer) showDiffs(a *cli) error {
 	if a.json {
 		return nil
 	}
-	var b strings.Builder
-	for _, c := range p.Changes {
-		did := "wrote"
-		if c.Removed {
-			did = "removed"
+	for _, c := range o.proposal.Changes {
+		if err := a.print("\n" + a.stdout.paintDiff(c.Diff())); err != nil {
+			return err
 		}
-		fmt.Fprintf(&b, "%s %s\n", did, plain.OneLine(c.Path))
 	}
-	return a.print(b.String())
+	return nil
+}
+
+// filesText has a line for each file. It says which ones a team shares.
+func filesText(c *config.Config, changes []setup.Change) string {
+	width, name, shared := 0, "files", false
+	for _, change := range changes {
+		width = max(width, len([]rune(change.Path)))
+	}
+	var b rows
+	for _, change := range changes {
+		more := ""
+		switch {
+		case change.Removed:
+			more = " (and the file, which memcore made)"
+		case change.Created:
+			more = " (new file)"
+		}
+		if !strings.HasPrefix(change.Path, "~") && !filepath.IsAbs(change.Path) && !c.AtHome() {
+			shared = true
+		}
+		b.add(name, "%-*s  %s%s", width, change.Path, change.What, more)
+		name = ""
+	}
+	if shared {
+		b.add("", "Paths without ~ are in the project: whoever gets its repository gets them, unless git ignores them.")
+	}
+	return b.String()
+}
+
+// paintDiff colours a unified diff on a terminal.
+func (s *screen) paintDiff(diff string) string {
+	var b strings.Builder
+	for line := range strings.Lines(diff) {
+		text, end := strings.TrimSuffix(line, "\n"), ""
+		if text != line {
+			end = "\n"
+		}
+		switch {
+		case strings.HasPrefix(text, "+++"), strings.HasPrefix(text, "---"):
+			text = s.paint(color.Bold, text)
+		case strings.HasPrefix(text, "@@"):
+			text = s.paint(color.FgCyan, text)
+		case strings.HasPrefix(text, "+"):
+			text = s.paint(color.FgGreen, text)
+		case strings.HasPrefix(text, "-"):
+			text = s.paint(color.FgRed, text)
+		}
+		b.WriteString(text + end)
+	}
+	return b.String()
 }
 
 // printSetup prints the JSON.

@@ -3,8 +3,6 @@ package setup
 import (
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
 
 	"github.com/memcore/memcore/inject/agents"
 )
@@ -41,7 +39,7 @@ func (a Agent) file(s Scope, at agents.Files) string {
 }
 
 // enabledPlugin finds memcore's plugin, of any marketplace, in settings in JSON or TOML.
-var enabledPlugin = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`) })
+var enabledPlugin = lazy(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
 
 // Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it
 // has none. The plugin has the same hooks and server that Plan adds.

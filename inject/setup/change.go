@@ -1,17 +1,15 @@
 package setup
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/sanitize"
@@ -23,6 +21,7 @@ type Change struct {
 	Agent   string `json:"agent,omitempty"` // "" for memcore's own file
 	Path    string `json:"path"`            // as shown: "~/…" in the home folder, relative in the project
 	File    string `json:"file"`            // absolute, links resolved
+	What    string `json:"what"`            // in a few words, such as "+6 hooks"
 	Before  string `json:"-"`
 	After   string `json:"-"`
 	Created bool   `json:"created,omitempty"`
@@ -30,6 +29,7 @@ type Change struct {
 
 	dir, name string // of File: a folder that it must stay in, and the rest
 	mode      fs.FileMode
+	record    *record // what Apply remembers of the file, if set
 }
 
 // Diff is unified, without secrets in the lines around.
@@ -45,27 +45,19 @@ func (c Change) Diff() string {
 	return shown
 }
 
-// Apply makes all changes or none, as one entry of the journal. notes.ErrChanged: a file has
-// changed since.
-func Apply(ctx context.Context, journal *notes.Journal, label string, changes []Change) error {
-	_, err := journal.Do(ctx, label, func() (edits []notes.Edit, err error) {
-		for _, c := range changes {
-			edits = append(edits, notes.Edit{Dir: c.dir, Name: filepath.ToSlash(c.name), Before: c.Before, After: c.After,
-				Created: c.Created, Removed: c.Removed, Mode: c.mode})
-		}
-		return edits, nil
-	})
-	return err
-}
-
-// maxFile is in bytes, and the journal's.
+// maxFile is the largest file that is changed, in bytes. The journal has the same limit.
 const maxFile = 8 << 20
 
 // A file is one that may be changed.
 type file struct {
 	Change
-	text string // after the changes so far
+	text  string // after the changes so far
+	what  []string
+	empty []string // see record.Empty
 }
+
+// did notes a change in a few words.
+func (f *file) did(what string) { f.what = append(f.what, what) }
 
 // openFile takes a missing file as empty. Links may only lead into one of the folders, which place
 // names in the error.
@@ -105,7 +97,7 @@ func openFile(path, shown string, within []string, place string, mode fs.FileMod
 
 // change returns what to write, if anything. It refuses read-only files.
 func (f *file) change() (c Change, ok bool, err error) {
-	f.After = f.text
+	f.After, f.What = f.text, strings.Join(f.what, ", ")
 	if f.Created {
 		return f.Change, f.text != "", nil
 	}
@@ -120,4 +112,34 @@ func (f *file) change() (c Change, ok bool, err error) {
 		return Change{}, false, fmt.Errorf("%s: %w", f.Path, err)
 	}
 	return f.Change, true, opened.Close()
+}
+
+// added is change, with the record of what was added.
+func (f *file) added(o Options, holdsOurs bool) (c Change, ok bool, err error) {
+	c, ok, err = f.change()
+	if !ok || err != nil {
+		return c, ok, err
+	}
+	var before *record
+	if holdsOurs {
+		if before = o.recordOf(f.File); before == nil {
+			before = &record{Created: true} // as if it were memcore's, as far as it has nothing else
+		}
+	}
+	c.record = newRecord(c, before, f.empty, f.what)
+	return c, true, nil
+}
+
+// restore makes the text what it was before memcore's entries, if it is still as Apply wrote it.
+func (f *file) restore(r *record) {
+	text, ok := r.original(f.Before)
+	if !ok {
+		return
+	}
+	f.text, f.Removed = text, r.Created && text == ""
+	for _, what := range r.What {
+		if added, is := strings.CutPrefix(what, "+"); is {
+			f.did("-" + added)
+		}
+	}
 }

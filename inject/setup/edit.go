@@ -16,6 +16,8 @@ type edit struct {
 	binary string
 	files  []*file
 	notes  []Note
+	// restores makes files begin as they were before memcore, if they are still as memcore left them.
+	restores bool
 }
 
 func (a Agent) edit(scope Scope, binary string) *edit {
@@ -55,14 +57,24 @@ func (e *edit) open(path string) (*file, error) {
 		}
 	}
 	f.Agent = e.Name
+	if e.restores {
+		f.restore(e.options.recordOf(f.File))
+	}
 	e.files = append(e.files, f)
 	return f, nil
 }
 
-func (e *edit) changes() ([]Change, error) {
-	var all []Change
+// added returns the changes that add entries.
+func (e *edit) added() ([]Change, error) {
+	return e.changes(func(f *file) (Change, bool, error) { return f.added(e.options, e.holds(f.Before)) })
+}
+
+// removed returns the changes that take entries out.
+func (e *edit) removed() ([]Change, error) { return e.changes((*file).change) }
+
+func (e *edit) changes(of func(*file) (Change, bool, error)) (all []Change, err error) {
 	for _, f := range e.files {
-		c, ok, err := f.change()
+		c, ok, err := of(f)
 		if err != nil {
 			return nil, err
 		}
@@ -79,30 +91,43 @@ func (e *edit) changed() bool {
 }
 
 // json changes a JSON file.
-func (e *edit) json(path string, change func(*document) error) error {
+func (e *edit) json(path string, change func(*document, *file) error) error {
 	f, err := e.open(path)
 	if err != nil {
 		return err
 	}
 	d, err := parseDocument(f.text)
 	if err == nil {
-		d.exists = !f.Created
-		err = change(d)
+		if f.text == f.Before { // else they are known
+			f.empty = d.emptyOnes(e.row)
+		}
+		err = change(d, f)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Path, err)
 	}
 	f.text = d.String()
-	f.Removed = d.emptied && !f.Created
+	if d.emptied && !f.Created {
+		if r := e.options.recordOf(f.File); r == nil || r.Created {
+			f.text, f.Removed = "", true
+		}
+	}
 	return nil
 }
 
-// remove changes a JSON file if mayHold.
-func (e *edit) remove(path string, change func(*document)) error {
+// remove changes a JSON file if mayHold. keep are the places that stay although they are empty.
+func (e *edit) remove(path string, change func(d *document, f *file, keep []string)) error {
 	if !e.mayHold(path) {
 		return nil
 	}
-	return e.json(path, func(d *document) error { change(d); return nil })
+	return e.json(path, func(d *document, f *file) error {
+		var keep []string
+		if r := e.options.recordOf(f.File); r != nil {
+			keep = r.Empty
+		}
+		change(d, f, keep)
+		return nil
+	})
 }
 
 // mayHold reports whether a file may run memcore. Others are not parsed: a broken one stops no
@@ -116,15 +141,27 @@ func (e *edit) mayHold(path string) bool {
 		e.note("not looked at: %v", err)
 		return false
 	}
+	return e.holds(f.text)
+}
+
+// holds reports whether a text may have entries of memcore.
+func (e *edit) holds(text string) bool {
 	base := e.binary[strings.LastIndexAny(e.binary, `/\`)+1:]
-	return strings.Contains(f.text, serverName) || base != "" && strings.Contains(f.text, base)
+	return strings.Contains(text, serverName) || base != "" && strings.Contains(text, base)
 }
 
 func (e *edit) addHooks() error {
-	if has, err := e.hasTOMLHooks(); has || err != nil {
+	err := e.json(e.hooksFile(e.scope), func(d *document, f *file) error {
+		before := d.text
+		added, err := d.addHooks(e.row, e.binary)
+		switch {
+		case added > 0:
+			f.did(fmt.Sprintf("+%d hooks", added))
+		case d.text != before:
+			f.did("hooks updated")
+		}
 		return err
-	}
-	err := e.json(e.hooksFile(e.scope), func(d *document) error { return d.addHooks(e.row, e.binary) })
+	})
 	if err != nil {
 		return err
 	}
@@ -138,27 +175,36 @@ func (e *edit) addHooks() error {
 }
 
 func (e *edit) removeHooks() error {
-	if _, err := e.hasTOMLHooks(); err != nil {
-		return err
-	}
-	return e.remove(e.hooksFile(e.scope), func(d *document) { d.removeHooks(e.row, e.binary) })
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
+		if n := d.removeHooks(e.row, e.binary, keep); n > 0 {
+			f.did(fmt.Sprintf("-%d hooks", n))
+		}
+	})
 }
 
 func (e *edit) addServer(trust bool) error {
-	file := e.serversFile(e.scope)
+	path := e.serversFile(e.scope)
 	if e.row.TOML {
-		return e.addTOMLServer(file)
+		return e.toml(path, func(t *tables, f *file) error {
+			before := t.text
+			added, other, err := t.addServer(e.binary, f.Created)
+			f.didServer(added, t.text != before)
+			e.noteServer(path, other)
+			return err
+		})
 	}
-	return e.json(file, func(d *document) error {
+	return e.json(path, func(d *document, f *file) error {
 		before := d.text
+		there := d.at(ownServer) != nil
 		other, err := d.addServer(e.row, e.binary, trust)
 		if err != nil {
 			return err
 		}
-		e.noteServer(file, other)
+		e.noteServer(path, other)
 		if d.text == before {
 			return nil
 		}
+		f.didServer(!there, true)
 		if e.scope == Project {
 			e.noteText(e.row.Notes.ProjectServers)
 		}
@@ -167,6 +213,15 @@ func (e *edit) addServer(trust bool) error {
 		}
 		return nil
 	})
+}
+
+func (f *file) didServer(added, updated bool) {
+	switch {
+	case added:
+		f.did("+MCP server")
+	case updated:
+		f.did("MCP server updated")
+	}
 }
 
 // noteServer names a server in the way of ours.
@@ -181,24 +236,60 @@ func (e *edit) noteServer(file, other string) {
 }
 
 func (e *edit) removeServer() error {
-	if e.row.TOML {
-		return e.removeTOML(func(t *tables) error { return t.removeServer(e.binary) })
+	path := e.serversFile(e.scope)
+	if !e.row.TOML {
+		return e.remove(path, func(d *document, f *file, keep []string) {
+			if d.isOurServer(ownServer, e.binary) {
+				d.takeOut(ownServer, keep)
+				f.did("-MCP server")
+			}
+		})
 	}
-	return e.remove(e.serversFile(e.scope), func(d *document) {
-		if d.isOurServer(ownServer, e.binary) {
-			d.takeOut(ownServer)
+	if !e.mayHold(path) {
+		return nil
+	}
+	return e.toml(path, func(t *tables, f *file) error {
+		removed, err := t.removeServer(e.binary)
+		if removed {
+			f.did("-MCP server")
 		}
+		if r := e.options.recordOf(f.File); strings.Trim(t.text, blanks) == "" && (r == nil || r.Created) {
+			t.text, f.Removed = "", removed
+		}
+		return err
 	})
 }
 
+// toml changes a TOML file.
+func (e *edit) toml(path string, change func(*tables, *file) error) error {
+	f, err := e.open(path)
+	if err != nil {
+		return err
+	}
+	t, err := parseTables(f.text)
+	if err == nil {
+		err = change(t, f)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.Path, err)
+	}
+	f.text = t.text
+	return nil
+}
+
+// addStatusLine keeps another status line.
 func (e *edit) addStatusLine() error {
 	if !e.row.StatusLine {
 		return nil
 	}
-	file := e.hooksFile(e.scope)
-	return e.json(file, func(d *document) error {
-		if !d.addStatusLine(e.binary) {
-			e.note("%s has another status line, which stays; '%s %s' prints a line for it", e.options.shown(file), serverName, statusCommand)
+	return e.json(e.hooksFile(e.scope), func(d *document, f *file) error {
+		before := d.text
+		ours := d.addStatusLine(e.binary)
+		switch {
+		case !ours:
+			e.note("%s has another status line, which stays; '%s %s' prints a line for it", f.Path, serverName, statusCommand)
+		case d.text != before:
+			f.did("+status line")
 		}
 		return nil
 	})
@@ -208,22 +299,10 @@ func (e *edit) removeStatusLine() error {
 	if !e.row.StatusLine {
 		return nil
 	}
-	return e.remove(e.hooksFile(e.scope), func(d *document) {
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
 		if d.isOurStatusLine(e.binary) {
-			d.takeOut(statusLine)
+			d.takeOut(statusLine, keep)
+			f.did("-status line")
 		}
 	})
-}
-
-// OffersStatusLine reports whether the agent can show a status line and has none.
-func (a Agent) OffersStatusLine(scope Scope) bool {
-	if !a.row.StatusLine {
-		return false
-	}
-	f, err := a.edit(scope, "").open(a.hooksFile(scope))
-	if err != nil {
-		return false
-	}
-	d, err := parseDocument(f.text)
-	return err == nil && d.at(statusLine) == nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
 )
 
@@ -31,7 +32,7 @@ func FuzzInstallAndUninstall(f *testing.F) {
 			return
 		}
 		home := t.TempDir()
-		o := setup.Options{Home: home, Project: filepath.Join(home, "project")}
+		o := options(home)
 		for i, name := range []string{".claude/settings.json", ".gemini/settings.json", ".cursor/hooks.json", ".cursor/mcp.json", ".codex/hooks.json", ".codex/config.toml"} {
 			agent := setup.Find(o)[[]int{0, 1, 3, 3, 2, 2}[i]]
 			file := filepath.Join(home, filepath.FromSlash(name))
@@ -46,13 +47,13 @@ func FuzzInstallAndUninstall(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			write(t, changes)
+			write(t, home, changes)
 			again, _, err := agent.Plan(setup.User, binary, setup.Want{Hooks: true, MCP: true})
 			require.NoError(t, err)
 			require.Empty(t, again, "%s: the second time", name)
 			changes, _, err = agent.Removal(setup.User, binary)
 			require.NoError(t, err, name)
-			write(t, changes)
+			write(t, home, changes)
 			changes, _, err = agent.Removal(setup.User, binary)
 			require.NoError(t, err, name)
 			require.Empty(t, changes, "%s: taken out the second time", name)
@@ -68,15 +69,8 @@ func FuzzInstallAndUninstall(f *testing.F) {
 
 const binary = "/opt/memcore/bin/memcore"
 
-// write does what Apply does, without a journal.
-func write(t *testing.T, changes []setup.Change) {
+// write applies changes.
+func write(t *testing.T, home string, changes []setup.Change) {
 	t.Helper()
-	for _, c := range changes {
-		if c.Removed {
-			require.NoError(t, os.Remove(c.File))
-			continue
-		}
-		require.NoError(t, os.MkdirAll(filepath.Dir(c.File), 0o755))
-		require.NoError(t, os.WriteFile(c.File, []byte(c.After), 0o600))
-	}
+	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "test", changes))
 }

@@ -13,18 +13,11 @@ import (
 
 // A document is a JSON file with comments and trailing commas. Changes keep every other byte;
 // hujson.Patch would lose some comments.
-//
-// White space tells whose an object is, so that takeOut removes memcore's own once they are empty:
-// those begin with white space, those of others are filled right behind the brace.
 type document struct {
 	mark string // the byte order mark, if there is one
 	root hujson.Value
-	// blank: text is only white space.
-	blank bool
-	text  string // without mark
-	// exists: there is a file. A new value begins with a line break.
-	exists bool
-	// emptied: memcore made the document and emptied it.
+	text string // without mark
+	// emptied means that taking out entries has left nothing in the file.
 	emptied bool
 }
 
@@ -33,20 +26,21 @@ const blanks = " \t\r\n"
 // maxBrackets bounds the nesting, since the parser is recursive.
 const maxBrackets = 100_000
 
+// parseDocument takes white space as an empty object.
 func parseDocument(text string) (*document, error) {
-	d := &document{text: text}
+	d := &document{}
 	if rest, ok := strings.CutPrefix(text, "\ufeff"); ok {
-		d.mark, d.text = "\ufeff", rest
+		d.mark, text = "\ufeff", rest
 	}
-	if strings.Trim(d.text, blanks) == "" {
-		d.blank = true
-		return d, nil
+	d.text = text
+	if strings.Trim(text, blanks) == "" {
+		text = "{}\n"
 	}
 	if strings.Count(text, "{")+strings.Count(text, "[") > maxBrackets {
 		return nil, fmt.Errorf("it has more than %d objects and lists", maxBrackets)
 	}
 	var err error
-	if d.root, err = hujson.Parse([]byte(d.text)); err != nil {
+	if d.root, err = hujson.Parse([]byte(text)); err != nil {
 		return nil, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	if d.root.Value.Kind() != '{' {
@@ -68,6 +62,14 @@ func (d *document) changed() {
 type path []any
 
 func (p path) to(more ...any) path { return append(slices.Clone(p), more...) }
+
+func (p path) String() string {
+	var steps []string
+	for _, step := range p {
+		steps = append(steps, fmt.Sprint(step))
+	}
+	return strings.Join(steps, "/")
+}
 
 // An item is a member or an element.
 type item struct {
@@ -101,9 +103,6 @@ func end(v *hujson.Value) *hujson.Extra {
 
 // at returns a value, or nil. Of equal keys the last counts.
 func (d *document) at(p path) *hujson.Value {
-	if d.blank {
-		return nil
-	}
 	v := &d.root
 	for _, step := range p {
 		i := index(v, step)
@@ -155,29 +154,11 @@ func (d *document) setString(p path, text string) {
 	d.changed()
 }
 
-// addMembers adds what the root lacks.
-func (d *document) addMembers(all object) {
-	if d.blank {
-		if d.exists {
-			d.text += "\n"
-		}
-		d.text += marshal(all, "", "  ") + "\n"
-		d.root, _ = hujson.Parse([]byte(d.text))
-		d.blank = false
-		return
-	}
-	for _, m := range all {
-		if index(&d.root, m.key) < 0 {
-			d.add(nil, m.key, m.value)
-		}
-	}
-}
-
 // add appends a member or, with key "", an element.
 func (d *document) add(p path, key string, value any) {
 	v := d.at(p)
 	all, last := items(v), end(v)
-	style := layout{&d.root, d.text}
+	style := layout{&d.root, d.root.String()}
 	indent := style.indentIn(v)
 	added, _ := hujson.Parse([]byte(style.render(value, indent)))
 	var before hujson.Extra
@@ -189,6 +170,9 @@ func (d *document) add(p path, key string, value any) {
 		if added.AfterExtra != nil {
 			added.AfterExtra = hujson.Extra{}
 		}
+	} else if comments := bytes.TrimRight(*last, blanks); len(comments) == 0 {
+		before = []byte(style.lineBreak() + indent)
+		*last = []byte(style.lineBreak() + style.indentOf(v))
 	}
 	switch t := v.Value.(type) {
 	case *hujson.Object:
@@ -202,34 +186,28 @@ func (d *document) add(p path, key string, value any) {
 	d.changed()
 }
 
-// takeOut also removes what memcore made around a value.
-func (d *document) takeOut(p path) {
+// takeOut removes a value, and the objects and lists around it that are empty then, unless they are
+// among those to keep.
+func (d *document) takeOut(p path, keep []string) {
 	if d.at(p) == nil {
 		return
 	}
 	for ; len(p) > 0; p = p[:len(p)-1] {
-		if holder := d.at(p[:len(p)-1]); !madeFor(holder) {
-			d.remove(holder, index(holder, p[len(p)-1]))
+		above := p[:len(p)-1]
+		holder := d.at(above)
+		d.remove(holder, index(holder, p[len(p)-1]))
+		rest := end(holder)
+		if len(items(holder)) > 0 || len(bytes.Trim(*rest, blanks)) > 0 {
+			return
+		}
+		if *rest = nil; len(above) > 0 && slices.Contains(keep, above.String()) {
+			d.changed()
 			return
 		}
 	}
-	before, after := string(d.root.BeforeExtra), string(d.root.AfterExtra)
-	if strings.Trim(before+after, blanks) != "" { // comments
-		d.remove(&d.root, 0)
-		return
-	}
-	d.emptied = before == "" && d.mark == ""
-	d.text, d.root, d.blank = strings.TrimSuffix(before, "\n"), hujson.Value{}, true
-}
-
-// madeFor reports whether memcore made a holder.
-func madeFor(holder *hujson.Value) bool {
-	all := items(holder)
-	if len(all) != 1 || len(*all[0].before) == 0 {
-		return false
-	}
-	around := slices.Concat(*all[0].before, all[0].value.AfterExtra, *end(holder))
-	return len(bytes.Trim(around, blanks)) == 0
+	d.changed()
+	around := string(d.root.BeforeExtra) + string(d.root.AfterExtra)
+	d.emptied = strings.Trim(around, blanks) == "" // there is no comment either
 }
 
 // remove takes out white space and a comma too. Comments stay.
@@ -332,8 +310,16 @@ func (l layout) indentIn(v *hujson.Value) string {
 			return indent
 		}
 	}
+	return l.indentOf(v) + l.unit()
+}
+
+// indentOf returns the indentation of the line that a value begins on.
+func (l layout) indentOf(v *hujson.Value) string {
+	if l.oneLine() {
+		return ""
+	}
 	before := l.text[:v.StartOffset]
-	return leadingBlanks(before[strings.LastIndexByte(before, '\n')+1:]) + l.unit()
+	return leadingBlanks(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
 // indentOf returns the indentation of an item that begins a line.

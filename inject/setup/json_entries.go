@@ -28,70 +28,65 @@ func (d *document) want(p path, kind hujson.Kind) (exists bool, err error) {
 		return false, nil
 	}
 	if got := v.Value.Kind(); got != kind {
-		var names []string
-		for _, step := range p {
-			names = append(names, fmt.Sprint(step))
-		}
-		return true, fmt.Errorf("%s is %s, want %s: fix it first", strings.Join(names, "."), kindNames[got], kindNames[kind])
+		return true, fmt.Errorf("%s is %s, want %s: fix it first", strings.ReplaceAll(p.String(), "/", "."), kindNames[got], kindNames[kind])
 	}
 	return true, nil
 }
 
 var kindNames = map[hujson.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number", 't': "true", 'f': "false", 'n': "null"}
 
-// addHooks adds or updates the hooks of all events.
-func (d *document) addHooks(a agents.Agent, binary string) error {
+// addHooks adds or updates the hooks of all events, and returns how many are new.
+func (d *document) addHooks(a agents.Agent, binary string) (added int, err error) {
 	there, err := d.want(path{"hooks"}, '{')
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if !there {
-		d.addMembers(allHooks(a, binary))
-		return nil
-	}
-	d.takeOutHooks(a, binary, func(event string) bool { return !requests(a, event) })
-	for _, event := range a.Requested() {
-		if err := d.addHook(a, event, binary); err != nil {
-			return err
+		var all object
+		for _, event := range a.Requested() {
+			all = append(all, member{event.Name, []any{hookEntry(a, event, binary)}})
+		}
+		d.add(nil, "hooks", all)
+		added = len(all)
+	} else {
+		d.takeOutHooks(a, binary, []string{"hooks"}, func(event string) bool { return !requests(a, event) })
+		for _, event := range a.Requested() {
+			isNew, err := d.addHook(a, event, binary)
+			if err != nil {
+				return 0, err
+			}
+			if isNew {
+				added++
+			}
 		}
 	}
-	return nil
-}
-
-// allHooks returns hooks, then a version: removeHooks relies on it.
-func allHooks(a agents.Agent, binary string) object {
-	var all object
-	for _, event := range a.Requested() {
-		all = append(all, member{event.Name, []any{hookEntry(a, event, binary)}})
+	if a.FlatHooks && d.at(path{"version"}) == nil {
+		d.add(nil, "version", 1)
 	}
-	root := object{{"hooks", all}}
-	if a.FlatHooks {
-		root = append(root, member{"version", 1})
-	}
-	return root
+	return added, nil
 }
 
 func requests(a agents.Agent, event string) bool {
 	return slices.ContainsFunc(a.Requested(), func(e agents.Event) bool { return e.Name == event })
 }
 
-func (d *document) addHook(a agents.Agent, event agents.Event, binary string) error {
+func (d *document) addHook(a agents.Agent, event agents.Event, binary string) (isNew bool, err error) {
 	list := path{"hooks", event.Name}
 	there, err := d.want(list, '[')
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !there {
 		d.add(path{"hooks"}, event.Name, []any{hookEntry(a, event, binary)})
-		return nil
+		return true, nil
 	}
 	ours := d.ownHooks(a, event.Name, binary)
 	if len(ours) == 0 {
 		d.add(list, "", hookEntry(a, event, binary))
-		return nil
+		return true, nil
 	}
 	for _, double := range slices.Backward(ours[1:]) {
-		d.takeOutHook(a, double)
+		d.takeOutHook(a, double, nil)
 	}
 	command := ours[0].to("command")
 	line := d.stringAt(command)
@@ -101,7 +96,7 @@ func (d *document) addHook(a agents.Agent, event agents.Event, binary string) er
 	if d.at(ours[0].to("timeout")) == nil { // one that is there may be the user's choice
 		d.add(ours[0], "timeout", event.Timeout)
 	}
-	return nil
+	return false, nil
 }
 
 // ownHooks returns the paths of our hooks.
@@ -131,45 +126,52 @@ func (d *document) below(list path, then ...any) (all []path) {
 }
 
 // takeOutHook also removes an empty group.
-func (d *document) takeOutHook(a agents.Agent, p path) {
+func (d *document) takeOutHook(a agents.Agent, p path, keep []string) {
 	if !a.FlatHooks && len(d.below(p[:len(p)-1])) == 1 {
 		p = p[:len(p)-2]
 	}
-	d.takeOut(p)
+	d.takeOut(p, keep)
 }
 
-// takeOutHooks removes our hooks of some events, last first.
-func (d *document) takeOutHooks(a agents.Agent, binary string, of func(event string) bool) {
+// takeOutHooks removes our hooks of some events, last first, and returns how many there were.
+func (d *document) takeOutHooks(a agents.Agent, binary string, keep []string, of func(event string) bool) (removed int) {
 	hooks := d.at(path{"hooks"})
 	if hooks == nil || hooks.Value.Kind() != '{' {
-		return
+		return 0
 	}
 	for _, event := range slices.Backward(items(hooks)) {
 		if !of(event.key) {
 			continue
 		}
 		for _, p := range slices.Backward(d.ownHooks(a, event.key, binary)) {
-			d.takeOutHook(a, p)
+			d.takeOutHook(a, p, keep)
+			removed++
 		}
 	}
+	return removed
 }
 
-func (d *document) removeHooks(a agents.Agent, binary string) {
-	every := func(string) bool { return true }
-	before := *d
-	before.root, _ = hujson.Parse([]byte(d.text)) // a copy
-	d.takeOutHooks(a, binary, every)
-	if d.at(path{"hooks"}) != nil || !a.FlatHooks || before.blank {
-		return
+// removeHooks removes our hooks, and a version that would be left alone in the file.
+func (d *document) removeHooks(a agents.Agent, binary string, keep []string) (removed int) {
+	removed = d.takeOutHooks(a, binary, keep, func(string) bool { return true })
+	if all := items(&d.root); removed > 0 && a.FlatHooks && len(all) == 1 && all[0].key == "version" {
+		d.takeOut(path{"version"}, nil)
 	}
-	// All hooks were ours, and a version right behind.
-	hooks, version := index(&before.root, "hooks"), index(&before.root, "version")
-	if hooks < 0 || version != hooks+1 {
-		return
+	return removed
+}
+
+// emptyOnes returns the places where memcore adds entries that are there, with nothing in them.
+func (d *document) emptyOnes(a agents.Agent) (all []string) {
+	places := []path{{"hooks"}, {"mcpServers"}}
+	for _, event := range a.Requested() {
+		places = append(places, path{"hooks", event.Name})
 	}
-	*d = before
-	d.remove(&d.root, version)
-	d.takeOutHooks(a, binary, every)
+	for _, p := range places {
+		if v := d.at(p); v != nil && (v.Value.Kind() == '{' || v.Value.Kind() == '[') && len(items(v)) == 0 {
+			all = append(all, p.String())
+		}
+	}
+	return all
 }
 
 // addServer adds or updates the MCP server, unless another has its name or ours another name, which
@@ -181,7 +183,7 @@ func (d *document) addServer(a agents.Agent, binary string, trust bool) (other s
 	case err != nil:
 		return "", err
 	case !there:
-		d.addMembers(object{{"mcpServers", object{{serverName, entry}}}})
+		d.add(nil, "mcpServers", object{{serverName, entry}})
 		return "", nil
 	case d.at(ownServer) != nil:
 		return d.updateServer(a, binary, trust), nil
@@ -214,11 +216,11 @@ func (d *document) isOurServer(p path, binary string) bool {
 		slices.ContainsFunc(d.below(p.to("args")), func(arg path) bool { return d.stringAt(arg) == "mcp" })
 }
 
-// addStatusLine keeps another status line.
+// addStatusLine adds or updates our status line. It keeps another one.
 func (d *document) addStatusLine(binary string) (ours bool) {
 	line := Quoted(binary) + " " + statusCommand
 	if d.at(statusLine) == nil {
-		d.addMembers(object{{statusLine[0].(string), object{{"type", "command"}, {"command", line}}}})
+		d.add(nil, statusLine.String(), object{{"type", "command"}, {"command", line}})
 		return true
 	}
 	if !d.isOurStatusLine(binary) {

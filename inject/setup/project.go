@@ -2,16 +2,21 @@ package setup
 
 import (
 	"context"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/git/gitignore"
 )
 
 // memoryFiles are all agents'. memcore writes to the first.
 var memoryFiles = []string{"BEANS.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"}
+
+// MemoryFiles returns the names of agents' memory files, memcore's own first.
+func MemoryFiles() []string { return slices.Clone(memoryFiles) }
 
 // A Folder is a project before memory.
 type Folder struct {
@@ -22,6 +27,8 @@ type Folder struct {
 	Markdown    int      `json:"markdown"` // files to be indexed
 	// Logs counts conversations about the project by log format.
 	Logs map[string]int `json:"logs"`
+	// Hidden counts the Markdown files that are left out because their folder is hidden, by folder.
+	Hidden map[string]int `json:"hidden,omitempty"`
 	// Longest is the path of the longest of the files to be indexed, without MemoryFiles, or "".
 	Longest string `json:"-"`
 }
@@ -32,15 +39,19 @@ func Look(ctx context.Context, project string, files, logs []source.Source) (Fol
 	f := Folder{Path: project, MemoryFiles: memoryFilesOf(project), Logs: map[string]int{}}
 	_, err := os.Lstat(filepath.Join(project, ".git"))
 	f.Git = err == nil
-	longest := int64(0)
+	longest, listed := int64(0), map[string]bool{}
 	for _, d := range documents(ctx, files) {
 		if d.Kind != source.KindMarkdown {
 			continue
 		}
 		f.Markdown++
+		listed[d.Path] = true
 		if d.Size > longest && !slices.Contains(f.MemoryFiles, d.Path) {
 			f.Longest, longest = d.Path, d.Size
 		}
+	}
+	if len(files) > 0 {
+		f.Hidden = hiddenMarkdown(ctx, project, listed)
 	}
 	for _, d := range documents(ctx, logs) {
 		if d.Kind == source.KindConversation {
@@ -55,6 +66,37 @@ func documents(ctx context.Context, sources []source.Source) (all []source.Docum
 		if listing, err := s.List(ctx); err == nil {
 			all = append(all, listing.Documents...)
 		}
+	}
+	return all
+}
+
+// maxHidden bounds how many files and folders hiddenMarkdown looks at.
+const maxHidden = 20_000
+
+// hiddenMarkdown counts the Markdown files in hidden folders of a project that are not listed. It
+// does not look into folders that git ignores.
+func hiddenMarkdown(ctx context.Context, project string, listed map[string]bool) map[string]int {
+	var cache gitignore.Cache
+	ignores := (*gitignore.Stack)(nil).Push("", cache.In(project))
+	all, seen := map[string]int{}, 0
+	entries, _ := os.ReadDir(project)
+	for _, top := range entries {
+		if !top.IsDir() || !strings.HasPrefix(top.Name(), ".") || top.Name() == ".git" || ignores.Ignores(top.Name(), true) {
+			continue
+		}
+		_ = filepath.WalkDir(filepath.Join(project, top.Name()), func(path string, entry fs.DirEntry, err error) error {
+			if seen++; err != nil || seen > maxHidden || ctx.Err() != nil {
+				return fs.SkipAll
+			}
+			rel, err := filepath.Rel(project, path)
+			if err == nil && entry.Type().IsRegular() && strings.EqualFold(filepath.Ext(path), ".md") && !listed[filepath.ToSlash(rel)] {
+				all[top.Name()]++
+			}
+			return nil
+		})
+	}
+	if len(all) == 0 {
+		return nil
 	}
 	return all
 }
@@ -76,54 +118,6 @@ func memoryFilesOf(project string) []string {
 		names, seen = append(names, name), append(seen, info)
 	}
 	return names
-}
-
-// AddConfig proposes .beans/config.yaml for found files, unless it exists or the default has them.
-// In the home folder, it is the user's own.
-func (p *Proposal) AddConfig(o Options, found []string) error {
-	names := append([]string{"BEANS.md"}, slices.DeleteFunc(slices.Clone(found), func(name string) bool { return name == "BEANS.md" })...)
-	if len(names) == 1 || sameFile(o.Project, o.Home) {
-		return nil
-	}
-	const shown = ".beans/config.yaml"
-	f, err := openFile(filepath.Join(o.Project, filepath.FromSlash(shown)), shown, []string{o.Project}, "the project", 0o644)
-	if err != nil || !f.Created {
-		return err
-	}
-	f.text = configBefore + strings.Join(names, ", ") + configAfter
-	return p.addFile(f, Note{Text: shown + " counts once the folder is trusted: 'memcore trust add'"})
-}
-
-// The project's configuration before and after the names of files.
-const (
-	configBefore = "# Settings of memcore for this project. They count once the folder is trusted: memcore trust add\n" +
-		"memory:\n  # Curated memory files, later ones of higher priority. memcore saves into the first that exists.\n  fileNames: ["
-	configAfter = "]\n"
-)
-
-// IsOwnConfig reports whether a project's configuration is as AddConfig writes it.
-func IsOwnConfig(text string) bool {
-	names, starts := strings.CutPrefix(text, configBefore)
-	names, ends := strings.CutSuffix(names, configAfter)
-	return starts && ends && !strings.ContainsAny(names, "]\n")
-}
-
-// AddIgnored proposes a .gitignore.
-func (p *Proposal) AddIgnored(o Options, path, text string) error {
-	f, err := openFile(path, o.shown(path), []string{o.Project, o.Home}, "the project", 0o644)
-	if err != nil {
-		return err
-	}
-	f.text = text
-	return p.addFile(f)
-}
-
-func (p *Proposal) addFile(f *file, notes ...Note) error {
-	c, _, err := f.change()
-	if err == nil {
-		p.add([]Change{c}, notes)
-	}
-	return err
 }
 
 func sameFile(a, b string) bool {

@@ -1,8 +1,9 @@
 // Package setup adds memcore to agents' settings: hooks, an MCP server and a status line.
 //
-// It plans changes, and applies a plan as a whole or not at all. It changes only entries that run
-// memcore, and can take them out again; the rest stays byte for byte. It refuses files that do not
-// parse, reads no environment and starts no program.
+// It plans changes, and applies a plan as a whole or not at all. It knows memcore's entries by the
+// command that they run, and can take them out again even if the agent has rewritten the file; the
+// rest stays byte for byte. It refuses files that do not parse, reads no environment and starts no
+// program.
 package setup
 
 import (
@@ -31,6 +32,8 @@ type Options struct {
 	Path    string // folders of executables, as in PATH
 	// Homes are chosen folders of settings, by agent.
 	Homes map[string]string
+	// Records is the file in which Apply keeps how to take its changes back; "" for none.
+	Records string
 }
 
 // A Want says what an agent's settings should have.
@@ -131,23 +134,24 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 			return nil, nil, err
 		}
 	}
-	changes, err := e.changes()
+	changes, err := e.added()
 	if len(changes) > 0 && scope == Project {
 		e.note("the project's files have the path of memcore on this machine, %s: keep them out of git if others have it elsewhere", binary)
 	}
 	return changes, e.notes, err
 }
 
-// Removal returns what takes memcore out again.
+// Removal returns what takes memcore out again. A file that is still as memcore left it becomes what
+// it was, byte for byte.
 func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
 	e := a.edit(scope, binary)
-	// Plan's order backwards: every byte finds its place.
+	e.restores = true
 	for _, remove := range []func() error{e.removeServer, e.removeStatusLine, e.removeHooks} {
 		if err := remove(); err != nil {
 			return nil, nil, err
 		}
 	}
-	changes, err := e.changes()
+	changes, err := e.removed()
 	return changes, e.notes, err
 }
 
@@ -187,7 +191,7 @@ func (a Agent) hooksElsewhere(scope Scope, binary string) []Note {
 	}
 	for _, f := range e.files {
 		if f.text != f.Before {
-			return []Note{{a.Name, fmt.Sprintf("hooks of memcore are in %s as well, and would run twice: 'memcore uninstall-hooks --agent %s %s' takes them out there", f.Path, a.Name, flag)}}
+			return []Note{{a.Name, fmt.Sprintf("hooks of memcore are in %s as well, and would run twice: 'memcore uninstall --agent %s %s' takes them out there", f.Path, a.Name, flag)}}
 		}
 	}
 	return nil

@@ -56,14 +56,14 @@ func TestPlans(t *testing.T) {
 			if err != nil {
 				noted.WriteString("error: " + err.Error() + "\n")
 			}
-			write(t, changes)
+			write(t, home, changes)
 			installed := files(t, home)
 
 			again, _, _ := agent.Plan(scope, binary, want)
 			require.Empty(t, again, "the second time")
 			changes, _, err = agent.Removal(scope, binary)
 			if err == nil {
-				write(t, changes)
+				write(t, home, changes)
 			}
 			left := files(t, home)
 			if !slices.Contains(words, "(old)") {
@@ -97,9 +97,14 @@ func isWanted(name string) bool {
 	return strings.HasPrefix(name, "want/") || strings.HasPrefix(name, "left/") || name == "notes"
 }
 
+// options keep records beside the home folder.
+func options(home string) setup.Options {
+	return setup.Options{Home: home, Project: filepath.Join(home, "project"), Records: home + ".records/setup.json"}
+}
+
 func find(t *testing.T, home, name string) setup.Agent {
 	t.Helper()
-	for _, a := range setup.Find(setup.Options{Home: home, Project: filepath.Join(home, "project")}) {
+	for _, a := range setup.Find(options(home)) {
 		if a.Name == name {
 			return a
 		}
@@ -220,7 +225,7 @@ func apply(t *testing.T, home string, scope setup.Scope) (setup.Proposal, *notes
 	if err != nil {
 		return p, journal, err
 	}
-	return p, journal, setup.Apply(context.Background(), journal, "init", p.Changes)
+	return p, journal, options(home).Apply(context.Background(), journal, "init", p.Changes)
 }
 
 func TestApplyAndUndo(t *testing.T) {
@@ -254,7 +259,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	require.NoError(t, os.WriteFile(file, []byte("{}"), 0o600))
 	before := files(t, home)
-	err = setup.Apply(t.Context(), notes.OpenJournal(t.TempDir()), "init", p.Changes)
+	err = options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "init", p.Changes)
 	require.ErrorIs(t, err, notes.ErrChanged)
 	require.Equal(t, before, files(t, home))
 }
@@ -357,11 +362,11 @@ func TestBothScopesAreTold(t *testing.T) {
 	p, _, err := apply(t, home, setup.Project)
 	require.NoError(t, err)
 	require.Contains(t, p.Notes, setup.Note{Agent: agents.ClaudeCode,
-		Text: "hooks of memcore are in ~/.claude/settings.json as well, and would run twice: 'memcore uninstall-hooks --agent claude-code --user' takes them out there"})
+		Text: "hooks of memcore are in ~/.claude/settings.json as well, and would run twice: 'memcore uninstall --agent claude-code --user' takes them out there"})
 	p, err = setup.ProposeRemoval([]setup.Agent{find(t, home, agents.ClaudeCode), find(t, home, agents.GeminiCLI)}, []setup.Scope{setup.Project, setup.User}, binary)
 	require.NoError(t, err)
 	require.Len(t, p.Changes, 6)
-	require.NoError(t, setup.Apply(t.Context(), notes.OpenJournal(t.TempDir()), "uninstall", p.Changes))
+	require.NoError(t, options(home).Apply(t.Context(), notes.OpenJournal(t.TempDir()), "uninstall", p.Changes))
 	require.Empty(t, files(t, home))
 }
 
@@ -404,44 +409,3 @@ func TestLook(t *testing.T) {
 	_, err = setup.Look(ended, project, folder(project), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }
-
-func TestAddConfig(t *testing.T) {
-	for _, tt := range []struct {
-		name   string
-		found  []string
-		exists bool // there is a configuration
-		home   bool // the project is the home folder
-		want   string
-	}{
-		{"none", nil, false, false, ""},
-		{"the default", []string{"BEANS.md"}, false, false, ""},
-		{"others", []string{"CLAUDE.md", "GEMINI.md"}, false, false, "fileNames: [BEANS.md, CLAUDE.md, GEMINI.md]"},
-		{"all", setupNames, false, false, "fileNames: [BEANS.md, CLAUDE.md, AGENTS.md, GEMINI.md]"},
-		{"a configuration is there", setupNames, true, false, ""},
-		{"the home folder", setupNames, false, true, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			home := resolved(t, t.TempDir())
-			o := setup.Options{Home: home, Project: filepath.Join(home, "project")}
-			require.NoError(t, os.MkdirAll(filepath.Join(o.Project, ".beans"), 0o755))
-			if tt.exists {
-				require.NoError(t, os.WriteFile(filepath.Join(o.Project, ".beans", "config.yaml"), nil, 0o600))
-			}
-			if tt.home {
-				o.Project = home
-			}
-			var p setup.Proposal
-			require.NoError(t, p.AddConfig(o, tt.found))
-			if tt.want == "" {
-				require.Empty(t, p.Changes)
-				return
-			}
-			require.Len(t, p.Changes, 1)
-			require.Contains(t, p.Changes[0].After, tt.want)
-			require.NoError(t, setup.Apply(t.Context(), notes.OpenJournal(t.TempDir()), "init", p.Changes))
-			require.FileExists(t, filepath.Join(o.Project, ".beans", "config.yaml"))
-		})
-	}
-}
-
-var setupNames = []string{"BEANS.md", "CLAUDE.md", "AGENTS.md", "GEMINI.md"}

@@ -3,141 +3,186 @@ package setup
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
-	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A tables is a TOML file. Changes replace pieces of its text, with an added table's line break.
+// A tables is a TOML file, of which memcore changes lines. Each change is compared with what it
+// should mean, so that a file that is written in an unusual form stays as it is.
 type tables struct {
 	text   string
-	made   bool // memcore makes the file
 	values map[string]any
-	all    []table // in order, without what stands before the first header
-}
-
-// A table has no empty lines and comments at its end.
-type table struct {
-	key        []string
-	start, end int
-	pairs      []pair
-}
-
-// A pair is a key and its string's place.
-type pair struct {
-	key        string
-	text       string
-	start, end int
 }
 
 // maxTables is in bytes: the parser is recursive.
 const maxTables = 256 << 10
 
-func (t *tables) parse() error {
-	if len(t.text) > maxTables {
-		return fmt.Errorf("it is larger than %d KiB, which memcore does not change", maxTables>>10)
+func parseTables(text string) (*tables, error) {
+	if len(text) > maxTables {
+		return nil, fmt.Errorf("it is larger than %d KiB, which memcore does not change", maxTables>>10)
 	}
-	t.values, t.all = nil, nil
-	if err := toml.Unmarshal([]byte(t.text), &t.values); err != nil {
-		var strict *toml.DecodeError
-		if errors.As(err, &strict) {
+	t := &tables{text: text}
+	if err := toml.Unmarshal([]byte(text), &t.values); err != nil {
+		if strict := (*toml.DecodeError)(nil); errors.As(err, &strict) {
 			line, _ := strict.Position()
-			return fmt.Errorf("it is not valid TOML: line %d: %w", line, err)
+			return nil, fmt.Errorf("it is not valid TOML: line %d: %w", line, err)
 		}
-		return fmt.Errorf("it is not valid TOML: %w", err)
+		return nil, fmt.Errorf("it is not valid TOML: %w", err)
 	}
-	var p unstable.Parser
-	p.Reset([]byte(t.text))
-	for p.NextExpression() {
-		e := p.Expression()
-		key, at := keyOf(e)
-		switch {
-		case e.Kind == unstable.Table || e.Kind == unstable.ArrayTable:
-			start := strings.LastIndexByte(t.text[:at], '\n') + 1
-			t.closeLast(start)
-			t.all = append(t.all, table{key: key, start: start})
-		case e.Kind == unstable.KeyValue && len(t.all) > 0 && len(key) == 1 && e.Value().Kind == unstable.String:
-			last, v := &t.all[len(t.all)-1], e.Value()
-			last.pairs = append(last.pairs, pair{key[0], string(v.Data), int(v.Raw.Offset), int(v.Raw.Offset + v.Raw.Length)})
-		}
-	}
-	t.closeLast(len(t.text))
-	return p.Error()
+	return t, nil
 }
 
-func keyOf(n *unstable.Node) (key []string, at int) {
-	if n.Kind != unstable.Table && n.Kind != unstable.ArrayTable && n.Kind != unstable.KeyValue {
-		return nil, 0
+// become replaces the text if that means servers, and nothing else, instead of the present ones.
+func (t *tables) become(text string, servers map[string]any) bool {
+	next, err := parseTables(text)
+	if err != nil {
+		return false
 	}
-	for it := n.Key(); it.Next(); {
-		if len(key) == 0 {
-			at = int(it.Node().Raw.Offset)
-		}
-		key = append(key, string(it.Node().Data))
+	want := maps.Clone(t.values)
+	if want == nil {
+		want = map[string]any{}
 	}
-	return key, at
-}
-
-// closeLast ends the last table. Empty lines and comments belong to the next.
-func (t *tables) closeLast(limit int) {
-	if len(t.all) == 0 {
-		return
-	}
-	last := &t.all[len(t.all)-1]
-	last.end = last.start
-	at := last.start
-	for line := range strings.Lines(t.text[last.start:limit]) {
-		at += len(line)
-		if trimmed := strings.Trim(line, blanks); trimmed != "" && trimmed[0] != '#' {
-			last.end = at
+	if want["mcp_servers"] = servers; len(servers) == 0 {
+		delete(want, "mcp_servers")
+		if left, is := next.values["mcp_servers"].(map[string]any); is && len(left) == 0 {
+			delete(next.values, "mcp_servers") // its header stays
 		}
 	}
-}
-
-func (t *tables) splice(start, end int, with string) error {
-	t.text = t.text[:start] + with + t.text[end:]
-	return t.parse()
-}
-
-// add puts a table at the end.
-func (t *tables) add(lines ...string) error {
-	nl := lineBreakOf(t.text)
-	if !t.made || t.text != "" {
-		t.text += nl
+	if next.values == nil {
+		next.values = map[string]any{}
 	}
-	t.text += strings.Join(lines, nl) + nl
-	return t.parse()
+	if !reflect.DeepEqual(next.values, want) {
+		return false
+	}
+	*t = *next
+	return true
 }
 
-// remove takes the line break, too, unless that joins lines.
-func (t *tables) remove(one table) error {
-	before, rest := t.text[:one.start], t.text[one.end:]
-	for _, nl := range []string{"\r\n", "\n"} {
-		if cut, ok := strings.CutSuffix(before, nl); ok {
-			if cut == "" || strings.HasSuffix(cut, "\n") || rest == "" || strings.HasPrefix(rest, nl) || strings.HasPrefix(rest, "\n") {
-				before = cut
+func (t *tables) servers() map[string]any {
+	servers, _ := t.values["mcp_servers"].(map[string]any)
+	return servers
+}
+
+// ownHeader matches the header of our table, or of one below it, and ownCommandLine the command in
+// our table.
+var (
+	ownHeader      = lazy(`^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*["']?` + serverName + `["']?[ \t]*[\].]`)
+	ownCommandLine = lazy(`^([ \t]*command[ \t]*=[ \t]*)("[^"]*"|'[^']*')`)
+)
+
+// lazy compiles a regular expression when it is first used.
+func lazy(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
+// addServer adds or updates the MCP server. It returns the name of another server in its way.
+func (t *tables) addServer(binary string, created bool) (added bool, other string, err error) {
+	entry, there := t.servers()[serverName].(map[string]any)
+	if !there {
+		for name, server := range t.servers() {
+			if runsServer(server, binary) {
+				return false, name, nil
 			}
-			break
+		}
+		nl, servers := lineBreakOf(t.text), maps.Clone(t.servers())
+		if servers == nil {
+			servers = map[string]any{}
+		}
+		servers[serverName] = map[string]any{"command": binary, "args": []any{"mcp"}}
+		text := t.text
+		if !created {
+			text += nl
+		}
+		text += strings.Join([]string{"[mcp_servers." + serverName + "]", "command = " + quotedTOML(binary), `args = ["mcp"]`, ""}, nl)
+		if !t.become(text, servers) {
+			return false, "", errInline("mcp_servers", "add memcore, command "+quotedTOML(binary)+`, args ["mcp"]`)
+		}
+		return true, "", nil
+	}
+	if !runsServer(entry, binary) {
+		return false, serverName, nil
+	}
+	if entry["command"] == binary {
+		return false, "", nil
+	}
+	servers := maps.Clone(t.servers())
+	entry = maps.Clone(entry)
+	entry["command"], servers[serverName] = binary, entry
+	lines, done := strings.SplitAfter(t.text, "\n"), false
+	for i, inside := range ownLines(lines) {
+		if m := ownCommandLine().FindStringSubmatch(lines[i]); inside && m != nil && !done {
+			lines[i], done = m[1]+quotedTOML(binary)+lines[i][len(m[0]):], true
 		}
 	}
-	return t.splice(len(before), one.end, "")
-}
-
-func (one table) is(key ...string) bool { return slices.Equal(one.key, key) }
-
-func (one table) below(key ...string) bool {
-	return len(one.key) >= len(key) && slices.Equal(one.key[:len(key)], key)
-}
-
-// get returns a pair with a string.
-func (one table) get(key string) (pair, bool) {
-	i := slices.IndexFunc(one.pairs, func(p pair) bool { return p.key == key })
-	if i < 0 {
-		return pair{}, false
+	if !done || !t.become(strings.Join(lines, ""), servers) {
+		return false, "", errInline("mcp_servers.memcore", "set its command to "+quotedTOML(binary))
 	}
-	return one.pairs[i], true
+	return false, "", nil
+}
+
+// removeServer takes out our table and those below it, with the empty line before them.
+func (t *tables) removeServer(binary string) (removed bool, err error) {
+	if !runsServer(t.servers()[serverName], binary) {
+		return false, nil
+	}
+	servers := maps.Clone(t.servers())
+	delete(servers, serverName)
+	lines := strings.SplitAfter(t.text, "\n")
+	var kept []string
+	ours := ownLines(lines)
+	for i, line := range lines {
+		if ours[i] {
+			continue
+		}
+		begins := i+1 < len(lines) && ours[i+1]
+		if begins && strings.Trim(line, blanks) == "" {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	alone := slices.DeleteFunc(slices.Clone(kept), func(line string) bool { return len(servers) == 0 && strings.Trim(line, blanks) == "[mcp_servers]" })
+	if !t.become(strings.Join(alone, ""), servers) && !t.become(strings.Join(kept, ""), servers) {
+		return false, errInline("mcp_servers.memcore", "take it out")
+	}
+	return true, nil
+}
+
+// ownLines reports for each line whether it is in our table. Empty lines and comments at its end
+// belong to the next table.
+func ownLines(lines []string) []bool {
+	ours := make([]bool, len(lines))
+	inside, last := false, -1
+	for i, line := range lines {
+		trimmed := strings.Trim(line, blanks)
+		if strings.HasPrefix(trimmed, "[") {
+			inside, last = ownHeader().MatchString(line), i-1
+		}
+		if inside && trimmed != "" && trimmed[0] != '#' {
+			for j := last + 1; j <= i; j++ {
+				ours[j] = true
+			}
+			last = i
+		}
+	}
+	return ours
+}
+
+func runsServer(server any, binary string) bool {
+	entry, _ := server.(map[string]any)
+	command, _ := entry["command"].(string)
+	args, _ := entry["args"].([]any)
+	return isMemcore(command, binary) && slices.Contains(args, any("mcp"))
+}
+
+// errInline asks a person for a change that would reorder the file.
+func errInline(key, do string) error {
+	return fmt.Errorf("%s is written in a form that memcore does not change: %s by hand", key, do)
 }
 
 // quotedTOML returns a TOML string, which escapes like JSON.

@@ -15,8 +15,8 @@ import (
 type Setting struct{ Key, Value string }
 
 // AddSettings proposes settings in the user's own configuration file, and leaves its other lines as
-// they are.
-func (p *Proposal) AddSettings(o Options, path string, settings []Setting) error {
+// they are. With takeBack, RemoveSettings will find them.
+func (p *Proposal) AddSettings(o Options, path string, settings []Setting, takeBack bool) error {
 	if len(settings) == 0 {
 		return nil
 	}
@@ -25,11 +25,43 @@ func (p *Proposal) AddSettings(o Options, path string, settings []Setting) error
 		return err
 	}
 	for _, s := range settings {
-		if f.text, err = withSetting(f.text, append([]string{"memory"}, strings.Split(s.Key, ".")...), s.Value); err != nil {
+		if f.text, err = withSetting(f.text, s.path(), s.Value); err != nil {
 			return fmt.Errorf("%s: %w: enter memory.%s: %s yourself", f.Path, err, s.Key, s.Value)
 		}
+		f.did("+" + s.Key + ": " + s.Value)
 	}
-	return p.addFile(f)
+	c, _, err := f.change()
+	if takeBack && err == nil {
+		c.record = newRecord(c, o.recordOf(f.File), nil, f.what)
+	}
+	if err == nil {
+		p.add([]Change{c}, nil)
+	}
+	return err
+}
+
+func (s Setting) path() []string { return append([]string{"memory"}, strings.Split(s.Key, ".")...) }
+
+// RemoveSettings proposes to take back what AddSettings did to a file. If that has changed since, a
+// note says which settings stay.
+func (p *Proposal) RemoveSettings(o Options, path string) error {
+	f, err := openFile(path, o.shown(path), []string{o.Home, filepath.Dir(path)}, "your home folder", 0o600)
+	if err != nil {
+		return err
+	}
+	r := o.recordOf(f.File)
+	if r == nil || f.Created {
+		return nil
+	}
+	f.restore(r)
+	c, ok, err := f.change()
+	switch {
+	case ok && err == nil:
+		p.add([]Change{c}, nil)
+	case err == nil && strings.Contains(f.text, "memory:"):
+		p.add(nil, []Note{{Text: fmt.Sprintf("%s was changed since memcore wrote it, so it stays: delete there, below memory, %s", f.Path, strings.ReplaceAll(strings.Join(r.What, ", "), "+", ""))}})
+	}
+	return err
 }
 
 var errYAML = errors.New("memcore cannot change the file as it is written")

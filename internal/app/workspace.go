@@ -68,6 +68,9 @@ func (w *Workspace) at(dir string) *Workspace {
 // SetupOptions locate the files of agents.
 func (w *Workspace) SetupOptions() setup.Options {
 	o := setup.Options{Home: w.Home, Project: w.Project, Path: os.Getenv("PATH"), Homes: map[string]string{}}
+	if at, err := w.Folders(); err == nil {
+		o.Records = filepath.Join(at.State, "setup.json")
+	}
 	for _, agent := range agents.All {
 		if folder := os.Getenv(agent.FolderVariable); folder != "" {
 			o.Homes[agent.Name] = paths.Absolute(folder)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/viper"
 
-	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/safefile"
 )
@@ -100,9 +99,6 @@ func (l *loader) mergeFile(file string, owner Owner) error {
 		return kind.Usagef("configuration %s: memory is %s, want settings below it", file, shown(read.Get("memory")))
 	}
 	l.Files = append(l.Files, file)
-	if owner == AnyProject && setup.IsOwnConfig(string(data)) {
-		return nil // init has said that it counts once the folder is trusted
-	}
 	accepted := viper.New()
 	for _, key := range slices.Sorted(slices.Values(read.AllKeys())) {
 		if name, ours := strings.CutPrefix(key, "memory."); ours {

@@ -60,7 +60,7 @@ func (d *doctor) agent(agent setup.Agent, binary string) {
 		entered = entered || err == nil && len(changes) > 0
 	}
 	if plugin := agent.Plugin(); plugin != "" && entered {
-		d.warn(name, "memcore uninstall-hooks --agent "+agent.Name, "memcore's plugin is installed (%s), and its files have memcore's entries as well: hooks run twice", plugin)
+		d.warn(name, "memcore uninstall --agent "+agent.Name, "memcore's plugin is installed (%s), and its files have memcore's entries as well: hooks run twice", plugin)
 		return
 	} else if plugin != "" {
 		d.ok(name, "hooks and MCP server are in memcore's plugin (%s)", plugin)

@@ -90,7 +90,7 @@ var Writers = []Writer{
 		s.Write(t, s.Sessions(t)+"/s1/reflect", "")
 	})},
 	{Name: "init", Args: []string{"init", "--yes"}},
-	{Name: "uninstall-hooks", Args: []string{"uninstall-hooks", "--yes"}, Prepare: memcore("init", "--yes")},
+	{Name: "uninstall", Args: []string{"uninstall", "--yes"}, Prepare: memcore("init", "--yes")},
 	{Name: "trust add", Args: []string{"trust", "add"}},
 	{Name: "trust remove", Args: []string{"trust", "remove"}, Prepare: memcore("trust", "add")},
 	{Name: "hook, prompt", Args: []string{"hook", "claude-code"}, Stdin: event("UserPromptSubmit", `,"prompt":"where do tokens live"`), Hook: true, Reader: true},

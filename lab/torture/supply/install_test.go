@@ -158,7 +158,7 @@ func TestInstallScript(t *testing.T) {
 			require.Contains(t, out, "installed memcore v1.2.3 in "+prefix+"/bin")
 			require.Contains(t, out, map[bool]string{false: "verified: checksum only", true: "verified: checksum and signature"}[signed])
 			require.Len(t, files(t, prefix), 8)
-			_, undo, found := strings.Cut(out, "uninstall-hooks in each project, then\n")
+			_, undo, found := strings.Cut(out, "uninstall in each project, then\n")
 			require.True(t, found, out)
 			if signed {
 				said, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", undo).CombinedOutput()
