@@ -97,9 +97,9 @@ eval: ## retrieval on labelled data beside other ways, what evidence is worth, t
 	go -C lab build -o ../bin/relevancebench ./bench/relevance
 	bin/relevancebench -data "$(abspath $(DATA))" -small-talk testdata/eval/smalltalk.txt -out bin/relevance
 
-fit: build ## fit the relevance models that memcore ships anew; DATA=folder of the sets
+fit: ## fit the relevance models that memcore ships anew; DATA=folder of the sets
 	@test -n "$(DATA)" || { echo 'fit: DATA is empty, want the folder of the data sets that .ci/fit names: make fit DATA=…' >&2; exit 2; }
-	.ci/fit bin/memcore "$(abspath $(DATA))"
+	.ci/fit "$(abspath $(DATA))"
 
 static-files: ## what is in real memory files, read as curated memory; DATA=folder of .md and .mdc files
 	@test -n "$(DATA)" || { echo 'static-files: DATA is empty, want a folder of memory files: make static-files DATA=…' >&2; exit 2; }

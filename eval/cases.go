@@ -115,7 +115,7 @@ func (e Expectation) fields() string {
 // met reports whether a hit, or one folded into it, matches.
 func (e Expectation) met(hit core.MemoryHit) bool {
 	if !e.below(hit.Path) && !slices.ContainsFunc(hit.Also, func(citation string) bool {
-		path, _, ok := parseCitation(citation)
+		path, _, ok := ParseCitation(citation)
 		return ok && e.below(path)
 	}) {
 		return false
@@ -202,8 +202,7 @@ func (c Case) check() error {
 // RunCases asks a memory the queries of cases. A hit counts as the expectation it meets, or as
 // itself. On an error the report is partial.
 func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Case, o Options) (Report, error) {
-	o.Level = LevelDocument
-	o, err := o.withDefaults()
+	o, err := o.WithDefaults()
 	if err != nil {
 		return Report{}, err
 	}
@@ -215,6 +214,7 @@ func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Ca
 	for _, n := range status.Documents {
 		result.Documents += n
 	}
+	var all []Asked
 	for i, c := range cases {
 		a, failed := c.ask(ctx, memory, o)
 		if failed != nil {
@@ -222,13 +222,13 @@ func RunCases(ctx context.Context, memory *core.Manager, name string, cases []Ca
 			break
 		}
 		a.Collection, a.ID = name, fmt.Sprint(i+1)
-		result.asked = append(result.asked, a)
+		all = append(all, a)
 		if o.Progress != nil {
 			o.Progress(name, i+1, len(cases))
 		}
 	}
 	report := Report{K: o.K, Level: levelExpectation}
-	report.collect(result)
+	report.Add(result, all)
 	return report, err
 }
 
@@ -257,7 +257,7 @@ func (c Case) ask(ctx context.Context, memory *core.Manager, o Options) (Asked, 
 		}
 		return met, nil
 	}
-	err := a.ask(ctx, memory, o, time.Time{}, met, met)
+	err := a.Ask(ctx, memory, o, time.Time{}, met, met)
 	if !a.Answerable && !c.ExpectNothing { // any other hit is as good as none
 		a.Injected = slices.DeleteFunc(a.Injected, func(unit string) bool { return !slices.Contains(a.Unwanted, unit) })
 	}

@@ -29,7 +29,7 @@ func ranked(ranks ...int) Report {
 	}
 	asked = append(asked, Asked{Collection: "set", ID: "none"})
 	r := Report{K: []int{1, 5}}
-	r.collect(Result{asked: asked})
+	r.Add(Result{}, asked)
 	return r
 }
 

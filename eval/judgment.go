@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -43,7 +44,7 @@ const (
 func gradeOf(hit core.MemoryHit, judgments []Judgment) (grade int, judged bool) {
 	grade, judged = gradeAt(hit, judgments)
 	for _, citation := range hit.Also {
-		if path, lines, ok := parseCitation(citation); ok {
+		if path, lines, ok := ParseCitation(citation); ok {
 			hit.Path, hit.StartLine, hit.EndLine = path, lines[0], lines[1]
 			again, known := gradeAt(hit, judgments)
 			grade, judged = max(grade, again), judged || known
@@ -149,4 +150,19 @@ func head(text string) string {
 		return string(runes[:headRunes])
 	}
 	return text
+}
+
+// ParseCitation reads "notes/staging.md#L10-L20" or "notes/staging.md#L10".
+func ParseCitation(citation string) (path string, lines [2]int, ok bool) {
+	at := strings.LastIndex(citation, "#L")
+	if at < 0 {
+		return "", lines, false
+	}
+	first, last, isRange := strings.Cut(citation[at+2:], "-L")
+	if !isRange {
+		last = first
+	}
+	from, err1 := strconv.Atoi(first)
+	to, err2 := strconv.Atoi(last)
+	return citation[:at], [2]int{from, to}, err1 == nil && err2 == nil
 }

@@ -27,8 +27,7 @@ type Result struct {
 	Name      string        `json:"name,omitempty"`
 	Documents int           `json:"documents"`
 	Chunks    int           `json:"chunks"`
-	Undated   int           `json:"undated,omitempty"` // dates that were not understood
-	Index     time.Duration `json:"index"`             // time it took to index
+	Index     time.Duration `json:"index"` // time it took to index
 	// Queries counts answerable queries, Unanswerable the others.
 	Queries      int `json:"queries"`
 	Unanswerable int `json:"unanswerable"`
@@ -94,26 +93,18 @@ func Tally(ks []int, level string, asked []Asked) Report {
 		by[a.Collection] = append(by[a.Collection], a)
 	}
 	for _, name := range order {
-		r.collect(Result{Name: name, asked: by[name]})
+		r.Add(Result{Name: name}, by[name])
 	}
 	return r
 }
 
-// add appends the report of a run with the same Options.
-func (r *Report) add(other Report) {
-	r.Level, r.K = other.Level, other.K
-	for _, c := range other.Collections {
-		r.collect(c)
-	}
-}
-
-// collect appends a result and updates all means.
-func (r *Report) collect(c Result) {
+// Add appends the result of some questions and computes all means.
+func (r *Report) Add(c Result, asked []Asked) {
+	c.asked = asked
 	c.compute(r.K)
 	r.Collections = append(r.Collections, c)
 	r.All.Documents += c.Documents
 	r.All.Chunks += c.Chunks
-	r.All.Undated += c.Undated
 	r.All.Index += c.Index
 	r.All.asked = append(slices.Clip(r.All.asked), c.asked...)
 	r.All.compute(r.K)

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -100,7 +101,7 @@ func exists(path string) bool {
 
 func (s *TurnSet) read() error {
 	seen := map[string]bool{}
-	err := eachLine(filepath.Join(s.Folder, turnsFile), func(_ int, line []byte) error {
+	err := EachLine(filepath.Join(s.Folder, turnsFile), func(_ int, line []byte) error {
 		turn, err := parseTurn(line)
 		if err != nil {
 			return err
@@ -168,7 +169,7 @@ type TurnsOptions struct {
 // RunTurns indexes each state once and asks its prompts. On an error the report is partial.
 func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (TurnsReport, error) {
 	var asked []AskedTurn
-	err := visitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
+	err := VisitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
 		one, err := t.ask(ctx, memory, o.Retrieve)
 		if err == nil {
 			one.Set = set
@@ -179,8 +180,8 @@ func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) 
 	return tallyTurns(asked), err
 }
 
-// visitTurns indexes each state once and calls do with each turn.
-func visitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions, do func(set string, t Turn, memory *core.Manager) error) (err error) {
+// VisitTurns indexes each state once and calls do with each turn.
+func VisitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions, do func(set string, t Turn, memory *core.Manager) error) (err error) {
 	if o.Folder == "" {
 		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
 			return fmt.Errorf("measure turns: %w", err)
@@ -343,7 +344,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 		}
 	}
 	started := time.Now()
-	result, err := memory.RetrieveRelevant(ctx, t.Prompt, t.options(o))
+	result, err := memory.RetrieveRelevant(ctx, t.Prompt, t.Options(o))
 	a.Took = time.Since(started)
 	if err != nil {
 		return a, err
@@ -361,12 +362,53 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	return a, nil
 }
 
-// options are o for a prompt at its place in its session. A teammate's question has none.
-func (t Turn) options(o core.RetrieveOptions) core.RetrieveOptions {
+// Options returns o for a prompt at its place in its session. A teammate's question has none.
+func (t Turn) Options(o core.RetrieveOptions) core.RetrieveOptions {
 	o.Earlier = max(t.Turn, 0)
 	return o
 }
 
+// Grade returns the grade of a hit, GradeNoise if no judgment is about it.
+func (t Turn) Grade(hit core.MemoryHit) int {
+	grade, _ := gradeOf(hit, t.judgments())
+	return grade
+}
+
 func citation(path string, lines [2]int) string {
 	return fmt.Sprintf("%s#L%d-L%d", path, lines[0], lines[1])
+}
+
+func fresh(seen map[string]bool, what, id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%s has no id", what)
+	case seen[id]:
+		return fmt.Errorf("%s %q occurs twice", what, id)
+	}
+	seen[id] = true
+	return nil
+}
+
+// EachLine calls do for every non-blank line, with its number from 1.
+func EachLine(path string, do func(number int, line []byte) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("reading lines: %w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewReader(file)
+	for number := 1; ; number++ {
+		line, err := lines.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("reading lines: %w", err)
+		}
+		if line := bytes.TrimRight(line, "\r\n"); len(bytes.TrimSpace(line)) > 0 {
+			if err := do(number, line); err != nil {
+				return fmt.Errorf("%s:%d: %w", path, number, err)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
 }

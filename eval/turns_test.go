@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 )
 
@@ -29,7 +28,7 @@ func TestReadTurns(t *testing.T) {
 
 	_, err = ReadTurns("testdata/turns", "garden")
 	require.ErrorContains(t, err, `no set "garden" in testdata/turns, want one of garage`)
-	_, err = ReadTurns("testdata/house")
+	_, err = ReadTurns("testdata")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -213,49 +212,4 @@ func TestTurnsDetails(t *testing.T) {
 	require.NotContains(t, details, "right")
 	require.Contains(t, details, "missed a.md#L1-L2 (silent: no words)\n  > where is it")
 	require.Contains(t, details, "[?] 0.500 b.md#L3-L4: some text")
-}
-
-func TestTurnsEvidence(t *testing.T) {
-	sets, err := ReadTurns("../testdata/eval/turns", "parcels")
-	require.NoError(t, err)
-	o := TurnsOptions{Folder: t.TempDir(), MadeBy: "test"}
-	found, err := TurnsEvidence(t.Context(), openWordy, sets, o)
-	require.NoError(t, err)
-	require.NotEmpty(t, found)
-	wanted := 0
-	for _, f := range found {
-		require.Equal(t, "parcels", f.Set)
-		for _, c := range f.Candidates {
-			require.Len(t, c.Terms, len(relevance.TurnNames))
-			if c.Grade == GradeWanted {
-				wanted++
-			}
-		}
-	}
-	require.Positive(t, wanted)
-
-	// A model decides only about candidates that are not sure.
-	for _, step := range []struct {
-		model *relevance.Turn
-		given func(FoundTurn) bool
-	}{
-		{&relevance.Turn{Least: 0.01}, func(f FoundTurn) bool { return f.Given || len(f.Candidates) > 0 }},
-		{&relevance.Turn{Least: 0.99}, func(f FoundTurn) bool { return f.Given }},
-	} {
-		open := func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
-			options := wordyOptions(sources, folder)
-			options.Turns = step.model
-			options.Turns.Earlier = relevance.ForTurns().Earlier // it judges questions
-			return core.Open(ctx, options)
-		}
-		report, err := RunTurns(t.Context(), open, sets, o)
-		require.NoError(t, err)
-		require.Len(t, report.Turns, len(found))
-		for i, asked := range report.Turns {
-			require.Equal(t, found[i].ID, asked.ID)
-			require.Equal(t, found[i].Nothing, asked.Nothing)
-			require.Equal(t, step.given(found[i]), len(asked.Given) > 0, "least %g: %s %+v", step.model.Least, asked.Prompt, found[i])
-		}
-		require.Equal(t, report, MergeTurns(TurnsReport{Turns: report.Turns[:1]}, TurnsReport{Turns: report.Turns[1:]}))
-	}
 }

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,16 +16,13 @@ import (
 func evalRunCommand(a *cli) *cobra.Command {
 	var o evalRunFlags
 	cmd := &cobra.Command{
-		Use:   "run --data DIR|FILE",
-		Short: "Measure retrieval on a data set, or on your own memory",
+		Use:   "run --data FILE",
+		Short: "Measure retrieval on your own memory",
 		Long: `Measure recall, rank, what turns get, and other thresholds.
 
-FILE.yaml has cases for the memory of this workspace as it is indexed: questions and the expected hits;
+FILE has cases for the memory of this workspace as it is indexed: questions and the expected hits;
 'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
-workspace's folder. A DIR has collections (corpus.jsonl, queries.jsonl and qrels.tsv in the
-layout of BEIR), FILE.json those of LoCoMo or LongMemEval as published. Each is indexed in a temporary
-folder, with cached vectors where there are some. With --gate, a run that does worse than an earlier
-one fails.`,
+workspace's folder. With --gate, a run that does worse than an earlier one fails.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.check(); err != nil {
@@ -37,34 +32,26 @@ one fails.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.data, "data", "", "`DIR` of the collections, or a glob of such folders; a JSON file of LoCoMo or LongMemEval; or a YAML file of cases")
-	engineFlag(a, f)
-	f.StringVar(&o.format, "format", "", "`FORMAT` of --data: beir, locomo or longmemeval (default: what it looks like)")
+	f.StringVar(&o.data, "data", "", "`FILE` of the cases, in YAML")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline or --json: fail if recall, MRR or nDCG is lower, and not by chance")
 	f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
 	f.Uint64Var(&o.draw.Seed, "seed", 1, "`SEED` by which --limit draws them")
 	f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
-	f.StringVar(&o.level, "level", eval.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
 	return cmd
 }
 
 // evalRunFlags are the flags of 'eval run'.
 type evalRunFlags struct {
-	data, format, level string
-	baseline, gate      string
-	failing             int
-	draw                eval.Draw
+	data, baseline, gate string
+	failing              int
+	draw                 eval.Draw
 }
 
 func (o evalRunFlags) check() error {
 	switch {
 	case o.data == "":
-		return kind.Usagef("--data is empty, want a folder of collections or a file of cases ('memcore eval init' drafts one)")
-	case !slices.Contains(eval.Levels, o.level):
-		return kind.Usagef("--level is %q, want one of %s", o.level, strings.Join(eval.Levels, ", "))
-	case o.format != "" && !slices.Contains(eval.Formats, o.format):
-		return kind.Usagef("--format is %q, want beir, locomo or longmemeval", o.format)
+		return kind.Usagef("--data is empty, want a file of cases ('memcore eval init' drafts one)")
 	case o.draw.Limit < 0 || o.failing < 0:
 		return kind.Usagef("--limit is %d and --failing is %d, want at least 0", o.draw.Limit, o.failing)
 	}
@@ -94,26 +81,8 @@ func (o evalRunFlags) run(ctx context.Context, a *cli) error {
 	return err
 }
 
-func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (eval.Report, error) {
-	if ext := filepath.Ext(o.data); ext == ".yaml" || ext == ".yml" {
-		return o.evaluateOwn(ctx, a)
-	}
-	open, _, err := collectionOpener(a)
-	if err != nil {
-		return eval.Report{}, err
-	}
-	collections, err := eval.Collections(o.data, o.format)
-	if err != nil {
-		return eval.Report{}, err
-	}
-	for _, line := range eval.UndatedNotes(collections) {
-		a.note("%s", line)
-	}
-	return eval.RunAll(ctx, open, o.draw.From(collections), eval.Options{Level: o.level, Progress: noteEach(a)})
-}
-
-// evaluateOwn asks the memory of this workspace the cases of a file.
-func (o evalRunFlags) evaluateOwn(ctx context.Context, a *cli) (report eval.Report, err error) {
+// evaluate asks the memory of this workspace the cases of a file.
+func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (report eval.Report, err error) {
 	cases, err := eval.ReadCases(o.data)
 	if err != nil {
 		return report, err

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -62,7 +66,7 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	if err != nil {
 		return err
 	}
-	open, _, err := collectionOpener(a)
+	open, err := turnsOpener(a)
 	if err != nil {
 		return err
 	}
@@ -72,7 +76,8 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	}
 	retrieve.Unrecorded = true
 	report, failed := eval.RunTurns(ctx, open, sets, eval.TurnsOptions{
-		Folder: o.work, Rebuild: o.fresh, Keep: o.keep, Retrieve: retrieve, Progress: noteEach(a)})
+		Folder: o.work, Rebuild: o.fresh, Keep: o.keep, Retrieve: retrieve,
+		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) }})
 	if len(report.Turns) == 0 {
 		return failed
 	}
@@ -109,3 +114,31 @@ func (o turnsFlags) print(a *cli, report eval.TurnsReport) error {
 	}
 	return a.print(text)
 }
+
+// turnsOpener opens memories of sets of turns with the configured engine and embedder.
+func turnsOpener(a *cli) (eval.Opener, error) {
+	engine, err := app.ChooseEngine(a.Settings.Engine, a.Origin["engine"], "", app.EngineNames()).Writable()
+	if err != nil {
+		return nil, err
+	}
+	at, err := a.Folders()
+	if err != nil {
+		return nil, err
+	}
+	embedder, err := a.Index().Embedder(at)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
+		options := core.Options{
+			Folder: folder, Sources: sources, Engine: engine, Embedder: embedder, Freshness: -1,
+			EmbedTimeout: measuredTimeout, Logger: a.Log}
+		if err := a.Index().Reranking(&options); err != nil {
+			return nil, err
+		}
+		return core.Open(ctx, options)
+	}, nil
+}
+
+// measuredTimeout is generous: figures must not depend on the machine's load.
+const measuredTimeout = 5 * time.Minute

@@ -11,8 +11,6 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/fit"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
@@ -37,9 +35,6 @@ func flagValues() map[string]values {
 		"system":          fixed(app.SystemAuto, app.SystemOn, app.SystemOff),
 		"role":            fixed("user", "assistant", "system", "tool"),
 		"target":          fixed(notes.TargetProject, notes.TargetGlobal),
-		"level":           fixed(eval.Levels...),
-		"format":          fixed(eval.FormatBEIR, eval.FormatLoCoMo, eval.FormatLongMemEval),
-		"for":             fixed(fit.ForEmbedder, fit.ForOthers, fit.ForKeywords),
 		"session":         sessionIDs,
 		"search path":     documentIDs,
 		"retrieve path":   documentIDs,

@@ -6,7 +6,7 @@
 // the question's words. A logistic function of that, and of the distance from the best, gives the
 // probability; a polygon calibrates it. Within a query, scores have the order of the sums.
 //
-// All numbers are in models/*.json, one file an embedder, made by `memcore eval fit`. Weights of
+// All numbers are in models/*.json, one file an embedder, made by `lab/fit`. Weights of
 // evidence are at least 0: more evidence never lowers a score. Evidence that a memory lacks, such
 // as speakers, is 0 for all candidates.
 package relevance

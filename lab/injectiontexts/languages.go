@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
-	"github.com/memcore/memcore/eval/injection"
+	"github.com/memcore/memcore/lab/internal/injection"
 )
 
 // otherLanguages are the languages of notes below PACKAGES, by the names that Django and the

@@ -1,4 +1,4 @@
-// Command injectiontexts writes labelled texts for `memcore eval injection`, as JSON lines, from a
+// Command injectiontexts writes labelled texts for command injection, as JSON lines, from a
 // folder of public data sets, which is not in the tree, and from own/.
 //
 //	injectiontexts DATA [MODULES [PACKAGES]] >texts.jsonl
@@ -19,7 +19,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/memcore/memcore/eval/injection"
+	"github.com/memcore/memcore/lab/internal/injection"
 )
 
 func main() {

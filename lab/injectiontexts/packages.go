@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/memcore/memcore/eval/injection"
+	"github.com/memcore/memcore/lab/internal/injection"
 )
 
 // packaged reads packages below a folder: the attacks of bastioncorpus, which also has harmless

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/memcore/memcore/eval/injection"
+	"github.com/memcore/memcore/lab/internal/injection"
 )
 
 // ownSentences has a section per language ("[de]"). Each line is an opening of an attack ("<"), its

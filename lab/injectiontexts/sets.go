@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/eval/injection"
+	"github.com/memcore/memcore/lab/internal/injection"
 )
 
 // labelled reads attacks and benign texts. Sections are held if their repository is.

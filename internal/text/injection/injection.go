@@ -2,7 +2,7 @@
 //
 // It cuts a text into windows of a few sentences. A logistic function weighs the features of each:
 // classes of words in 21 languages, shape, rules and n-grams. With the built-in embedding model it
-// also weighs unclear windows by meaning. `memcore eval injection` fits the weights. A verdict is a
+// also weighs unclear windows by meaning. `lab/injection` fits the weights. A verdict is a
 // hint: text that passes is still data from outside.
 package injection
 

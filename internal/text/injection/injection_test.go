@@ -53,7 +53,7 @@ func TestLanguages(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, float64(missed), 0.1*float64(len(attacks)), "missed of %d attacks", len(attacks))
-	// These notes use attackers' words. memcore eval injection measures ordinary notes.
+	// These notes use attackers' words. lab/injection measures ordinary notes.
 	require.LessOrEqual(t, float64(alarms), 0.1*float64(len(notes)), "false alarms on %d notes", len(notes))
 }
 

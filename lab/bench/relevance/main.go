@@ -14,9 +14,10 @@ import (
 	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/fit"
-	"github.com/memcore/memcore/eval/page"
-	"github.com/memcore/memcore/lab/bench/relevance/memories"
+	"github.com/memcore/memcore/lab/internal/fit"
+	"github.com/memcore/memcore/lab/internal/memories"
+	"github.com/memcore/memcore/lab/internal/page"
+	"github.com/memcore/memcore/lab/internal/sets"
 )
 
 // fitted are the data sets for fitting, as in .ci/fit; tested is for testing only.
@@ -56,7 +57,7 @@ func run(ctx context.Context, data, smallTalk, out string) error {
 	for _, set := range fitted {
 		folders = append(folders, filepath.Join(data, set))
 	}
-	collections, err := eval.CollectionsOf(folders)
+	collections, err := sets.CollectionsOf(folders)
 	if err != nil {
 		return err
 	}

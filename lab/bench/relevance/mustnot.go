@@ -7,23 +7,24 @@ import (
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/lab/internal/sets"
 )
 
 // mustNot counts the questions that get nothing, of those that must.
 func (t *tables) mustNot(ctx context.Context, open eval.Opener, data string, m *relevance.Model) error {
-	collections, err := eval.Collections(filepath.Join(data, "precision_membench"), "")
+	collections, err := sets.Collections(filepath.Join(data, "precision_membench"), "")
 	if err != nil {
 		return err
 	}
 	silent, all := 0, 0
 	for _, c := range collections {
-		var questions []eval.Query
+		var questions []sets.Query
 		for _, q := range c.Queries {
 			if len(c.Judgments[q.ID]) == 0 {
 				questions = append(questions, q)
 			}
 		}
-		found, err := eval.Evidence(ctx, open, c, questions)
+		found, err := sets.Evidence(ctx, open, c, questions)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/fit"
+	"github.com/memcore/memcore/lab/internal/fit"
+	"github.com/memcore/memcore/lab/internal/sets"
 )
 
 // tables are those of docs/dev/relevance.md.
@@ -36,7 +37,7 @@ type way struct {
 }
 
 // sideBySide compares rankings of the same chunks by recall@1 / @5 / @10.
-func (t *tables) sideBySide(ctx context.Context, s fit.Sample, collections []eval.Collection, e embed.Embedder, o fit.Options) error {
+func (t *tables) sideBySide(ctx context.Context, s fit.Sample, collections []sets.Collection, e embed.Embedder, o fit.Options) error {
 	model, err := s.CrossValidated(o)
 	if err != nil {
 		return err
@@ -50,7 +51,7 @@ func (t *tables) sideBySide(ctx context.Context, s fit.Sample, collections []eva
 	var reports []eval.Report
 	names := []string{"set", "questions"}
 	for _, w := range ways {
-		reports = append(reports, s.Scores(w.rank, eval.LevelDocument))
+		reports = append(reports, s.Scores(w.rank, sets.LevelDocument))
 		names = append(names, w.name)
 	}
 	peers := map[string]eval.Report{}
@@ -78,7 +79,7 @@ func (t *tables) sideBySide(ctx context.Context, s fit.Sample, collections []eva
 
 	t.head("memcore of that table, with 95 % intervals (bootstrap over questions).", "set", "R@1", "R@5", "R@10", "MRR", "nDCG@10", "BM25 nDCG@10", "session R@5", "session R@10")
 	last := reports[len(reports)-1]
-	sessions := s.Scores(model, eval.LevelSession)
+	sessions := s.Scores(model, sets.LevelSession)
 	for i, c := range last.Collections {
 		cells := []string{c.Name}
 		for _, key := range []string{"recall@1", "recall@5", "recall@10", "mrr", "ndcg@10"} {
@@ -99,7 +100,7 @@ func (t *tables) languages(s fit.Sample, model fit.Ranker) {
 		cells := []string{language}
 		for _, rank := range []fit.Ranker{fit.Keywords, fit.Vectors, fit.Summed, model} {
 			part := fit.Sample{Questions: slices.DeleteFunc(slices.Clone(s.Questions), func(q fit.Question) bool { return q.Collection != "xquad/"+language })}
-			cells = append(cells, fmt.Sprintf("%.3f", part.Scores(rank, eval.LevelDocument).All.Scores["recall@1"]))
+			cells = append(cells, fmt.Sprintf("%.3f", part.Scores(rank, sets.LevelDocument).All.Scores["recall@1"]))
 		}
 		t.row(cells...)
 	}
@@ -122,7 +123,7 @@ func (t *tables) ablations(s fit.Sample, o fit.Options) error {
 			return err
 		}
 		cells := []string{cmp.Or(strings.Join(without, ", "), "nothing")}
-		for _, c := range s.Scores(rank, eval.LevelDocument).Collections {
+		for _, c := range s.Scores(rank, sets.LevelDocument).Collections {
 			if slices.Contains(shown, c.Name) {
 				cells = append(cells, recalls(c.Scores))
 			}
@@ -192,24 +193,24 @@ func (t *tables) product(ctx context.Context, open eval.Opener, data string) (ev
 	var asked []eval.Asked // of all sets whose documents are judged
 	chunks := 0
 	for _, set := range []struct{ pattern, level string }{
-		{"locomo", eval.LevelDocument}, {"longmemeval_oracle_pool/turns", eval.LevelDocument}, {"docs_code", eval.LevelDocument},
-		{"precision_membench", eval.LevelDocument}, {tested + "/*/turns", eval.LevelDocument}, {tested + "/*/sessions", eval.LevelSession},
+		{"locomo", sets.LevelDocument}, {"longmemeval_oracle_pool/turns", sets.LevelDocument}, {"docs_code", sets.LevelDocument},
+		{"precision_membench", sets.LevelDocument}, {tested + "/*/turns", sets.LevelDocument}, {tested + "/*/sessions", sets.LevelSession},
 	} {
 		pattern := filepath.Join(data, set.pattern)
 		if found, _ := filepath.Glob(pattern); len(found) == 0 {
 			fmt.Fprintf(os.Stderr, "relevancebench: nothing at %s\n", pattern)
 			continue
 		}
-		collections, err := eval.Collections(pattern, "")
+		collections, err := sets.Collections(pattern, "")
 		if err != nil {
 			return all, err
 		}
-		report, err := eval.RunAll(ctx, open, collections, eval.Options{Level: set.level})
+		report, err := sets.RunAll(ctx, open, collections, sets.Options{Level: set.level})
 		if err != nil {
 			return all, err
 		}
 		a := report.All
-		if set.level == eval.LevelDocument {
+		if set.level == sets.LevelDocument {
 			asked, chunks = append(asked, report.Queries...), chunks+a.Chunks
 		}
 		figure := func(key string) string { return fmt.Sprintf("%.3f", a.Scores[key]) }
@@ -218,13 +219,13 @@ func (t *tables) product(ctx context.Context, open eval.Opener, data string) (ev
 			a.P50.Round(10*time.Microsecond).String(), a.P95.Round(10*time.Microsecond).String())
 		fmt.Fprintf(os.Stderr, "relevancebench: %s run\n", set.pattern)
 	}
-	all = eval.Tally(fit.Ranks, eval.LevelDocument, asked)
+	all = eval.Tally(fit.Ranks, sets.LevelDocument, asked)
 	all.All.Chunks = chunks
 	return all, nil
 }
 
 // asked asks a peer over whole documents.
-func asked(ctx context.Context, collections []eval.Collection, e embed.Embedder, peer string) (eval.Report, error) {
+func asked(ctx context.Context, collections []sets.Collection, e embed.Embedder, peer string) (eval.Report, error) {
 	var all []eval.Asked
 	for _, c := range collections {
 		find, err := peerOf(ctx, c, e, peer)
@@ -244,10 +245,10 @@ func asked(ctx context.Context, collections []eval.Collection, e embed.Embedder,
 			all = append(all, eval.Asked{Collection: c.Set(), ID: c.Name + "/" + q.ID, Text: q.Text, Answerable: true, Relevant: c.Judgments[q.ID], Found: found})
 		}
 	}
-	return eval.Tally(fit.Ranks, eval.LevelDocument, all), nil
+	return eval.Tally(fit.Ranks, sets.LevelDocument, all), nil
 }
 
-func peerOf(ctx context.Context, c eval.Collection, e embed.Embedder, peer string) (func(string) ([]string, error), error) {
+func peerOf(ctx context.Context, c sets.Collection, e embed.Embedder, peer string) (func(string) ([]string, error), error) {
 	if peer == "grep" {
 		return grep(c), nil
 	}
@@ -293,7 +294,7 @@ func readable(e embed.Embedder, text string) string {
 }
 
 // grep returns the documents with any word of over two letters, as grep -i, most words first.
-func grep(c eval.Collection) func(string) ([]string, error) {
+func grep(c sets.Collection) func(string) ([]string, error) {
 	lower := make([]string, len(c.Documents))
 	for i, d := range c.Documents {
 		lower[i] = strings.ToLower(d.Text)

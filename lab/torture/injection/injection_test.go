@@ -19,8 +19,8 @@ import (
 
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
-	evaluation "github.com/memcore/memcore/eval/injection"
 	verdicts "github.com/memcore/memcore/internal/text/injection"
+	evaluation "github.com/memcore/memcore/lab/internal/injection"
 	"github.com/memcore/memcore/lab/torture/harness"
 )
 

@@ -14,9 +14,9 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/embed/minilm"
-	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/eval/fit"
-	"github.com/memcore/memcore/lab/bench/relevance/memories"
+	"github.com/memcore/memcore/lab/internal/fit"
+	"github.com/memcore/memcore/lab/internal/memories"
+	"github.com/memcore/memcore/lab/internal/sets"
 )
 
 // first candidates are read, as many as a turn looks at.
@@ -70,7 +70,7 @@ func run(ctx context.Context, folders []string, smallTalk, vectors, out string) 
 	if err != nil {
 		return err
 	}
-	collections, err := eval.CollectionsOf(folders)
+	collections, err := sets.CollectionsOf(folders)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,131 @@
+// Command sets measures retrieval on public data sets: recall, rank, what turns get, other thresholds.
+//
+//	go -C lab run ./sets run -data DIR,FILE       each collection by itself
+//	go -C lab run ./sets mixed -data DIR,DIR      small memories made of parts of several
+//
+// A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv), a FILE.json those
+// of LoCoMo or LongMemEval as published. Each is indexed in a temporary folder, with cached vectors
+// where there are some. "memcore eval compare" compares what two runs wrote with -out.
+//
+// mixed asks each memory as a turn does: questions that it answers, and questions to collections outside
+// it. Of the first, the table has the share that gets nothing, the share that gets an answer, and how
+// much of what they get is relevant. Of the others it has the share that gets nothing: all of them, those
+// to sister collections (other chats), and those that a set itself marks as unanswerable.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/memcore/memcore/eval"
+	"github.com/memcore/memcore/lab/internal/memories"
+	"github.com/memcore/memcore/lab/internal/page"
+	"github.com/memcore/memcore/lab/internal/sets"
+)
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("sets: ")
+	if len(os.Args) < 2 || os.Args[1] != "run" && os.Args[1] != "mixed" {
+		log.Fatal("want run or mixed, with -data")
+	}
+	var o options
+	f := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
+	f.Var(&o.data, "data", "`DIR`s of the collections, globs of such folders, or JSON files, separated by commas")
+	f.StringVar(&o.pack, "pack", "", "`FILE` of a model pack to embed with, or none (default: the built-in model)")
+	f.StringVar(&o.out, "out", "", "`FILE` for the report as JSON")
+	switch os.Args[1] {
+	case "run":
+		f.StringVar(&o.html, "html", "", "`FILE` for the report as one HTML page with charts and the worst questions")
+		f.StringVar(&o.level, "level", sets.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
+		f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
+		f.Uint64Var(&o.draw.Seed, "seed", 1, "`SEED` by which -limit draws them")
+		f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
+	case "mixed":
+		o.mixed.Sizes = []int{5, 20, 100, 500}
+		f.Var((*memories.Numbers)(&o.mixed.Sizes), "sizes", "`CHUNKS` of a memory, about")
+		f.IntVar(&o.mixed.Each, "each", 8, "`NUMBER` of memories of each size")
+		f.Uint64Var(&o.mixed.Seed, "seed", 1, "`SEED` of the choice")
+	}
+	_ = f.Parse(os.Args[2:]) // it ends the program
+	if err := o.run(context.Background(), os.Args[1]); err != nil {
+		log.Fatal(err)
+	}
+}
+
+type options struct {
+	data                   memories.Names
+	pack, out, html, level string
+	draw                   eval.Draw
+	failing                int
+	mixed                  sets.MixedOptions
+}
+
+func (o options) run(ctx context.Context, what string) error {
+	if len(o.data) == 0 {
+		return errors.New("-data is empty, want folders of collections")
+	}
+	collections, err := sets.CollectionsOf(o.data)
+	if err != nil {
+		return err
+	}
+	for _, line := range sets.UndatedNotes(collections) {
+		log.Print(line)
+	}
+	embedder, err := memories.Embedder(o.pack)
+	if err != nil {
+		return err
+	}
+	if what == "mixed" {
+		return o.runMixed(ctx, memories.Opener(embedder), collections)
+	}
+	report, cutOff := sets.RunAll(ctx, memories.Opener(embedder), sets.Draw(o.draw, collections), sets.Options{Level: o.level,
+		Options: eval.Options{Progress: func(name string, done, total int) { log.Printf("%d of %d: %s", done, total, name) }}})
+	if len(report.Queries) == 0 {
+		return cutOff
+	}
+	fmt.Print(report.Table(), report.Failing(o.failing))
+	return errors.Join(cutOff, o.write(report), o.writePage(report))
+}
+
+func (o options) runMixed(ctx context.Context, open eval.Opener, collections []sets.Collection) error {
+	small, err := sets.Mixed(collections, o.mixed)
+	if err != nil {
+		return err
+	}
+	report, err := sets.RunMixed(ctx, open, small, func(done, total int) { log.Printf("%d of %d memories", done, total) })
+	if err != nil {
+		return err
+	}
+	fmt.Print(report.Table())
+	return o.write(report)
+}
+
+// write writes a report to -out.
+func (o options) write(report any) error {
+	if o.out == "" {
+		return nil
+	}
+	text, err := json.MarshalIndent(report, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(o.out, append(text, '\n'), 0o644)
+}
+
+// writePage writes a report to -html.
+func (o options) writePage(report eval.Report) error {
+	if o.html == "" {
+		return nil
+	}
+	file, err := os.Create(o.html)
+	if err != nil {
+		return err
+	}
+	return errors.Join(page.Write(file, o.data.String(), report), file.Close())
+}
