@@ -22,8 +22,6 @@ func usedHome(t *testing.T) (h home, ctx context.Context, address string) {
 	for _, prompt := range []string{"I changed the nginx rules. What do I have to do now?", "go on", "which port does the staging database use?"} {
 		h.prompt(t, "one", prompt)
 	}
-	h.measure(t)
-	h.measure(t)
 	h.run(t, "", "tool", "save_memory", `{"fact":"Run the linter before each commit."}`)
 	h.run(t, "", "tool", "memory_append", `{"path":"facts/user.md","entry":"- Ada prefers tabs."}`)
 	ctx = newBrowser(t)
@@ -51,15 +49,13 @@ func TestAccessible(t *testing.T) {
 	_, ctx, address := usedHome(t)
 	all := allPages(t, ctx, address)
 	all["problem"] = address + "document?path=none"
-	do(t, ctx, visit(address+"health"), shown("h1"))
-	all["compare"] = evaluate[string](t, ctx, `document.querySelector("a[href^=compare]").href`)
 	for name, path := range map[string]string{"problem": "document?path=none", "log": "document?path=sessions/claude-barcode.jsonl",
 		"edit": "edit?path=notes/deploy.md&first=13&last=16", "strike": "change?how=strike&path=notes/deploy.md&first=9&last=9"} {
 		all[name] = address + path
 	}
 	rules := 0
 	for _, page := range sorted(all) {
-		do(t, ctx, whole(all[page]))
+		do(t, ctx, visited(all[page]))
 		get(t, ctx, chromedp.Evaluate[any](string(axe)+`; for (const d of document.querySelectorAll("details")) d.open = true; null`))
 		for _, look := range []look{looks[0], looks[3]} { // each size and both colours
 			do(t, ctx, chromedp.EmulateViewport(look.width, look.height), scheme(look.colours))
@@ -97,7 +93,7 @@ func TestKeyboard(t *testing.T) {
 	_, ctx, address := usedHome(t)
 	all := allPages(t, ctx, address)
 	for _, page := range sorted(all) {
-		do(t, ctx, whole(all[page]))
+		do(t, ctx, visited(all[page]))
 		n := evaluate[int](t, ctx, controls)
 		do(t, ctx, chromedp.KeyEvent(strings.Repeat(kb.Tab, n+n/4+10)))
 		require.Empty(t, evaluate[[]string](t, ctx, `[...window.wanted].map(e => e.outerHTML.slice(0, 200))`), "%s: not reached", page)
@@ -133,18 +129,18 @@ func TestWithoutJavaScript(t *testing.T) {
 	const parts = `document.querySelectorAll("main tr, main li, main pre, main h2, main dt").length`
 	with := map[string]int{}
 	for page, link := range all {
-		do(t, ctx, whole(link))
+		do(t, ctx, visited(link))
 		with[page] = evaluate[int](t, ctx, parts)
 	}
 	_, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 	require.NoError(t, err)
 	for _, page := range sorted(all) {
-		do(t, ctx, whole(all[page]))
+		do(t, ctx, visited(all[page]))
 		require.GreaterOrEqual(t, evaluate[int](t, ctx, parts), with[page], page)
 		require.Greater(t, evaluate[int](t, ctx, `document.querySelector("main").innerText.length`), 40, page)
 		require.Empty(t, evaluate[[]string](t, ctx, `[...document.querySelectorAll("main button, main input, main select, main textarea")].filter(e => !e.form && e.checkVisibility()).map(e => e.outerHTML)`), page)
 		for i := range evaluate[int](t, ctx, `document.querySelectorAll("main form:not([method=post])").length`) {
-			do(t, ctx, whole(all[page]))
+			do(t, ctx, visited(all[page]))
 			form := `document.querySelectorAll("main form:not([method=post])")[` + string(rune('0'+i)) + `]`
 			leave(t, ctx, `for (const e of `+form+`.querySelectorAll("textarea, input:not([type]), input[type=search]")) if (!e.value) e.value = e.placeholder.split(",")[0] || "staging"; `+form+`.querySelector("button").click()`)
 			require.True(t, evaluate[bool](t, ctx, `!!document.querySelector("nav")`), "%s: form %d: %s", page, i, get(t, ctx, chromedp.Location()))

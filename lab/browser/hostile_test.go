@@ -210,7 +210,7 @@ func TestHostileText(t *testing.T) {
 }
 
 // last is the last link of a page to another one.
-const last = `[...document.querySelectorAll("main a[href*='?']")].filter(a => a.href.split("#")[0] !== location.href.split("#")[0]).pop()`
+const last = `[...document.querySelectorAll("main a[href*='?']:not(svg a)")].filter(a => a.href.split("#")[0] !== location.href.split("#")[0]).pop()`
 
 // filled returns the addresses that the forms of pages lead to, with vectors in each field.
 func filled(t *testing.T, ctx context.Context, addresses []string) (all []string) {

@@ -120,9 +120,7 @@ func TestManyChunks(t *testing.T) {
 		  return {size, milliseconds};
 		})()`)
 		t.Logf("%s: %d KB in %.0f ms", name, best.Size>>10, best.Milliseconds)
-		if name != "map" {
-			require.Less(t, best.Size, 300_000, name)
-		}
+		require.Less(t, best.Size, 300_000, name)
 		if name == "overview" {
 			require.Less(t, best.Milliseconds, 100.0)
 		}
