@@ -27,11 +27,11 @@ help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
 
 build: ## build bin/memcore
-	go build -o bin/memcore ./cmd/memcore
+	@.ci/build bin/memcore
 
 lancedb: ## build bin/memcore with LanceDB; its native library takes long the first time
 	flags=$$(store/lancedb/native/library.sh --flags); \
-	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -tags lancedb -o bin/memcore ./cmd/memcore
+	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -trimpath -ldflags=-s -tags lancedb -o bin/memcore ./cmd/memcore
 
 image: ## dist/memcore-image.tar, an OCI image of a node of memcore service with LanceDB, made without Docker; tried (Linux)
 	.ci/image

@@ -13,8 +13,7 @@ engine=${MEMCORE_DEMO_ENGINE:-}
 binary=${1:-}
 if [ -z "$binary" ]; then
   binary=bin/memcore
-  echo "building $binary"
-  go build -o "$binary" ./cmd/memcore
+  .ci/build "$binary"
 fi
 
 scratch=$(mktemp -d)
