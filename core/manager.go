@@ -157,7 +157,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 	if err := fitChunks(&options, log); err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	injections, err := injection.NewFilter(injection.Policy(options.Injection), fingerprintOf(options.Embedder), injectionEmbedder(options))
+	injections, err := injection.NewFilter(injection.Policy(options.Injection))
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}

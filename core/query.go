@@ -226,7 +226,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	if q.m.options.Reranker != nil {
 		sureFirst(ranked)
 	}
-	q.judgeHits(ctx)
+	q.judgeHits()
 	result.Hits, result.Rejected, result.Withheld = choose(ranked, found.question.Chunks, q.selection)
 	if t != nil && len(result.Hits)+len(result.Withheld) == 0 {
 		result.Silence = t.whySilent(ranked)

@@ -1,7 +1,6 @@
 package core
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -27,8 +26,8 @@ const (
 )
 
 // Judge judges the text of a hit as queries do. With InjectionOff nothing is suspicious.
-func (m *Manager) Judge(ctx context.Context, hit MemoryHit) Injection {
-	return m.injections.Judge(ctx, hit.Text, m.options.originOf(&hit))
+func (m *Manager) Judge(hit MemoryHit) Injection {
+	return m.injections.Judge(hit.Text, m.options.originOf(&hit))
 }
 
 // originOf says who wrote a hit.
@@ -49,46 +48,22 @@ func fingerprintOf(e embed.Embedder) string {
 	return e.Fingerprint()
 }
 
-// injectionEmbedder embeds parts of hits as queries, since those are not cached on disk.
-func injectionEmbedder(options Options) injection.Embedder {
-	if options.Embedder == nil {
-		return nil
-	}
-	return func(ctx context.Context, texts []string) ([][]float32, error) {
-		ctx, stop := context.WithTimeout(ctx, options.embedTimeout(true))
-		defer stop()
-		return options.Embedder.Embed(ctx, embed.Query, texts)
-	}
-}
-
 // A judge says whether a text of a hit is suspicious.
 type judge func(hit *MemoryHit, text string) Injection
 
-// judgeHits sets q.judge. Its time is added to q.took.
-func (q *query) judgeHits(ctx context.Context) {
+// judgeHits sets q.judge, which adds its time to q.took.
+func (q *query) judgeHits() {
 	filter := q.m.injections
 	if filter.Policy == injection.Off {
 		return
 	}
 	q.withhold = filter.Policy == injection.Withhold
-	until := time.Now().Add(judgingTime)
-	if deadline, ok := ctx.Deadline(); ok {
-		if third := time.Now().Add(time.Until(deadline) / 3); third.Before(until) {
-			until = third
-		}
-	}
 	q.judge = func(hit *MemoryHit, text string) Injection {
 		began := time.Now()
 		defer func() { q.took["injection"] += time.Since(began) }()
-		ctx, stop := context.WithDeadline(ctx, until)
-		defer stop()
-		return filter.Judge(ctx, text, q.m.options.originOf(hit))
+		return filter.Judge(text, q.m.options.originOf(hit))
 	}
 }
-
-// judgingTime limits how long a query's judging waits for the embedding model, with a third of the
-// time left. After that, words alone judge.
-const judgingTime = 150 * time.Millisecond
 
 // flag judges a hit, marks it, and reports whether to withhold it.
 func (s *selection) flag(hit *MemoryHit) bool {

@@ -159,7 +159,7 @@ func (m both) join(ctx context.Context, result *Result, s selection, a remoteAns
 		result.Degraded = append(result.Degraded, "the memory service: "+text)
 	}
 	q := &query{selection: s, m: m.Manager, took: result.Took}
-	q.judgeHits(ctx)
+	q.judgeHits()
 	j := joining{query: q, local: result.Hits}
 	result.Hits = []MemoryHit{}
 	for _, hit := range a.result.Hits {

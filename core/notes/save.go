@@ -127,7 +127,7 @@ type SaveOptions struct {
 	// Waiting has texts that are not saved yet, which a correction may replace; may be nil.
 	Waiting *Proposals
 	// Shown makes quotes in Saved.Reason fit to show; may be nil.
-	Shown func(ctx context.Context, text string) string
+	Shown func(text string) string
 	// Longest limits a text, in bytes; 0 is no limit.
 	Longest int
 }
@@ -243,7 +243,7 @@ func (s *Saver) notSaved(ctx context.Context, saved Saved, err error) (Saved, er
 	}
 	shown := *said
 	if s.options.Shown != nil {
-		shown.Text = s.options.Shown(ctx, said.Text)
+		shown.Text = s.options.Shown(said.Text)
 	}
 	saved.Reason = shown.Error()
 	return saved, nil

@@ -133,7 +133,7 @@ func Recall(ctx context.Context, sessions []*Session, r RecallRequest, o RecallO
 			hit.Citation = m.session.ID + "/" + hit.Citation
 		}
 		hit.makeNamesSafe()
-		if v := o.Filter.Judge(ctx, hit.raw, m.origin()); v.Flagged {
+		if v := o.Filter.Judge(hit.raw, m.origin()); v.Flagged {
 			if o.Filter.Policy == injection.Withhold {
 				found.Withheld++
 				continue

@@ -84,7 +84,7 @@ func (s *Service) beginningText(ctx context.Context, current *session.Session) (
 // reference returns the index of memory files and the overview, framed and guarded, and a stamp of
 // the overview. room limits its characters; 0 is no limit.
 func (s beginning) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
-	files, err := s.files()
+	files, err := s.Notes().files()
 	if err != nil {
 		return "", "", err
 	}
@@ -103,7 +103,7 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 		}
 		waiting := s.unconfirmed(ctx, files, ofIndex/2)
 		index := notes.Index(items, ofIndex-utf8.RuneCountInString(waiting), func(item notes.Item) notes.Item {
-			item.Path, item.Summary = files.Name(ctx, item.Path), files.Line(ctx, item.Summary)
+			item.Path, item.Summary = files.Name(item.Path), files.Line(item.Summary)
 			return item
 		})
 		index = strings.Trim(index+"\n"+waiting, "\n")
@@ -146,7 +146,7 @@ func (s beginning) unconfirmed(ctx context.Context, files guard.Files, room int)
 		case !p.AboutUser:
 			continue
 		}
-		if text = files.Line(ctx, text); utf8.RuneCountInString(text) > longestUnconfirmed {
+		if text = files.Line(text); utf8.RuneCountInString(text) > longestUnconfirmed {
 			text = string([]rune(text)[:longestUnconfirmed-1]) + "…"
 		}
 		if room -= utf8.RuneCountInString(text) + 1; room < 0 || len(lines) == mostUnconfirmed {
@@ -166,13 +166,13 @@ func (s beginning) overviewOf(ctx context.Context, current *session.Session) (te
 	if text = session.FilledIn(text); text == "" || err != nil {
 		return "", "", err
 	}
-	files, err := s.files()
+	files, err := s.Notes().files()
 	if err != nil {
 		return "", "", err
 	}
 	sum := fnv.New64a()
 	sum.Write([]byte(text))
-	return files.Text(ctx, text), fmt.Sprintf("%x", sum.Sum64()), nil
+	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
 func (s beginning) excerpt(current *session.Session, overview string, room int) string {

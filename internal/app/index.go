@@ -280,17 +280,11 @@ func (x Index) RecallOptions() (session.RecallOptions, error) {
 	if err != nil {
 		return session.RecallOptions{}, err
 	}
-	filter, err := x.injectionFilter(embedder)
+	filter, err := x.injectionFilter()
 	return session.RecallOptions{Limit: x.w.Settings.DefaultLimit, Embedder: embedder, Filter: filter}, err
 }
 
 // injectionFilter judges text for models by the configured policy.
-func (x Index) injectionFilter(embedder embed.Embedder) (*injection.Filter, error) {
-	policy := injection.Policy(x.w.Settings.Injection.Policy)
-	if embedder == nil {
-		return injection.NewFilter(policy, "", nil)
-	}
-	return injection.NewFilter(policy, embedder.Fingerprint(), func(ctx context.Context, texts []string) ([][]float32, error) {
-		return embedder.Embed(ctx, embed.Query, texts)
-	})
+func (x Index) injectionFilter() (*injection.Filter, error) {
+	return injection.NewFilter(injection.Policy(x.w.Settings.Injection.Policy))
 }

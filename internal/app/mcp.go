@@ -39,7 +39,7 @@ type mcpMemory struct {
 
 // MCP returns the memory for MCP clients.
 func (s *Service) MCP() (mcp.Memory, error) {
-	files, err := s.files()
+	files, err := s.Notes().files()
 	if err != nil {
 		return nil, err
 	}
@@ -88,14 +88,14 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 			return
 		}
 		seen[name] = true
-		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.Guard.Name(ctx, name), Title: title, Size: info.Size(), Changed: info.ModTime()})
+		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.Guard.Name(name), Title: title, Size: info.Size(), Changed: info.ModTime()})
 	}
 	items, err := m.Notes().unguarded(m.files.Data).List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range items {
-		add(item.Path, m.Notes().dataFile(item.Path), m.files.Line(ctx, item.Summary))
+		add(item.Path, m.Notes().dataFile(item.Path), m.files.Line(item.Summary))
 	}
 	memory, err := m.Service.Curated().Layer().Load(ctx)
 	if err != nil {

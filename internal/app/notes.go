@@ -28,15 +28,7 @@ func (n Notes) files() (guard.Files, error) {
 	if err != nil {
 		return guard.Files{}, err
 	}
-	at, err := n.w.Folders()
-	if err != nil {
-		return guard.Files{}, err
-	}
-	embedder, err := n.w.Index().Embedder(at)
-	if err != nil {
-		return guard.Files{}, err
-	}
-	filter, err := n.w.Index().injectionFilter(embedder)
+	filter, err := n.w.Index().injectionFilter()
 	return guard.Files{Data: data.ForAgent(), Guard: guard.Guard{Filter: filter, Trusted: n.w.Trusted}}, err
 }
 

@@ -8,7 +8,6 @@ package app
 
 import (
 	"context"
-	"sync"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -17,7 +16,6 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/guard"
 	"github.com/memcore/memcore/internal/app/kind"
 )
 
@@ -28,7 +26,6 @@ type Service struct {
 	Manager *core.Manager // nil without the index
 	at      config.Folders
 
-	files   func() (guard.Files, error) // once, since its injection filter keeps verdicts
 	notices *notices
 	cache   *curated.Cache // of curated files
 	drawn   drawnMap
@@ -42,7 +39,7 @@ type Service struct {
 }
 
 func newService(w *Workspace, at config.Folders, manager *core.Manager) *Service {
-	return &Service{Workspace: w, Manager: manager, at: at, files: sync.OnceValues(w.Notes().files), notices: newNotices(), cache: &curated.Cache{}}
+	return &Service{Workspace: w, Manager: manager, at: at, notices: newNotices(), cache: &curated.Cache{}}
 }
 
 // Close closes the index.

@@ -47,7 +47,7 @@ func newToolbox(w *Workspace, files guard.Files, ask func(context.Context, notes
 
 // modelTools are the tools of agents.
 func (s *Service) modelTools() ([]tools.Tool, error) {
-	files, err := s.files()
+	files, err := s.Notes().files()
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func (t toolbox) find(ctx context.Context, text string) (notes.Statement, error)
 func (t toolbox) list(ctx context.Context, found []notes.Statement) string {
 	text := plain.Count(len(found), "statement") + " say that."
 	for _, p := range found {
-		text += "\n- " + t.files.Name(ctx, p.Citation()) + ": " + t.files.Line(ctx, p.Text)
+		text += "\n- " + t.files.Name(p.Citation()) + ": " + t.files.Line(p.Text)
 	}
 	return text
 }
@@ -311,14 +311,14 @@ func (s *Service) searchMemory(ctx context.Context, p searchParams) (searchAnswe
 	if err != nil {
 		return searchAnswer{}, fmt.Errorf("%w: %w", tools.ErrArguments, err)
 	}
-	files, err := s.files()
+	files, err := s.Notes().files()
 	if err != nil {
 		return searchAnswer{}, err
 	}
 	// A model asked: the threshold is lower than for a turn.
 	result, err := s.Manager.RetrieveRelevant(ctx, p.Query, times.retrieve(core.RetrieveOptions{Scope: cmp.Or(p.Scope, core.ScopeProject), Kind: p.Kind, Path: s.DocumentPath(p.Path),
 		Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Manager.Threshold() / 2}))
-	return searchAnswer{Text: formatter.SearchAnswer(result), Data: files.Result(ctx, result)}, err
+	return searchAnswer{Text: formatter.SearchAnswer(result), Data: files.Result(result)}, err
 }
 
 type forgetParams struct {
@@ -352,7 +352,7 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 	if err != nil {
 		return tools.Answer{}, err
 	}
-	return tools.Answer{Text: "Deleted: " + t.files.Name(ctx, place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(ctx, change.Path), "line": change.Line}}, nil
+	return tools.Answer{Text: "Deleted: " + t.files.Name(place.At(change.Line).Citation()) + ".", Data: map[string]any{"success": written, "path": t.files.Name(change.Path), "line": change.Line}}, nil
 }
 
 // withdraw removes the one proposal that says a text.
@@ -368,7 +368,7 @@ func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error
 	}
 	said := "Nothing was deleted: 0 statements say that."
 	for _, w := range waiting {
-		said += "\n- proposal " + w.ID + ": " + t.files.Line(ctx, w.Text)
+		said += "\n- proposal " + w.ID + ": " + t.files.Line(w.Text)
 	}
 	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
 }

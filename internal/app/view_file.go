@@ -199,7 +199,7 @@ func (v changes) mark(ctx context.Context, f *view.File, indexed bool) {
 		for n := max(h.StartLine, f.First); n <= min(h.EndLine, f.Last); n++ {
 			in[n-f.First] = true
 		}
-		if verdict := v.s.Manager.Judge(ctx, *h); verdict.Flagged {
+		if verdict := v.s.Manager.Judge(*h); verdict.Flagged {
 			v.markSuspicious(ctx, f, *h, lines, suspicious)
 		}
 		h.Text = "" // Text of the file has it
@@ -223,7 +223,7 @@ func (v changes) markSuspicious(ctx context.Context, f *view.File, h core.Memory
 		}
 		all = append(all, b)
 		h.Text = strings.Join(lines[b.First-f.First:min(b.Last-f.First+1, len(lines))], "\n")
-		if v.s.Manager.Judge(ctx, h).Flagged {
+		if v.s.Manager.Judge(h).Flagged {
 			alone = append(alone, b)
 		}
 	}

@@ -20,15 +20,13 @@ import (
 	"log"
 	"os"
 
-	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/lab/internal/injection"
-	"github.com/memcore/memcore/lab/internal/memories"
 )
 
 type options struct {
-	data, out           string
-	folds               int
-	words, quick, check bool
+	data, out    string
+	folds        int
+	quick, check bool
 }
 
 func main() {
@@ -40,7 +38,6 @@ func main() {
 	flag.BoolVar(&o.check, "check", false, "fit nothing, measure the shipped model")
 	flag.IntVar(&o.folds, "folds", 5, "folds of the cross-validation, `N`")
 	flag.BoolVar(&o.quick, "quick", false, "leave out the cross-validation by source")
-	flag.BoolVar(&o.words, "words", false, "fit to words and shape alone, without the embedding model")
 	flag.Parse()
 	if err := o.run(context.Background()); err != nil {
 		log.Fatal(err)
@@ -58,22 +55,11 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading labelled texts: %w", err)
 	}
-	var windows injection.Embedder
-	if !o.words {
-		model, err := memories.Embedder("")
-		if err != nil {
-			return err
-		}
-		windows = func(ctx context.Context, texts []string) ([][]float32, error) {
-			return model.Embed(ctx, embed.Document, texts)
-		}
-	}
 	if o.check {
-		_, err = injection.Check(ctx, texts, os.Stdout, windows)
+		_, err = injection.Check(ctx, texts, os.Stdout)
 		return err
 	}
-	model, err := injection.Run(ctx, texts, os.Stdout, injection.Options{Folds: o.folds, Quick: o.quick, Embed: windows,
-		Progress: func(done, of int) { log.Printf("%d of %d texts", done, of) }})
+	model, err := injection.Run(ctx, texts, os.Stdout, injection.Options{Folds: o.folds, Quick: o.quick})
 	if err != nil || o.out == "" {
 		return err
 	}

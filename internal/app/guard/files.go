@@ -21,14 +21,14 @@ type Files struct {
 // Read implements notes.Files.
 func (f Files) Read(ctx context.Context, name string) (string, error) {
 	text, err := f.Data.Read(ctx, name)
-	return f.Text(ctx, text), err
+	return f.Text(text), err
 }
 
 // List implements notes.Files.
 func (f Files) List(ctx context.Context) ([]notes.Item, error) {
 	items, err := f.Data.List(ctx)
 	for i := range items {
-		items[i].Path, items[i].Summary = f.Name(ctx, items[i].Path), f.Line(ctx, items[i].Summary)
+		items[i].Path, items[i].Summary = f.Name(items[i].Path), f.Line(items[i].Summary)
 	}
 	return items, err
 }
@@ -40,13 +40,13 @@ func (f Files) Write(ctx context.Context, name, content string) (notes.Written, 
 	if err != nil {
 		before = "" // Data.Write reports what is wrong
 	}
-	if f.dropsUnseen(ctx, before, content) {
+	if f.dropsUnseen(before, content) {
 		return notes.Written{}, fmt.Errorf("%s: %w: parts of it were not shown to you: change others with memory_patch, add with save_memory and its path, or ask the person to look at the file", name, notes.ErrUnseen)
 	}
 	if err := noRemarks(name, before, content); err != nil {
 		return notes.Written{}, err
 	}
-	return f.shown(ctx)(f.Data.Write(ctx, name, content))
+	return f.shown(f.Data.Write(ctx, name, content))
 }
 
 // Patch implements notes.Files.
@@ -56,7 +56,7 @@ func (f Files) Patch(ctx context.Context, name string, patches []notes.Patch, al
 			return notes.Written{}, err
 		}
 	}
-	return f.shown(ctx)(f.Data.Patch(ctx, name, patches, all))
+	return f.shown(f.Data.Patch(ctx, name, patches, all))
 }
 
 // Append implements notes.Files.
@@ -65,26 +65,24 @@ func (f Files) Append(ctx context.Context, name, entry, summary string) (notes.W
 	if err := noRemarks(name, "", entry+"\n"+summary); err != nil {
 		return notes.Written{}, err
 	}
-	if before, err := f.Data.Read(ctx, name); err == nil && summary != "" && f.dropsUnseen(ctx, notes.SummaryOf(before), summary) {
+	if before, err := f.Data.Read(ctx, name); err == nil && summary != "" && f.dropsUnseen(notes.SummaryOf(before), summary) {
 		return notes.Written{}, fmt.Errorf("%s: %w: the summary that is there was not shown to you: append without one", name, notes.ErrUnseen)
 	}
-	return f.shown(ctx)(f.Data.Append(ctx, name, entry, summary))
+	return f.shown(f.Data.Append(ctx, name, entry, summary))
 }
 
 // shown guards the summary in the report of a change.
-func (f Files) shown(ctx context.Context) func(notes.Written, error) (notes.Written, error) {
-	return func(w notes.Written, err error) (notes.Written, error) {
-		w.Summary = f.Line(ctx, w.Summary)
-		return w, err
-	}
+func (f Files) shown(w notes.Written, err error) (notes.Written, error) {
+	w.Summary = f.Line(w.Summary)
+	return w, err
 }
 
 // dropsUnseen reports whether a new text lacks an old line that Text left out.
-func (g Guard) dropsUnseen(ctx context.Context, before, after string) bool {
+func (g Guard) dropsUnseen(before, after string) bool {
 	before = notes.WithoutSummary(before)
 	var unseen []string
 	if g.Filter.Policy == injection.Withhold {
-		for _, part := range g.Filter.Judge(ctx, before, injection.Foreign).Parts(before) {
+		for _, part := range g.Filter.Judge(before, injection.Foreign).Parts(before) {
 			for line := range strings.Lines(part) {
 				unseen = append(unseen, strings.TrimSpace(line))
 			}

@@ -2,7 +2,6 @@
 package guard
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,13 +21,13 @@ type Guard struct {
 }
 
 // Text returns a text that an agent saved as a model may see it.
-func (g Guard) Text(ctx context.Context, text string) string {
-	return g.judged(ctx, text, injection.Foreign) // agents write from what they read
+func (g Guard) Text(text string) string {
+	return g.judged(text, injection.Foreign) // agents write from what they read
 }
 
 // judged returns a text of an origin as a model may see it.
-func (g Guard) judged(ctx context.Context, text string, from injection.Origin) string {
-	v := g.Filter.Judge(ctx, text, from)
+func (g Guard) judged(text string, from injection.Origin) string {
+	v := g.Filter.Judge(text, from)
 	if v.Flagged && g.Filter.Policy == injection.Withhold {
 		text = v.Redact(text, injection.Gap)
 		v.Flagged = false
@@ -40,17 +39,17 @@ func (g Guard) judged(ctx context.Context, text string, from injection.Origin) s
 }
 
 // Line is Text on one line, for a summary or a statement.
-func (g Guard) Line(ctx context.Context, text string) string {
-	return plain.OneLine(g.Text(ctx, text))
+func (g Guard) Line(text string) string {
+	return plain.OneLine(g.Text(text))
 }
 
 // Name is Line for names and headings. It does not judge a few words.
-func (g Guard) Name(ctx context.Context, text string) string {
+func (g Guard) Name(text string) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
 	if len(words) < wordsOfSentence {
 		return plain.OneLine(g.clean(text))
 	}
-	return plain.OneLine(g.judged(ctx, text, injection.Own))
+	return plain.OneLine(g.judged(text, injection.Own))
 }
 
 // wordsOfSentence is how many words can give an order.
@@ -67,10 +66,10 @@ func (g Guard) clean(text string) string {
 
 // Result returns the data of search_memory. A withheld hit keeps its reason, and no text of its
 // file.
-func (g Guard) Result(ctx context.Context, r core.Result) core.Result {
+func (g Guard) Result(r core.Result) core.Result {
 	r.Hits, r.Withheld, r.Degraded = slices.Clone(r.Hits), slices.Clone(r.Withheld), each(r.Degraded, message)
 	// Text from the index is always sanitised.
-	name := func(text string) string { return message(g.Name(ctx, text)) }
+	name := func(text string) string { return message(g.Name(text)) }
 	for i, hit := range r.Hits {
 		hit.Text = formatter.Text(hit)
 		hit.Source, hit.Path, hit.Session, hit.Speaker = name(hit.Source), name(hit.Path), name(hit.Session), name(hit.Speaker)

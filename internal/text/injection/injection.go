@@ -1,14 +1,13 @@
 // Package injection detects text that tries to instruct the model that reads it.
 //
 // It cuts a text into windows of a few sentences. A logistic function weighs the features of each:
-// classes of words in 21 languages, shape, rules and n-grams. With the built-in embedding model it
-// also weighs unclear windows by meaning. `lab/injection` fits the weights. A verdict is a
-// hint: text that passes is still data from outside.
+// classes of words in 21 languages, shape, rules and n-grams. Meaning does not help: with vectors of
+// the built-in embedding model, no share of attacks or of harmless texts changed by a point. A
+// verdict is a hint: text that passes is still data from outside.
 package injection
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -20,38 +19,30 @@ const (
 	longExcerpt  = 160 // bytes
 )
 
-// An Embedder makes vectors of texts, in order, with the built-in model.
-type Embedder func(ctx context.Context, texts []string) ([][]float32, error)
-
 // A Detector judges texts. It is safe for concurrent use.
-type Detector struct {
-	model *Model
-	embed Embedder
-}
+type Detector struct{ model *Model }
 
-// New returns a detector. A nil model is Shipped; a nil embed judges by words alone.
-func New(model *Model, embed Embedder) *Detector {
+// New returns a detector. A nil model is Shipped.
+func New(model *Model) *Detector {
 	if model == nil {
 		model = Shipped()
 	}
-	return &Detector{model, embed}
+	return &Detector{model}
 }
 
 // judged is a window with its score.
 type judged struct {
 	Window
 	rules    ruleSet
-	features []Feature // nil if the score is clear
+	features []Feature // nil if the window is not flagged
 	score    float64
 	limit    float64 // threshold of the score
 	encoded  bool
 }
 
-// Judge judges a text of an origin, in linear time. If the embedding model fails, words alone
-// decide and the verdict says so.
-func (d *Detector) Judge(ctx context.Context, text string, from Origin) Verdict {
-	all := d.weighWords(text, from)
-	v := Verdict{Without: !d.weighMeaning(ctx, all, from)}
+// Judge judges a text of an origin, in linear time.
+func (d *Detector) Judge(text string, from Origin) (v Verdict) {
+	all := d.weigh(text, from)
 	slices.SortStableFunc(all, func(a, b judged) int { return cmp.Compare(b.excess(), a.excess()) })
 	var covered []span
 	for _, w := range all {
@@ -71,8 +62,8 @@ func (d *Detector) Judge(ctx context.Context, text string, from Origin) Verdict 
 	return v
 }
 
-// weighWords scores the windows of a text by features.
-func (d *Detector) weighWords(text string, from Origin) (all []judged) {
+// weigh scores the windows of a text.
+func (d *Detector) weigh(text string, from Origin) (all []judged) {
 	for _, w := range windows(text) {
 		all = append(all, judged{Window: w})
 	}
@@ -85,42 +76,15 @@ func (d *Detector) weighWords(text string, from Origin) (all []judged) {
 		r := read(w.Text)
 		features = r.appendFeatures(features[:0])
 		w.rules, w.limit = r.rules, d.model.Words.Thresholds[from]
-		w.score = d.model.Words.Score(features, nil)
-		if w.score > d.model.Ask[0] {
+		w.score = d.model.Words.Score(features)
+		if w.flagged() {
 			w.features = slices.Clone(features)
 		}
 	}
 	return all
 }
 
-// weighMeaning scores unclear windows again, by meaning. It reports whether the embedding model
-// answered.
-func (d *Detector) weighMeaning(ctx context.Context, all []judged, from Origin) bool {
-	if d.embed == nil {
-		return true
-	}
-	var texts []string
-	var of []int
-	for i, w := range all {
-		if w.score > d.model.Ask[0] && w.score < d.model.Ask[1] && !deciding(w.rules) {
-			texts, of = append(texts, w.Text), append(of, i)
-		}
-	}
-	if len(texts) == 0 {
-		return true
-	}
-	vectors, err := d.embed(ctx, texts)
-	if err != nil || len(vectors) != len(texts) {
-		return false
-	}
-	meaning := &d.model.Meaning
-	for k, i := range of {
-		all[i].score, all[i].limit = meaning.Score(all[i].features, vectors[k]), meaning.Thresholds[from]
-	}
-	return true
-}
-
-// excess is the score minus its threshold, comparable between sets of weights.
+// excess is the score minus its threshold.
 func (w *judged) excess() float64 {
 	if deciding(w.rules) {
 		return 1

@@ -18,25 +18,17 @@ type Model struct {
 	// Fitted names the training data, command and date.
 	Fitted string `json:"fitted"`
 	// Checksum is the SHA-256 of the weights in hex; see Seal.
-	Checksum string `json:"checksum"`
-	// Words weighs features alone, for any embedder.
-	Words Weights `json:"words"`
-	// Meaning also weighs the vector of the built-in embedding model. Its weights of features are
-	// those of Words.
-	Meaning Weights `json:"meaning"`
-	// Ask is the range of Words scores that Meaning replaces.
-	Ask [2]float64 `json:"ask"`
+	Checksum string  `json:"checksum"`
+	Words    Weights `json:"words"`
 }
 
-// Weights are for features and, optionally, a vector.
+// Weights are those of features.
 type Weights struct {
 	Bias       float64            `json:"bias"`
 	Thresholds Thresholds         `json:"thresholds"`
 	Named      map[string]float64 `json:"named,omitempty"` // of features with names
 	Ngrams     Quantised          `json:"ngrams,omitzero"`
-	Vector     Quantised          `json:"vector,omitzero"`
 	dense      []float32          // of features, by id
-	vector     []float32          // of the vector, nil without one
 }
 
 // Thresholds are the lowest flagged scores by Origin, in (0, 1).
@@ -48,8 +40,8 @@ type Quantised struct {
 	Bytes string  `json:"bytes"`
 }
 
-// Quantise rounds numbers to 8 bits.
-func Quantise(numbers []float32) Quantised {
+// quantise rounds numbers to 8 bits.
+func quantise(numbers []float32) Quantised {
 	most := 0.0
 	for _, v := range numbers {
 		most = max(most, math.Abs(float64(v)))
@@ -83,9 +75,6 @@ func (q Quantised) numbers(want int) ([]float32, error) {
 	return numbers, nil
 }
 
-// VectorSize is the length of the vectors of the built-in embedding model.
-const VectorSize = 384
-
 // NewWeights takes the weights of features by ID.
 func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, error) {
 	w := Weights{Bias: bias, Thresholds: thresholds, Named: map[string]float64{}}
@@ -94,14 +83,8 @@ func NewWeights(dense []float32, bias float64, thresholds Thresholds) (Weights, 
 			w.Named[name] = math.Round(float64(dense[id])*1000) / 1000
 		}
 	}
-	w.Ngrams = Quantise(dense[firstNgram:Features])
+	w.Ngrams = quantise(dense[firstNgram:Features])
 	return w, w.unpack()
-}
-
-// WithVector returns weights that differ in bias and thresholds, and by those of a vector.
-func (w *Weights) WithVector(vector []float32, bias float64, thresholds Thresholds) (Weights, error) {
-	v := Weights{Bias: bias, Thresholds: thresholds, Vector: Quantise(vector)}
-	return v, v.unpackOn(w)
 }
 
 // mostWeight bounds weights so that no sum overflows. Fitted weights are far smaller.
@@ -145,22 +128,6 @@ func (w *Weights) unpack() error {
 	return nil
 }
 
-// unpackOn is unpack for weights of a vector, which take those of features from others.
-func (w *Weights) unpackOn(words *Weights) error {
-	if err := w.check(); err != nil {
-		return err
-	}
-	w.dense = words.dense
-	if w.Vector.Bytes == "" {
-		return nil
-	}
-	var err error
-	if w.vector, err = w.Vector.numbers(VectorSize); err != nil {
-		return fmt.Errorf("vector: %w", err)
-	}
-	return nil
-}
-
 var namedIDs = sync.OnceValue(func() map[string]uint32 {
 	ids := map[string]uint32{}
 	for id := range firstNgram {
@@ -171,16 +138,11 @@ var namedIDs = sync.OnceValue(func() map[string]uint32 {
 	return ids
 })
 
-// Score returns the score of a window, in (0, 1). The vector may be nil.
-func (w *Weights) Score(features []Feature, vector []float32) float64 {
+// Score returns the score of a window, in (0, 1).
+func (w *Weights) Score(features []Feature) float64 {
 	sum := w.Bias
 	for _, f := range features {
 		sum += float64(w.dense[f.ID] * f.Value)
-	}
-	if len(vector) == len(w.vector) {
-		for i, v := range vector {
-			sum += float64(w.vector[i] * v)
-		}
 	}
 	return 1 / (1 + math.Exp(-sum))
 }
@@ -213,11 +175,7 @@ func Parse(text []byte) (*Model, error) {
 	if got := m.sum(); got != m.Checksum {
 		return nil, fmt.Errorf("%w: its checksum is %s, the file says %s", ErrModel, got, m.Checksum)
 	}
-	err := m.Words.unpack()
-	if err == nil {
-		err = m.Meaning.unpackOn(&m.Words)
-	}
-	if err != nil {
+	if err := m.Words.unpack(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrModel, err)
 	}
 	return &m, nil

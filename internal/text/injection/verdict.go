@@ -14,9 +14,7 @@ type Verdict struct {
 	Score float64 `json:"score"`
 	// Findings are at most mostFindings windows, highest score first.
 	Findings []Finding `json:"findings,omitempty"`
-	// Without means that the embedding model failed and words alone decided.
-	Without bool   `json:"withoutMeaning,omitempty"`
-	spans   []span // all flagged parts, in order, without overlaps
+	spans    []span    // all flagged parts, in order, without overlaps
 }
 
 // Touches reports whether a flagged part overlaps the bytes [start, end).

@@ -17,14 +17,14 @@ type Count struct {
 	Of           int
 }
 
-// Check measures the shipped model on texts it was not fitted to. A nil embed measures words alone.
-func Check(ctx context.Context, texts []*Text, out io.Writer, embed Embedder) ([]Count, error) {
-	d := injection.New(nil, injection.Embedder(embed))
+// Check measures the shipped model on texts it was not fitted to.
+func Check(ctx context.Context, texts []*Text, out io.Writer) ([]Count, error) {
+	d := injection.New(nil)
 	var all []scored
 	for _, t := range texts {
 		s := scored{Text: t}
 		for from := range injection.Origins {
-			v := d.Judge(ctx, t.Text, from)
+			v := d.Judge(t.Text, from)
 			touches := func(s [2]int) bool { return v.Touches(s[0], s[1]) }
 			// flagging the document around an attack does not count
 			s.flagged[from] = v.Flagged && (t.Kind != Buried || slices.ContainsFunc(t.Spans, touches))

@@ -8,55 +8,33 @@ import (
 	"github.com/memcore/memcore/internal/text/injection"
 )
 
-// settings were chosen by cross-validation.
-type settings struct {
-	vectors bool
-	sure    float64 // score by words from which meaning is not asked
-	epochs  int
-	rate    float64
-	decay   float64 // L2
-	bias    float64 // at the start
-}
+// Settings of the descent, chosen by cross-validation.
+const (
+	epochs    = 24
+	rate      = 0.15
+	decay     = 4e-7 // L2
+	startBias = -2
+)
 
-func wordsOnly() settings { return settings{epochs: 24, rate: 0.15, bias: -2, decay: 4e-7} }
-
-func withMeaning() settings { return settings{vectors: true, epochs: 24, rate: 0.03, decay: 2e-6} }
-
-// weights are a fit. With meaning they correct the score by words.
+// weights are a fit.
 type weights struct {
-	settings
 	bias  float64
-	dense []float32 // of features, then of the vector
+	dense []float32 // of features
 }
 
 func (f *weights) score(w *window) float64 {
 	sum := f.bias
-	if !f.vectors {
-		for _, x := range w.features {
-			sum += float64(f.dense[x.ID] * x.Value)
-		}
-		return sum
-	}
-	sum += w.words
-	for i, v := range w.vector {
-		sum += float64(f.dense[injection.Features+i] * v)
+	for _, x := range w.features {
+		sum += float64(f.dense[x.ID] * x.Value)
 	}
 	return sum
 }
 
-// highest returns the highest score of the windows and its index. If words alone decide, these are
-// infinite and -1.
+// highest returns the highest score of the windows and its index.
 func (f *weights) highest(windows []window) (score float64, place int) {
 	score, place = math.Inf(-1), -1
 	for i := range windows {
-		w := &windows[i]
-		if f.vectors && w.vector == nil {
-			if w.words > f.sure {
-				return math.Inf(1), -1
-			}
-			continue
-		}
-		if s := f.score(w); s > score {
+		if s := f.score(&windows[i]); s > score {
 			score, place = s, i
 		}
 	}
@@ -87,19 +65,13 @@ const (
 
 // fit moves the highest window of an attack above the threshold, that of a note below, by gradient
 // descent.
-func (s *sample) fit(train []int, o settings) *weights {
-	hasVector := func(w window) bool { return w.vector != nil }
-	var order []int
-	for _, i := range train {
-		if !o.vectors || slices.ContainsFunc(s.windows[i], hasVector) {
-			order = append(order, i)
-		}
-	}
-	d := newDescent(o, len(order))
+func (s *sample) fit(train []int) *weights {
+	order := slices.Clone(train)
+	d := newDescent(len(order))
 	weightOf := s.textWeights(order)
 	random := rand.New(rand.NewPCG(1, 2))
 	rests := make([]int, len(s.texts))
-	for epoch := range o.epochs {
+	for epoch := range epochs {
 		random.Shuffle(len(order), func(a, b int) { order[a], order[b] = order[b], order[a] })
 		for _, i := range order {
 			t, windows := s.texts[i], s.windows[i]
@@ -109,7 +81,7 @@ func (s *sample) fit(train []int, o settings) *weights {
 			}
 			score, at := d.highest(windows)
 			if at < 0 {
-				continue // words decide
+				continue // a text without windows
 			}
 			if !t.isAttack() && score < clearly {
 				rests[i] = restEpochs
@@ -120,7 +92,7 @@ func (s *sample) fit(train []int, o settings) *weights {
 				wanted = 1
 			}
 			step := weightOf(t) * (1/(1+math.Exp(-score)) - wanted)
-			if epoch == 0 && t.isAttack() && !o.vectors { // the attack's window is not known yet
+			if epoch == 0 && t.isAttack() { // the attack's window is not known yet
 				at = random.IntN(len(windows))
 			}
 			d.step(&windows[at], step)
@@ -161,19 +133,13 @@ type descent struct {
 	biasSquare float64
 }
 
-func newDescent(o settings, texts int) *descent {
-	size := injection.Features
-	if o.vectors {
-		size += injection.VectorSize
-	}
+func newDescent(texts int) *descent {
 	d := &descent{
-		weights: &weights{settings: o, bias: o.bias, dense: make([]float32, size)},
-		decay:   o.decay * float64(texts), squares: make([]float32, size), biasSquare: 1e-6,
+		weights: &weights{bias: startBias, dense: make([]float32, injection.Features)},
+		decay:   decay * float64(texts), squares: make([]float32, injection.Features), biasSquare: 1e-6,
 	}
-	if !o.vectors {
-		for id := range d.dense {
-			d.dense[id] = prior(id)
-		}
+	for id := range d.dense {
+		d.dense[id] = prior(id)
 	}
 	return d
 }
@@ -190,20 +156,14 @@ func prior(id int) float32 {
 // step moves the weights of a window against the gradient.
 func (d *descent) step(w *window, step float64) {
 	d.biasSquare += step * step
-	d.bias -= d.rate * step / math.Sqrt(d.biasSquare)
-	if !d.vectors {
-		for _, x := range w.features {
-			d.move(int(x.ID), step*float64(x.Value))
-		}
-		return
-	}
-	for k, v := range w.vector {
-		d.move(injection.Features+k, step*float64(v))
+	d.bias -= rate * step / math.Sqrt(d.biasSquare)
+	for _, x := range w.features {
+		d.move(int(x.ID), step*float64(x.Value))
 	}
 }
 
 func (d *descent) move(id int, gradient float64) {
 	gradient += d.decay * float64(d.dense[id]-prior(id))
 	d.squares[id] += float32(gradient * gradient)
-	d.dense[id] -= float32(d.rate * gradient / (1e-3 + math.Sqrt(float64(d.squares[id]))))
+	d.dense[id] -= float32(rate * gradient / (1e-3 + math.Sqrt(float64(d.squares[id]))))
 }

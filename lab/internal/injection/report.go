@@ -126,3 +126,5 @@ func table(out io.Writer, all []scored) {
 		fmt.Fprintln(w, "\t\t\t")
 	}
 }
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -17,8 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/minilm"
 	verdicts "github.com/memcore/memcore/internal/text/injection"
 	evaluation "github.com/memcore/memcore/lab/internal/injection"
 	"github.com/memcore/memcore/lab/torture/harness"
@@ -286,28 +284,20 @@ func TestLabelledTexts(t *testing.T) {
 	}
 	texts, err := evaluation.Load(name)
 	require.NoError(t, err)
-	model := minilm.New()
-	for name, embedder := range map[string]evaluation.Embedder{
-		"words": nil,
-		"words and meaning": func(ctx context.Context, texts []string) ([][]float32, error) {
-			return model.Embed(ctx, embed.Document, texts)
-		},
-	} {
-		var report bytes.Buffer
-		counts, err := evaluation.Check(t.Context(), texts, &report, embedder)
-		require.NoError(t, err)
-		t.Log(report.String())
-		flagged, of := map[string]int{}, map[string]int{}
-		for _, c := range counts {
-			flagged[c.Kind] += c.Flagged[verdicts.Own]
-			of[c.Kind] += c.Of
-		}
-		for kind, what := range map[string]string{evaluation.Attack: "caught", evaluation.Buried: "caught", evaluation.Hard: "false alarms", evaluation.Note: "false alarms"} {
-			if of[kind] > 0 {
-				t.Logf("%s, %s: %d texts: %s: %s", name, kind, of[kind], what, share(flagged[kind], of[kind]))
-			}
-		}
-		require.GreaterOrEqual(t, float64(flagged[evaluation.Attack]), 0.85*float64(of[evaluation.Attack]))
-		require.LessOrEqual(t, float64(flagged[evaluation.Note]), 0.03*float64(of[evaluation.Note]))
+	var report bytes.Buffer
+	counts, err := evaluation.Check(t.Context(), texts, &report)
+	require.NoError(t, err)
+	t.Log(report.String())
+	flagged, of := map[string]int{}, map[string]int{}
+	for _, c := range counts {
+		flagged[c.Kind] += c.Flagged[verdicts.Own]
+		of[c.Kind] += c.Of
 	}
+	for kind, what := range map[string]string{evaluation.Attack: "caught", evaluation.Buried: "caught", evaluation.Hard: "false alarms", evaluation.Note: "false alarms"} {
+		if of[kind] > 0 {
+			t.Logf("%s: %d texts: %s: %s", kind, of[kind], what, share(flagged[kind], of[kind]))
+		}
+	}
+	require.GreaterOrEqual(t, float64(flagged[evaluation.Attack]), 0.85*float64(of[evaluation.Attack]))
+	require.LessOrEqual(t, float64(flagged[evaluation.Note]), 0.03*float64(of[evaluation.Note]))
 }
