@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -95,15 +93,10 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 		a.Log = slog.New(slog.NewJSONHandler(file, nil))
 	}
 	debug.SetMemoryLimit(memoryLimit)
-	traces, endTraces, err := sendTraces(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer endTraces()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var site *view.Site
-	server := httpapi.New(httpapi.Options{Version: version(), Logger: a.Log, Traces: traces,
+	server := httpapi.New(httpapi.Options{Version: version(), Logger: a.Log,
 		View: func(folder string) (httpapi.ViewReply, error) { return site.Link(folder) },
 		Open: func(ctx context.Context, folder string) (httpapi.Workspace, error) {
 			w, err := a.In(folder)
@@ -135,22 +128,6 @@ type viewed struct{ *httpapi.Server }
 // Use implements view.Memories.
 func (v viewed) Use(ctx context.Context, folder string, do func(view.Memory) error) error {
 	return v.Server.Use(ctx, folder, func(ws httpapi.Workspace) error { return do(ws.(*app.Service).Page()) }) // Options.Open opened it
-}
-
-// sendTraces sends traces to the endpoint that the environment names.
-func sendTraces(ctx context.Context, a *cli) (traces trace.TracerProvider, end func(), err error) {
-	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
-		return nil, func() {}, nil
-	}
-	failed := func(err error) { a.Log.Warn("traces were not sent", "error", err) }
-	traces, flush, err := httpapi.Traces(ctx, version(), failed)
-	return traces, func() {
-		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
-		defer stop()
-		if err := flush(ctx); err != nil {
-			failed(err)
-		}
-	}, err
 }
 
 // runDaemon listens, says where, and answers until ctx ends.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/inject/service"
@@ -166,6 +167,22 @@ func openAudit(a *cli, name string) (*service.AuditLog, error) {
 		return nil, kind.Usagef("--audit: %w", err)
 	}
 	return log, nil
+}
+
+// sendTraces sends traces to the endpoint that the environment names.
+func sendTraces(ctx context.Context, a *cli) (traces trace.TracerProvider, end func(), err error) {
+	if os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")+os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		return nil, func() {}, nil
+	}
+	failed := func(err error) { a.Log.Warn("traces were not sent", "error", err) }
+	traces, flush, err := service.Traces(ctx, version(), failed)
+	return traces, func() {
+		ctx, stop := context.WithTimeout(context.Background(), 2*time.Second)
+		defer stop()
+		if err := flush(ctx); err != nil {
+			failed(err)
+		}
+	}, err
 }
 
 // upstreamName matches names of upstreams.

@@ -218,24 +218,3 @@ func TestWholeNumbers(t *testing.T) {
 	}
 	require.Error(t, checkBody[SearchRequest]([]byte(`{"limit":5.`)))
 }
-
-// Spans have the flagged hits and the time of each stage.
-func TestSpansSayWhatRetrievalDid(t *testing.T) {
-	traces, sent := collect(t)
-	ws := &troubled{hits: []core.MemoryHit{{Injection: &core.Injection{Flagged: true}}, {}}, watch: func(ctx context.Context, _ func(core.IndexReport, error), _ func(error)) error {
-		<-ctx.Done()
-		return ctx.Err()
-	}}
-	s, _ := serverOf(t, ws)
-	s.o.Traces = traces
-	defer s.Close()
-	handler := s.Handler()
-	status, _ := ask(t, handler, "POST", "/v1/retrieve", `{"workspace":"/a","query":"x"}`)
-	require.Equal(t, 200, status)
-	status, _ = ask(t, handler, "GET", "/nothing", "")
-	require.Equal(t, 404, status)
-	text := sent()
-	for _, want := range []string{"memcore.flagged", "memcore.ms.embed"} {
-		require.Contains(t, text, want)
-	}
-}

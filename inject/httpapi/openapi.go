@@ -128,11 +128,8 @@ func openAPI(version string, all []operation) map[string]any {
 	paths := map[string]map[string]any{}
 	for _, o := range all {
 		kind := "application/json"
-		switch o.path {
-		case "/v1/events":
+		if o.path == "/v1/events" {
 			kind = "text/event-stream"
-		case "/metrics":
-			kind = "text/plain"
 		}
 		content := map[string]any{}
 		if o.out != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/tools"
@@ -33,9 +32,7 @@ func (s *Server) operations() []operation {
 	all := []operation{
 		post(s, "/v1/retrieve", "Retrieve what is relevant for a turn, above the threshold and within the budget", s.retrieve),
 		post(s, "/v1/search", "Search, also for weak matches", func(ctx context.Context, ws Workspace, r SearchRequest) (core.Result, error) {
-			found, err := ws.Search(ctx, r)
-			traceResult(ctx, found)
-			return found, err
+			return ws.Search(ctx, r)
 		}),
 		post(s, "/v1/context", "Get what a session begins with, such as curated memory, as text for a system prompt", func(ctx context.Context, ws Workspace, r ContextRequest) (TextReply, error) {
 			return ws.Context(ctx, r)
@@ -68,7 +65,6 @@ func (s *Server) operations() []operation {
 			Reply(w, http.StatusOK, map[string]bool{"ending": true})
 			s.stop()
 		}), false},
-		{"GET", "/metrics", "Metrics for Prometheus", nil, nil, promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{}), false},
 	}
 	document := operation{"GET", "/v1/openapi.json", "This document", nil, nil, nil, false}
 	described := append(all, document)
@@ -90,10 +86,7 @@ func (s *Server) retrieve(ctx context.Context, ws Workspace, r RetrieveRequest) 
 	if strings.TrimSpace(r.Query) == "" {
 		return Retrieved{}, &Error{400, "query is missing: the text of the user's turn"}
 	}
-	found, err := ws.Retrieve(ctx, r)
-	s.hits.Add(float64(len(found.Hits)))
-	traceResult(ctx, found.Result)
-	return found, err
+	return ws.Retrieve(ctx, r)
 }
 
 // view makes a link to the pages.

@@ -9,15 +9,11 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/time/rate"
 
 	"github.com/memcore/memcore/internal/web/origin"
@@ -42,8 +38,6 @@ type Options struct {
 	Idle    time.Duration
 	// Logger gets a line a request; nil is slog.Default().
 	Logger *slog.Logger
-	// Traces gets a span a request; may be nil.
-	Traces trace.TracerProvider
 }
 
 // A Server is safe for concurrent use.
@@ -58,11 +52,6 @@ type Server struct {
 	served  atomic.Int64
 	used    atomic.Int64 // nanoseconds from started to the last request
 	stop    func()       // asks the daemon to end
-
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	took     *prometheus.HistogramVec
-	hits     prometheus.Counter
 
 	mu        sync.Mutex
 	listeners map[chan Event]bool
@@ -80,13 +69,6 @@ func New(o Options, stop func()) *Server {
 		s.log = slog.Default()
 	}
 	s.pool = &pool{open: o.Open, workspaceOf: o.WorkspaceOf, publish: s.publish, most: o.MaxOpen, idle: o.Idle, known: map[string]*kept{}}
-	s.registry = prometheus.NewRegistry()
-	s.requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "memcore_requests_total", Help: "Requests by route and status."}, []string{"route", "status"})
-	s.took = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "memcore_request_seconds", Help: "Time that requests take.", Buckets: prometheus.ExponentialBuckets(0.0005, 2, 15)}, []string{"route"})
-	s.hits = prometheus.NewCounter(prometheus.CounterOpts{Name: "memcore_hits_total", Help: "Hits that were given for turns."})
-	open := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "memcore_open_workspaces", Help: "Workspaces that are open."}, func() float64 { return float64(len(s.pool.opened())) })
-	bodies := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "memcore_request_bytes", Help: "Bytes of the bodies of requests that are held."}, func() float64 { return float64(s.bodies.Held()) })
-	s.registry.MustRegister(s.requests, s.took, s.hits, open, bodies, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return s
 }
 
@@ -142,7 +124,7 @@ func (s *Server) Handler() http.Handler {
 		}
 		Fail(w, &Error{404, fmt.Sprintf("there is no %s %s; GET /v1/openapi.json lists what there is", r.Method, r.URL.Path)})
 	})
-	return s.guard(s.traced(mux))
+	return s.guard(mux)
 }
 
 // Remote is Handler for TCP: it needs the token and refuses web pages.
@@ -172,10 +154,7 @@ func (s *Server) Remote(token string) http.Handler {
 // guard counts and logs requests.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return Guard(next, s.o.Version, s.log, func(r *http.Request, status int, took time.Duration) {
-		route := cmp.Or(r.Pattern, "unknown")
 		s.served.Add(1)
-		s.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-		s.took.WithLabelValues(route).Observe(took.Seconds())
 		s.log.Debug("request", "method", r.Method, "path", r.URL.Path, "status", status, "took", took)
 	})
 }

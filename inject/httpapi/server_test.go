@@ -165,7 +165,6 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/v1/tools/recall_memory", `{"workspace":"/a"}`, 200, `"text":"/a "`},
 		{"POST", "/v1/tools/save_memory", `{"workspace":"/b","arguments":{"text":"y"}}`, 200, `"text":"/b y"`},
 		{"GET", "/v1/health", ``, 200, `"version":"v1.2.3"`},
-		{"GET", "/metrics", ``, 200, `memcore_requests_total{route="POST /v1/retrieve",status="200"}`},
 
 		{"POST", "/v1/tools/none", `{"workspace":"/a"}`, 404, `there is no tool`},
 		{"POST", "/v1/tools/save_memory", `{"workspace":"/a","arguments":{"zebra":1}}`, 400, `there is no parameter \"zebra\"`},

@@ -34,8 +34,8 @@ type asking struct {
 	// needs is the open question, state its subject.
 	needs *mcp.ElicitParams
 	state string
-	// version has the change, if it is known.
-	version int64
+	// meta is for the result.
+	meta mcp.Meta
 }
 
 // errNeeds ends a call before the client asks (protocol 2026-07-28).

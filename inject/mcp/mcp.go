@@ -190,8 +190,8 @@ func (s *Server) addTool(to *mcp.Server, t tools.Tool) {
 				return result, nil
 			}
 			result.Content = []mcp.Content{&mcp.TextContent{Text: answer.Text}}
-			if asks.version > 0 {
-				result.Meta = mcp.Meta{versionField: asks.version}
+			if asks.meta != nil {
+				result.Meta = asks.meta
 			}
 			result.StructuredContent, err = structured(answer.Data)
 			if !t.ReadOnly {

@@ -133,7 +133,7 @@ func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory s
 		return do(ctx)
 	}
 	a := service.Access{Time: time.Now().UTC(), Tenant: p.Tenant, User: p.User, Key: p.Key, Operation: "MCP " + operation, Status: http.StatusOK}
-	err = service.NewSpans(o.Traces).Memory(mcp.Traced(ctx), onMemory, p.Tenant, func(ctx context.Context) (int, error) {
+	err = service.NewSpans(o.Traces).Memory(traced(ctx), onMemory, p.Tenant, func(ctx context.Context) (int, error) {
 		if out, err = do(ctx); err != nil {
 			a.Status = httpapi.StatusOf(err)
 		} else {
@@ -147,7 +147,7 @@ func audited[Out any](ctx context.Context, m *agentMemory, operation, onMemory s
 
 // ask calls do with a fresh memory.
 func ask[Out any](ctx context.Context, m *agentMemory, do func(mcp.Memory) (Out, error)) (out Out, err error) {
-	if _, err := m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
+	if _, err := m.node.Fresh(ctx, m.principal, atLeast(ctx)); err != nil {
 		return out, err
 	}
 	err = m.node.use(ctx, m.principal, func(opened *memory) error {
@@ -190,7 +190,7 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	if !m.principal.Right.Includes(service.Write) {
 		return answer, errReadOnly
 	}
-	if _, err = m.node.Fresh(ctx, m.principal, mcp.AtLeast(ctx)); err != nil {
+	if _, err = m.node.Fresh(ctx, m.principal, atLeast(ctx)); err != nil {
 		return answer, err
 	}
 	if described.Name == notes.SaveToolName {
@@ -215,7 +215,9 @@ func (m *agentMemory) call(ctx context.Context, described tools.Tool, arguments 
 	if err != nil {
 		return answer, err
 	}
-	mcp.SetVersion(ctx, version)
+	if version > 0 {
+		mcp.SetMeta(ctx, versionField, version)
+	}
 	return withVersion(answer, version), nil
 }
 

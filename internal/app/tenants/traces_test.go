@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/inject/service"
 )
 
 // Requests have spans below those of their clients, named as the semantic conventions for
@@ -28,7 +28,7 @@ func TestTraces(t *testing.T) {
 	}))
 	t.Cleanup(collector.Close)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	traces, end, err := httpapi.Traces(t.Context(), "v1.2.3", func(error) {})
+	traces, end, err := service.Traces(t.Context(), "v1.2.3", func(error) {})
 	require.NoError(t, err)
 	w := newWorldOf(t, memoryStorage, nil, func(o *Options) { o.Traces = traces })
 	w.fill([]string{"acme"}, []string{"ann"})

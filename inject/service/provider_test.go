@@ -1,30 +1,14 @@
-package httpapi
+package service
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"go.opentelemetry.io/otel/trace"
 )
-
-// Each request has a span, without its query or path.
-func TestTraces(t *testing.T) {
-	traces, sent := collect(t)
-	h := newServer(t, Options{Traces: traces})
-	status, _ := ask(t, h.Handler(), "POST", "/v1/retrieve", `{"workspace":"/secret-folder","query":"secret question"}`)
-	require.Equal(t, 200, status)
-	text := sent()
-	for _, want := range []string{"POST /v1/retrieve", "memcore.hits", "v1.2.3"} {
-		require.Contains(t, text, want)
-	}
-	require.NotContains(t, text, "secret")
-}
 
 // A collector that echoes a key or redirects gets no further than its errors.
 func TestCollectorIsNotTrusted(t *testing.T) {
@@ -67,28 +51,5 @@ func TestCollectorIsNotTrusted(t *testing.T) {
 			require.Contains(t, strings.Join(said, "\n"), tt.want)
 			require.NotContains(t, strings.Join(said, "\n"), key)
 		})
-	}
-}
-
-// collect starts a collector. sent returns what it got.
-func collect(t *testing.T) (traces trace.TracerProvider, sent func() string) {
-	t.Helper()
-	var mu sync.Mutex
-	var got []byte
-	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		mu.Lock()
-		defer mu.Unlock()
-		got = append(got, body...)
-	}))
-	t.Cleanup(collector.Close)
-	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
-	traces, end, err := Traces(t.Context(), "v1.2.3", func(error) {})
-	require.NoError(t, err)
-	return traces, func() string {
-		require.NoError(t, end(t.Context()))
-		mu.Lock()
-		defer mu.Unlock()
-		return string(got)
 	}
 }

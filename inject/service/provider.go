@@ -1,4 +1,4 @@
-package httpapi
+package service
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
@@ -16,7 +15,6 @@ import (
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/memcore/memcore/core"
 	webreply "github.com/memcore/memcore/internal/web/reply"
 )
 
@@ -49,35 +47,4 @@ func unsaid(err error) error {
 	}
 	text, _, _ := strings.Cut(webreply.Unquoted(err).Error(), " (body: ")
 	return errors.New(text)
-}
-
-// traced makes a span of each request.
-func (s *Server) traced(next http.Handler) http.Handler {
-	if s.o.Traces == nil {
-		return next
-	}
-	return otelhttp.NewHandler(next, "request", otelhttp.WithTracerProvider(s.o.Traces), otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string {
-		if r.Pattern != "" {
-			return r.Pattern
-		}
-		return r.Method
-	}))
-}
-
-func traceResult(ctx context.Context, result core.Result) {
-	span := trace.SpanFromContext(ctx)
-	if !span.IsRecording() {
-		return
-	}
-	span.SetAttributes(attribute.Int("memcore.hits", len(result.Hits)), attribute.String("memcore.state", string(result.State)), attribute.Bool("memcore.degraded", len(result.Degraded) > 0))
-	flagged := 0
-	for _, hit := range result.Hits {
-		if hit.Injection != nil {
-			flagged++
-		}
-	}
-	span.SetAttributes(attribute.Int("memcore.flagged", flagged), attribute.Int("memcore.withheld", len(result.Withheld)))
-	for stage, took := range result.Took {
-		span.SetAttributes(attribute.Float64("memcore.ms."+stage, float64(took.Microseconds())/1000))
-	}
 }
