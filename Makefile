@@ -18,10 +18,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.1.4
 # The engine of make demo: flat, or lancedb, which needs its native library.
 ENGINE ?= flat
 
-# What is before the nodes of make service-demo: what is installed of haproxy and nginx, else go.
-BALANCER ?= auto
-
-.PHONY: help build lancedb image dist release packages reproducible sbom notices model-e5 demo service-demo deploy-files test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture torture-service nightly lint clean
+.PHONY: help build lancedb service dist release packages reproducible sbom notices model-e5 demo test coverage gate test-servers bench bench-embed bench-embed-quality bench-daemon bench-engines eval fit static-files view-shots fuzz torture nightly lint clean
 
 help: ## list these targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r name text; do printf '  %-20s %s\n' "$$name" "$$text"; done
@@ -33,11 +30,8 @@ lancedb: ## build bin/memcore with LanceDB; its native library takes long the fi
 	flags=$$(store/lancedb/native/library.sh --flags); \
 	CGO_ENABLED=1 CGO_LDFLAGS="$$flags" go build -trimpath -ldflags=-s -tags lancedb -o bin/memcore ./cmd/memcore
 
-image: ## dist/memcore-image.tar, an OCI image of a node of memcore service with LanceDB, made without Docker; tried (Linux)
-	.ci/image
-
-deploy-files: ## check the deployment files of docs/service: nginx, HAProxy, Helm, compose, dashboard
-	.ci/deploy
+service: ## list the targets of the service, which is a module of its own: make -C service TARGET
+	@$(MAKE) -s -C service help
 
 dist: ## a folder and a tarball in dist/ with memcore, LanceDB and its library, to run from anywhere (E5=1: and the model for many languages)
 	E5=$(E5) store/lancedb/native/dist.sh
@@ -65,10 +59,6 @@ model-e5: ## the pack of multilingual-e5-small, in the cache; prints its path
 
 demo: $(if $(filter lancedb,$(ENGINE)),lancedb,build) ## index testdata/workspace, ask questions, inject into one request (ENGINE=lancedb)
 	MEMCORE_DEMO_ENGINE=$(ENGINE) testdata/demo.sh bin/memcore
-
-service-demo: lancedb ## three nodes of memcore service on MinIO behind a load balancer: use, rotate, drain, kill, restore, delete; checked (BALANCER=haproxy, nginx or go)
-	minio=$$(.ci/real-minio.sh | tail -n 1); \
-	go run ./internal/dev/service -memcore bin/memcore -minio "$$minio" -balancer $(BALANCER)
 
 test: ## all tests of the product; those of LanceDB need a C compiler and Rust, and build its library once
 	.ci/test
@@ -120,9 +110,6 @@ bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,1000
 fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
 
-torture-service: ## a service of three nodes on one bucket under kills, stops and cuts: a minute, or MEMCORE_CLUSTER_MINUTES
-	.ci/torture-service
-
 torture: ## all attacks in their long form: hours (FUZZTIME=5m DATA=folder of the sets, or none)
 	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
 
@@ -137,7 +124,7 @@ lint: ## gofmt, vet for three systems, staticcheck, govulncheck
 	CGO_ENABLED=0 GOOS=windows go vet ./...
 	go run $(STATICCHECK) ./...
 	go -C lab vet ./...
-	cd internal/dev/issuer && go vet ./...
+	$(MAKE) -C service lint
 	@if [ "$$(go env CGO_ENABLED)" = 1 ]; then echo "vet and staticcheck with LanceDB"; go vet -tags lancedb ./... && go run $(STATICCHECK) -tags lancedb ./...; \
 	else echo "lint: LanceDB SKIPPED: there is no C compiler" >&2; fi
 	@if curl -fsS -m 20 -o /dev/null https://vuln.go.dev/index/db.json 2>/dev/null; then \

@@ -6,7 +6,6 @@ import "errors"
 var (
 	ErrClosed    = errors.New("index is closed")                     // a bug in the caller
 	ErrDimension = errors.New("vector has the wrong length")         // another embedder: rebuild
-	ErrGone      = errors.New("the log of documents was deleted")    // while somebody used it
 	ErrFormat    = errors.New("index was written in another format") // another release: rebuild
 	ErrCorrupt   = errors.New("index is damaged")                    // delete and rebuild; tell the user
 

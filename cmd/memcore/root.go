@@ -56,7 +56,7 @@ func newRoot(a *cli) *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no notes on standard error")
-	root.AddCommand(initCommand(a), uninstallCommand(a), indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), firstIndexCommand(a), statuslineCommand(a), mcpCommand(a), serveCommand(a), serviceCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
+	root.AddCommand(initCommand(a), uninstallCommand(a), indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), firstIndexCommand(a), statuslineCommand(a), mcpCommand(a), serveCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
 		memoryCommand(a), trustCommand(a), saveCommand(a), toolCommand(a), forgetCommand(a), recallCommand(a), sessionCommand(a), logCommand(a), reflectCommand(a), modelCommand(a), statusCommand(a), statsCommand(a), viewCommand(a), exportCommand(a), importCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
 	completeValues(a, root, flagValues(), argumentValues())
 	return root

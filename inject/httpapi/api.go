@@ -164,6 +164,7 @@ type Health struct {
 	Requests   int64     `json:"requests"`
 	Memory     int64     `json:"memory"`      // bytes that the process holds
 	MemoryMost int64     `json:"memoryLimit"` // bytes that it tries to stay below
+	Heap       int64     `json:"heap"`        // bytes that the last garbage collection has left, about
 	Goroutines int       `json:"goroutines"`
 	Open       []Opened  `json:"open"`
 }

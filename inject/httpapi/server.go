@@ -164,5 +164,6 @@ func (s *Server) Health() Health {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return Health{Version: s.o.Version, PID: os.Getpid(), Started: s.started, Requests: s.served.Load(), Memory: int64(m.Sys - m.HeapReleased), MemoryMost: debug.SetMemoryLimit(-1),
+		Heap:       int64(m.NextGC / 2), // the next collection starts at twice the heap of the last one
 		Goroutines: runtime.NumGoroutine(), Open: s.pool.opened()}
 }

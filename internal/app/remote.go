@@ -15,7 +15,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
-	"github.com/memcore/memcore/inject/service/client"
+	"github.com/memcore/memcore/inject/remote"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -59,7 +59,7 @@ func (r Remote) Key() (string, error) {
 var errNoKey = errors.New("no key: memcore init --server URL asks for it")
 
 // Client returns a client of the service.
-func (r Remote) Client(o client.Options) (*client.Client, error) {
+func (r Remote) Client(o remote.Options) (*remote.Client, error) {
 	key, err := r.Key()
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (r Remote) Client(o client.Options) (*client.Client, error) {
 	if key == "" {
 		return nil, errNoKey
 	}
-	return client.New(r.w.Settings.Service.URL, key, o)
+	return remote.New(r.w.Settings.Service.URL, key, o)
 }
 
 // Join lets the index ask the service, too.
@@ -76,10 +76,10 @@ func (r Remote) Join(options *core.Options, at config.Folders) {
 		return
 	}
 	options.RemoteRest = at.ServiceRest()
-	if c, err := r.Client(client.Options{Tries: 2}); err != nil {
+	if c, err := r.Client(remote.Options{Tries: 2}); err != nil {
 		options.Remote = unusable{err}
 	} else {
-		options.Remote = client.Remote{Client: c}
+		options.Remote = remote.Remote{Client: c}
 	}
 }
 
@@ -98,10 +98,10 @@ func (u unusable) Search(context.Context, string, core.SearchOptions) (core.Resu
 const checkTimeout = 5 * time.Second
 
 // Check asks the service whose key it is.
-func (r Remote) Check(ctx context.Context) (client.Identity, error) {
-	c, err := r.Client(client.Options{RetryFor: checkTimeout})
+func (r Remote) Check(ctx context.Context) (remote.Identity, error) {
+	c, err := r.Client(remote.Options{RetryFor: checkTimeout})
 	if err != nil {
-		return client.Identity{}, err
+		return remote.Identity{}, err
 	}
 	ctx, stop := context.WithTimeout(ctx, checkTimeout)
 	defer stop()
@@ -111,7 +111,7 @@ func (r Remote) Check(ctx context.Context) (client.Identity, error) {
 // A RemoteState is what is known of the service.
 type RemoteState struct {
 	URL string `json:"url"`
-	client.Identity
+	remote.Identity
 	Problem string `json:"problem,omitempty"` // why it does not answer
 }
 
@@ -148,11 +148,11 @@ func (r Remote) Save(ctx context.Context, asked notes.SaveRequest) (tools.Answer
 	if asked.Private {
 		return tools.Answer{}, fmt.Errorf("%w: the service has no private files: leave out private", tools.ErrArguments)
 	}
-	c, err := r.Client(client.Options{})
+	c, err := r.Client(remote.Options{})
 	if err != nil {
 		return tools.Answer{}, err
 	}
-	save := client.SaveRequest{Section: asked.Section, Target: notes.TargetProject, Supersedes: asked.Supersedes}
+	save := remote.SaveRequest{Section: asked.Section, Target: notes.TargetProject, Supersedes: asked.Supersedes}
 	var found, more []notes.Redaction
 	save.Content, found = notes.Clean(asked.Content)
 	save.Section, more = notes.Clean(asked.Section)
@@ -173,15 +173,15 @@ func (r Remote) Save(ctx context.Context, asked notes.SaveRequest) (tools.Answer
 }
 
 // CheckKey asks a service that is not configured yet. The errors say what to do.
-func (r Remote) CheckKey(ctx context.Context, address, key string) (client.Identity, error) {
-	c, err := client.New(address, key, client.Options{RetryFor: checkTimeout})
+func (r Remote) CheckKey(ctx context.Context, address, key string) (remote.Identity, error) {
+	c, err := remote.New(address, key, remote.Options{RetryFor: checkTimeout})
 	if err != nil {
-		return client.Identity{}, kind.As(kind.BadInput, err)
+		return remote.Identity{}, kind.As(kind.BadInput, err)
 	}
 	ctx, stop := context.WithTimeout(ctx, 3*checkTimeout)
 	defer stop()
 	who, err := c.Whoami(ctx)
-	var status *client.Error
+	var status *remote.Error
 	switch {
 	case err == nil:
 		return who, nil
@@ -254,7 +254,7 @@ func (r Remote) Context(ctx context.Context) (string, error) {
 	if age := time.Since(kept.At); age >= 0 && age < contextFresh {
 		return kept.Text, nil
 	}
-	c, err := r.Client(client.Options{Tries: 1})
+	c, err := r.Client(remote.Options{Tries: 1})
 	if err != nil {
 		return kept.Text, fmt.Errorf("memory service: %w", err)
 	}

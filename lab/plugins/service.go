@@ -31,8 +31,8 @@ func writeServiceImage(root, file, version string) error {
 		return err
 	}
 	image, err := imageOf(files, runtime.GOARCH, v1.Config{
-		Entrypoint:   []string{"/memcore"},
-		Cmd:          []string{"service", "--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
+		Entrypoint:   []string{"/memcore-service"},
+		Cmd:          []string{"--listen", ":7475", "--metrics", ":9090", "--dir", nodeFolder},
 		ExposedPorts: map[string]struct{}{"7475/tcp": {}, "9090/tcp": {}},
 		Env:          []string{"HOME=" + imageHome, "PATH=/"}, WorkingDir: imageHome, Labels: labels(version),
 	})
@@ -47,12 +47,12 @@ func writeServiceImage(root, file, version string) error {
 	index := mutate.AppendManifests(mutate.IndexMediaType(empty.Index, types.OCIImageIndex), mutate.IndexAddendum{Add: image, Descriptor: v1.Descriptor{
 		Platform: &v1.Platform{OS: "linux", Architecture: runtime.GOARCH},
 		// The first is what skopeo and podman call it, the second what containerd and Docker do.
-		Annotations: map[string]string{"org.opencontainers.image.ref.name": version, "io.containerd.image.name": "docker.io/library/memcore:" + version},
+		Annotations: map[string]string{"org.opencontainers.image.ref.name": version, "io.containerd.image.name": "docker.io/library/memcore-service:" + version},
 	}})
 	if _, err := layout.Write(folder, index); err != nil {
 		return err
 	}
-	if err := describeForDocker(image, filepath.Join(folder, "manifest.json"), "memcore:"+version); err != nil {
+	if err := describeForDocker(image, filepath.Join(folder, "manifest.json"), "memcore-service:"+version); err != nil {
 		return err
 	}
 	archive, err := folderTar(folder)
@@ -63,7 +63,7 @@ func writeServiceImage(root, file, version string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s: memcore:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
+	fmt.Printf("%s: memcore-service:%s %s, %.0f MB, %.0f MB unpacked\n", filepath.Base(file), version, digest, float64(len(archive))/1e6, float64(len(files))/1e6)
 	return os.WriteFile(file, archive, 0o644)
 }
 

@@ -21,11 +21,11 @@ import (
 func TestServiceImage(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, nodeFolder), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "memcore"), []byte("the program"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "memcore-service"), []byte("the program"), 0o755))
 	file := filepath.Join(t.TempDir(), "image.tar")
 	require.NoError(t, writeServiceImage(root, file, "1.2.3"))
 
-	tag, err := name.NewTag("memcore:1.2.3")
+	tag, err := name.NewTag("memcore-service:1.2.3")
 	require.NoError(t, err)
 	loaded, err := tarball.ImageFromPath(file, &tag)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ func TestServiceImage(t *testing.T) {
 			modes[header.Name] = header.Mode
 		}
 		require.NoError(t, files.Close())
-		require.EqualValues(t, 0o755, modes["memcore"])
+		require.EqualValues(t, 0o755, modes["memcore-service"])
 		require.EqualValues(t, 0o1777, modes["var/lib/memcore"], "everybody may write: %v", modes)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,24 +223,16 @@ func (b bench) retrieve(n int) (time.Duration, error) {
 	return time.Since(begun), err
 }
 
-var residentMemory = regexp.MustCompile(`(?m)^process_resident_memory_bytes (\S+)$`)
-
+// memory returns how many MB the daemon holds.
 func (b bench) memory() (float64, error) {
-	response, err := b.client.Get("http://memcore/metrics")
+	response, err := b.client.Get("http://memcore/v1/health")
 	if err != nil {
 		return 0, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0, err
-	}
-	m := residentMemory.FindSubmatch(text)
-	if m == nil {
-		return 0, fmt.Errorf("no memory among the metrics")
-	}
-	bytes, err := strconv.ParseFloat(string(m[1]), 64)
-	return bytes / (1 << 20), err
+	var health struct{ Memory float64 }
+	err = json.NewDecoder(response.Body).Decode(&health)
+	return health.Memory / (1 << 20), err
 }
 
 // load asks at a steady rate. A delayed request counts from its due time.

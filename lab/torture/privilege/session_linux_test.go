@@ -324,7 +324,7 @@ func (w *world) servers(upstream string, serving func(serve, mcp, proxy string))
 	for _, path := range []string{"retrieve", "search", "context", "tools", "status"} {
 		w.ask(at, http.MethodPost, "/v1/"+path, `{"workspace": "`+w.project+`"`+map[bool]string{true: `, "query": "which port does the staging database use? ` + w.said() + `"`}[len(path) > 6 && path != "context"]+`}`, "Authorization", "Bearer "+serveToken)
 	}
-	w.ask(at, http.MethodGet, "/metrics", "", "Authorization", "Bearer "+serveToken)
+	w.ask(at, http.MethodGet, "/v1/openapi.json", "", "Authorization", "Bearer "+serveToken)
 	w.ask(at, http.MethodGet, "/v1/health", "", "Authorization", "Bearer wrong-"+serveToken)
 	w.ask(proxyAt, http.MethodPost, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"which port does the staging database use? `+w.said()+`"}]}`, "X-Memcore-Token", proxyToken, "Authorization", "Bearer "+clientKey)
 	w.ask(proxyAt, http.MethodGet, "/v1/models?key="+clientKey, "", "X-Memcore-Token", "wrong-"+proxyToken, "Authorization", "Bearer "+clientKey)

@@ -60,9 +60,9 @@ func TestDaemon(t *testing.T) {
 		{"a path with line ends", request("GET", "/v1//%0d%0aX-Evil:%201%0a", "", token), no(301, 307, 308, 404)},
 		{"a path with escapes", request("GET", "/%1b%5b2J%0amemcore:%20evil", "", token), no(404)},
 		{"a method of its own", request("EVIL\"\\x", "/v1/health", "", token), no(400, 405)},
-		{"a path that ends with a quote", request("GET", `/v1/"}%0aevil_metric%201`, "", token), no(404)},
+		{"a path that ends with a quote", request("GET", `/v1/"}%0aevil%201`, "", token), no(404)},
 	}
-	for _, path := range []string{"/v1/shutdown", "//v1/shutdown", "/v1/./shutdown", "/v1/../v1/shutdown", "/v1/%73hutdown", "/V1/shutdown", "/v1/shutdown/", "/v1/shutdown;x", `/v1\shutdown`, "/v1/retrieve", "/metrics", "/v1/openapi.json"} {
+	for _, path := range []string{"/v1/shutdown", "//v1/shutdown", "/v1/./shutdown", "/v1/../v1/shutdown", "/v1/%73hutdown", "/V1/shutdown", "/v1/shutdown/", "/v1/shutdown;x", `/v1\shutdown`, "/v1/retrieve", "/v1/health", "/v1/openapi.json"} {
 		for _, method := range []string{"GET", "POST"} {
 			all = append(all, attack{method + " " + path + " without a token", request(method, path, ""), no(401)})
 		}
@@ -86,18 +86,6 @@ func TestDaemon(t *testing.T) {
 	require.Equal(t, []int{200}, statuses, answer)
 	require.Contains(t, answer, "5433")
 
-	metrics, _ := exchange(t, daemon.Address, request("GET", "/metrics", "", token), false)
-	require.NotContains(t, metrics, "\nevil_metric")
-	routes := map[string]bool{}
-	for text := range strings.Lines(metrics) {
-		if _, rest, ok := strings.Cut(text, `route="`); ok {
-			route, _, _ := strings.Cut(rest, `"`)
-			routes[route] = true
-		}
-	}
-	if len(routes) > 25 {
-		t.Errorf("metrics have %d routes: clients make series of their own", len(routes))
-	}
 	for text := range strings.Lines(daemon.Log()) {
 		var record map[string]any
 		if !strings.HasPrefix(text, "memcore: listening") && json.Unmarshal([]byte(text), &record) != nil && !strings.HasPrefix(text, "{") {

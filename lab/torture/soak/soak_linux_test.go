@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -243,11 +242,6 @@ func keep(t *testing.T, sample soak.Sample) {
 	}
 }
 
-var (
-	heapMetric       = regexp.MustCompile(`(?m)^go_memstats_next_gc_bytes (\S+)$`)
-	goroutinesMetric = regexp.MustCompile(`(?m)^go_goroutines (\S+)$`)
-)
-
 func (s *run) sample(t *testing.T, ctx context.Context) soak.Sample {
 	sample := soak.Sample{Processes: map[string]soak.Use{}}
 	for _, p := range []*harness.Process{s.daemon, s.mcp, s.proxy} {
@@ -260,23 +254,18 @@ func (s *run) sample(t *testing.T, ctx context.Context) soak.Sample {
 		}
 		use := soak.Use{Resident: u.Resident, Descriptors: u.Descriptors, Threads: u.Threads, Children: u.Children}
 		if p == s.daemon {
-			answer, err := s.Get(ctx, "/metrics")
+			answer, err := s.Get(ctx, "/v1/health")
 			if err != nil {
 				if ctx.Err() == nil {
 					t.Error(err)
 				}
 				return sample
 			}
-			number := func(metric *regexp.Regexp) (n float64) {
-				if m := metric.FindSubmatch(answer.Body); m != nil {
-					n, _ = strconv.ParseFloat(string(m[1]), 64)
-				}
-				return n
-			}
-			// Garbage collection starts at twice the heap of the last one.
-			use.Heap, use.Goroutines = number(heapMetric)/2/(1<<20), int(number(goroutinesMetric))
+			var health struct{ Heap, Goroutines float64 }
+			_ = json.Unmarshal(answer.Body, &health) // else both are 0
+			use.Heap, use.Goroutines = health.Heap/(1<<20), int(health.Goroutines)
 			if use.Heap == 0 || use.Goroutines == 0 {
-				t.Errorf("the daemon's metrics are without memory or goroutines: %s", answer.Body)
+				t.Errorf("the daemon's health is without memory or goroutines: %s", answer.Body)
 			}
 		}
 		sample.Processes[p.Name] = use
@@ -433,7 +422,7 @@ func (s *run) fresh(t *testing.T) {
 
 var goroutine = regexp.MustCompile(`(?m)^goroutine \d+ .*\[`)
 
-// stacks makes processes without metrics print their goroutines, which ends them.
+// stacks makes processes that do not tell their health print their goroutines, which ends them.
 func (s *run) stacks(t *testing.T) {
 	for _, p := range []*harness.Process{s.mcp, s.proxy} {
 		require.NoError(t, syscall.Kill(p.PID, syscall.SIGQUIT))

@@ -1,0 +1,178 @@
+package tenants
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/service"
+)
+
+// A rate that is no number leaves a tenant as it is.
+func TestOddRates(t *testing.T) {
+	objects := newMemoryObjects()
+	r := NewRegistry(objects, 0)
+	_, err := r.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	key := mustCreate(t, r, "acme", "ann", service.Read)
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+		_, err := r.Set(t.Context(), "test", "acme", func(s *Settings) { s.PerSecond = rate })
+		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
+		_, err = NewNode(Options{Registry: r, Dir: t.TempDir(), Limits: service.Limits{PerSecond: rate}})
+		require.Equal(t, kind.BadInput, kind.Of(err), "%v: %v", rate, err)
+	}
+	require.Error(t, r.change(t.Context(), "test", "acme", "x", func(rec *record) error {
+		rec.Tenant.PerSecond = math.NaN()
+		return nil
+	}))
+	_, err = NewRegistry(objects, 0).Authenticate(t.Context(), "acme", key.Secret)
+	require.NoError(t, err)
+}
+
+// What each request asks of the registry costs the same with many keys.
+func TestSettingsCopyNoKeys(t *testing.T) {
+	r := NewRegistry(newMemoryObjects(), time.Hour)
+	made, err := r.CreateTenant(t.Context(), "test", "acme")
+	require.NoError(t, err)
+	mustCreate(t, r, "acme", "ann", service.Read)
+	_, err = r.Set(t.Context(), "test", "acme", func(s *Settings) { s.MostDocuments = 7 })
+	require.NoError(t, err)
+	require.Equal(t, 7, r.settings(made.ID).MostDocuments)
+	require.Zero(t, r.settings("acme-other"), "of a former tenant of that name")
+	require.Zero(t, testing.AllocsPerRun(100, func() { r.settings(made.ID) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = r.Tenant(t.Context(), "acme") }))
+}
+
+// Nodes heed the limits of a tenant as soon as they look at it again, and others have their own.
+func TestLimitsOfATenant(t *testing.T) {
+	w := newWorld(t, memoryStorage)
+	w.fill([]string{"acme", "globex"}, []string{"ann"})
+	acme, globex := w.people[0], w.people[1]
+	put := func(p *person, name string) int {
+		return w.do(call{node: 1, method: "PUT", tenant: p.tenant, path: "/documents/" + name, key: bearer(p.write), body: "x"}).status
+	}
+	usage := func(p *person) (u service.Usage) {
+		text, _, _ := strings.Cut(w.must(call{node: 1, method: "GET", tenant: p.tenant, path: "/usage", key: bearer(p.read)}).text, "\n")
+		require.NoError(t, json.Unmarshal([]byte(text), &u))
+		return u
+	}
+	set := func(change func(*Settings)) {
+		_, err := w.registry.Set(t.Context(), "test", "acme", change)
+		require.NoError(t, err)
+		time.Sleep(2 * testFreshness)
+	}
+	require.Equal(t, http.StatusOK, put(acme, "a.md"))
+	has := usage(acme)
+	require.Zero(t, has.Limits)
+	set(func(s *Settings) { s.MostDocuments = has.Documents + 1 })
+	require.Equal(t, has.Documents+1, usage(acme).MostDocuments)
+	require.Equal(t, http.StatusOK, put(acme, "b.md"))
+	require.Equal(t, http.StatusTooManyRequests, put(acme, "c.md"))
+	require.Equal(t, http.StatusOK, put(globex, "c.md"))
+	set(func(s *Settings) { s.MostDocuments, s.MostBytes = -1, has.Bytes })
+	require.Equal(t, http.StatusTooManyRequests, put(acme, "c.md"))
+	set(func(s *Settings) { *s = Settings{Limits: service.Limits{PerSecond: 2}} })
+	statuses := map[int]int{}
+	for range 20 {
+		statuses[put(acme, "c.md")]++
+		require.Equal(t, http.StatusOK, put(globex, "c.md"))
+	}
+	require.GreaterOrEqual(t, statuses[http.StatusTooManyRequests], 10)
+	first, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/tenants/acme/whoami", http.NoBody)
+	require.NoError(t, err)
+	first.Header.Set("Authorization", bearer(acme.read))
+	answered := &recorded{header: http.Header{}, status: http.StatusOK}
+	service.New(service.Options{Node: w.inside[1], Memories: w.inside[1].Memories()}).ServeHTTP(answered, first)
+	require.Equal(t, http.StatusOK, answered.status, "the first request to a node")
+	set(func(s *Settings) { *s = Settings{} })
+	for range 20 {
+		require.Equal(t, http.StatusOK, put(acme, "c.md"))
+	}
+}
+
+// What no node could use is refused, and changes nothing.
+func TestSettingsAreChecked(t *testing.T) {
+	w := newWorld(t, memoryStorage)
+	w.fill([]string{"acme"}, []string{"ann"})
+	for _, bad := range []Settings{{Embedder: "Min LM"}, {Embedder: "ollama"}, {Model: "x"}, {Embedder: "minilm", Model: "x"}} {
+		_, err := w.registry.Set(t.Context(), "test", "acme", func(s *Settings) { *s = bad })
+		require.Equal(t, kind.BadInput, kind.Of(err), "%+v: %v", bad, err)
+	}
+	_, err := w.registry.Set(t.Context(), "test", "nobody", func(*Settings) {})
+	require.Equal(t, kind.NotFound, kind.Of(err))
+	got, err := w.registry.Tenant(t.Context(), "acme")
+	require.NoError(t, err)
+	require.Zero(t, got.Settings)
+}
+
+// A tenant that gets another embedder is answered all the time, and then by the new one.
+func TestEmbedderOfATenant(t *testing.T) {
+	w := newWorld(t, memoryStorage)
+	w.fill([]string{"acme"}, []string{"ann"})
+	p := w.people[0]
+	ask := func() string {
+		return w.must(call{node: 1, method: "POST", tenant: "acme", path: "/search", key: bearer(p.read), body: `{"query": "staging database of the shop"}`}).text
+	}
+	embedder := func() string {
+		text, _, _ := strings.Cut(w.must(call{node: 1, method: "POST", tenant: "acme", path: "/status", key: bearer(p.read)}).text, "\n")
+		var status struct {
+			Embedder         string
+			Chunks, Embedded int
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &status), text)
+		if status.Embedder != "" && status.Embedded < status.Chunks {
+			return "unfinished"
+		}
+		return status.Embedder
+	}
+	require.Contains(t, ask(), "zq")
+	require.Empty(t, embedder())
+	for _, want := range []string{"minilm", "none", "minilm"} {
+		_, err := w.registry.Set(t.Context(), "test", "acme", func(s *Settings) { s.Embedder = want })
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			require.Contains(t, ask(), "zq")
+			now := embedder()
+			return want == "none" && now == "" || want != "none" && strings.Contains(strings.ToLower(now), "minilm")
+		}, time.Minute, 20*time.Millisecond, want)
+	}
+}
+
+// A fixed embedder counts a token a byte.
+type fixed struct{ embed.Embedder }
+
+func (fixed) CountTokens(text string) int { return len(text) }
+func (fixed) MaxTokens() int              { return 10 }
+func (fixed) Embed(_ context.Context, _ embed.Kind, texts []string) ([][]float32, error) {
+	return make([][]float32, len(texts)), nil
+}
+
+// Documents are embedded as far as a tenant may, questions always.
+func TestMeter(t *testing.T) {
+	most := int64(25)
+	e := metered{fixed{}, &meter{limits: func() service.Limits { return service.Limits{MostEmbedded: most} }}}
+	embedded := func(kind embed.Kind, texts ...string) bool {
+		vectors, err := e.Embed(t.Context(), kind, texts)
+		require.True(t, err == nil && len(vectors) == len(texts) || errors.Is(err, embed.ErrUnavailable), err)
+		return err == nil
+	}
+	require.True(t, embedded(embed.Document, strings.Repeat("x", 100), strings.Repeat("x", 10)), "20 are read")
+	require.False(t, embedded(embed.Document, "123456"))
+	require.True(t, embedded(embed.Document, "12345"))
+	require.False(t, embedded(embed.Document, "1"))
+	require.True(t, embedded(embed.Query, "1"))
+	most = -1
+	require.True(t, embedded(embed.Document, "123456"))
+	most = 5
+	require.True(t, embedded(embed.Document, "123456789"), "more than a day has, in one piece")
+	require.False(t, embedded(embed.Document, "1"))
+}
