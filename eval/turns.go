@@ -158,9 +158,7 @@ type TurnsOptions struct {
 	// rebuilt, since chunks may differ.
 	MadeBy string
 	// Keep uses indexes of another program, too.
-	Keep bool
-	// Rebuild rebuilds all indexes.
-	Rebuild  bool
+	Keep     bool
 	Retrieve core.RetrieveOptions
 	// Progress, if set, is called after each state.
 	Progress func(name string, done, total int)
@@ -282,8 +280,8 @@ func (o TurnsOptions) index(ctx context.Context, memory *core.Manager, folder st
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	madeBy, rebuild := o.MadeBy, o.Rebuild || string(before) != o.MadeBy
-	if o.Keep && !o.Rebuild && err == nil {
+	madeBy, rebuild := o.MadeBy, string(before) != o.MadeBy
+	if o.Keep && err == nil {
 		madeBy, rebuild = string(before), false
 	}
 	if err := os.Remove(stamp); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -35,25 +35,25 @@ workspace's folder. With --gate, a run that does worse than an earlier one fails
 	f.StringVar(&o.data, "data", "", "`FILE` of the cases, in YAML")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs: the scores of each question")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline or --json: fail if recall, MRR or nDCG is lower, and not by chance")
-	f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
-	f.Uint64Var(&o.draw.Seed, "seed", 1, "`SEED` by which --limit draws them")
-	f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
+	f.IntVar(&o.limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
 	return cmd
 }
 
 // evalRunFlags are the flags of 'eval run'.
 type evalRunFlags struct {
 	data, baseline, gate string
-	failing              int
-	draw                 eval.Draw
+	limit                int
 }
+
+// failingListed bounds the questions that are listed because a turn answers them badly.
+const failingListed = 10
 
 func (o evalRunFlags) check() error {
 	switch {
 	case o.data == "":
 		return kind.Usagef("--data is empty, want a file of cases ('memcore eval init' drafts one)")
-	case o.draw.Limit < 0 || o.failing < 0:
-		return kind.Usagef("--limit is %d and --failing is %d, want at least 0", o.draw.Limit, o.failing)
+	case o.limit < 0:
+		return kind.Usagef("--limit is %d, want at least 0", o.limit)
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (report eval.Report,
 		if status.State == core.StateMissing {
 			return kind.Usagef("nothing is indexed here yet: memcore index")
 		}
-		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), o.draw.Cases(cases), eval.Options{})
+		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), eval.Draw{Limit: o.limit, Seed: 1}.Cases(cases), eval.Options{})
 		return err
 	})
 	return report, err
@@ -105,7 +105,7 @@ func (o evalRunFlags) print(a *cli, report eval.Report) error {
 	if a.json {
 		return a.printJSON(report)
 	}
-	return a.print(report.Table() + report.Failing(o.failing))
+	return a.print(report.Table() + report.Failing(failingListed))
 }
 
 func writeBaseline(name string, report eval.Report) error {

@@ -31,34 +31,25 @@ hit without a judgment counts as noise; --verbose lists those hits, and the turn
 			if o.data == "" {
 				return kind.Usagef("--data is empty, want a folder of sets of turns")
 			}
-			if (o.keep || o.fresh) && o.work == "" || o.keep && o.fresh {
-				return kind.Usagef("--keep and --fresh are for the indexes in --work, and one of them at a time")
-			}
-			if err := o.query.check(cmd); err != nil {
-				return err
+			if o.keep && o.work == "" {
+				return kind.Usagef("--keep is for the indexes in --work")
 			}
 			return o.run(cmd.Context(), a, sets)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "`DIR` of the sets, or one set")
-	f.StringVar(&o.out, "out", "", "`FILE` for the report as JSON, beside the table")
 	f.StringVar(&o.work, "work", "", "`DIR` that keeps indexes for the next run of the same program (default: a temporary one)")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline: fail if hit, silence or precision is lower")
 	f.BoolVar(&o.keep, "keep", false, "use the indexes in --work although another program made them, for changes that leave the index alone")
-	f.BoolVar(&o.fresh, "fresh", false, "rebuild the indexes in --work")
-	f.IntVar(&o.query.limit, "limit", 0, "`N` hits at most a turn (default: as configured)")
-	f.Float64Var(&o.query.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
-	engineFlag(a, f)
 	return cmd
 }
 
 // turnsFlags are the flags of 'eval turns'.
 type turnsFlags struct {
-	data, out, work, baseline, gate string
-	fresh, keep                     bool
-	query                           queryFlags
+	data, work, baseline, gate string
+	keep                       bool
 }
 
 func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
@@ -70,13 +61,10 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	if err != nil {
 		return err
 	}
-	retrieve, err := a.RetrieveOptionsFor(retrieveRequest(a, o.query, ""))
-	if err != nil {
-		return err
-	}
+	retrieve := a.RetrieveOptions()
 	retrieve.Unrecorded = true
 	report, failed := eval.RunTurns(ctx, open, sets, eval.TurnsOptions{
-		Folder: o.work, Rebuild: o.fresh, Keep: o.keep, Retrieve: retrieve,
+		Folder: o.work, Keep: o.keep, Retrieve: retrieve,
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) }})
 	if len(report.Turns) == 0 {
 		return failed
@@ -100,11 +88,6 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 }
 
 func (o turnsFlags) print(a *cli, report eval.TurnsReport) error {
-	if o.out != "" {
-		if err := writeJSON(o.out, report); err != nil {
-			return fmt.Errorf("report: %w", err)
-		}
-	}
 	if a.json {
 		return a.printJSON(report)
 	}

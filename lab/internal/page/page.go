@@ -27,7 +27,6 @@ var layout = sync.OnceValue(func() *template.Template {
 		"percent": func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
 		"took":    func(d time.Duration) string { return d.Round(10 * time.Microsecond).String() },
 		"cosine":  func(x *float64) string { return fmt.Sprintf("%.2f", *x) },
-		"change":  func(before, after float64) string { return fmt.Sprintf("%+.3f", after-before) },
 		"terms":   relevance.Describe,
 		"at":      func(name string, k int) string { return fmt.Sprintf("%s@%d", name, k) },
 	}).Parse(source))
@@ -40,7 +39,6 @@ type view struct {
 	Charts []Chart
 	Worst  []question
 	Rows   []eval.Result
-	Diff   *eval.Comparison // with an earlier run, or nil
 }
 
 // A question went badly.
@@ -56,19 +54,10 @@ func (q question) Answers(top eval.Top) bool {
 
 // Write writes the page.
 func Write(w io.Writer, title string, report eval.Report) error {
-	return write(w, title, report, nil)
-}
-
-// WriteCompared writes the page with the changes since an earlier run.
-func WriteCompared(w io.Writer, title string, report eval.Report, since eval.Comparison) error {
-	return write(w, title, report, &since)
-}
-
-func write(w io.Writer, title string, report eval.Report, diff *eval.Comparison) error {
 	all := report.All
 	all.Name = "all"
 	return layout().Execute(w, view{Report: report, Title: title, Charts: Charts(report), Worst: worstOf(report),
-		Rows: append(slices.Clip(report.Collections), all), Diff: diff})
+		Rows: append(slices.Clip(report.Collections), all)})
 }
 
 func worstOf(report eval.Report) (all []question) {
