@@ -59,8 +59,8 @@ ask "who won the chess world championship in 1972"
 echo "(nothing: the memory does not know, so the turn stays as it is)"
 
 request='[{"role":"system","content":"You help the Harbourline team."},{"role":"user","content":"I changed the nginx rules. What do I have to do now?"}]'
-printf '\n$ echo %s | memcore inject\n' "'$request'"
-injected=$(printf '%s' "$request" | memcore inject) || fail "inject exited with $?"
+printf '\n$ echo %s | memcore proxy --once\n' "'$request'"
+injected=$(printf '%s' "$request" | memcore proxy --once) || fail "inject exited with $?"
 printf '%s' "$injected" | python3 -m json.tool --no-ensure-ascii 2>/dev/null || printf '%s\n' "$injected"
 case $injected in *"restart nginx"*) ;; *) fail "the request lacks the memory about nginx" ;; esac
 

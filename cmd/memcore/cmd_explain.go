@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/hook"
@@ -33,13 +34,13 @@ func explainCommand(a *cli) *cobra.Command {
 threshold, the token budget, what the sanitiser changes, and the age of the index.
 
 With --last, do this for the last hook of an agent in this workspace, and show which hits the agent
-used.`,
+used. With --verbose, a query also shows what each score is made of, and the time of each stage.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if last != (len(args) == 0) {
 				return kind.Hint(kind.Usagef("explain: name either a query or --last"), "memcore explain 'which port does staging use'")
 			}
 			if last {
-				if q.narrow != (narrowFlags{}) {
+				if q != (queryFlags{}) {
 					return kind.Usagef("explain: --last takes no filter: it says what a hook did")
 				}
 				return explainLast(cmd.Context(), a)
@@ -54,12 +55,13 @@ used.`,
 			if !a.Settings.Enabled {
 				a.note(app.TurnedOff)
 			}
-			q.explain = true
-			return explainQuery(cmd.Context(), a, retrieveRequest(a, q, text))
+			request := retrieveRequest(a, q, text)
+			request.Explain = true
+			return explainQuery(cmd.Context(), a, request)
 		},
 	}
 	cmd.Flags().BoolVar(&last, "last", false, "the last hook of an agent in this workspace")
-	q.narrow.add(cmd.Flags())
+	q.add(cmd)
 	return cmd
 }
 
@@ -79,7 +81,11 @@ func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) 
 	if a.json {
 		return a.printJSON(explained{Result: answer.Result, Options: options, Updated: status.Updated, Findings: answer.Findings})
 	}
-	return a.print(explanation(answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget))
+	text := explanation(answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget)
+	if a.verbose {
+		text += termsText(answer.Result)
+	}
+	return a.print(text)
 }
 
 // explained is the JSON of explain.
@@ -258,6 +264,25 @@ func explainWhy(b *strings.Builder, result core.Result) {
 	if result.Why != "" {
 		fmt.Fprintf(b, "evidence: %s\n", plain.OneLine(result.Why))
 	}
+}
+
+// termsText lists what the score of each hit is made of, and how long each stage took.
+func termsText(result core.Result) string {
+	var b strings.Builder
+	for i, hit := range result.Hits {
+		if hit.Explain != nil {
+			fmt.Fprintf(&b, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
+			if hit.Explain.ByTime {
+				fmt.Fprintf(&b, "hit %d: given for its time, since the query names nothing else\n", i+1)
+			}
+		}
+	}
+	for _, stage := range []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "service", "total"} {
+		if took, asked := result.Took[stage]; asked {
+			fmt.Fprintf(&b, "%s: %.1f ms\n", stage, float64(took.Microseconds())/1000)
+		}
+	}
+	return b.String()
 }
 
 // explainIndex describes the state of the index.

@@ -7,11 +7,10 @@ import (
 func memoryCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "memory",
-		Short: "Show and change curated memory: the files for the system prompt",
+		Short: "Show and edit what instructs agents, and decide about proposals",
 		RunE:  helpOrUnknown,
 		Args:  cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(memoryShowCommand(a), memoryAddCommand(a), memoryRefreshCommand(a), memoryListCommand(a), memoryEditCommand(a),
-		memoryStatsCommand(a), memoryStatusCommand(a), memoryPendingCommand(a))
+	cmd.AddCommand(memoryShowCommand(a), memoryListCommand(a), memoryEditCommand(a), memoryPendingCommand(a))
 	return cmd
 }

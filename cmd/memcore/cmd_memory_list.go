@@ -8,22 +8,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
 func memoryListCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the memory files: tier, priority, tokens, and why one is left out",
+		Short: "List the memory files: tier, priority, tokens, why one is left out, and what all cost",
 		Args:  arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withCurated(cmd.Context(), a, func(_ *curated.Layer, m curated.Memory) error {
 				noteCurated(cmd.Context(), a, m)
 				if a.json {
-					if m.Files == nil {
-						m.Files = []curated.File{}
-					}
-					return a.printJSON(m.Files)
+					return a.printJSON(memoryFiles{append([]curated.File{}, m.Files...), m.Usage})
 				}
 				var out strings.Builder
 				w := tabwriter.NewWriter(&out, 0, 8, 2, ' ', 0)
@@ -37,12 +35,31 @@ func memoryListCommand(a *cli) *cobra.Command {
 					return nil
 				}
 				if n := untrustedPlugins(m); n > 0 {
-					a.note("%s with memory not trusted; 'memcore trust status FOLDER' shows what it has, 'memcore trust add FOLDER' trusts it", plain.Count(n, "plugin"))
+					a.note("%s with memory not trusted; 'memcore trust list FOLDER' shows what it has, 'memcore trust add FOLDER' trusts it", plain.Count(n, "plugin"))
 				}
-				return a.print(trimLines(out.String()))
+				return a.print(trimLines(out.String()) + usageText(m.Usage, a.Settings) + "\n")
 			})
 		},
 	}
+}
+
+// memoryFiles are the JSON of memory list.
+type memoryFiles struct {
+	Files []curated.File `json:"files"`
+	Usage curated.Usage  `json:"usage"`
+}
+
+// usageText says what curated memory costs, and the limits.
+func usageText(u curated.Usage, settings config.Settings) string {
+	lines := plain.Count(u.Lines, "line")
+	if settings.MaxLines >= 0 {
+		lines = fmt.Sprintf("%d of %s at most", u.Lines, plain.Count(settings.MaxLines, "line"))
+	}
+	text := fmt.Sprintf("given: %s, %s, %.1f KB, %s", plain.Count(u.Files, "file"), lines, float64(u.Bytes)/1024, plain.Count(u.Tokens, "token"))
+	if u.Context > 0 {
+		text += fmt.Sprintf(", %.1f %% of %d tokens of context (too much from %g %% on)", u.Percent(), u.Context, settings.TokenBudgetPercent)
+	}
+	return text
 }
 
 // untrustedPlugins counts the untrusted plugins with memory.

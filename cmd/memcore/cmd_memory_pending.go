@@ -41,11 +41,11 @@ func runPending(ctx context.Context, a *cli, accept, decline string) error {
 	if err != nil {
 		return err
 	}
-	yes, err := namedProposals("--accept", accept, all, pendingHint)
+	yes, err := namedProposals("--accept", accept, all)
 	if err != nil {
 		return err
 	}
-	no, err := namedProposals("--decline", decline, all, pendingHint)
+	no, err := namedProposals("--decline", decline, all)
 	if err != nil {
 		return err
 	}
@@ -82,10 +82,8 @@ func runPending(ctx context.Context, a *cli, accept, decline string) error {
 	return nil
 }
 
-const pendingHint = "run 'memcore memory pending' for those there are"
-
 // namedProposals reads a list of IDs, or "all".
-func namedProposals(flag, list string, all []notes.Proposal, hint string) (ids []string, err error) {
+func namedProposals(flag, list string, all []notes.Proposal) (ids []string, err error) {
 	for _, p := range all {
 		ids = append(ids, p.ID)
 	}
@@ -95,7 +93,7 @@ func namedProposals(flag, list string, all []notes.Proposal, hint string) (ids [
 	wanted := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 	for _, id := range wanted {
 		if !slices.Contains(ids, id) {
-			return nil, kind.Hint(fmt.Errorf("%s has %q: %w", flag, id, notes.ErrNoProposal), hint)
+			return nil, kind.Hint(fmt.Errorf("%s has %q: %w", flag, id, notes.ErrNoProposal), "run 'memcore memory pending' for those there are")
 		}
 	}
 	return wanted, nil

@@ -23,13 +23,13 @@ import (
 func modelCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "Add and choose the model that makes vectors",
+		Short: "Choose the model that makes vectors",
 		Long: `The program holds a model for English, minilm. Others are packs: files that 'memcore model add' puts
 into the cache folder, for all projects. See docs/models.md.`,
 		RunE: helpOrUnknown,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(modelListCommand(a), modelAddCommand(a), modelUseCommand(a), modelRemoveCommand(a))
+	cmd.AddCommand(modelListCommand(a), modelAddCommand(a), modelRemoveCommand(a))
 	return cmd
 }
 
@@ -115,45 +115,70 @@ func modelAddCommand(a *cli) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "add NAME|FILE",
-		Short: "Fetch a model by name, or take a pack from a file",
-		Long: `Fetch a model by name, or take a pack from a file. Fetching says first from where and how much, and
-asks; an interrupted download goes on where it ended. HTTPS_PROXY and NO_PROXY count. Nothing else in
-memcore fetches anything.`,
+		Short: "Make vectors with a model, in all projects; fetch it if it is not here",
+		Long: `Set memory.embedder in your configuration to a model: by name, or that of a pack in a file. A model
+that is not here yet is fetched. memcore says first from where and how much, and asks; an interrupted
+download goes on where it ended. HTTPS_PROXY and NO_PROXY count. Nothing else in memcore fetches
+anything.
+
+An index of another model is made again in the background when a hook or the daemon next opens it, or
+by 'memcore index'; until then its vectors answer. To go back: memcore model add minilm.`,
 		Args: arguments(cobra.ExactArgs(1), "the name of a model, or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := a.models()
 			if err != nil {
 				return err
 			}
-			added, err := addModel(cmd.Context(), a, folder, args[0], yes)
-			if err != nil {
-				return err
+			name := args[0]
+			if name != config.EmbedderMiniLM { // which is in the program
+				added, err := addModel(cmd.Context(), a, folder, name, yes)
+				if err != nil {
+					return err
+				}
+				name = added.Name
+				a.note("%s (%s, %s) is in %s", name, plain.Bytes(added.Bytes), added.Licence, added.Path)
 			}
-			if a.json {
-				return a.printJSON(listedOf(added))
-			}
-			if err := a.printLine("added: %s (%s, %s)", added.Name, plain.Bytes(added.Bytes), added.Licence); err != nil {
-				return err
-			}
-			if a.Settings.Embedder != added.Name {
-				a.note("'memcore model use %s' makes vectors with it", added.Name)
-			}
-			return nil
+			return useModel(cmd.Context(), a, folder, name)
 		},
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "fetch without asking")
 	return cmd
 }
 
+// useModel sets memory.embedder in the user's configuration.
+func useModel(ctx context.Context, a *cli, folder models.Folder, name string) error {
+	file := a.UserFile()
+	if file == "" {
+		return errNoHome
+	}
+	var proposal setup.Proposal
+	if err := proposal.AddSettings(a.SetupOptions(), file, []setup.Setting{{Key: "embedder", Value: name}}, false); err != nil {
+		return fmt.Errorf("model add: %w", err)
+	}
+	if _, err := (offer{proposal: proposal, label: "model add", yes: true}).make(ctx, a); err != nil {
+		return err
+	}
+	if origin := a.Origin["embedder"]; origin != "" && !strings.HasSuffix(origin, " in "+file) && a.Settings.Embedder != name {
+		a.note("warning: %s sets another embedder, which counts more", origin)
+	}
+	a.note("indexes are made again in the background when they are next used; 'memcore index' does it now")
+	if !a.json {
+		return nil
+	}
+	installed, _ := folder.List()
+	all := listedModels(installed, name)
+	return a.printJSON(all[slices.IndexFunc(all, func(m listedModel) bool { return m.Used })])
+}
+
 func addModel(ctx context.Context, a *cli, folder models.Folder, name string, yes bool) (models.Installed, error) {
-	if name == config.EmbedderMiniLM {
-		return models.Installed{}, kind.Hint(kind.Usagef("%s is in the program already", name), "memcore model use "+name)
+	if known, err := folder.Of(name); err == nil && releaseOf(name) < 0 {
+		return known, nil // a pack that was added from a file before
 	}
 	i := releaseOf(name)
 	if i < 0 || strings.ContainsRune(name, filepath.Separator) {
 		added, err := folder.Add(ctx, a.Expand(name))
 		if errors.Is(err, os.ErrNotExist) && filepath.Base(name) == name && filepath.Ext(name) == "" {
-			return added, kind.Hint(kind.Usagef("%q is no model and no file", name), "'memcore model list' shows what can be fetched")
+			return added, kind.Hint(kind.Usagef("%q is no model and no file", name), missingHint(name))
 		}
 		return added, err
 	}
@@ -161,7 +186,6 @@ func addModel(ctx context.Context, a *cli, folder models.Folder, name string, ye
 	known, err := folder.Verify(name)
 	switch {
 	case err == nil:
-		a.note("%s is installed already", name)
 		return known, nil
 	case !errors.Is(err, models.ErrMissing):
 		a.note("it is fetched anew: %v", err)
@@ -198,61 +222,12 @@ func releaseOf(name string) int {
 // fetchStage is core.Progress.Stage of a download, in kilobytes.
 const fetchStage = "fetch"
 
-func modelUseCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:   "use NAME",
-		Short: "Make vectors with a model, in all projects",
-		Long: `Set memory.embedder in your configuration. An index of another model is made again in the background
-when a hook or the daemon next opens it, or by 'memcore index'; until then its vectors answer.`,
-		Args: arguments(cobra.ExactArgs(1), "the name of a model"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			name := args[0]
-			folder, err := a.models()
-			if err != nil {
-				return err
-			}
-			if name != config.EmbedderMiniLM {
-				if _, err := folder.Of(name); errors.Is(err, models.ErrMissing) {
-					return kind.Hint(kind.As(kind.BadInput, err), missingHint(name))
-				} else if err != nil {
-					return err
-				}
-			}
-			file := a.UserFile()
-			if file == "" {
-				return errNoHome
-			}
-			var proposal setup.Proposal
-			if err := proposal.AddSettings(a.SetupOptions(), file, []setup.Setting{{Key: "embedder", Value: name}}, false); err != nil {
-				return fmt.Errorf("model use: %w", err)
-			}
-			if _, err := (offer{proposal: proposal, label: "model use", yes: true}).make(cmd.Context(), a); err != nil {
-				return err
-			}
-			if origin := a.Origin["embedder"]; origin != "" && !strings.HasSuffix(origin, " in "+file) && a.Settings.Embedder != name {
-				a.note("warning: %s sets another embedder, which counts more", origin)
-			}
-			a.note("indexes are made again in the background when they are next used; 'memcore index' does it now")
-			if !a.json {
-				return nil
-			}
-			installed, _ := folder.List()
-			all := listedModels(installed, name)
-			return a.printJSON(all[slices.IndexFunc(all, func(m listedModel) bool { return m.Used })])
-		},
-	}
-}
-
 // missingHint is for a name that no pack has.
 func missingHint(name string) string {
-	switch {
-	case slices.Contains([]string{config.EmbedderNone, config.EmbedderOllama, config.EmbedderOpenAI}, name):
+	if slices.Contains([]string{config.EmbedderNone, config.EmbedderOllama, config.EmbedderOpenAI}, name) {
 		return "it needs no pack: set memory.embedder to " + name + " in your configuration"
-	case releaseOf(name) >= 0:
-		return "'memcore model add " + name + "' fetches it"
-	default:
-		return "'memcore model list' shows models; 'memcore model add FILE' adds one from a file"
 	}
+	return "'memcore model list' shows what can be fetched"
 }
 
 func modelRemoveCommand(a *cli) *cobra.Command {
@@ -267,7 +242,7 @@ func modelRemoveCommand(a *cli) *cobra.Command {
 				return err
 			}
 			if name == a.Settings.Embedder {
-				return kind.Hint(kind.Usagef("%s is in use", name), "choose another first: memcore model use "+config.EmbedderMiniLM)
+				return kind.Hint(kind.Usagef("%s is in use", name), "choose another first: memcore model add "+config.EmbedderMiniLM)
 			}
 			if err := folder.Remove(name); errors.Is(err, models.ErrMissing) {
 				return kind.As(kind.BadInput, err)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,19 +16,21 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/app/plain"
 )
 
 // proxyFlags are the flags of proxy.
 type proxyFlags struct {
 	upstream, tokenEnv string
-	system             systemFlags
+	once               bool
+	system             app.SystemFlags
 	options            proxy.Options
 }
 
 func proxyCommand(a *cli) *cobra.Command {
 	var p proxyFlags
 	cmd := &cobra.Command{
-		Use:   "proxy --upstream URL",
+		Use:   "proxy --upstream URL|--once",
 		Short: "Pass requests on to a model's server, and add memory to chats",
 		Long: `Run between a client and a model's server: OpenAI-compatible, Anthropic or Ollama. Give the client
 the base URL that is printed. Chat requests get the memory block; everything else passes unchanged.
@@ -35,15 +38,28 @@ In a trusted folder, curated memory, the memory index and the session's overview
 the system message (--system).
 
 X-Memcore-… headers of each answer, and a line of the log, say what was injected or why nothing was.
-The client's keys go to the upstream only. See docs/proxy.md.`,
+The client's keys go to the upstream only. See docs/proxy.md.
+
+--once asks no server: it reads an OpenAI-style chat request, or an array of messages, from standard
+input and prints it with memory. If there is nothing to add or memory fails, it prints it unchanged.`,
 		Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return runProxy(cmd.Context(), a, p) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !slices.Contains([]string{app.SystemAuto, app.SystemOn, app.SystemOff}, p.system.When) {
+				return kind.Usagef("--system is %q, want on, off or auto", p.system.When)
+			}
+			if p.once {
+				return injectOnce(cmd.Context(), a, p)
+			}
+			return runProxy(cmd.Context(), a, p)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&p.upstream, "upstream", "", "`URL` of the model's server, such as https://api.openai.com/v1 or http://127.0.0.1:11434")
 	f.StringVar(&p.options.Listen, "listen", proxy.DefaultListen, "`ADDRESS` to listen on; beyond this machine only with --token-env")
 	f.BoolVar(&p.options.DryRun, "dry-run", false, "inject nothing; the headers say what would be")
-	p.system.add(f)
+	f.BoolVar(&p.once, "once", false, "add memory to one request: JSON on standard input, JSON on standard output")
+	f.StringVar(&p.system.When, "system", app.SystemAuto, "`WHEN` curated memory, the memory index and the overview go into the system message: on, off, or auto (if the folder is trusted)")
+	f.StringVar(&p.system.Session, "session", "", "`ID` of the session whose overview is given (default: the one used last that no agent made)")
 	f.StringVar(&p.tokenEnv, "token-env", "", "`NAME` of the environment variable with a token that clients must send as X-Memcore-Token")
 	return cmd
 }
@@ -51,9 +67,6 @@ The client's keys go to the upstream only. See docs/proxy.md.`,
 func runProxy(ctx context.Context, a *cli, p proxyFlags) error {
 	if p.upstream == "" {
 		return kind.Hint(kind.Usagef("--upstream is empty, want the URL of the model's server"), "for a local Ollama: memcore proxy --upstream http://127.0.0.1:11434")
-	}
-	if err := p.system.check(); err != nil {
-		return err
 	}
 	if p.tokenEnv != "" {
 		if p.options.Token = os.Getenv(p.tokenEnv); p.options.Token == "" {
@@ -75,7 +88,7 @@ func runProxy(ctx context.Context, a *cli, p proxyFlags) error {
 		return serveProxy(ctx, a, server)
 	}
 	return a.WithService(ctx, func(s *app.Service) (err error) {
-		if p.options.Turn.System, err = s.System(p.system.SystemFlags); err != nil {
+		if p.options.Turn.System, err = s.System(p.system); err != nil {
 			return err
 		}
 		if p.system.When == app.SystemAuto && !s.Trusted() {
@@ -176,4 +189,41 @@ func reachable(address net.Addr) string {
 	}
 	_, port, _ := net.SplitHostPort(address.String())
 	return net.JoinHostPort(name, port)
+}
+
+// injectTimeout is how long --once waits for memory. A proxy's client waits less.
+const injectTimeout = 10 * time.Second
+
+// injectOnce adds memory to a chat request on standard input.
+func injectOnce(ctx context.Context, a *cli, p proxyFlags) error {
+	if p.upstream != "" {
+		return kind.Usagef("--once asks no server, --upstream names one: which one?")
+	}
+	request, err := a.wholeText([]string{"-"})
+	if err != nil {
+		return err
+	}
+	if !a.Settings.Enabled {
+		a.note("nothing was injected: %s", app.TurnedOff)
+		return a.printRequest(request)
+	}
+	a.logFrom(slog.LevelWarn) // a failure of memory is a warning here
+	return a.WithService(ctx, func(s *app.Service) error {
+		standing, err := s.System(p.system)
+		if err != nil {
+			return err
+		}
+		with, report, err := turn.JSON(ctx, s.Manager, []byte(request), turn.Options{Retrieve: a.RetrieveOptions(), Timeout: injectTimeout, System: standing, Logger: a.Log})
+		if err != nil {
+			return kind.Usagef("proxy --once: %w", err)
+		}
+		a.noteResult(core.Result{State: report.State, Degraded: report.Degraded, Stale: report.Stale})
+		if report.System > 0 {
+			a.note("the system message got %s of memory", plain.Count(report.System, "character"))
+		}
+		if report.Reason != "" {
+			a.note("nothing was injected before the user's message: %s", report.Reason)
+		}
+		return a.printRequest(string(with))
+	})
 }

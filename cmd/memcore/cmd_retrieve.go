@@ -11,10 +11,10 @@ func retrieveCommand(a *cli) *cobra.Command {
 	var q queryFlags
 	cmd := &cobra.Command{
 		Use:   "retrieve QUERY|-",
-		Short: "Print the memory block for a turn, or nothing",
-		Long: `Print the memory block that a turn would get: the hits above the threshold and within the token
+		Short: "Print what memory adds to a prompt, as agents get it, or nothing",
+		Long: `Print the memory block that a prompt would get: the hits above the threshold and within the token
 budget, safe for a model to read. If nothing is relevant, print nothing. Problems of the index are
-reported on standard error.`,
+reported on standard error. 'memcore explain' says why each candidate is in it or not.`,
 		Args: arguments(cobra.MinimumNArgs(1), "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.check(cmd); err != nil {
@@ -31,20 +31,17 @@ reported on standard error.`,
 			if err != nil {
 				return withHint(err)
 			}
-			return printBlock(a, answer, q.explain)
+			return printBlock(a, answer)
 		},
 	}
 	q.add(cmd)
 	return cmd
 }
 
-func printBlock(a *cli, answer httpapi.Retrieved, explain bool) error {
+func printBlock(a *cli, answer httpapi.Retrieved) error {
 	a.noteResult(answer.Result)
 	if a.json {
 		return a.printJSON(answer)
-	}
-	if explain {
-		a.explainScores(answer.Result)
 	}
 	if answer.Block != "" {
 		answer.Block += "\n"

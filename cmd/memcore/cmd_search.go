@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/store"
@@ -18,10 +20,18 @@ import (
 
 func searchCommand(a *cli) *cobra.Command {
 	var q queryFlags
+	var scope, id string
+	var sessions, exact bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
 		Short: "List everything that matches, also weak matches",
-		Args:  arguments(cobra.MinimumNArgs(1), "a query"),
+		Long: `Search everything that is indexed, by meaning and words, and list what matches, also weak matches.
+'memcore retrieve' prints what an agent would get.
+
+With --session or --sessions, search the notes and messages of sessions instead, by words, characters
+and meaning. memcore reads these files as they are, so it finds what was written a moment ago, and
+any text that contains QUERY literally.`,
+		Args: arguments(cobra.MinimumNArgs(1), "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.check(cmd); err != nil {
 				return err
@@ -30,24 +40,38 @@ func searchCommand(a *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			result, err := a.Memory().Search(cmd.Context(), searchRequest(a, q, text))
+			ofSessions := sessions || id != ""
+			switch {
+			case scope != "" && scope != core.ScopeProject && scope != core.ScopeGlobal:
+				return kind.Usagef("--scope is %q, want project or global", scope)
+			case ofSessions && (scope != "" || q.narrow != (narrowFlags{})):
+				return kind.Usagef("--session and --sessions search all of sessions; they take --exact and --limit only")
+			case ofSessions:
+				return searchSessions(cmd.Context(), a, session.RecallRequest{Query: strings.TrimRight(text, "\r\n"), Scope: "all", Limit: q.limit, Exact: exact}, id)
+			case exact:
+				return kind.Usagef("--exact goes with --session or --sessions")
+			}
+			request := httpapi.SearchRequest{Query: text, Scope: scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times, Limit: q.limit}
+			result, err := a.Memory().Search(cmd.Context(), request)
 			if err != nil {
 				return withHint(err)
 			}
-			return printSearch(a, result, q.explain)
+			return printSearch(a, result)
 		},
 	}
 	q.add(cmd)
+	f := cmd.Flags()
+	f.StringVar(&scope, "scope", "", "`SCOPE` to search, project or global (default: both)")
+	f.BoolVar(&sessions, "sessions", false, "search the notes and messages of all sessions of the workspace")
+	f.StringVar(&id, "session", "", "search the notes and messages of the session `ID`")
+	f.BoolVar(&exact, "exact", false, "in sessions, find only what contains QUERY literally, in upper or lower case")
 	return cmd
 }
 
-func printSearch(a *cli, result core.Result, explain bool) error {
+func printSearch(a *cli, result core.Result) error {
 	a.noteResult(result)
 	if a.json {
 		return a.printJSON(result)
-	}
-	if explain {
-		a.explainScores(result)
 	}
 	paint := a.stdout.paint
 	var out strings.Builder

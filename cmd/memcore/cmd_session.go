@@ -13,17 +13,22 @@ import (
 func sessionCommand(a *cli) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Make, show and delete sessions",
-		Long: `A session is a folder. Its working-memory/overview.md is in every request; recall searches the notes
-in working-memory/detail/ and messages.jsonl. A hook gives an agent the overview of its session at
-the start, after a compaction, and when it changes. 'proxy', 'inject', 'context' and MCP give that
-of the session used last that no agent made; the first three have --session.
+		Short: "Show, write and delete sessions: what was said, and the overview of the work",
+		Long: `A session is a folder. Its working-memory/overview.md is in every request; 'search --sessions'
+searches the notes in working-memory/detail/ and messages.jsonl. A hook gives an agent the overview
+of its session at the start, after a compaction, and when it changes. 'proxy', 'memory show' and MCP
+give that of the session used last that no agent made; the first two have --session.
 
 Sessions are in ~/.ai/sessions, by the folder they ran in (memory.sessionsDir).`,
 		RunE: helpOrUnknown,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(&cobra.Command{
+	cmd.AddCommand(sessionListCommand(a), sessionShowCommand(a), sessionNewCommand(a), sessionAppendCommand(a), sessionReflectCommand(a), sessionDeleteCommand(a))
+	return cmd
+}
+
+func sessionNewCommand(a *cli) *cobra.Command {
+	return &cobra.Command{
 		Use:   "new [ID]",
 		Short: "Make a session and print its folder",
 		Args:  arguments(cobra.MaximumNArgs(1), "an id or none"),
@@ -38,28 +43,5 @@ Sessions are in ~/.ai/sessions, by the folder they ran in (memory.sessionsDir).`
 			}
 			return a.printLine("%s", s.Dir)
 		},
-	}, sessionListCommand(a), sessionShowCommand(a), sessionPruneCommand(a), sessionDeleteCommand(a), sessionOverviewCommand(a))
-	return cmd
-}
-
-func sessionOverviewCommand(a *cli) *cobra.Command {
-	var id string
-	cmd := &cobra.Command{
-		Use:   "overview",
-		Short: "Print the overview of a session, which is in every request",
-		Args:  arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.Sessions().Open(id)
-			if err != nil {
-				return err
-			}
-			text, err := s.Overview(cmd.Context())
-			if err == nil && text == "" {
-				a.note("nothing is filled in yet: %s", s.OverviewPath())
-			}
-			return errors.Join(err, a.print(text))
-		},
 	}
-	cmd.Flags().StringVar(&id, "session", "", "`ID` of the session (default: the one used last)")
-	return cmd
 }

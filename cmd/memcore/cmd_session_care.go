@@ -71,7 +71,7 @@ func projectName(path string, k app.KeptSession) string {
 func sessionShowCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [ID]",
-		Short: "Show a session and its messages (default: the one used last)",
+		Short: "Show a session, its overview and messages (default: the one used last)",
 		Args:  arguments(cobra.MaximumNArgs(1), "an id or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.Sessions().Open(strings.Join(args, ""))
@@ -82,18 +82,22 @@ func sessionShowCommand(a *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			overview, err := s.Overview(cmd.Context())
+			if err != nil {
+				return err
+			}
 			said, err := s.Messages(cmd.Context())
 			if err != nil {
 				return err
 			}
 			if a.json {
-				shown := shownSession{KeptSession: info, Said: []shownMessage{}}
+				shown := shownSession{KeptSession: info, OverviewText: overview, Said: []shownMessage{}}
 				for _, m := range said {
 					shown.Said = append(shown.Said, shownMessage{m.Role, m.Content, m.Time, m.Citation})
 				}
 				return a.printJSON(shown)
 			}
-			return printSession(a, info, said)
+			return printSession(a, info, overview, said)
 		},
 	}
 }
@@ -101,7 +105,8 @@ func sessionShowCommand(a *cli) *cobra.Command {
 // A shownSession is the JSON of session show.
 type shownSession struct {
 	app.KeptSession
-	Said []shownMessage `json:"said"`
+	OverviewText string         `json:"overviewText,omitempty"`
+	Said         []shownMessage `json:"said"`
 }
 
 type shownMessage struct {
@@ -111,7 +116,7 @@ type shownMessage struct {
 	Citation string    `json:"citation"`
 }
 
-func printSession(a *cli, k app.KeptSession, said []session.Message) error {
+func printSession(a *cli, k app.KeptSession, overview string, said []session.Message) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, plain.Line(format, args...)) }
 	row("session", "%s", k.ID)
@@ -131,78 +136,87 @@ func printSession(a *cli, k app.KeptSession, said []session.Message) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
+	if overview != "" {
+		fmt.Fprintf(a.stdout, "\noverview, which is in every request:\n%s\n", strings.TrimSpace(overview))
+	}
 	for _, m := range said {
 		fmt.Fprintf(a.stdout, "\n%s\n%s\n", plain.Line("%s (%s):", m.Role, m.Citation), strings.TrimSpace(m.Content))
 	}
 	return nil
 }
 
-func sessionDeleteCommand(a *cli) *cobra.Command {
-	var yes bool
-	cmd := &cobra.Command{
-		Use:   "delete ID…",
-		Short: "Delete sessions",
-		Long:  "Delete sessions of the workspace for good. " + whatStays,
-		Args:  arguments(cobra.MinimumNArgs(1), "the ids of sessions"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var gone []app.KeptSession
-			for _, id := range args {
-				s, err := a.Sessions().Open(id)
-				if err != nil {
-					return err
-				}
-				info, err := a.Sessions().Describe(s)
-				if err != nil {
-					return err
-				}
-				gone = append(gone, info)
-			}
-			if !yes && !a.asks() {
-				return kind.Hint(kind.Usagef("session delete: there is no terminal to ask on"), "add --yes")
-			}
-			return removeSessions(cmd.Context(), a, gone, 0, yes)
-		},
-	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	return cmd
+// A deletion has the flags of session delete.
+type deletion struct {
+	older              string
+	keepUsed, all, yes bool
 }
 
-const whatStays = `What memory gave in these
-sessions is forgotten too, and logs that agents keep of them are hidden from search; 'memcore forget
---remember' shows a log again. What was learned from a session stays: facts, episodes and proposals.`
-
-func sessionPruneCommand(a *cli) *cobra.Command {
-	var older string
-	var keepUsed, all, yes bool
+func sessionDeleteCommand(a *cli) *cobra.Command {
+	var d deletion
 	cmd := &cobra.Command{
-		Use:   "prune --older AGE",
-		Short: "Delete sessions that were not used for long",
-		Long: `List the sessions of the workspace that were not used for AGE, such as 90d or 1y, and delete them if
-you agree. Without a terminal, nothing is deleted unless you add --yes. ` + whatStays + `
+		Use:   "delete --older AGE|ID…",
+		Short: "Delete sessions by name, or all that were not used for long",
+		Long: `Delete sessions of the workspace for good: those named, or with --older those that were not used for
+AGE, such as 90d or 1y. memcore lists them and asks on a terminal; elsewhere it needs --yes. What
+memory gave in these sessions is forgotten too, and logs that agents keep of them are hidden from
+search; 'memcore forget --remember' shows a log again. What was learned from a session stays: facts,
+episodes and proposals.
 
-The setting sessions.keep does the same for all projects whenever 'index' or the daemon runs.`,
-		Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			since, ok := when.Ago(older, time.Now())
-			if !ok {
-				return kind.Usagef("session prune: --older is %q, want an age such as 36h, 90d, 6mo or 1y", older)
+The setting sessions.keep deletes old sessions of all projects whenever 'index' or the daemon runs.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case d.older != "" && len(args) > 0:
+				return kind.Usagef("session delete: name sessions or --older, not both")
+			case cmd.Flags().Changed("older"):
+				return deleteOld(cmd.Context(), a, d)
+			case len(args) == 0:
+				return kind.Usagef("session delete: name the ids of sessions, or --older AGE")
+			case d.all || d.keepUsed:
+				return kind.Usagef("session delete: --all and --keep-used go with --older")
 			}
-			old, used, err := a.Sessions().Old(cmd.Context(), since, keepUsed, all)
-			if err != nil {
-				return err
-			}
-			return removeSessions(cmd.Context(), a, old, used, yes)
+			return deleteNamed(cmd.Context(), a, args, d.yes)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&older, "older", "", "`AGE` since the last use, such as 90d")
-	f.BoolVar(&keepUsed, "keep-used", false, "keep sessions of which a turn has got something since")
-	f.BoolVar(&all, "all", false, "of all projects")
-	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
+	f.StringVar(&d.older, "older", "", "delete sessions that were not used for `AGE`, such as 90d")
+	f.BoolVar(&d.keepUsed, "keep-used", false, "with --older, keep sessions of which a turn has got something since")
+	f.BoolVar(&d.all, "all", false, "with --older, of all projects")
+	f.BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	return cmd
 }
 
-// A pruned is the JSON of session prune and session delete.
+func deleteNamed(ctx context.Context, a *cli, ids []string, yes bool) error {
+	var gone []app.KeptSession
+	for _, id := range ids {
+		s, err := a.Sessions().Open(id)
+		if err != nil {
+			return err
+		}
+		info, err := a.Sessions().Describe(s)
+		if err != nil {
+			return err
+		}
+		gone = append(gone, info)
+	}
+	if !yes && !a.asks() {
+		return kind.Hint(kind.Usagef("session delete: there is no terminal to ask on"), "add --yes")
+	}
+	return removeSessions(ctx, a, gone, 0, yes)
+}
+
+func deleteOld(ctx context.Context, a *cli, d deletion) error {
+	since, ok := when.Ago(d.older, time.Now())
+	if !ok {
+		return kind.Usagef("session delete: --older is %q, want an age such as 36h, 90d, 6mo or 1y", d.older)
+	}
+	old, used, err := a.Sessions().Old(ctx, since, d.keepUsed, d.all)
+	if err != nil {
+		return err
+	}
+	return removeSessions(ctx, a, old, used, d.yes)
+}
+
+// A pruned is the JSON of session delete.
 type pruned struct {
 	Sessions []app.KeptSession `json:"sessions"`
 	Bytes    int64             `json:"bytes"`

@@ -24,11 +24,21 @@ import (
 )
 
 func statusCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
+	var usage bool
+	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what is indexed, and problems of the index",
-		Args:  arguments(cobra.NoArgs, "none"),
+		Long: `Show what is indexed, what memcore keeps, and problems of the index.
+
+With --usage, show instead how much of what hooks gave agents in the last 30 days they used (its facts
+or rare words are in the agent's answer, or the agent opened the file), which documents were never
+found, chunks that say nearly the same, and Markdown files that have neither changed nor been found
+for 180 days. memcore counts hits by document and keeps neither queries nor texts.`,
+		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if usage {
+				return printUsage(cmd.Context(), a)
+			}
 			known, err := a.Memory().Status(cmd.Context())
 			if err != nil {
 				return err
@@ -55,6 +65,8 @@ func statusCommand(a *cli) *cobra.Command {
 			return printStatus(a, status)
 		},
 	}
+	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents used, and what is never found, duplicate or stale")
+	return cmd
 }
 
 // A status is the JSON of status.

@@ -22,12 +22,11 @@ import (
 )
 
 func toolCommand(a *cli) *cobra.Command {
-	var definitions bool
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "tool [NAME [JSON|-]]",
 		Short: "List the memory tools for a model, or call one",
-		Long: `List the tools that models are told of, or call the one named NAME with a JSON object;
-"-" reads it from standard input. --definitions prints the tools as chat APIs expect them.
+		Long: `List the tools that models are told of, or call the one named NAME with a JSON object; "-" reads it
+from standard input. --json lists them as chat APIs expect them.
 
 Before save_memory writes, it asks on a terminal; elsewhere the change waits ('memcore memory
 pending'). 'memcore save --undo' takes back the last change.`,
@@ -38,7 +37,7 @@ pending'). 'memcore save --undo' takes back the last change.`,
 				return err
 			}
 			if len(args) == 0 {
-				return listTools(a, tools.Listed(all), definitions)
+				return listTools(a, tools.Listed(all))
 			}
 			at := slices.IndexFunc(all, func(t tools.Tool) bool { return t.Name == args[0] })
 			if at < 0 {
@@ -62,12 +61,10 @@ pending'). 'memcore save --undo' takes back the last change.`,
 			return a.print(strings.TrimRight(answer.Text, "\n") + "\n")
 		},
 	}
-	cmd.Flags().BoolVar(&definitions, "definitions", false, "print the definitions as JSON, as chat APIs expect them")
-	return cmd
 }
 
-func listTools(a *cli, all []tools.Tool, definitions bool) error {
-	if definitions || a.json {
+func listTools(a *cli, all []tools.Tool) error {
+	if a.json {
 		asJSON := make([]any, len(all))
 		for i, t := range all {
 			asJSON[i] = t.Definition()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,7 @@ Search does not depend on trust: what it finds is reference.`,
 		RunE: helpOrUnknown,
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(trustAddCommand(a), trustRemoveCommand(a), trustListCommand(a), trustStatusCommand(a))
+	cmd.AddCommand(trustAddCommand(a), trustRemoveCommand(a), trustListCommand(a))
 	return cmd
 }
 
@@ -121,10 +122,13 @@ distrusts it instead.`,
 
 func trustListCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
-		Use:   "list",
-		Short: "List the decisions",
-		Args:  arguments(cobra.NoArgs, "none"),
-		RunE: func(*cobra.Command, []string) error {
+		Use:   "list [FOLDER]",
+		Short: "List the decisions, or show whether a folder is trusted and what it would load",
+		Args:  arguments(cobra.MaximumNArgs(1), "a folder or none"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return printTrust(cmd.Context(), a, paths.Resolve(a.Expand(args[0])))
+			}
 			all, err := a.Trust().All()
 			if err != nil {
 				return err
@@ -163,7 +167,7 @@ func since(d trust.Decision) string {
 	return d.At.Local().Format(time.DateOnly)
 }
 
-// trustState is the JSON of trust status.
+// trustState is the JSON of trust list FOLDER.
 type trustState struct {
 	Folder   string          `json:"folder"`
 	Trusted  bool            `json:"trusted"`
@@ -179,48 +183,41 @@ func goneStatus(a *cli, d trust.Decision, why error) error {
 	return a.printLine("%s: %s (decided about it, %s), but it is gone: %v", d.Folder, trustWord(d.Trusted), since(d), why)
 }
 
-func trustStatusCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [FOLDER]",
-		Short: "Show whether a folder (default: the workspace) is trusted, and what it would load",
-		Args:  arguments(cobra.MaximumNArgs(1), "a folder, or none for the workspace"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			folder := paths.Resolve(trustArgument(a, args))
-			d, ok, err := a.Trust().Of(folder)
-			if err != nil {
-				return err
-			}
-			_, gone := os.Stat(folder)
-			if gone != nil && (!ok || d.Folder != folder) {
-				return kind.Usagef("trust: %w", gone)
-			}
-			if gone != nil {
-				return goneStatus(a, d, gone)
-			}
-			inside, err := a.Curated().Contents(cmd.Context(), folder)
-			if err != nil {
-				return err
-			}
-			state := trustState{Folder: folder, Trusted: ok && d.Trusted, Contents: inside}
-			if ok {
-				state.Decision = &d
-			}
-			alone, err := a.Curated().UntrustedPlugin(cmd.Context(), folder)
-			if err != nil {
-				return err
-			}
-			state.Trusted = state.Trusted && !alone
-			if a.json {
-				return a.printJSON(state)
-			}
-			why := "nothing is decided about it"
-			if ok {
-				why = "decided about " + d.Folder + ", " + since(d)
-			}
-			if alone && ok && d.Trusted {
-				why = "a plugin needs a decision of its own; " + why
-			}
-			return a.print(plain.Line("%s: %s (%s)", folder, trustWord(state.Trusted), why) + "\n\n" + inside.String())
-		},
+// printTrust shows whether a folder is trusted, and what it would load.
+func printTrust(ctx context.Context, a *cli, folder string) error {
+	d, ok, err := a.Trust().Of(folder)
+	if err != nil {
+		return err
 	}
+	_, gone := os.Stat(folder)
+	if gone != nil && (!ok || d.Folder != folder) {
+		return kind.Usagef("trust: %w", gone)
+	}
+	if gone != nil {
+		return goneStatus(a, d, gone)
+	}
+	inside, err := a.Curated().Contents(ctx, folder)
+	if err != nil {
+		return err
+	}
+	state := trustState{Folder: folder, Trusted: ok && d.Trusted, Contents: inside}
+	if ok {
+		state.Decision = &d
+	}
+	alone, err := a.Curated().UntrustedPlugin(ctx, folder)
+	if err != nil {
+		return err
+	}
+	state.Trusted = state.Trusted && !alone
+	if a.json {
+		return a.printJSON(state)
+	}
+	why := "nothing is decided about it"
+	if ok {
+		why = "decided about " + d.Folder + ", " + since(d)
+	}
+	if alone && ok && d.Trusted {
+		why = "a plugin needs a decision of its own; " + why
+	}
+	return a.print(plain.Line("%s: %s (%s)", folder, trustWord(state.Trusted), why) + "\n\n" + inside.String())
 }

@@ -31,7 +31,6 @@ func flagValues() map[string]values {
 		"engine":          fixed(append([]string{config.EngineAuto}, app.EngineNames()...)...),
 		"kind":            fixed(source.Kinds...),
 		"scope":           fixed(core.ScopeProject, core.ScopeGlobal),
-		"recall scope":    fixed("all", session.SourceDetail, session.SourceMessages),
 		"system":          fixed(app.SystemAuto, app.SystemOn, app.SystemOff),
 		"role":            fixed("user", "assistant", "system", "tool"),
 		"target":          fixed(notes.TargetProject, notes.TargetGlobal),
@@ -47,7 +46,7 @@ func flagValues() map[string]values {
 
 // argumentValues returns the values of a command's first argument; of all, if it takes several.
 func argumentValues() map[string]values {
-	return map[string]values{"hook": fixed(agents.Names()...), "forget": documentIDs, "tool": toolNames, "session show": sessionIDs, "session delete": sessionIDs}
+	return map[string]values{"hook": fixed(agents.Names()...), "forget": documentIDs, "tool": toolNames, "session show": sessionIDs, "session reflect": sessionIDs, "session delete": sessionIDs}
 }
 
 // completeValues makes shells offer values in a command and those below it.

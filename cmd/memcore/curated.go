@@ -9,6 +9,7 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
+	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -59,7 +60,7 @@ func noteCurated(ctx context.Context, a *cli, m curated.Memory) {
 		a.note("%s", w)
 	}
 	if n := a.Curated().Untrusted(ctx, m); n > 0 && a.NotCurated() == nil {
-		a.note("%s of %s not used: the folder is not trusted; 'memcore trust status' shows them, 'memcore trust add' trusts them", plain.Count(n, "memory file"), m.Project)
+		a.note("%s of %s not used: the folder is not trusted; 'memcore trust list %s' shows them, 'memcore trust add' trusts them", plain.Count(n, "memory file"), m.Project, setup.Quoted(m.Project))
 	}
 }
 

@@ -23,9 +23,8 @@ func TestExitCodes(t *testing.T) {
 			{"tool", "save_memory", `{"content": "x", "supersedes": "nobody says this"}`},
 			{"tool", "save_memory", `{"no": "content"}`},
 			{"memory", "pending", "--accept", "1"},
-			{"reflect", "--accept", "1"},
 		},
-		exitFailure: {{"recall", "--session", "absent", "x"}, {"session", "overview", "--session", "absent"}, {"tool", "memory_read", `{"path": "facts/absent.md"}`}},
+		exitFailure: {{"recall", "--session", "absent", "x"}, {"session", "show", "absent"}, {"tool", "memory_read", `{"path": "facts/absent.md"}`}},
 	} {
 		for _, args := range calls {
 			var said strings.Builder

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
@@ -40,44 +39,26 @@ func listenOn(ctx context.Context, address, token string) (net.Listener, error) 
 	return listener, nil
 }
 
-// queryFlags are the flags of search and retrieve.
+// queryFlags are the flags of search, retrieve and explain.
 type queryFlags struct {
-	scope         string
-	limit         int
-	minSimilarity float64
-	explain       bool
-	narrow        narrowFlags
+	limit  int
+	narrow narrowFlags
 }
 
 func (q *queryFlags) add(cmd *cobra.Command) {
-	f := cmd.Flags()
-	f.StringVar(&q.scope, "scope", "", "`SCOPE` to search, project or global (default: both)")
-	f.IntVar(&q.limit, "limit", 0, "`N` hits at most (default: as configured)")
-	f.Float64Var(&q.minSimilarity, "min-similarity", 0, "least score `X`, 0 to 1 (default: as configured)")
-	f.BoolVar(&q.explain, "explain", false, "show all parts of each score, and why candidates were left out")
-	q.narrow.add(f)
+	cmd.Flags().IntVar(&q.limit, "limit", 0, "`N` hits at most (default: as configured)")
+	q.narrow.add(cmd.Flags())
 }
 
 func (q *queryFlags) check(cmd *cobra.Command) error {
-	switch {
-	case cmd.Flags().Changed("limit") && q.limit < 1:
+	if cmd.Flags().Changed("limit") && q.limit < 1 {
 		return kind.Usagef("--limit is %d, want at least 1", q.limit)
-	case q.minSimilarity < 0 || q.minSimilarity > 1:
-		return kind.Usagef("--min-similarity is %g, want 0 to 1", q.minSimilarity)
-	case q.scope != "" && q.scope != core.ScopeProject && q.scope != core.ScopeGlobal:
-		return kind.Usagef("--scope is %q, want project or global", q.scope)
 	}
 	return q.narrow.check()
 }
 
-func searchRequest(a *cli, q queryFlags, text string) httpapi.SearchRequest {
-	return httpapi.SearchRequest{Query: text, Scope: q.scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
-		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
-}
-
 func retrieveRequest(a *cli, q queryFlags, text string) httpapi.RetrieveRequest {
-	return httpapi.RetrieveRequest{Query: text, Scope: q.scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times,
-		Limit: q.limit, MinSimilarity: q.minSimilarity, Explain: q.explain}
+	return httpapi.RetrieveRequest{Query: text, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times, Limit: q.limit}
 }
 
 // narrowFlags limit a query to a part of memory.
@@ -92,6 +73,7 @@ func (n *narrowFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&n.kind, "kind", "", "`KIND` to search: markdown, conversation, or document of an MCP server (default: all)")
 	f.StringVar(&n.path, "path", "", "document or folder `PATH` to search, as citations name it")
 	f.StringVar(&n.Now, "now", "", "`TIME` that \"last week\" counts from (default: now)")
+	_ = f.MarkHidden("now") // the flag exists
 }
 
 func (n narrowFlags) check() error {
@@ -102,20 +84,4 @@ func (n narrowFlags) check() error {
 		return kind.Usagef("--%v", err)
 	}
 	return nil
-}
-
-// systemFlags are the flags of commands that add to system messages.
-type systemFlags struct{ app.SystemFlags }
-
-func (f *systemFlags) add(to *pflag.FlagSet) {
-	to.StringVar(&f.When, "system", app.SystemAuto, "`WHEN` curated memory, the memory index and the overview go into the system message: on, off, or auto (if the folder is trusted)")
-	to.StringVar(&f.Session, "session", "", "`ID` of the session whose overview is given (default: the one used last that no agent made)")
-}
-
-func (f *systemFlags) check() error {
-	switch f.When {
-	case app.SystemAuto, app.SystemOn, app.SystemOff:
-		return nil
-	}
-	return kind.Usagef("--system is %q, want on, off or auto", f.When)
 }

@@ -36,5 +36,5 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	check(root)
-	require.Greater(t, pages, 40)
+	require.Greater(t, pages, 30)
 }

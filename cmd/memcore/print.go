@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/internal/app/plain"
 )
@@ -49,30 +47,6 @@ func fileOf(w io.Writer) *os.File {
 
 // explainRejected limits the rejected candidates that are shown.
 const explainRejected = 10
-
-// explainScores prints each score's parts to standard error.
-func (t *terminal) explainScores(result core.Result) {
-	var b strings.Builder
-	explainWhy(&b, result)
-	explainCandidates(&b, result)
-	for i, hit := range result.Hits {
-		if hit.Explain != nil {
-			fmt.Fprintf(&b, "hit %d: %s\n", i+1, relevance.Describe(hit.Explain.Terms))
-			if hit.Explain.ByTime {
-				fmt.Fprintf(&b, "hit %d: given for its time, since the query names nothing else\n", i+1)
-			}
-		}
-	}
-	fmt.Fprintf(&b, "threshold %.2f", result.Threshold)
-	stages := []string{"fold-in", "embed", "keywords", "vectors", "rerank", "injection", "service", "total"}
-	if _, asked := result.Took["service"]; !asked {
-		stages = slices.DeleteFunc(stages, func(stage string) bool { return stage == "service" })
-	}
-	for _, stage := range stages {
-		fmt.Fprintf(&b, ", %s %.1f ms", stage, float64(result.Took[stage].Microseconds())/1000)
-	}
-	fmt.Fprintln(t.stderr, b.String())
-}
 
 func cosineText(e *core.Explanation) string {
 	if e.Cosine == nil {

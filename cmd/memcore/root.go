@@ -45,6 +45,8 @@ func newRoot(a *cli) *cobra.Command {
 		RunE:              helpOrUnknown,
 		Version:           version(),
 	}
+	cobra.EnableCommandSorting = false // each group has its order
+	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetVersionTemplate(versionText())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return kind.Hint(kind.As(kind.BadInput, err), "run '"+cmd.CommandPath()+" --help' for its flags")
@@ -56,10 +58,34 @@ func newRoot(a *cli) *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "print JSON")
 	f.BoolVarP(&a.verbose, "verbose", "v", false, "log more to standard error")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "no progress and no notes on standard error")
-	root.AddCommand(initCommand(a), uninstallCommand(a), indexCommand(a), searchCommand(a), retrieveCommand(a), explainCommand(a), injectCommand(a), hookCommand(a), firstIndexCommand(a), statuslineCommand(a), mcpCommand(a), serveCommand(a), watchCommand(a), proxyCommand(a), contextCommand(a),
-		memoryCommand(a), trustCommand(a), saveCommand(a), toolCommand(a), forgetCommand(a), recallCommand(a), sessionCommand(a), logCommand(a), reflectCommand(a), modelCommand(a), statusCommand(a), statsCommand(a), viewCommand(a), exportCommand(a), importCommand(a), doctorCommand(a), evalCommand(a), versionCommand(a))
+	for _, g := range commandGroups(a) {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.title
+		}
+		root.AddCommand(g.commands...)
+	}
+	root.AddCommand(firstIndexCommand(a), versionCommand(a))
+	addHiddenNames(a, root)
 	completeValues(a, root, flagValues(), argumentValues())
 	return root
+}
+
+// A commandGroup is a part of the list of commands.
+type commandGroup struct {
+	title    string
+	commands []*cobra.Command
+}
+
+// commandGroups are all commands that the help shows, in its order.
+func commandGroups(a *cli) []commandGroup {
+	return []commandGroup{
+		{"Every day", []*cobra.Command{initCommand(a), searchCommand(a), saveCommand(a), forgetCommand(a), explainCommand(a), viewCommand(a), doctorCommand(a)}},
+		{"What is remembered, and who may instruct agents", []*cobra.Command{memoryCommand(a), sessionCommand(a), trustCommand(a), modelCommand(a)}},
+		{"For agents and scripts", []*cobra.Command{hookCommand(a), mcpCommand(a), statuslineCommand(a), proxyCommand(a), retrieveCommand(a), toolCommand(a)}},
+		{"Running", []*cobra.Command{indexCommand(a), serveCommand(a), statusCommand(a), exportCommand(a), importCommand(a), uninstallCommand(a)}},
+		{"Measuring", []*cobra.Command{evalCommand(a)}},
+	}
 }
 
 // helpOrUnknown runs a command that only groups others.
@@ -104,7 +130,7 @@ func (c *cli) prepare() error {
 }
 
 // everyday are the frequent commands, which report mistakes only.
-var everyday = []string{"save", "forget", "recall", "tool", "append", "overview", "reflect", "stats", "explain", "search", "retrieve", "inject", "mcp", "init"}
+var everyday = []string{"save", "forget", "recall", "tool", "append", "reflect", "explain", "search", "retrieve", "inject", "mcp", "init"}
 
 // noteMistakes reports mistakes of the configuration, and settings that do not count.
 func (c *cli) noteMistakes(everyday bool) {

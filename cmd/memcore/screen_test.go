@@ -80,43 +80,40 @@ func hostileWorkspace(ts *testscript.TestScript, _ bool, _ []string) {
 
 // argumentsOf are what print-everywhere runs commands with, beside evil as the only argument.
 var argumentsOf = map[string][][]string{
-	"trust add":      {{}},
-	"index":          {{evilName}, {"--verbose"}, {}},
-	"status":         {{}},
-	"doctor":         {{}},
-	"stats":          {{}},
-	"context":        {{}, {"--file", evilName + ".go"}},
-	"search":         {{"which port has the staging database"}, {"--explain", "mascot heron"}},
-	"retrieve":       {{"which port has the staging database"}, {"--explain", "mascot heron"}},
-	"inject":         {{}},
-	"hook":           {{}},
-	"explain":        {{"which port has the staging database"}, {"--last"}},
-	"statusline":     {{}},
-	"save":           {{"--yes", "The ferry " + evil + " leaves at 7."}, {"--undo", "--yes"}},
-	"memory show":    {{}},
-	"memory list":    {{}},
-	"memory stats":   {{}},
-	"memory status":  {{}},
-	"memory refresh": {{}, {}},
-	"memory edit":    {{}},
-	"memory pending": {{}},
-	"session new":    {{evilName}, {"one"}},
-	"session list":   {{}, {"--all"}},
-	"session show":   {{}},
-	"session prune":  {{"--older", "0h"}, {"--older", "1y"}},
-	"session delete": {{"one"}},
-	"export":         {{"exported"}, {"exported.tar.gz"}},
-	"import":         {{"exported"}, {"exported.tar.gz", "--yes"}},
-	"log append":     {{"--session", "one", "The heron " + evil}},
-	"recall":         {{"heron"}},
-	"forget":         {{"notes/" + evilName + ".md", "--yes"}},
-	"reflect":        {{}},
-	"version":        {{}},
-	"trust remove":   {{}},
+	"trust add":       {{}},
+	"index":           {{evilName}, {"--verbose"}, {}},
+	"doctor":          {{}},
+	"stats":           {{}},
+	"status":          {{}, {"--usage"}},
+	"context":         {{"--path", evilName + ".go"}},
+	"search":          {{"which port has the staging database"}, {"mascot heron"}},
+	"retrieve":        {{"which port has the staging database"}, {"mascot heron"}},
+	"inject":          {{}},
+	"hook":            {{}},
+	"explain":         {{"which port has the staging database"}, {"--last"}},
+	"statusline":      {{}},
+	"save":            {{"--yes", "The ferry " + evil + " leaves at 7."}, {"--undo", "--yes"}},
+	"memory show":     {{}, {"--provenance"}},
+	"memory list":     {{}},
+	"memory status":   {{}},
+	"memory edit":     {{}},
+	"memory pending":  {{}},
+	"session new":     {{evilName}, {"one"}},
+	"session list":    {{}, {"--all"}},
+	"session show":    {{}},
+	"session delete":  {{"--older", "0h"}, {"--older", "1y"}, {"one"}},
+	"export":          {{"exported"}, {"exported.tar.gz"}},
+	"import":          {{"exported"}, {"exported.tar.gz", "--yes"}},
+	"session append":  {{"--session", "one", "The heron " + evil}},
+	"recall":          {{"heron"}, {"--session", "one", "heron"}},
+	"forget":          {{"notes/" + evilName + ".md", "--yes"}},
+	"session reflect": {{}},
+	"version":         {{}},
+	"trust remove":    {{}},
 }
 
 // firstOf are the commands that others need, in their order.
-var firstOf = []string{"trust add", "index", "session new", "log append"}
+var firstOf = []string{"trust add", "index", "session new", "session append"}
 
 // printEverywhere runs every command, as text and as JSON, and looks at all bytes that it prints:
 // print-everywhere
@@ -138,7 +135,7 @@ func printEverywhere(ts *testscript.TestScript, _ bool, _ []string) {
 		tries := slices.Clone(argumentsOf[path])
 		switch path {
 		case "index": // a folder to index alone
-		case "save", "memory add", "log append": // texts of lines
+		case "save", "memory add", "log append", "session append": // texts of lines
 			tries = append(tries, []string{evil})
 		default:
 			tries = append(tries, []string{evilName})

@@ -21,7 +21,7 @@ func (r Reflection) model() (reflection.Model, error) {
 	s := r.w.Settings.Reflect
 	o := reflection.ServerOptions{BaseURL: s.BaseURL, Model: s.Model}
 	if o.BaseURL == "" || o.Model == "" {
-		return nil, kind.Hint(kind.Usagef("no chat model is configured: memory.reflect.baseURL and memory.reflect.model"), "'memcore reflect --propose' needs none")
+		return nil, kind.Hint(kind.Usagef("no chat model is configured: memory.reflect.baseURL and memory.reflect.model"), "'memcore memory pending' shows what rules find without one")
 	}
 	if s.APIKeyEnv != "" {
 		if o.Key = os.Getenv(s.APIKeyEnv); o.Key == "" {

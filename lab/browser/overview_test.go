@@ -27,19 +27,19 @@ func TestTrustOnThePage(t *testing.T) {
 
 	do(t, ctx, clickOn("section#trust button"), shown(".filters button"))
 	do(t, ctx, says("main", "BEANS.md"), says("pre", "Ask Ada about the harbour."))
-	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted", "to look decides nothing")
+	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted", "to look decides nothing")
 	shot(t, ctx, "trust")
 
 	// An editor changes a file meanwhile.
 	require.NoError(t, os.WriteFile(filepath.Join(h.workspace, "team.md"), []byte("Ask Eve about the harbour.\n"), 0o644))
 	do(t, ctx, clickOn("main form button"), shown("[role=alert]"), says("pre", "Ask Eve"))
-	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
+	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted")
 	do(t, ctx, clickOn("main form button"), says("section#trust", "Stop trusting"), says(".tree", "team.md"))
-	require.NotContains(t, h.run(t, "", "trust", "status"), "not trusted")
+	require.NotContains(t, h.run(t, "", "trust", "list", "."), "not trusted")
 	shot(t, ctx, "system-trusted")
 
 	do(t, ctx, clickOn("section#trust button"), shown(".filters button"), clickOn("main form button"), says("section#trust", "not trusted"))
-	require.Contains(t, h.run(t, "", "trust", "status"), "not trusted")
+	require.Contains(t, h.run(t, "", "trust", "list", "."), "not trusted")
 }
 
 // used writes a record of what agents got and used in the last weeks.

@@ -133,7 +133,7 @@ func (m *machine) work() {
 				fmt.Fprintf(&said, "{\"role\":\"user\",\"content\":%q}\n{\"role\":\"assistant\",\"content\":%q}\n", prompt, answer)
 			}
 			m.run(m.project(i), "", "session", "new", agent.name+"-"+id)
-			m.run(m.project(i), said.String(), "log", "append", "--jsonl", "--session", agent.name+"-"+id)
+			m.run(m.project(i), said.String(), "session", "append", "--jsonl", "--session", agent.name+"-"+id)
 		}
 		m.age(agent.name+"-"+id, time.Duration(k)*365*24*time.Hour/time.Duration(*sessions))
 	}
@@ -226,7 +226,7 @@ func TestYear(t *testing.T) {
 		Deleted  bool
 	}
 	prune := func(more ...string) {
-		out := m.run(m.home, "", append([]string{"session", "prune", "--older", "90d", "--keep-used", "--all", "--json"}, more...)...)
+		out := m.run(m.home, "", append([]string{"session", "delete", "--older", "90d", "--keep-used", "--all", "--json"}, more...)...)
 		require.NoError(t, json.Unmarshal([]byte(out), &pruned))
 	}
 	before := m.answers()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/plain"
@@ -86,7 +87,7 @@ func (d *doctor) layer(ctx context.Context, layer *curated.Layer, m curated.Memo
 	d.exposed(layer, m)
 	if _, decided, _ := w.Trust().Of(m.Project); !decided {
 		if n := w.Curated().Untrusted(ctx, m); n > 0 {
-			d.warn("trust", "check it with memcore trust status, then: memcore trust add", "%s of the workspace not used: it is not trusted", plain.Count(n, "memory file"))
+			d.warn("trust", "check it with memcore trust list "+setup.Quoted(m.Project)+", then: memcore trust add", "%s of the workspace not used: it is not trusted", plain.Count(n, "memory file"))
 		}
 	}
 	if err := w.NotCurated(); err != nil {
@@ -316,7 +317,7 @@ func (d *doctor) exposed(layer *curated.Layer, m curated.Memory) {
 		d.warn("private memory", "correct the .gitignore file", "%v", err)
 	}
 	for _, e := range exposed {
-		do := "memcore context, which adds it to " + e.Ignore
+		do := "memcore memory show, which adds it to " + e.Ignore
 		if !e.Trusted {
 			do = "add it to " + e.Ignore + " yourself, or trust the folder: memcore trust add"
 		}

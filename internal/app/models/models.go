@@ -139,17 +139,15 @@ func (f Folder) Open(name string) (*pack.Model, error) {
 
 // Knowing are the commands after which a model knows more languages than the one that is used.
 func (f Folder) Knowing(used string) []string {
-	use := "memcore model use " + E5
+	add := "memcore model add " + E5
 	_, err := f.Of(E5)
 	switch {
-	case err != nil && used == E5:
-		return []string{"memcore model add " + E5, "memcore index"}
+	case used != E5:
+		return []string{add}
 	case err != nil:
-		return []string{"memcore model add " + E5, use}
-	case used == E5:
-		return []string{"memcore index"} // the index is of the model before
+		return []string{add, "memcore index"}
 	}
-	return []string{use}
+	return []string{"memcore index"} // the index is of the model before
 }
 
 // WithFingerprint opens the pack that makes vectors of a space, or returns nil.

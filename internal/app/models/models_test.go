@@ -237,10 +237,10 @@ func TestVerify(t *testing.T) {
 
 func TestKnowing(t *testing.T) {
 	f := Folder(t.TempDir())
-	require.Equal(t, []string{"memcore model add " + E5, "memcore model use " + E5}, f.Knowing("minilm"))
+	require.Equal(t, []string{"memcore model add " + E5}, f.Knowing("minilm"))
 	_, err := f.Add(t.Context(), written(t, packtest.Small(t, E5)))
 	require.NoError(t, err)
-	require.Equal(t, []string{"memcore model use " + E5}, f.Knowing("minilm"))
+	require.Equal(t, []string{"memcore model add " + E5}, f.Knowing("minilm"))
 	require.Equal(t, []string{"memcore index"}, f.Knowing(E5))
 }
 

@@ -72,7 +72,7 @@ func TestLittleMemory(t *testing.T) {
 	}
 	for _, mb := range limits {
 		group := memoryGroup(t, mb<<20)
-		for _, args := range [][]string{{"index", "--rebuild"}, {"retrieve", question}, {"stats"}} {
+		for _, args := range [][]string{{"index", "--rebuild"}, {"retrieve", question}, {"status", "--usage"}} {
 			outcomes[p.confined(group, args...)]++
 		}
 	}

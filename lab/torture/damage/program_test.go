@@ -123,11 +123,11 @@ func (p place) reading(session string) []struct {
 	}{
 		{args: []string{"retrieve", "which port does the staging postgres listen on?"}},
 		{args: []string{"search", "quokka"}},
-		{args: []string{"stats", "--json"}},
+		{args: []string{"status", "--usage", "--json"}},
 		{args: []string{"status"}},
 		{args: []string{"doctor"}},
 		{args: []string{"context"}},
-		{args: []string{"recall", "canary"}},
+		{args: []string{"search", "--sessions", "canary"}},
 		{args: []string{"hook", "claude-code"}, stdin: p.prompt(session)},
 	}
 }

@@ -40,7 +40,7 @@ func session(t testing.TB, s *Machine) {
 	t.Helper()
 	s.Must(t, "session", "new", "s1")
 	for _, said := range [][2]string{{"user", "I prefer tabs over spaces."}, {"user", "We decided to use PostgreSQL for the ledger."}, {"assistant", "Fixed. Solution: The root cause was a stale cache."}} {
-		s.Must(t, "log", "append", "--session", "s1", "--role", said[0], said[1])
+		s.Must(t, "session", "append", "--session", "s1", "--role", said[0], said[1])
 	}
 }
 
@@ -73,7 +73,7 @@ var Writers = []Writer{
 	{Name: "save --local", Args: []string{"save", "-y", "--local", "My test account is kim-test."}},
 	{Name: "save --supersedes", Args: []string{"save", "-y", "--supersedes", "Deploys happen on Fridays.", "Deploys happen on Tuesdays."}},
 	{Name: "save --undo", Args: []string{"save", "--undo", "-y"}, Prepare: all(memcore("save", "-y", "One that stays."), memcore("save", "-y", "One that goes."))},
-	{Name: "memory add", Args: []string{"memory", "add", "-y", "--section", "Style", "Names are short."}},
+	{Name: "save --section", Args: []string{"save", "-y", "--section", "Style", "Names are short."}},
 	{Name: "memory edit --local", Args: []string{"memory", "edit", "--local"}},
 	{Name: "forget TEXT", Args: []string{"forget", "--yes", "The linter is strict."}},
 	{Name: "forget CITATION", Args: []string{"forget", "--yes", "notes/staging.md#L5-L5"}},
@@ -84,11 +84,8 @@ var Writers = []Writer{
 	{Name: "tool memory_patch", Args: []string{"tool", "memory_patch", `{"path":"facts/user.md","patches":[{"oldText":"short answers","newText":"very short answers"}]}`}},
 	{Name: "tool memory_append", Args: []string{"tool", "memory_append", `{"entry":"## The cache was stale\n\n- Summary: stale cache\n- Date: 2026-11-20\n- Cleared it.\n"}`}},
 	{Name: "session new", Args: []string{"session", "new", "s9"}},
-	{Name: "log append", Args: []string{"log", "append", "--session", "s1", "--role", "user", "The office is closed in August."}, Prepare: session},
-	{Name: "reflect --propose --accept", Args: []string{"reflect", "--propose", "--accept", "all"}, Prepare: session},
-	{Name: "reflect --queued", Args: []string{"reflect", "--queued", "--propose", "--accept", "all"}, Prepare: all(session, func(t testing.TB, s *Machine) {
-		s.Write(t, s.Sessions(t)+"/s1/reflect", "")
-	})},
+	{Name: "session append", Args: []string{"session", "append", "--session", "s1", "--role", "user", "The office is closed in August."}, Prepare: session},
+	{Name: "memory pending --accept", Args: []string{"memory", "pending", "--accept", "all"}, Prepare: session},
 	{Name: "init", Args: []string{"init", "--yes"}},
 	{Name: "uninstall", Args: []string{"uninstall", "--yes"}, Prepare: memcore("init", "--yes")},
 	{Name: "trust add", Args: []string{"trust", "add"}},

@@ -148,7 +148,7 @@ func TestKilledDaemon(t *testing.T) {
 	t.Logf("serve: %d kills: %d acknowledged texts, all there, once; the next daemon starts; %d unfinished files cleaned up", kills, found, remains)
 }
 
-// TestKilledWatch kills a watch while files change. The next one updates the index.
+// TestKilledWatch kills a daemon that watches a project while its files change. The next one updates the index.
 func TestKilledWatch(t *testing.T) {
 	if err := intercept.Supported(); err != nil {
 		t.Skip("system calls cannot be stopped here: ", err)
@@ -161,7 +161,7 @@ func TestKilledWatch(t *testing.T) {
 	for range harness.Times(6, 60) {
 		s.Restore(t, base)
 		nth, n := 1+random.IntN(150), 0
-		cmd := s.Command(t.Context(), harness.Writer{Args: []string{"watch"}})
+		cmd := s.Command(t.Context(), harness.Writer{Args: []string{"serve", "--open", s.Root + "/project"}})
 		process, err := intercept.Start(cmd, intercept.Writes, func(c intercept.Call) intercept.Action {
 			if !strings.HasPrefix(c.Path, s.Root+"/") {
 				return intercept.Action{}

@@ -268,7 +268,7 @@ func TestSessionsStayInside(t *testing.T) {
 		if strings.ContainsRune(id, 0) { // no system passes that on
 			continue
 		}
-		for _, args := range [][]string{{"session", "new", "--", id}, {"recall", "--session", id, "secret"}, {"log", "append", "--session", id, "--role", "user", "hello"}, {"context", "--path", id}, {"forget", "--yes", "--source", id}, {"forget", "--yes", "--", id + "#L3"}} {
+		for _, args := range [][]string{{"session", "new", "--", id}, {"search", "--session", id, "secret"}, {"session", "append", "--session", id, "--role", "user", "hello"}, {"memory", "show", "--path", id}, {"forget", "--yes", "--source", id}, {"forget", "--yes", "--", id + "#L3"}} {
 			if i%harness.Times(16, 1) != 0 || args[0] == "forget" && id == "notes/deploy.md" { // that is the user's own to forget
 				continue
 			}
@@ -319,8 +319,8 @@ func TestTerminal(t *testing.T) {
 	}
 	w.Write(t, "BEANS.md", "# Memory "+evil+"\n\n- Zebras are fed at noon "+evil+"\n")
 	commands := [][]string{{"index"}, {"search", "zebras graze on the meadow " + evil}, {"search", "the eldest zebra is called"}, {"retrieve", "where do zebras graze? " + evil}, {"explain", "where do zebras graze? " + evil}, {"context"}, {"memory", "show"},
-		{"memory", "list"}, {"memory", "stats"}, {"status"}, {"stats"}, {"doctor"}, {"forget", "--yes", "nobody said this " + evil}, {"search", "--scope", evil, "x"}, {evil}, {"--workspace", filepath.Join(w.Workspace, "no"+strings.ReplaceAll(evil, "\x00", "")), "status"},
-		{"session", "new", evil}, {"recall", "--session", evil, "x"}, {"tool", evil}, {"tool", "memory_read", `{"path":"a\u001b[2J.md"}`}, {"hook", evil}, {"trust", "list"}, {"search", "--limit", "9223372036854775807", "zebras"}, {"search", "--limit", "-9223372036854775808", "zebras"}}
+		{"memory", "list"}, {"status"}, {"status", "--usage"}, {"doctor"}, {"forget", "--yes", "nobody said this " + evil}, {"search", "--scope", evil, "x"}, {evil}, {"--workspace", filepath.Join(w.Workspace, "no"+strings.ReplaceAll(evil, "\x00", "")), "status"},
+		{"session", "new", evil}, {"search", "--session", evil, "x"}, {"tool", evil}, {"tool", "memory_read", `{"path":"a\u001b[2J.md"}`}, {"hook", evil}, {"trust", "list"}, {"search", "--limit", "9223372036854775807", "zebras"}, {"search", "--limit", "-9223372036854775808", "zebras"}}
 	for _, args := range commands {
 		stdout, stderr, code := w.Run(t, "", args...)
 		require.Contains(t, []int{0, 1, 2, 3}, code, "%q: %s", args, stderr)

@@ -272,7 +272,7 @@ func TestNothingLeavesTheMachine(t *testing.T) {
 			c.env = []string{"OPENAI_API_KEY=" + clientKey}
 			c.write("home/.beans/config.yaml", "memory:\n  "+fmt.Sprintf(of.config, port))
 			c.loosely(func() {
-				for _, args := range [][]string{{"index"}, {"search", "staging database"}, {"session", "new", "s"}, {"log", "append", "I prefer tabs."}, {"reflect", "--yes"}, {"doctor"}} {
+				for _, args := range [][]string{{"index"}, {"search", "staging database"}, {"session", "new", "s"}, {"session", "append", "I prefer tabs."}, {"session", "reflect", "--yes"}, {"doctor"}} {
 					c.do("", args...)
 				}
 			})

@@ -191,11 +191,11 @@ func TestNoSecretGetsOut(t *testing.T) {
 			require.False(t, strings.Contains(line, "--on-demand") && strings.Contains(environment, serveToken), "a token is in the environment of a child")
 		}
 	})
-	w.do("", "-v", "reflect", "--yes")
+	w.do("", "-v", "session", "reflect", "--yes")
 	require.Contains(t, w.do("", "search", "pelican"), "pelican", "the note is indexed")
 	require.Contains(t, w.do("", "search", "flamingo"), "flamingo", "the log is indexed")
 	for _, secret := range inText {
-		w.do("", "--json", "search", "--explain", secret)
+		w.do("", "--json", "explain", secret)
 	}
 
 	// This process prints its goroutines.
@@ -235,7 +235,7 @@ func TestPasswordsInAddresses(t *testing.T) {
 		w.loose = true
 		w.write("home/.beans/config.yaml", "memory:\n  "+fmt.Sprintf(config, password))
 		before := w.there()
-		for _, args := range [][]string{{"-v", "index"}, {"-v", "search", "staging database"}, {"-v", "status"}, {"-v", "doctor"}, {"session", "new", "s"}, {"log", "append", "I prefer tabs."}, {"-v", "reflect", "--yes"}, {"-v", "hook", "text"}, {"explain", "--last"}} {
+		for _, args := range [][]string{{"-v", "index"}, {"-v", "search", "staging database"}, {"-v", "status"}, {"-v", "doctor"}, {"session", "new", "s"}, {"session", "append", "I prefer tabs."}, {"-v", "session", "reflect", "--yes"}, {"-v", "hook", "text"}, {"explain", "--last"}} {
 			w.do("which port does the staging database use?", args...)
 			runs++
 		}

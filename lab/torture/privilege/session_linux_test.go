@@ -196,14 +196,14 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	}
 	do("", "trust", "add")
 	do("", "trust", "list")
-	do("", "trust", "status")
+	do("", "trust", "list", ".")
 	file := filepath.Join(w.t.TempDir(), "small.memcore")
 	require.NoError(t, os.WriteFile(file, packtest.Small(t, "small"), 0o600))
 	do("", "model", "add", file)
 	do("", "model", "list")
-	do("", "model", "remove", "small")
-	w.loosely(func() { do("", "model", "use", "small") }) // which is gone: the embedder stays
-	w.loosely(func() {                                    // only builds with LanceDB have a service
+	w.loosely(func() { do("", "model", "remove", "small") }) // it is in use
+	do("", "model", "add", "minilm")
+	w.loosely(func() { // only builds with LanceDB have a service
 		for _, command := range []string{"tenant list", "tenant create acme", "tenant set acme --rate 5", "tenant delete acme --yes", "key list --tenant acme", "key create --tenant acme --user ann", "key revoke k --tenant acme"} {
 			do("", append([]string{"service"}, append(strings.Fields(command), "--storage", w.t.TempDir())...)...)
 		}
@@ -212,19 +212,18 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("", "init", "--yes", "--project", "--agent", "claude-code", "--agent", "gemini-cli", "--agent", "codex", "--agent", "cursor")
 	do("", "index", "--conversations")
 	do("", "session", "new", "demo")
-	do("", "log", "append", "I prefer tabs over spaces. "+w.said())
+	do("", "session", "append", "I prefer tabs over spaces. "+w.said())
 	do("", "session", "list")
 	do("", "session", "show")
-	do("", "session", "overview")
 	do("", "session", "new", "brief")
 	do("", "session", "delete", "brief", "--yes")
-	do("", "session", "prune", "--older", "1y", "--yes")
+	do("", "session", "delete", "--older", "1y", "--yes")
 	do("", "save", "--yes", "The canary runs on port 7777. "+w.said())
 	do("", "save", "--yes", "--target", "global", "My editor is vi. "+w.said())
 	do("", "save", "--yes", "--local", "My desk is number 12. "+w.said())
 	do("", "save", "--undo")
 	do("", "memory", "add", "Backups run at night. "+w.said())
-	do("", "memory", "add", "--global", "I like short answers. "+w.said())
+	do("", "memory", "add", "--target", "global", "I like short answers. "+w.said())
 	do("", "memory", "edit")
 	do("", "memory", "edit", "--local")
 	do("", "memory", "edit", "--global")
@@ -245,17 +244,16 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	do("which port does the staging database use?", "hook", "text")
 	do("", "explain", "--last")
 	do("", "search", "staging database")
-	do("", "--json", "search", "--explain", "staging database")
-	do("", "retrieve", "--explain", "which port does the staging database use?")
+	do("", "--json", "explain", "staging database")
+	do("", "retrieve", "which port does the staging database use?")
 	do("", "explain", "which port does the staging database use?")
-	do(`{"model":"m","messages":[{"role":"user","content":"which port does the staging database use?"}]}`, "inject")
-	do("", "context")
-	do("", "recall", "tabs or spaces")
-	do("", "reflect", "--propose", "--accept", "all")
-	do("", "memory", "pending")
+	do(`{"model":"m","messages":[{"role":"user","content":"which port does the staging database use?"}]}`, "proxy", "--once")
+	do("", "memory", "show", "--provenance")
+	do("", "search", "--sessions", "tabs or spaces")
+	do("", "memory", "pending", "--accept", "all")
 	do(`{"session_id":"s1","cwd":"`+w.project+`","context_window":{"total_input_tokens":8000}}`, "statusline")
 	do("", "index", "--rebuild")
-	do("", "stats")
+	do("", "status", "--usage")
 	do("", "view", "--out", "memory.html")
 	do("", "view", "--link")
 	do("", "export", "../export.tar.gz")
@@ -320,7 +318,6 @@ func (w *world) servers(upstream string, serving func(serve, mcp, proxy string))
 	mcp, mcpAt := w.start(`serving MCP at http://(\S+)/mcp`, "-v", "mcp", "--http", "127.0.0.1:0", "--token-env", "MCP_TOKEN")
 	proxy, proxyAt := w.start(`listening on http://([^\s,]+)`, "-v", "proxy", "--upstream", upstream, "--listen", "127.0.0.1:0", "--token-env", "PROXY_TOKEN")
 	w.env = before
-	watch, _ := w.start(`.`, "-v", "watch")
 	for _, path := range []string{"retrieve", "search", "context", "tools", "status"} {
 		w.ask(at, http.MethodPost, "/v1/"+path, `{"workspace": "`+w.project+`"`+map[bool]string{true: `, "query": "which port does the staging database use? ` + w.said() + `"`}[len(path) > 6 && path != "context"]+`}`, "Authorization", "Bearer "+serveToken)
 	}
@@ -332,7 +329,7 @@ func (w *world) servers(upstream string, serving func(serve, mcp, proxy string))
 	if serving != nil {
 		serving(at, mcpAt, proxyAt)
 	}
-	for _, s := range []*server{watch, proxy, mcp, serve} {
+	for _, s := range []*server{proxy, mcp, serve} {
 		s.stop()
 	}
 }

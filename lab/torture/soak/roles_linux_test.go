@@ -400,7 +400,7 @@ func (s *run) hook(ctx context.Context, n int) error {
 
 // index runs commands that read everything, and sometimes rebuilds the index.
 func (s *run) index(ctx context.Context, n int) error {
-	args := [][]string{{"index", "--quiet"}, {"reflect", "--propose", "--json"}, {"status", "--json"}, {"search", "--json", "port"}, {"index", "--quiet", "--rebuild"}, {"stats", "--json"}}[n%6]
+	args := [][]string{{"index", "--quiet"}, {"memory", "pending", "--json"}, {"status", "--json"}, {"search", "--json", "port"}, {"index", "--quiet", "--rebuild"}, {"status", "--usage", "--json"}}[n%6]
 	if _, stderr, err := s.Run(context.WithoutCancel(ctx), s.project, "", args...); err != nil {
 		return fmt.Errorf("memcore %v: %w: %s", args, err, stderr)
 	}

@@ -48,7 +48,6 @@ found=$(memcore search postgres)
 grep -q 5433 <<<"$found" || { echo "dist: FAILED: the search finds nothing" >&2; exit 1; }
 if [ -n "${E5:-}" ]; then
   memcore model add "$elsewhere/$name/multilingual-e5-small.memcore" >/dev/null
-  memcore model use multilingual-e5-small >/dev/null
   memcore index --quiet >/dev/null
   memcore status | grep -q '^embedder *pack/multilingual-e5-small/' || { echo "dist: FAILED: the pack is not used" >&2; exit 1; }
 fi

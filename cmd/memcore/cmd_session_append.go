@@ -15,18 +15,12 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-func logCommand(a *cli) *cobra.Command {
-	cmd := &cobra.Command{Use: "log", Short: "Write the log of a session", RunE: helpOrUnknown, Args: cobra.ArbitraryArgs}
-	cmd.AddCommand(logAppendCommand(a))
-	return cmd
-}
-
-func logAppendCommand(a *cli) *cobra.Command {
+func sessionAppendCommand(a *cli) *cobra.Command {
 	var id, role string
 	var many bool
 	cmd := &cobra.Command{
 		Use:   "append TEXT|-",
-		Short: "Append a message to the log of a session",
+		Short: "Append a message to a session",
 		Long: `Append a message to messages.jsonl of a session, and return once it is on disk. memcore takes out
 secrets, and other processes may write at the same time. --jsonl reads messages from standard input,
 one JSON object a line: {"role": "user", "content": "…"}.`,
@@ -38,7 +32,7 @@ one JSON object a line: {"role": "user", "content": "…"}.`,
 			}
 			if many {
 				if len(args) > 0 {
-					return kind.Usagef("log append --jsonl takes no text")
+					return kind.Usagef("session append: --jsonl takes no text")
 				}
 				return errors.Join(appendLines(a, cmd, s), s.Sync())
 			}
@@ -47,7 +41,7 @@ one JSON object a line: {"role": "user", "content": "…"}.`,
 				return err
 			}
 			if strings.TrimSpace(text) == "" {
-				return kind.Usagef("log append: the text is empty")
+				return kind.Usagef("session append: the text is empty")
 			}
 			return appendMessage(a, cmd, s, session.Message{Role: role, Content: text}, session.AppendOptions{Sync: true})
 		},

@@ -1,65 +1,45 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"text/tabwriter"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/plain"
 )
 
-func statsCommand(a *cli) *cobra.Command {
-	var days, limit int
-	cmd := &cobra.Command{
-		Use:   "stats",
-		Short: "Show what is used, never found, duplicate or stale",
-		Long: `Show which documents were among hits and which never were, chunks that say nearly the same (the
-newest first), and Markdown files that have neither changed nor been retrieved for long. memcore
-counts hits by document and keeps neither queries nor texts; a hit counts half as much after 30
-days.
+const (
+	// staleDays is how long a Markdown file neither changes nor is found before it is stale.
+	staleDays = 180
+	// mostLines bounds each list of a report; --json has all.
+	mostLines = 10
+)
 
-Also show how much of what hooks gave agents in the last 30 days they used: its facts or rare words
-are in the agent's answer, or the agent opened the file. A hit can have helped without leaving
-words.`,
-		Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if days < 1 {
-				return kind.Usagef("--days is %d, want at least 1", days)
-			}
-			if limit < 1 {
-				return kind.Usagef("--limit is %d, want at least 1", limit)
-			}
-			return a.Index().With(cmd.Context(), func(m *core.Manager) error {
-				s, err := m.Statistics(cmd.Context(), time.Now().AddDate(0, 0, -days))
-				if err != nil {
-					return withHint(err)
-				}
-				given, err := a.Use().Summary(cmd.Context())
-				if err != nil {
-					return err
-				}
-				withoutGiven(&s, given)
-				if a.json {
-					return a.printJSON(statistics{s, given})
-				}
-				return printStatistics(a, s, given, days, limit)
-			})
-		},
-	}
-	f := cmd.Flags()
-	f.IntVar(&days, "days", 180, "`N` days without a change or a hit after which a Markdown file is stale")
-	f.IntVar(&limit, "limit", 10, "`N` lines of each list at most; --json prints all")
-	return cmd
+// printUsage shows what agents used, and what is never found, duplicate or stale.
+func printUsage(ctx context.Context, a *cli) error {
+	return a.Index().With(ctx, func(m *core.Manager) error {
+		s, err := m.Statistics(ctx, time.Now().AddDate(0, 0, -staleDays))
+		if err != nil {
+			return withHint(err)
+		}
+		given, err := a.Use().Summary(ctx)
+		if err != nil {
+			return err
+		}
+		withoutGiven(&s, given)
+		if a.json {
+			return a.printJSON(statistics{s, given})
+		}
+		return printStatistics(a, s, given)
+	})
 }
 
-// statistics are the JSON of stats.
+// statistics are the JSON of status --usage.
 type statistics struct {
 	core.Statistics
 	Use use.Summary `json:"use"`
@@ -76,16 +56,16 @@ func withoutGiven(s *core.Statistics, given use.Summary) {
 	s.Never, s.Stale = slices.DeleteFunc(s.Never, gone), slices.DeleteFunc(s.Stale, gone)
 }
 
-func printStatistics(a *cli, s core.Statistics, given use.Summary, days, limit int) error {
+func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s, %s\n", plain.Count(s.Documents, "document"), plain.Count(s.Chunks, "chunk"))
 	list := func(title string, n int, line func(i int)) {
 		fmt.Fprintf(w, "\n%s: %d\n", title, n)
-		for i := range min(n, limit) {
+		for i := range min(n, mostLines) {
 			line(i)
 		}
-		if n > limit {
-			fmt.Fprintf(w, "  … %d more\n", n-limit)
+		if n > mostLines {
+			fmt.Fprintf(w, "  … %d more\n", n-mostLines)
 		}
 	}
 	aged := func(all []core.Aged) func(int) {
@@ -94,10 +74,10 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary, days, limit i
 	if given.Prompts > 0 {
 		fmt.Fprintf(w, "\ngiven to agents in the last %d days: %s, with %d of %s\n", app.UsedSince, plain.Count(given.Given, "hit"), given.Turns, plain.Count(given.Prompts, "prompt"))
 		fmt.Fprintf(w, "  %s\n", shares(given.Counts))
-		for _, d := range given.Documents[:min(len(given.Documents), limit)] {
+		for _, d := range given.Documents[:min(len(given.Documents), mostLines)] {
 			fmt.Fprintf(w, "  %s\tgiven %d\t%s\n", plain.OneLine(d.Path), d.Given, shares(d.Counts))
 		}
-		if more := len(given.Documents) - limit; more > 0 {
+		if more := len(given.Documents) - mostLines; more > 0 {
 			fmt.Fprintf(w, "  … %d more\n", more)
 		}
 	}
@@ -106,7 +86,7 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary, days, limit i
 		fmt.Fprintf(w, "  %s\t%.1f times\tlast %s\n", plain.OneLine(u.Path), u.Weight, day(u.Last))
 	})
 	list("never retrieved", len(s.Never), aged(s.Never))
-	list(fmt.Sprintf("neither changed nor retrieved for %d days", days), len(s.Stale), aged(s.Stale))
+	list(fmt.Sprintf("neither changed nor retrieved for %d days", staleDays), len(s.Stale), aged(s.Stale))
 	list("said more than once", len(s.Duplicates), func(i int) {
 		fmt.Fprintf(w, "  %s", plain.OneLine(s.Duplicates[i][0]))
 		for _, other := range s.Duplicates[i][1:] {
