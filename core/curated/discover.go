@@ -57,7 +57,6 @@ type request struct {
 
 	mu       sync.Mutex
 	covered  map[string]string // see covering
-	folders  []string          // in which it looked for files
 	warnings []Warning
 }
 
@@ -91,12 +90,6 @@ func (r *request) warn(path string, line int, text string) {
 	if !slices.Contains(r.warnings, w) {
 		r.warnings = append(r.warnings, w)
 	}
-}
-
-func (r *request) addFolder(dir string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.folders = append(r.folders, dir)
 }
 
 // covering returns the folder that was trusted, or "", also after errors.
@@ -208,7 +201,6 @@ func (r *finder) folder(dir string, tier Tier) []candidate {
 
 // namedIn finds files by name, and their private neighbours.
 func (r *finder) namedIn(dir string, template candidate) []candidate {
-	r.addFolder(dir)
 	var found []candidate
 	for _, name := range r.o.Names {
 		for _, file := range []struct {
@@ -241,7 +233,6 @@ func LocalName(name string) string {
 
 // markdownIn sorts the files by name.
 func (r *finder) markdownIn(dir string, template candidate) []candidate {
-	r.addFolder(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		if !isMissing(err) {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-
-	"github.com/memcore/memcore/internal/watch"
 )
 
 // A Layer reads the curated memory of one folder. Callers keep what belongs to a session (Moment).
@@ -24,11 +22,6 @@ func New(o Options) *Layer { return &Layer{options: o.withDefaults()} }
 // Load returns the memory for a session's start. It reads only changed files. Their problems are
 // Warnings; errors are ctx's.
 func (l *Layer) Load(ctx context.Context) (Memory, error) {
-	m, _, err := l.load(ctx)
-	return m, err
-}
-
-func (l *Layer) load(ctx context.Context) (m Memory, folders []string, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := newReader(ctx, l.options)
@@ -37,17 +30,17 @@ func (l *Layer) load(ctx context.Context) (m Memory, folders []string, err error
 		err = r.read(found)
 	}
 	if err != nil {
-		return Memory{}, nil, err
+		return Memory{}, err
 	}
 	if key := r.key(found); l.start == nil || l.key != key {
 		m := r.assemble(found, l.options.Limits, nil, func(c candidate) string { return c.conditional() })
 		if err := ctx.Err(); err != nil {
-			return Memory{}, nil, err
+			return Memory{}, err
 		}
 		l.start, l.key = &m, key
 		l.logProvenance(m)
 	}
-	return *l.start, r.watched(found), nil
+	return *l.start, nil
 }
 
 func (l *Layer) logProvenance(m Memory) {
@@ -75,49 +68,3 @@ func (l *Layer) Limits() Limits { return l.options.Limits }
 
 // Project returns the root of the project.
 func (l *Layer) Project() string { return projectOf(l.options) }
-
-// Watch calls changed after each change, one at a time, until ctx ends. Errors are ctx's or the
-// system's.
-func (l *Layer) Watch(ctx context.Context, changed func(Memory)) error {
-	watcher := watch.New(watch.Options{Relevant: isMarkdown})
-	defer watcher.Close()
-	w := &watching{Layer: l, watcher: watcher}
-	if _, err := w.update(ctx); err != nil {
-		return err
-	}
-	return watcher.Run(ctx, func() error {
-		m, err := w.update(ctx)
-		if err == nil && m != nil {
-			changed(*m)
-		}
-		return err
-	})
-}
-
-type watching struct {
-	*Layer
-	watcher *watch.Watcher
-	key     string // of the last memory
-}
-
-// update returns changed memory. It loads again if a newly watched folder may have changed.
-func (w *watching) update(ctx context.Context) (*Memory, error) {
-	for {
-		m, folders, err := w.load(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if w.watcher.Watch(folders) {
-			continue
-		}
-		w.mu.Lock()
-		key := w.Layer.key
-		w.mu.Unlock()
-		known := w.key
-		w.key = key
-		if known == "" || known == key {
-			return nil, nil
-		}
-		return &m, nil
-	}
-}

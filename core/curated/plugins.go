@@ -58,7 +58,6 @@ func (r *finder) pluginsIn(folder string) []plugin {
 	default:
 		template.outside = paths.Resolve(folder)
 	}
-	r.addFolder(folder)
 	var all []plugin
 	dirs := foldersIn(folder)
 	if template.outside != "" {
@@ -95,9 +94,7 @@ func (r *finder) memoryOf(p plugin) []candidate {
 		found = append(found, candidate{file: filepath.Join(p.dir, name), tier: Plugin, kind: Instructions})
 	}
 	at := filepath.Join(p.dir, "memory")
-	if _, err := os.Stat(at); err != nil {
-		r.addFolder(p.dir) // it may come
-	} else {
+	if _, err := os.Stat(at); err == nil {
 		main := r.namedIn(at, candidate{tier: Plugin})
 		notes := r.markdownIn(at, candidate{tier: Plugin, kind: Note})
 		notes = slices.DeleteFunc(notes, func(n candidate) bool {
@@ -146,7 +143,6 @@ func (r *finder) geminiExtension(p *plugin) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
-	r.addFolder(p.dir)
 	if err != nil {
 		r.warn(r.names.Of(filepath.Join(p.dir, GeminiManifest)), 0, "is not used: "+reasonOf(err).Error())
 		return

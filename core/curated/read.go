@@ -2,10 +2,6 @@ package curated
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"path/filepath"
-	"slices"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -56,24 +52,4 @@ func (r *reader) read(found []candidate) error {
 		}
 	}
 	return r.gather(found)
-}
-
-func (r *reader) watched(found []candidate) []string {
-	all := r.folders
-	for _, c := range found {
-		if c.parsed != nil {
-			all = append(all, filepath.Dir(c.real))
-		}
-	}
-	for at, t := range r.targets {
-		if t.parsed != nil {
-			all = append(all, filepath.Dir(t.parsed.real))
-		} else if path, err := resolveImport(filepath.Dir(at.from), at.name, r.o.Home); err == nil && errors.Is(t.err, fs.ErrNotExist) {
-			if root, err := r.rootOf(path); err == nil && root != "" { // it may appear
-				all = append(all, filepath.Dir(path))
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
