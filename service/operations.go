@@ -18,7 +18,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // An operation is a route below /v1/tenants/{tenant}.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // An Error is an answer that is not OK.

@@ -17,7 +17,7 @@ import (
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 func (fakeMemory) Case(_ context.Context, query string) (Case, error) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Sizes of the calendar, in pixels and weeks.

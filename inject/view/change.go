@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 

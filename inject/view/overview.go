@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // overviewPage is the content of the first page.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 

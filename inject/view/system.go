@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // systemPage is the curated memory as a tree, and its budget.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // trustPage shows what a decision would change.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Sizes of the chart of use, in pixels.
