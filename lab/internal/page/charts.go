@@ -35,44 +35,8 @@ func Charts(report eval.Report) (all []Chart) {
 	return all
 }
 
-// A Point is a figure of one of several runs.
-type Point struct {
-	Label    string // below the axis
-	Value    float64
-	Interval *eval.Interval // nil for none
-}
-
-// mostLabels bounds the labels below an axis.
-const mostLabels = 5
-
-// Trend draws a figure over runs, the earliest first, with a band of its intervals.
-func Trend(title, note string, points []Point) Chart {
-	var figure, low, high line
-	x := axis{max: max(float64(len(points)-1), 1)}
-	every := (len(points)-1)/mostLabels + 1
-	for i, p := range points {
-		at := float64(i)
-		if figure.add(at, p.Value); p.Interval != nil {
-			low.add(at, p.Interval[0])
-			high.add(at, p.Interval[1])
-		}
-		if i%every == 0 {
-			x.ticks = append(x.ticks, tick{at, p.Label})
-		}
-	}
-	for i := len(low.x) - 1; i >= 0; i-- { // and back along the lower ends
-		high.add(low.x[i], low.y[i])
-	}
-	figure.dots, high.area = true, true
-	return Chart{title, note, lines("", "", x, axisTo(1), figure, high), nil}
-}
-
 // A line is a series of points.
-type line struct {
-	x, y []float64
-	area bool // the points are an outline
-	dots bool
-}
+type line struct{ x, y []float64 }
 
 func (l *line) add(x, y float64) { l.x, l.y = append(l.x, x), append(l.y, y) }
 
@@ -141,23 +105,16 @@ func lines(xName, yName string, x, y axis, all ...line) template.HTML {
 	text(6, 14, "start", yName)
 	drawn := false
 	for i, l := range all {
-		if len(l.x) < 2 || l.area && len(l.x) < 4 {
+		if len(l.x) < 2 {
 			continue
 		}
-		drawn = drawn || !l.area
-		var path, dots strings.Builder
+		drawn = true
+		var path strings.Builder
 		for j := range l.x {
 			px, py := place(l.x[j], l.y[j])
 			fmt.Fprintf(&path, "%.1f,%.1f ", px, py)
-			if l.dots {
-				fmt.Fprintf(&dots, `<circle class="line-%d" cx="%.1f" cy="%.1f" r="3"/>`, i, px, py)
-			}
 		}
-		if l.area {
-			fmt.Fprintf(&b, `<polygon class="area" points="%s"/>`, path.String())
-			continue
-		}
-		fmt.Fprintf(&b, `<polyline class="line-%d" points="%s"/>%s`, i, path.String(), dots.String())
+		fmt.Fprintf(&b, `<polyline class="line-%d" points="%s"/>`, i, path.String())
 	}
 	if !drawn {
 		return ""

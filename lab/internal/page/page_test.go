@@ -70,23 +70,3 @@ func TestWriteLittle(t *testing.T) {
 		t.Errorf("Write of an empty report: %v", err)
 	}
 }
-
-// A run without an interval still has its figure, and few labels stand below many runs.
-func TestTrend(t *testing.T) {
-	var points []Point
-	for i := range 50 {
-		p := Point{Label: fmt.Sprint("run-", i), Value: 0.5}
-		if i != 7 {
-			p.Interval = &eval.Interval{0.4, 0.6}
-		}
-		points = append(points, p)
-	}
-	svg := string(Trend("Rank", "", points).SVG)
-	require.Equal(t, 5, strings.Count(svg, ">run-"))
-	require.Equal(t, 50, strings.Count(svg, "<circle"))
-	require.Equal(t, 1, strings.Count(svg, "<polygon"))
-	require.Empty(t, Trend("Rank", "", points[:1]).SVG, "one run is no trend")
-	svg = string(Trend("Rank", "", []Point{{Label: "<b>"}, {Label: "b"}}).SVG)
-	require.NotContains(t, svg, "<b>")
-	require.NotContains(t, svg, "<polygon")
-}
