@@ -460,7 +460,29 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 	if p.Right.Includes(Admin) {
 		return arguments
 	}
-	return notes.SharedArguments(arguments)
+	return sharedArguments(arguments)
+}
+
+// sharedArguments redirects a save_memory from the project's curated memory to notes.SharedFile, for
+// users who may not change the former.
+func sharedArguments(arguments []byte) []byte {
+	var asked notes.SaveRequest
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(arguments, &asked) != nil || json.Unmarshal(arguments, &fields) != nil || fields == nil {
+		return arguments // the tool refuses them
+	}
+	if asked.Path != "" || asked.Target != "" && asked.Target != notes.TargetProject {
+		return arguments
+	}
+	fields["path"], _ = json.Marshal(notes.SharedFile)
+	for _, name := range []string{"section", "target", "scope"} { // with a path, they do not count
+		delete(fields, name)
+	}
+	changed, err := json.Marshal(fields)
+	if err != nil {
+		return arguments
+	}
+	return changed
 }
 
 // save saves with SaveArguments.

@@ -3,7 +3,6 @@ package notes
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/memcore/memcore/core/tools"
@@ -81,28 +80,6 @@ func AppendShared(ctx context.Context, data Files, r SaveRequest) (tools.Answer,
 		return tools.Answer{}, fmt.Errorf("%w: with this target, leave out private and supersedes", tools.ErrArguments)
 	}
 	return written(data.Append(ctx, SharedFile, r.Content, ""))
-}
-
-// SharedArguments redirects a save_memory from the project's curated memory to the SharedFile, for
-// users who may not change the former.
-func SharedArguments(arguments []byte) []byte {
-	var asked SaveRequest
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(arguments, &asked) != nil || json.Unmarshal(arguments, &fields) != nil || fields == nil {
-		return arguments // the tool refuses them
-	}
-	if asked.Path != "" || asked.Target != "" && asked.Target != TargetProject {
-		return arguments
-	}
-	fields["path"], _ = json.Marshal(SharedFile)
-	for _, name := range []string{"section", "target", "scope"} { // with a path, they do not count
-		delete(fields, name)
-	}
-	changed, err := json.Marshal(fields)
-	if err != nil {
-		return arguments
-	}
-	return changed
 }
 
 // monthly is the path that stands for this month's episodes.
