@@ -77,24 +77,3 @@ func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry
 	}
 	return nil
 }
-
-// A counter is a store.KeywordIndex that counts words.
-type counter interface {
-	Frequencies(ctx context.Context, words []string) (holders []int, records int, err error)
-}
-
-// Frequencies returns how many chunks hold each word, of how many; 0 if unknown.
-func (m *Manager) Frequencies(ctx context.Context, words []string) (holders []int, chunks int, err error) {
-	current, err := m.acquire(ctx)
-	if stateOf(err) == StateMissing {
-		return make([]int, len(words)), 0, nil
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("frequencies of words: open index %s: %w", m.options.Folder, err)
-	}
-	defer current.release()
-	if index, ok := current.keywords.(counter); ok {
-		return index.Frequencies(ctx, words)
-	}
-	return make([]int, len(words)), 0, nil
-}

@@ -59,7 +59,7 @@ func TestServiceJudges(t *testing.T) {
 	}
 
 	interrupted := prompt("where does the staging database listen?")
-	said("assistant", "On 5433, I think.")
+	said("assistant", "The staging database listens on port 5433, I think.")
 	next := prompt("from which pier does the ferry leave?")
 	said("assistant", "I cannot tell you.")
 	send(map[string]string{"hook_event_name": "Stop"})

@@ -52,19 +52,6 @@ func (ix *Index) Scores(ctx context.Context, query string, ids []string) (map[st
 	})
 }
 
-// Frequencies returns how many records hold each word in text or title, and the number of records.
-// For a word of several terms the rarest counts.
-func (ix *Index) Frequencies(ctx context.Context, words []string) (holders []int, records int, err error) {
-	holders, err = disk.Read(ctx, ix.Index, "frequencies", func(s *snapshot) ([]int, error) {
-		records = s.live
-		return s.frequencies(ctx, words)
-	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return holders, records, nil
-}
-
 // Languages counts records by the language of their text (ISO 639-1); unknown counts as "en".
 func (ix *Index) Languages(ctx context.Context) (map[string]int, error) {
 	return disk.Read(ctx, ix.Index, "languages", func(s *snapshot) (map[string]int, error) { return s.languages() })
