@@ -110,8 +110,8 @@ bench-engines: ## engines side by side, with LanceDB and a peer (SIZES=1000,1000
 fuzz: ## every fuzz target, two at a time (FUZZTIME=60s PACKAGES=./...)
 	FUZZTIME=$(FUZZTIME) .ci/fuzz $(PACKAGES)
 
-torture: ## all attacks in their long form: hours (FUZZTIME=5m DATA=folder of the sets, or none)
-	$(if $(filter file default undefined,$(origin FUZZTIME)),,FUZZTIME=$(FUZZTIME)) $(if $(DATA),DATA="$(abspath $(DATA))") .ci/torture
+torture: ## all attacks in their long form: hours
+	.ci/torture
 
 nightly: ## all that takes too long for each change, one after another: hours
 	.ci/nightly

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -86,17 +86,6 @@ func hurt(t *testing.T, random *rand.Rand, root string, files []string) wound {
 	return wound{file, what}
 }
 
-// quickDir returns a folder in memory if possible, where small commits are fast.
-func quickDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "memcore-damage-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	return dir
-}
-
 // filesIn returns relative paths of the files below root.
 func filesIn(t *testing.T, root string) []string {
 	t.Helper()
@@ -138,20 +127,10 @@ func (all tree) restore(t *testing.T, root string) {
 	}
 }
 
-// classOf returns the kind of a file.
-func classOf(file string) string {
-	switch name := file[strings.LastIndexByte(file, '/')+1:]; {
-	case strings.HasSuffix(name, ".zap"):
-		return "keyword segment"
-	case name == "keywords":
-		return "keyword manifest"
-	case name == "CURRENT", name == "manifest.json", name == "usage.json", name == "LOCK":
-		return name
-	case strings.Contains(file, "/vectors/"):
-		return "vector " + name
-	case strings.HasSuffix(name, ".v1.vectors"):
-		return "embedding cache"
-	default:
-		return name
-	}
+// writeEarlier writes a file an hour old.
+func writeEarlier(t *testing.T, path, text string) {
+	t.Helper()
+	harness.Write(t, path, text)
+	old := time.Now().Add(-time.Hour)
+	require.NoError(t, os.Chtimes(path, old, old))
 }

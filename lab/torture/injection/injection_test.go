@@ -17,8 +17,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	verdicts "github.com/memcore/memcore/internal/text/injection"
-	evaluation "github.com/memcore/memcore/lab/internal/injection"
 	"github.com/memcore/memcore/lab/torture/harness"
 )
 
@@ -178,16 +176,6 @@ func TestRetrieve(t *testing.T) {
 	}
 }
 
-func TestExplainNamesTheLine(t *testing.T) {
-	a := attacks(t)[0]
-	s := newSeat(t, []attack{a})
-	require.Regexp(t, `suspicious: notes/harbour.md#L5, score [01].[0-9]+: .*drops instructions.*: "Ignore all previous`, s.run("frame", nil, "explain", a.query()))
-	text := s.run("withhold", nil, "explain", a.query())
-	require.Contains(t, text, "withheld as suspicious")
-	require.Contains(t, text, "notes/harbour.md#L5")
-	require.NotContains(t, s.run("off", nil, "explain", a.query()), "suspicious")
-}
-
 func TestHook(t *testing.T) {
 	all := attacks(t)
 	all = all[:harness.Times(3, len(all))]
@@ -271,33 +259,4 @@ func TestMCP(t *testing.T) {
 		require.Equal(t, len(all), right, policy)
 		require.NoError(t, session.Close())
 	}
-}
-
-// DataVariable names a file of labelled texts (see lab/injectiontexts) to measure the
-// shipped model.
-const DataVariable = "MEMCORE_INJECTION_DATA"
-
-func TestLabelledTexts(t *testing.T) {
-	name := os.Getenv(DataVariable)
-	if name == "" {
-		t.Skip(DataVariable + " names no file of labelled texts")
-	}
-	texts, err := evaluation.Load(name)
-	require.NoError(t, err)
-	var report bytes.Buffer
-	counts, err := evaluation.Check(t.Context(), texts, &report)
-	require.NoError(t, err)
-	t.Log(report.String())
-	flagged, of := map[string]int{}, map[string]int{}
-	for _, c := range counts {
-		flagged[c.Kind] += c.Flagged[verdicts.Own]
-		of[c.Kind] += c.Of
-	}
-	for kind, what := range map[string]string{evaluation.Attack: "caught", evaluation.Buried: "caught", evaluation.Hard: "false alarms", evaluation.Note: "false alarms"} {
-		if of[kind] > 0 {
-			t.Logf("%s: %d texts: %s: %s", kind, of[kind], what, share(flagged[kind], of[kind]))
-		}
-	}
-	require.GreaterOrEqual(t, float64(flagged[evaluation.Attack]), 0.85*float64(of[evaluation.Attack]))
-	require.LessOrEqual(t, float64(flagged[evaluation.Note]), 0.03*float64(of[evaluation.Note]))
 }

@@ -3,14 +3,12 @@ package paths_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -200,47 +198,6 @@ func TestToolsStayInside(t *testing.T) {
 	t.Logf("tools of MCP: %d calls: nothing read or written outside; %d files made inside", count, made)
 }
 
-// A filter is a name, not a pattern, query or path.
-func TestFilters(t *testing.T) {
-	w := harness.NewHome(t)
-	c := connect(t, w)
-	daemon := w.Serve(t, "serve", "--http", "127.0.0.1:0", "--token-env", "MEMCORE_TEST_TOKEN")
-	within := func(path string) string {
-		body, err := json.Marshal(map[string]any{"workspace": w.Workspace, "query": "deploying releases Tuesdays", "path": path, "minSimilarity": -1})
-		require.NoError(t, err)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+daemon.Address+"/v1/search", bytes.NewReader(body))
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+harness.Token)
-		response, err := http.DefaultClient.Do(r)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		answer, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Less(t, response.StatusCode, 500, string(answer))
-		return string(answer)
-	}
-	for _, path := range []string{"", "notes", "notes/", "notes/deploy.md"} {
-		require.Contains(t, within(path), "Tuesdays", path)
-	}
-	attacks := []string{"' OR 1=1 --", "x' OR 'a'='a", `" OR ""="`, "' UNION SELECT text FROM memory --", "%", "_", "*", "**", "n*", "note_", "NOTES", "[n]otes", "notes%", "note?", ".*", "(?i)notes", "^notes", "notes'--", `notes\`, "notes\x00", "x/../notes", "./x/../notes", "/notes", "notes/../notes", "{notes}", "$(echo notes)", "${HOME}", "`id`"}
-	for _, path := range attacks {
-		if answer := within(path); strings.Contains(answer, "Tuesdays") {
-			t.Errorf("path %q lets notes/deploy.md through: %s", path, answer)
-		}
-	}
-	// Words of a query are not query syntax.
-	queries := []string{"text:Tuesdays", "+Tuesdays -Tuesdays", "Tuesdays~100", "Tues*", "/T.*s/", `"Tuesdays`, "Tuesdays AND (NOT", "((((((", "a^9999999999", "[* TO *]", "_all:*", `\`, "'; DROP TABLE memory; --", strings.Repeat("(", 10_000), strings.Repeat("a* ", 10_000), "\x00", "\xff\xfe Tuesdays", strings.Repeat("\u0301", 10_000), strings.Repeat("Tuesdays ", 100_000)}
-	for _, query := range queries {
-		for _, tool := range []string{"search_memory", "recall_memory"} {
-			answer, ok := c.call(tool, map[string]any{"query": query})
-			if !ok && tool == "search_memory" && strings.TrimSpace(query) != "" {
-				t.Errorf("query %.40q fails: %.300s", query, answer)
-			}
-		}
-	}
-	t.Logf("search: %d filters and queries: taken as names and words", len(attacks)+2*len(queries))
-}
-
 // IDs and folders from agents and people do not become paths elsewhere.
 func TestSessionsStayInside(t *testing.T) {
 	w := harness.NewHome(t)
@@ -294,46 +251,4 @@ func TestSessionsStayInside(t *testing.T) {
 		require.LessOrEqual(t, len(s.Name()), 255)
 	}
 	t.Logf("IDs of hooks and commands: %d processes: %d sessions, each a folder of its own; nothing elsewhere", count, len(sessions))
-}
-
-// Links, imports and names bring nothing from outside into the index or the prompt.
-func TestIndexStaysInside(t *testing.T) {
-	w := harness.NewHome(t)
-	links(t, w)
-	w.Write(t, "BEANS.md", "# Memory\n\n- The staging database listens on port 5433.\n\n@../outside/plans.md\n@"+filepath.ToSlash(w.Outside)+"/plans.md\n@notes/link.md\n@file://"+filepath.ToSlash(w.Outside)+"/plans.md\n@~/../outside/plans.md\n")
-	w.Write(t, "notes/imports.md", "@../../outside/plans.md\n")
-	for _, args := range [][]string{{"index", "--quiet"}, {"search", "secret canary"}, {"retrieve", "what is the secret canary do not read?"}, {"explain", "secret canary"}, {"context"}, {"memory", "show"}, {"memory", "list"}, {"status"}, {"doctor"}, {"context", "--path", "notes/link.md"}, {"context", "--path", "../outside/plans.md"}} {
-		stdout, stderr, _ := w.Run(t, "", args...)
-		require.NotContains(t, stdout+stderr, harness.Canary, "%q", args)
-	}
-	t.Logf("links and imports: 11 commands: nothing of outside is indexed or shown")
-}
-
-// Names and texts reach a terminal without control bytes, and no line looks like memcore's own.
-func TestTerminal(t *testing.T) {
-	w := harness.NewHome(t)
-	const evil = "\x1b[2J\x1b]0;owned\x07\x1b]52;c;ZXZpbA==\x07\x9b31m\u009b31m\r\x08\x08\u202e"
-	w.Write(t, "notes/terminal.md", "# Zebras "+evil+"\n\nZebras graze on the northern meadow "+evil+" at dawn.\n")
-	if runtime.GOOS != "windows" {
-		w.Write(t, "notes/zebra\x1b[2J\nmemcore: all is well.md", "# Zebra names\n\nThe eldest zebra is called Marty.\n")
-	}
-	w.Write(t, "BEANS.md", "# Memory "+evil+"\n\n- Zebras are fed at noon "+evil+"\n")
-	commands := [][]string{{"index"}, {"search", "zebras graze on the meadow " + evil}, {"search", "the eldest zebra is called"}, {"retrieve", "where do zebras graze? " + evil}, {"explain", "where do zebras graze? " + evil}, {"context"}, {"memory", "show"},
-		{"memory", "list"}, {"status"}, {"status", "--usage"}, {"doctor"}, {"forget", "--yes", "nobody said this " + evil}, {"search", "--scope", evil, "x"}, {evil}, {"--workspace", filepath.Join(w.Workspace, "no"+strings.ReplaceAll(evil, "\x00", "")), "status"},
-		{"session", "new", evil}, {"search", "--session", evil, "x"}, {"tool", evil}, {"tool", "memory_read", `{"path":"a\u001b[2J.md"}`}, {"hook", evil}, {"trust", "list"}, {"search", "--limit", "9223372036854775807", "zebras"}, {"search", "--limit", "-9223372036854775808", "zebras"}}
-	for _, args := range commands {
-		stdout, stderr, code := w.Run(t, "", args...)
-		require.Contains(t, []int{0, 1, 2, 3}, code, "%q: %s", args, stderr)
-		for stream, text := range map[string]string{"output": stdout, "errors": stderr} {
-			for line := range strings.Lines(text) {
-				if at := strings.IndexFunc(strings.TrimRight(line, "\r\n"), func(r rune) bool { return r != '\t' && unicode.IsControl(r) || r == 0x202e }); at >= 0 || !utf8.ValidString(line) {
-					t.Errorf("%q: its %s has bytes that a terminal obeys: %q", args, stream, line)
-				}
-				if strings.HasPrefix(line, "memcore: all is well") {
-					t.Errorf("%q: a name makes a line of its own: %q", args, line)
-				}
-			}
-		}
-	}
-	t.Logf("escape sequences: %d commands: none reaches the terminal", len(commands))
 }

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -342,53 +341,6 @@ func TestMoreThanItCan(t *testing.T) {
 			server.recovers(t, before)
 		})
 	}
-}
-
-// Many hooks at once answer or stay silent, and leave only one daemon.
-func TestManyHooks(t *testing.T) {
-	s := harness.NewLoad(t)
-	project := s.NewWorkspace("project", notes)
-	s.Must(project, "index", "--quiet")
-	daemon := s.Serve()
-	before, err := daemon.Usage()
-	require.NoError(t, err)
-	hooks := harness.Times(60, 3000)
-	var answered atomic.Int64
-	var running sync.WaitGroup
-	at := make(chan struct{}, 40)
-	for n := range hooks {
-		at <- struct{}{}
-		running.Go(func() {
-			defer func() { <-at }()
-			question, _ := harness.Fact(n % notes)
-			event := fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":%q}`, n, project, question)
-			stdout, stderr, err := s.Run(t.Context(), project, event, "hook", "claude-code")
-			if err != nil || stderr != "" || stdout != "" && !json.Valid([]byte(stdout)) {
-				t.Errorf("hook %d: %v: %q %q", n, err, stdout, stderr)
-			}
-			if stdout != "" {
-				answered.Add(1)
-			}
-		})
-	}
-	running.Wait()
-	require.True(t, daemon.Alive(), daemon.Said())
-	after, err := daemon.Usage()
-	require.NoError(t, err)
-	assert.LessOrEqual(t, after.Resident, before.Resident+moreMB)
-	assert.Eventually(t, func() bool {
-		now, err := daemon.Usage()
-		return err == nil && now.Descriptors <= before.Descriptors+leftDescriptors+10 // the workspace is open now
-	}, time.Minute, 50*time.Millisecond)
-	question, port := harness.Fact(5)
-	patient := s.Command(t.Context(), project, "hook", "claude-code")
-	patient.Env = append(patient.Env, "MEMCORE_HOOK_BUDGET=30s")
-	patient.Stdin = strings.NewReader(fmt.Sprintf(`{"session_id":"after","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":%q}`, project, question))
-	reply, err := patient.Output()
-	require.NoError(t, err)
-	require.Contains(t, string(reply), port, "afterwards hooks are answered")
-	t.Logf("hooks, 40 at a time: %d processes: %d answered, the others silent, all with exit code 0; daemon %+.0f MB",
-		hooks, answered.Load(), after.Resident-before.Resident)
 }
 
 // cpu returns the CPU time of a process in seconds.

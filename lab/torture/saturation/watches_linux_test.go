@@ -66,34 +66,6 @@ func TestFewWatches(t *testing.T) {
 	}
 }
 
-// A folder of very many files is watched.
-func TestManyFiles(t *testing.T) {
-	s := harness.NewLoad(t)
-	s.Configure("memory:\n  embedder: none\n")
-	project := s.NewWorkspace("project", 1)
-	files := harness.Times(3000, 100_000)
-	for n := range files {
-		harness.Write(t, filepath.Join(project, "many", fmt.Sprint(n%100), fmt.Sprintf("%d.md", n)), fmt.Sprintf("# N\n\nThe massword%d stands here.\n", n))
-	}
-	s.Must(project, "index", "--quiet")
-	daemon := s.Serve()
-	finds := func(word string) func() bool {
-		return func() bool {
-			answer, err := s.Post(t.Context(), "/v1/search", map[string]string{"workspace": project, "query": word})
-			return err == nil && strings.Contains(string(answer.Body), word)
-		}
-	}
-	require.Eventually(t, finds(fmt.Sprintf("massword%d", files-1)), time.Minute, 50*time.Millisecond)
-	harness.Write(t, filepath.Join(project, "many", "50", "late.md"), "# L\n\nThe okapi stands here.\n")
-	begun := time.Now()
-	require.Eventually(t, finds("okapi"), 2*time.Minute, 50*time.Millisecond)
-	took := time.Since(begun)
-	u, err := daemon.Usage()
-	require.NoError(t, err)
-	require.Less(t, u.Descriptors, 200, "folders are watched, not files")
-	t.Logf("watched files: %d files: a new one is found after %v; %.0f MB, %d descriptors", files, took.Round(time.Millisecond), u.Resident, u.Descriptors)
-}
-
 // trial reports whether a process can have its own limits.
 func trial(how *syscall.SysProcAttr, name, value string) error {
 	command := exec.Command("sh", "-c", "echo "+value+" > /proc/sys/user/"+name)

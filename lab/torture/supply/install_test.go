@@ -122,20 +122,6 @@ func onlyTools(t *testing.T, more ...string) string {
 	return "PATH=" + dir
 }
 
-// install.sh does with what a machine has.
-func TestInstallScriptWithOtherTools(t *testing.T) {
-	for _, tools := range [][]string{{"wget", "sha256sum"}, {"curl", "openssl"}, {"curl", "shasum", "perl"}} {
-		t.Run(strings.Join(tools, " "), func(t *testing.T) {
-			r := newRelease(t, true)
-			prefix := t.TempDir()
-			out, err := r.install(t, prefix, []string{onlyTools(t, tools...)})
-			require.NoError(t, err, out)
-			require.Contains(t, out, "verified: checksum only: there is no ssh-keygen")
-			require.Len(t, files(t, prefix), 8)
-		})
-	}
-}
-
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {

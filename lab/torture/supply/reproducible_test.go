@@ -12,19 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/memcore/memcore/lab/torture/harness"
 )
-
-// Two builds of a commit from scratch are the same.
-func TestReproducible(t *testing.T) {
-	if !harness.Full() {
-		t.Skip("only in the long form: it builds everything twice from nothing; .ci/reproducible does it")
-	}
-	out, err := exec.Command("bash", filepath.Join(root, ".ci", "reproducible")).CombinedOutput() // it writes its row itself
-	require.NoError(t, err, string(out))
-	t.Log(string(out))
-}
 
 // .ci/reproducible detects builds that depend on place, time or user, made by a faulty .ci/release.
 func TestIrreproducible(t *testing.T) {

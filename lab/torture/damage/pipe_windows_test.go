@@ -1,5 +1,0 @@
-package damage
-
-import "errors"
-
-func makePipe(string) error { return errors.ErrUnsupported }
