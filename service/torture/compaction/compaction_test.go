@@ -22,7 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/internal/dev/torture/intercept"
+	"github.com/memcore/memcore/internal/intercept"
 	"github.com/memcore/memcore/service/store"
 	"github.com/memcore/memcore/service/store/changelog"
 	"github.com/memcore/memcore/service/store/objects"
