@@ -13,10 +13,10 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/workspace"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 func evalRunCommand(a *cli) *cobra.Command {

@@ -12,7 +12,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 func evalTurnsCommand(a *cli) *cobra.Command {

@@ -19,9 +19,9 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func explainCommand(a *cli) *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/internal/app/archive"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func exportCommand(a *cli) *cobra.Command {

@@ -21,7 +21,7 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // started is about when the process started.

@@ -14,8 +14,8 @@ import (
 
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // noServer is the address that ends the use of a memory service.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func memoryListCommand(a *cli) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func memoryShowCommand(a *cli) *cobra.Command {

@@ -15,9 +15,9 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/app/models"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func modelCommand(a *cli) *cobra.Command {

@@ -15,8 +15,8 @@ import (
 	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // proxyFlags are the flags of proxy.

@@ -19,7 +19,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/app/models"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store"
 )
 
@@ -122,7 +122,7 @@ func printStatus(a *cli, s status) error {
 		}
 		row("chunks", "%s", chunksText(s.Status))
 		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
-		if text := plain.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
+		if text := app.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
 			row("languages", "%s; for one that does: %s", text, strings.Join(s.knowing, ", then "))
 		}
 		row("vectors", "%s", statsText(s.Vectors))

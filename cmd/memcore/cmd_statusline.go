@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // maxStatus limits the input, in bytes.

@@ -16,9 +16,9 @@ import (
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func toolCommand(a *cli) *cobra.Command {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func trustCommand(a *cli) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/inject/setup"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 func uninstallCommand(a *cli) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // withCurated passes curated memory to do, unless memory is off.

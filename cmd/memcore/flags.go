@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // tokenOf reads the token of --http from the environment.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // rows are lines with a name before them, which is empty for a line that goes on.

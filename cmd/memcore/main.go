@@ -12,8 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Exit codes, as in docs/cli.md and the root command's help.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // A terminal has the streams and output flags of a command.

@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // maxRequest limits standard input, in bytes.

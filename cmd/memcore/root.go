@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/doctor"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // A cli is what all commands share: the terminal and the workspace.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // searchSessions searches the notes and messages of a session, or with "" of all in the workspace,

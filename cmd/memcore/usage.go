@@ -10,7 +10,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 const (

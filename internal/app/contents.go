@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Contents are what a trusted folder would change for agents.

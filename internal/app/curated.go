@@ -11,8 +11,8 @@ import (
 
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/embed/minilm"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // KeepPrivate makes git ignore a memory's private files in trusted folders.

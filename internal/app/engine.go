@@ -9,7 +9,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/store"
 	"github.com/memcore/memcore/store/flat"
 	"github.com/memcore/memcore/store/keyword"

@@ -7,7 +7,7 @@ import (
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // A Reflection lets a chat model write facts and episodes.

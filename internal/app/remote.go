@@ -17,10 +17,10 @@ import (
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/remote"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 

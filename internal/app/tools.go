@@ -21,8 +21,8 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/internal/app/guard"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 func TestCasesOfTheWorkspace(t *testing.T) {

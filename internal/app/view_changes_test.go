@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 const harbour = "# Harbour\n\nThe ferry leaves from pier K17.\n\n## Staging\n\n- The database listens on port 5433.\n- The key is token: ghp_A7b9C2d4E6f8G1h3J5k7L9m2N4p6Q8r0S1t3\n- Ada is on call.\n"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/layout"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store"
 )
 

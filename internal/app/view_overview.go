@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 const (

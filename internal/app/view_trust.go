@@ -11,7 +11,7 @@ import (
 	"github.com/memcore/memcore/core/trust"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/app/kind"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"github.com/memcore/memcore/inject/mcp"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 	"github.com/memcore/memcore/service/store"
 )

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 

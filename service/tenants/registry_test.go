@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 	"github.com/memcore/memcore/service/store"
 )

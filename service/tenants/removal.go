@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service/store"
 )
 

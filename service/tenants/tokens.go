@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/inject/httpapi"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source/resource"
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/workspace"
 )

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/viper"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 )
 
 // Loaded are the settings and where they come from.

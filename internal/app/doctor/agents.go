@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // agents checks installed agents, and the last hook.

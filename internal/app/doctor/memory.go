@@ -16,7 +16,7 @@ import (
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/models"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // memory opens the index like a query. It skips failed sources.
@@ -198,7 +198,7 @@ func (d indexChecks) embedding(ctx context.Context) {
 
 // languages says what another model would find.
 func (d indexChecks) languages() {
-	if text := plain.UnknownLanguages(d.known.Unknown, d.known.Chunks); text != "" {
+	if text := app.UnknownLanguages(d.known.Unknown, d.known.Chunks); text != "" {
 		d.warn("languages", strings.Join(models.Folder(d.at.Models()).Knowing(d.w.Settings.Embedder), ", then "), "%s", text)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // servers lists the configured MCP servers and what was read from them. It starts none.

@@ -9,8 +9,8 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/internal/app/plain"
 	"github.com/memcore/memcore/internal/text/injection"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // A Guard makes text fit for a model: it removes secrets and hidden characters, judges injection,

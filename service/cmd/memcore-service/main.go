@@ -19,8 +19,8 @@ import (
 
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Exit codes.

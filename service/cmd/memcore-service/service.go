@@ -20,8 +20,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/memcore/memcore/inject/proxy"
-	"github.com/memcore/memcore/internal/app/kind"
-	"github.com/memcore/memcore/internal/app/plain"
+	"github.com/memcore/memcore/internal/kind"
+	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/web/overload"
 	"github.com/memcore/memcore/service"

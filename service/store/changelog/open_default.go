@@ -5,7 +5,7 @@ package changelog
 import (
 	"errors"
 
-	"github.com/memcore/memcore/internal/app/kind"
+	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/service/store"
 	"github.com/memcore/memcore/service/store/objects"
 )
