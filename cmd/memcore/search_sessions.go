@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/memcore/memcore/core/session"
@@ -24,7 +25,7 @@ func searchSessions(ctx context.Context, a *cli, r session.RecallRequest, id str
 	if err != nil {
 		return err
 	}
-	options.EmbedFor = a.Settings.Freshness
+	options.EmbedFor = cmp.Or(a.Settings.Freshness, -1)
 	found, err := session.Recall(ctx, sessions, r, options)
 	if err != nil {
 		return err

@@ -15,16 +15,15 @@ import (
 
 // An MCPServer is one of memory.mcp. memcore runs its command, so only the user may name it.
 type MCPServer struct {
-	Name         string        `mapstructure:"name"`
-	Command      string        `mapstructure:"command"`
-	Args         []string      `mapstructure:"args"`
-	Env          []string      `mapstructure:"env"` // names of variables
-	URL          string        `mapstructure:"url"`
-	TokenEnv     string        `mapstructure:"tokenEnv"`
-	Resources    []string      `mapstructure:"resources"`
-	MaxResources int           `mapstructure:"maxResources"`
-	MaxBytes     int64         `mapstructure:"maxBytes"`
-	Timeout      time.Duration `mapstructure:"timeout"`
+	Name         string
+	Command      string
+	Args, Env    []string // Env has names of variables
+	URL          string
+	TokenEnv     string
+	Resources    []string
+	MaxResources int
+	MaxBytes     int64
+	Timeout      time.Duration
 }
 
 // mcpServers reads a list, or its YAML or JSON, with keys in any case.

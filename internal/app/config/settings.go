@@ -28,88 +28,60 @@ const (
 	IndexAll   = "all"
 )
 
-// Settings are the configuration. Later wins: ~/.beans/config.yaml, <workspace>/.beans/config.yaml,
-// MEMCORE_* variables, flags.
+// Settings are the values of Known, whose keys name the fields. Later wins: ~/.beans/config.yaml,
+// <workspace>/.beans/config.yaml, MEMCORE_* variables, flags.
 type Settings struct {
-	Embedder    string   `mapstructure:"embedder"`
-	Engine      string   `mapstructure:"engine"`
-	IndexDir    string   `mapstructure:"indexDir"`
-	Enabled     bool     `mapstructure:"enabled"`
-	FileNames   []string `mapstructure:"fileNames"`
-	Exclude     []string `mapstructure:"exclude"`
-	Redact      bool     `mapstructure:"redact"`
-	DataDir     string   `mapstructure:"dataDir"`
-	SessionsDir string   `mapstructure:"sessionsDir"`
-	Sessions    struct {
-		Keep string `mapstructure:"keep"`
-	} `mapstructure:"sessions"`
-	MinSimilarity float64       `mapstructure:"minSimilarity"`
-	Limit         int           `mapstructure:"limit"`
-	DefaultLimit  int           `mapstructure:"defaultLimit"`
-	TokenBudget   int           `mapstructure:"tokenBudget"`
-	Freshness     time.Duration `mapstructure:"freshness"`
-	Ollama        struct {
-		Host  string `mapstructure:"host"`
-		Model string `mapstructure:"model"`
-	} `mapstructure:"ollama"`
-	OpenAI struct {
-		BaseURL   string `mapstructure:"baseURL"`
-		Model     string `mapstructure:"model"`
-		APIKeyEnv string `mapstructure:"apiKeyEnv"`
-	} `mapstructure:"openai"`
-	Rerank struct {
-		BaseURL   string `mapstructure:"baseURL"`
-		Model     string `mapstructure:"model"`
-		APIKeyEnv string `mapstructure:"apiKeyEnv"`
-	} `mapstructure:"rerank"`
-	Injection struct {
-		Policy string `mapstructure:"policy"`
-	} `mapstructure:"injection"`
-	Daemon struct {
-		Start bool          `mapstructure:"start"`
-		Idle  time.Duration `mapstructure:"idle"`
-	} `mapstructure:"daemon"`
+	Embedder, Engine, IndexDir string
+	Enabled                    bool
+	CuratedSettings            `mapstructure:",squash"`
+	MCP                        []MCPServer
+	Exclude                    []string
+	Redact                     bool
+	DataDir, SessionsDir       string
+	Sessions                   struct{ Keep string }
+	MinSimilarity              float64
+	Limit, DefaultLimit        int
+	TokenBudget                int
+	Freshness                  time.Duration
+	Ollama                     struct{ Host, Model string }
+	OpenAI, Rerank             ModelServer
+	Injection                  struct{ Policy string }
+	Daemon                     struct {
+		Start bool
+		Idle  time.Duration
+	}
 	Hook struct {
-		Budget time.Duration `mapstructure:"budget"`
-		Log    bool          `mapstructure:"log"`
-		Index  string        `mapstructure:"index"`
-	} `mapstructure:"hook"`
+		Budget time.Duration
+		Log    bool
+		Index  string
+	}
 	Reflect struct {
-		BaseURL   string `mapstructure:"baseURL"`
-		Model     string `mapstructure:"model"`
-		APIKeyEnv string `mapstructure:"apiKeyEnv"`
-		Auto      bool   `mapstructure:"auto"`
-	} `mapstructure:"reflect"`
-	Save struct {
-		RequireConfirmation bool `mapstructure:"requireConfirmation"`
-	} `mapstructure:"save"`
-	CuratedSettings `mapstructure:",squash"`
-	MCP             []MCPServer `mapstructure:"mcp"`
-	Service         struct {
-		URL    string `mapstructure:"url"`
-		KeyEnv string `mapstructure:"keyEnv"`
-	} `mapstructure:"service"`
+		ModelServer `mapstructure:",squash"`
+		Auto        bool
+	}
+	Save    struct{ RequireConfirmation bool }
+	Service struct{ URL, KeyEnv string }
 }
+
+// A ModelServer has a model that answers over HTTP.
+type ModelServer struct{ BaseURL, Model, APIKeyEnv string }
 
 // CuratedSettings are the settings of curated memory.
 type CuratedSettings struct {
-	Home           string   `mapstructure:"home"`
-	Folder         string   `mapstructure:"folder"`
-	SearchParents  bool     `mapstructure:"searchParents"`
-	SearchChildren bool     `mapstructure:"searchChildren"`
-	ExcludePaths   []string `mapstructure:"excludePaths"`
-	LoadLocalFiles bool     `mapstructure:"loadLocalFiles"`
-	Imports        struct {
-		Enabled  bool `mapstructure:"enabled"`
-		MaxDepth int  `mapstructure:"maxDepth"`
-	} `mapstructure:"imports"`
-	MaxLines           int     `mapstructure:"maxLines"`
-	TokenBudgetPercent float64 `mapstructure:"tokenBudgetPercent"`
-	MaxTokens          int     `mapstructure:"maxTokens"`
-	FolderTrust        struct {
-		Enabled        bool     `mapstructure:"enabled"`
-		TrustedFolders []string `mapstructure:"trustedFolders"`
-	} `mapstructure:"folderTrust"`
+	FileNames                                     []string
+	Home, Folder                                  string
+	SearchParents, SearchChildren, LoadLocalFiles bool
+	ExcludePaths                                  []string
+	Imports                                       struct {
+		Enabled  bool
+		MaxDepth int
+	}
+	MaxLines, MaxTokens int
+	TokenBudgetPercent  float64
+	FolderTrust         struct {
+		Enabled        bool
+		TrustedFolders []string
+	}
 }
 
 // Values of the setting embedder that are no names of packs.
