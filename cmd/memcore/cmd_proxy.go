@@ -56,7 +56,6 @@ input and prints it with memory. If there is nothing to add or memory fails, it 
 	f := cmd.Flags()
 	f.StringVar(&p.upstream, "upstream", "", "`URL` of the model's server, such as https://api.openai.com/v1 or http://127.0.0.1:11434")
 	f.StringVar(&p.options.Listen, "listen", proxy.DefaultListen, "`ADDRESS` to listen on; beyond this machine only with --token-env")
-	f.BoolVar(&p.options.DryRun, "dry-run", false, "inject nothing; the headers say what would be")
 	f.BoolVar(&p.once, "once", false, "add memory to one request: JSON on standard input, JSON on standard output")
 	f.StringVar(&p.system.When, "system", app.SystemAuto, "`WHEN` curated memory, the memory index and the overview go into the system message: on, off, or auto (if the folder is trusted)")
 	f.StringVar(&p.system.Session, "session", "", "`ID` of the session whose overview is given (default: the one used last that no agent made)")

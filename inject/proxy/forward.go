@@ -24,8 +24,6 @@ const defaultBudget = 300 * time.Millisecond
 type ForwarderOptions struct {
 	// Turn is for package turn; Timeout 0 means 300 ms. Its System is not used.
 	Turn turn.Options
-	// DryRun injects nothing; headers say what would be injected.
-	DryRun bool
 	// MaxBody bounds a chat that gets memory, in bytes; 0 is 64 MB. Larger ones pass without.
 	MaxBody int64
 	// Discreet hides the upstream's address in answers.

@@ -73,7 +73,7 @@ func (f *Forwarder) withMemory(w http.ResponseWriter, r *http.Request, x *exchan
 	if edit == nil {
 		return r, nothing, nil
 	}
-	x.chat, x.dry = true, f.options.DryRun
+	x.chat = true
 	switch encoding := r.Header.Get("Content-Encoding"); {
 	case x.passage.Memory == nil:
 		x.report.Reason = reasonOff
@@ -138,9 +138,6 @@ func (f *Forwarder) edited(ctx context.Context, edit editor, body []byte, x *exc
 		x.log(f).Warn("memory is not injected", "error", err)
 	}
 	x.report, x.added = report, time.Since(began)
-	if f.options.DryRun {
-		return body
-	}
 	return with
 }
 

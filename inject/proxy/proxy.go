@@ -37,8 +37,6 @@ type Options struct {
 	Token string
 	// Turn is for package turn; Timeout 0 means 300 ms.
 	Turn turn.Options
-	// DryRun injects nothing; headers say what would be injected.
-	DryRun bool
 	// Grace is for answers after Serve; 0 is 5 s, negative none.
 	Grace time.Duration
 	// Logger gets a line a request, without its content; nil is slog.Default().
@@ -57,7 +55,7 @@ type Proxy struct {
 // New returns a proxy for upstream, such as "https://api.openai.com/v1". memory is used
 // concurrently, and may be nil.
 func New(upstream string, memory turn.Retriever, options Options) (*Proxy, error) {
-	forwarder, err := NewForwarder(upstream, ForwarderOptions{Turn: options.Turn, DryRun: options.DryRun, Logger: options.Logger})
+	forwarder, err := NewForwarder(upstream, ForwarderOptions{Turn: options.Turn, Logger: options.Logger})
 	if err != nil {
 		return nil, err
 	}

@@ -247,7 +247,6 @@ func TestReport(t *testing.T) {
 		reason  string
 	}{
 		{name: "injected"},
-		{name: "dry run", options: proxy.Options{DryRun: true}},
 		{name: "nothing known", memory: &knows{}, reason: turn.ReasonNothing},
 		{name: "nothing indexed", memory: &knows{state: core.StateMissing}, reason: "nothing is indexed yet: run memcore index"},
 		{name: "not all indexed", memory: &knows{state: core.StateBuilding}, reason: "nothing relevant was found, and the index is not complete yet"},
@@ -275,19 +274,16 @@ func TestReport(t *testing.T) {
 			if took := time.Since(began); took > time.Minute {
 				t.Errorf("the answer took %v", took)
 			}
-			want := map[string]string{"Injected": "0", "Reason": tt.reason, "Tokens": "", "Sources": "", "Dry-Run": ""}
+			want := map[string]string{"Injected": "0", "Reason": tt.reason, "Tokens": "", "Sources": ""}
 			if tt.reason == "" {
-				want = map[string]string{"Injected": "2", "Reason": "", "Tokens": "14", "Sources": "notes/staging.md#L3, notes/%E6%B8%A1%E8%BD%AE%2C%20alt.md#L1-L5", "Dry-Run": ""}
-			}
-			if tt.options.DryRun {
-				want["Dry-Run"] = "true"
+				want = map[string]string{"Injected": "2", "Reason": "", "Tokens": "14", "Sources": "notes/staging.md#L3, notes/%E6%B8%A1%E8%BD%AE%2C%20alt.md#L1-L5"}
 			}
 			for name, value := range want {
 				if values := got.header.Values("X-Memcore-" + name); strings.Join(values, "|") != value {
 					t.Errorf("X-Memcore-%s is %q, want %q", name, values, value)
 				}
 			}
-			if sent := string(u.only(t).body); (tt.reason != "" || tt.options.DryRun) && sent != tt.body {
+			if sent := string(u.only(t).body); tt.reason != "" && sent != tt.body {
 				t.Errorf("upstream got %s, want it as it was: %s", sent, tt.body)
 			}
 		})

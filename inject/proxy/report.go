@@ -20,7 +20,6 @@ const (
 	rulesHeader    = "X-Memcore-Rules"    // files of the rules that apply
 	reasonHeader   = "X-Memcore-Reason"   // why it has neither hits nor rules
 	systemHeader   = "X-Memcore-System"   // how many characters the system message was given
-	dryRunHeader   = "X-Memcore-Dry-Run"  // "true" if the others say what would have been
 	tokenHeader    = "X-Memcore-Token"    // of a request: Options.Token
 )
 
@@ -35,7 +34,6 @@ const (
 type exchange struct {
 	passage Passage
 	chat    bool // one that gets memory
-	dry     bool
 	report  turn.Report
 	added   time.Duration // by memory
 	status  int
@@ -54,7 +52,7 @@ type exchangeKey struct{}
 
 // headers replaces another memcore's.
 func (x *exchange) headers(h http.Header) {
-	for _, name := range []string{injectedHeader, tokensHeader, sourcesHeader, rulesHeader, reasonHeader, systemHeader, dryRunHeader} {
+	for _, name := range []string{injectedHeader, tokensHeader, sourcesHeader, rulesHeader, reasonHeader, systemHeader} {
 		h.Del(name)
 	}
 	if !x.chat {
@@ -72,7 +70,6 @@ func (x *exchange) headers(h http.Header) {
 	set(report.Injected > 0, sourcesHeader, sourcesOf(report.Sources))
 	set(report.Injected == 0 && report.Reason != "", reasonHeader, headerText(x.reason(), maxReason))
 	set(report.System > 0, systemHeader, strconv.Itoa(report.System))
-	set(x.dry, dryRunHeader, "true")
 }
 
 // reason returns why nothing was injected. "Nothing known" needs a complete index.
@@ -157,7 +154,6 @@ func (f *Forwarder) logExchange(r *http.Request, x *exchange) {
 	add(x.report.Flagged > 0, "flagged", x.report.Flagged)
 	add(x.report.Withheld > 0, "withheld", x.report.Withheld)
 	add(x.chat && x.report.Reason != "", "reason", x.reason())
-	add(x.dry, "dryRun", true)
 	add(x.report.Injected > 0 && len(x.report.Degraded) > 0, "degraded", strings.Join(x.report.Degraded, "; "))
 	level := slog.LevelInfo
 	if x.err != nil {

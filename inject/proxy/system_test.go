@@ -44,15 +44,6 @@ func TestSystem(t *testing.T) {
 			require.NotContains(t, log.String(), "Fridays")
 		})
 	}
-	t.Run("dry run", func(t *testing.T) {
-		options := withCurated()
-		options.DryRun = true
-		u := newUpstream(t, nil)
-		got := send(t, post(t, start(t, u.URL, &knows{}, options)+"/v1/chat/completions", chat))
-		require.Equal(t, chat, string(u.only(t).body))
-		require.Equal(t, strconv.Itoa(len(memoryText)), got.header.Get("X-Memcore-System"))
-		require.Equal(t, "true", got.header.Get("X-Memcore-Dry-Run"))
-	})
 }
 
 // All requests of a conversation begin with the same bytes, up to the last user message, so that
