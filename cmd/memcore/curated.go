@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -103,14 +102,6 @@ type targetFlags struct{ global, private bool }
 func (t *targetFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&t.global, "global", false, "your own memory (~/.beans) instead of the project's")
 	cmd.Flags().BoolVar(&t.private, "local", false, "the private .local.md file, which git ignores")
-}
-
-// name returns the target as package notes names it.
-func (t targetFlags) name() string {
-	if t.global {
-		return notes.TargetGlobal
-	}
-	return notes.TargetProject
 }
 
 // trustDialog asks once about a folder, and reports whether it is trusted.

@@ -41,8 +41,8 @@ func TestKilledUndo(t *testing.T) {
 	for _, step := range []string{"write 0", "done"} {
 		d := newFixture(t)
 		d.write("BEANS.md", "# H\n")
-		d.save(SaveRequest{Content: "alpha fact one", Loose: true})
-		d.save(SaveRequest{Content: "beta fact two", Loose: true})
+		d.save(SaveRequest{Content: "alpha fact one", Section: "H"})
+		d.save(SaveRequest{Content: "beta fact two", Section: "H"})
 		j := d.journal()
 		j.failAt = func(at string) error {
 			if at == step {
@@ -148,8 +148,8 @@ func TestForgetWhatWasShown(t *testing.T) {
 func TestUndoOfEditedFiles(t *testing.T) {
 	d := newFixture(t)
 	d.write("BEANS.md", "# H\n\n- a\n")
-	d.save(SaveRequest{Content: "first", Loose: true})
-	d.save(SaveRequest{Content: "fact zebra 12", Loose: true})
+	d.save(SaveRequest{Content: "first", Section: "H"})
+	d.save(SaveRequest{Content: "fact zebra 12", Section: "H"})
 	edited := "# H\n\n- a\n- first\n- [ ] todo: check - fact zebra 12\nNext line of mine\n"
 	d.write("BEANS.md", edited)
 	_, err := d.journal().Undo(t.Context())
@@ -165,7 +165,7 @@ func TestUndoWhileAnEditorSaves(t *testing.T) {
 	for edits, want := range map[int]error{1: nil, mostPlans: ErrOvertaken} {
 		d := newFixture(t)
 		d.write("BEANS.md", "# H\n")
-		d.save(SaveRequest{Content: "first", Loose: true})
+		d.save(SaveRequest{Content: "first", Section: "H"})
 		j := d.journal()
 		left := edits
 		j.failAt = func(at string) error {

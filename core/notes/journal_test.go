@@ -182,11 +182,11 @@ func TestUndoThatIsGivenUp(t *testing.T) {
 // Undo spares a change made while the person was asked.
 func TestOthersWriteWhileUndoAsks(t *testing.T) {
 	d := newFixture(t)
-	d.save(SaveRequest{Content: "alpha fact one", Loose: true})
+	d.save(SaveRequest{Content: "alpha fact one"})
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
 	_, err := d.journal().UndoIf(ctx, func(last Record) error {
-		_, err := d.saver().Save(ctx, SaveRequest{Content: "beta fact two", Loose: true})
+		_, err := d.saver().Save(ctx, SaveRequest{Content: "beta fact two"})
 		return err
 	})
 	require.ErrorIs(t, err, ErrOvertaken)

@@ -36,9 +36,6 @@ type SaveRequest struct {
 	Supersedes string `json:"supersedes,omitempty" jsonschema:"the older statement that this one corrects, in its words or as a citation such as BEANS.md#L5"`
 	// Path is for the tool: Save writes curated memory.
 	Path string `json:"path,omitempty" jsonschema:"memory file to append to instead, such as facts/user.md; episodes is this month's file of solved tasks"`
-	// Loose is for people: without a Section it adds at the end, and only equal words are
-	// duplicates.
-	Loose bool `json:"-"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -301,10 +298,10 @@ func (s *Saver) plan(target curated.Target, r SaveRequest, old *Statement, c *Ch
 		}
 	}
 	heading := r.Section
-	if heading == "" && !r.Loose {
+	if heading == "" {
 		heading = savedSection
 	}
-	after, line, err := section.Add(start, heading, r.Content, !r.Loose)
+	after, line, err := section.Add(start, heading, r.Content, true)
 	if said := (*section.SaidError)(nil); old != nil && errors.As(err, &said) {
 		after, line, err = start, said.Line, nil // the correction is there already
 	}

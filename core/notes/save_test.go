@@ -210,13 +210,13 @@ func TestSaveIntoAFileThatChanges(t *testing.T) {
 		d.write("BEANS.md", "- one\r\n- typed meanwhile")
 		return true, nil
 	}
-	require.True(t, d.save(SaveRequest{Content: "saved", Loose: true}).Written)
-	require.Equal(t, "- one\r\n- typed meanwhile\r\n- saved", d.read("BEANS.md"), "its line ends stay, too")
+	require.True(t, d.save(SaveRequest{Content: "saved"}).Written)
+	require.Equal(t, "- one\r\n- typed meanwhile\r\n\r\n## Auto-saved Memories\r\n\r\n- saved", d.read("BEANS.md"), "its line ends stay, too")
 	d.options.Confirm = func(context.Context, Change) (bool, error) {
 		d.write("BEANS.md", "- the same")
 		return true, nil
 	}
-	saved := d.save(SaveRequest{Content: "the same", Loose: true})
+	saved := d.save(SaveRequest{Content: "the same"})
 	require.Equal(t, "line 1 says that already: - the same", saved.Reason, "another was faster")
 }
 
@@ -246,11 +246,11 @@ func TestUndo(t *testing.T) {
 	require.ErrorIs(t, undo(), ErrNoRecord)
 
 	d.write("BEANS.md", "# A\n\n- one\n")
-	d.save(SaveRequest{Content: "two", Loose: true})
+	d.save(SaveRequest{Content: "two", Section: "A"})
 	d.write("BEANS.md", strings.ReplaceAll(d.read("BEANS.md"), "one", "uno")+"- three\n")
 	require.NoError(t, undo(), "the line is taken out of a file that was changed elsewhere")
 	require.Equal(t, "# A\n\n- uno\n- three\n", d.read("BEANS.md"))
-	d.save(SaveRequest{Content: "four", Loose: true})
+	d.save(SaveRequest{Content: "four", Section: "A"})
 	d.write("BEANS.md", "something else")
 	require.ErrorIs(t, undo(), ErrChanged)
 	require.Equal(t, "something else", d.read("BEANS.md"))
