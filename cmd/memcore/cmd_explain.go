@@ -29,7 +29,7 @@ func explainCommand(a *cli) *cobra.Command {
 	var q queryFlags
 	cmd := &cobra.Command{
 		Use:   "explain QUERY|--last",
-		Short: "Show why each candidate is given to a turn or left out",
+		Short: "Show why a prompt gets what it gets: each candidate, given or left out",
 		Long: `Show, for each candidate of a query, its scores and why a turn would get it or not. Also show the
 threshold, the token budget, what the sanitiser changes, and the age of the index.
 

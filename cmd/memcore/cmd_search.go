@@ -24,7 +24,7 @@ func searchCommand(a *cli) *cobra.Command {
 	var sessions, exact bool
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
-		Short: "List everything that matches, also weak matches",
+		Short: "Search memory, and list everything that matches, also weak matches",
 		Long: `Search everything that is indexed, by meaning and words, and list what matches, also weak matches.
 'memcore retrieve' prints what an agent would get.
 

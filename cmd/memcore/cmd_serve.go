@@ -63,6 +63,8 @@ with the token that --token-env names.`,
 	f.StringVar(&o.tokenEnv, "token-env", "", "`NAME` of the environment variable that holds the token for --http")
 	f.BoolVar(&o.onDemand, "on-demand", false, "end when idle, and log to a file")
 	f.StringVar(&o.open, "open", "", "open the workspace of `DIR` for its next hook")
+	// Hooks start the daemon with these.
+	_, _ = f.MarkHidden("on-demand"), f.MarkHidden("open")
 	f.BoolVar(&stop, "stop", false, "end the running daemon")
 	f.BoolVar(&status, "status", false, "describe the running daemon")
 	return cmd

@@ -27,7 +27,7 @@ func statusCommand(a *cli) *cobra.Command {
 	var usage bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is indexed, and problems of the index",
+		Short: "Show what is indexed, its problems, and with --usage what agents used",
 		Long: `Show what is indexed, what memcore keeps, and problems of the index.
 
 With --usage, show instead how much of what hooks gave agents in the last 30 days they used (its facts
