@@ -173,10 +173,11 @@ func TestDiffLines(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	for in, want := range map[string]string{
 		"## A *b* **c** `d`":          "<h3>A <em>b</em> <strong>c</strong> <code>d</code></h3>",
-		"- ~~old~~ (superseded)":      "<ul><li><s>old</s> (superseded)</li></ul>",
-		"3. third":                    `<ol start="3"><li>third</li></ol>`,
+		"- ~~old~~ (superseded)":      "<ul>\n<li><del>old</del> (superseded)</li>\n</ul>",
+		"3. third":                    "<ol start=\"3\">\n<li>third</li>\n</ol>",
 		`a \*b\* &amp; \&amp; ~~c`:    "<p>a *b* &amp; &amp;amp; ~~c</p>",
-		"> quoted":                    "<blockquote><p>quoted</p></blockquote>",
+		"one\ntwo":                    "<p>one<br>\ntwo</p>",
+		"> quoted":                    "<blockquote>\n<p>quoted</p>\n</blockquote>",
 		"[x](https://a.example/?q=1)": `<p>x <span class="address">(https://a.example/?q=1)</span></p>`,
 		"| a | b |\n|---|---|":        "<pre>| a | b |\n|---|---|</pre>",
 	} {

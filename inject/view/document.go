@@ -118,9 +118,7 @@ func rowsOf(f File) (rows []blockRow) {
 		text := strings.Join(dedented(lines[b.First-f.First:b.Last-f.First+1]), "\n")
 		row := blockRow{Block: b, Edit: at("edit", EditLines, b.Last), Drop: at("change", ForgetLines, b.Last)}
 		if b.Front {
-			var front renderer
-			front.verbatim(text)
-			row.HTML = template.HTML(front.out.String()) // escaped there
+			row.HTML = verbatim(text)
 		} else {
 			row.HTML = render(f.Path, text)
 		}

@@ -1,16 +1,19 @@
 package view
 
 import (
-	"html"
+	"bytes"
 	"html/template"
 	"net/url"
 	"path"
-	"strconv"
 	"strings"
 	"sync"
 
+	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
 
@@ -24,203 +27,129 @@ const (
 	mostOfBlock = 24 << 10
 )
 
-// markdownParser parses a block with its inline markup.
-var markdownParser = sync.OnceValue(func() parser.Parser {
-	return parser.NewParser(parser.WithBlockParsers(parser.DefaultBlockParsers()...), parser.WithInlineParsers(parser.DefaultInlineParsers()...))
+// markdown renders blocks. Headings are one level lower, since h1 is the page's, and lines end where
+// those of the file do.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(goldmark.WithExtensions(extension.Strikethrough),
+		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowered{}, 1))),
+		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(guarded{}, 1)), html.WithHardWraps()))
 })
 
 // render returns a block of Markdown as HTML. Markup in the text stays text, links lead to own
 // pages or nowhere, and images become names.
 func render(document, block string) template.HTML {
-	r := renderer{folder: path.Dir(document), source: []byte(block)}
 	if len(block) > mostRendered || strings.HasPrefix(strings.TrimSpace(block), "|") {
-		r.verbatim(block)
-	} else {
-		r.children(markdownParser().Parse(text.NewReader(r.source)))
+		return verbatim(block)
 	}
-	return template.HTML(r.out.String()) // escaped below
+	source := []byte(block)
+	root := markdown().Parser().Parse(text.NewReader(source))
+	root.(*ast.Document).AddMeta("folder", path.Dir(document))
+	var out bytes.Buffer
+	if markdown().Renderer().Render(&out, source, root) != nil {
+		return verbatim(block)
+	}
+	return template.HTML(strings.TrimSpace(clean(out.String()))) // the renderer escapes text
 }
-
-type renderer struct {
-	folder string // of the document
-	source []byte
-	out    strings.Builder
-}
-
-// text writes text: the only way in for data.
-func (r *renderer) text(s string) { r.out.WriteString(template.HTMLEscapeString(clean(s))) }
 
 // verbatim shows a block, or its beginning, unrendered.
-func (r *renderer) verbatim(block string) {
+func verbatim(block string) template.HTML {
 	shown := block
 	if len(block) > mostOfBlock {
 		shown = strings.ToValidUTF8(block[:mostOfBlock], "")
 	}
-	r.element("pre", func() { r.text(shown) })
+	out := "<pre>" + escaped(shown) + "</pre>"
 	if left := len(block) - len(shown); left > 0 {
-		r.element("p", func() { r.text("… and " + plain.Count(left, "more byte") + ": an editor shows them.") })
+		out += "<p>" + escaped("… and "+plain.Count(left, "more byte")+": an editor shows them.") + "</p>"
 	}
+	return template.HTML(out) // escaped above
 }
 
-func (r *renderer) element(name string, inner func()) {
-	r.out.WriteString("<" + name + ">")
-	inner()
-	r.out.WriteString("</" + name + ">")
-}
+func escaped(s string) string { return template.HTMLEscapeString(clean(s)) }
 
-func (r *renderer) children(n ast.Node) {
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		r.node(c)
-	}
-}
+// lowered lowers headings.
+type lowered struct{}
 
-func (r *renderer) node(n ast.Node) {
-	inner := func() { r.children(n) }
-	switch n := n.(type) {
-	case *ast.Heading:
-		r.element("h"+strconv.Itoa(min(n.Level+1, 6)), inner) // h1 is the page's
-	case *ast.Paragraph:
-		r.element("p", inner)
-	case *ast.Blockquote:
-		r.element("blockquote", inner)
-	case *ast.List:
-		r.list(n)
-	case *ast.ListItem:
-		r.element("li", inner)
-	case *ast.ThematicBreak:
-		r.out.WriteString("<hr>")
-	case *ast.CodeBlock, *ast.FencedCodeBlock:
-		r.element("pre", func() { r.lines(n) })
-	case *ast.HTMLBlock:
-		r.element("pre", func() {
-			r.lines(n)
-			if n.HasClosure() {
-				r.text(string(n.ClosureLine.Value(r.source)))
-			}
-		})
-	default:
-		r.inline(n)
-	}
-}
-
-func (r *renderer) list(n *ast.List) {
-	if !n.IsOrdered() {
-		r.element("ul", func() { r.children(n) })
-		return
-	}
-	r.out.WriteString(`<ol start="` + strconv.Itoa(n.Start) + `">`)
-	r.children(n)
-	r.out.WriteString("</ol>")
-}
-
-func (r *renderer) lines(n ast.Node) {
-	for i := range n.Lines().Len() {
-		line := n.Lines().At(i)
-		r.text(string(line.Value(r.source)))
-	}
-}
-
-func (r *renderer) inline(n ast.Node) {
-	inner := func() { r.children(n) }
-	switch n := n.(type) {
-	case *ast.Text:
-		r.struck(string(n.Segment.Value(r.source)))
-		switch {
-		case n.HardLineBreak():
-			r.out.WriteString("<br>")
-		case n.SoftLineBreak():
-			r.out.WriteString("\n")
+// Transform implements parser.ASTTransformer.
+func (lowered) Transform(root *ast.Document, _ text.Reader, _ parser.Context) {
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && entering {
+			h.Level = min(h.Level+1, 6)
 		}
-	case *ast.String:
-		r.text(string(n.Value))
-	case *ast.CodeSpan:
-		r.element("code", func() {
-			for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-				if t, ok := c.(*ast.Text); ok {
-					r.text(string(t.Segment.Value(r.source)))
-				}
-			}
-		})
-	case *ast.Emphasis:
-		r.element(map[bool]string{true: "strong", false: "em"}[n.Level > 1], inner)
-	case *ast.RawHTML:
-		r.element("code", func() {
-			for i := range n.Segments.Len() {
-				segment := n.Segments.At(i)
-				r.text(string(segment.Value(r.source)))
-			}
-		})
-	case *ast.AutoLink:
-		r.text(string(n.Label(r.source)))
-	case *ast.Link:
-		r.link(string(n.Destination), inner)
-	case *ast.Image:
-		r.out.WriteString("[image: ")
-		inner()
-		r.out.WriteString("]")
-		r.address(string(n.Destination))
-	default:
-		r.children(n)
-	}
+		return ast.WalkContinue, nil
+	})
 }
 
-// struck resolves escapes and strikes out ~~parts~~.
-func (r *renderer) struck(s string) {
-	parts := strings.Split(s, "~~")
-	for i, part := range parts {
-		part = unescape(part)
-		switch {
-		case i%2 == 1 && i < len(parts)-1:
-			r.element("s", func() { r.text(part) })
-		case i%2 == 1:
-			r.text("~~" + part)
-		default:
-			r.text(part)
-		}
-	}
-}
+// guarded renders what could lead elsewhere or run.
+type guarded struct{}
 
-// unescape resolves backslashes and entities.
-func unescape(s string) string {
-	if !strings.ContainsAny(s, `\&`) {
-		return s
-	}
-	var b strings.Builder
-	from := 0
-	for i := 0; i+1 < len(s); i++ {
-		if s[i] == '\\' && util.IsPunct(s[i+1]) {
-			b.WriteString(html.UnescapeString(s[from:i]))
-			b.WriteByte(s[i+1])
-			i++
-			from = i + 1
+// RegisterFuncs implements renderer.NodeRenderer.
+func (guarded) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindLink, link)
+	r.Register(ast.KindImage, image)
+	r.Register(ast.KindAutoLink, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			_, _ = w.WriteString(escaped(string(n.(*ast.AutoLink).Label(source))))
 		}
-	}
-	b.WriteString(html.UnescapeString(s[from:]))
-	return b.String()
+		return ast.WalkContinue, nil
+	})
+	r.Register(ast.KindRawHTML, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			_, _ = w.WriteString("<code>" + escaped(string(n.(*ast.RawHTML).Segments.Value(source))) + "</code>")
+		}
+		return ast.WalkSkipChildren, nil
+	})
+	r.Register(ast.KindHTMLBlock, func(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if b := n.(*ast.HTMLBlock); entering {
+			markup := string(b.Lines().Value(source))
+			if b.HasClosure() {
+				markup += string(b.ClosureLine.Value(source))
+			}
+			_, _ = w.WriteString("<pre>" + escaped(markup) + "</pre>\n")
+		}
+		return ast.WalkContinue, nil
+	})
 }
 
 // link leads to a Markdown document here, or nowhere.
-func (r *renderer) link(to string, inner func()) {
-	target, err := url.Parse(to)
-	local := err == nil && target.Scheme == "" && target.Host == "" && strings.HasSuffix(strings.ToLower(target.Path), ".md") && !strings.HasPrefix(target.Path, "/")
-	document := ""
-	if local {
-		document = path.Join(r.folder, target.Path)
-		local = document != ".." && !strings.HasPrefix(document, "../")
+func link(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	to := string(n.(*ast.Link).Destination)
+	folder, _ := n.OwnerDocument().Meta()["folder"].(string)
+	switch document := documentAt(folder, to); {
+	case document == "" && !entering:
+		writeAddress(w, to)
+	case document != "" && entering:
+		_, _ = w.WriteString(`<a href="` + template.HTMLEscapeString("document?path="+url.QueryEscape(document)) + `">`)
+	case document != "":
+		_, _ = w.WriteString("</a>")
 	}
-	if !local {
-		inner()
-		r.address(to)
-		return
-	}
-	r.out.WriteString(`<a href="` + template.HTMLEscapeString("document?path="+url.QueryEscape(document)) + `">`)
-	inner()
-	r.out.WriteString("</a>")
+	return ast.WalkContinue, nil
 }
 
-// address shows where a link would lead.
-func (r *renderer) address(to string) {
-	r.out.WriteString(` <span class="address">(`)
-	r.text(to)
-	r.out.WriteString(")</span>")
+// documentAt returns the Markdown document that a link of a document in a folder means, or "".
+func documentAt(folder, to string) string {
+	target, err := url.Parse(to)
+	if err != nil || target.Scheme != "" || target.Host != "" || strings.HasPrefix(target.Path, "/") || !strings.HasSuffix(strings.ToLower(target.Path), ".md") {
+		return ""
+	}
+	document := path.Join(folder, target.Path)
+	if document == ".." || strings.HasPrefix(document, "../") {
+		return ""
+	}
+	return document
+}
+
+// image names an image.
+func image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+	if entering {
+		_, _ = w.WriteString("[image: ")
+	} else {
+		_, _ = w.WriteString("]")
+		writeAddress(w, string(n.(*ast.Image).Destination))
+	}
+	return ast.WalkContinue, nil
+}
+
+// writeAddress shows where a link would lead.
+func writeAddress(w util.BufWriter, to string) {
+	_, _ = w.WriteString(` <span class="address">(` + escaped(to) + ")</span>")
 }
