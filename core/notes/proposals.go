@@ -242,6 +242,13 @@ func showIn(file, title string, parts []string) error {
 func (d *Data) Accept(ctx context.Context, proposals []Proposal) ([]Written, error) {
 	draft := d.Draft()
 	for _, p := range proposals {
+		text, err := draft.Read(ctx, draft.data.AppendedTo(p.Path))
+		if err != nil && !errors.Is(err, ErrNoFile) {
+			return nil, err
+		}
+		if strings.Contains("\n"+text, "\n"+strings.TrimSpace(p.Text)+"\n") {
+			continue // written before the process that accepted it was killed
+		}
 		if _, err := draft.Append(ctx, p.Path, p.Text, ""); err != nil {
 			return nil, err
 		}

@@ -175,7 +175,7 @@ func (m *Machine) Lies(t testing.TB) []string {
 // answer searches the index and returns the problems that the answer admits, and others.
 func (m *Machine) answer(t testing.TB) (admitted, wrong []string) {
 	t.Helper()
-	r := m.Run(t, Writer{Args: []string{"search", "--json", "--min-similarity", "0.000001", "--limit", "50", asked}})
+	r := m.Run(t, Writer{Args: []string{"search", "--json", "--limit", "50", asked}, Env: []string{"MEMCORE_MINSIMILARITY=0.000001"}})
 	var answer struct {
 		State    string
 		Degraded []string

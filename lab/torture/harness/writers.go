@@ -85,7 +85,7 @@ var Writers = []Writer{
 	{Name: "tool memory_append", Args: []string{"tool", "memory_append", `{"entry":"## The cache was stale\n\n- Summary: stale cache\n- Date: 2026-11-20\n- Cleared it.\n"}`}},
 	{Name: "session new", Args: []string{"session", "new", "s9"}},
 	{Name: "session append", Args: []string{"session", "append", "--session", "s1", "--role", "user", "The office is closed in August."}, Prepare: session},
-	{Name: "memory pending --accept", Args: []string{"memory", "pending", "--accept", "all"}, Prepare: session},
+	{Name: "memory pending --accept", Args: []string{"memory", "pending", "--accept", "all"}, Prepare: all(session, memcore("memory", "pending"))},
 	{Name: "init", Args: []string{"init", "--yes"}},
 	{Name: "uninstall", Args: []string{"uninstall", "--yes"}, Prepare: memcore("init", "--yes")},
 	{Name: "trust add", Args: []string{"trust", "add"}},
