@@ -326,6 +326,7 @@ func TestHostileArchives(t *testing.T) {
 		"another checksum": func(f *File) { f.SHA256 = strings.Repeat("0", 64) },
 		"no checksum":      func(f *File) { f.SHA256 = "" },
 		"missing":          func(f *File) { f.Path = "missing.md" },
+		"missing, no sum":  func(f *File) { f.Path, f.SHA256 = "missing.md", "" },
 		"in no folder":     func(f *File) { f.Folder = "elsewhere" },
 		"the manifest":     func(f *File) { f.Folder, f.Path = ".", ManifestName },
 	} {

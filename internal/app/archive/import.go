@@ -197,7 +197,7 @@ func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
 	}
 	for _, f := range i.Files {
 		s := Step{Name: f.name(), file: f, holds: folders[f.Folder].Holds}
-		if sums[f.name()] != f.SHA256 {
+		if sum, ok := sums[f.name()]; !ok || sum != f.SHA256 {
 			s.Action, s.Why = Refuse, "it was changed since it was exported: its checksum differs"
 		} else {
 			i.decide(&s, folders[f.Folder])
