@@ -80,8 +80,6 @@ type RetrieveOptions struct {
 	// MinSimilarity is the least Score, in (0, 1]; negative means none. 0 is the calibrated default
 	// for the first hit; further hits must be worth their place.
 	MinSimilarity float64 `json:"minSimilarity,omitzero"`
-	// TopK is how many candidates each index returns; 0 means 50.
-	TopK int `json:"topK,omitzero"`
 	// Limit is the most hits; 0 means 8.
 	Limit int `json:"limit,omitzero"`
 	// TokenBudget is the most tokens of all hits; 0 means 600, negative no limit. The first hit may

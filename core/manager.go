@@ -71,8 +71,6 @@ type Options struct {
 	Remote       Remote
 	RemoteBudget time.Duration
 	RemoteRest   string
-	// Relevance makes scores; nil is the model fitted to the Embedder.
-	Relevance *relevance.Model
 	// Turns judges prompts that are no questions; nil is relevance.ForTurns.
 	Turns *relevance.Turn
 	// Saved are prefixes of documents that models write. Their text, like that of MCP servers and
@@ -166,7 +164,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		log:     log,
 		folder:  generation.New(options.Folder),
 		writing: newWriterLock(options.Folder),
-		asked:   asked{embedder{options.Embedder}, cmp.Or(options.Relevance, relevance.For(fingerprintOf(options.Embedder)))},
+		asked:   asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
 		usage:   newUsage(options),
 
 		lookAgain: lookAgain,

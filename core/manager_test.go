@@ -607,7 +607,7 @@ func TestRetrieveRelevantNeverFailsATurn(t *testing.T) {
 
 func TestBadOptionsAreNamed(t *testing.T) {
 	m := newMemory(t).open()
-	for _, o := range []core.RetrieveOptions{{Scope: "galaxy"}, {MinSimilarity: 7}, {Limit: -1}, {TopK: -1}} {
+	for _, o := range []core.RetrieveOptions{{Scope: "galaxy"}, {MinSimilarity: 7}, {Limit: -1}} {
 		if _, err := m.RetrieveRelevant(t.Context(), "x", o); !errors.Is(err, core.ErrOption) {
 			t.Errorf("RetrieveRelevant with %+v: error %v, want ErrOption", o, err)
 		}

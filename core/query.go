@@ -66,7 +66,7 @@ type selection struct {
 }
 
 const (
-	defaultCandidates  = 50
+	minCandidates      = 50 // of each index
 	defaultHits        = 8
 	defaultTokenBudget = 600
 	defaultSearchLimit = 10
@@ -83,7 +83,7 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 		unrecorded: o.Unrecorded,
 		threshold:  cmp.Or(o.MinSimilarity, m.relevance.Threshold),
 		sparing:    o.MinSimilarity == 0,
-		candidates: cmp.Or(o.TopK, defaultCandidates),
+		candidates: minCandidates,
 		limit:      cmp.Or(o.Limit, defaultHits),
 		budget:     cmp.Or(o.TokenBudget, defaultTokenBudget),
 		explain:    o.Explain,
@@ -97,7 +97,7 @@ func forSearch(o SearchOptions) selection {
 		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
 		threshold:  cmp.Or(o.MinSimilarity, -1),
-		candidates: max(defaultCandidates, 2*limit),
+		candidates: max(minCandidates, 2*limit),
 		limit:      limit,
 		budget:     -1,
 		explain:    o.Explain,
@@ -119,8 +119,6 @@ func (s selection) check() error {
 		return fmt.Errorf("minimum similarity is %g, want at most 1: %w", s.threshold, ErrOption)
 	case s.limit < 0:
 		return fmt.Errorf("limit is %d, want at least 1: %w", s.limit, ErrOption)
-	case s.candidates < 0:
-		return fmt.Errorf("topK is %d, want at least 1: %w", s.candidates, ErrOption)
 	}
 	return nil
 }

@@ -25,11 +25,10 @@ import (
 
 // Options bound a reflection.
 type Options struct {
-	MaxSteps      int           // answers of the model; 0 means 12
-	MaxTokens     int           // of all prompts and answers; 0 means 100,000
-	Timeout       time.Duration // 0 means 2 minutes
-	MaxTranscript int           // bytes of the conversation's end that the model sees; 0 means 60,000
-	DryRun        bool          // write nothing
+	MaxSteps  int           // answers of the model; 0 means 12
+	MaxTokens int           // of all prompts and answers; 0 means 100,000
+	Timeout   time.Duration // 0 means 2 minutes
+	DryRun    bool          // write nothing
 	// Confirm is asked before anything is written; nil means yes.
 	Confirm func(ctx context.Context, changes []notes.Written) (bool, error)
 	Now     time.Time // for the dates of episodes; zero means the present
@@ -63,15 +62,15 @@ var (
 )
 
 const (
-	defaultSteps      = 12
-	defaultTokens     = 100_000
-	defaultTimeout    = 2 * time.Minute
-	defaultTranscript = 60_000
-	maxMessage        = 4_000  // bytes of a message that the model sees
-	maxRead           = 64_000 // bytes of a message that are searched for secrets
-	maxFacts          = 40_000 // bytes of facts in the instructions
-	maxCalls          = 200
-	maxCallsAtOnce    = 32
+	defaultSteps   = 12
+	defaultTokens  = 100_000
+	defaultTimeout = 2 * time.Minute
+	maxTranscript  = 60_000
+	maxMessage     = 4_000  // bytes of a message that the model sees
+	maxRead        = 64_000 // bytes of a message that are searched for secrets
+	maxFacts       = 40_000 // bytes of facts in the instructions
+	maxCalls       = 200
+	maxCallsAtOnce = 32
 )
 
 // Reflect lets a model write what a conversation has taught. An error writes nothing; the Report
@@ -79,7 +78,7 @@ const (
 func Reflect(ctx context.Context, model Model, data *notes.Data, said []session.Message, o Options) (Report, error) {
 	started := time.Now()
 	r := Report{Changes: []notes.Written{}, Calls: []Called{}}
-	transcript, redacted := transcriptOf(said, cmp.Or(o.MaxTranscript, defaultTranscript))
+	transcript, redacted := transcriptOf(said, maxTranscript)
 	r.Redacted = redacted
 	if transcript == "" {
 		return r, ErrNothing
