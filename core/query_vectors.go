@@ -40,9 +40,6 @@ func (v *Vectors) Close() { v.from.release() }
 // Any reports whether there are vectors.
 func (v *Vectors) Any() bool { return v.read != nil }
 
-// Source returns the name of a document's source, or "" if the document is not indexed.
-func (v *Vectors) Source(path string) string { return v.from.manifest.Documents[path].Source }
-
 // Each calls do with each chunk of this memory, in any order, until do fails. Its vector is valid
 // until do returns.
 func (v *Vectors) Each(ctx context.Context, do func(store.Record) error) error {

@@ -284,7 +284,6 @@ type TrustedFile struct {
 // A TrustFolder is a folder with curated memory that needs trust.
 type TrustFolder struct {
 	Folder  string // absolute
-	Shown   string // as paths of files begin; "." for the project
 	Trusted bool
 	// By is the folder that the decision is about, perhaps one above; "" without a decision.
 	By string

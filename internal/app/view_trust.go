@@ -46,13 +46,12 @@ func (v page) trustFolders(ctx context.Context, m curated.Memory) ([]view.TrustF
 			folders = append(folders, f.Plugin)
 		}
 	}
-	names := v.s.Names()
 	var all []view.TrustFolder
 	for i, folder := range folders {
 		if slices.Contains(folders[:i], folder) {
 			continue
 		}
-		one := view.TrustFolder{Folder: folder, Shown: names.Of(folder)}
+		one := view.TrustFolder{Folder: folder}
 		d, ok, err := store.Of(folder)
 		if err != nil {
 			return nil, err
