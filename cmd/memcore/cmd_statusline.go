@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,10 +29,11 @@ const statusBudget = time.Second
 func statuslineCommand(a *cli) *cobra.Command {
 	return &cobra.Command{
 		Use:   "statusline",
-		Short: "Print the status line of Claude Code: memory files, turns and tokens",
+		Short: "Print the status line of Claude Code: what the last prompt got, memory files, turns and tokens",
 		Long: `Print one line for the status line of Claude Code, which describes its session on standard input:
-memory files and their tokens, turns of the session, and tokens in its context window. 'memcore init
---status-line' sets it up. The line leaves out what is unknown, and the exit code is 0.`,
+what memory gave to the last prompt, memory files and their tokens, turns of the session, and tokens
+in its context window. 'memcore init' sets it up. The line leaves out what is unknown, and the exit
+code is 0.`,
 		Args: cobra.ArbitraryArgs,
 		// Run nothing that may fail, since the exit code is 0.
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
@@ -69,7 +73,7 @@ func statuslineText(ctx context.Context, a *cli) string {
 	if err != nil {
 		return ""
 	}
-	line := app.Footer(memory)
+	line := givenText(here, status.Session) + app.Footer(memory)
 	current := ""
 	if n := turnsOf(here, status.Session); n > 0 {
 		current = plain.Count(n, "turn")
@@ -84,6 +88,33 @@ func statuslineText(ctx context.Context, a *cli) string {
 		line += fmt.Sprintf(" [Session: %s]", current)
 	}
 	return line
+}
+
+// maxTopics is how many characters of topics a status line has.
+const maxTopics = 50
+
+// givenText is "memcore: 2 passages: Sign-in, Deploying " if the last prompt of a session of Claude
+// Code got some, else "".
+func givenText(w *app.Workspace, id string) string {
+	at, err := w.Folders()
+	if err != nil || id == "" {
+		return ""
+	}
+	trace, err := app.TraceOf(at.Last(), agents.ClaudeCode, id)
+	if hits := trace.Result.Hits; err == nil && trace.Event.Kind == hook.Prompt && trace.Added != "" && len(hits) > 0 {
+		var topics []string
+		for _, hit := range hits {
+			topic := path.Base(hit.Path)
+			if n := len(hit.Headings); n > 0 {
+				topic = hit.Headings[n-1]
+			}
+			if !slices.Contains(topics, topic) {
+				topics = append(topics, topic)
+			}
+		}
+		return plain.Line("memcore: %s: %s ", plain.Count(len(hits), "passage"), plain.Shorten(strings.Join(topics, ", "), maxTopics))
+	}
+	return ""
 }
 
 // turnsOf counts the prompts of a session of Claude Code that hooks recorded.

@@ -126,6 +126,11 @@ func LastTrace(folder string) (hook.Trace, error) {
 	return first, nil
 }
 
+// TraceOf returns the trace of the last turn of a session, which is zero if there is none.
+func TraceOf(folder, agent, session string) (hook.Trace, error) {
+	return jsonfile.Load[hook.Trace](traceFile(folder, hook.Event{Agent: agent, Session: session}))
+}
+
 // SaveTrace writes a trace. An event within a turn goes into its prompt's trace.
 func SaveTrace(folder string, t hook.Trace) {
 	e := t.Event
