@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
@@ -81,7 +82,7 @@ func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) 
 	if a.json {
 		return a.printJSON(explained{Result: answer.Result, Options: options, Updated: status.Updated, Findings: answer.Findings})
 	}
-	text := explanation(answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget)
+	text := explanation(a.stdout, answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget)
 	if a.verbose {
 		text += termsText(answer.Result)
 	}
@@ -150,7 +151,7 @@ func explainLast(ctx context.Context, a *cli) error {
 	if a.json {
 		return a.printJSON(newLastHook(trace, given))
 	}
-	text := traceText(trace, given, a.Missing(trace.Result.State))
+	text := traceText(a.stdout, trace, given, a.Missing(trace.Result.State))
 	for _, later := range trace.Later {
 		text += laterText(later)
 	}
@@ -159,7 +160,7 @@ func explainLast(ctx context.Context, a *cli) error {
 
 // traceText describes what a hook did, and which hits the agent used. missing says why there was no
 // index.
-func traceText(trace hook.Trace, given use.Turn, missing string) string {
+func traceText(s *screen, trace hook.Trace, given use.Turn, missing string) string {
 	var b strings.Builder
 	e := trace.Event
 	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", trace.At.Local().Format(time.DateTime), e.Kind, e.Agent, e.Name, tookText(trace)))
@@ -175,7 +176,7 @@ func traceText(trace hook.Trace, given use.Turn, missing string) string {
 	}
 	b.WriteString(rulesText(trace) + usedText(given) + problemsText(trace))
 	if trace.Result.State != "" { // memory was asked
-		b.WriteString("\n" + explanation(trace.Result, missing, time.Time{}, 0))
+		b.WriteString("\n" + explanation(s, trace.Result, missing, time.Time{}, 0))
 	}
 	return b.String()
 }
@@ -232,7 +233,7 @@ func rulesText(trace hook.Trace) string {
 }
 
 // explanation describes the result of each candidate. missing says why there is no index.
-func explanation(result core.Result, missing string, updated time.Time, budget int) string {
+func explanation(s *screen, result core.Result, missing string, updated time.Time, budget int) string {
 	var b strings.Builder
 	explainIndex(&b, result, missing, updated)
 	explainWhy(&b, result)
@@ -240,7 +241,7 @@ func explanation(result core.Result, missing string, updated time.Time, budget i
 	if budget > 0 {
 		fmt.Fprintf(&b, "budget: %d tokens\n", budget)
 	}
-	explainCandidates(&b, result)
+	explainCandidates(&b, s, result)
 	for _, hit := range slices.Concat(result.Hits, result.Withheld) {
 		if hit.Injection == nil {
 			continue
@@ -305,15 +306,20 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 	}
 }
 
-// explainCandidates lists hits, the best rejected, and withheld ones.
-func explainCandidates(b *strings.Builder, result core.Result) {
+// explainText is how much of a candidate's text is shown, in characters.
+const explainText = 80
+
+// explainCandidates lists hits, the best rejected, and withheld ones, each with the beginning of its
+// text.
+func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 	shown := min(len(result.Rejected), explainRejected)
 	candidates := slices.Concat(result.Hits, result.Rejected[:shown], result.Withheld)
 	candidates = slices.DeleteFunc(candidates, func(hit core.MemoryHit) bool { return hit.Explain == nil })
 	if len(candidates) == 0 && result.Silence == "" && result.State != core.StateMissing {
 		b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
 	}
-	w := tabwriter.NewWriter(b, 0, 8, 2, ' ', 0)
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
 	for i, hit := range candidates {
 		if i == 0 {
 			fmt.Fprint(w, "\nscore\tmeaning\twords\ttokens\tverdict\tsource\n")
@@ -326,9 +332,36 @@ func explainCandidates(b *strings.Builder, result core.Result) {
 		fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosineText(e), e.BM25, hit.TokenEstimate, verdict, plain.OneLine(hit.Source))
 	}
 	w.Flush()
+	for i, line := range slices.Collect(strings.Lines(table.String())) {
+		at := i - 2 // an empty line and the head of the table come first
+		if at < 0 {
+			b.WriteString(line)
+			continue
+		}
+		row, text := strings.TrimSuffix(line, "\n"), "       "+plain.OneLine(plain.Shorten(withoutHeading(candidates[at].Text), explainText))
+		if at < len(result.Hits) {
+			row = s.paint(color.FgGreen, row)
+		} else {
+			row, text = s.paint(color.Faint, row), s.paint(color.Faint, text)
+		}
+		b.WriteString(row + "\n" + text + "\n")
+	}
 	if more := len(result.Rejected) - shown; more > 0 {
 		fmt.Fprintf(b, "and %d weaker candidates (--json has them all)\n", more)
 	}
+}
+
+// withoutHeading leaves out headings that begin a text, if there is more.
+func withoutHeading(text string) string {
+	rest := strings.TrimSpace(text)
+	for strings.HasPrefix(rest, "#") {
+		_, after, more := strings.Cut(rest, "\n")
+		if after = strings.TrimSpace(after); !more || after == "" {
+			break
+		}
+		rest = after
+	}
+	return rest
 }
 
 var verdicts = map[use.Verdict]string{use.Yes: "used", use.No: "not used", use.Unknown: "not known whether used"}

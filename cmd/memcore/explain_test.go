@@ -32,7 +32,7 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 		Problems: []string{"the log is full"}, Notes: []string{"run memcore index"}, Took: "12ms",
 	}
 	given := use.Turn{Hits: []use.Hit{{Source: "notes/tea.md#L3", Used: use.Yes, Why: "the answer names it"}}}
-	text := traceText(trace, given, "")
+	text := traceText(newScreen(io.Discard), trace, given, "")
 	data := asJSON(t, newLastHook(trace, given))
 	// The second of each pair is how JSON has it, if it differs.
 	for said, held := range map[string]string{

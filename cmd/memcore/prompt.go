@@ -93,7 +93,7 @@ func (t *terminal) agrees(ctx context.Context, question string, byDefault bool) 
 // confirm shows a change, and asks on a terminal.
 func confirm(ctx context.Context, a *cli, path, diff string, yes bool) (bool, error) {
 	if !a.quiet {
-		fmt.Fprint(a.stderr, diff)
+		fmt.Fprint(a.stderr, a.stderr.paintDiff(diff))
 	}
 	if !a.asks() || yes {
 		return true, nil

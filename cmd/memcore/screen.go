@@ -51,7 +51,7 @@ func (s *screen) Write(text []byte) (int, error) {
 
 // paint colours text on a terminal, unless NO_COLOR is set.
 func (s *screen) paint(attribute color.Attribute, text string) string {
-	if !isTerminal(s) {
+	if !isTerminal(s) || attribute == color.Reset {
 		return text
 	}
 	return strings.ReplaceAll(color.New(attribute).Sprint(strings.ReplaceAll(text, "\x1b", "")), "\x1b", s.key)
