@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,10 +13,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/inject/setup"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/inventory"
 	"github.com/memcore/memcore/internal/app/models"
@@ -24,11 +27,13 @@ import (
 )
 
 func statusCommand(a *cli) *cobra.Command {
-	var usage bool
+	var all, usage bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what is indexed, its problems, and with --usage what agents used",
-		Long: `Show what is indexed, what memcore keeps, and problems of the index.
+		Short: "Show how memory stands in this project, and with --usage what agents used",
+		Long: `Show the state of the project's index, the agents that are set up, what waits for your yes, whether
+the folder is trusted, and problems with what to do. --all also shows the parts of the index, and
+what is kept of other projects. 'memcore doctor' looks for causes.
 
 With --usage, show instead how much of what hooks gave agents in the last 30 days they used (its facts
 or rare words are in the agent's answer, or the agent opened the file), which documents were never
@@ -39,34 +44,58 @@ for 180 days. memcore counts hits by document and keeps neither queries nor text
 			if usage {
 				return printUsage(cmd.Context(), a)
 			}
-			known, err := a.Memory().Status(cmd.Context())
-			if err != nil {
+			status, err := measureStatus(cmd.Context(), a)
+			switch {
+			case err != nil:
 				return err
-			}
-			at, err := a.Folders()
-			if err != nil {
-				return err
-			}
-			status := statusOf(known, a.Index().Engine(at))
-			waiting, err := a.Notes().Proposals().Waiting()
-			if err != nil {
-				status.Problems = append(status.Problems, err.Error())
-			}
-			status.Proposals = len(waiting)
-			if status.Sizes, err = inventory.Measure(cmd.Context(), a.Config); err != nil {
-				status.Problems = append(status.Problems, err.Error())
-			}
-			status.Service = app.RemoteOf(a.Workspace).State(cmd.Context())
-			status.SessionsKept = a.Settings.Sessions.Keep
-			status.knowing = models.Folder(at.Models()).Knowing(a.Settings.Embedder)
-			if a.json {
+			case a.json:
 				return a.printJSON(status)
+			case all:
+				return printWholeStatus(a, status)
 			}
 			return printStatus(a, status)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "also show the parts of the index, and other projects")
 	cmd.Flags().BoolVar(&usage, "usage", false, "show what agents used, and what is never found, duplicate or stale")
 	return cmd
+}
+
+func measureStatus(ctx context.Context, a *cli) (status, error) {
+	known, err := a.Memory().Status(ctx)
+	if err != nil {
+		return status{}, err
+	}
+	at, err := a.Folders()
+	if err != nil {
+		return status{}, err
+	}
+	s := statusOf(known, a.Index().Engine(at))
+	waiting, err := a.Notes().Proposals().Waiting()
+	if err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
+	s.Proposals = len(waiting)
+	if s.Sizes, err = inventory.Measure(ctx, a.Config); err != nil {
+		s.Problems = append(s.Problems, err.Error())
+	}
+	s.Service = app.RemoteOf(a.Workspace).State(ctx)
+	s.SessionsKept = a.Settings.Sessions.Keep
+	s.knowing = models.Folder(at.Models()).Knowing(a.Settings.Embedder)
+	s.Agents = []string{}
+	if binary, err := setup.Binary(os.Args[0]); err == nil {
+		for _, agent := range setup.Find(a.SetupOptions()) {
+			if agent.IsSetUp(binary) {
+				s.Agents = append(s.Agents, agent.Title)
+			}
+		}
+	}
+	m, err := a.Curated().Layer().Load(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Trusted, s.untrusted = m.Trusted, a.Curated().Untrusted(ctx, m)
+	return s, nil
 }
 
 // A status is the JSON of status.
@@ -83,7 +112,12 @@ type status struct {
 	Sizes        inventory.Sizes `json:"sizes"`
 	SessionsKept string          `json:"sessionsKept,omitempty"` // for how long; "" is for ever
 
-	knowing []string // commands, see models.Folder.Knowing
+	// Agents are the titles of those that are set up.
+	Agents  []string `json:"agents"`
+	Trusted bool     `json:"trusted"` // the project's folder
+
+	untrusted int      // memory files that do not count because of that
+	knowing   []string // commands, see models.Folder.Knowing
 }
 
 func statusOf(known core.Status, engines app.EngineChoice) status {
@@ -98,7 +132,58 @@ func statusOf(known core.Status, engines app.EngineChoice) status {
 	return s
 }
 
+// printStatus prints a person's view of the project.
 func printStatus(a *cli, s status) error {
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	row := func(name string, colour color.Attribute, format string, args ...any) {
+		fmt.Fprintf(w, "%s\t%s\n", name, a.stdout.paint(colour, plain.Line(format, args...)))
+	}
+	row("project", color.Reset, "%s", a.Project)
+	switch s.State {
+	case core.StateReady:
+		row("index", color.FgGreen, "ready: %s, %s, %s, updated %s", plain.Count(s.Documents["markdown"], "Markdown file"), plain.Count(s.Documents["conversation"], "conversation"),
+			plain.Count(s.Chunks, "chunk"), s.Updated.Local().Format(time.DateTime))
+		if s.Embedder != "" && s.Embedded < s.Chunks {
+			row("", color.FgYellow, "%d chunks have no vector yet, and are found by their words only: memcore index", s.Chunks-s.Embedded)
+		}
+	case core.StateBuilding:
+		row("index", color.FgYellow, "not complete, %d of %s have a vector: memcore index", s.Embedded, plain.Count(s.Chunks, "chunk"))
+	default:
+		row("index", color.FgYellow, "%s", a.Missing(s.State))
+	}
+	if s.Stale != nil {
+		row("", color.FgYellow, "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)
+	}
+	if len(s.Agents) > 0 {
+		row("agents", color.Reset, "%s", strings.Join(s.Agents, ", "))
+	} else {
+		row("agents", color.FgYellow, "none is set up: memcore init")
+	}
+	if s.Service != nil {
+		row("service", color.Reset, "%s", s.Service.Text())
+	}
+	for _, p := range s.Sizes.Projects {
+		if p.Path == a.Project && p.Count > 0 {
+			row("sessions", color.Reset, "%d, %s", p.Count, plain.Bytes(p.Sessions))
+		}
+	}
+	if s.Proposals > 0 {
+		row("waiting", color.FgYellow, "%s for your yes: memcore memory pending", plain.Waits(s.Proposals))
+	}
+	switch {
+	case s.Trusted:
+		row("trust", color.Reset, "the folder is trusted: its memory files instruct agents")
+	case s.untrusted > 0:
+		row("trust", color.FgYellow, "not trusted, so memory files instruct no agent (%d here): memcore trust status, memcore trust add", s.untrusted)
+	}
+	for _, problem := range s.Problems {
+		row("problem", color.FgRed, "%s", problem)
+	}
+	return w.Flush()
+}
+
+// printWholeStatus also prints the parts of the index, and other projects.
+func printWholeStatus(a *cli, s status) error {
 	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, "%s\t%s\n", name, plain.Line(format, args...)) }
 	row("state", "%s", s.State)

@@ -155,6 +155,16 @@ func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
 	return changes, e.notes, err
 }
 
+// IsSetUp reports whether the agent runs memcore, by its files or memcore's plugin.
+func (a Agent) IsSetUp(binary string) bool {
+	for _, scope := range []Scope{User, Project} {
+		if changes, _, err := a.Removal(scope, binary); err == nil && len(changes) > 0 {
+			return true
+		}
+	}
+	return a.Plugin() != ""
+}
+
 // A Proposal is a plan for several agents.
 type Proposal struct {
 	Changes []Change `json:"changes"`
