@@ -138,14 +138,11 @@ func forgetIndexed(ctx context.Context, a *cli, m *core.Manager, path string, ch
 		}
 		a.note("%s: all of it, %s", path, plain.Count(len(all), "chunk"))
 	}
-	if !yes {
-		if !a.asks() {
-			return kind.Hint(kind.Usagef("forget: there is no terminal to ask on"), "add --yes")
-		}
-		if !a.agrees(ctx, "Hide this from search?", true) {
-			a.note("nothing was hidden")
-			return ctx.Err()
-		}
+	if agreed, err := consent(ctx, a, "forget", "Hide this from search?", yes); err != nil {
+		return err
+	} else if !agreed {
+		a.note("nothing was hidden")
+		return nil
 	}
 	n, err := a.Use().Hide(ctx, m, path, ids...)
 	if err != nil {
@@ -195,10 +192,7 @@ func forgetPlace(ctx context.Context, a *cli, p notes.Statement, yes bool) error
 		return err
 	}
 	change, written, err := journal.Forget(ctx, p, func(ctx context.Context, c notes.Change) (bool, error) {
-		if !yes && !a.asks() {
-			return false, kind.Hint(kind.Usagef("forget: there is no terminal to ask on"), "add --yes")
-		}
-		return confirm(ctx, a, c.Path, c.Diff, yes)
+		return confirm(ctx, a, "forget", c.Path, c.Diff, yes)
 	})
 	if err != nil {
 		return err

@@ -20,13 +20,16 @@ import (
 
 func saveCommand(a *cli) *cobra.Command {
 	var r notes.SaveRequest
-	var yes, undo bool
+	var yes, undo, shared bool
 	cmd := &cobra.Command{
 		Use:   "save TEXT|-",
 		Short: "Save a statement, as an agent's save_memory does",
-		Long: `Save a text to the project's memory file, or to your own, under "## Auto-saved Memories" or another
-section. memcore shows the change and asks on a terminal. It takes out secrets, and writes nothing
-that the file already says.
+		Long: `Save a text for this project, under "## Auto-saved Memories" or another section of a memory file
+that is yours alone: beside BEANS.md it is BEANS.local.md, which git ignores. --shared saves to the
+file that others get with the repository, --target global to your own memory for all projects.
+
+memcore shows the change and asks on a terminal; elsewhere it needs --yes. It takes out secrets, and
+writes nothing that the file already says.
 
 --undo takes back the last change of files that memcore made from this workspace. If there is none,
 it asks about the last one of another, on a terminal only.`,
@@ -42,7 +45,10 @@ it asks about the last one of another, on a terminal only.`,
 			if err != nil {
 				return err
 			}
-			r.Content = text
+			if r.Private && shared {
+				return kind.Usagef("save: --local and --shared: only one of them")
+			}
+			r.Content, r.Private = text, r.Private || !shared && r.Target == notes.TargetProject
 			return saveText(cmd.Context(), a, r, yes)
 		},
 	}
@@ -50,7 +56,8 @@ it asks about the last one of another, on a terminal only.`,
 	f.StringVar(&r.Section, "section", "", "`HEADING` to add it under (default: Auto-saved Memories)")
 	f.StringVar(&r.Target, "target", notes.TargetProject, "`TARGET`, project, global or service (see 'init --server')")
 	f.StringVar(&r.Supersedes, "supersedes", "", "`TEXT` or citation of the statement that this one corrects; it is struck through and no longer found")
-	f.BoolVar(&r.Private, "local", false, "the private .local.md file, which git ignores")
+	f.BoolVar(&shared, "shared", false, "the project's file that is shared with others")
+	f.BoolVar(&r.Private, "local", false, "the private .local.md file, also with --target global")
 	f.BoolVarP(&yes, "yes", "y", false, "do not ask")
 	f.BoolVar(&undo, "undo", false, "take back the last change of this workspace")
 	return cmd
@@ -62,7 +69,7 @@ func saveToService(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) e
 		return kind.Hint(kind.Usagef("--target is service, but no memory service is configured"), "memcore init --server URL")
 	}
 	at := plain.Address(a.Settings.Service.URL)
-	if agreed, err := confirm(ctx, a, at, plain.Line("+%s\n", r.Content), yes); err != nil || !agreed {
+	if agreed, err := confirm(ctx, a, "save", at, plain.Line("+%s\n", r.Content), yes); err != nil || !agreed {
 		return err
 	}
 	answer, err := app.RemoteOf(a.Workspace).Save(ctx, r)
@@ -85,7 +92,7 @@ func saveText(ctx context.Context, a *cli, r notes.SaveRequest, yes bool) error 
 		return err
 	}
 	saver := notes.NewSaver(a.Curated().Layer(), journal, notes.SaveOptions{Find: a.Notes().Find, Confirm: func(ctx context.Context, c notes.Change) (bool, error) {
-		return confirm(ctx, a, c.Path, c.Diff, yes)
+		return confirm(ctx, a, "save", c.Path, c.Diff, yes)
 	}})
 	saved, err := saver.Save(ctx, r)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func TestExitCodes(t *testing.T) {
 	t.Chdir(apptest.Project(t, map[string]string{"BEANS.md": "# Project\n\n- The port is 5432\n"}))
 	for want, calls := range map[int][][]string{
-		exitOK: {{"status"}, {"save", "--supersedes", "The port is 5432", "The port is 6001"}},
+		exitOK: {{"status"}, {"save", "--yes", "--supersedes", "The port is 5432", "The port is 6001"}},
 		exitUsage: {
 			{"save", "--supersedes", "nobody says this", "x"},
 			{"forget", "nobody says this"},

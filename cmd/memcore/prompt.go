@@ -90,13 +90,22 @@ func (t *terminal) agrees(ctx context.Context, question string, byDefault bool) 
 	return false
 }
 
-// confirm shows a change, and asks on a terminal.
-func confirm(ctx context.Context, a *cli, path, diff string, yes bool) (bool, error) {
+// confirm shows a change of a file, and asks for consent.
+func confirm(ctx context.Context, a *cli, label, path, diff string, yes bool) (bool, error) {
 	if !a.quiet {
 		fmt.Fprint(a.stderr, a.stderr.paintDiff(diff))
 	}
-	if !a.asks() || yes {
+	return consent(ctx, a, label, "Write this to "+path+"?", yes)
+}
+
+// consent asks before a command changes memory. Where there is no terminal to ask on, only --yes is
+// consent.
+func consent(ctx context.Context, a *cli, label, question string, yes bool) (bool, error) {
+	switch {
+	case yes:
 		return true, nil
+	case !a.asks():
+		return false, unasked(label)
 	}
-	return a.agrees(ctx, "Write this to "+path+"?", true), ctx.Err()
+	return a.agrees(ctx, question, true), ctx.Err()
 }

@@ -1,6 +1,7 @@
 package curated
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,8 +35,8 @@ func (t Target) Mode() fs.FileMode {
 	return 0o644
 }
 
-// Target returns the first of Names that exists in the root or its hidden folder, else a new file;
-// if private, its neighbour.
+// Target returns the first of Names that exists in the root or its hidden folder, else a new file.
+// If private, it returns the first private file that exists, else the neighbour of that.
 func (l *Layer) Target(global, private bool) (Target, error) {
 	o := l.options
 	folders, root := []string{o.Beans}, o.Beans
@@ -46,20 +47,26 @@ func (l *Layer) Target(global, private bool) (Target, error) {
 	if root == "" {
 		return Target{}, errors.New("there is no home folder, and so no global memory")
 	}
-	file := filepath.Join(folders[0], o.Names[0])
-search:
-	for _, folder := range folders {
-		for _, name := range o.Names {
-			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
-				file = filepath.Join(folder, name)
-				break search
+	first := func(nameOf func(string) string) string {
+		for _, folder := range folders {
+			for _, name := range o.Names {
+				if file := filepath.Join(folder, nameOf(name)); exists(file) {
+					return file
+				}
 			}
 		}
+		return ""
 	}
+	file := cmp.Or(first(func(name string) string { return name }), filepath.Join(folders[0], o.Names[0]))
 	if private {
-		file = filepath.Join(filepath.Dir(file), LocalName(filepath.Base(file)))
+		file = cmp.Or(first(LocalName), filepath.Join(filepath.Dir(file), LocalName(filepath.Base(file))))
 	}
 	return Target{File: file, Path: paths.NewNames(projectOf(o), o.Home).Of(file), Private: private, Global: global, folder: root, ignores: o.GitIgnores}, nil
+}
+
+func exists(file string) bool {
+	_, err := os.Lstat(file)
+	return err == nil
 }
 
 // Place makes the root folder and returns it and the name below, links resolved. A link may only

@@ -37,6 +37,8 @@ type FolderOptions struct {
 	Name string
 	// Hidden folders are read even if git ignores them; default ".beans".
 	Hidden string
+	// Private also reads .local.md files, which git ignores.
+	Private bool
 	// Exclude are patterns as in .gitignore, relative to Path.
 	Exclude []string
 	// Optional means that a missing Path is no error.

@@ -114,6 +114,12 @@ func TestListFindsDocuments(t *testing.T) {
 			documents: []string{"a.md", "local.md"},
 		},
 		{
+			name:      "private files, if asked for, although git ignores them",
+			files:     map[string]string{"a.md": "", "a.local.md": "", "b.md": "", ".gitignore": "*.local.md\nb.md\n", "out/c.local.md": "", "out/.gitignore": "*.local.md\n"},
+			options:   FolderOptions{Private: true},
+			documents: []string{"a.local.md", "a.md", "out/c.local.md"},
+		},
+		{
 			name: "what others wrote is left out",
 			files: map[string]string{"node_modules/x/README.md": "", "vendor/y/README.md": "", "a/target/z.md": "", "dist/d.md": "",
 				"vendor.md": ""},

@@ -99,7 +99,7 @@ func (w *walker) entry(rel string, entry fs.DirEntry, above *gitignore.Stack) {
 	case w.onlyRules(rel) && !IsRules(rel):
 	case mode&fs.ModeSymlink != 0:
 		w.link(rel, name)
-	case !isDocument(name) && !IsRules(rel) || !w.wants(rel) || above.Ignores(rel, false):
+	case !isDocument(name) && !IsRules(rel) || !w.wants(rel) || !paths.IsPrivate(rel) && above.Ignores(rel, false):
 	case !mode.IsRegular():
 		w.skip(w.path(rel), "it is "+safefile.KindOf(mode)+", not a file")
 	default:
@@ -135,7 +135,7 @@ func (w *walker) enters(rel, name string) bool {
 // wants reports whether the options let a file in.
 func (w *walker) wants(rel string) bool {
 	excluded, _ := w.folder.exclude.Match(rel, false)
-	return !excluded && !paths.IsPrivate(rel)
+	return !excluded && (w.folder.options.Private || !paths.IsPrivate(rel))
 }
 
 // isDocument judges by the name.

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/session"
@@ -179,7 +180,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		Exclude: x.w.Settings.Exclude, Dated: x.w.Dated}
 	for _, path := range paths {
 		o := options
-		o.Path, o.Optional = path, path == x.w.DataDir()
+		o.Path, o.Optional, o.Private = path, path == x.w.DataDir(), true
 		var folder source.Source = source.NewFolder(o)
 		if err := x.w.NotIndexed(); err != nil {
 			folder = unlisted{folder, err}
@@ -223,9 +224,13 @@ func (x Index) GlobalSources() []source.Source {
 		return nil
 	}
 	var all []source.Source
-	for _, name := range append([]string{"memories"}, x.w.Settings.FileNames...) {
+	names := []string{"memories"}
+	for _, name := range x.w.Settings.FileNames {
+		names = append(names, name, curated.LocalName(name))
+	}
+	for _, name := range names {
 		all = append(all, source.NewFolder(source.FolderOptions{
-			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Optional: true, Dated: x.w.Dated}))
+			Path: filepath.Join(beans, name), Scope: source.ScopeGlobal, Workspace: x.w.Project, Home: x.w.Home, Private: true, Optional: true, Dated: x.w.Dated}))
 	}
 	return all
 }

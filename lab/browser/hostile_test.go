@@ -110,7 +110,7 @@ func hostileHome(t *testing.T) home {
 	h.write(t, "sessions/<iframe src=javascript:alert(1)>.jsonl", hostileLog(t, lines))
 	h.run(t, "", "trust", "add")
 	h.run(t, "", "index")
-	h.run(t, "", "save", "The harbour master is called <script>alert(1)</script>")
+	h.run(t, "", "save", "--yes", "--shared", "The harbour master is called <script>alert(1)</script>")
 	h.run(t, "", "view", "--link") // starts the daemon
 	for i := 0; i+8 <= len(lines); i += 16 {
 		h.prompt(t, lines[i], "which ferry does pier belong to, and who is berth of the harbour for? "+strings.Join(vectors[i:i+8], "\n"))

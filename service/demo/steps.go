@@ -122,7 +122,7 @@ func (d *demo) laptop() {
 		return strings.Contains(given, "6543")
 	})
 	check(strings.Contains(given, "service:notes/deploy.md"), "the hook does not cite the service: %s", given)
-	d.onLaptop("", "save", "--target", "service", "Releases are announced in the channel lighthouse.")
+	d.onLaptop("", "save", "--yes", "--target", "service", "Releases are announced in the channel lighthouse.")
 	for _, url := range d.urls() {
 		d.finds(request{url: url, key: agent, path: "/context", body: "{}"}, "lighthouse")
 	}

@@ -140,7 +140,7 @@ var telling = regexp.MustCompile(`damaged|anew|newer|earlier|degraded|cannot be|
 func TestDamagedState(t *testing.T) {
 	p := newPlace(t)
 	require.Zero(t, p.run("", "index", "--conversations=false").code)
-	require.Zero(t, p.run("", "save", "The falcon nests on the north tower.").code)
+	require.Zero(t, p.run("", "save", "--yes", "--shared", "The falcon nests on the north tower.").code)
 	p.run("", "session", "new", "s1")
 	p.run("", "log", "the canary sings")
 	p.run("", "trust", "add")

@@ -105,7 +105,7 @@ func TestNewerState(t *testing.T) {
 	require.Zero(t, r.code, r)
 	require.Contains(t, r.errs, "unknown setting memory.telepathy is ignored")
 	require.Zero(t, p.run("", "index", "notes").code)
-	p.run("", "save", "The gull is grey.")
+	p.run("", "save", "--yes", "--shared", "The gull is grey.")
 	p.run(p.prompt("s"), "hook", "claude-code")
 	state := 0
 	require.NoError(t, filepath.WalkDir(p.home, func(path string, entry os.DirEntry, err error) error {
@@ -117,7 +117,7 @@ func TestNewerState(t *testing.T) {
 	}))
 	require.GreaterOrEqual(t, state, 2)
 	before := treeOf(t, p.home)
-	for _, args := range [][]string{{"retrieve", question}, {"doctor"}, {"status"}, {"index", "--forget", "notes"}, {"save", "The gull is white."}, {"trust", "list"}} {
+	for _, args := range [][]string{{"retrieve", question}, {"doctor"}, {"status"}, {"index", "--forget", "notes"}, {"save", "--yes", "--shared", "The gull is white."}, {"trust", "list"}} {
 		p.run("", args...)
 	}
 	p.run(p.prompt("s"), "hook", "claude-code")

@@ -250,7 +250,7 @@ func TestNothingLeavesTheMachine(t *testing.T) {
 	// A daemon that a hook starts may begin to ask the server after it should have stopped.
 	configured.write("home/.beans/config.yaml", "memory:\n  embedder: ollama\n  daemon:\n    start: false\n  ollama:\n    host: http://198.51.100.7:11434\n")
 	configured.loosely(func() {
-		for _, args := range [][]string{{"index"}, {"search", "staging database"}, {"retrieve", "staging database"}, {"doctor"}, {"save", "--yes", "The canary runs on port 7777."}, {"hook", "text"}, {"serve", "--stop"}} {
+		for _, args := range [][]string{{"index"}, {"search", "staging database"}, {"retrieve", "staging database"}, {"doctor"}, {"save", "--yes", "--shared", "The canary runs on port 7777."}, {"hook", "text"}, {"serve", "--stop"}} {
 			configured.do("which port does the staging database use?", args...)
 		}
 	})

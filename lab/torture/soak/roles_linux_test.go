@@ -170,7 +170,7 @@ func (s *run) save(ctx context.Context, session *mcp.ClientSession, n int) error
 		}
 	default:
 		var stdout, stderr string
-		if stdout, stderr, err = s.Run(ctx, s.project, "", "save", "--yes", "--section", "Auto-saved Memories", text); err != nil || !strings.Contains(stdout, "added to") {
+		if stdout, stderr, err = s.Run(ctx, s.project, "", "save", "--yes", "--shared", "--section", "Auto-saved Memories", text); err != nil || !strings.Contains(stdout, "added to") {
 			return fmt.Errorf("memcore save: %v: %s%s", err, stdout, stderr)
 		}
 	}
