@@ -24,6 +24,8 @@ type Progress struct {
 	Done  int    // documents or chunks so far
 	Total int    // of how many; 0 while unknown
 	Path  string // the current document, if any
+	// Kept counts the chunks that an earlier run has embedded, if that was interrupted.
+	Kept int
 }
 
 // An IndexReport is the result of a run of indexing.

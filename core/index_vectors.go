@@ -43,8 +43,12 @@ type vectorBatch struct {
 }
 
 func newVectoriser(w *writer) *vectoriser {
-	_, pending := w.manifest.chunks()
-	return &vectoriser{w: w, commitAt: firstEmbedsPerCommit, progress: Progress{Stage: "embed", Total: pending}}
+	all, pending := w.manifest.chunks()
+	progress := Progress{Stage: "embed", Total: pending}
+	if w.unfinished {
+		progress.Kept = all - pending
+	}
+	return &vectoriser{w: w, commitAt: firstEmbedsPerCommit, progress: progress}
 }
 
 // run stops at the deadline, if any, and keeps vectors. left reports that it stopped.

@@ -19,15 +19,16 @@ import (
 // A writer changes one generation, under the writer lock. It marks documents Unsure first, so that
 // the manifest never claims more than the indexes hold.
 type writer struct {
-	m         *indexer
-	folder    string
-	manifest  *manifest
-	keywords  store.KeywordIndex
-	vectors   store.VectorIndex // nil before the first vector
-	opened    []store.Index     // by this writer, for itself
-	report    *IndexReport
-	progress  func(Progress)
-	forgotten forgottenSet
+	m          *indexer
+	folder     string
+	manifest   *manifest
+	keywords   store.KeywordIndex
+	vectors    store.VectorIndex // nil before the first vector
+	opened     []store.Index     // by this writer, for itself
+	report     *IndexReport
+	progress   func(Progress)
+	unfinished bool // an earlier run has left chunks to embed
+	forgotten  forgottenSet
 }
 
 func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
@@ -41,8 +42,9 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 		progress = func(Progress) {}
 	}
 	report.Redacted, report.SkippedLines = map[string]int{}, map[string]int{}
+	_, left := own.chunks()
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
-		forgotten: forgotten}, nil
+		unfinished: left > 0, forgotten: forgotten}, nil
 }
 
 func (w *writer) close() error {

@@ -53,6 +53,34 @@ func (p pace) text(now core.Progress, at time.Time, short bool) string {
 	return fmt.Sprintf("%s, %.0f/s, %v left", unit, perSecond, left.Round(time.Second))
 }
 
+// An outlook says once that embedding goes on from an earlier run, and once how long it will take.
+type outlook struct {
+	continues, foretold bool
+}
+
+// longIndex is the time from which on it is worth saying beforehand.
+const longIndex = 15 * time.Second
+
+// text returns what is to be said now, or "".
+func (o *outlook) text(p core.Progress, going pace, at time.Time) string {
+	if p.Stage != "embed" {
+		return ""
+	}
+	if p.Kept > 0 && !o.continues {
+		o.continues = true
+		return fmt.Sprintf("going on from an earlier run, which has embedded %d of %d chunks", p.Kept, p.Kept+p.Total)
+	}
+	perSecond, left := going.of(p, at)
+	if perSecond == 0 || o.foretold {
+		return ""
+	}
+	o.foretold = true
+	if left < longIndex {
+		return ""
+	}
+	return fmt.Sprintf("this takes about %s; words are searchable now, and Ctrl-C keeps what is done", roundly(left))
+}
+
 // narrow is the width, in columns, below which a bar has no words.
 const narrow = 80
 
@@ -60,6 +88,7 @@ func (t *terminal) barProgress() (show func(core.Progress), done func()) {
 	var bar *progressbar.ProgressBar
 	stage := ""
 	var going pace
+	var ahead outlook
 	finish := func() {
 		if bar != nil {
 			bar.Exit() // an interrupted run does not show 100 %
@@ -81,6 +110,10 @@ func (t *terminal) barProgress() (show func(core.Progress), done func()) {
 		}
 		if bar == nil {
 			return
+		}
+		if text := ahead.text(p, going, time.Now()); text != "" {
+			bar.Clear()
+			t.note("%s", text)
 		}
 		short := t.width() < narrow
 		bar.Describe(strings.TrimSpace(verbOf(stage, short) + " " + going.text(p, time.Now(), short)))
@@ -111,6 +144,7 @@ const plainEvery = 10 * time.Second
 func (t *terminal) plainProgress(now func() time.Time) func(core.Progress) {
 	stage := ""
 	var going pace
+	var ahead outlook
 	var said time.Time
 	return func(p core.Progress) {
 		if p.Total == 0 {
@@ -120,7 +154,9 @@ func (t *terminal) plainProgress(now func() time.Time) func(core.Progress) {
 		if p.Stage != stage {
 			stage, going, said = p.Stage, pace{at, p.Done}, at
 			t.note("%s %d %s", strings.ToLower(verbOf(stage, false)), p.Total, unitOf(stage, p.Total))
-			return
+		}
+		if text := ahead.text(p, going, at); text != "" {
+			t.note("%s", text)
 		}
 		if at.Sub(said) >= plainEvery && p.Done < p.Total {
 			said = at

@@ -18,12 +18,14 @@ func TestPlainProgress(t *testing.T) {
 	show(core.Progress{Stage: "read", Done: 0, Total: 20})
 	show(core.Progress{Stage: "read", Done: 20, Total: 20})
 	for i := range 30 {
-		show(core.Progress{Stage: "embed", Done: 100 * i, Total: 3000})
+		show(core.Progress{Stage: "embed", Done: 100 * i, Total: 3000, Kept: 500})
 		now = now.Add(time.Second)
 	}
 	show(core.Progress{Stage: "embed", Done: 3000, Total: 3000})
 	const want = `memcore: reading 20 documents
 memcore: embedding 3000 chunks
+memcore: going on from an earlier run, which has embedded 500 of 3500 chunks
+memcore: this takes about 29 seconds; words are searchable now, and Ctrl-C keeps what is done
 memcore: embedding: 1000 of 3000 chunks, 100/s, 20s left
 memcore: embedding: 2000 of 3000 chunks, 100/s, 10s left
 `
