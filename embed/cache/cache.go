@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -34,8 +35,8 @@ const (
 // Options are the settings of a Cache; the zero value works.
 type Options struct {
 	// MaxBytes bounds the folder. 0 is DefaultMaxBytes, negative is no bound. If this fingerprint's
-	// file would exceed it, its oldest vectors go, a quarter of the bound at once. On Open, other
-	// files go, the least recently opened first.
+	// file would exceed it, the file starts over. On Open, other files go, the least recently
+	// opened first.
 	MaxBytes int64
 	// Queries is how many query vectors stay in memory; 0 is DefaultQueries, negative is no
 	// vectors.
@@ -54,23 +55,18 @@ type Cache struct {
 	print   string
 	batch   int
 	disk    *disk
-	queries memory
-	pending pending
+	queries *lru.Cache[key, []float32] // nil: none are kept
 	warned  sync.Once
 	log     *slog.Logger
 
-	dim          atomic.Int64 // that callers have seen; 0 before
-	hits, misses atomic.Int64
+	dim atomic.Int64 // that callers have seen; 0 before
 }
 
 var _ embed.Keeper = (*Cache)(nil)
 
-// Stats is a Cache's work since Open, and its file's size.
+// Stats describes a Cache's file.
 type Stats struct {
-	Hits    int64 // texts found
-	Misses  int64 // texts that the inner embedder has embedded
-	Corrupt int64 // damaged records found; they are embedded again
-	Evicted int64 // records dropped because of MaxBytes
+	Corrupt int64 // damaged records found since Open; they are embedded again
 	Records int64 // vectors in the file
 	Bytes   int64 // length of the file
 }
@@ -85,7 +81,7 @@ func Open(inner embed.Embedder, dir string, opts Options) (*Cache, error) {
 	print := inner.Fingerprint()
 	c := &Cache{inner: inner, print: print, batch: opts.BatchSize, log: opts.Logger}
 	if opts.Queries > 0 {
-		c.queries.lru, _ = lru.New[key, []float32](opts.Queries) // only a size below 1 is an error
+		c.queries, _ = lru.New[key, []float32](opts.Queries) // only a size below 1 is an error
 	}
 	err := os.MkdirAll(dir, 0o700)
 	if err != nil && !unwritable(err) {
@@ -156,14 +152,10 @@ func (c *Cache) known() int {
 }
 
 // Stats returns the current figures.
-func (c *Cache) Stats() Stats {
-	s := c.disk.stats()
-	s.Hits, s.Misses = c.hits.Load(), c.misses.Load()
-	return s
-}
+func (c *Cache) Stats() Stats { return c.disk.stats() }
 
-// Embed implements embed.Embedder. It embeds equal texts once, also of concurrent calls. While
-// another process embeds, it waits for a moment. Vectors made before an error are stored.
+// Embed implements embed.Embedder. It embeds equal texts once. Vectors made before an error are
+// stored.
 //
 // If the inner embedder's vectors get another length, the stored ones are dropped and the error is
 // embed.ErrDimension, once.
@@ -175,16 +167,15 @@ func (c *Cache) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][
 		return nil, nil
 	}
 	keys, wanted := unique(kind, texts)
-	j := &job{cache: c, kind: kind, vectors: &c.queries, found: make(map[key][]float32, len(wanted))}
-	if kind == embed.Document {
-		j.vectors = c.disk
+	found := make(map[key][]float32, len(wanted))
+	c.get(kind, wanted, found)
+	missing := slices.DeleteFunc(wanted, func(it item) bool { return found[it.key] != nil })
+	for batch := range slices.Chunk(missing, c.batch) {
+		if err := c.make(ctx, kind, batch, found); err != nil {
+			return nil, err
+		}
 	}
-	if err := j.run(ctx, wanted); err != nil {
-		return nil, err
-	}
-	c.misses.Add(int64(j.asked))
-	c.hits.Add(int64(len(texts) - j.asked))
-	vecs := inOrder(keys, j.found)
+	vecs := inOrder(keys, found)
 	for _, v := range vecs {
 		if len(v) != len(vecs[0]) {
 			return nil, wrongLength(len(v), len(vecs[0]))
@@ -194,12 +185,106 @@ func (c *Cache) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][
 	return vecs, nil
 }
 
+// get adds the known vectors of items to found. The caller owns them.
+func (c *Cache) get(kind embed.Kind, items []item, found map[key][]float32) {
+	if kind == embed.Document {
+		c.disk.get(items, found)
+		return
+	}
+	if c.queries == nil {
+		return
+	}
+	for _, it := range items {
+		if v, ok := c.queries.Get(it.key); ok {
+			found[it.key] = slices.Clone(v)
+		}
+	}
+}
+
+// make embeds a batch, adds its vectors to found, and stores them.
+func (c *Cache) make(ctx context.Context, kind embed.Kind, batch []item, found map[key][]float32) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	texts := make([]string, len(batch))
+	for i, it := range batch {
+		texts[i] = it.text
+	}
+	vecs, err := c.inner.Embed(ctx, kind, texts)
+	if err != nil {
+		return err
+	}
+	if len(vecs) != len(batch) {
+		return fmt.Errorf("cache: %d vectors for %d texts: %w", len(vecs), len(batch), embed.ErrUnavailable)
+	}
+	if err := c.sameLength(vecs); err != nil {
+		return err
+	}
+	for i, it := range batch {
+		found[it.key] = vecs[i]
+	}
+	if !slices.ContainsFunc(vecs, broken) { // the caller judges broken ones, but they are not stored
+		c.put(kind, batch, vecs)
+	}
+	return nil
+}
+
+func (c *Cache) put(kind embed.Kind, items []item, vecs [][]float32) {
+	if kind == embed.Document {
+		if err := c.disk.put(items, vecs); err != nil {
+			c.warn(err)
+		}
+		return
+	}
+	if c.queries == nil {
+		return
+	}
+	for i, it := range items {
+		c.queries.Add(it.key, slices.Clone(vecs[i]))
+	}
+}
+
+// broken reports whether v is not a unit vector.
+func broken(v []float32) bool {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	return !(math.Abs(sum-1) < 0.01) // also for NaN
+}
+
+// sameLength compares new vectors with each other and with earlier ones. If lengths differ, the
+// model was replaced under its fingerprint: the new length counts, and the next write removes
+// stored vectors.
+func (c *Cache) sameLength(vecs [][]float32) error {
+	dim := len(vecs[0])
+	for _, v := range vecs {
+		if len(v) != dim || dim == 0 {
+			return wrongLength(len(v), dim)
+		}
+	}
+	known := int(c.dim.Swap(int64(dim)))
+	if known == 0 || known == dim {
+		return nil
+	}
+	if c.queries != nil {
+		c.queries.Purge()
+	}
+	return wrongLength(dim, known)
+}
+
 // Kept implements embed.Keeper.
 func (c *Cache) Kept(texts []string) [][]float32 {
 	keys, wanted := unique(embed.Document, texts)
 	found := make(map[key][]float32, len(wanted))
 	c.disk.get(wanted, found)
 	return inOrder(keys, found)
+}
+
+// An item is a text to embed.
+type item struct {
+	key  key
+	text string
 }
 
 // unique returns each text's key, and the distinct texts in order.

@@ -8,11 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,78 +42,13 @@ func TestNothingTwice(t *testing.T) {
 	c := open(t, inner, dir, Options{BatchSize: 7})
 	mustEmbed(t, c, append(texts, texts...)...)
 	mustEmbed(t, c, texts[50])
-	if got, want := c.Stats(), (Stats{Hits: 101, Misses: 100, Records: 100, Bytes: 48 + 100*68}); got != want {
+	if got, want := c.Stats(), (Stats{Records: 100, Bytes: 48 + 100*68}); got != want {
 		t.Errorf("Stats() = %+v, want %+v", got, want)
 	}
 	after := newFake()
 	mustEmbed(t, open(t, after, dir, Options{}), texts...)
 	if inner.total() != 100 || after.total() != 0 {
 		t.Errorf("inner embedder was asked for %d texts, and %d after reopening; want 100 and 0", inner.total(), after.total())
-	}
-}
-
-func TestNothingTwiceAtOnce(t *testing.T) {
-	for _, kind := range []embed.Kind{embed.Document, embed.Query} {
-		inner := newFake()
-		inner.hook = func([]string) error { time.Sleep(time.Millisecond); return nil }
-		c := open(t, inner, t.TempDir(), Options{BatchSize: 3})
-		var wg sync.WaitGroup
-		for i := range 8 {
-			wg.Go(func() {
-				texts := numbered(40)
-				if i%2 == 1 {
-					slices.Reverse(texts)
-				}
-				if _, err := c.Embed(t.Context(), kind, texts); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if got := inner.total(); got != 40 {
-			t.Errorf("8 calls at once for 40 texts of kind %d asked for %d, want 40", kind, got)
-		}
-	}
-}
-
-// If a call fails, others that wait for its vectors neither fail nor wait forever.
-func TestTakesOverFromFailed(t *testing.T) {
-	inner := newFake()
-	started, ended := make(chan struct{}), make(chan struct{})
-	first := true
-	inner.hook = func([]string) error {
-		if first {
-			first = false
-			close(started)
-			<-ended
-			return embed.ErrUnavailable
-		}
-		return nil
-	}
-	c := open(t, inner, t.TempDir(), Options{})
-	failed := make(chan error)
-	go func() {
-		_, err := c.Embed(context.Background(), embed.Document, []string{"a"})
-		failed <- err
-	}()
-	<-started
-	other := make(chan error)
-	go func() {
-		_, err := c.Embed(context.Background(), embed.Document, []string{"a", "b"})
-		other <- err
-	}()
-	time.Sleep(20 * time.Millisecond)
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(10*time.Millisecond, cancel)
-	if _, err := c.Embed(ctx, embed.Document, []string{"a"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled call that waits for another = %v, want context.Canceled", err)
-	}
-	close(ended)
-	if err := <-failed; !errors.Is(err, embed.ErrUnavailable) {
-		t.Errorf("the call that failed = %v, want ErrUnavailable", err)
-	}
-	if err := <-other; err != nil {
-		t.Errorf("the call that waited for it = %v, want success", err)
 	}
 }
 

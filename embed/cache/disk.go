@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +33,6 @@ type disk struct {
 	sum   [sha256.Size]byte // of the fingerprint
 	max   int64             // bytes; negative: no bound
 	known func() int        // dimension that vectors must have; 0: any
-	turn  turn
 
 	mu      sync.Mutex
 	file    os.FileInfo       // that the rest describes; nil: none
@@ -41,13 +41,12 @@ type disk struct {
 	end     int64             // end of the last intact record in slots
 	size    int64
 	corrupt int64
-	evicted int64
 }
 
 func newDisk(dir, fingerprint string, max int64, known func() int) *disk {
 	sum := sha256.Sum256([]byte(fingerprint))
 	path := filepath.Join(dir, slug(fingerprint)+"-"+hex.EncodeToString(sum[:8])+suffix)
-	return &disk{path: path, sum: sum, max: max, known: known, turn: newTurn(path + ".turn")}
+	return &disk{path: path, sum: sum, max: max, known: known}
 }
 
 // slug is the readable part of a file's name.
@@ -60,9 +59,6 @@ func slug(fingerprint string) string {
 	}, fingerprint)
 	return strings.Trim(clean[:min(len(clean), 40)], ".")
 }
-
-// enter waits a moment while another process embeds, to read its vectors. leave ends it.
-func (d *disk) enter(ctx context.Context) (leave func()) { return d.turn.enter(ctx) }
 
 // get treats an unreadable file as empty.
 func (d *disk) get(items []item, found map[key][]float32) {
@@ -102,7 +98,8 @@ func (d *disk) read(f *os.File, k key, record []byte) []float32 {
 		if v := vectorOf(record, k); v != nil {
 			return v
 		}
-		if sealed(record) { // of another key with the same short
+		if sealed(record) { // of another key: another process has started the file over
+			d.forget()
 			return nil
 		}
 	}
@@ -115,7 +112,11 @@ func (d *disk) offset(slot uint32) int64 {
 	return int64(headerSize) + int64(slot)*int64(recordSize(d.dim))
 }
 
-// put appends vectors that are missing, all or nothing.
+// errTooLarge means that the bound is less than one batch.
+var errTooLarge = errors.New("a batch of vectors is larger than the bound of the cache")
+
+// put appends vectors that are missing, all or nothing. If the file gets too large, it starts over
+// with these.
 func (d *disk) put(items []item, vecs [][]float32) error {
 	unlock, err := d.lock()
 	if err != nil {
@@ -128,14 +129,18 @@ func (d *disk) put(items []item, vecs [][]float32) error {
 	if err != nil {
 		return err
 	}
-	defer func() { f.Close() }()
-	items, data := d.encode(items, vecs)
+	defer f.Close()
+	fresh, data := d.encode(items, vecs)
 	if d.max >= 0 && d.end+int64(len(data)) > d.max {
-		if f, err = d.shrink(f, int64(len(data))); err != nil {
+		if int64(headerSize+len(items)*recordSize(d.dim)) > d.max {
+			return errTooLarge
+		}
+		if err := d.startOver(f, d.dim); err != nil {
 			return err
 		}
+		fresh, data = d.encode(items, vecs)
 	}
-	return d.append(f, items, data)
+	return d.append(f, fresh, data)
 }
 
 // lock locks the file for writing.
@@ -168,17 +173,22 @@ func (d *disk) prepare(f *os.File, dim int) error {
 		return err
 	}
 	if d.dim != dim { // new, damaged, or another model's
-		if err := f.Truncate(0); err != nil {
-			return err
-		}
-		if _, err := f.WriteAt(encodeHeader(d.sum, dim), 0); err != nil {
-			return err
-		}
-		if err := d.refresh(f); err != nil {
+		if err := d.startOver(f, dim); err != nil {
 			return err
 		}
 	}
 	return d.trim(f)
+}
+
+// startOver leaves only a header.
+func (d *disk) startOver(f *os.File, dim int) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(encodeHeader(d.sum, dim), 0); err != nil {
+		return err
+	}
+	return d.refresh(f)
 }
 
 func (d *disk) trim(f *os.File) error {
@@ -280,5 +290,40 @@ func (d *disk) dimension() int {
 func (d *disk) stats() Stats {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return Stats{Corrupt: d.corrupt, Evicted: d.evicted, Records: int64(len(d.slots)), Bytes: d.size}
+	return Stats{Corrupt: d.corrupt, Records: int64(len(d.slots)), Bytes: d.size}
+}
+
+// tidy runs on Open: it reads the file, updates its time, and removes files of other fingerprints
+// until the folder is within its bound, the least recently opened first. Their users start new
+// ones.
+func (d *disk) tidy() {
+	d.get(nil, nil)
+	now := time.Now()
+	os.Chtimes(d.path, now, now)
+	others, total := d.others()
+	for _, o := range others {
+		if d.max < 0 || total <= d.max {
+			return
+		}
+		if os.Remove(filepath.Join(filepath.Dir(d.path), o.Name())) == nil {
+			total -= o.Size()
+		}
+	}
+}
+
+// others returns the other fingerprints' files, oldest first, and the size of all.
+func (d *disk) others() (others []os.FileInfo, total int64) {
+	entries, _ := os.ReadDir(filepath.Dir(d.path))
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), suffix) {
+			continue
+		}
+		total += info.Size()
+		if e.Name() != filepath.Base(d.path) {
+			others = append(others, info)
+		}
+	}
+	slices.SortFunc(others, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	return others, total
 }

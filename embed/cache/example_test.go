@@ -38,10 +38,10 @@ func Example() {
 			panic(err)
 		}
 		vecs, err := c.Embed(context.Background(), embed.Document, []string{"tea", "coffee", "tea"})
-		fmt.Println(len(vecs), err, c.Stats().Hits)
+		fmt.Println(len(vecs), err, c.Stats().Records)
 	}
 	// Output:
 	// embedding 2
-	// 3 <nil> 1
-	// 3 <nil> 3
+	// 3 <nil> 2
+	// 3 <nil> 2
 }
