@@ -15,7 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/internal/remote/remotetest"
 	"github.com/memcore/memcore/embed/ollama"
 )
 
@@ -24,21 +23,6 @@ func open(t testing.TB, model string, opts ollama.Options) *ollama.Embedder {
 	e, err := ollama.New(model, opts)
 	require.NoError(t, err)
 	return e
-}
-
-func TestFaults(t *testing.T) {
-	remotetest.TestFaults(t, remotetest.Protocol{
-		Open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
-			return open(t, "m", ollama.Options{Address: url, RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
-		},
-		Answer: func(vecs [][]float32) string {
-			data, err := json.Marshal(map[string]any{"model": "m", "embeddings": vecs})
-			if err != nil {
-				panic(err)
-			}
-			return string(data)
-		},
-	})
 }
 
 // record is a server with model m that stores the last request to /api/embed.

@@ -11,12 +11,10 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/internal/remote/remotetest"
 	"github.com/memcore/memcore/embed/openai"
 )
 
@@ -40,15 +38,6 @@ func answer(vecs [][]float32) string {
 		panic(err)
 	}
 	return string(text)
-}
-
-func TestFaults(t *testing.T) {
-	remotetest.TestFaults(t, remotetest.Protocol{
-		Open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
-			return open(t, openai.Options{BaseURL: url + "/v1", Key: openai.NewKey(secret), RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
-		},
-		Answer: answer,
-	})
 }
 
 // serve starts a server that answers with code and body, and stores the last request and its body.

@@ -1,8 +1,8 @@
-// Package remotetest tests embedders by faulty servers.
-package remotetest
+package remote_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,14 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/ollama"
+	"github.com/memcore/memcore/embed/openai"
 )
 
-// A Protocol adapts the kit to an embedder.
-type Protocol struct {
-	// Open returns an embedder for the server, with one text a request and this timeout.
-	Open func(t testing.TB, url string, timeout time.Duration) embed.Embedder
-	// Answer is a successful answer, as JSON.
-	Answer func(vecs [][]float32) string
+const secret = "sk-test-0123456789"
+
+// A protocol is an embedder and its server's answers.
+type protocol struct {
+	// open returns an embedder for the server, with one text a request and this timeout.
+	open func(t testing.TB, url string, timeout time.Duration) embed.Embedder
+	// answer is a successful answer, as JSON.
+	answer func(vecs [][]float32) string
 }
 
 // A serve answers request n, from 1.
@@ -52,13 +56,52 @@ type fault struct {
 	text     string // in the error
 }
 
-// TestFaults runs all faults as subtests.
-func TestFaults(t *testing.T, p Protocol) {
+var protocols = map[string]protocol{
+	"ollama": {
+		open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
+			e, err := ollama.New("m", ollama.Options{Address: url, RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
+			require.NoError(t, err)
+			return e
+		},
+		answer: func(vecs [][]float32) string { return asJSON(map[string]any{"model": "m", "embeddings": vecs}) },
+	},
+	"openai": {
+		open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
+			e, err := openai.New("m", openai.Options{BaseURL: url + "/v1", Key: openai.NewKey(secret),
+				RemoteOptions: embed.RemoteOptions{Timeout: timeout, BatchSize: 1}})
+			require.NoError(t, err)
+			return e
+		},
+		answer: func(vecs [][]float32) string {
+			var data []map[string]any
+			for i, v := range vecs {
+				data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": v})
+			}
+			return asJSON(map[string]any{"object": "list", "data": data, "model": "m"})
+		},
+	},
+}
+
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+func TestFaults(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, p.testFaults)
+	}
+}
+
+func (p protocol) testFaults(t *testing.T) {
 	for _, f := range p.faults() {
 		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
 			url, requests := server(t, f.serve)
-			vecs, err := p.Open(t, url, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
+			vecs, err := p.open(t, url, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
 			if !errors.Is(err, f.want) || (err == nil) != (len(vecs) == 1) {
 				t.Errorf("Embed = %d vectors, %v; want error %v", len(vecs), err, f.want)
 			}
@@ -81,8 +124,8 @@ func TestFaults(t *testing.T, p Protocol) {
 	t.Run("one embedder used by many", func(t *testing.T) { t.Parallel(); p.testConcurrent(t) })
 }
 
-func (p Protocol) faults() []fault {
-	good := p.Answer([][]float32{{3, 4}})
+func (p protocol) faults() []fault {
+	good := p.answer([][]float32{{3, 4}})
 	one := func(code int, kind, body string) serve { return always(code, kind, body) }
 	return []fault{
 		{"nothing", one(200, "application/json", good), 1, nil, ""},
@@ -101,9 +144,9 @@ func (p Protocol) faults() []fault {
 		{"JSON of another kind", one(200, "application/json", `{"hello": [1, 2]}`), 1, embed.ErrUnavailable, "0 vectors for 1 texts"},
 		{"JSON that is a list", one(200, "application/json", `[1, 2]`), 1, embed.ErrUnavailable, "cannot unmarshal"},
 		{"null", one(200, "application/json", `null`), 1, embed.ErrUnavailable, "0 vectors for 1 texts"},
-		{"two vectors for one text", one(200, "application/json", p.Answer([][]float32{{1, 0}, {0, 1}})), 1, embed.ErrUnavailable, "2 vectors for 1 texts"},
-		{"a zero vector", one(200, "application/json", p.Answer([][]float32{{0, 0}})), 1, embed.ErrUnavailable, "vector 0 is zero"},
-		{"an empty vector", one(200, "application/json", p.Answer([][]float32{{}})), 1, embed.ErrUnavailable, "vector 0 is empty"},
+		{"two vectors for one text", one(200, "application/json", p.answer([][]float32{{1, 0}, {0, 1}})), 1, embed.ErrUnavailable, "2 vectors for 1 texts"},
+		{"a zero vector", one(200, "application/json", p.answer([][]float32{{0, 0}})), 1, embed.ErrUnavailable, "vector 0 is zero"},
+		{"an empty vector", one(200, "application/json", p.answer([][]float32{{}})), 1, embed.ErrUnavailable, "vector 0 is empty"},
 		{"a number too large", one(200, "application/json", strings.Replace(good, "3", "1e60", 1)), 1, embed.ErrUnavailable, "cannot unmarshal number 1e60"},
 		{"NaN", one(200, "application/json", strings.Replace(good, "3", "NaN", 1)), 1, embed.ErrUnavailable, "not JSON"},
 		{"an endless answer", endless, 1, embed.ErrUnavailable, "longer than 64 MB"},
@@ -166,10 +209,10 @@ func hangUp(body string, after int) serve {
 	}
 }
 
-func (p Protocol) testNoServer(t *testing.T) {
+func (p protocol) testNoServer(t *testing.T) {
 	srv := httptest.NewServer(nil)
 	srv.Close() // its port is now free
-	_, err := p.Open(t, srv.URL, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
+	_, err := p.open(t, srv.URL, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
 	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), strings.TrimPrefix(srv.URL, "http://")) {
 		t.Errorf("Embed = %v, want ErrUnavailable that names the server", err)
 	}
@@ -177,27 +220,27 @@ func (p Protocol) testNoServer(t *testing.T) {
 
 func hang(_ http.ResponseWriter, r *http.Request, _ int) { <-r.Context().Done() }
 
-func (p Protocol) testTimeout(t *testing.T) {
+func (p protocol) testTimeout(t *testing.T) {
 	url, _ := server(t, hang)
-	_, err := p.Open(t, url, 50*time.Millisecond).Embed(t.Context(), embed.Query, []string{"text"})
+	_, err := p.open(t, url, 50*time.Millisecond).Embed(t.Context(), embed.Query, []string{"text"})
 	if !errors.Is(err, embed.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Embed past its timeout = %v, want ErrUnavailable and not the caller's deadline", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = p.Open(t, url, time.Minute).Embed(ctx, embed.Query, []string{"text"})
+	_, err = p.open(t, url, time.Minute).Embed(ctx, embed.Query, []string{"text"})
 	if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, embed.ErrUnavailable) {
 		t.Errorf("Embed past the caller's deadline = %v, want that", err)
 	}
 }
 
-func (p Protocol) testCancel(t *testing.T) {
+func (p protocol) testCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url, _ := server(t, func(w http.ResponseWriter, r *http.Request, n int) { cancel(); hang(w, r, n) })
 	p.cancelled(t, ctx, url)
 }
 
-func (p Protocol) testCancelWait(t *testing.T) {
+func (p protocol) testCancelWait(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	url, requests := server(t, func(w http.ResponseWriter, _ *http.Request, _ int) {
 		w.Header().Set("Retry-After", "50")
@@ -211,10 +254,10 @@ func (p Protocol) testCancelWait(t *testing.T) {
 }
 
 // cancelled embeds documents: their retries outlast the test.
-func (p Protocol) cancelled(t *testing.T, ctx context.Context, url string) {
+func (p protocol) cancelled(t *testing.T, ctx context.Context, url string) {
 	t.Helper()
 	start := time.Now()
-	vecs, err := p.Open(t, url, time.Minute).Embed(ctx, embed.Document, []string{"text"})
+	vecs, err := p.open(t, url, time.Minute).Embed(ctx, embed.Document, []string{"text"})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, embed.ErrUnavailable) || vecs != nil {
 		t.Errorf("Embed = %v, %v; want context.Canceled", vecs, err)
 	}
@@ -223,11 +266,11 @@ func (p Protocol) cancelled(t *testing.T, ctx context.Context, url string) {
 	}
 }
 
-func (p Protocol) testDimension(t *testing.T) {
+func (p protocol) testDimension(t *testing.T) {
 	url, _ := server(t, func(w http.ResponseWriter, _ *http.Request, n int) {
-		io.WriteString(w, p.Answer([][]float32{append(make([]float32, n), 1)}))
+		io.WriteString(w, p.answer([][]float32{append(make([]float32, n), 1)}))
 	})
-	e := p.Open(t, url, time.Minute)
+	e := p.open(t, url, time.Minute)
 	_, err := e.Embed(t.Context(), embed.Document, []string{"first"})
 	require.NoError(t, err)
 	if _, err := e.Embed(t.Context(), embed.Document, []string{"second"}); !errors.Is(err, embed.ErrDimension) {
@@ -238,9 +281,9 @@ func (p Protocol) testDimension(t *testing.T) {
 	}
 }
 
-func (p Protocol) testConcurrent(t *testing.T) {
-	url, _ := server(t, first(500, p.Answer([][]float32{{3, 4}})))
-	e := p.Open(t, url, time.Minute)
+func (p protocol) testConcurrent(t *testing.T) {
+	url, _ := server(t, first(500, p.answer([][]float32{{3, 4}})))
+	e := p.open(t, url, time.Minute)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
