@@ -167,7 +167,7 @@ var Known = []Setting{
 	{"rerank.model", "", Personal, text, "its model"},
 	{"rerank.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
 	{"injection.policy", core.InjectionFrame, Personal, oneOf(core.InjectionFrame, core.InjectionWithhold, core.InjectionOff),
-		"text that reads like an [injection](injection.md) is marked (`frame`), left out (`withhold`) or not looked for (`off`)"},
+		"text that reads like an [injection](security.md#injections) is marked (`frame`), left out (`withhold`) or not looked for (`off`)"},
 	{"daemon.start", "true", Personal, yesOrNo, "`false` keeps hooks from starting the daemon"},
 	{"daemon.idle", "30m", Personal, span, "idle time after which the daemon of hooks ends; 0: never"},
 	{"hook.budget", "300ms", Personal, span, "time for a hook; a later answer is dropped"},
