@@ -31,17 +31,6 @@ func testEmpty(x *fixture) {
 	x.holds(ix)
 }
 
-func testPut(x *fixture) {
-	ix := x.open()
-	x.put(ix)
-	x.put(ix, x.records(0, 3)...)
-	x.put(ix, x.records(3, 5)...)
-	x.commit(ix)
-	x.holds(ix, numbers(0, 5)...)
-	x.add(ix, x.records(5, 6)...)
-	x.holds(ix, numbers(0, 6)...)
-}
-
 // oddTexts are texts that a careless store changes.
 var oddTexts = []string{
 	"", " ", "\n", "two\nlines\r\nand\ttabs", `it's "quoted"; DROP TABLE records; -- \`, "100 % of _ and ?",
@@ -81,28 +70,6 @@ func (x *fixture) sameRecords(ix *index, put []store.Record) {
 	}
 }
 
-func testReplace(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 5)...)
-	changed := x.record(2, "notes/b.md")
-	changed.Text += " and more"
-	changed.Scope = "global"
-	changed = x.kind.dress(changed)
-	x.add(ix, changed)
-	x.holds(ix, numbers(0, 5)...)
-	x.sameDocument(ix, "notes/b.md", changed)
-	require.Len(x, x.document(ix, "notes/a.md"), 4)
-	require.Equal(x, []string{id(2)}, x.found(ix, store.Filter{Scope: "global"}))
-
-	again := x.kind.dress(store.Record{ID: id(2), Path: "notes/c.md", Text: "the last one"})
-	x.put(ix, changed)
-	x.put(ix, changed, again) // also within one call
-	x.commit(ix)
-	x.holds(ix, numbers(0, 5)...)
-	x.sameDocument(ix, "notes/c.md", again)
-	require.Empty(x, x.document(ix, "notes/b.md"))
-}
-
 // sameDocument compares a document with its records.
 func (x *fixture) sameDocument(ix *index, path string, put ...store.Record) {
 	x.Helper()
@@ -111,81 +78,6 @@ func (x *fixture) sameDocument(ix *index, path string, put ...store.Record) {
 	for i := range put {
 		x.same("Document", recs[i], put[i])
 	}
-}
-
-func testLaterCounts(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 4)...)
-	x.put(ix, x.records(4, 6)...)
-	x.delete(ix, id(0), id(4)) // put before, in this batch or an earlier one
-	x.delete(ix, id(1), id(7))
-	x.put(ix, x.record(1, "notes/a.md"), x.record(7, "notes/a.md"))
-	x.delete(ix, id(2))
-	x.put(ix, x.record(2, "notes/a.md"))
-	x.delete(ix, id(2))
-	x.commit(ix)
-	x.holds(ix, 1, 3, 5, 7)
-}
-
-func testDeleteUnknown(x *fixture) {
-	ix := x.open()
-	x.delete(ix, id(1), "abc", strings.Repeat("f", 64))
-	x.commit(ix)
-	x.holds(ix)
-	x.add(ix, x.records(0, 2)...)
-	x.delete(ix)
-	x.delete(ix, id(9), id(9))
-	x.commit(ix)
-	x.holds(ix, 0, 1)
-}
-
-func testDelete(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 10)...)
-	x.delete(ix, id(3), id(4))
-	x.delete(ix, id(3))
-	x.commit(ix)
-	x.holds(ix, 0, 1, 2, 5, 6, 7, 8, 9)
-	require.Len(x, x.document(ix, "notes/a.md"), 8)
-	scores, err := ix.scores(x.Context(), []string{id(3), id(5)})
-	require.NoError(x, err)
-	require.Len(x, scores, 1)
-	x.add(ix, x.record(3, "notes/a.md"))
-	x.holds(ix, 0, 1, 2, 3, 5, 6, 7, 8, 9)
-	for n := range 10 {
-		x.delete(ix, id(n))
-	}
-	x.commit(ix)
-	x.holds(ix)
-}
-
-func testInvisible(x *fixture) {
-	ix := x.open()
-	x.put(ix, x.records(0, 2)...)
-	x.holds(ix)
-	require.Empty(x, x.document(ix, "notes/a.md"))
-	x.commit(ix)
-	x.put(ix, x.records(2, 4)...)
-	x.delete(ix, id(0))
-	x.holds(ix, 0, 1)
-	x.holds(x.open(), 0, 1)
-	require.Len(x, x.document(ix, "notes/a.md"), 2)
-	x.commit(ix)
-	x.holds(ix, 1, 2, 3)
-}
-
-func testDiscard(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 2)...)
-	x.put(ix, x.records(2, 4)...)
-	x.delete(ix, id(0))
-	ix.Discard()
-	ix.Discard()
-	x.commit(ix)
-	x.holds(ix, 0, 1)
-	x.put(ix, x.record(5, "notes/a.md"))
-	x.commit(ix)
-	x.holds(ix, 0, 1, 5)
 }
 
 func testEmptyBatch(x *fixture) {

@@ -3,7 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
-	"slices"
+	"fmt"
 	"strings"
 	"sync"
 	"time"
@@ -15,59 +15,8 @@ import (
 
 const batchSize = 10
 
-// Readers of two indexes run while a writer writes batches of ten.
-func testConcurrent(x *fixture) {
-	writer, other := x.open(), x.open()
-	var wait sync.WaitGroup
-	ctx, cancel := context.WithCancel(x.Context())
-	defer cancel()
-	for i := range 4 {
-		ix := []*index{writer, other}[i%2]
-		wait.Go(func() {
-			if err := readBatches(ctx, ix); err != nil {
-				x.Errorf("reading beside a writer: %v", err)
-			}
-		})
-	}
-	for n := range 30 {
-		x.put(writer, x.records(n*batchSize, (n+1)*batchSize)...)
-		if n >= 20 { // from here on each batch replaces another
-			for i := range batchSize {
-				x.delete(writer, id((n-20)*batchSize+i))
-			}
-		}
-		x.commit(writer)
-	}
-	cancel()
-	wait.Wait()
-	x.holds(other, numbers(100, 300)...)
-}
-
-// readBatches reads until ctx ends. Vanished records or half a batch are an error.
-func readBatches(ctx context.Context, ix *index) error {
-	seen := 0
-	for ctx.Err() == nil {
-		hits, err := ix.search(context.Background(), 1000, store.Filter{})
-		if err != nil {
-			return err
-		}
-		n, err := ix.Count(context.Background())
-		if err != nil {
-			return err
-		}
-		recs, err := ix.Document(context.Background(), "notes/a.md")
-		if err != nil {
-			return err
-		}
-		if len(hits)%batchSize != 0 || len(hits) < seen || n < len(hits) || len(recs) < n || len(recs)%batchSize != 0 {
-			return errors.New("a reader saw less than the last commit or half of one")
-		}
-		seen = len(recs)
-	}
-	return nil
-}
-
-// Each commit replaces all records, so an answer must be of one.
+// Each commit replaces all records, so an answer must be of one. Readers of two indexes run beside
+// the writer.
 func testWholeCommits(x *fixture) {
 	ix, other := x.open(), x.open()
 	write := func(version string) {
@@ -82,17 +31,12 @@ func testWholeCommits(x *fixture) {
 	var wait sync.WaitGroup
 	ctx, cancel := context.WithCancel(x.Context())
 	defer cancel()
-	for range 2 {
+	for i := range 4 {
+		reader := []*index{ix, other}[i%2]
 		wait.Go(func() {
 			for ctx.Err() == nil {
-				hits, err := other.search(context.Background(), 100, store.Filter{})
-				if err != nil || len(hits) != batchSize {
-					x.Errorf("%d hits, error %v, want %d", len(hits), err, batchSize)
-					return
-				}
-				mixed := slices.ContainsFunc(hits, func(h store.Hit) bool { return h.Record.Session != hits[0].Record.Session })
-				if mixed {
-					x.Errorf("an answer mixes two commits: %v", hits)
+				if err := readWhole(reader); err != nil {
+					x.Errorf("reading beside a writer: %v", err)
 					return
 				}
 			}
@@ -103,6 +47,32 @@ func testWholeCommits(x *fixture) {
 	}
 	cancel()
 	wait.Wait()
+}
+
+// readWhole returns an error if an answer is not of one commit.
+func readWhole(ix *index) error {
+	ctx := context.Background()
+	hits, err := ix.search(ctx, 100, store.Filter{})
+	if err != nil {
+		return err
+	}
+	recs, err := ix.Document(ctx, "notes/a.md")
+	if err != nil {
+		return err
+	}
+	n, err := ix.Count(ctx)
+	if err != nil {
+		return err
+	}
+	if len(hits) != batchSize || len(recs) != batchSize || n != batchSize {
+		return fmt.Errorf("%d hits, %d records, a count of %d, want %d of each", len(hits), len(recs), n, batchSize)
+	}
+	for i := range batchSize {
+		if hits[i].Record.Session != hits[0].Record.Session || recs[i].Session != recs[0].Session {
+			return fmt.Errorf("an answer mixes two commits: %v, %v", hits, recs)
+		}
+	}
+	return nil
 }
 
 func testCancelled(x *fixture) {
@@ -182,23 +152,11 @@ func testClosed(x *fixture) {
 		if !errors.Is(err, store.ErrClosed) {
 			x.Errorf("%s after Close: error %v, want ErrClosed", name, err)
 		}
+		var wrapped *store.Error
+		if !errors.As(err, &wrapped) || wrapped.Op == "" || wrapped.Path == "" {
+			x.Errorf("%s after Close: error %#v, want a store.Error that names the operation and the index", name, err)
+		}
 	}
 	ix.Discard()
 	x.holds(x.open(), 0, 1, 2)
-}
-
-func testErrorText(x *fixture) {
-	ix := x.open()
-	require.NoError(x, ix.Close())
-	for op, err := range map[string]error{
-		"put":      ix.Put(x.Context(), x.records(0, 1)),
-		"commit":   ix.Commit(x.Context()),
-		"document": second(ix.Document(x.Context(), "notes/a.md")),
-		"check":    ix.Check(x.Context()),
-	} {
-		var wrapped *store.Error
-		if !errors.As(err, &wrapped) || wrapped.Op != op || wrapped.Path == "" {
-			x.Errorf("%s: error %#v, want a store.Error that names the operation and the index", op, err)
-		}
-	}
 }

@@ -11,28 +11,6 @@ import (
 	"github.com/memcore/memcore/store"
 )
 
-func testReopen(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 10)...)
-	x.delete(ix, id(4))
-	x.add(ix, x.record(2, "notes/b.md"))
-	x.put(ix, x.record(90, "notes/b.md")) // never committed
-	hits := x.search(ix, 20, store.Filter{})
-	require.NoError(x, ix.Close())
-	for range 2 {
-		ix = x.open()
-		x.holds(ix, 0, 1, 2, 3, 5, 6, 7, 8, 9)
-		require.Equal(x, hits, x.search(ix, 20, store.Filter{}))
-		require.NoError(x, ix.Check(x.Context()))
-		x.commit(ix)
-		require.NoError(x, ix.Close())
-	}
-	ix = x.open()
-	x.delete(ix, id(0))
-	x.add(ix, x.records(20, 22)...)
-	x.holds(ix, 1, 2, 3, 5, 6, 7, 8, 9, 20, 21)
-}
-
 func testSecondReader(x *fixture) {
 	writer, reader := x.open(), x.open()
 	x.holds(reader)

@@ -144,8 +144,9 @@ func (w *walk) compareSearch(ix *index, f store.Filter) {
 	}
 	require.Equal(w, want, got, "step %d: search with %+v", w.step, f)
 	require.Len(w, hits, len(got), "step %d: search with %+v", w.step, f)
-	scores, err := ix.scores(w.Context(), idsOf(hits))
+	scores, err := ix.scores(w.Context(), append(idsOf(hits), id(999), "", "not an id"))
 	require.NoError(w, err)
+	require.Len(w, scores, len(hits), "step %d: scores by ID", w.step)
 	for _, hit := range hits {
 		require.Equal(w, hit.Score, scores[hit.Record.ID], "step %d: score by ID", w.step)
 	}

@@ -66,9 +66,10 @@ func testHitOrder(x *fixture) {
 	if len(scores) != 4 {
 		x.Errorf("%d texts have %d scores: %v", 4, len(scores), brief(all))
 	}
-	for k := range 61 {
-		if got := x.search(ix, k, store.Filter{}); !slices.Equal(brief(got), brief(all[:k])) {
-			x.Fatalf("the best %d hits are %v, want %v", k, brief(got), brief(all[:k]))
+	for _, k := range append(numbers(-1, 62), math.MinInt, math.MaxInt-1, math.MaxInt) {
+		want := brief(all[:min(max(k, 0), len(all))])
+		if got := x.search(ix, k, store.Filter{}); !slices.Equal(brief(got), want) {
+			x.Fatalf("the best %d hits are %v, want %v", k, brief(got), want)
 		}
 	}
 }
@@ -84,18 +85,6 @@ func brief(hits []store.Hit) []string {
 		all = append(all, fmt.Sprintf("%s:%g", hit.Record.ID, hit.Score))
 	}
 	return all
-}
-
-func testLimit(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 30)...)
-	for _, tt := range []struct{ k, want int }{
-		{math.MinInt, 0}, {-1, 0}, {0, 0}, {1, 1}, {29, 29}, {30, 30}, {31, 30}, {math.MaxInt - 1, 30}, {math.MaxInt, 30},
-	} {
-		if got := len(x.search(ix, tt.k, store.Filter{})); got != tt.want {
-			x.Errorf("a search for the best %d of 30 has %d hits, want %d", tt.k, got, tt.want)
-		}
-	}
 }
 
 func testFilter(x *fixture) {

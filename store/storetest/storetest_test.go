@@ -135,7 +135,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				},
 			}
 		}},
-		{"nothing is visible before Commit", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{put: func(ix store.VectorIndex, recs []store.Record) error {
 				return errors.Join(ix.Put(background, recs), ix.Commit(background))
 			}}
@@ -145,14 +145,14 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				return errors.Join(ix.Put(background, recs), ix.Commit(background))
 			}}
 		}},
-		{"Discard drops the batch", func() *vectorFault { return &vectorFault{discard: func() {}} }},
+		{"random changes, commits and discards agree with a map", func() *vectorFault { return &vectorFault{discard: func() {}} }},
 		{"a Commit that fails drops its batch", func() *vectorFault {
 			return &vectorFault{commit: func(ix store.VectorIndex) error { return ix.Commit(background) }}
 		}},
-		{"what was committed survives closing", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{commit: func(store.VectorIndex) error { return nil }}
 		}},
-		{"Delete of an unknown ID is no error", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{delete: func(ix store.VectorIndex, ids []string) error {
 				if found, _ := ix.Similarities(background, vectorOf("query"), ids); len(found) < len(ids) {
 					return errors.New("unknown")
@@ -160,10 +160,10 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				return ix.Delete(background, ids)
 			}}
 		}},
-		{"a deleted record is gone", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{delete: func(store.VectorIndex, []string) error { return nil }}
 		}},
-		{"of Put and Delete the later counts", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			var gone []string
 			return &vectorFault{
 				delete: func(_ store.VectorIndex, ids []string) error { gone = append(gone, ids...); return nil },
@@ -178,7 +178,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 		{"Document is ordered by line, then ID", func() *vectorFault {
 			return &vectorFault{document: func(recs []store.Record) []store.Record { slices.Reverse(recs); return recs }}
 		}},
-		{"hits are ordered by score, then ID", func() *vectorFault {
+		{"a search has the k best hits, by score, then ID", func() *vectorFault {
 			return hits(func(all []store.Hit) []store.Hit {
 				slices.SortFunc(all, func(a, b store.Hit) int { return cmp.Compare(b.Score, a.Score) })
 				for i := 1; i < len(all); i++ {
@@ -189,7 +189,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				return all
 			})
 		}},
-		{"at most k hits, the best ones", func() *vectorFault {
+		{"a search has the k best hits, by score, then ID", func() *vectorFault {
 			return &vectorFault{nearest: func(ix store.VectorIndex, ctx context.Context, vec []float32, k int, f store.Filter) ([]store.Hit, error) {
 				return ix.Nearest(ctx, vec, max(k, 1), f)
 			}}
@@ -249,7 +249,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				return n, nil
 			}}
 		}},
-		{"reads of one moment agree", func() *vectorFault {
+		{"reads beside commits are each of one commit", func() *vectorFault {
 			return &vectorFault{put: func(ix store.VectorIndex, recs []store.Record) error {
 				return errors.Join(ix.Put(background, recs), ix.Commit(background))
 			}}
@@ -259,10 +259,10 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				return ix.Nearest(background, vec, k, f)
 			}}
 		}},
-		{"after Close there is only ErrClosed", func() *vectorFault {
+		{"after Close there is only ErrClosed, which names the index", func() *vectorFault {
 			return &vectorFault{close: func() error { return nil }}
 		}},
-		{"random changes agree with a map", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			var puts atomic.Int64
 			return &vectorFault{put: func(ix store.VectorIndex, recs []store.Record) error {
 				if puts.Add(1)%7 == 0 && len(recs) > 1 {
@@ -274,7 +274,7 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 		{"vectors of another length are refused", func() *vectorFault {
 			return &vectorFault{similarities: func(found map[string]float64, _ error) (map[string]float64, error) { return found, nil }}
 		}},
-		{"Similarities agree with Nearest", func() *vectorFault {
+		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{similarities: func(found map[string]float64, err error) (map[string]float64, error) {
 				for id := range found {
 					found[id] *= 0.999

@@ -18,9 +18,7 @@ var vectorOnly = []check{
 	{"vectors of another length are refused", testWrongDimension},
 	{"Nearest agrees with brute force", testNearest},
 	{"scores are cosines", testCosines},
-	{"Similarities agree with Nearest", testSimilarities},
 	{"Each gives every record and its vector back", testEach},
-	{"a replaced record has its new vector only", testNewVector},
 	{"a query that points nowhere is refused", testZeroQuery},
 }
 
@@ -69,6 +67,10 @@ func testNearest(x *fixture) {
 	for _, n := range []int{5, 50, 120} {
 		x.delete(ix, recs[n].ID)
 		recs[n].Path = "deleted"
+	}
+	for _, n := range []int{6, 51, 121} {
+		recs[n].Vector = randomVector(random, dimension)
+		x.put(ix, recs[n])
 	}
 	x.commit(ix)
 	for i := range 30 {
@@ -121,27 +123,6 @@ func testCosines(x *fixture) {
 	}
 }
 
-func testSimilarities(x *fixture) {
-	ix := x.open()
-	x.add(ix, x.records(0, 40)...)
-	x.delete(ix, id(7))
-	x.add(ix, x.record(8, "notes/b.md"))
-	vec := vectorOf("another query")
-	hits, err := ix.vectors.Nearest(x.Context(), vec, 100, store.Filter{})
-	require.NoError(x, err)
-	want, ids := map[string]float64{}, []string{id(7), id(999), "", "not an id"}
-	for _, hit := range hits {
-		want[hit.Record.ID] = hit.Score
-		ids = append(ids, hit.Record.ID, hit.Record.ID)
-	}
-	got, err := ix.vectors.Similarities(x.Context(), vec, ids)
-	require.NoError(x, err)
-	require.Equal(x, want, got)
-	none, err := ix.vectors.Similarities(x.Context(), vec, nil)
-	require.NoError(x, err)
-	require.Empty(x, none)
-}
-
 func testZeroQuery(x *fixture) {
 	ix := x.open()
 	x.add(ix, x.records(0, 3)...)
@@ -183,20 +164,4 @@ func testEach(x *fixture) {
 func withoutVector(r store.Record) store.Record {
 	r.Vector = nil
 	return r
-}
-
-func testNewVector(x *fixture) {
-	ix := x.open()
-	rec := x.record(1, "notes/a.md")
-	for _, text := range []string{"one", "two", "three"} {
-		rec.Vector = vectorOf(text)
-		x.add(ix, rec)
-		hits, err := ix.vectors.Nearest(x.Context(), vectorOf(text), 5, store.Filter{})
-		require.NoError(x, err)
-		require.Len(x, hits, 1)
-		require.InDelta(x, 1, hits[0].Score, 1e-5)
-	}
-	got, err := ix.vectors.Similarities(x.Context(), vectorOf("one"), []string{id(1)})
-	require.NoError(x, err)
-	require.InDelta(x, cosine(vectorOf("one"), vectorOf("three")), got[id(1)], 1e-5)
 }
