@@ -5,7 +5,6 @@
 package watch
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,37 +18,25 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Options of a Watcher.
+// Options of a Watcher. All but Heard are required.
 type Options struct {
-	// Quiet is the pause that completes a change, which takes editors several steps; 0 is 150 ms.
+	// Quiet is the pause that completes a change, which takes editors several steps.
 	Quiet time.Duration
-	// Longest bounds the wait for a pause; 0 is 2 s.
+	// Longest bounds the wait for a pause.
 	Longest time.Duration
-	// Most bounds folders: programs share the system's limit; 0 is 4096.
+	// Most bounds folders: programs share the system's limit.
 	Most int
-	// Every is the interval of reports without an event: some file systems send none. 0 is 10 s
-	// with a Problem, else never.
+	// Every is the interval of reports without an event: some file systems send none.
 	Every time.Duration
-	// Relevant selects files whose writes matter; nil is all. Creating, renaming and removing
-	// always matter.
-	Relevant func(path string) bool
 	// Heard, if not nil, is called at each event.
 	Heard func()
 }
-
-const (
-	defaultQuiet   = 150 * time.Millisecond
-	defaultLongest = 2 * time.Second
-	defaultMost    = 4096
-	defaultEvery   = 10 * time.Second // with a problem
-)
 
 // A Watcher is safe for concurrent use.
 type Watcher struct {
 	o      Options
 	notify *fsnotify.Watcher // nil if the system refuses one
 	never  error             // why notify is nil
-	every  time.Duration     // Options.Every, or defaultEvery
 
 	mu      sync.Mutex
 	watched map[string]bool
@@ -58,10 +45,7 @@ type Watcher struct {
 
 // New returns a Watcher for the caller to close.
 func New(o Options) *Watcher {
-	o.Quiet = cmp.Or(o.Quiet, defaultQuiet)
-	o.Longest = cmp.Or(o.Longest, defaultLongest)
-	o.Most = cmp.Or(o.Most, defaultMost)
-	w := &Watcher{o: o, every: cmp.Or(o.Every, defaultEvery), watched: map[string]bool{}}
+	w := &Watcher{o: o, watched: map[string]bool{}}
 	var err error
 	if w.notify, err = fsnotify.NewWatcher(); err != nil {
 		w.notify, w.never = nil, fmt.Errorf("no folder is watched, so files are checked at intervals: %w", limitOf(err, syscall.EMFILE, "fs.inotify.max_user_instances, or on open files"))
@@ -152,7 +136,7 @@ func existing(path string) string {
 func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 	var due <-chan time.Time
 	var since time.Time
-	ticker := time.NewTicker(w.every)
+	ticker := time.NewTicker(w.o.Every)
 	defer ticker.Stop()
 	events, failures := w.channels()
 	done := make(chan error, 1)
@@ -184,11 +168,11 @@ func (w *Watcher) Run(ctx context.Context, changed func() error) error {
 			if event.Has(fsnotify.Remove | fsnotify.Rename) {
 				w.gone(event.Name)
 			}
-			if w.matters(event) {
+			if event.Op != fsnotify.Chmod {
 				heard(w.o.Quiet)
 			}
 		case <-ticker.C:
-			if due == nil && (w.o.Every > 0 || w.Problem() != nil) { // without a call of Heard
+			if due == nil { // without a call of Heard
 				since, due = time.Now(), time.After(0)
 			}
 		case <-due:
@@ -215,17 +199,6 @@ func (w *Watcher) channels() (<-chan fsnotify.Event, <-chan error) {
 		return nil, nil
 	}
 	return w.notify.Events, w.notify.Errors
-}
-
-// matters reports whether an event may change what a file says.
-func (w *Watcher) matters(event fsnotify.Event) bool {
-	switch {
-	case event.Op == fsnotify.Chmod:
-		return false
-	case event.Has(fsnotify.Create | fsnotify.Remove | fsnotify.Rename):
-		return true
-	}
-	return w.o.Relevant == nil || w.o.Relevant(event.Name)
 }
 
 // gone lets Watch add a folder and those below again.

@@ -17,7 +17,7 @@ import (
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	var heard atomic.Int64
-	w := New(Options{Quiet: 10 * time.Millisecond, Heard: func() { heard.Add(1) }, Relevant: func(path string) bool { return filepath.Ext(path) == ".md" }})
+	w := New(Options{Quiet: 10 * time.Millisecond, Longest: time.Second, Most: 10, Every: time.Hour, Heard: func() { heard.Add(1) }})
 	defer w.Close()
 	more := w.Watch([]string{dir, filepath.Join(dir, "not", "yet")})
 	require.True(t, more)
@@ -82,21 +82,18 @@ func TestMost(t *testing.T) {
 
 // If the system refuses to watch, there are reports at intervals.
 func TestNothingIsWatched(t *testing.T) {
-	for _, o := range []Options{{}, {Every: 5 * time.Millisecond}} {
-		w := New(o)
-		require.NoError(t, w.Close())
-		w.notify, w.never = nil, limitOf(syscall.EMFILE, syscall.EMFILE, "of a test")
-		w.every = 5 * time.Millisecond
-		require.False(t, w.Watch([]string{t.TempDir()}))
-		require.ErrorContains(t, w.Problem(), "the system's limit is reached (of a test)")
-		ctx, stop := context.WithCancel(t.Context())
-		looks := 0
-		require.ErrorIs(t, w.Run(ctx, func() error {
-			if looks++; looks == 3 {
-				stop()
-			}
-			return nil
-		}), context.Canceled)
-		require.NoError(t, w.Close())
-	}
+	w := New(Options{Every: 5 * time.Millisecond})
+	require.NoError(t, w.Close())
+	w.notify, w.never = nil, limitOf(syscall.EMFILE, syscall.EMFILE, "of a test")
+	require.False(t, w.Watch([]string{t.TempDir()}))
+	require.ErrorContains(t, w.Problem(), "the system's limit is reached (of a test)")
+	ctx, stop := context.WithCancel(t.Context())
+	looks := 0
+	require.ErrorIs(t, w.Run(ctx, func() error {
+		if looks++; looks == 3 {
+			stop()
+		}
+		return nil
+	}), context.Canceled)
+	require.NoError(t, w.Close())
 }
