@@ -1,14 +1,13 @@
 // Package gitindex reports which files a git repository tracks. It reads the index: git would run
 // commands that a hostile repository configures.
 //
-// It reads versions 2 to 4 of "gitformat-index", with SHA-1 or SHA-256, split and sparse. It
-// ignores the checksum, which git may leave out.
+// It reads versions 2 to 4 of "gitformat-index", with SHA-1 or SHA-256. It ignores the checksum,
+// which git may leave out, and refuses what a sparse or a split index does not say.
 package gitindex
 
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -98,47 +97,23 @@ func folderOf(root string) (string, error) {
 // name.
 func isRemote(path string) bool { return strings.HasPrefix(filepath.VolumeName(path), `\\`) }
 
-// heldBy searches an index and its shared half.
 func heldBy(path, name string) (bool, error) {
-	own, err := readFile(path, name)
-	if err != nil || own.at >= 0 || own.shared == "" {
-		return own.at >= 0, err
-	}
-	shared, err := readFile(filepath.Join(filepath.Dir(path), "sharedindex."+own.shared), name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, fmt.Errorf("the shared half of it is missing: %w", errDamaged)
-	}
-	if err != nil || shared.at < 0 {
-		return false, err
-	}
-	deleted, err := bitOf(own.deleted, shared.at)
-	return !deleted, err
-}
-
-// An entry is what an index says of a name.
-type entry struct {
-	at      int    // position among the entries, or -1
-	shared  string // ID of the shared half
-	deleted []byte // bitmap of deleted entries of the shared half
-}
-
-func readFile(path, name string) (entry, error) {
 	data, _, err := safefile.ReadPath(path, maxFile)
 	if err != nil {
-		return entry{}, err
+		return false, err
 	}
-	return read(data, name)
+	return holds(data, name)
 }
 
-// read tries both hash lengths: no index names its hash.
-func read(data []byte, name string) (found entry, err error) {
+// holds tries both hash lengths: no index names its hash.
+func holds(data []byte, name string) (held bool, err error) {
 	for _, hash := range []int{20, 32} {
 		p := parser{rest: data, hash: hash, name: name}
-		if found, err = p.index(); !errors.Is(err, errDamaged) {
-			return found, err
+		if held, err = p.index(); !errors.Is(err, errDamaged) {
+			return held, err
 		}
 	}
-	return entry{}, err
+	return false, err
 }
 
 // A parser reads an index from its start.
@@ -164,30 +139,33 @@ func (p *parser) take(n int) []byte {
 
 func (p *parser) uint32() uint32 { return binary.BigEndian.Uint32(p.take(4)) }
 
-func (p *parser) index() (entry, error) {
-	found := entry{at: -1}
+func (p *parser) index() (held bool, err error) {
 	signature := string(p.take(4))
 	p.version = p.uint32()
 	if signature != "DIRC" || p.version < 2 || p.version > 4 {
-		return found, errDamaged
+		return false, errDamaged
 	}
-	for i := range p.uint32() {
+	for range p.uint32() {
 		mode, ok := p.entry()
 		if !ok || p.short {
-			return found, errDamaged
+			return false, errDamaged
 		}
 		if len(p.current) > 0 && same(string(p.current), p.name) { // in a split index it may be empty
-			found.at = int(i)
+			held = true
 		}
 		// Only a sparse index has folders.
 		if mode>>12 == 4 && strings.HasPrefix(p.name, string(p.current)) {
-			return found, fmt.Errorf("git keeps the folder %q as a whole there ('git sparse-checkout reapply --no-sparse-index' lists its files)", p.current)
+			return false, fmt.Errorf("git keeps the folder %q as a whole there ('git sparse-checkout reapply --no-sparse-index' lists its files)", p.current)
 		}
 	}
-	if !p.extensions(&found) || p.short {
-		return found, errDamaged
+	split, ok := p.extensions()
+	switch {
+	case !ok || p.short:
+		return false, errDamaged
+	case split && !held:
+		return false, errors.New("half of it is in another file ('git update-index --no-split-index' puts it together)")
 	}
-	return found, nil
+	return held, nil
 }
 
 // same compares names like the file system.
@@ -247,54 +225,21 @@ func (p *parser) varint() int {
 }
 
 // extensions reads up to the checksum. Those with a capital letter may be skipped.
-func (p *parser) extensions(found *entry) bool {
+func (p *parser) extensions() (split, ok bool) {
 	for len(p.rest) > p.hash && !p.short {
 		name, size := string(p.take(4)), int64(p.uint32())
 		if size > int64(len(p.rest)-p.hash) {
-			return false
+			return false, false
 		}
 		data := p.take(int(size))
 		switch {
 		case name == "link" && len(data) < p.hash:
-			return false
+			return false, false
 		case name == "link":
-			if id := data[:p.hash]; len(bytes.Trim(id, "\x00")) > 0 { // else there is no shared half
-				found.shared, found.deleted = hex.EncodeToString(id), data[p.hash:]
-			}
+			split = len(bytes.Trim(data[:p.hash], "\x00")) > 0 // else there is no other half
 		case name != "sdir" && (name[0] < 'A' || name[0] > 'Z'): // sdir marks a sparse index
-			return false
+			return false, false
 		}
 	}
-	return len(p.rest) == p.hash
-}
-
-// bitOf reads an EWAH bitmap: number of bits, number of words, words. A run's first word holds a
-// bit, how many words repeat it, and the number of literal words.
-func bitOf(bitmap []byte, at int) (bool, error) {
-	if len(bitmap) == 0 {
-		return false, nil
-	}
-	p := parser{rest: bitmap}
-	p.take(4)
-	words := p.take(int(min(8*int64(p.uint32()), maxFile)))
-	if p.short {
-		return false, errDamaged
-	}
-	word := func(i uint64) uint64 { return binary.BigEndian.Uint64(words[8*i:]) }
-	for wanted := uint64(at / 64); len(words) > 0; {
-		run := word(0)
-		words = words[8:]
-		repeated, literal := run>>1&(1<<32-1), run>>33
-		switch {
-		case wanted < repeated:
-			return run&1 != 0, nil
-		case 8*literal > uint64(len(words)):
-			return false, errDamaged
-		case wanted-repeated < literal:
-			return word(wanted-repeated)>>(at%64)&1 != 0, nil
-		}
-		wanted -= repeated + literal
-		words = words[8*literal:]
-	}
-	return false, nil
+	return split, len(p.rest) == p.hash
 }
