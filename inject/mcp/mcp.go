@@ -96,7 +96,7 @@ func New(memory Memory, o Options) *Server {
 		s.log = slog.Default()
 	}
 	s.sessions, s.sessionless = s.server(), s.server()
-	s.places.Most = mostSessions
+	s.places.Max = mostSessions
 	s.sessions.AddReceivingMiddleware(s.placed)
 	return s
 }

@@ -12,14 +12,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 )
 
 const (
-	// MostConnections is the default, if the process may open four times as many files.
-	MostConnections = 1024
-	fewConnections  = 16
+	// MaxConnections is the default, if the process may open four times as many files.
+	MaxConnections = 1024
+	minConnections = 16
 	// restWait is for the rest of an unread body.
 	restWait = 5 * time.Second
 	// lingering is for reading a refusal.
@@ -28,7 +27,7 @@ const (
 
 // Options of Protect.
 type Options struct {
-	// Connections bounds open connections. 0 is MostConnections, or a quarter of the files that the
+	// Connections bounds open connections. 0 is MaxConnections, or a quarter of the files that the
 	// process may open.
 	Connections int
 	// Unread bounds how long an answer stays unread; 0 is a minute.
@@ -36,18 +35,17 @@ type Options struct {
 }
 
 // Protect adds the bounds to a server, and returns the listener to serve. When too many connections
-// are open, a new one replaces one without a whole request (Places). It is refused only if all wait
-// for answers.
+// are open, a new one replaces one without a request (Places). It is refused only if all wait for
+// answers. Slow bodies are for handlers to bound (Bodies).
 //
-// netutil.LimitListener does not fit: new clients would wait for silent ones. And it hides
-// CloseWrite, by which a client can read a refusal.
+// netutil.LimitListener does not fit: new clients would wait for silent ones.
 func Protect(server *http.Server, listener net.Listener, o Options) net.Listener {
-	most, written := cmp.Or(o.Connections, mostConnections()), cmp.Or(o.Unread, time.Minute)
+	most, written := cmp.Or(o.Connections, connectionsFor()), cmp.Or(o.Unread, time.Minute)
 	server.ReadHeaderTimeout = 5 * time.Second
 	server.IdleTimeout = 2 * time.Minute
 	server.MaxHeaderBytes = cmp.Or(server.MaxHeaderBytes, 64<<10)
 	l := &limited{Listener: listener, refusing: make(chan struct{}, max(most/2, 1))}
-	l.places.Most = most
+	l.places.Max = most
 	before := server.ConnContext
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if before != nil {
@@ -55,17 +53,18 @@ func Protect(server *http.Server, listener net.Listener, o Options) net.Listener
 		}
 		return context.WithValue(ctx, connectionKey{}, c)
 	}
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed || state == http.StateHijacked {
+			l.places.Leave(c)
+		}
+	}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := http.NewResponseController(w)
 		answer := &writer{ResponseWriter: w, out: out, unread: written, status: http.StatusOK}
-		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
+		if c, ok := r.Context().Value(connectionKey{}).(net.Conn); ok {
 			l.places.Work(c)
-			sent := &body{ReadCloser: r.Body, of: c}
-			if r.Body != http.NoBody { // others compare with it
-				r.Body = sent
-			}
-			defer func() { sent.end(answer.status < http.StatusBadRequest) }()
+			defer func() { l.places.Wait(c, answer.status < http.StatusBadRequest) }()
 		}
 		defer func() { _ = out.SetReadDeadline(time.Now().Add(restWait)) }() // the next request sets its own
 		next.ServeHTTP(answer, r)
@@ -73,13 +72,13 @@ func Protect(server *http.Server, listener net.Listener, o Options) net.Listener
 	return l
 }
 
-// mostConnections leaves files for the memories that are served.
-func mostConnections() int {
+// connectionsFor leaves files for the memories that are served.
+func connectionsFor() int {
 	files, known := mostFiles()
 	if !known {
-		return MostConnections
+		return MaxConnections
 	}
-	return int(min(max(files/4, fewConnections), MostConnections))
+	return int(min(max(files/4, minConnections), MaxConnections))
 }
 
 type connectionKey struct{}
@@ -87,7 +86,7 @@ type connectionKey struct{}
 // limited is a listener that bounds open connections.
 type limited struct {
 	net.Listener
-	places   Places[*connection]
+	places   Places[net.Conn]
 	refusing chan struct{} // bounds simultaneous refusals
 }
 
@@ -95,11 +94,10 @@ type limited struct {
 // system's queue.
 func (l *limited) Accept() (net.Conn, error) {
 	for {
-		accepted, err := l.Listener.Accept()
+		c, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		c := &connection{Conn: accepted, of: l}
 		old, replaces, wait, ok := l.places.Take(c, false)
 		for begun := time.Now(); wait > 0; {
 			time.Sleep(min(wait, time.Millisecond)) // others may end before
@@ -111,7 +109,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		if ok {
 			return c, nil
 		}
-		l.refuse(accepted)
+		l.refuse(c)
 	}
 }
 
@@ -133,75 +131,6 @@ func (l *limited) refuse(c net.Conn) {
 			_, _ = io.Copy(io.Discard, c)
 		}
 	}()
-}
-
-// A connection holds a place.
-type connection struct {
-	net.Conn
-	of *limited
-}
-
-// Close implements net.Conn.
-func (c *connection) Close() error {
-	c.of.places.Leave(c)
-	return c.Conn.Close()
-}
-
-// CloseWrite ends an answer while the client still sends.
-func (c *connection) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return nil
-}
-
-// A body lets its connection be replaced while bytes are missing. Clients that are let in, whose
-// bodies handlers read, are regulars.
-type body struct {
-	io.ReadCloser
-	of *connection
-
-	mu    sync.Mutex
-	state bodyState
-}
-
-type bodyState int
-
-const (
-	unread bodyState = iota
-	reading
-	whole // or broken
-	ended // ReverseProxy may read after the handler's end
-)
-
-func (b *body) Read(p []byte) (int, error) {
-	b.become(reading, unread)
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.become(whole, reading)
-	}
-	return n, err
-}
-
-func (b *body) become(state, from bodyState) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.state != from {
-		return
-	}
-	if b.state = state; state == reading {
-		b.of.of.places.Wait(b.of, true)
-	} else {
-		b.of.of.places.Work(b.of)
-	}
-}
-
-// end is called when the handler has ended.
-func (b *body) end(regular bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.state = ended
-	b.of.of.places.Wait(b.of, regular)
 }
 
 // A writer extends the client's time at each write.

@@ -81,14 +81,10 @@ func TestIdleGivesWay(t *testing.T) {
 		"slow header":   "GET / HTTP/1.1\r\nHost:",
 		"kept alive":    "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"unwanted body": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx",
-		"slow body":     "POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nx",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address := serve(t, overload.Options{Connections: 4}, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/read" {
-					_, _ = io.Copy(io.Discard, r.Body)
-				}
+			address := serve(t, overload.Options{Connections: 4}, func(w http.ResponseWriter, _ *http.Request) {
 				io.WriteString(w, "hello")
 			})
 			for range 4 {
@@ -173,7 +169,7 @@ func reopen(ctx context.Context, address, first string) {
 
 // Neither newcomers nor regulars take all places, and who works keeps his.
 func TestPlaces(t *testing.T) {
-	p := overload.Places[int]{Most: 10}
+	p := overload.Places[int]{Max: 10}
 	take := func(k int) (out int, replaces, ok bool) {
 		out, replaces, _, ok = p.Take(k, true)
 		return out, replaces, ok

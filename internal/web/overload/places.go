@@ -1,7 +1,6 @@
 package overload
 
 import (
-	"container/list"
 	"sync"
 	"time"
 )
@@ -13,17 +12,15 @@ const young = 100 * time.Millisecond
 // newcomer while newcomers wait in more than half of the places, else the regular that waited
 // longest (segmented LRU). So neither group shuts out the other.
 type Places[K comparable] struct {
-	Most int
+	Max int
 
-	mu                  sync.Mutex
-	all                 map[K]*place
-	newcomers, regulars list.List // of K: those that wait, the longest first
+	mu  sync.Mutex
+	all map[K]*place
 }
 
 type place struct {
-	waits   *list.Element // nil while the holder works
-	works   int           // how often
-	since   time.Time     // of a newcomer, its arrival; of a regular, when it began to wait
+	works   int       // how often; at 0 the holder waits
+	since   time.Time // of a newcomer, its arrival; of a regular, when it began to wait
 	regular bool
 }
 
@@ -35,27 +32,40 @@ func (p *Places[K]) Take(k K, force bool) (out K, replaces bool, wait time.Durat
 	if p.all == nil {
 		p.all = map[K]*place{}
 	}
-	if p.all[k] != nil {
-		return out, false, 0, true
-	}
-	if len(p.all) >= p.Most {
-		from := &p.newcomers
-		if p.regulars.Len() > 0 && p.newcomers.Len() <= p.Most/2 {
-			from = &p.regulars
-		}
-		oldest := from.Front()
-		if oldest == nil {
+	if p.all[k] == nil && len(p.all) >= p.Max {
+		if out, replaces = p.oldest(); !replaces {
 			return out, false, 0, false
 		}
-		out, replaces = oldest.Value.(K), true
 		if wait := young - time.Since(p.all[out].since); wait > 0 && !force {
 			return out, false, wait, false
 		}
-		from.Remove(oldest)
 		delete(p.all, out)
 	}
-	p.all[k] = &place{waits: p.newcomers.PushBack(k), since: time.Now()}
+	if p.all[k] == nil {
+		p.all[k] = &place{since: time.Now()}
+	}
 	return out, replaces, 0, true
+}
+
+// oldest returns the holder to replace, if any waits.
+func (p *Places[K]) oldest() (k K, ok bool) {
+	newcomers, regulars := 0, 0
+	for _, at := range p.all {
+		switch {
+		case at.works > 0:
+		case at.regular:
+			regulars++
+		default:
+			newcomers++
+		}
+	}
+	regular := regulars > 0 && newcomers <= p.Max/2
+	for other, at := range p.all {
+		if at.works == 0 && at.regular == regular && (!ok || at.since.Before(p.all[k].since)) {
+			k, ok = other, true
+		}
+	}
+	return k, ok
 }
 
 // Work keeps k's place until as many Waits follow.
@@ -64,7 +74,6 @@ func (p *Places[K]) Work(k K) {
 	defer p.mu.Unlock()
 	if at := p.all[k]; at != nil {
 		at.works++
-		p.unlist(at)
 	}
 }
 
@@ -76,24 +85,9 @@ func (p *Places[K]) Wait(k K, regular bool) {
 	if at == nil {
 		return
 	}
-	p.unlist(at)
-	at.regular = at.regular || regular
-	if at.works = max(at.works-1, 0); at.works > 0 {
-		return
-	}
-	if at.regular {
+	at.works = max(at.works-1, 0)
+	if at.regular = at.regular || regular; at.regular {
 		at.since = time.Now()
-		at.waits = p.regulars.PushBack(k)
-		return
-	}
-	before := p.newcomers.Back() // newcomers keep the order of their arrival
-	for before != nil && p.all[before.Value.(K)].since.After(at.since) {
-		before = before.Prev()
-	}
-	if before == nil {
-		at.waits = p.newcomers.PushFront(k)
-	} else {
-		at.waits = p.newcomers.InsertAfter(k, before)
 	}
 }
 
@@ -101,20 +95,5 @@ func (p *Places[K]) Wait(k K, regular bool) {
 func (p *Places[K]) Leave(k K) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if at := p.all[k]; at != nil {
-		p.unlist(at)
-		delete(p.all, k)
-	}
-}
-
-func (p *Places[K]) unlist(at *place) {
-	if at.waits == nil {
-		return
-	}
-	if at.regular {
-		p.regulars.Remove(at.waits)
-	} else {
-		p.newcomers.Remove(at.waits)
-	}
-	at.waits = nil
+	delete(p.all, k)
 }

@@ -282,7 +282,7 @@ func (s server) endure(t *testing.T, first string, clients int, attack func(net.
 	assert.Equal(t, harness.Times(4, 100), meanwhile.served, "requests of those who behave: %d refused, %v", meanwhile.refused, meanwhile.wrong)
 	assert.Empty(t, meanwhile.wrong, "each is served or refused")
 	assert.LessOrEqual(t, most.Resident, before.Resident+moreMB, "resident memory")
-	assert.LessOrEqual(t, most.Descriptors, before.Descriptors+2*overload.MostConnections+100, "descriptors")
+	assert.LessOrEqual(t, most.Descriptors, before.Descriptors+2*overload.MaxConnections+100, "descriptors")
 	t.Logf("%s: %d clients: others served, %d refusals; p50 %.1f × that without, %+.0f MB, %+d descriptors", s.name+": "+t.Name()[strings.LastIndex(t.Name(), "/")+1:], clients, meanwhile.refused, float64(figures.Quantile(meanwhile.times, .5))/float64(alone), most.Resident-before.Resident, most.Descriptors-before.Descriptors)
 }
 
