@@ -240,29 +240,3 @@ func TestAnotherEngineMeansARebuildSaidAloud(t *testing.T) {
 		t.Errorf("after the move: %s first, degraded %q", first(result), result.Degraded)
 	}
 }
-
-func TestWriting(t *testing.T) {
-	mem := newMemory(t)
-	m := mem.open()
-	busy := func() bool {
-		t.Helper()
-		is, err := m.Writing()
-		require.NoError(t, err)
-		return is
-	}
-	if busy() {
-		t.Error("Writing before anything was indexed = true")
-	}
-	if _, err := os.Stat(mem.options.Folder); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Writing left an index folder behind: %v", err)
-	}
-	var during []bool
-	_, err := m.Index(t.Context(), core.IndexOptions{Progress: func(core.Progress) { during = append(during, busy()) }})
-	require.NoError(t, err)
-	if len(during) == 0 || slices.Contains(during, false) {
-		t.Errorf("Writing during a run of indexing = %v, want always true", during)
-	}
-	if busy() {
-		t.Error("Writing after the run = true")
-	}
-}

@@ -2,10 +2,7 @@ package core
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -60,18 +57,6 @@ func (l writerLock) try() (release func(), ok bool, err error) {
 		return nil, false, l.explain(err)
 	}
 	return l.releaser(file), true, nil
-}
-
-// held takes the lock for a moment.
-func (l writerLock) held() (bool, error) {
-	if _, err := os.Stat(l.path()); errors.Is(err, fs.ErrNotExist) {
-		return false, nil // never written; do not make the folder
-	}
-	release, ok, err := l.try()
-	if ok {
-		release()
-	}
-	return !ok, err
 }
 
 func (l writerLock) path() string { return filepath.Join(l.folder, "LOCK") }

@@ -43,9 +43,6 @@ func (m catalogue) StatusWithin(ctx context.Context, limit time.Duration) (Statu
 	return status, ctx.Err()
 }
 
-// Writing reports, without waiting, whether a process changes the index.
-func (m *Manager) Writing() (bool, error) { return m.writing.held() }
-
 func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) {
 	known := from.manifest
 	if !known.Complete {

@@ -147,8 +147,8 @@ func printSession(a *cli, k app.KeptSession, overview string, said []session.Mes
 
 // A deletion has the flags of session delete.
 type deletion struct {
-	older              string
-	keepUsed, all, yes bool
+	older    string
+	all, yes bool
 }
 
 func sessionDeleteCommand(a *cli) *cobra.Command {
@@ -171,15 +171,14 @@ The setting sessions.keep deletes old sessions of all projects whenever 'index' 
 				return deleteOld(cmd.Context(), a, d)
 			case len(args) == 0:
 				return kind.Usagef("session delete: name the ids of sessions, or --older AGE")
-			case d.all || d.keepUsed:
-				return kind.Usagef("session delete: --all and --keep-used go with --older")
+			case d.all:
+				return kind.Usagef("session delete: --all goes with --older")
 			}
 			return deleteNamed(cmd.Context(), a, args, d.yes)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.older, "older", "", "delete sessions that were not used for `AGE`, such as 90d")
-	f.BoolVar(&d.keepUsed, "keep-used", false, "with --older, keep sessions of which a turn has got something since")
 	f.BoolVar(&d.all, "all", false, "with --older, of all projects")
 	f.BoolVarP(&d.yes, "yes", "y", false, "do not ask")
 	return cmd
@@ -201,7 +200,7 @@ func deleteNamed(ctx context.Context, a *cli, ids []string, yes bool) error {
 	if !yes && !a.asks() {
 		return kind.Hint(kind.Usagef("session delete: there is no terminal to ask on"), "add --yes")
 	}
-	return removeSessions(ctx, a, gone, 0, yes)
+	return removeSessions(ctx, a, gone, yes)
 }
 
 func deleteOld(ctx context.Context, a *cli, d deletion) error {
@@ -209,24 +208,23 @@ func deleteOld(ctx context.Context, a *cli, d deletion) error {
 	if !ok {
 		return kind.Usagef("session delete: --older is %q, want an age such as 36h, 90d, 6mo or 1y", d.older)
 	}
-	old, used, err := a.Sessions().Old(ctx, since, d.keepUsed, d.all)
+	old, err := a.Sessions().Old(since, d.all)
 	if err != nil {
 		return err
 	}
-	return removeSessions(ctx, a, old, used, d.yes)
+	return removeSessions(ctx, a, old, d.yes)
 }
 
 // A pruned is the JSON of session delete.
 type pruned struct {
 	Sessions []app.KeptSession `json:"sessions"`
 	Bytes    int64             `json:"bytes"`
-	KeptUsed int               `json:"keptUsed"`
 	Deleted  bool              `json:"deleted"` // false: only what would be
 }
 
 // removeSessions shows what goes, asks on a terminal, and deletes it.
-func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, used int, yes bool) error {
-	p := pruned{Sessions: append([]app.KeptSession{}, gone...), KeptUsed: used}
+func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, yes bool) error {
+	p := pruned{Sessions: append([]app.KeptSession{}, gone...)}
 	for _, k := range gone {
 		p.Bytes += k.Bytes
 	}
@@ -234,9 +232,6 @@ func removeSessions(ctx context.Context, a *cli, gone []app.KeptSession, used in
 		if err := printSessions(a, gone, true); err != nil {
 			return err
 		}
-	}
-	if used > 0 {
-		a.note("%s kept, since a turn got something of them", plain.Count(used, "session"))
 	}
 	what := fmt.Sprintf("%s, %s", plain.Count(len(gone), "session"), plain.Bytes(p.Bytes))
 	switch {

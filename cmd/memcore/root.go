@@ -67,7 +67,7 @@ func newRoot(a *cli) *cobra.Command {
 	}
 	root.AddCommand(firstIndexCommand(a), versionCommand(a))
 	addHiddenNames(a, root)
-	completeValues(a, root, flagValues(), argumentValues())
+	completeValues(a, root)
 	return root
 }
 

@@ -8,11 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/memcore/memcore/core"
@@ -103,86 +100,10 @@ func agentOf(id string) string {
 	return ""
 }
 
-// Old returns the sessions not used since a time. With keepUsed it leaves out, and counts as used,
-// those of which a turn has got something since.
-func (s Sessions) Old(ctx context.Context, since time.Time, keepUsed, all bool) (old []KeptSession, used int, err error) {
+// Old returns the sessions that were not used since a time, of the workspace or of all projects.
+func (s Sessions) Old(since time.Time, all bool) ([]KeptSession, error) {
 	kept, err := s.Kept(all)
-	if err != nil {
-		return nil, 0, err
-	}
-	kept = slices.DeleteFunc(kept, func(k KeptSession) bool { return !k.Used.Before(since) })
-	if !keepUsed {
-		return kept, 0, nil
-	}
-	given := map[string]map[string]bool{} // by folder of sessions
-	for _, k := range kept {
-		folder := filepath.Dir(k.Dir)
-		if given[folder] == nil {
-			if given[folder], err = s.given(ctx, k.Project, folder, since); err != nil {
-				return nil, 0, err
-			}
-		}
-		if given[folder][k.ID] {
-			used++
-		} else {
-			old = append(old, k)
-		}
-	}
-	return old, used, nil
-}
-
-// given returns the sessions of which turns got something since a time: a passage of their log, or
-// a statement that cites them.
-func (s Sessions) given(ctx context.Context, project, folder string, since time.Time) (map[string]bool, error) {
-	found := map[string]bool{}
-	if project == "" {
-		return found, nil
-	}
-	at, err := s.w.placesOf(project)
-	if err != nil {
-		return nil, err
-	}
-	turns, err := use.NewLog(at.Use()).Turns(ctx, since)
-	if err != nil {
-		return nil, err
-	}
-	ids, err := session.List(folder)
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range turns {
-		for _, h := range t.Hits {
-			text := h.Path
-			if name := path.Base(h.Path); name == core.StatedFile || name == core.SolvedFile {
-				text = citedLines(filepath.Join(folder, name), h.Source)
-			}
-			for _, id := range ids {
-				if strings.Contains(text, id+"/") || isLogOf(text, id) {
-					found[id] = true
-				}
-			}
-		}
-	}
-	return found, nil
-}
-
-var linesOf = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`#L(\d+)(?:-L?(\d+))?$`) })
-
-// citedLines returns the lines of a file that a citation names.
-func citedLines(file, citation string) string {
-	m := linesOf().FindStringSubmatch(citation)
-	data, err := os.ReadFile(file)
-	if m == nil || err != nil {
-		return ""
-	}
-	lines := strings.SplitAfter(string(data), "\n")
-	first, _ := strconv.Atoi(m[1])
-	last, _ := strconv.Atoi(m[2])
-	last = min(max(first, last), len(lines))
-	if first < 1 || first > last {
-		return ""
-	}
-	return strings.Join(lines[first-1:last], "")
+	return slices.DeleteFunc(kept, func(k KeptSession) bool { return !k.Used.Before(since) }), err
 }
 
 // shortestID is the shortest ID, in bytes, by which isLogOf knows a log.
@@ -310,7 +231,7 @@ func (s Sessions) Retain(ctx context.Context) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	old, _, err := s.Old(ctx, since, false, true)
+	old, err := s.Old(since, true)
 	if err != nil || len(old) == 0 {
 		return 0, err
 	}

@@ -76,14 +76,16 @@ func (d *doctor) add(name, state, do, format string, args ...any) {
 
 func (d *doctor) examine(ctx context.Context) {
 	configured := d.configuration()
-	d.enginesOfBuild(ctx)
-	if configured {
-		d.curated(ctx)
-	}
 	if !configured {
 		d.warn("the rest", "correct the configuration first", "not checked: it depends on the configuration")
 		return
 	}
+	layer := d.w.Curated().Layer()
+	m, err := layer.Load(ctx)
+	if err != nil {
+		return // ctx has ended
+	}
+	d.layer(ctx, layer, m)
 	at, err := d.w.Folders()
 	if err != nil {
 		do := "set HOME"

@@ -1,8 +1,6 @@
 package doctor
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,10 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/store"
 )
 
 // made returns a temporary folder with the given permissions.
@@ -60,57 +56,6 @@ func TestDoctorFolder(t *testing.T) {
 	entries, err := os.ReadDir(private)
 	require.NoError(t, err)
 	require.Len(t, entries, 2, "the check left something behind")
-}
-
-func TestDoctorSpace(t *testing.T) {
-	at := config.Folders{Index: t.TempDir()}
-	free, err := freeSpace(at.Index)
-	if errors.Is(err, errors.ErrUnsupported) {
-		t.Skip("free space is not known on this system")
-	}
-	require.NoError(t, err)
-	d := &doctor{}
-	indexChecks{doctor: d, at: at, known: core.Status{Vectors: store.Stats{Bytes: int64(free)}}}.space()
-	require.Len(t, d.checks, 1)
-	if got := d.checks[0]; got.State != StateWarning || !strings.Contains(got.Text, "a rebuild may need") {
-		t.Errorf("an index as large as what is free: %+v, want a warning about a rebuild", got)
-	}
-}
-
-// wrongIndex gives a wrong answer.
-type wrongIndex struct {
-	store.VectorIndex
-	err error
-}
-
-func (w wrongIndex) Nearest(context.Context, []float32, int, store.Filter) ([]store.Hit, error) {
-	return []store.Hit{{Record: store.Record{ID: "a"}}}, w.err
-}
-
-func TestDoctorTriesEngines(t *testing.T) {
-	temporary := t.TempDir()
-	t.Setenv("TMPDIR", temporary)
-	t.Setenv("TMP", temporary)
-	for _, engine := range app.BuiltEngines {
-		if err := tryEngine(t.Context(), engine); err != nil {
-			t.Errorf("tryEngine(%s) = %v", engine.Name, err)
-		}
-	}
-	broken := func(err error) app.VectorEngine {
-		return app.VectorEngine{Name: "broken", Open: func(ctx context.Context, dir string, dimension int) (store.VectorIndex, error) {
-			index, opening := app.FlatEngine.Open(ctx, dir, dimension)
-			return wrongIndex{index, err}, opening
-		}}
-	}
-	if err := tryEngine(t.Context(), broken(nil)); err == nil || !strings.Contains(err.Error(), "wrong one") {
-		t.Errorf("tryEngine of one that finds the wrong vector = %v", err)
-	}
-	if err := tryEngine(t.Context(), broken(store.ErrCorrupt)); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("tryEngine of one that fails = %v, want its error", err)
-	}
-	left, err := os.ReadDir(temporary)
-	require.NoError(t, err)
-	require.Empty(t, left, "a check left something behind")
 }
 
 func TestDoctorNamesStrangersMarkers(t *testing.T) {

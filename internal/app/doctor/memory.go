@@ -3,15 +3,12 @@ package doctor
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/cache"
 	"github.com/memcore/memcore/embed/pack"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
@@ -44,13 +41,10 @@ func (d *doctor) memory(ctx context.Context, at config.Folders, failed []string)
 		failed = append(failed, missing.Error()) // embedding reports it
 	}
 	c.state(failed)
-	c.space()
 	c.agreement(ctx, m)
 	c.changes()
-	c.lock(m)
 	c.embedding(ctx)
 	c.languages()
-	c.cache()
 }
 
 // indexChecks check an open index and its embedder.
@@ -94,33 +88,6 @@ func (d indexChecks) state(known []string) {
 	}
 }
 
-// Free bytes, below which indexing or a rebuild may fail.
-const (
-	spaceNeeded = 16 << 20
-	spaceWanted = 256 << 20
-)
-
-// space checks for room for a rebuild.
-func (d indexChecks) space() {
-	const name, do = "disk", "make room, or name a folder on another disk with memory.indexDir"
-	there, _, err := nearest(d.at.Index)
-	if err != nil {
-		return // folder reports it
-	}
-	free, err := freeSpace(there)
-	switch wanted := max(spaceWanted, 2*uint64(d.known.Vectors.Bytes+d.known.Keywords.Bytes)); {
-	case errors.Is(err, errors.ErrUnsupported):
-	case err != nil:
-		d.warn(name, do, "free space at %s is not known: %v", there, err)
-	case free < spaceNeeded:
-		d.problem(name, do, "%d MB are free at %s", free>>20, there)
-	case free < wanted:
-		d.warn(name, do, "%d MB are free at %s, a rebuild may need %d", free>>20, there, wanted>>20)
-	default:
-		d.ok(name, "%d MB are free", free>>20)
-	}
-}
-
 // agreement reads both indexes whole.
 func (d indexChecks) agreement(ctx context.Context, m *core.Manager) {
 	if d.known.State != core.StateReady && d.known.State != core.StateBuilding {
@@ -152,18 +119,6 @@ func (d indexChecks) changes() {
 	}
 	if d.known.Stale == nil && pending == 0 {
 		d.ok("files", "as they were indexed")
-	}
-}
-
-func (d indexChecks) lock(m *core.Manager) {
-	busy, err := m.Writing()
-	switch {
-	case err != nil:
-		d.problem("lock", "correct the permissions of the index folder", "%v", err)
-	case busy:
-		d.warn("lock", "wait; a run that hangs can be ended and loses nothing", "another process is indexing now; queries answer from what there is")
-	default:
-		d.ok("lock", "free")
 	}
 }
 
@@ -215,43 +170,4 @@ func (d indexChecks) embedderHint() string {
 	default:
 		return "memcore model add " + s.Embedder + ", or choose another memory.embedder"
 	}
-}
-
-// cache checks that vectors are cached.
-func (d indexChecks) cache() {
-	const name, do = "cache", "correct its permissions or delete it; it fills again"
-	if d.embedder == nil {
-		return
-	}
-	cached, err := d.w.Index().Cached(d.at, d.embedder)
-	if err == nil {
-		err = tryWriting(d.at.Embeddings())
-	}
-	if err == nil {
-		err = tryReadingAll(d.at.Embeddings())
-	}
-	if err != nil {
-		d.warn(name, do, "vectors are not kept, and embedded again each time: %v", err)
-		return
-	}
-	d.cacheStats(cached.Stats())
-}
-
-func (d indexChecks) cacheStats(stats cache.Stats) {
-	if stats.Corrupt > 0 {
-		d.warn("cache", "nothing: they are embedded again when needed", "%s of %d in %s damaged", plain.Count(int(stats.Corrupt), "vector"), stats.Records, d.at.Embeddings())
-		return
-	}
-	d.ok("cache", "%s, %.1f MB in %s", plain.Count(int(stats.Records), "vector"), float64(stats.Bytes)/1e6, d.at.Embeddings())
-}
-
-// tryReadingAll opens every file in a folder.
-func tryReadingAll(dir string) error {
-	entries, err := os.ReadDir(dir)
-	for _, entry := range entries {
-		if entry.Type().IsRegular() {
-			err = errors.Join(err, tryReading(filepath.Join(dir, entry.Name())))
-		}
-	}
-	return err
 }

@@ -20,7 +20,6 @@ import (
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/workspace"
-	"github.com/memcore/memcore/store"
 )
 
 // configuration reports whether it could be read.
@@ -68,16 +67,6 @@ func openToOthers(info fs.FileInfo, permissions fs.FileMode) bool {
 	return runtime.GOOS != "windows" && info.Mode().Perm()&permissions != 0
 }
 
-// curated checks trust and curated memory.
-func (d *doctor) curated(ctx context.Context) {
-	layer := d.w.Curated().Layer()
-	m, err := layer.Load(ctx)
-	if err != nil {
-		return // cancelled
-	}
-	d.layer(ctx, layer, m)
-}
-
 // layer checks curated memory that was loaded.
 func (d *doctor) layer(ctx context.Context, layer *curated.Layer, m curated.Memory) {
 	w := d.w
@@ -101,55 +90,6 @@ func (d *doctor) layer(ctx context.Context, layer *curated.Layer, m curated.Memo
 		return
 	}
 	d.ok("curated memory", "%s", app.Footer(m))
-}
-
-// enginesOfBuild lets each engine find one of two vectors.
-func (d *doctor) enginesOfBuild(ctx context.Context) {
-	for _, engine := range app.BuiltEngines {
-		if err := tryEngine(ctx, engine); err != nil {
-			d.problem("engines", "use another with memory.engine, and rebuild memcore", "%s does not work: %v", engine.Name, err)
-			continue
-		}
-		d.ok("engines", "%s works", engine.Name)
-	}
-}
-
-func tryEngine(ctx context.Context, engine app.VectorEngine) (err error) {
-	dir, err := os.MkdirTemp("", "memcore-doctor-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	index, err := engine.Open(ctx, dir, 2)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closing := index.Close(); err == nil {
-			err = closing
-		}
-	}()
-	return tryIndex(ctx, index)
-}
-
-func tryIndex(ctx context.Context, index store.VectorIndex) error {
-	record := func(id string, vector ...float32) store.Record {
-		return store.Record{ID: id, Scope: source.ScopeProject, Kind: source.KindMarkdown, Path: "a.md", StartLine: 1, EndLine: 1, Text: "text", Vector: vector}
-	}
-	if err := index.Put(ctx, []store.Record{record("a", 1, 0), record("b", 0, 1)}); err != nil {
-		return err
-	}
-	if err := index.Commit(ctx); err != nil {
-		return err
-	}
-	hits, err := index.Nearest(ctx, []float32{0, 1}, 1, store.Filter{})
-	if err != nil {
-		return err
-	}
-	if len(hits) != 1 || hits[0].Record.ID != "b" {
-		return fmt.Errorf("of two vectors the wrong one was nearest: %v", hits)
-	}
-	return nil
 }
 
 // sources opens all files. It returns core's messages for failures.
