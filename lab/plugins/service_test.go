@@ -62,7 +62,7 @@ func TestServiceImage(t *testing.T) {
 		config, err := one.ConfigFile()
 		require.NoError(t, err)
 		require.Equal(t, imageUser, config.Config.User)
-		require.Equal(t, "service", config.Config.Cmd[0])
+		require.Equal(t, []string{"/memcore-service"}, config.Config.Entrypoint)
 		modes := map[string]int64{}
 		files := mutate.Extract(one)
 		for in := tar.NewReader(files); ; {
