@@ -46,7 +46,7 @@ func TestScripts(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: false,
 		Condition: func(name string) (bool, error) {
-			if name == "e5" { // the pack that 'make model-e5' makes
+			if name == "e5" { // the pack that 'make -C lab model-e5' makes
 				return os.Getenv("MEMCORE_E5") != "", nil
 			}
 			return app.IsBuilt(name), nil

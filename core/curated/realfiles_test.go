@@ -14,7 +14,7 @@ import (
 )
 
 // TestRealFiles reads all Markdown and rules (.md, .mdc) below MEMCORE_MEMORY_FILES as memory files
-// of separate projects, and prints findings: make static-files DATA=…
+// of separate projects, and prints findings: make -C lab static-files DATA=…
 func TestRealFiles(t *testing.T) {
 	root := os.Getenv("MEMCORE_MEMORY_FILES")
 	if root == "" {

@@ -22,7 +22,7 @@ import (
 	"github.com/memcore/memcore/internal/model/weights"
 )
 
-// e5 opens the pack that MEMCORE_E5 names, or else the one that 'make model-e5' makes.
+// e5 opens the pack that MEMCORE_E5 names, or else the one that 'make -C lab model-e5' makes.
 func e5(t testing.TB) *Model {
 	t.Helper()
 	path := os.Getenv("MEMCORE_E5")
@@ -32,9 +32,9 @@ func e5(t testing.TB) *Model {
 		path = filepath.Join(cache, "memcore", "model-e5", "multilingual-e5-small.memcore")
 		if _, err := os.Stat(path); err != nil {
 			if os.Getenv("CI") != "" && !testing.Short() {
-				t.Fatalf("%v: 'make model-e5' makes it", err)
+				t.Fatalf("%v: 'make -C lab model-e5' makes it", err)
 			}
-			t.Skipf("%v: 'make model-e5' makes it", err)
+			t.Skipf("%v: 'make -C lab model-e5' makes it", err)
 		}
 	}
 	m, err := Open(path)

@@ -1,11 +1,10 @@
 // Command sets measures retrieval on public data sets: recall, rank, what turns get, other thresholds.
 //
-//	go -C lab run ./sets run -data DIR,FILE       each collection by itself
+//	go -C lab run ./sets run -data DIR,DIR        each collection by itself
 //	go -C lab run ./sets mixed -data DIR,DIR      small memories made of parts of several
 //
-// A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv), a FILE.json those
-// of LoCoMo or LongMemEval as published. Each is indexed in a temporary folder, with cached vectors
-// where there are some. "memcore eval compare" compares what two runs wrote with -out.
+// A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv). Each is indexed in
+// a temporary folder, with cached vectors where there are some. "memcore eval compare" compares what two runs wrote with -out.
 //
 // mixed asks each memory as a turn does: questions that it answers, and questions to collections outside
 // it. Of the first, the table has the share that gets nothing, the share that gets an answer, and how
@@ -24,7 +23,6 @@ import (
 
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/lab/internal/memories"
-	"github.com/memcore/memcore/lab/internal/page"
 	"github.com/memcore/memcore/lab/internal/sets"
 )
 
@@ -36,15 +34,12 @@ func main() {
 	}
 	var o options
 	f := flag.NewFlagSet(os.Args[1], flag.ExitOnError)
-	f.Var(&o.data, "data", "`DIR`s of the collections, globs of such folders, or JSON files, separated by commas")
+	f.Var(&o.data, "data", "`DIR`s of the collections, or globs of such folders, separated by commas")
 	f.StringVar(&o.pack, "pack", "", "`FILE` of a model pack to embed with, or none (default: the built-in model)")
 	f.StringVar(&o.out, "out", "", "`FILE` for the report as JSON")
 	switch os.Args[1] {
 	case "run":
-		f.StringVar(&o.html, "html", "", "`FILE` for the report as one HTML page with charts and the worst questions")
-		f.StringVar(&o.level, "level", sets.LevelDocument, "what a hit counts as: its `document`, session or turn, or as the chunk it is")
-		f.IntVar(&o.draw.Limit, "limit", 0, "`N` questions at most, spread evenly over all of them (default: all)")
-		f.Uint64Var(&o.draw.Seed, "seed", 1, "`SEED` by which -limit draws them")
+		f.StringVar(&o.level, "level", sets.LevelDocument, "what a hit counts as: its `document` or its session")
 		f.IntVar(&o.failing, "failing", 10, "`N` questions at most to list that a turn answers badly")
 	case "mixed":
 		o.mixed.Sizes = []int{5, 20, 100, 500}
@@ -59,11 +54,10 @@ func main() {
 }
 
 type options struct {
-	data                   memories.Names
-	pack, out, html, level string
-	draw                   eval.Draw
-	failing                int
-	mixed                  sets.MixedOptions
+	data             memories.Names
+	pack, out, level string
+	failing          int
+	mixed            sets.MixedOptions
 }
 
 func (o options) run(ctx context.Context, what string) error {
@@ -84,13 +78,13 @@ func (o options) run(ctx context.Context, what string) error {
 	if what == "mixed" {
 		return o.runMixed(ctx, memories.Opener(embedder), collections)
 	}
-	report, cutOff := sets.RunAll(ctx, memories.Opener(embedder), sets.Draw(o.draw, collections), sets.Options{Level: o.level,
+	report, cutOff := sets.RunAll(ctx, memories.Opener(embedder), collections, sets.Options{Level: o.level,
 		Options: eval.Options{Progress: func(name string, done, total int) { log.Printf("%d of %d: %s", done, total, name) }}})
 	if len(report.Queries) == 0 {
 		return cutOff
 	}
 	fmt.Print(report.Table(), report.Failing(o.failing))
-	return errors.Join(cutOff, o.write(report), o.writePage(report))
+	return errors.Join(cutOff, o.write(report))
 }
 
 func (o options) runMixed(ctx context.Context, open eval.Opener, collections []sets.Collection) error {
@@ -116,16 +110,4 @@ func (o options) write(report any) error {
 		return err
 	}
 	return os.WriteFile(o.out, append(text, '\n'), 0o644)
-}
-
-// writePage writes a report to -html.
-func (o options) writePage(report eval.Report) error {
-	if o.html == "" {
-		return nil
-	}
-	file, err := os.Create(o.html)
-	if err != nil {
-		return err
-	}
-	return errors.Join(page.Write(file, o.data.String(), report), file.Close())
 }

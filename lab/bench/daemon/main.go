@@ -2,7 +2,7 @@
 //
 // It prints the time of a hook with and without the daemon, the daemon's latency and memory under a
 // steady load, its throughput for many clients, and the time to index many new files under queries.
-// Run it with make bench-daemon. With -soak it plots lab/torture/soak.
+// Run it with make -C lab bench-daemon.
 package main
 
 import (
@@ -33,19 +33,10 @@ var (
 	rate     = flag.Int("rate", 200, "requests a second")
 	duration = flag.Duration("for", 5*time.Minute, "how long the load lasts")
 	files    = flag.Int("files", 10_000, "files to make at once")
-	out      = flag.String("out", "", "folder for the plot")
-	soak     = flag.String("soak", "", "file of figures of lab/torture/soak to draw to soak.svg; nothing is measured")
 )
 
 func main() {
 	flag.Parse()
-	if *soak != "" {
-		if err := plotSoak(*soak, *out); err != nil {
-			fmt.Fprintln(os.Stderr, "daemonbench:", err)
-			os.Exit(1)
-		}
-		return
-	}
 	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "daemonbench:", err)
 		os.Exit(1)
@@ -240,7 +231,7 @@ func (b bench) load(context.Context) error {
 	var mu sync.Mutex
 	var all []time.Duration
 	failed := 0
-	var seconds, memory []float64
+	var memory []float64
 	var asking sync.WaitGroup
 	begun := time.Now()
 	total := int(duration.Seconds() * float64(*rate))
@@ -252,7 +243,7 @@ func (b bench) load(context.Context) error {
 			if err != nil {
 				return err
 			}
-			seconds, memory = append(seconds, time.Since(begun).Seconds()), append(memory, mb)
+			memory = append(memory, mb)
 		}
 		asking.Go(func() {
 			_, err := b.retrieve(n)
@@ -272,14 +263,7 @@ func (b bench) load(context.Context) error {
 	third := len(memory) / 3
 	fmt.Printf("%d requests a second for %v: p50 %v, p95 %v, p99 %v, %d of %d failed; memory %.0f MB after a third, %.0f MB at the end, %.0f MB at most\n",
 		*rate, *duration, quantile(all, .5), quantile(all, .95), quantile(all, .99), failed, len(all), memory[third], memory[len(memory)-1], slices.Max(memory))
-	if *out == "" {
-		return nil
-	}
-	drawn, err := plot(fmt.Sprintf("Resident memory of the daemon at %d retrievals a second, %d chunks", *rate, *chunks), "MB", seconds, line{values: memory})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(*out, "daemon-memory.svg"), drawn, 0o644)
+	return nil
 }
 
 // clients asks from 50 clients at once, each without a pause.

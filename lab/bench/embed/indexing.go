@@ -16,6 +16,7 @@ import (
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/embed/minilm"
 	"github.com/memcore/memcore/embed/pack"
+	"github.com/memcore/memcore/lab/internal/figures"
 )
 
 // perFile is about the tokens of a generated file.
@@ -36,10 +37,8 @@ func indexing(ctx context.Context) error {
 	fmt.Printf("%d files, %.1f MB, %d tokens\n", written, float64(size)/1e6, *tokens)
 	model := embed.Embedder(minilm.New())
 	if *e5Pack != "" {
-		for _, args := range [][]string{{"model", "add", *e5Pack, "--json"}, {"model", "use", "multilingual-e5-small", "--json"}} {
-			if _, _, _, err := memcore(ctx, home, folder, args...); err != nil {
-				return err
-			}
+		if _, _, _, err := memcore(ctx, home, folder, "model", "add", *e5Pack, "--json"); err != nil {
+			return err
 		}
 		if model, err = pack.Open(*e5Pack); err != nil {
 			return err
@@ -136,7 +135,7 @@ func oneShot(ctx context.Context, home string) error {
 		whole = append(whole, took)
 	}
 	fmt.Printf("one question as a process: median %v; a process that only tells its version: %v\n",
-		median(whole).Round(100*time.Microsecond), median(bare).Round(100*time.Microsecond))
+		figures.Quantile(whole, .5).Round(100*time.Microsecond), figures.Quantile(bare, .5).Round(100*time.Microsecond))
 	return nil
 }
 
@@ -158,6 +157,9 @@ func memcore(ctx context.Context, home, folder string, args ...string) (time.Dur
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stderr = folder, os.Stderr
 	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+home+"/cache", "XDG_CONFIG_HOME="+home+"/config", "XDG_DATA_HOME="+home+"/data")
+	if *e5Pack != "" {
+		cmd.Env = append(cmd.Env, "MEMCORE_EMBEDDER=multilingual-e5-small")
+	}
 	started := time.Now()
 	printed, err := cmd.Output()
 	took := time.Since(started)

@@ -22,17 +22,8 @@ const (
 	perTopic = 20   // rows of a document
 )
 
-// An engine under measurement.
-type engine interface {
-	add(ctx context.Context, recs []store.Record) error
-	// finish completes a run of indexing.
-	finish(ctx context.Context) error
-	query(ctx context.Context, vector []float32, f store.Filter) (ids []string, err error)
-	close() error
-}
-
 // openers by engine.
-var openers = map[string]func(ctx context.Context, dir string) (engine, error){}
+var openers = map[string]func(ctx context.Context, dir string) (stored, error){}
 
 // runChild makes one measurement and prints it.
 func runChild() error {
@@ -54,14 +45,14 @@ func runChild() error {
 	if err != nil {
 		return err
 	}
-	defer e.close()
+	defer e.Close()
 	if updating {
 		return measureUpdates(ctx, e, name)
 	}
 	return measure(ctx, e)
 }
 
-func measure(ctx context.Context, e engine) error {
+func measure(ctx context.Context, e stored) error {
 	vectors, err := newSet(*childRow)
 	if err != nil {
 		return err
@@ -90,7 +81,7 @@ func measure(ctx context.Context, e engine) error {
 	return write(os.Stdout, r)
 }
 
-func fill(ctx context.Context, e engine, vectors *set, rows int) (ingest, index time.Duration, err error) {
+func fill(ctx context.Context, e stored, vectors *set, rows int) (ingest, index time.Duration, err error) {
 	for lo := 0; lo < rows; lo += batch {
 		var recs []store.Record
 		for n := lo; n < min(lo+batch, rows); n++ {
@@ -123,7 +114,7 @@ func id(n int) string { return fmt.Sprintf("%016x", uint64(n+1)*0x9E3779B97F4A7C
 const roundTime = 60 * time.Second
 
 // ask measures queries after a warm-up.
-func ask(ctx context.Context, e engine, queries [][]float32, f store.Filter, best [][]string) (p50, p95 time.Duration, recall float64, asked int, err error) {
+func ask(ctx context.Context, e stored, queries [][]float32, f store.Filter, best [][]string) (p50, p95 time.Duration, recall float64, asked int, err error) {
 	for _, query := range queries[:min(5, len(queries))] {
 		if _, err := e.query(ctx, query, f); err != nil {
 			return 0, 0, 0, 0, err
@@ -155,13 +146,9 @@ func ask(ctx context.Context, e engine, queries [][]float32, f store.Filter, bes
 	return took[len(took)/2], took[len(took)*95/100], float64(found) / float64(max(wanted, 1)), len(took), nil
 }
 
-// size returns the bytes on disk; 0 in memory.
-func size(ctx context.Context, e engine) (int64, error) {
-	index, ok := e.(stored)
-	if !ok {
-		return 0, nil
-	}
-	stats, err := index.Stats(ctx)
+// size returns the bytes on disk.
+func size(ctx context.Context, e stored) (int64, error) {
+	stats, err := e.Stats(ctx)
 	return stats.Bytes, err
 }
 
@@ -212,7 +199,7 @@ func readTruth() (ids [][]string, err error) {
 	return ids, json.Unmarshal(data, &ids)
 }
 
-func measureUpdates(ctx context.Context, e engine, name string) error {
+func measureUpdates(ctx context.Context, e stored, name string) error {
 	vectors, err := newSet(*childRow)
 	if err != nil {
 		return err
@@ -232,13 +219,11 @@ func measureUpdates(ctx context.Context, e engine, name string) error {
 		}
 	}
 	u.PerUpdate = time.Since(started) / time.Duration(*updates)
-	if index, ok := e.(stored); ok {
-		stats, err := index.Stats(ctx)
-		if err != nil {
-			return err
-		}
-		u.Fragments = stats.Fragments
+	stats, err := e.Stats(ctx)
+	if err != nil {
+		return err
 	}
+	u.Fragments = stats.Fragments
 	if u.Updated, u.UpdatedBytes, err = look(ctx, e, vectors); err != nil {
 		return err
 	}
@@ -253,7 +238,7 @@ func measureUpdates(ctx context.Context, e engine, name string) error {
 	return write(os.Stdout, u)
 }
 
-func look(ctx context.Context, e engine, vectors *set) (p50 time.Duration, bytes int64, err error) {
+func look(ctx context.Context, e stored, vectors *set) (p50 time.Duration, bytes int64, err error) {
 	if p50, _, _, _, err = ask(ctx, e, vectors.queries, store.Filter{}, nil); err != nil {
 		return 0, 0, err
 	}

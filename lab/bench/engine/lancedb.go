@@ -10,7 +10,7 @@ import (
 
 func init() {
 	for name, from := range map[string]int{"lancedb": -1, "lancedb-ann": 1000} {
-		openers[name] = func(ctx context.Context, dir string) (engine, error) {
+		openers[name] = func(ctx context.Context, dir string) (stored, error) {
 			index, err := lancedb.Open(ctx, dir, dimension, lancedb.Options{ApproximateFrom: from})
 			return stored{index}, err
 		}

@@ -1,7 +1,6 @@
-// Command enginebench compares vector engines on the same data and machine. It is its own module:
-// rivals are not dependencies of memcore.
+// Command enginebench compares vector engines on the same data and machine.
 //
-//	go run . [-engines flat,lancedb,lancedb-ann] [-sizes 1000,10000] [-out FOLDER] [-svg FILE]
+//	go run . [-engines flat,lancedb,lancedb-ann] [-sizes 1000,10000] [-out FOLDER]
 //
 // Every engine and size has its own process, so that peak memory is that engine's. Measurements in
 // FOLDER are not repeated. LanceDB needs the tag lancedb.
@@ -33,7 +32,7 @@ type result struct {
 	Rows       int           `json:"rows"`
 	Ingest     time.Duration `json:"ingest"` // of all rows, without making the approximate index
 	Index      time.Duration `json:"index"`  // making the approximate index
-	Bytes      int64         `json:"bytes"`  // on disk; 0 if the engine keeps all in memory
+	Bytes      int64         `json:"bytes"`  // on disk
 	PeakMemory int64         `json:"peakMemory"`
 	P50        time.Duration `json:"p50"`
 	P95        time.Duration `json:"p95"`
@@ -56,10 +55,9 @@ type updatesResult struct {
 }
 
 var (
-	engines  = flag.String("engines", "flat,lancedb,lancedb-ann,chromem", "engines to measure")
+	engines  = flag.String("engines", "flat,lancedb,lancedb-ann", "engines to measure")
 	sizes    = flag.String("sizes", "1000,10000,100000", "numbers of vectors")
 	out      = flag.String("out", filepath.Join(os.TempDir(), "enginebench"), "folder of the results")
-	svg      = flag.String("svg", "", "file for the plot")
 	texts    = flag.String("texts", "", "file of texts, one a line, to measure with real embeddings; every twentieth is a query")
 	updates  = flag.Int("updates", 0, "measure also this many single updates of 10,000 rows")
 	show     = flag.Bool("show", false, "measure nothing: show what FOLDER has")
@@ -105,12 +103,7 @@ func runAll() error {
 	}
 	printTable(all)
 	if *updates > 0 {
-		if err := printUpdates(); err != nil {
-			return err
-		}
-	}
-	if *svg != "" {
-		return plotAll(all, *svg)
+		return printUpdates()
 	}
 	return nil
 }
@@ -145,16 +138,13 @@ func printTable(all []result) {
 	fmt.Println("| engine | vectors | p50 | p95 | half pass: p50 | p95 | 20 pass: p50 | recall@50 | ingest/s | index made in | disk | peak memory |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, r := range all {
-		disk, made := "memory only", "–"
-		if r.Bytes > 0 {
-			disk = megabytes(r.Bytes)
-		}
+		made := "–"
 		if r.Index > 0 {
 			made = r.Index.Round(100 * time.Millisecond).String()
 		}
 		fmt.Printf("| %s | %d | %s | %s | %s | %s | %s | %.3f | %.0f | %s | %s | %s |\n", r.Engine, r.Rows,
 			milliseconds(r.P50), milliseconds(r.P95), milliseconds(r.FilterP50), milliseconds(r.FilterP95), milliseconds(r.NarrowP50),
-			r.Recall, float64(r.Rows)/r.Ingest.Seconds(), made, disk, megabytes(r.PeakMemory))
+			r.Recall, float64(r.Rows)/r.Ingest.Seconds(), made, megabytes(r.Bytes), megabytes(r.PeakMemory))
 	}
 }
 

@@ -15,8 +15,6 @@ import (
 
 // Options say how a model is fitted.
 type Options struct {
-	// Without are terms (relevance.Names) that get no weight.
-	Without []string
 	// Vectors uses cosines.
 	Vectors bool
 	// Absolute compares cosines, as for one embedder.
@@ -158,17 +156,11 @@ func orderAcross(questions []Question, o Options) (*relevance.Model, error) {
 
 // plainSum fits the scale of plain, as Weights does.
 func plainSum(questions []Question, o Options) (map[string]float64, error) {
-	sum, err := scaled(maps.Clone(plain), questions, o)
-	if err == nil {
-	}
-	return sum, err
+	return scaled(maps.Clone(plain), questions, o)
 }
 
 // scaled multiplies the weights of a sum by one number.
 func scaled(sum map[string]float64, questions []Question, o Options) (map[string]float64, error) {
-	for _, name := range o.Without {
-		delete(sum, name)
-	}
 	if !o.Vectors {
 		delete(sum, "cosine")
 		sum["document"] = aloneDocument
@@ -253,7 +245,7 @@ type listed struct {
 func newListwise(questions []Question, o Options) *listwise {
 	p := &listwise{}
 	for n, name := range relevance.Names {
-		if !slices.Contains(o.Without, name) && (o.Vectors || !isCosine(name)) {
+		if o.Vectors || !isCosine(name) {
 			p.columns = append(p.columns, n)
 			p.positive = append(p.positive, relevance.IsEvidence(name))
 		}

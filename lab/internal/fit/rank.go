@@ -1,7 +1,6 @@
 package fit
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -16,65 +15,6 @@ type Ranker func(q Question) []int
 
 // Ranks are those of the scores.
 var Ranks = []int{1, 5, 10, 20, 50}
-
-// By ranks by a score for each candidate.
-func By(score func(q Question) []float64) Ranker {
-	return func(q Question) []int {
-		scores := score(q)
-		order := make([]int, len(scores))
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortStableFunc(order, func(a, b int) int {
-			return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(q.Candidates[a].ID, q.Candidates[b].ID))
-		})
-		return order
-	}
-}
-
-// Keywords ranks by BM25 alone.
-var Keywords = By(func(q Question) []float64 {
-	return each(q, func(c relevance.Candidate) float64 { return c.BM25 })
-})
-
-// Vectors ranks by cosine alone.
-var Vectors = By(func(q Question) []float64 { return each(q, cosineOf) })
-
-func cosineOf(c relevance.Candidate) float64 {
-	if c.Cosine == nil {
-		return -1
-	}
-	return *c.Cosine
-}
-
-// Fused ranks by reciprocal rank fusion with constant 60 (Cormack, Clarke and Büttcher, SIGIR
-// 2009).
-var Fused = By(func(q Question) []float64 {
-	sums := make([]float64, len(q.Candidates))
-	for rank, i := range Vectors(q) {
-		sums[i] += 1 / float64(60+rank+1)
-	}
-	for rank, i := range Keywords(q) {
-		if q.Candidates[i].BM25 > 0 {
-			sums[i] += 1 / float64(60+rank+1)
-		}
-	}
-	return sums
-})
-
-// Summed ranks by cosine + 0.5 relative BM25.
-var Summed = By(func(q Question) []float64 {
-	best := slices.Max(append(each(q, func(c relevance.Candidate) float64 { return c.BM25 }), 1e-9))
-	return each(q, func(c relevance.Candidate) float64 { return cosineOf(c) + 0.5*c.BM25/best })
-})
-
-func each(q Question, score func(relevance.Candidate) float64) []float64 {
-	scores := make([]float64, len(q.Candidates))
-	for i, c := range q.Candidates {
-		scores[i] = score(c)
-	}
-	return scores
-}
 
 // modelled ranks by a model.
 func modelled(m *relevance.Model) Ranker {

@@ -45,11 +45,11 @@ func TestModelFor(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	s := sample(2, 20)
-	require.Regexp(t, `(?m)^ *set0 +15 +[01]\.\d{3} `, s.Table(Keywords))
+	require.Regexp(t, `(?m)^ *set0 +15 +[01]\.\d{3} `, s.Table(byKeywords))
 }
 
 func TestWithMixed(t *testing.T) {
-	house, err := sets.Collections("../sets/testdata/house", "")
+	house, err := sets.Collections("../sets/testdata/house")
 	require.NoError(t, err)
 	other := house[0]
 	other.Name = "flat/diary"

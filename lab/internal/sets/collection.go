@@ -1,6 +1,6 @@
 // Package sets reads public data sets and measures retrieval on them.
 //
-// It indexes labelled collections (BEIR's layout, LoCoMo, LongMemEval) into temporary folders, and
+// It indexes labelled collections in BEIR's layout into temporary folders, and
 // asks their queries. Document IDs stay out of the index: they may reveal answers.
 package sets
 
@@ -92,25 +92,14 @@ type Query struct {
 func (q Query) Unanswerable() bool { return q.Meta.Answerable != nil && !*q.Meta.Answerable }
 
 // Collections reads the collections below a folder or glob, by name: folders with corpus.jsonl,
-// queries.jsonl and qrels.tsv, or files for ReadChats. Format "" is detected. None is an error.
-func Collections(pattern, format string) ([]Collection, error) {
-	if format != "" && !slices.Contains(Formats, format) {
-		return nil, fmt.Errorf("format is %q, want %s, %s or %s", format, FormatBEIR, FormatLoCoMo, FormatLongMemEval)
-	}
+// queries.jsonl and qrels.tsv. None is an error.
+func Collections(pattern string) ([]Collection, error) {
 	roots, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, fmt.Errorf("find collections in %q: %w", pattern, err)
 	}
 	var all []Collection
 	for _, root := range roots {
-		if info, err := os.Stat(root); err == nil && info.Mode().IsRegular() && format != FormatBEIR {
-			chats, err := ReadChats(root, format)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, chats...)
-			continue
-		}
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || !entry.IsDir() || !isCollection(path) {
 				return err
@@ -135,7 +124,7 @@ func Collections(pattern, format string) ([]Collection, error) {
 func CollectionsOf(patterns []string) ([]Collection, error) {
 	var all []Collection
 	for _, pattern := range patterns {
-		some, err := Collections(pattern, "")
+		some, err := Collections(pattern)
 		if err != nil {
 			return nil, err
 		}

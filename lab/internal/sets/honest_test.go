@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -49,14 +48,6 @@ func TestUndated(t *testing.T) {
 	require.Len(t, notes, undatedNamed+1)
 	require.Contains(t, notes[0], `31.12.2023" is not understood`)
 	require.Contains(t, notes[undatedNamed], "6 dates")
-
-	chats, err := readChats(strings.NewReader(strings.Replace(longMemEvalText, "2023/05/31 (Wed) 08:00", "last week", 1)), "")
-	require.NoError(t, err)
-	require.Equal(t, []string{`longmemeval/g1, session 3: date "last week"`}, chats[0].Undated)
-	require.Equal(t, time.Date(2023, 6, 1, 10, 0, 0, 0, time.UTC), chats[0].Queries[0].Now)
-	chats, err = readChats(strings.NewReader(strings.Replace(locomoText, "1:56 pm on 8 May, 2023", "31.12.2023", 1)), "")
-	require.NoError(t, err)
-	require.Equal(t, []string{`locomo/c1, session 2: date "31.12.2023"`}, chats[0].Undated)
 }
 
 // A hit counts as every document folded into it.
@@ -68,7 +59,7 @@ func TestFoldedCounts(t *testing.T) {
 		Queries:   []Query{{ID: "both", Text: "when is the boiler serviced"}, {ID: "first", Text: "who serviced the boiler"}, {ID: "second", Text: "boiler October"}},
 		Judgments: map[string]map[string]int{"both": {"a": 1, "b": 1}, "first": {"a": 1}, "second": {"b": 1}},
 	}
-	for _, level := range []string{LevelDocument, LevelSession, LevelChunk} {
+	for _, level := range Levels {
 		report, err := Run(t.Context(), openWordy, c, Options{Level: level})
 		require.NoError(t, err)
 		for _, q := range report.Queries {
@@ -80,7 +71,7 @@ func TestFoldedCounts(t *testing.T) {
 
 // A run that is cut off keeps earlier results.
 func TestCutOff(t *testing.T) {
-	collections, err := Collections("testdata/house", "")
+	collections, err := Collections("testdata/house")
 	require.NoError(t, err)
 	c := collections[0]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,11 +83,17 @@ func TestCutOff(t *testing.T) {
 	require.Len(t, report.Collections, 1)
 	require.Equal(t, 4, report.All.Queries)
 
+	var asked []Query // those neither judged nor unanswerable are not
+	for _, q := range c.Queries {
+		if len(c.Judgments[q.ID]) > 0 || q.Unanswerable() {
+			asked = append(asked, q)
+		}
+	}
 	late, stop := context.WithCancel(t.Context())
 	defer stop()
 	report, err = Run(late, func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		options := wordyOptions(sources, folder)
-		options.Embedder = stopping{at: c.asked()[2].Text, stop: stop}
+		options.Embedder = stopping{at: asked[2].Text, stop: stop}
 		return core.Open(ctx, options)
 	}, c, Options{})
 	require.ErrorIs(t, err, context.Canceled)
@@ -118,45 +115,6 @@ func (s stopping) Embed(ctx context.Context, kind embed.Kind, texts []string) ([
 	return s.wordy.Embed(ctx, kind, texts)
 }
 
-func TestDraw(t *testing.T) {
-	yes := true
-	collections := []Collection{{Name: "a", Judgments: map[string]map[string]int{}}, {Name: "b", Judgments: map[string]map[string]int{}}, {Name: "c"}}
-	for i, id := range []string{"1", "2", "3", "4", "5", "6", "7", "8"} {
-		c := &collections[i%2]
-		q := Query{ID: id}
-		q.Meta.Answerable = &yes
-		c.Queries = append(c.Queries, q, Query{ID: "not judged " + id})
-		c.Judgments[id] = map[string]int{"d": 1}
-	}
-	ids := func(d eval.Draw) (all []string) {
-		for _, c := range Draw(d, collections) {
-			for _, q := range c.Queries {
-				all = append(all, c.Name+q.ID)
-			}
-		}
-		return all
-	}
-	require.Len(t, ids(eval.Draw{}), 16, "all are drawn")
-	four := ids(eval.Draw{Limit: 4, Seed: 1})
-	require.Len(t, four, 4)
-	require.Equal(t, four, ids(eval.Draw{Limit: 4, Seed: 1}))
-	require.Len(t, Draw(eval.Draw{Limit: 1, Seed: 1}, collections), 1, "a collection without a question is not indexed")
-	others := false
-	for seed := range uint64(10) {
-		some := ids(eval.Draw{Limit: 4, Seed: seed})
-		others = others || some[0] != four[0]
-		var ofA int
-		for _, id := range some {
-			require.NotContains(t, id, "not judged")
-			if strings.HasPrefix(id, "a") {
-				ofA++
-			}
-		}
-		require.Equal(t, 2, ofA, "an even sample: %v", some)
-	}
-	require.True(t, others, "seeds differ")
-}
-
 // "yesterday" counts from the time of the question.
 func TestNowOfQuestion(t *testing.T) {
 	c := Collection{Name: "house/days", Judgments: map[string]map[string]int{"q": {"b": 1}}}
@@ -175,7 +133,7 @@ func TestNowOfQuestion(t *testing.T) {
 }
 
 func TestTurnsScores(t *testing.T) {
-	collections, err := Collections("testdata/house", "")
+	collections, err := Collections("testdata/house")
 	require.NoError(t, err)
 	report, err := RunAll(t.Context(), openWordy, collections, Options{})
 	require.NoError(t, err)

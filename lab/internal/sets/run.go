@@ -17,18 +17,15 @@ import (
 const (
 	LevelDocument = "document"
 	LevelSession  = "session"
-	LevelTurn     = "turn"  // the document, for collections whose documents are turns
-	LevelChunk    = "chunk" // each hit by itself
 )
 
 // Levels lists them.
-var Levels = []string{LevelDocument, LevelSession, LevelTurn, LevelChunk}
+var Levels = []string{LevelDocument, LevelSession}
 
 // Options say what to measure.
 type Options struct {
 	eval.Options
-	// Level is one of Levels; "" is LevelDocument. At LevelChunk each retrieved chunk of a relevant
-	// document counts; without one, the document counts once.
+	// Level is one of Levels; "" is LevelDocument.
 	Level string
 }
 
@@ -153,54 +150,32 @@ func (r run) unit(document string) string {
 // ask asks one query.
 func (r run) ask(ctx context.Context, q Query, relevant map[string]int) (eval.Asked, error) {
 	a := eval.Asked{Collection: r.c.Name, ID: q.ID, Text: q.Text, Answerable: len(relevant) > 0, Relevant: relevant}
-	judged := relevant
-	if r.o.Level == LevelChunk {
-		a.Relevant = map[string]int{}
-	}
-	found := map[string]bool{}
-	of := func(hit core.MemoryHit, isHit bool) ([]string, error) {
+	of := func(hit core.MemoryHit) ([]string, error) {
 		document, ok := r.memory.corpus.document(hit.Path, hit.StartLine)
 		if !ok {
 			return nil, fmt.Errorf("hit %s is no document of the collection", hit.Source)
 		}
 		names := []string{r.unit(document)}
-		if r.o.Level == LevelChunk {
-			chunk := document + " " + hit.ID
-			if isHit && judged[document] > 0 {
-				a.Relevant[chunk], found[document] = judged[document], true
-			}
-			if isHit || a.Relevant[chunk] > 0 {
-				names[0] = chunk
-			}
-		}
 		for _, same := range hit.Also {
 			if document, ok := r.memory.corpus.cited(same); ok {
 				names = append(names, r.unit(document))
 			}
 		}
-		return relevantOr(names, judged, a.Relevant), nil
+		return relevantOr(names, relevant), nil
 	}
-	err := a.Ask(ctx, r.memory.Manager, r.o.Options, q.Now,
-		func(hit core.MemoryHit) ([]string, error) { return of(hit, true) },
-		func(hit core.MemoryHit) ([]string, error) { return of(hit, false) })
-	for document, relevance := range judged {
-		if r.o.Level == LevelChunk && !found[document] {
-			a.Relevant[document] = relevance
-		}
-	}
-	return a, err
+	return a, a.Ask(ctx, r.memory.Manager, r.o.Options, q.Now, of, of)
 }
 
 // relevantOr returns the relevant names, each once, or else the first name.
-func relevantOr(names []string, documents, units map[string]int) []string {
-	var relevant []string
+func relevantOr(names []string, relevant map[string]int) []string {
+	var all []string
 	for _, name := range names {
-		if (documents[name] > 0 || units[name] > 0) && !slices.Contains(relevant, name) {
-			relevant = append(relevant, name)
+		if relevant[name] > 0 && !slices.Contains(all, name) {
+			all = append(all, name)
 		}
 	}
-	if len(relevant) == 0 {
+	if len(all) == 0 {
 		return names[:1]
 	}
-	return relevant
+	return all
 }

@@ -2,7 +2,6 @@ package sets
 
 import (
 	"context"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"os"
@@ -73,7 +72,7 @@ func wordyOptions(sources []source.Source, folder string) core.Options {
 }
 
 func TestRun(t *testing.T) {
-	collections, err := Collections("testdata/hou*", "")
+	collections, err := Collections("testdata/hou*")
 	require.NoError(t, err)
 	for _, level := range Levels {
 		got, err := RunAll(t.Context(), openWordy, collections, Options{Options: eval.Options{K: []int{5, 1}}, Level: level})
@@ -95,32 +94,6 @@ func TestRun(t *testing.T) {
 		if table := got.Table(); !strings.Contains(table, "house/diary") || !strings.Contains(table, "R@5") {
 			t.Errorf("table lacks its rows or columns:\n%s", table)
 		}
-	}
-}
-
-// At chunk level each chunk of a relevant document counts.
-func TestChunkLevel(t *testing.T) {
-	long := "# Boiler\n"
-	for i := range 80 {
-		long += fmt.Sprintf("\nThe boiler part %d of store %d costs %d, says list %d of year %d.\n", 7*i, 11*i, 13*i, 17*i, 1900+i)
-	}
-	c := Collection{
-		Name:      "house/long",
-		Documents: []Document{{ID: "long", Text: long}, {ID: "short", Text: "Nothing about it."}, {ID: "unfound", Text: "zebra"}},
-		Queries:   []Query{{ID: "q", Text: "what does the boiler cost"}},
-		Judgments: map[string]map[string]int{"q": {"long": 1}},
-	}
-	chunks, err := Run(t.Context(), openWordy, c, Options{Level: LevelChunk})
-	require.NoError(t, err)
-	documents, err := Run(t.Context(), openWordy, c, Options{Level: LevelDocument})
-	require.NoError(t, err)
-	require.Len(t, documents.Queries[0].Relevant, 1)
-	if n := len(chunks.Queries[0].Relevant); n < 3 {
-		t.Errorf("%d chunks are relevant, want several", n)
-	}
-	require.Equal(t, 1.0, chunks.All.Scores["mrr"])
-	if k1 := chunks.All.Scores["recall@1"]; k1 >= 1 {
-		t.Errorf("recall@1 of chunks = %v, want less than 1: there are several", k1)
 	}
 }
 
@@ -188,7 +161,7 @@ func TestReadBEIRAsPublished(t *testing.T) {
 	for name, text := range map[string]string{corpusFile: `{"_id":"d","title":"T","text":"x"}`, queriesFile: `{"_id":"q","text":"x"}`, "qrels/test.tsv": "query-id\tcorpus-id\tscore\nq\td\t1\n"} {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	all, err := Collections(folder, "")
+	all, err := Collections(folder)
 	require.NoError(t, err)
 	require.Equal(t, map[string]map[string]int{"q": {"d": 1}}, all[0].Judgments)
 	require.Equal(t, "d", all[0].Documents[0].ID)
@@ -223,11 +196,11 @@ func TestReadBEIRErrors(t *testing.T) {
 
 func TestCollectionsFindsNone(t *testing.T) {
 	for _, pattern := range []string{t.TempDir(), "testdata/no*thing"} {
-		if _, err := Collections(pattern, ""); err == nil || !strings.Contains(err.Error(), "no collection") {
+		if _, err := Collections(pattern); err == nil || !strings.Contains(err.Error(), "no collection") {
 			t.Errorf("Collections(%q) = %v, want an error that there is none", pattern, err)
 		}
 	}
-	if _, err := Collections("[a", ""); err == nil {
-		t.Error(`Collections("[a", "") = nil, want an error that the pattern is bad`)
+	if _, err := Collections("[a"); err == nil {
+		t.Error(`Collections("[a") = nil, want an error that the pattern is bad`)
 	}
 }

@@ -5,7 +5,7 @@
 //     memcore or fail its system calls.
 //   - A [Load] is a home with many processes, on Linux.
 //
-// Each test has a short form, and a long one in `make torture`.
+// Each test has a short form, and a long one in `make -C lab torture`.
 package harness
 
 import (
