@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// NoPrefix as a prefix means none, even if the model was trained with one.
-const NoPrefix = "none"
-
 const (
 	representSentence = "Represent this sentence for searching relevant passages: "
 	representChinese  = "为这个句子生成表示以用于检索相关文章："
@@ -55,17 +52,10 @@ var known = map[string]knownModel{
 // the name: "hf.co/nomic-ai/nomic-embed-text-v1.5-GGUF:Q8_0".
 func (o RemoteOptions) For(model string) RemoteOptions {
 	m := knownAs(model)
-	o.QueryPrefix = setPrefix(o.QueryPrefix, m.query)
-	o.DocumentPrefix = setPrefix(o.DocumentPrefix, m.document)
+	o.QueryPrefix = cmp.Or(o.QueryPrefix, m.query)
+	o.DocumentPrefix = cmp.Or(o.DocumentPrefix, m.document)
 	o.MaxTokens = cmp.Or(o.MaxTokens, m.tokens)
 	return o
-}
-
-func setPrefix(set, known string) string {
-	if set == NoPrefix {
-		return ""
-	}
-	return cmp.Or(set, known)
 }
 
 // knownAs looks for the longest beginning of the name.

@@ -61,8 +61,8 @@ func TestFor(t *testing.T) {
 func TestForKeepsWhatIsSet(t *testing.T) {
 	for _, tt := range []struct{ in, want embed.RemoteOptions }{
 		{embed.RemoteOptions{QueryPrefix: "q: "}, embed.RemoteOptions{QueryPrefix: "q: ", DocumentPrefix: "search_document: ", MaxTokens: 2048}},
-		{embed.RemoteOptions{DocumentPrefix: embed.NoPrefix}, embed.RemoteOptions{QueryPrefix: "search_query: ", MaxTokens: 2048}},
-		{embed.RemoteOptions{QueryPrefix: embed.NoPrefix, DocumentPrefix: "d: ", MaxTokens: 99, Dimension: 2, BatchSize: 3}, embed.RemoteOptions{DocumentPrefix: "d: ", MaxTokens: 99, Dimension: 2, BatchSize: 3}},
+		{embed.RemoteOptions{DocumentPrefix: "d: ", MaxTokens: 99, BatchSize: 3},
+			embed.RemoteOptions{QueryPrefix: "search_query: ", DocumentPrefix: "d: ", MaxTokens: 99, BatchSize: 3}},
 	} {
 		if got := tt.in.For("nomic-embed-text"); got != tt.want {
 			t.Errorf("%+v for nomic-embed-text = %+v, want %+v", tt.in, got, tt.want)

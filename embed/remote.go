@@ -8,11 +8,9 @@ import (
 // RemoteOptions are for embedders with a server. Zero means the default: the model's, if For knows
 // it, else the embedder's.
 type RemoteOptions struct {
-	// Dimension shortens vectors, if the model can.
-	Dimension int
 	// MaxTokens bounds a text, with its prefix, by CountTokens.
 	MaxTokens int
-	// DocumentPrefix and QueryPrefix are such as "search_query: ", or NoPrefix.
+	// DocumentPrefix and QueryPrefix are such as "search_query: ".
 	DocumentPrefix, QueryPrefix string
 	// BatchSize is a request's number of texts; the default is 32.
 	BatchSize int

@@ -1,8 +1,8 @@
 // Package ollama embeds texts through an Ollama server.
 //
 // It is an embed.Embedder over github.com/ollama/ollama/api. It starts no server and pulls no
-// model. The rule for its users: only with Options.Digest does the Fingerprint identify the model's
-// weights.
+// model. The Fingerprint has the model's name: only another dimension shows that the model was
+// replaced ("ollama pull").
 package ollama
 
 import (
@@ -13,8 +13,6 @@ import (
 	"io"
 	"net/url"
 	"strings"
-	"sync/atomic"
-	"time"
 
 	"github.com/ollama/ollama/api"
 
@@ -36,21 +34,12 @@ type Options struct {
 	embed.RemoteOptions
 	// Address of the server, with or without "http://"; "" is DefaultAddress.
 	Address string
-	// Digest is what the model must have, as Digest returns it; "" accepts any. It is part of the
-	// fingerprint, and checked before the first text is sent.
-	Digest string
-	// KeepAlive is how long the model stays in memory: 0 is the server's default, negative forever.
-	KeepAlive time.Duration
 }
 
 // An Embedder is an embed.Embedder. It is safe for concurrent use.
 type Embedder struct {
-	*client // Embed, Dimension, MaxTokens, CountTokens
-	api     *api.Client
-	model   string
-	opts    Options
-	remote  remote.Options
-	checked atomic.Bool // the model has Options.Digest
+	*client     // Embed, Dimension, MaxTokens, CountTokens
+	fingerprint string
 }
 
 type client = remote.Client
@@ -62,9 +51,6 @@ func New(model string, opts Options) (*Embedder, error) {
 	if model == "" {
 		return nil, errors.New("ollama: no model is named")
 	}
-	if opts.Dimension < 0 {
-		return nil, fmt.Errorf("ollama: dimension is %d, want 0 or more", opts.Dimension)
-	}
 	base, err := address(opts.Address)
 	if err != nil {
 		return nil, err
@@ -72,10 +58,18 @@ func New(model string, opts Options) (*Embedder, error) {
 	opts.RemoteOptions = opts.For(model)
 	opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
 	name := fmt.Sprintf("ollama model %q at %s", model, base.Host)
-	e := &Embedder{model: tagged(model), opts: opts, remote: remote.Options{RemoteOptions: opts.RemoteOptions, Name: name}}
-	e.api = api.NewClient(base, remote.NewHTTP(opts.Transport, ""))
-	e.client = remote.New(e.remote, e.ask)
-	return e, nil
+	settings := remote.Options{RemoteOptions: opts.RemoteOptions, Name: name}
+	model = tagged(model)
+	server := api.NewClient(base, remote.NewHTTP(opts.Transport, ""))
+	ask := func(ctx context.Context, texts []string) ([][]float32, error) {
+		truncate := true // the server counts exactly, and would refuse longer texts
+		res, err := server.Embed(ctx, &api.EmbedRequest{Model: model, Input: texts, Truncate: &truncate})
+		if err != nil {
+			return nil, err
+		}
+		return res.Embeddings, nil
+	}
+	return &Embedder{remote.New(settings, ask), remote.Fingerprint("ollama", model, settings)}, nil
 }
 
 // address parses "host", "host:port" or "http://host:port/path".
@@ -104,73 +98,8 @@ func tagged(model string) string {
 	return model + ":latest"
 }
 
-// Fingerprint has the model's name and Options.Digest. Without a digest, only another dimension
-// shows that the model was replaced ("ollama pull").
-func (e *Embedder) Fingerprint() string {
-	f := remote.Fingerprint("ollama", e.model, e.remote)
-	if e.opts.Digest != "" {
-		f += "/" + url.QueryEscape(e.opts.Digest)
-	}
-	return f
-}
-
-// Digest returns the digest of the model's weights and settings: 64 hex digits. Without server or
-// model it is embed.ErrUnavailable.
-func (e *Embedder) Digest(ctx context.Context) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, cmp.Or(max(e.opts.Timeout, 0), remote.DefaultTimeout))
-	defer cancel()
-	digest, err := e.digest(limited)
-	if err != nil {
-		return "", remote.Explain(ctx, e.remote.Name, err)
-	}
-	return digest, nil
-}
-
-func (e *Embedder) digest(ctx context.Context) (string, error) {
-	list, err := e.api.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, m := range list.Models {
-		if strings.EqualFold(m.Name, e.model) {
-			return m.Digest, nil
-		}
-	}
-	return "", remote.Nonsense("the server has no such model; ollama pull %s gets it", e.model)
-}
-
-// ask is a remote.Ask.
-func (e *Embedder) ask(ctx context.Context, texts []string) ([][]float32, error) {
-	if err := e.check(ctx); err != nil {
-		return nil, err
-	}
-	truncate := true // the server counts exactly, and would refuse longer texts
-	req := &api.EmbedRequest{Model: e.model, Input: texts, Truncate: &truncate, Dimensions: e.opts.Dimension}
-	if e.opts.KeepAlive != 0 {
-		req.KeepAlive = &api.Duration{Duration: e.opts.KeepAlive}
-	}
-	res, err := e.api.Embed(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return res.Embeddings, nil
-}
-
-// check compares digests until they agree once.
-func (e *Embedder) check(ctx context.Context) error {
-	if e.opts.Digest == "" || e.checked.Load() {
-		return nil
-	}
-	got, err := e.digest(ctx)
-	if err != nil {
-		return err
-	}
-	if !strings.EqualFold(got, e.opts.Digest) {
-		return remote.Nonsense("the model has digest %q, want %q: it was replaced", got, e.opts.Digest)
-	}
-	e.checked.Store(true)
-	return nil
-}
+// Fingerprint implements embed.Embedder.
+func (e *Embedder) Fingerprint() string { return e.fingerprint }
 
 // Format prints only the fingerprint, to keep options out of logs.
-func (e *Embedder) Format(f fmt.State, _ rune) { io.WriteString(f, e.Fingerprint()) }
+func (e *Embedder) Format(f fmt.State, _ rune) { io.WriteString(f, e.fingerprint) }

@@ -3,14 +3,12 @@ package ollama_test
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -51,10 +49,9 @@ func TestRequest(t *testing.T) {
 		want        string
 	}{
 		{"as it comes", "", ollama.Options{}, `{"input":["text"],"model":"m:latest","options":null,"truncate":true}`},
-		{"everything", "", ollama.Options{KeepAlive: time.Minute, RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}},
-			`{"dimensions":2,"input":["q: text"],"keep_alive":"1m0s","model":"m:latest","options":null,"truncate":true}`},
+		{"everything", "", ollama.Options{RemoteOptions: embed.RemoteOptions{QueryPrefix: "q: "}},
+			`{"input":["q: text"],"model":"m:latest","options":null,"truncate":true}`},
 		{"a known model", "nomic-embed-text", ollama.Options{}, `{"input":["search_query: text"],"model":"nomic-embed-text:latest","options":null,"truncate":true}`},
-		{"for ever", "", ollama.Options{KeepAlive: -1}, `{"input":["text"],"keep_alive":-1,"model":"m:latest","options":null,"truncate":true}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.opts.Address = url
@@ -67,37 +64,17 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestDigest(t *testing.T) {
-	url, last := record(t, "abc123")
-	e := open(t, "m", ollama.Options{Address: url})
-	if got, err := e.Digest(t.Context()); got != "abc123" || err != nil {
-		t.Errorf("Digest() = %q, %v; want abc123", got, err)
-	}
-	if _, err := open(t, "n", ollama.Options{Address: url}).Digest(t.Context()); !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "ollama pull n") {
-		t.Errorf("Digest() of a model that is not there = %v, want ErrUnavailable and how to get it", err)
-	}
-	if _, err := open(t, "m", ollama.Options{Address: url, Digest: "ABC123"}).Embed(t.Context(), embed.Document, []string{"a"}); err != nil {
-		t.Errorf("Embed with the right digest = %v", err)
-	}
-	*last = nil
-	_, err := open(t, "m", ollama.Options{Address: url, Digest: "def"}).Embed(t.Context(), embed.Document, []string{"a"})
-	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "replaced") || *last != nil {
-		t.Errorf("Embed with another digest = %v, request %v; want ErrUnavailable and no text sent", err, *last)
-	}
-}
-
 func TestFingerprint(t *testing.T) {
 	for _, tt := range []struct {
 		model string
 		opts  ollama.Options
 		want  string
 	}{
-		{"m", ollama.Options{}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
-		{"m:latest", ollama.Options{Address: "elsewhere", KeepAlive: 1, RemoteOptions: embed.RemoteOptions{BatchSize: 3}}, "ollama/m%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"},
-		{"all-minilm", ollama.Options{}, "ollama/all-minilm%3Alatest/dim=0/max=512.1/prefix=4d01ebbbc427"}, // as before models were known
-		{"nomic-embed-text", ollama.Options{}, "ollama/nomic-embed-text%3Alatest/dim=0/max=2048.1/prefix=031c03c67111"},
-		{"nomic-embed-text", ollama.Options{RemoteOptions: embed.RemoteOptions{QueryPrefix: embed.NoPrefix, DocumentPrefix: embed.NoPrefix}}, "ollama/nomic-embed-text%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427"},
-		{"host:1/team/m", ollama.Options{Digest: "ab", RemoteOptions: embed.RemoteOptions{MaxTokens: 2048}}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/dim=0/max=2048.1/prefix=4d01ebbbc427/ab"},
+		{"m", ollama.Options{}, "ollama/m%3Alatest/max=512.1/prefix=4d01ebbbc427"},
+		{"m:latest", ollama.Options{Address: "elsewhere", RemoteOptions: embed.RemoteOptions{BatchSize: 3}}, "ollama/m%3Alatest/max=512.1/prefix=4d01ebbbc427"},
+		{"all-minilm", ollama.Options{}, "ollama/all-minilm%3Alatest/max=512.1/prefix=4d01ebbbc427"}, // as before models were known
+		{"nomic-embed-text", ollama.Options{}, "ollama/nomic-embed-text%3Alatest/max=2048.1/prefix=031c03c67111"},
+		{"host:1/team/m", ollama.Options{RemoteOptions: embed.RemoteOptions{MaxTokens: 2048}}, "ollama/host%3A1%2Fteam%2Fm%3Alatest/max=2048.1/prefix=4d01ebbbc427"},
 	} {
 		if got := open(t, tt.model, tt.opts).Fingerprint(); got != tt.want {
 			t.Errorf("Fingerprint of %s = %q, want %q", tt.model, got, tt.want)
@@ -119,7 +96,6 @@ func TestNew(t *testing.T) {
 		{"m", ollama.Options{Address: "ftp://host"}},
 		{"m", ollama.Options{Address: "http://"}},
 		{"m", ollama.Options{Address: "http://user:hunter2@ho st"}},
-		{"m", ollama.Options{RemoteOptions: embed.RemoteOptions{Dimension: -1}}},
 	} {
 		e, err := ollama.New(tt.model, tt.opts)
 		if err == nil || e != nil || strings.Contains(err.Error(), "hunter2") {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -62,19 +61,6 @@ func TestServerKnownAnswer(t *testing.T) {
 	}
 	if e.Dimension() != 384 {
 		t.Errorf("Dimension() = %d, want 384", e.Dimension())
-	}
-}
-
-func TestServerDigest(t *testing.T) {
-	e := open(t, "all-minilm", ollama.Options{Address: real(t)})
-	digest, err := e.Digest(t.Context())
-	require.NoError(t, err)
-	if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(digest) {
-		t.Errorf("Digest() = %q, want 64 hex digits", digest)
-	}
-	pinned := open(t, "all-minilm", ollama.Options{Address: real(t), Digest: digest})
-	if _, err := pinned.Embed(t.Context(), embed.Document, []string{"a"}); err != nil {
-		t.Errorf("Embed with the model's digest = %v", err)
 	}
 }
 

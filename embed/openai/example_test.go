@@ -12,8 +12,7 @@ import (
 
 func Example() {
 	e, err := openai.New("text-embedding-3-small", openai.Options{
-		Key:           openai.NewKey(os.Getenv("OPENAI_API_KEY")),
-		RemoteOptions: embed.RemoteOptions{Dimension: 512},
+		Key: openai.NewKey(os.Getenv("OPENAI_API_KEY")),
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

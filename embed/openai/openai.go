@@ -46,9 +46,8 @@ type Embedder struct {
 // An endpoint sends requests. An Embedder has only a function value: go-openai's client holds the
 // key as a string, which fmt would print.
 type endpoint struct {
-	api       *openai.Client
-	model     string
-	dimension int // to ask for; 0: do not ask
+	api   *openai.Client
+	model string
 }
 
 type client = remote.Client
@@ -60,9 +59,6 @@ func New(model string, opts Options) (*Embedder, error) {
 	if model == "" {
 		return nil, errors.New("openai: no model is named")
 	}
-	if opts.Dimension < 0 {
-		return nil, fmt.Errorf("openai: dimension is %d, want 0 or more", opts.Dimension)
-	}
 	opts.BaseURL = cmp.Or(opts.BaseURL, DefaultBaseURL)
 	opts.RemoteOptions = opts.For(model)
 	opts.MaxTokens = cmp.Or(opts.MaxTokens, DefaultMaxTokens)
@@ -72,7 +68,7 @@ func New(model string, opts Options) (*Embedder, error) {
 	}
 	name := fmt.Sprintf("openai model %q at %s", model, base.Host)
 	settings := remote.Options{RemoteOptions: opts.RemoteOptions, Name: name}
-	ep := &endpoint{api: opts.connect(), model: model, dimension: opts.Dimension}
+	ep := &endpoint{api: opts.connect(), model: model}
 	return &Embedder{remote.New(settings, ep.ask), remote.Fingerprint("openai", model, settings)}, nil
 }
 
@@ -90,7 +86,7 @@ func (e *Embedder) Fingerprint() string { return e.fingerprint }
 // ask sets no encoding: "float" is every server's default, and some know no other.
 func (e *endpoint) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	res, err := e.api.CreateEmbeddings(ctx, openai.EmbeddingRequest{
-		Input: texts, Model: openai.EmbeddingModel(e.model), Dimensions: e.dimension})
+		Input: texts, Model: openai.EmbeddingModel(e.model)})
 	if err != nil {
 		return nil, err
 	}

@@ -61,8 +61,8 @@ func TestRequest(t *testing.T) {
 		opts                   openai.Options
 	}{
 		{"without a key", "/v1/embeddings", "", `{"input":["text"],"model":"m"}`, openai.Options{BaseURL: url + "/v1"}},
-		{"with everything", "/v1/embeddings", "Bearer " + secret, `{"dimensions":2,"input":["q: text"],"model":"m"}`,
-			openai.Options{BaseURL: url + "/v1/", Key: openai.NewKey(" " + secret + "\n"), RemoteOptions: embed.RemoteOptions{Dimension: 2, QueryPrefix: "q: "}}},
+		{"with everything", "/v1/embeddings", "Bearer " + secret, `{"input":["q: text"],"model":"m"}`,
+			openai.Options{BaseURL: url + "/v1/", Key: openai.NewKey(" " + secret + "\n"), RemoteOptions: embed.RemoteOptions{QueryPrefix: "q: "}}},
 		{"full address", "/api/embeddings", "", `{"input":["text"],"model":"m"}`, openai.Options{BaseURL: url + "/api/embeddings"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -182,12 +182,12 @@ func TestKey(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	got := open(t, openai.Options{Key: openai.NewKey(secret), BaseURL: "http://host:1"}).Fingerprint()
-	if want := "openai/m/dim=0/max=8191.1/prefix=4d01ebbbc427"; got != want {
+	if want := "openai/m/max=8191.1/prefix=4d01ebbbc427"; got != want {
 		t.Errorf("Fingerprint() = %q, want %q", got, want)
 	}
 	known, err := openai.New("nomic-ai/nomic-embed-text-v1.5", openai.Options{})
 	require.NoError(t, err)
-	if got, want := known.Fingerprint(), "openai/nomic-ai%2Fnomic-embed-text-v1.5/dim=0/max=2048.1/prefix=031c03c67111"; got != want {
+	if got, want := known.Fingerprint(), "openai/nomic-ai%2Fnomic-embed-text-v1.5/max=2048.1/prefix=031c03c67111"; got != want {
 		t.Errorf("Fingerprint() of a known model = %q, want %q", got, want)
 	}
 }
@@ -200,7 +200,6 @@ func TestNew(t *testing.T) {
 		{"", openai.Options{}},
 		{"m", openai.Options{BaseURL: "host/v1"}},
 		{"m", openai.Options{BaseURL: "https://user:hunter2@ho st"}},
-		{"m", openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: -1}}},
 	} {
 		e, err := openai.New(tt.model, tt.opts)
 		if err == nil || e != nil || strings.Contains(err.Error(), "hunter2") {

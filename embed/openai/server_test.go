@@ -64,18 +64,6 @@ func TestServerAgreesWithOllama(t *testing.T) {
 	}
 }
 
-func TestServerDimension(t *testing.T) {
-	e := minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: 64}})
-	vecs, err := e.Embed(t.Context(), embed.Document, []string{"a"})
-	if err != nil || len(vecs[0]) != 64 {
-		t.Errorf("Embed with 64 numbers asked for = %d, %v", len(vecs[0]), err)
-	}
-	_, err = minilm(t, openai.Options{RemoteOptions: embed.RemoteOptions{Dimension: 9999}}).Embed(t.Context(), embed.Document, []string{"a"})
-	if !errors.Is(err, embed.ErrDimension) {
-		t.Errorf("Embed with more numbers asked for than there are = %v, want ErrDimension", err)
-	}
-}
-
 func TestServerUnknownModel(t *testing.T) {
 	e, err := openai.New("no-such-model", openai.Options{BaseURL: "http://" + real(t) + "/v1"})
 	require.NoError(t, err)

@@ -49,9 +49,7 @@ type Client struct {
 
 // New returns a Client that sends requests by ask.
 func New(opts Options, ask Ask) *Client {
-	c := &Client{opts: opts.withDefaults(), ask: ask}
-	c.dim.Store(int64(opts.Dimension))
-	return c
+	return &Client{opts: opts.withDefaults(), ask: ask}
 }
 
 func (o Options) withDefaults() Options {
@@ -88,7 +86,7 @@ func (c *Client) Embed(ctx context.Context, kind embed.Kind, texts []string) ([]
 		n := c.batch(texts)
 		got, err := c.fit(ctx, kind, texts[:n])
 		if err != nil {
-			return nil, Explain(ctx, c.opts.Name, err)
+			return nil, explain(ctx, c.opts.Name, err)
 		}
 		vecs, texts = append(vecs, got...), texts[n:]
 	}
@@ -160,9 +158,9 @@ func (c *Client) halves(ctx context.Context, kind embed.Kind, texts []string) ([
 	return append(left, right...), nil
 }
 
-// Explain returns the error of the contract: that of ctx if it ended, or one of embed's. It does
+// explain returns the error of the contract: that of ctx if it ended, or one of embed's. It does
 // not wrap err, since the Client's timeout is not the caller's.
-func Explain(ctx context.Context, name string, err error) error {
+func explain(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

@@ -137,12 +137,9 @@ func TestDimension(t *testing.T) {
 		v[0] = 1
 		return [][]float32{v}, nil
 	}}
-	learns, given := New(Options{}, s.ask), New(Options{RemoteOptions: embed.RemoteOptions{Dimension: 4}}, s.ask)
+	learns := New(Options{}, s.ask)
 	if _, err := learns.Embed(t.Context(), embed.Document, []string{"a"}); err != nil || learns.Dimension() != 3 {
 		t.Errorf("Dimension() = %d, %v; want 3 learned", learns.Dimension(), err)
-	}
-	if _, err := given.Embed(t.Context(), embed.Query, []string{"a"}); !errors.Is(err, embed.ErrDimension) || given.Dimension() != 4 {
-		t.Errorf("3 numbers where 4 were given: %v, Dimension() = %d; want ErrDimension, 4", err, given.Dimension())
 	}
 	dim = 4
 	if _, err := learns.Embed(t.Context(), embed.Query, []string{"a"}); !errors.Is(err, embed.ErrDimension) || learns.Dimension() != 3 {
@@ -244,11 +241,11 @@ func TestFingerprint(t *testing.T) {
 		t.Errorf("Fingerprint = %q and %q, want what changes no vector left out", a, b)
 	}
 	// It changes only when vectors change: then indexes are rebuilt.
-	if got, want := Fingerprint("k", "m", base), "k/m/dim=0/max=512.1/prefix=4d01ebbbc427"; got != want {
+	if got, want := Fingerprint("k", "m", base), "k/m/max=512.1/prefix=4d01ebbbc427"; got != want {
 		t.Errorf("Fingerprint = %q, want %q", got, want)
 	}
 	seen := map[string]bool{Fingerprint("k", "m", base): true}
-	for i, o := range []embed.RemoteOptions{{MaxTokens: 256}, {MaxTokens: 512, Dimension: 3}, {MaxTokens: 512, QueryPrefix: "p"}, {MaxTokens: 512, DocumentPrefix: "p"}} {
+	for i, o := range []embed.RemoteOptions{{MaxTokens: 256}, {MaxTokens: 512, QueryPrefix: "p"}, {MaxTokens: 512, DocumentPrefix: "p"}} {
 		f := Fingerprint("k", "m", Options{RemoteOptions: o})
 		if seen[f] {
 			t.Errorf("Fingerprint of options %d = %q, which another one has", i, f)
