@@ -52,14 +52,14 @@ type memoryFiles struct {
 // usageText says what curated memory costs, and the limits.
 func usageText(u curated.Usage, settings config.Settings) string {
 	lines := plain.Count(u.Lines, "line")
-	if settings.MaxLines >= 0 {
+	if settings.MaxLines > 0 {
 		lines = fmt.Sprintf("%d of %s at most", u.Lines, plain.Count(settings.MaxLines, "line"))
 	}
-	text := fmt.Sprintf("given: %s, %s, %.1f KB, %s", plain.Count(u.Files, "file"), lines, float64(u.Bytes)/1024, plain.Count(u.Tokens, "token"))
-	if u.Context > 0 {
-		text += fmt.Sprintf(", %.1f %% of %d tokens of context (too much from %g %% on)", u.Percent(), u.Context, settings.TokenBudgetPercent)
+	tokens := plain.Count(u.Tokens, "token")
+	if settings.MaxTokens > 0 {
+		tokens = fmt.Sprintf("%d of %s at most", u.Tokens, plain.Count(settings.MaxTokens, "token"))
 	}
-	return text
+	return fmt.Sprintf("given: %s, %s, %.1f KB, %s", plain.Count(u.Files, "file"), lines, float64(u.Bytes)/1024, tokens)
 }
 
 // untrustedPlugins counts the untrusted plugins with memory.

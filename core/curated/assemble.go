@@ -172,16 +172,8 @@ func (r *reader) measureUsage(m *Memory, l Limits, repeated int) {
 		u.Bytes += len(s.Text)
 		u.Tokens += r.o.Count(s.Text)
 	}
-	u.Context = l.Context
-	most := l.tokens(1)
-	u.Within = most < 0 || u.Tokens <= most
-	if l.Bytes >= 0 && u.Bytes > warnBytes {
-		r.warn("", 0, fmt.Sprintf("memory has %.1f KB, more than %d KB: agents follow short memory better", float64(u.Bytes)/1024, warnBytes>>10))
-	}
-	if warn := l.tokens(warnPart); !u.Within {
-		r.warn("", 0, fmt.Sprintf("memory has %d tokens, more than %g %% of the context window of %d; from %.3g %% on it is cut", u.Tokens, l.Percent, l.Context, l.Percent*hardPart))
-	} else if warn >= 0 && u.Tokens > warn {
-		r.warn("", 0, fmt.Sprintf("memory has %d tokens, more than %.3g %% of the context window of %d", u.Tokens, l.Percent*warnPart, l.Context))
+	if l.Tokens >= 0 && u.Tokens > l.warnAt() {
+		r.warn("", 0, fmt.Sprintf("memory has %d tokens; from %d on it is cut, and agents follow short memory better", u.Tokens, l.Tokens))
 	}
 	if repeated > 0 {
 		r.o.Log.Debug("several files of curated memory say the same", "statements", repeated)

@@ -41,7 +41,7 @@ func monorepo(b *testing.B) (root string, memories []string) {
 func BenchmarkMonorepo(b *testing.B) {
 	root, memories := monorepo(b)
 	options := func() Options {
-		return Options{Dir: root, Home: filepath.Join(root, "nowhere"), Children: true, Trust: allIn{root}, Limits: Limits{Lines: -1, Bytes: -1}}
+		return Options{Dir: root, Home: filepath.Join(root, "nowhere"), Children: true, Trust: allIn{root}, Limits: NoLimits}
 	}
 	load := func(b *testing.B, l *Layer) {
 		m, err := l.Load(b.Context())

@@ -4,28 +4,25 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/markdown/statement"
 )
 
 // A size is what counts against the limits.
-type size struct{ lines, bytes, tokens, runes int }
+type size struct{ lines, tokens, runes int }
 
 func (s size) plus(o size) size {
-	return size{s.lines + o.lines, s.bytes + o.bytes, s.tokens + o.tokens, s.runes + o.runes}
+	return size{s.lines + o.lines, s.tokens + o.tokens, s.runes + o.runes}
 }
 
 // over names the limit that a size exceeds, or returns "".
 func over(s size, l Limits) string {
-	switch hard := l.Hard(); {
+	switch {
 	case l.Lines >= 0 && s.lines > l.Lines:
 		return fmt.Sprintf("%d lines are more than %d", s.lines, l.Lines)
-	case l.Bytes >= 0 && s.bytes > l.Bytes:
-		return fmt.Sprintf("%.1f KB are more than %d KB", float64(s.bytes)/1024, l.Bytes>>10)
-	case hard >= 0 && s.tokens > hard:
-		return fmt.Sprintf("%d tokens are more than %d", s.tokens, hard)
+	case l.Tokens >= 0 && s.tokens > l.Tokens:
+		return fmt.Sprintf("%d tokens are more than %d", s.tokens, l.Tokens)
 	case l.Runes > 0 && s.runes > l.Runes:
 		return fmt.Sprintf("%d characters are more than %d", s.runes, l.Runes)
 	}
@@ -37,11 +34,8 @@ func fits(s size, l Limits) bool { return over(s, l) == "" }
 // longestList, in bytes, is a small part of the limits.
 func (l Limits) longestList() int {
 	longest := longestList
-	if hard := l.Hard(); hard >= 0 {
-		longest = min(longest, hard/4)
-	}
-	if l.Bytes >= 0 {
-		longest = min(longest, l.Bytes/10)
+	if l.Tokens >= 0 {
+		longest = min(longest, l.Tokens/4)
 	}
 	if l.Runes > 0 {
 		longest = min(longest, l.Runes/10)
@@ -68,14 +62,13 @@ type budget struct {
 	limits   Limits
 	count    func(string) int // nil if tokens have no limit
 	longest  int              // list in a note, in bytes
-	single   bool             // one file: do not name it if nothing of it is given
 	stated   statementIndex
 	repeated int
 }
 
 func (r *reader) budget(all []candidate, limits Limits) *budget {
 	b := &budget{reader: r, limits: limits, longest: limits.longestList(), stated: statementIndex{}}
-	if limits.Hard() >= 0 {
+	if limits.Tokens >= 0 {
 		b.count = r.o.Count
 	}
 	for _, c := range all {
@@ -105,7 +98,7 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 		*c.body = originals[i]
 	}
 	b := r.budget(all, limits)
-	if whole.tokens+longestNote*(len(all)+1) < limits.Hard() {
+	if whole.tokens+longestNote*(len(all)+1) < limits.Tokens {
 		b.count = nil // tokens cannot reach their limit
 	}
 	b.chooseUnits()
@@ -117,14 +110,6 @@ func (r *reader) shrink(all []candidate, limits Limits) (gone []string, repeated
 		}
 	}
 	return gone, b.repeated
-}
-
-// cutTo cuts one body to lines, with its note.
-func (r *reader) cutTo(d *body, lines int) {
-	b := &budget{reader: r, limits: Limits{Lines: lines, Bytes: -1, Context: -1}, longest: longestList, single: true, stated: statementIndex{}}
-	b.portions = []*portion{{body: d, context: true}}
-	b.chooseUnits()
-	b.finish()
 }
 
 // whole returns the size of all bodies uncut.
@@ -144,7 +129,7 @@ func (b *budget) measure(lines []line, note string) (s size) {
 	if note != "" {
 		text += "\n\n" + note
 	}
-	s = size{lines: strings.Count(text, "\n") + 1, bytes: len(text), runes: utf8.RuneCountInString(text)}
+	s = sizeOf(text)
 	if b.count != nil {
 		s.tokens = b.count(text + "\n\n") // counts rounding up
 	}
@@ -173,7 +158,7 @@ func (b *budget) total(from int) size {
 	}
 	put := func(s size) {
 		if inSection > 0 {
-			sum = sum.plus(size{lines: 1, bytes: 2, runes: 2})
+			sum = sum.plus(size{lines: 1, runes: 2})
 		}
 		inSection++
 		sum = sum.plus(s)
@@ -203,9 +188,6 @@ func (b *budget) total(from int) size {
 
 // gone returns the paths of the portions with nothing given.
 func (b *budget) gone(from int) (gone []string) {
-	if b.single {
-		return nil
-	}
 	for i, p := range b.portions {
 		if len(p.lines) > 0 && (i < from || p.given == 0) {
 			gone = append(gone, p.path)
@@ -237,7 +219,7 @@ func (p *portion) setFirst(n int) {
 const (
 	// mostRounds bounds how often leftover units are tried again.
 	mostRounds = 4
-	// mostWork bounds a round on a portion, in units and counted bytes.
+	// mostWork bounds a round on a portion, in units and counted characters.
 	mostWork = 400_000
 )
 
@@ -300,7 +282,7 @@ func (b *budget) giveFitting(i, from int) (any bool) {
 		}
 		p.set(unit, false)
 		if work += len(p.units); b.count != nil {
-			work += used.bytes
+			work += used.runes
 		}
 	}
 	return any
@@ -312,8 +294,7 @@ func (b *budget) mayFit(p *portion, unit int, used size) bool {
 		return true // a note may become unnecessary
 	}
 	least := p.leastSize(unit, b.count).plus(used)
-	least.bytes -= p.noteSize.bytes // the note may become shorter
-	least.runes -= p.noteSize.runes
+	least.runes -= p.noteSize.runes // the note may become shorter
 	least.tokens -= p.noteSize.tokens
 	return fits(least, b.limits)
 }

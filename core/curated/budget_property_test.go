@@ -73,7 +73,7 @@ func randomPieces(t *testing.T, random *rand.Rand) (*reader, []candidate, Limits
 	if random.IntN(2) == 0 {
 		count = func(s string) int { return len(strings.Fields(s)) }
 	}
-	r := newReader(t.Context(), Options{Count: count, NoImports: true, Limits: Limits{FileLines: -1}}.withDefaults())
+	r := newReader(t.Context(), Options{Count: count, NoImports: true}.withDefaults())
 	tiers := []Tier{Global, Plugin, Project, Directory}
 	var found []candidate
 	for i := range 1 + random.IntN(6) {
@@ -81,15 +81,12 @@ func randomPieces(t *testing.T, random *rand.Rand) (*reader, []candidate, Limits
 		c := parse(name, []byte(fmt.Sprintf("---\npriority: %d\n---\n", random.IntN(3))+randomMarkdown(random, name)))
 		found = append(found, candidate{file: name, tier: tiers[min(i/2+random.IntN(2), 3)], parsed: c})
 	}
-	none := Limits{Lines: -1, Bytes: -1, Context: -1}
-	limits := none
+	limits := NoLimits
 	for range 1 + random.IntN(2) {
-		switch random.IntN(4) {
+		switch random.IntN(3) {
 		case 0:
 			limits.Lines = random.IntN(120)
 		case 1:
-			limits.Bytes = random.IntN(4000)
-		case 2:
 			limits.Tokens = 1 + random.IntN(600)
 		default:
 			limits.Runes = 1 + random.IntN(4000)
@@ -111,7 +108,7 @@ func TestBudgetProperties(t *testing.T) {
 				t.Fatalf("seed %d: %s, limits %+v\n%s", seed, strings.Join(what, " "), limits, formatted(m))
 			}
 		}
-		got := size{m.Usage.Lines, m.Usage.Bytes, m.Usage.Tokens, utf8.RuneCountInString(formatted(m))}
+		got := size{m.Usage.Lines, m.Usage.Tokens, utf8.RuneCountInString(formatted(m))}
 		check(fits(got, limits), "too much:", over(got, limits))
 		check(strings.Count(formatted(m), "```")%2 == 0, "an open fence")
 

@@ -17,27 +17,6 @@ func lines(prefix string, from, to int) string {
 	return b.String()
 }
 
-func TestFileLines(t *testing.T) {
-	w := newFixture(t, map[string]string{"BEANS.md": "# One\n" + lines("a", 2, 300) + "# Two\n" + lines("b", 302, 490) + "# Three\n" + lines("c", 492, 600)})
-	w.options.Limits = Limits{Lines: -1}
-	m := w.load()
-	whole := "# One\n" + lines("a", 2, 300) + "# Two\n" + lines("b", 302, 490) + "# Three\n" + lines("c", 492, 498) + "\n<!-- Left out to fit: lines 499-600 of BEANS.md (Three). Read it there when it matters. -->"
-	require.True(t, text(m) == whole, "%s", text(m))
-	require.Contains(t, warnings(m), "has 600 lines, more than 500; left out: lines 499-600 of BEANS.md (Three)")
-	require.True(t, m.Files[0].Cut)
-	require.Equal(t, "lines 499-600 of BEANS.md (Three)", m.Files[0].LeftOut)
-	require.Empty(t, m.Given(), "what is cut may be retrieved")
-	w.options.Limits.FileLines = -1
-	require.Contains(t, text(w.load()), "c 600")
-	// An import is cut in its place. All cuts are reported.
-	w.write("x.md", text(m)+"\n# Four\n"+lines("d", 1, 100))
-	w.write("BEANS.md", "before\n@x.md\nafter")
-	w.options.Limits.FileLines = 0
-	got := text(w.load())
-	require.Contains(t, got, "of x.md (Three; Four)")
-	require.True(t, strings.HasSuffix(got, "-->\nafter"), got[len(got)-200:])
-}
-
 func TestStartLines(t *testing.T) {
 	w := newFixture(t, map[string]string{
 		"~/.beans/BEANS.md": "# Mine\n" + lines("m", 2, 60) + "## Second\n" + lines("m", 62, 100),
@@ -64,43 +43,39 @@ func TestStartLines(t *testing.T) {
 	require.Contains(t, text(w.load()), "m 100")
 }
 
-func TestBytes(t *testing.T) {
+// Tokens bound memory of few, long lines.
+func TestLongLines(t *testing.T) {
 	long := strings.Repeat("x", 99) + "\n"
-	w := newFixture(t, map[string]string{"~/.beans/BEANS.md": "# G\n" + strings.Repeat("y"+long[1:], 200), "BEANS.md": "# P\n" + strings.Repeat(long, 200)})
-	w.options.Limits = Limits{Lines: -1, FileLines: -1}
+	w := newFixture(t, map[string]string{"~/.beans/BEANS.md": "# G\n" + strings.Repeat("y"+long[1:], 200), "BEANS.md": "# P\n" + strings.Repeat(long, 220)})
+	w.options.Limits = Limits{Lines: -1}
 	m := w.load()
-	require.Contains(t, warnings(m), "memory has 39.1 KB, more than 30 KB")
-	require.NotContains(t, warnings(m), "cut")
+	require.Contains(t, warnings(m), "memory has 10502 tokens; from 12800 on it is cut")
+	require.NotContains(t, warnings(m), "memory is cut")
 	w.write("BEANS.md", "# P\n"+strings.Repeat(long, 200)+"# Q\n"+strings.Repeat(long+"\n", 150))
 	m = w.load()
-	require.LessOrEqual(t, m.Usage.Bytes, 50<<10)
-	require.Contains(t, warnings(m), "KB are more than 50 KB")
+	require.LessOrEqual(t, m.Usage.Tokens, 12_800)
+	require.Contains(t, warnings(m), "tokens are more than 12800")
 	require.Contains(t, m.Instructions(), "# G\ny", "a paragraph without a full stop is cut at a line")
-	require.Greater(t, m.Usage.Bytes, 50<<10-2*101)
+	require.Greater(t, m.Usage.Tokens, 12_800-2*26)
 }
 
 func TestTokens(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("word\n\n", n)) }
 	w := newFixture(t, map[string]string{"BEANS.md": words(85)})
 	w.options.Count = func(text string) int { return len(strings.Fields(text)) }
-	w.options.Limits = Limits{Lines: -1, FileLines: -1, Context: 1000}
-	m := w.load()
-	require.True(t, m.Usage.Within)
-	require.Contains(t, warnings(m), "memory has 85 tokens, more than 8 % of the context window of 1000")
+	w.options.Limits = Limits{Lines: -1, Tokens: 150}
+	require.Empty(t, w.load().Warnings)
 	w.write("BEANS.md", words(140))
-	m = w.load()
-	require.False(t, m.Usage.Within)
-	require.Contains(t, warnings(m), "memory has 140 tokens, more than 10 % of the context window of 1000; from 15 % on it is cut")
+	m := w.load()
+	require.Contains(t, warnings(m), "memory has 140 tokens; from 150 on it is cut")
 	require.Equal(t, 140, m.Usage.Tokens)
-	require.InDelta(t, 14, m.Usage.Percent(), 0.01)
+	require.InDelta(t, 100*140./Window, m.Usage.Percent(), 0.001)
 	w.write("BEANS.md", words(400))
 	m = w.load()
 	require.LessOrEqual(t, m.Usage.Tokens, 150)
 	require.Contains(t, warnings(m), "400 tokens are more than 150")
 	require.Contains(t, text(m), "<!-- Left out to fit: lines ")
-	w.options.Limits.Tokens = 50
-	require.LessOrEqual(t, w.load().Usage.Tokens, 50)
-	w.options.Limits = Limits{Lines: -1, FileLines: -1, Context: -1}
+	w.options.Limits = NoLimits
 	require.Equal(t, 400, w.load().Usage.Tokens)
 }
 
@@ -179,11 +154,6 @@ func TestLongLists(t *testing.T) {
 		require.Equal(t, "- one "+word+"\n- two "+word, m.Instructions(), "one of them would need a note")
 		require.Equal(t, 12, m.Usage.Lines)
 	})
-	t.Run("of a file", func(t *testing.T) {
-		w := newFixture(t, map[string]string{"BEANS.md": bullets(600)})
-		w.options.Limits.Lines = -1
-		require.Equal(t, bullets(498)+"\n<!-- Left out to fit: lines 499-600 of BEANS.md. Read it there when it matters. -->", text(w.load()))
-	})
 	t.Run("of tokens", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": bullets(150)})
 		w.options.Count = func(text string) int { return len(strings.Fields(text)) }
@@ -194,8 +164,7 @@ func TestLongLists(t *testing.T) {
 	})
 	t.Run("of an import", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": "before\n@list.md\nafter", "list.md": bullets(600)})
-		w.options.Limits.Lines = -1
-		require.Equal(t, "before\n"+bullets(498)+"\n<!-- Left out to fit: lines 499-600 of list.md. Read it there when it matters. -->\nafter", text(w.load()))
+		require.Equal(t, "before\n"+bullets(197)+"\n<!-- Left out to fit: line 3 of BEANS.md, lines 198-600 of list.md. Read it there when it matters. -->", text(w.load()))
 	})
 	t.Run("nested", func(t *testing.T) {
 		w := newFixture(t, map[string]string{"BEANS.md": "- short\n- long, with what belongs to it\n" + strings.Repeat("  - nested in it, more or less\n", 30) + "- last"})
@@ -212,20 +181,20 @@ func TestUnits(t *testing.T) {
 		limits     Limits
 		want       string
 	}{
-		{"sentences", "# Long\n\n" + strings.Repeat(sentence, 20) + "\n\nshort", Limits{Bytes: 330},
+		{"sentences", "# Long\n\n" + strings.Repeat(sentence, 20) + "\n\nshort", Limits{Runes: 363},
 			"# Long\n\n" + strings.TrimSpace(strings.Repeat(sentence, 5)) + "\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
-		{"words of a line that is too long for a sentence", "# Long\n\n" + strings.TrimSpace(strings.Repeat("and on ", 300)) + "\n\nshort", Limits{Bytes: 700},
+		{"words of a line that is too long for a sentence", "# Long\n\n" + strings.TrimSpace(strings.Repeat("and on ", 300)) + "\n\nshort", Limits{Runes: 733},
 			"# Long\n\n" + strings.Repeat("and on ", 71) + "and\n\nshort\n\n<!-- Left out to fit: line 3 of BEANS.md (Long). Read it there when it matters. -->"},
-		{"not within emphasis", "**" + strings.Repeat(sentence, 20) + "**", Limits{Bytes: 330}, "<!-- Left out to fit: all of BEANS.md. Read it there when it matters. -->"},
+		{"not within emphasis", "**" + strings.Repeat(sentence, 20) + "**", Limits{Runes: 363}, "<!-- Left out to fit: all of BEANS.md. Read it there when it matters. -->"},
 		{"rows with their header", "| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 20), Limits{Lines: 6}, "| a | b |\n|---|---|\n| 1 | 2 |\n| 1 | 2 |\n\n<!-- Left out to fit: lines 5-22 of BEANS.md. Read it there when it matters. -->"},
 		{"a fence as a whole", "first\n\n```\n" + strings.Repeat("x\n", 8) + "```\n\nlast", Limits{Lines: 13}, "first\n\nlast\n\n<!-- Left out to fit: lines 3-12 of BEANS.md. Read it there when it matters. -->"},
 		{"a fence that never fits after all else", "```\n" + strings.Repeat("x\n", 80) + "```\n\nafter", Limits{Lines: 10}, "```\nx\nx\nx\nx\n```\n\nafter\n\n<!-- Left out to fit: lines 6-81 of BEANS.md. Read it there when it matters. -->"},
 		{"no comment is opened", "<!--\n" + strings.Repeat("x\n", 80) + "-->\n\nafter", Limits{Lines: 10}, "after\n\n<!-- Left out to fit: lines 1-82 of BEANS.md. Read it there when it matters. -->"},
 		{"an element is closed", "<rules>\n" + strings.Repeat("- x\n", 80) + "</rules>", Limits{Lines: 6}, "<rules>\n- x\n- x\n</rules>\n\n<!-- Left out to fit: lines 4-81 of BEANS.md. Read it there when it matters. -->"},
 		{"what announces goes with what it announces", "intro\n\nAs follows:\n\n- a\n- b", Limits{Lines: 5}, "intro\n\n<!-- Left out to fit: lines 3-6 of BEANS.md. Read it there when it matters. -->"},
-		{"steps have no gaps", "1. short\n2. " + strings.Repeat("long ", 90) + "\n3. short\n\nshort", Limits{Bytes: 150}, "1. short\n\nshort\n\n<!-- Left out to fit: lines 2-3 of BEANS.md. Read it there when it matters. -->"},
+		{"steps have no gaps", "1. short\n2. " + strings.Repeat("long ", 90) + "\n3. short\n\nshort", Limits{Runes: 183}, "1. short\n\nshort\n\n<!-- Left out to fit: lines 2-3 of BEANS.md. Read it there when it matters. -->"},
 		{"no paragraphs are joined", "zero\n\none\n```\n" + strings.Repeat("x\n", 8) + "```\ntwo", Limits{Lines: 12}, "zero\n\none\n\ntwo\n\n<!-- Left out to fit: lines 4-13 of BEANS.md. Read it there when it matters. -->"},
-		{"a note that does not fit", "one\n\ntwo", Limits{Bytes: 20, Runes: 5}, ""},
+		{"a note that does not fit", "one\n\ntwo", Limits{Runes: 5}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := newFixture(t, map[string]string{"BEANS.md": tt.text})
@@ -278,14 +247,14 @@ func FuzzBudget(f *testing.F) {
 		for i, text := range []string{one, two} {
 			c := parse(fmt.Sprint(i), []byte(text))
 			x := &expansion{reader: r, given: map[string]bool{}, imported: map[string]bool{}}
-			x.o.NoImports, x.o.Limits.FileLines = true, -1
+			x.o.NoImports = true
 			cand := candidate{file: fmt.Sprint(i), tier: Project, parsed: c}
 			cand.body = x.bodyOf(cand)
 			all = append(all, cand)
 		}
-		gone, _ := r.shrink(all, Limits{Lines: limit, Bytes: -1, Context: -1})
+		gone, _ := r.shrink(all, Limits{Lines: limit, Tokens: -1})
 		var m Memory
-		r.render(&m, all, gone, Limits{Lines: limit, Bytes: -1, Context: -1})
+		r.render(&m, all, gone, Limits{Lines: limit, Tokens: -1})
 		for _, p := range all {
 			at := 0
 			for _, l := range p.body.lines {
@@ -315,7 +284,7 @@ func FuzzUnits(f *testing.F) {
 			d.lines = append(d.lines, line{text, &origin{path: "x"}, i + 1})
 		}
 		d.lines = trimmed(d.lines)
-		d.split(Limits{Lines: int(uint(limit) % 9), Bytes: -1, Context: -1})
+		d.split(Limits{Lines: int(uint(limit) % 9), Tokens: -1})
 		for _, i := range d.order() {
 			if !d.available(i) {
 				t.Fatalf("unit %d, %q, cannot be given", i, d.textOf(i))

@@ -71,21 +71,14 @@ func (x *expansion) bodyOf(c candidate) *body {
 
 // expand replaces a file's imports. The text of mentions comes last.
 func (x *expansion) expand(d *body, p part) []line {
-	own := &body{lines: make([]line, len(p.lines))}
-	for i, text := range p.lines {
-		own.lines[i] = line{text, p.from, p.skipped + i + 1}
-	}
-	if most := x.o.Limits.FileLines; most >= 0 && len(own.lines) > most {
-		x.cutTo(own, most)
-		x.warn(p.from.path, 0, fmt.Sprintf("has %d lines, more than %d; left out: %s", len(p.lines), most, linesOfGaps(joinGaps(own.leftOut, own.lines), longestList)))
-	}
 	var out, mentioned []line
 	count := 0
-	for _, l := range own.lines {
+	for i, text := range p.lines {
 		if x.ctx.Err() != nil {
 			break
 		}
-		imports := p.imports[l.number-p.skipped-1]
+		l := line{text, p.from, p.skipped + i + 1}
+		imports := p.imports[i]
 		if x.o.NoImports || len(imports) == 0 || imports[0].mention {
 			out = append(out, l)
 		}
@@ -102,11 +95,6 @@ func (x *expansion) expand(d *body, p part) []line {
 				mentioned = append(mentioned, text...)
 			}
 		}
-	}
-	if len(p.chain) == 1 {
-		d.leftOut = own.leftOut // the note comes at the end of the body
-	} else if note := own.note(); note != "" {
-		out = append(trimmed(out), line{from: p.from}, line{text: note, from: p.from})
 	}
 	return append(out, mentioned...)
 }

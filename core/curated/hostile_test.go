@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -22,11 +23,10 @@ func TestCutBehindBlankLines(t *testing.T) {
 		fmt.Fprintf(&fences, "```sh\nrun %d\n```\n\n", i)
 	}
 	w := newFixture(t, nil)
-	w.options.Limits.Lines = -1
 	w.write("BEANS.md", strings.Repeat("\n", 300)+sections.String())
 	m := w.load()
 	require.Contains(t, text(m), "## S0\n\npara 0 words")
-	require.LessOrEqual(t, m.Usage.Lines, 500)
+	require.LessOrEqual(t, m.Usage.Lines, 200)
 	w.write("BEANS.md", "---\nname: x\n---\n\n"+fences.String())
 	m = w.load()
 	require.Zero(t, strings.Count(text(m), "```")%2)
@@ -48,10 +48,7 @@ func TestManySections(t *testing.T) {
 		}
 		w := newFixture(t, map[string]string{"BEANS.md": b.String()})
 		return cputime.Least(1, func() {
-			for _, limits := range []Limits{{}, {FileLines: -1}} {
-				w.options.Limits = limits
-				require.LessOrEqual(t, w.load().Usage.Lines, 200)
-			}
+			require.LessOrEqual(t, w.load().Usage.Lines, 200)
 		})
 	}
 	few, many := loading(3_000), loading(30_000)
@@ -95,14 +92,14 @@ func TestNotesAreWithinTheLimits(t *testing.T) {
 		files[fmt.Sprintf(".beans/rules/%s%d.md", strings.Repeat("n", 190), 10+i)] = fmt.Sprintf("rule %d text words alpha beta gamma delta", i)
 	}
 	w := newFixture(t, files)
-	w.options.Limits = Limits{Bytes: 700}
-	require.LessOrEqual(t, w.load().Usage.Bytes, 700)
+	w.options.Limits = Limits{Runes: 700}
+	require.LessOrEqual(t, utf8.RuneCountInString(formatted(w.load())), 700)
 	w.options.Limits = Limits{Tokens: 200}
 	require.LessOrEqual(t, w.load().Usage.Tokens, 200)
 }
 
-// All that a session is given is within the limit of bytes.
-func TestBytesOfASession(t *testing.T) {
+// All that a session is given is within the limit of tokens.
+func TestTokensOfASession(t *testing.T) {
 	files := map[string]string{}
 	for i := range 20 {
 		files[fmt.Sprintf("d%d/BEANS.md", i)] = fmt.Sprintf("# D%d\n\n%s", i, strings.Repeat(fmt.Sprintf("word%d ", i), 600))
@@ -114,7 +111,7 @@ func TestBytesOfASession(t *testing.T) {
 		require.NoError(t, err)
 		total += m.Usage.Bytes
 	}
-	require.LessOrEqual(t, total, 50<<10+20*200, "but for a note each")
+	require.LessOrEqual(t, total, 4*DefaultTokens+20*200, "but for a note each")
 }
 
 // The order of warnings does not depend on when they occur.
@@ -186,7 +183,7 @@ func TestRandomTrees(t *testing.T) {
 			w.link(filepath.Join("sub", "x.md"), "y.md")
 		}
 		w.options.Children = true
-		w.options.Limits = Limits{Lines: 1 + random.IntN(80), FileLines: 1 + random.IntN(40)}
+		w.options.Limits = Limits{Lines: 1 + random.IntN(80)}
 		first := w.load()
 		require.Equal(t, first, w.load())
 		require.LessOrEqual(t, first.Usage.Lines, max(w.options.Limits.Lines, 4), "run %d", run)

@@ -131,7 +131,7 @@ func TestImportsInAll(t *testing.T) {
 		}
 	}
 	w := newFixture(t, files)
-	w.options.Limits = Limits{Lines: -1, FileLines: -1}
+	w.options.Limits = NoLimits
 	m := w.load()
 	require.Len(t, m.Files[0].Imported, mostImports)
 	require.Contains(t, warnings(m), "there are more than 1000 imports in all")

@@ -60,9 +60,6 @@ func (l *Layer) Refresh(ctx context.Context) (Memory, error) {
 	return l.Load(ctx)
 }
 
-// CacheStats returns the figures of the cache.
-func (l *Layer) CacheStats() CacheStats { return l.options.Cache.stats() }
-
 // Limits returns the limits with their defaults.
 func (l *Layer) Limits() Limits { return l.options.Limits }
 

@@ -14,9 +14,8 @@ type gap struct {
 	titles      []string // of their sections
 }
 
-// gaps returns lines that are not given, after earlier gaps.
-func (d *body) gaps() []gap {
-	all := slices.Clone(d.leftOut)
+// gaps returns the lines of the units that are not given.
+func (d *body) gaps() (all []gap) {
 	joins := false // the unit before is left out as well
 	for i := range d.units {
 		u := &d.units[i]

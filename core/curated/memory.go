@@ -98,22 +98,14 @@ func (w Warning) String() string {
 
 // Usage measures what is given.
 type Usage struct {
-	Files   int `json:"files"`
-	Lines   int `json:"lines"`
-	Bytes   int `json:"bytes"`
-	Tokens  int `json:"tokens"`
-	Context int `json:"context"` // window of the model in tokens; negative if it does not matter
-	// Within means that the tokens are at most Limits.Percent of Context.
-	Within bool `json:"within"`
+	Files  int `json:"files"`
+	Lines  int `json:"lines"`
+	Bytes  int `json:"bytes"`
+	Tokens int `json:"tokens"`
 }
 
-// Percent returns the share of the context window; 0 if Context does not matter.
-func (u Usage) Percent() float64 {
-	if u.Context <= 0 {
-		return 0
-	}
-	return 100 * float64(u.Tokens) / float64(u.Context)
-}
+// Percent returns the share of Window.
+func (u Usage) Percent() float64 { return 100 * float64(u.Tokens) / Window }
 
 // Memory is the text for the agent and its provenance. Do not change it.
 type Memory struct {

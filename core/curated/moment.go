@@ -152,11 +152,8 @@ func (r *finder) absolute(all []string) []string {
 
 func (l Limits) remaining(at Moment) Limits {
 	l.Lines = -1
-	if hard := l.Hard(); hard >= 0 {
-		l.Tokens = max(hard-(at.Spent+3)/4, 1)
-	}
-	if l.Bytes >= 0 {
-		l.Bytes = max(l.Bytes-at.Spent, 0)
+	if l.Tokens >= 0 {
+		l.Tokens = max(l.Tokens-(at.Spent+3)/4, 1)
 	}
 	if at.Room > 0 {
 		l.Runes = at.Room

@@ -107,13 +107,13 @@ func TestNowKeepsToItsRoom(t *testing.T) {
 	}
 	whole := touch(0, 0)
 	require.Contains(t, text(whole), "## More")
-	for _, m := range []Memory{touch(0, 300), touch(50<<10-300, 0), touch(50<<10-300, 9000)} {
+	for _, m := range []Memory{touch(0, 300), touch(4*DefaultTokens-300, 0), touch(4*DefaultTokens-300, 9000)} {
 		require.NotContains(t, text(m), "m 30")
 		require.LessOrEqual(t, len(text(m)), 300)
 		require.Contains(t, text(m), "Left out to fit", "where to read the rest")
 		require.Len(t, m.Versions(), 1, "it is not said at each file again")
 	}
-	w.options.Limits.Bytes, w.options.Limits.Percent = -1, -1
+	w.options.Limits.Tokens = -1
 	require.Equal(t, text(whole), text(touch(1<<20, 0)))
 }
 

@@ -85,7 +85,6 @@ const (
 	maxHiddenDepth     = 100       // the same with Options.Hidden
 	maxImports         = 20        // of one file
 	maxImportBytes     = 100 << 10 // of an imported file
-	warnBytes          = 30 << 10
 )
 
 // A Mount is a folder that is shown under a name of its own, such as "@platform".
@@ -106,51 +105,34 @@ type Trust interface {
 	Covering(folder string) (string, error)
 }
 
-// Limits bound what goes into a prompt. 0 means the default, a negative number no limit.
+// Limits bound what goes into a prompt. Memory that exceeds one is cut.
 type Limits struct {
-	FileLines int // of one file; 500
-	Lines     int // at the start; 200
-	Bytes     int // in all; 50 KB, with a warning from 30 KB on
-	// Context is the model's window in tokens (128,000). Memory should take at most Percent of it
-	// (10). A warning comes at four fifths of that, a cut at one and a half times that.
-	Context int
-	Percent float64
-	// Tokens limits the tokens independently of Context; 0 is no limit.
-	Tokens int
-	// Runes limits the characters with headings (formatter.Curated); 0 is no limit.
+	// Lines bounds the lines at the start of a session, and Tokens all tokens of a session. 0 means
+	// DefaultLines and DefaultTokens, a negative number no limit.
+	Lines, Tokens int
+	// Runes bounds the characters with headings (formatter.Curated), for hooks whose output an agent
+	// limits; 0 means no limit.
 	Runes int
 }
 
-func (l Limits) withDefaults() Limits {
-	return Limits{
-		FileLines: cmp.Or(l.FileLines, 500), Lines: cmp.Or(l.Lines, 200), Bytes: cmp.Or(l.Bytes, 50<<10),
-		Context: cmp.Or(l.Context, 128_000), Percent: cmp.Or(l.Percent, 10),
-		Tokens: l.Tokens, Runes: l.Runes,
-	}
-}
+// Window is the context window in tokens that memory is measured against.
+const Window = 128_000
 
-// Parts of Limits.Percent.
+// Defaults of Limits. The tokens are about 50 KB of English.
 const (
-	warnPart = 0.8
-	hardPart = 1.5
+	DefaultLines  = 200
+	DefaultTokens = Window / 10
 )
 
-// tokens returns a part of Percent of Context in tokens, or -1 without a limit.
-func (l Limits) tokens(part float64) int {
-	if l.Percent < 0 || l.Context < 0 {
-		return -1
-	}
-	return int(float64(l.Context) * l.Percent * part / 100)
+// NoLimits lets all memory through.
+var NoLimits = Limits{Lines: -1, Tokens: -1}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{Lines: cmp.Or(l.Lines, DefaultLines), Tokens: cmp.Or(l.Tokens, DefaultTokens), Runes: l.Runes}
 }
 
-// Hard returns the limit of tokens, or -1 without one.
-func (l Limits) Hard() int {
-	most := l.tokens(hardPart)
-	if l.Tokens > 0 && (most < 0 || l.Tokens < most) {
-		return l.Tokens
-	}
-	return most
-}
+// warnAt returns the number of tokens from which on a warning comes.
+func (l Limits) warnAt() int { return l.Tokens * 4 / 5 }
 
 func (o Options) withDefaults() Options {
 	o.Dir = paths.Resolve(o.Dir)

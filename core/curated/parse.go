@@ -92,7 +92,7 @@ func (r *reader) open(file string, inBeans bool, limit int) (*parsed, error) {
 	}
 	known := r.o.Cache.file(real)
 	if known != nil && known.fresh(info) && info.Size() <= int64(limit) {
-		return r.o.Cache.store(known, &r.o.Cache.count.Hits), nil
+		return known, nil
 	}
 	return r.fetch(root, real, limit, known)
 }
@@ -148,11 +148,11 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 	if known != nil && known.hash == hash {
 		again := *known
 		again.info, again.readAt = info, now
-		return r.o.Cache.store(&again, &r.o.Cache.count.Same), nil
+		return r.o.Cache.store(&again), nil
 	}
 	c := parse(real, data)
 	c.hash, c.info, c.readAt = hash, info, now
-	return r.o.Cache.store(c, &r.o.Cache.count.Misses), nil
+	return r.o.Cache.store(c), nil
 }
 
 // parse reads a file's text; real is its path.

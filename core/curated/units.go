@@ -192,7 +192,7 @@ func (c *splitter) code(b chunker.Block, parent int) int {
 	opening, closing := strings.TrimSpace(c.lines[b.Start].text), strings.TrimSpace(c.lines[b.End-1].text)
 	html := strings.HasPrefix(opening, "<")
 	note := c.limits.longestList() + longestNote - longestList
-	alone := sizeOf(textOf(c.lines[b.Start:b.End])).plus(size{lines: noteLines, bytes: note + 1, runes: note + 1})
+	alone := sizeOf(textOf(c.lines[b.Start:b.End])).plus(size{lines: noteLines, runes: note + 1})
 	if strings.HasPrefix(opening, "<!--") || html && c.short(b) || !html && fits(alone, c.limits) {
 		return c.whole(b.Start, b.End, parent)
 	}
@@ -337,7 +337,7 @@ func (d *body) leastSize(i int, count func(string) int) size {
 
 // sizeOf does not count tokens.
 func sizeOf(text string) size {
-	return size{lines: strings.Count(text, "\n") + 1, bytes: len(text), runes: utf8.RuneCountInString(text)}
+	return size{lines: strings.Count(text, "\n") + 1, runes: utf8.RuneCountInString(text)}
 }
 
 // available units are not given yet, but their parent is.

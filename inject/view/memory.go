@@ -231,17 +231,10 @@ type Changed struct {
 // A Layer is the curated memory of a workspace.
 type Layer struct {
 	curated.Memory
-	Text   string      // as a system prompt has it
-	Limits LayerLimits // what is more is cut
+	Text   string         // as a system prompt has it
+	Limits curated.Limits // what is more is cut
 	// Folders are those that need trust, the project first.
 	Folders []TrustFolder
-}
-
-// LayerLimits bound a curated memory; negative is no limit.
-type LayerLimits struct {
-	Lines  int
-	Bytes  int
-	Tokens int
 }
 
 // Decisions that a TrustRequest makes.

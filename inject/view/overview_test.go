@@ -69,7 +69,7 @@ func TestSystemIsATree(t *testing.T) {
 		return curated.Segment{Path: path, ImportedFrom: from, FirstLine: first, LastLine: last, Tokens: tokens}
 	}
 	p := systemOf(Layer{
-		Limits: LayerLimits{Lines: 100, Bytes: -1, Tokens: 1000},
+		Limits: curated.Limits{Lines: 100, Tokens: 1000},
 		Memory: curated.Memory{
 			Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 300},
 			Files: []curated.File{{Path: "~/.beans/BEANS.md", Tier: curated.Global, Tokens: 20, Lines: 10}, {Path: "gone.md", Tier: curated.Project, Reason: "its folder is not trusted"},
@@ -84,10 +84,10 @@ func TestSystemIsATree(t *testing.T) {
 	require.Equal(t, "gone.md", p.Out[0].Path)
 	require.Equal(t, "50 lines of 100", p.Budget.Text, "the nearest limit")
 	require.Equal(t, []budgetPart{{"~/.beans/BEANS.md", "10 lines", 0, budgetWidth / 10, 0}, {"BEANS.md", "40 lines", budgetWidth / 10, budgetWidth * .4, 2}}, p.Budget.Parts)
-	require.Equal(t, budgetRow{"Size", "0.3 KB", "no limit", ""}, p.Budget.Rows[1])
-	b := budgetOf(Layer{Limits: LayerLimits{Lines: 200, Bytes: 50 << 10, Tokens: -1},
-		Memory: curated.Memory{Usage: curated.Usage{Lines: 50, Tokens: 80, Bytes: 40 << 10}, Files: []curated.File{{Tokens: 20, Lines: 40}, {Tokens: 60, Lines: 10}}}})
-	require.Equal(t, "40.0 KB of 50.0 KB", b.Text, "long lines are cut by their size")
+	require.Equal(t, budgetRow{"Tokens", "80", "1k", "8 %"}, p.Budget.Rows[1])
+	b := budgetOf(Layer{Limits: curated.Limits{Lines: 200, Tokens: 100},
+		Memory: curated.Memory{Usage: curated.Usage{Lines: 50, Tokens: 80}, Files: []curated.File{{Tokens: 20, Lines: 40}, {Tokens: 60, Lines: 10}}}})
+	require.Equal(t, "80 tokens of 100", b.Text, "long lines are cut by their tokens")
 	require.Equal(t, []budgetPart{{"", "20 tokens", 0, budgetWidth * .2, 0}, {"", "60 tokens", budgetWidth * .2, budgetWidth * .6, 1}}, b.Parts)
 	systemOf(Layer{Memory: curated.Memory{Files: []curated.File{{Tier: curated.Project, Path: "a"}}, Segments: []curated.Segment{segment("a", "b", 1, 1, 1), segment("b", "a", 1, 1, 1)}}}) // ends
 }

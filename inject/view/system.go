@@ -185,13 +185,12 @@ func budgetOf(layer Layer) budgetBar {
 	for _, row := range []struct {
 		name       string
 		used, most int
-		text       func(int) string
-	}{{"Lines", u.Lines, l.Lines, plain.Thousands}, {"Size", u.Bytes, l.Bytes, kilobytes}, {"Tokens", u.Tokens, l.Tokens, plain.Thousands}} {
+	}{{"Lines", u.Lines, l.Lines}, {"Tokens", u.Tokens, l.Tokens}} {
 		most, share := "no limit", ""
 		if row.most > 0 {
-			most, share = row.text(row.most), percent(row.used, row.most)
+			most, share = plain.Thousands(row.most), percent(row.used, row.most)
 		}
-		b.Rows = append(b.Rows, budgetRow{row.name, row.text(row.used), most, share})
+		b.Rows = append(b.Rows, budgetRow{row.name, plain.Thousands(row.used), most, share})
 	}
 	near := nearestLimit(layer)
 	x := 0.0
@@ -206,8 +205,6 @@ func budgetOf(layer Layer) budgetBar {
 	return b
 }
 
-func kilobytes(n int) string { return fmt.Sprintf("%.1f KB", float64(n)/1024) }
-
 // A limit cuts the memory; it counts the share of a file.
 type limit struct {
 	unit   string
@@ -217,22 +214,23 @@ type limit struct {
 	text   string
 }
 
-// nearestLimit returns the limit of which most is used; without limits all tokens.
+// nearestLimit returns the limit of which the greater share is used; without limits all tokens.
 func nearestLimit(layer Layer) limit {
 	u, l := layer.Usage, layer.Limits
-	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, 0, plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}
-	tokens := limit{"token", func(f curated.File) int { return f.Tokens }, u.Tokens, 0, plain.Count(u.Tokens, "token") + " of " + plain.Thousands(l.Tokens)}
-	size := limit{"token", tokens.of, u.Tokens, 0, kilobytes(u.Bytes) + " of " + kilobytes(l.Bytes)}
-	nearest := limit{"token", tokens.of, u.Tokens, 1, plain.Count(u.Tokens, "token") + ", without a limit"}
-	found := false
-	for _, c := range []struct {
-		limit
-		used, most int
-	}{{lines, u.Lines, l.Lines}, {tokens, u.Tokens, l.Tokens}, {size, u.Bytes, l.Bytes}} {
-		if c.filled = float64(c.used) / float64(max(c.most, 1)); c.most > 0 && (!found || c.filled > nearest.filled) {
-			nearest, found = c.limit, true
+	share := func(used, of int) float64 {
+		if of <= 0 {
+			return -1
 		}
+		return min(float64(used)/float64(of), 1)
 	}
-	nearest.filled = min(nearest.filled, 1)
-	return nearest
+	lines := limit{"line", func(f curated.File) int { return f.Lines }, u.Lines, share(u.Lines, l.Lines), plain.Count(u.Lines, "line") + " of " + plain.Thousands(l.Lines)}
+	tokens := limit{"token", func(f curated.File) int { return f.Tokens }, u.Tokens, share(u.Tokens, l.Tokens), plain.Count(u.Tokens, "token") + " of " + plain.Thousands(l.Tokens)}
+	switch {
+	case lines.filled < 0 && tokens.filled < 0:
+		tokens.filled, tokens.text = 1, plain.Count(u.Tokens, "token")+", without a limit"
+		return tokens
+	case tokens.filled > lines.filled:
+		return tokens
+	}
+	return lines
 }

@@ -96,7 +96,7 @@ func (c Curated) Options(trusted curated.Trust) curated.Options {
 		Dir: c.w.Dir, Project: c.w.Project, Home: c.w.Home, Beans: c.w.Beans(), Folder: s.Folder, Names: s.FileNames, Plugins: plugins, Mounts: c.w.Mounts(),
 		NoParents: !s.SearchParents, Children: s.SearchChildren, Exclude: s.ExcludePaths, Data: c.w.Expand(s.DataDir), NoLocal: !s.LoadLocalFiles, GitIgnores: curated.UserIgnores(c.w.Home),
 		NoImports: !s.Imports.Enabled, ImportDepth: s.Imports.MaxDepth,
-		Limits: curated.Limits{Lines: limit(s.MaxLines), Percent: limit(s.TokenBudgetPercent), Tokens: s.MaxTokens},
+		Limits: curated.Limits{Lines: limit(s.MaxLines), Tokens: limit(s.MaxTokens)},
 		Trust:  trusted,
 		Count:  countTokens,
 		Log:    c.w.Log,
@@ -118,7 +118,7 @@ func countTokens(text string) int {
 }
 
 // limit converts a limit: 0 is the default of a package's options, and none in the settings.
-func limit[T int | float64 | time.Duration](n T) T {
+func limit[T int | time.Duration](n T) T {
 	if n == 0 {
 		return -1
 	}
@@ -163,9 +163,6 @@ func (c Curated) UntrustedPlugin(ctx context.Context, folder string) (bool, erro
 	return slices.ContainsFunc(m.Files, func(f curated.File) bool { return f.Untrusted && f.Plugin == at }), err
 }
 
-// unlimited is for files of several sessions.
-var unlimited = curated.Limits{FileLines: -1, Lines: -1, Bytes: -1, Context: -1}
-
 // Contents returns what a folder would load.
 func (c Curated) Contents(ctx context.Context, folder string) (Contents, error) {
 	root := paths.Resolve(folder)
@@ -174,7 +171,7 @@ func (c Curated) Contents(ctx context.Context, folder string) (Contents, error) 
 		return Contents{}, err
 	}
 	o := there.Curated().Options(onlyTrust(root))
-	o.Children, o.Hidden, o.Limits = true, true, unlimited
+	o.Children, o.Hidden, o.Limits = true, true, curated.NoLimits
 	m, err := curated.New(o).Load(ctx)
 	if err != nil {
 		return Contents{}, err
@@ -209,9 +206,5 @@ func (c Curated) ParentToTrust(folder string) string {
 
 // Footer is one line for a status bar.
 func Footer(m curated.Memory) string {
-	text := fmt.Sprintf("[%s] [%s tokens", plain.Count(m.Usage.Files, "memory file"), plain.Thousands(m.Usage.Tokens))
-	if m.Usage.Context > 0 {
-		text += fmt.Sprintf(", %.1f%% of %s", m.Usage.Percent(), plain.Thousands(m.Usage.Context))
-	}
-	return text + "]"
+	return fmt.Sprintf("[%s] [%s tokens, %.1f%% of %s]", plain.Count(m.Usage.Files, "memory file"), plain.Thousands(m.Usage.Tokens), m.Usage.Percent(), plain.Thousands(curated.Window))
 }

@@ -20,7 +20,7 @@ func TestStaticDefaults(t *testing.T) {
 	require.Nil(t, got.Plugins)
 	require.Equal(t, curated.DefaultExclude, got.Exclude)
 	require.Equal(t, 5, got.ImportDepth)
-	require.Equal(t, curated.Limits{FileLines: 500, Lines: 200, Bytes: 50 << 10, Context: 128_000, Percent: 10}, curated.New(got).Limits())
+	require.Equal(t, curated.Limits{Lines: 200, Tokens: 12_800}, curated.New(got).Limits())
 	require.Equal(t, []any{".beans", false, false, false, false, filepath.Join(w.Home, ".beans")}, []any{got.Folder, got.NoParents, got.Children, got.NoLocal, got.NoImports, got.Beans})
 	require.True(t, s.FolderTrust.Enabled)
 	require.Empty(t, s.FolderTrust.TrustedFolders)

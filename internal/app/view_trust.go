@@ -22,8 +22,7 @@ func (v page) Layer(ctx context.Context) (view.Layer, error) {
 	if err != nil {
 		return view.Layer{}, err
 	}
-	l := layer.Limits()
-	out := view.Layer{Memory: m, Text: formatter.Curated(m), Limits: view.LayerLimits{Lines: l.Lines, Bytes: l.Bytes, Tokens: l.Hard()}}
+	out := view.Layer{Memory: m, Text: formatter.Curated(m), Limits: layer.Limits()}
 	out.Folders, err = v.trustFolders(ctx, m)
 	return out, err
 }

@@ -77,7 +77,6 @@ type CuratedSettings struct {
 		MaxDepth int
 	}
 	MaxLines, MaxTokens int
-	TokenBudgetPercent  float64
 	FolderTrust         struct {
 		Enabled        bool
 		TrustedFolders []string
@@ -143,8 +142,7 @@ var Known = []Setting{
 	{"imports.enabled", "true", TrustedProject, yesOrNo, "`false` treats imports as text"},
 	{"imports.maxDepth", "5", Personal, whole(1, 50), "depth of imports in imports, 1 to 50"},
 	{"maxLines", "200", Personal, whole(0, 1_000_000), "lines of curated memory at the start of a session; 0: no limit"},
-	{"tokenBudgetPercent", "10", Personal, number(0, 100), "share of 128,000 tokens that curated memory should take; it is cut at one and a half times that; 0: no limit"},
-	{"maxTokens", "0", Personal, whole(0, 100_000_000), "tokens of curated memory at which it is cut earlier; 0: none"},
+	{"maxTokens", "12800", Personal, whole(0, 100_000_000), "tokens of curated memory; 0: no limit"},
 	{"folderTrust.enabled", "true", Personal, yesOrNo, "`false` trusts every workspace"},
 	{"folderTrust.trustedFolders", "[]", Personal, list, "trusted folders beside those of `memcore trust`"},
 	{"mcp", "[]", Personal, mcpServers, "[MCP servers](#resources-of-mcp-servers) whose resources are indexed"},
