@@ -17,7 +17,6 @@ import (
 // editPage is a form with lines of a file.
 type editPage struct {
 	Request ChangeRequest
-	Problem string
 	Secrets bool // some are not shown
 }
 
@@ -30,7 +29,7 @@ func (v visit) edit() error {
 		return err
 	}
 	if f.Fixed != "" || ask.Last == 0 && f.Next > 0 {
-		return v.redirect(address("document", "path", f.Path))
+		return v.redirect("document?" + url.Values{"path": {f.Path}}.Encode())
 	}
 	if ask.Last == 0 {
 		f.Base = f.Text
@@ -47,8 +46,7 @@ type changePage struct {
 	Confirm     string // the button
 	Problem     string // why it cannot be made
 	Diff, Since []diffLine
-	File        string // address of the file; "" for none
-	Undo        string // address
+	File        string // to link to; "" for none
 	CanEdit     bool   // its text
 }
 
@@ -109,11 +107,8 @@ func (v visit) showChange(request ChangeRequest) error {
 	if c.Path == "" {
 		c.Path = request.Path
 	}
-	if strings.HasSuffix(strings.ToLower(c.Path), ".md") || request.Path != "" {
-		p.File = address("document", "path", c.Path)
-	}
-	if c.Undo != "" {
-		p.Undo = address("change", "how", UndoChange, "id", c.Undo)
+	if isMarkdown(c.Path) || request.Path != "" {
+		p.File = c.Path
 	}
 	return v.showWith(status, "memory", "change", p.Title, p)
 }
@@ -213,14 +208,14 @@ func proposedText(kind string) string {
 // An entryRow is a change that was made.
 type entryRow struct {
 	Entry
-	Undo  string // address; "" if it held a secret
-	Files []fileRow
+	CanUndo bool // it held no secret
+	Files   []fileRow
 }
 
 type fileRow struct {
-	Path, Address string
-	Secret        bool
-	Diff          []diffLine
+	Path           string
+	Linked, Secret bool
+	Diff           []diffLine
 }
 
 // Bounds of the queue's page.
@@ -253,17 +248,14 @@ func (v visit) queue() (err error) {
 	return v.show("memory", "queue", "Memory: proposals and changes", p)
 }
 
+func isMarkdown(path string) bool { return strings.HasSuffix(strings.ToLower(path), ".md") }
+
 // entryOf returns a change with at most left lines.
 func entryOf(e Entry, left *int) entryRow {
-	row := entryRow{Entry: e, Undo: address("change", "how", UndoChange, "id", e.ID)}
+	row := entryRow{Entry: e, CanUndo: true}
 	for _, f := range e.Files {
-		file := fileRow{Path: f.Path, Secret: f.Secret}
-		if strings.HasSuffix(strings.ToLower(f.Path), ".md") {
-			file.Address = address("document", "path", f.Path)
-		}
-		if f.Secret {
-			row.Undo = ""
-		}
+		file := fileRow{Path: f.Path, Linked: isMarkdown(f.Path), Secret: f.Secret}
+		row.CanUndo = row.CanUndo && !f.Secret
 		for _, part := range []struct{ kind, sign, text string }{{"remove", "−", f.Before}, {"add", "+", f.After}} {
 			if part.text == "" {
 				continue

@@ -216,7 +216,10 @@ func TestDocumentAtACitation(t *testing.T) {
 		Chunks: []core.MemoryHit{{StartLine: 1, EndLine: 2}, {StartLine: 3, EndLine: 3}, {StartLine: 3, EndLine: 4}}}
 	rows := documentOf(f).Rows
 	require.Equal(t, []int{0, 3, 0}, []int{rows[0].Chunks[0].Anchor, rows[1].Chunks[0].Anchor, rows[1].Chunks[1].Anchor}, "each line has one anchor")
-	require.Contains(t, rows[0].Drop, "first=1&how=forget&last=4", "a heading goes with its section")
+	require.Equal(t, 4, rows[0].End, "a heading goes with its section")
+	var page strings.Builder
+	require.NoError(t, templates().ExecuteTemplate(&page, "document", documentOf(f)))
+	require.Contains(t, page.String(), `href="change?first=1&amp;how=forget&amp;last=4&amp;path=a.md"`)
 }
 
 // A manyChanges has as many changes as a journal keeps, of short lines.

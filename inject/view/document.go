@@ -13,31 +13,23 @@ import (
 // documentPage is a part of a file.
 type documentPage struct {
 	File
-	Rows []blockRow
-	// Whole, Hide and Unhide are addresses to change the whole file; "" for none.
-	Whole, Hide, Unhide string
-	Previous, Next      string
-	Messages            []messageRow // of a log
+	Rows  []blockRow
+	Whole bool // it can be edited as a whole
 }
 
-// A blockRow is a block with its chunks and the addresses that change it.
+// A blockRow is a block with its chunks.
 type blockRow struct {
 	Block
-	HTML                        template.HTML
-	Chunks                      []chunkRow // that begin in it
-	Edit, Section, Strike, Drop string     // addresses; "" for none
+	HTML   template.HTML
+	Chunks []chunkRow // that begin in it
+	// End is the last line that its links change: of a heading, that of its section.
+	End int
 }
 
 // A chunkRow is an indexed chunk.
 type chunkRow struct {
 	core.MemoryHit
 	Anchor int // line for links; 0 if another element has it
-}
-
-// A messageRow is a message of a log.
-type messageRow struct {
-	core.MemoryHit
-	Hide string
 }
 
 // mostWhole is the longest file that is edited whole, in lines.
@@ -47,8 +39,8 @@ func (v visit) document() error {
 	q := v.r.URL.Query()
 	if at := q.Get("at"); strings.Contains(at, "#L") { // a citation, of a file that may have # in its name
 		first, _, _ := strings.Cut(at[strings.LastIndex(at, "#L")+2:], "-")
-		to := address("document", "path", q.Get("path"), "line", strconv.Itoa(numberOf(first)))
-		return v.redirect(to + "#L" + strconv.Itoa(numberOf(first)))
+		line := strconv.Itoa(numberOf(first))
+		return v.redirect("document?" + url.Values{"path": {q.Get("path")}, "line": {line}}.Encode() + "#L" + line)
 	}
 	file := func(first int) (File, error) {
 		return v.memory.File(v.r.Context(), FileRequest{Path: q.Get("path"), First: first})
@@ -72,39 +64,12 @@ func numberOf(text string) int {
 	return n
 }
 
-// address returns a page's address with a query of names and values.
-func address(page string, query ...string) string {
-	q := url.Values{}
-	for i := 0; i < len(query); i += 2 {
-		q.Set(query[i], query[i+1])
-	}
-	return page + "?" + q.Encode()
-}
-
 func documentOf(f File) documentPage {
 	p := documentPage{File: f}
-	if f.Previous > 0 {
-		p.Previous = address("document", "path", f.Path, "first", strconv.Itoa(f.Previous))
+	if f.Fixed == "" {
+		p.Whole = f.Lines <= mostWhole && f.Previous == 0 && f.Next == 0
+		p.Rows = rowsOf(f)
 	}
-	if f.Next > 0 {
-		p.Next = address("document", "path", f.Path, "first", strconv.Itoa(f.Next))
-	}
-	if len(f.Chunks) > 0 {
-		p.Hide = address("change", "how", Hide, "path", f.Path)
-	}
-	if f.Hidden > 0 {
-		p.Unhide = address("change", "how", Unhide, "path", f.Path)
-	}
-	if f.Fixed != "" {
-		for _, h := range f.Chunks {
-			p.Messages = append(p.Messages, messageRow{h, address("change", "how", Hide, "path", f.Path, "id", h.ID)})
-		}
-		return p
-	}
-	if f.Lines <= mostWhole && f.Previous == 0 && f.Next == 0 {
-		p.Whole = address("edit", "path", f.Path)
-	}
-	p.Rows = rowsOf(f)
 	return p
 }
 
@@ -112,22 +77,15 @@ func rowsOf(f File) (rows []blockRow) {
 	lines := strings.Split(f.Text, "\n")
 	next, anchored := 0, 0
 	for i, b := range f.Blocks {
-		at := func(page, how string, last int) string {
-			return address(page, "how", how, "path", f.Path, "first", strconv.Itoa(b.First), "last", strconv.Itoa(last))
-		}
 		text := strings.Join(dedented(lines[b.First-f.First:b.Last-f.First+1]), "\n")
-		row := blockRow{Block: b, Edit: at("edit", EditLines, b.Last), Drop: at("change", ForgetLines, b.Last)}
+		row := blockRow{Block: b, End: b.Last}
 		if b.Front {
 			row.HTML = verbatim(text)
 		} else {
 			row.HTML = render(f.Path, text)
 		}
-		if b.Statement {
-			row.Strike = at("change", StrikeLines, b.Last)
-		}
 		if b.Level > 0 {
-			end := endOfSection(f, i)
-			row.Section, row.Drop = at("edit", EditLines, end), at("change", ForgetLines, end)
+			row.End = endOfSection(f, i)
 		}
 		for ; next < len(f.Chunks) && (f.Chunks[next].StartLine <= b.Last || i == len(f.Blocks)-1); next++ {
 			chunk := chunkRow{MemoryHit: f.Chunks[next]}

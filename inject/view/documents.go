@@ -2,8 +2,6 @@ package view
 
 import (
 	"net/http"
-	"net/url"
-	"strconv"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -22,8 +20,12 @@ type documentsPage struct {
 	Found       int // in all
 	First, Last int // of the documents found, from 1
 	Problem     string
-	// Previous and Next are queries of other pages, or "".
-	Previous, Next string
+	Previous    int // how many documents the page before skips, if Skip is not 0
+}
+
+// More reports whether there is a next page.
+func (p documentsPage) More() bool {
+	return p.Last < p.Found && len(p.Documents) > 0
 }
 
 func (v visit) documents() error {
@@ -41,26 +43,5 @@ func (v visit) documents() error {
 }
 
 func documentsOf(o core.DocumentsOptions, some []core.DocumentInfo, found int) documentsPage {
-	p := documentsPage{DocumentsOptions: o, Documents: some, Found: found, First: min(o.Skip+1, found), Last: o.Skip + len(some)}
-	if o.Skip > 0 {
-		p.Previous = queryOf(o, max(o.Skip-listed, 0))
-	}
-	if p.Last < found && len(some) > 0 {
-		p.Next = queryOf(o, p.Last)
-	}
-	return p
-}
-
-// queryOf returns the query of a page with another start.
-func queryOf(o core.DocumentsOptions, skip int) string {
-	q := url.Values{}
-	for name, value := range map[string]string{"find": o.Find, "kind": o.Kind, "source": o.Source, "day": o.Day} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if skip > 0 {
-		q.Set("skip", strconv.Itoa(skip))
-	}
-	return "?" + q.Encode()
+	return documentsPage{DocumentsOptions: o, Documents: some, Found: found, First: min(o.Skip+1, found), Last: o.Skip + len(some), Previous: max(o.Skip-listed, 0)}
 }

@@ -57,11 +57,15 @@ func TestUsageIsStackedByDay(t *testing.T) {
 func TestDocumentsHavePages(t *testing.T) {
 	asked := core.DocumentsOptions{Find: "a&b", Skip: 150}
 	p := documentsOf(asked, make([]core.DocumentInfo, 100), 300)
-	require.Equal(t, "?find=a%26b&skip=50", p.Previous)
-	require.Equal(t, "?find=a%26b&skip=250", p.Next)
+	require.Equal(t, 50, p.Previous)
+	require.True(t, p.More())
+	var page strings.Builder
+	require.NoError(t, templates().ExecuteTemplate(&page, "memory", p))
+	require.Contains(t, page.String(), `href="memory?day=&amp;find=a%26b&amp;kind=&amp;source=&amp;skip=50"`)
+	require.Contains(t, page.String(), `href="memory?day=&amp;find=a%26b&amp;kind=&amp;source=&amp;skip=250"`)
 	require.Equal(t, []int{151, 250}, []int{p.First, p.Last})
 	p = documentsOf(core.DocumentsOptions{}, make([]core.DocumentInfo, 2), 2)
-	require.Empty(t, p.Previous+p.Next)
+	require.False(t, p.More())
 }
 
 func TestSystemIsATree(t *testing.T) {
