@@ -98,9 +98,6 @@ func (e *edit) json(path string, change func(*document, *file) error) error {
 	}
 	d, err := parseDocument(f.text)
 	if err == nil {
-		if f.text == f.Before { // else they are known
-			f.empty = d.emptyOnes(e.row)
-		}
 		err = change(d, f)
 	}
 	if err != nil {
@@ -115,17 +112,13 @@ func (e *edit) json(path string, change func(*document, *file) error) error {
 	return nil
 }
 
-// remove changes a JSON file if mayHold. keep are the places that stay although they are empty.
-func (e *edit) remove(path string, change func(d *document, f *file, keep []string)) error {
+// remove changes a JSON file if mayHold.
+func (e *edit) remove(path string, change func(*document, *file)) error {
 	if !e.mayHold(path) {
 		return nil
 	}
 	return e.json(path, func(d *document, f *file) error {
-		var keep []string
-		if r := e.options.recordOf(f.File); r != nil {
-			keep = r.Empty
-		}
-		change(d, f, keep)
+		change(d, f)
 		return nil
 	})
 }
@@ -175,8 +168,8 @@ func (e *edit) addHooks() error {
 }
 
 func (e *edit) removeHooks() error {
-	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
-		if n := d.removeHooks(e.row, e.binary, keep); n > 0 {
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file) {
+		if n := d.removeHooks(e.row, e.binary); n > 0 {
 			f.did(fmt.Sprintf("-%d hooks", n))
 		}
 	})
@@ -238,9 +231,9 @@ func (e *edit) noteServer(file, other string) {
 func (e *edit) removeServer() error {
 	path := e.serversFile(e.scope)
 	if !e.row.TOML {
-		return e.remove(path, func(d *document, f *file, keep []string) {
+		return e.remove(path, func(d *document, f *file) {
 			if d.isOurServer(ownServer, e.binary) {
-				d.takeOut(ownServer, keep)
+				d.takeOut(ownServer)
 				f.did("-MCP server")
 			}
 		})
@@ -299,9 +292,9 @@ func (e *edit) removeStatusLine() error {
 	if !e.row.StatusLine {
 		return nil
 	}
-	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file) {
 		if d.isOurStatusLine(e.binary) {
-			d.takeOut(statusLine, keep)
+			d.takeOut(statusLine)
 			f.did("-status line")
 		}
 	})

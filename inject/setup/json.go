@@ -186,9 +186,8 @@ func (d *document) add(p path, key string, value any) {
 	d.changed()
 }
 
-// takeOut removes a value, and the objects and lists around it that are empty then, unless they are
-// among those to keep.
-func (d *document) takeOut(p path, keep []string) {
+// takeOut removes a value, and the objects and lists around it that are empty then.
+func (d *document) takeOut(p path) {
 	if d.at(p) == nil {
 		return
 	}
@@ -200,10 +199,7 @@ func (d *document) takeOut(p path, keep []string) {
 		if len(items(holder)) > 0 || len(bytes.Trim(*rest, blanks)) > 0 {
 			return
 		}
-		if *rest = nil; len(above) > 0 && slices.Contains(keep, above.String()) {
-			d.changed()
-			return
-		}
+		*rest = nil
 	}
 	d.changed()
 	around := string(d.root.BeforeExtra) + string(d.root.AfterExtra)
