@@ -35,10 +35,9 @@ func statusCommand(a *cli) *cobra.Command {
 the folder is trusted, and problems with what to do. --all also shows the parts of the index, and
 what is kept of other projects. 'memcore doctor' looks for causes.
 
-With --usage, show instead how much of what hooks gave agents in the last 30 days they used (its facts
-or rare words are in the agent's answer, or the agent opened the file), which documents were never
-found, chunks that say nearly the same, and Markdown files that have neither changed nor been found
-for 180 days. memcore counts hits by document and keeps neither queries nor texts.`,
+With --usage, show instead how much of what hooks gave agents in the last 30 days they used (the agent
+opened the file, or quoted five words in a row), which documents were never found, chunks that say
+nearly the same, and Markdown files that have neither changed nor been found for 180 days.`,
 		Args: arguments(cobra.NoArgs, "none"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if usage {

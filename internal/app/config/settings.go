@@ -132,7 +132,7 @@ var Known = []Setting{
 		"what keeps vectors: `flat`, `lancedb` in builds that have it, or `auto`: as the index has it, else the build's default"},
 	{"indexDir", "", Personal, text, "folder for indexes and cached vectors; empty: `memcore` in your cache folder"},
 	{"enabled", "true", Personal, yesOrNo, "`false` gives agents nothing"},
-	{"fileNames", "[BEANS.md]", TrustedProject, markdownNames, "[curated memory files](curated-memory.md), later ones of higher priority; memcore writes to the first that exists"},
+	{"fileNames", "[BEANS.md]", TrustedProject, markdownNames, "[curated memory files](curated-memory.md), later ones of higher priority; `memcore save --shared` writes to the first that exists, without `--shared` beside it"},
 	{"home", "~/.beans", Personal, text, "folder of your global memory"},
 	{"folder", ".beans", Personal, folderName, "folder of memory and rules in projects (`config.yaml` stays in `.beans`)"},
 	{"searchParents", "true", TrustedProject, yesOrNo, "`false` leaves out memory of parent folders"},
@@ -144,7 +144,7 @@ var Known = []Setting{
 	{"maxLines", "200", Personal, whole(0, 1_000_000), "lines of curated memory at the start of a session; 0: no limit"},
 	{"maxTokens", "12800", Personal, whole(0, 100_000_000), "tokens of curated memory; 0: no limit"},
 	{"folderTrust.enabled", "true", Personal, yesOrNo, "`false` trusts every workspace"},
-	{"folderTrust.trustedFolders", "[]", Personal, list, "trusted folders beside those of `memcore trust`"},
+	{"folderTrust.trustedFolders", "[]", Personal, list, "more trusted folders than `memcore trust` has"},
 	{"mcp", "[]", Personal, mcpServers, "[MCP servers](#resources-of-mcp-servers) whose resources are indexed"},
 	{"exclude", "[]", AnyProject, list, "files that are not indexed, as `.gitignore` patterns"},
 	{"redact", "true", Personal, yesOrNo, "`false` keeps keys, tokens and passwords in the index"},
@@ -177,7 +177,7 @@ var Known = []Setting{
 	{"reflect.apiKeyEnv", "", Personal, text, "environment variable with its key; empty: no key"},
 	{"save.requireConfirmation", "true", Personal, yesOrNo, "`false` lets models write curated memory without [your consent](notes.md#a-models-save)"},
 	{"service.url", "", Personal, text, "address of a [memory service](service.md#on-a-laptop); empty: none"},
-	{"service.keyEnv", serviceKey, Personal, text, "environment variable with its key, else that of `memcore init --server` counts"},
+	{"service.keyEnv", serviceKey, Personal, text, "environment variable with its key; without it the key counts that `memcore init --server` keeps"},
 }
 
 // ofCurated are the settings of a workspace that choose its curated files.
