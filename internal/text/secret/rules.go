@@ -83,14 +83,11 @@ type ruleSet struct {
 	named    map[string]bool // keywords of findNamed
 }
 
-// load reads the rules of gitleaks.
+// load reads the rules of gitleaks, and our own.
 var load = sync.OnceValue(func() ruleSet {
-	var raw gitleaksFile
-	if err := toml.Unmarshal([]byte(gitleaksRules), &raw); err != nil {
-		panic(fmt.Sprintf("secret: rules of gitleaks: %v", err)) // the program contains them
-	}
-	set := ruleSet{named: map[string]bool{}, allowed: sync.OnceValue(func() []exception { return exceptions(raw.AllowList, raw.Allowlists) })}
-	for _, r := range raw.Rules {
+	theirs, own := parseRules(gitleaksRules), parseRules(ownParts.Replace(ownRules))
+	set := ruleSet{named: map[string]bool{}, allowed: sync.OnceValue(func() []exception { return exceptions(theirs.AllowList, theirs.Allowlists) })}
+	for _, r := range append(theirs.Rules, own.Rules...) {
 		if r.Regex == "" || r.Path != "" || r.SkipReport {
 			continue // rules of file names, or parts of other rules
 		}
@@ -100,7 +97,6 @@ var load = sync.OnceValue(func() ruleSet {
 		set.all = append(set.all, rule{id: r.ID, keywords: r.Keywords, regex: compiled(r.Regex), group: r.SecretGroup, entropy: r.Entropy,
 			allowed: sync.OnceValue(func() []exception { return exceptions(r.AllowList, r.Allowlists) })})
 	}
-	set.all = append(set.all, ownRules()...)
 	words := namedKeywords()
 	for _, k := range words {
 		set.named[k] = true
@@ -111,6 +107,13 @@ var load = sync.OnceValue(func() ruleSet {
 	set.keywords = newFinder(words)
 	return set
 })
+
+func parseRules(text string) (file gitleaksFile) {
+	if err := toml.Unmarshal([]byte(text), &file); err != nil {
+		panic(fmt.Sprintf("secret: rules: %v", err)) // the program contains them
+	}
+	return file
+}
 
 func newException(a allowlist) exception {
 	e := exception{target: a.RegexTarget, all: strings.EqualFold(a.Condition, "and") || a.Condition == "&&", files: len(a.Commits)+len(a.Paths) > 0}

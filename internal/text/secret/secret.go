@@ -1,7 +1,7 @@
 // Package secret redacts keys, tokens and passwords in text.
 //
-// It applies the rules of gitleaks (MIT), with their keywords, entropies and exceptions, ownRules,
-// and a grammar of named secrets. A finding never holds the secret.
+// It applies the rules of gitleaks (MIT), with their keywords, entropies and exceptions, those of
+// own.toml, and a grammar of named secrets. A finding never holds the secret.
 package secret
 
 import (
@@ -165,7 +165,7 @@ func (r rule) find(text string, set ruleSet) []span {
 		}
 		match, line := text[at[0]:at[1]], lineAround(text, at[0], at[1])
 		allows := func(e exception) bool { return e.applies(secret, match, line) }
-		if slices.ContainsFunc(set.allowed(), allows) || r.allowed != nil && slices.ContainsFunc(r.allowed(), allows) {
+		if slices.ContainsFunc(set.allowed(), allows) || slices.ContainsFunc(r.allowed(), allows) {
 			continue
 		}
 		spans = append(spans, span{start, end, r.id})

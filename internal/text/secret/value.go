@@ -93,14 +93,19 @@ var (
 		`|[1-3]fa(?:\W.*)?|argon2(?:id|i|d)|\d+\p{Lo}+)$`)
 	number = compiled(`^[\d.,:/%+\-–]+$`)
 	email  = compiled(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$`)
-	words  = compiled(`^(?:[a-zA-Z]+\d{0,2}|\d{1,4})(?:[-_./:](?:[a-zA-Z]+\d{0,2}|\d{1,4}))*$`)
+	words  = compiled(wordsForm)
 	uuid   = compiled(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
-// standIn matches what a document writes where a value belongs.
-var standIn = compiled(`(?i)^[*x.•_#?-]+$|^\$[{(]|(?-i:^\$\$?[a-z_]+$|^\$[A-Z_][A-Z0-9_]*$)|^%\w+%$|^%[a-z_]+$|^:\w+$|^%%?[-\d.]*[a-z]$|\{\{|^\{[^}]*\}?$|^\[[^\]]*\]?$|^<|[*•]{3}|\.\.\.|…|x{4}` +
+// wordsForm is for words and numbers with signs between them, which no key looks like.
+const wordsForm = `^(?:[a-zA-Z]+\d{0,2}|\d{1,4})(?:[-_./:](?:[a-zA-Z]+\d{0,2}|\d{1,4}))*$`
+
+// standInForm is for what a document writes where a value belongs.
+const standInForm = `(?i)^[*x.•_#?-]+$|^\$[{(]|(?-i:^\$\$?[a-z_]+$|^\$[A-Z_][A-Z0-9_]*$)|^%\w+%$|^%[a-z_]+$|^:\w+$|^%%?[-\d.]*[a-z]$|\{\{|^\{[^}]*\}?$|^\[[^\]]*\]?$|^<|[*•]{3}|\.\.\.|…|x{4}` +
 	`|change[-_]?(?:me|it|this)|(?:^|[-_])your[-_a-z]|^your|placeholder|example|redacted|dummy|replace|insert[-_]|todo|fixme|^(?:null|none|nil|true|false|undefined|required|optional|string|text|empty)$` +
-	`|^(?:my|the|a|an|some|test|new|old|default|db|user|root|admin|postgres|mysql)?[-_]*(?:super[-_]?)?(?:secret[-_]?)?(?:password|passwd|passw0rd|p4ssw0rd|pass|pwd|passphrase|secret|token|pw|key|passwort)[-_]?(?:\d{0,1}|here)$`)
+	`|^(?:my|the|a|an|some|test|new|old|default|db|user|root|admin|postgres|mysql)?[-_]*(?:super[-_]?)?(?:secret[-_]?)?(?:password|passwd|passw0rd|p4ssw0rd|pass|pwd|passphrase|secret|token|pw|key|passwort)[-_]?(?:\d{0,1}|here)$`
+
+var standIn = compiled(standInForm)
 
 // isStandIn reports whether a value is a placeholder or says where the value is.
 func isStandIn(value string) bool {
