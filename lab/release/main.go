@@ -2,9 +2,8 @@
 //
 //	go -C lab/release run . notices MEMCORE    licences; fails if one is missing
 //	go -C lab/release run . sbom MEMCORE       bill of materials, CycloneDX 1.6 as JSON
-//	go -C lab/release run . sizes MEMCORE      bytes by module, of an unstripped program
 //
-// It is its own module, so that memcore does not depend on its modules.
+// It is in the lab, so that memcore does not depend on its modules.
 package main
 
 import (
@@ -19,7 +18,7 @@ import (
 func main() {
 	root := flag.String("root", filepath.Join("..", ".."), "folder of memcore's source")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: supply [-root DIR] notices|sbom|sizes MEMCORE")
+		fmt.Fprintln(os.Stderr, "usage: supply [-root DIR] notices|sbom MEMCORE")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -48,8 +47,6 @@ func run(w io.Writer, what, root, binary string) error {
 		return p.notices(w)
 	case "sbom":
 		return p.sbom(w)
-	case "sizes":
-		return p.sizes(w)
 	}
-	return fmt.Errorf("unknown command %q, want notices, sbom or sizes", what)
+	return fmt.Errorf("unknown command %q, want notices or sbom", what)
 }

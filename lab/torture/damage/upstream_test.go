@@ -24,7 +24,6 @@ import (
 	"github.com/memcore/memcore/core/rerank"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
 	"github.com/memcore/memcore/inject/proxy"
 	"github.com/memcore/memcore/store"
@@ -142,38 +141,24 @@ var faults = []fault{
 	}},
 }
 
+// A client is given a key, which no error may show.
 type client struct {
-	name  string
-	keyed bool // it is given a key, which no error may show
-	ask   func(t *testing.T, url string) func(ctx context.Context) error
+	name string
+	ask  func(t *testing.T, url string) func(ctx context.Context) error
 }
 
+// clients are those of servers, without embedders: TestFaultsWhileIndexing has those.
 var clients = []client{
-	{"ollama embedder", false, func(t *testing.T, url string) func(context.Context) error {
-		e, err := ollama.New("m", ollama.Options{Address: url})
-		require.NoError(t, err)
-		return func(ctx context.Context) error { return embedOnce(ctx, e) }
-	}},
-	{"openai embedder", true, func(t *testing.T, url string) func(context.Context) error {
-		e, err := openai.New("m", openai.Options{BaseURL: url + "/v1", Key: openai.NewKey(key)})
-		require.NoError(t, err)
-		return func(ctx context.Context) error { return embedOnce(ctx, e) }
-	}},
-	{"rerank endpoint", true, func(t *testing.T, url string) func(context.Context) error {
+	{"rerank endpoint", func(t *testing.T, url string) func(context.Context) error {
 		e, err := rerank.NewEndpoint(rerank.Options{BaseURL: url + "/v1", Model: "m", Key: key})
 		require.NoError(t, err)
 		return func(ctx context.Context) error { _, err := e.Rerank(ctx, "q", []string{"text"}); return err }
 	}},
-	{"openai chat", true, func(t *testing.T, url string) func(context.Context) error {
+	{"openai chat", func(t *testing.T, url string) func(context.Context) error {
 		m, err := reflection.NewOpenAI(reflection.ServerOptions{BaseURL: url + "/v1", Model: "m", Key: key})
 		require.NoError(t, err)
 		return func(ctx context.Context) error { return chatOnce(ctx, m) }
 	}},
-}
-
-func embedOnce(ctx context.Context, e embed.Embedder) error {
-	_, err := e.Embed(ctx, embed.Query, []string{"text"})
-	return err
 }
 
 func chatOnce(ctx context.Context, m reflection.Model) error {
@@ -229,14 +214,14 @@ func TestFaultsOfServers(t *testing.T) {
 					t.Fatal("no error")
 				}
 				text := err.Error()
-				if len(text) > 1200 || c.keyed && strings.Contains(text, key) || strings.ContainsAny(text, "\x1b\x00\r") {
+				if len(text) > 1200 || strings.Contains(text, key) || strings.ContainsAny(text, "\x1b\x00\r") {
 					t.Errorf("error %.1500q, want a short one without key and control characters", text)
 				}
 				require.Zero(t, followed.Load(), "it went elsewhere")
 			})
 		}
 	}
-	t.Logf("embedders, rerankers, chat models: %d faults: each an error in time, without key", len(clients)*len(faults))
+	t.Logf("rerankers, chat models: %d faults: each an error in time, without key", len(clients)*len(faults))
 }
 
 // The proxy passes on an upstream's answer, or reports a missing one. Memory does not matter.

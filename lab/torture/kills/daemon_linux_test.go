@@ -4,17 +4,14 @@ package kills
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -146,56 +143,4 @@ func TestKilledDaemon(t *testing.T) {
 		}
 	}
 	t.Logf("serve: %d kills: %d acknowledged texts, all there, once; the next daemon starts; %d unfinished files cleaned up", kills, found, remains)
-}
-
-// TestKilledWatch kills a daemon that watches a project while its files change. The next one updates the index.
-func TestKilledWatch(t *testing.T) {
-	if err := intercept.Supported(); err != nil {
-		t.Skip("system calls cannot be stopped here: ", err)
-	}
-	s := harness.NewMachine(t, t.TempDir())
-	s.Must(t, "index")
-	base := s.Look(t)
-	random := rand.New(rand.NewPCG(5, 5))
-	kills := 0
-	for range harness.Times(6, 60) {
-		s.Restore(t, base)
-		nth, n := 1+random.IntN(150), 0
-		cmd := s.Command(t.Context(), harness.Writer{Args: []string{"serve", "--open", s.Root + "/project"}})
-		process, err := intercept.Start(cmd, intercept.Writes, func(c intercept.Call) intercept.Action {
-			if !strings.HasPrefix(c.Path, s.Root+"/") {
-				return intercept.Action{}
-			}
-			n++
-			return intercept.Action{Kill: n == nth}
-		})
-		require.NoError(t, err)
-		ended := make(chan error, 1)
-		go func() { ended <- process.Wait() }()
-		for i, alive := 0, true; alive; i++ {
-			s.Write(t, fmt.Sprintf("project/notes/new%d.md", i%3), fmt.Sprintf("# New\n\nThe %d-th text.\n", i))
-			select {
-			case err := <-ended:
-				var exit *exec.ExitError
-				if !errors.As(err, &exit) {
-					t.Fatalf("watch ended by itself: %v", err)
-				}
-				alive = false
-			case <-time.After(100 * time.Millisecond):
-			}
-			if i == 600 {
-				t.Fatalf("watch does not write: killed at call %d, it has made %d", nth, n)
-			}
-		}
-		kills++
-		s.Age(t, s.Look(t).Temporary())
-		s.Must(t, "index")
-		for _, wrong := range append(s.Wrong(t), s.Examine(t)...) {
-			t.Errorf("killed at call %d: %s", nth, wrong)
-		}
-		if stay := s.Look(t).Temporary(); len(stay) > 0 {
-			t.Errorf("killed at call %d: %q stay", nth, stay)
-		}
-	}
-	t.Logf("watch: %d kills: the index is brought in step by the next run", kills)
 }
