@@ -14,25 +14,23 @@ func evalCompareCommand(a *cli) *cobra.Command {
 its 95 % interval (bootstrap), and its probability by chance (randomisation test); the queries that
 changed most follow.`,
 		Args: arguments(cobra.ExactArgs(2), "the reports of two runs"),
-		RunE: func(_ *cobra.Command, args []string) error { return compareRuns(a, args[0], args[1]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			earlier, err := eval.ReadReport(args[0])
+			if err != nil {
+				return err
+			}
+			later, err := eval.ReadReport(args[1])
+			if err != nil {
+				return err
+			}
+			comparison, err := eval.Compare(earlier, later)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.printJSON(comparison)
+			}
+			return a.print(comparison.Table())
+		},
 	}
-}
-
-func compareRuns(a *cli, before, after string) error {
-	earlier, err := eval.ReadReport(before)
-	if err != nil {
-		return err
-	}
-	later, err := eval.ReadReport(after)
-	if err != nil {
-		return err
-	}
-	comparison, err := eval.Compare(earlier, later)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return a.printJSON(comparison)
-	}
-	return a.print(comparison.Table())
 }

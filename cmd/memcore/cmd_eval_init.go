@@ -12,7 +12,6 @@ import (
 
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/eval"
-	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
@@ -53,9 +52,18 @@ func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error 
 	next := "turn its sentences into questions, then run"
 	if fromUse {
 		next = "read them, then run"
-		text, err = casesFromUse(ctx, at)
+		turns, failed := use.NewLog(at.Use()).Turns(ctx, time.Time{})
+		if err = failed; err == nil {
+			text, err = eval.FromUse(turns)
+		}
+		if errors.Is(err, eval.ErrNothingUsed) {
+			err = kind.Hint(err, "hooks of agents keep it, unless memory.hook.log is false")
+		}
 	} else {
-		text, err = draftCases(ctx, a, at)
+		registered, failed := workspace.Load(at.Sources())
+		if err = failed; err == nil {
+			text, err = eval.Draft(ctx, a.Index().ProjectSources(registered))
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("draft cases: %w", err)
@@ -73,25 +81,4 @@ func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error 
 		return fmt.Errorf("draft cases: %w", err)
 	}
 	return a.print(plain.Line("%s drafted: %s", name, next) + "\n" + plain.Line("  memcore eval run --data %s", name) + "\n")
-}
-
-func draftCases(ctx context.Context, a *cli, at config.Folders) ([]byte, error) {
-	registered, err := workspace.Load(at.Sources())
-	if err != nil {
-		return nil, err
-	}
-	return eval.Draft(ctx, a.Index().ProjectSources(registered))
-}
-
-// casesFromUse makes cases from the log of use.
-func casesFromUse(ctx context.Context, at config.Folders) ([]byte, error) {
-	turns, err := use.NewLog(at.Use()).Turns(ctx, time.Time{})
-	if err != nil {
-		return nil, err
-	}
-	text, err := eval.FromUse(turns)
-	if errors.Is(err, eval.ErrNothingUsed) {
-		err = kind.Hint(err, "hooks of agents keep it, unless memory.hook.log is false")
-	}
-	return text, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -24,12 +23,7 @@ FILE has cases for the memory of this workspace as it is indexed: questions and 
 'memcore eval init' drafts one, and the buttons of 'memcore view' add to ` + eval.CasesFile + ` in the
 workspace's folder. With --gate, a run that does worse than an earlier one fails.`,
 		Args: arguments(cobra.NoArgs, "none"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.check(); err != nil {
-				return err
-			}
-			return o.run(cmd.Context(), a)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), a) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.data, "data", "", "`FILE` of the cases, in YAML")
@@ -48,46 +42,19 @@ type evalRunFlags struct {
 // failingListed bounds the questions that are listed because a turn answers them badly.
 const failingListed = 10
 
-func (o evalRunFlags) check() error {
+func (o evalRunFlags) run(ctx context.Context, a *cli) error {
 	switch {
 	case o.data == "":
 		return kind.Usagef("--data is empty, want a file of cases ('memcore eval init' drafts one)")
 	case o.limit < 0:
 		return kind.Usagef("--limit is %d, want at least 0", o.limit)
 	}
-	return nil
-}
-
-func (o evalRunFlags) run(ctx context.Context, a *cli) error {
-	report, cutOff := o.evaluate(ctx, a)
-	if cutOff != nil && len(report.Queries) == 0 {
-		return cutOff
-	}
-	err := o.print(a, report)
-	if cutOff != nil {
-		a.note("the run was cut off after %d questions; the figures are of these", len(report.Queries))
-		return errors.Join(cutOff, err)
-	}
-	if err == nil && o.baseline != "" {
-		err = writeBaseline(o.baseline, report)
-	}
-	if err != nil || o.gate == "" {
-		return err
-	}
-	queries, err := report.PassGate(o.gate)
-	if err == nil {
-		a.note("gate %s: passed on %d queries", o.gate, queries)
-	}
-	return err
-}
-
-// evaluate asks the memory of this workspace the cases of a file.
-func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (report eval.Report, err error) {
 	cases, err := eval.ReadCases(o.data)
 	if err != nil {
-		return report, err
+		return err
 	}
-	err = a.Index().With(ctx, func(m *core.Manager) error {
+	var report eval.Report
+	cutOff := a.Index().With(ctx, func(m *core.Manager) error {
 		status, err := m.Status(ctx)
 		if err != nil {
 			return err
@@ -98,23 +65,30 @@ func (o evalRunFlags) evaluate(ctx context.Context, a *cli) (report eval.Report,
 		report, err = eval.RunCases(ctx, m, filepath.Base(o.data), eval.Draw{Limit: o.limit, Seed: 1}.Cases(cases), eval.Options{})
 		return err
 	})
-	return report, err
-}
-
-func (o evalRunFlags) print(a *cli, report eval.Report) error {
-	if a.json {
-		return a.printJSON(report)
+	if cutOff != nil && len(report.Queries) == 0 {
+		return cutOff
 	}
-	return a.print(report.Table() + report.Failing(failingListed))
-}
-
-func writeBaseline(name string, report eval.Report) error {
-	data, err := report.EncodeBaseline()
-	if err != nil {
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		err = a.print(report.Table() + report.Failing(failingListed))
+	}
+	if cutOff != nil {
+		a.note("the run was cut off after %d questions; the figures are of these", len(report.Queries))
+		return errors.Join(cutOff, err)
+	}
+	if err == nil && o.baseline != "" {
+		var data []byte
+		if data, err = report.EncodeBaseline(); err == nil {
+			err = writeBaseline(o.baseline, data)
+		}
+	}
+	if err != nil || o.gate == "" {
 		return err
 	}
-	if err := writeWhole(name, data); err != nil {
-		return fmt.Errorf("baseline: %w", err)
+	queries, err := report.PassGate(o.gate)
+	if err == nil {
+		a.note("gate %s: passed on %d queries", o.gate, queries)
 	}
-	return nil
+	return err
 }

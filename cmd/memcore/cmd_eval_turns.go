@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,12 +69,25 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	if len(report.Turns) == 0 {
 		return failed
 	}
-	if err := o.print(a, report); err != nil || failed != nil {
+	if a.json {
+		err = a.printJSON(report)
+	} else {
+		text := report.Table()
+		if a.verbose {
+			text += report.Details()
+		}
+		err = a.print(text)
+	}
+	if err != nil || failed != nil {
 		return errors.Join(failed, err)
 	}
 	if o.baseline != "" {
-		if err := writeJSON(o.baseline, report.Baseline()); err != nil {
-			return fmt.Errorf("baseline: %w", err)
+		data, err := json.MarshalIndent(report.Baseline(), "", "  ")
+		if err == nil {
+			err = writeBaseline(o.baseline, append(data, '\n'))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	if o.gate == "" {
@@ -85,17 +98,6 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	}
 	a.note("gate %s: passed on %d turns", o.gate, len(report.Turns))
 	return nil
-}
-
-func (o turnsFlags) print(a *cli, report eval.TurnsReport) error {
-	if a.json {
-		return a.printJSON(report)
-	}
-	text := report.Table()
-	if a.verbose {
-		text += report.Details()
-	}
-	return a.print(text)
 }
 
 // turnsOpener opens memories of sets of turns with the configured engine and embedder.

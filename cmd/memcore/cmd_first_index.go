@@ -60,6 +60,7 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 			return err
 		}
 	}
+	a.RememberPath()
 	if err := indexAt(ctx, a, at, false); err != nil {
 		return err
 	}

@@ -256,7 +256,7 @@ func (h *hookRun) answer(ctx context.Context) {
 	e.Cut = cut
 	h.event.Store(&e)
 	dir := app.DirOf(e, h.From())
-	answer, release, err := h.Daemon().Hook(ctx, e, dir, data)
+	answer, release, err := h.HookByDaemon(ctx, e, dir, data)
 	if err != nil {
 		if slow := (*app.SlowDaemonError)(nil); errors.As(err, &slow) {
 			h.slow.Store(&slow.Why)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -177,18 +176,12 @@ func noteLostEngine(a *cli, engines app.EngineChoice) {
 	}
 }
 
-// noteChosenEngine reports what --engine did, and which setting undoes it.
+// noteChosenEngine reports what --engine did.
 func noteChosenEngine(a *cli, engines app.EngineChoice, report core.IndexReport) {
 	if engines.Moves() && report.Rebuilt == core.AskedFor {
 		a.note("the vectors moved from %s to %s (%s)", engines.Indexed, engines.Next, engines.NextReason)
 	}
-	if a.Flags.Engine == "" {
-		return
-	}
-	if hidden := a.Hidden["engine"]; hidden != "" && !strings.HasSuffix(hidden, " is "+engines.Next) && !strings.HasSuffix(hidden, " is "+config.EngineAuto) {
-		a.note("%s: without --engine, the next 'memcore index' follows that", hidden)
-	}
-	if a.Settings.Embedder == "none" {
+	if a.Flags.Engine != "" && a.Settings.Embedder == config.EmbedderNone {
 		a.note("there are no vectors (memory.embedder is none), so --engine decides nothing")
 	}
 }

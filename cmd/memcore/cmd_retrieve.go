@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
 )
 
@@ -31,20 +30,16 @@ reported on standard error. 'memcore explain' says why each candidate is in it o
 			if err != nil {
 				return withHint(err)
 			}
-			return printBlock(a, answer)
+			a.noteResult(answer.Result)
+			if a.json {
+				return a.printJSON(answer)
+			}
+			if answer.Block != "" {
+				answer.Block += "\n"
+			}
+			return a.print(answer.Block)
 		},
 	}
 	q.add(cmd)
 	return cmd
-}
-
-func printBlock(a *cli, answer httpapi.Retrieved) error {
-	a.noteResult(answer.Result)
-	if a.json {
-		return a.printJSON(answer)
-	}
-	if answer.Block != "" {
-		answer.Block += "\n"
-	}
-	return a.print(answer.Block)
 }

@@ -78,7 +78,7 @@ func toReflect(a *cli, id string, queued bool) ([]*session.Session, error) {
 }
 
 func runReflect(ctx context.Context, a *cli, said []session.Message, yes, dryRun bool) error {
-	report, err := a.Reflection().Reflect(ctx, said, dryRun, func(ctx context.Context, changes []notes.Written) (bool, error) {
+	report, err := a.Reflect(ctx, said, dryRun, func(ctx context.Context, changes []notes.Written) (bool, error) {
 		showChanges(a, changes)
 		if !a.asks() || yes {
 			return true, nil

@@ -30,8 +30,8 @@ func starter(w *app.Workspace) (daemon.Starter, error) {
 }
 
 func startDaemon(ctx context.Context, w *app.Workspace) error {
-	if !w.Daemon().Fits() {
-		return nil
+	if w.Override() != "" {
+		return nil // the daemon would not be asked
 	}
 	at, err := app.DaemonPlace()
 	if err != nil {

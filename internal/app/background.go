@@ -14,83 +14,51 @@ import (
 	"github.com/memcore/memcore/core/reflection"
 )
 
-// backgroundEvery is the interval of background work.
-const backgroundEvery = 30 * time.Second
+// Intervals of embedding and reflection, of deleting old sessions, and of reading MCP servers.
+const (
+	backgroundEvery = 30 * time.Second
+	retainEvery     = time.Hour
+	serversEvery    = 15 * time.Minute
+)
 
-// retainEvery is the interval of deleting old sessions.
-const retainEvery = time.Hour
-
-// background is the work of a service that stays open.
-type background struct{ *Service }
-
-// Watch implements httpapi.Workspace.
+// Watch implements httpapi.Workspace. It keeps the index in step with the files, and does the work of a
+// service that stays open, until ctx ends.
 func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error {
 	var group sync.WaitGroup
 	defer group.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	b := background{s}
-	group.Go(func() { b.judgeAll(ctx) }) // without waiting for work
-	group.Go(func() { b.warm(ctx) })
-	group.Go(func() { b.retain(ctx) })
+	group.Go(func() { s.judgeAll(ctx) }) // without waiting for other work
 	group.Go(func() {
-		ticker := time.NewTicker(backgroundEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				if err := b.work(ctx); err != nil && ctx.Err() == nil {
-					s.Log.Warn("work in the background", "workspace", s.Project, "error", err)
-				}
+		// Load what the first answer needs. The hook that opened the workspace may have given up; the
+		// next is in time.
+		_, _ = notes.Clean("memory") // loads the rules for secrets
+		if _, err := s.Manager.Search(ctx, "memory", core.SearchOptions{Limit: 1, Unrecorded: true}); err != nil && ctx.Err() == nil {
+			s.Log.Info("the memory was not loaded before the first question", "workspace", s.Project, "error", err)
+		}
+	})
+	group.Go(func() {
+		every(ctx, retainEvery, 0, func() {
+			n, err := s.Sessions().Retain(ctx)
+			if err != nil && ctx.Err() == nil {
+				s.Log.Warn("old sessions were not all deleted", "error", err)
 			}
-		}
+			if n > 0 {
+				s.Log.Info("deleted old sessions", "sessions", n, "older", s.Settings.Sessions.Keep)
+			}
+		})
 	})
-	if err := b.untilIndexed(ctx); err != nil {
-		return err
-	}
 	group.Go(func() {
-		s.Index().FollowServers(ctx, s.at, func(warning string) { s.Log.Warn("resources of MCP servers", "warning", warning) })
+		every(ctx, backgroundEvery, backgroundEvery, func() {
+			if err := s.embedAndReflect(ctx); err != nil && ctx.Err() == nil {
+				s.Log.Warn("work in the background", "workspace", s.Project, "error", err)
+			}
+		})
 	})
-	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
-}
-
-// warm loads what the first answer needs. The hook that opened the workspace may have given up; the
-// next is in time.
-func (s background) warm(ctx context.Context) {
-	_, _ = notes.Clean("memory") // loads the rules for secrets
-	if _, err := s.Manager.Search(ctx, "memory", core.SearchOptions{Limit: 1, Unrecorded: true}); err != nil && ctx.Err() == nil {
-		s.Log.Info("the memory was not loaded before the first question", "workspace", s.Project, "error", err)
-	}
-}
-
-// retain deletes old sessions until ctx ends.
-func (s background) retain(ctx context.Context) {
-	ticker := time.NewTicker(retainEvery)
-	defer ticker.Stop()
-	for {
-		n, err := s.Sessions().Retain(ctx)
-		if err != nil && ctx.Err() == nil {
-			s.Log.Warn("old sessions were not all deleted", "error", err)
-		}
-		if n > 0 {
-			s.Log.Info("deleted old sessions", "sessions", n, "older", s.Settings.Sessions.Keep)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// untilIndexed waits for an index, for which hooks do not ask.
-func (s background) untilIndexed(ctx context.Context) error {
-	for {
+	for { // hooks do not ask for an index, so somebody else makes the first one
 		engine, err := s.indexed.Engine()
 		if _, missing := os.Stat(filepath.Join(s.at.Index, "CURRENT")); missing == nil && err == nil || engine != "" {
-			return nil
+			break
 		}
 		select {
 		case <-ctx.Done():
@@ -98,10 +66,36 @@ func (s background) untilIndexed(ctx context.Context) error {
 		case <-time.After(time.Second):
 		}
 	}
+	group.Go(func() {
+		if len(s.Settings.MCP) == 0 {
+			return
+		}
+		every(ctx, serversEvery, 0, func() { // the watch indexes what it reads
+			for _, warning := range s.Index().ReadServers(ctx, s.at, serversEvery-time.Minute).Warnings {
+				s.Log.Warn("resources of MCP servers", "warning", warning)
+			}
+		})
+	})
+	return s.Manager.Watch(ctx, core.WatchOptions{Indexed: indexed, Problem: problem})
 }
 
-// work embeds new messages and reflects upon queued sessions.
-func (s background) work(ctx context.Context) error {
+// every calls do after a time, and then after each interval, until ctx ends.
+func every(ctx context.Context, interval, first time.Duration, do func()) {
+	timer := time.NewTimer(first)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			do()
+			timer.Reset(interval)
+		}
+	}
+}
+
+// embedAndReflect embeds new messages and reflects upon queued sessions.
+func (s *Service) embedAndReflect(ctx context.Context) error {
 	if err := s.Sessions().Embed(ctx); err != nil {
 		return err
 	}
@@ -117,7 +111,7 @@ func (s background) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.Reflection().Reflect(ctx, said, false, nil); err != nil && !errors.Is(err, reflection.ErrNothing) {
+		if _, err := s.Reflect(ctx, said, false, nil); err != nil && !errors.Is(err, reflection.ErrNothing) {
 			return fmt.Errorf("reflect upon session %s: %w", current.ID, err)
 		}
 		if err := current.Unqueue(); err != nil {
@@ -128,7 +122,7 @@ func (s background) work(ctx context.Context) error {
 }
 
 // judgeAll judges turns from hooks until ctx ends.
-func (s background) judgeAll(ctx context.Context) {
+func (s *Service) judgeAll(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():

@@ -19,18 +19,10 @@ import (
 	"github.com/memcore/memcore/internal/app/guard"
 )
 
-// A beginning reads what a session begins with in a folder.
-type beginning struct {
-	*Service
-	folder string
-}
-
-func (s *Service) beginning(folder string) beginning { return beginning{s, folder} }
-
 // SessionStart returns loaded curated memory and the reference; with an error, what could be read.
 func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
 	elsewhere := askContext(ctx, s)
-	reference, _, err := s.beginning(s.Dir).reference(ctx, current, 0)
+	reference, _, err := s.reference(ctx, current, 0)
 	own := formatter.Join(formatter.Curated(loaded), RemoteOf(s.Workspace).contextIn(elsewhere(), 0))
 	return hook.Beginning{Curated: own, Reference: reference}.Text(), err
 }
@@ -51,19 +43,20 @@ func askContext(ctx context.Context, s *Service) func() string {
 	}
 }
 
-// read returns curated memory without some files, and the reference. room limits the characters, a
-// quarter of them for the reference; 0 is no limit. With an error it is what could be read.
-func (s beginning) read(ctx context.Context, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
+// beginning returns what a session begins with in a folder: curated memory without some files, and the
+// reference. room limits the characters, a quarter of them for the reference; 0 is no limit. With an
+// error it returns what could be read.
+func (s *Service) beginning(ctx context.Context, folder string, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
 	if !s.Settings.Enabled {
 		return b, nil
 	}
-	elsewhere := askContext(ctx, s.Service)
+	elsewhere := askContext(ctx, s)
 	var failed error
 	b.Reference, b.Overview, failed = s.reference(ctx, current, room/4)
 	if room > 0 && b.Reference != "" {
 		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
 	}
-	b.Curated, b.Stamps, err = s.curated(ctx, without, room)
+	b.Curated, b.Stamps, err = s.curatedText(ctx, folder, without, room)
 	text := elsewhere()
 	if own := utf8.RuneCountInString(b.Curated); room > 0 && own > 0 {
 		room = max(room-own-len("\n\n"), 1)
@@ -74,7 +67,7 @@ func (s beginning) read(ctx context.Context, current *session.Session, without [
 
 // beginningText logs errors, except ctx's.
 func (s *Service) beginningText(ctx context.Context, current *session.Session) (string, error) {
-	b, err := s.beginning(s.Dir).read(ctx, current, nil, 0)
+	b, err := s.beginning(ctx, s.Dir, current, nil, 0)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("not all that a session begins with can be read", "workspace", s.Project, "error", err)
 	}
@@ -83,7 +76,7 @@ func (s *Service) beginningText(ctx context.Context, current *session.Session) (
 
 // reference returns the index of memory files and the overview, framed and guarded, and a stamp of
 // the overview. room limits its characters; 0 is no limit.
-func (s beginning) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
+func (s *Service) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
 	files, err := s.Notes().files()
 	if err != nil {
 		return "", "", err
@@ -92,7 +85,10 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 
-	dir := s.Names().Of(s.DataDir())
+	dir, where := s.Names().Of(s.DataDir()), ""
+	if current != nil {
+		where = s.Names().Of(current.OverviewPath())
+	}
 	for left := room; ; {
 		ofIndex, ofOverview := notes.IndexRoom, session.OverviewRoom
 		if left > 0 {
@@ -110,7 +106,7 @@ func (s beginning) reference(ctx context.Context, current *session.Session, room
 		if left > 0 {
 			ofOverview = min(ofOverview, left-utf8.RuneCountInString(index))
 		}
-		text = formatter.Reference(index, s.excerpt(current, overview, ofOverview), dir)
+		text = formatter.Reference(index, session.Excerpt(overview, where, ofOverview), dir)
 		over := utf8.RuneCountInString(text) - room
 		if room == 0 || over <= 0 || left == 1 {
 			return text, stamp, err
@@ -128,7 +124,7 @@ const (
 
 // unconfirmed lists the newest proposals of earlier sessions, in room characters; "" with an index,
 // since retrieval finds them.
-func (s beginning) unconfirmed(ctx context.Context, files guard.Files, room int) string {
+func (s *Service) unconfirmed(ctx context.Context, files guard.Files, room int) string {
 	if _, err := os.Stat(s.at.Index); err == nil {
 		return ""
 	}
@@ -158,7 +154,7 @@ func (s beginning) unconfirmed(ctx context.Context, files guard.Files, room int)
 }
 
 // overviewOf returns a session's overview for a model, and its stamp.
-func (s beginning) overviewOf(ctx context.Context, current *session.Session) (text, stamp string, err error) {
+func (s *Service) overviewOf(ctx context.Context, current *session.Session) (text, stamp string, err error) {
 	if current == nil {
 		return "", "", nil
 	}
@@ -175,21 +171,14 @@ func (s beginning) overviewOf(ctx context.Context, current *session.Session) (te
 	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
-func (s beginning) excerpt(current *session.Session, overview string, room int) string {
-	if current == nil {
-		return ""
-	}
-	return session.Excerpt(overview, s.Names().Of(current.OverviewPath()), room)
-}
-
-// curated leaves out files of some names. stamps, by path, are of the documents that it gives
-// whole.
-func (s beginning) curated(ctx context.Context, not []string, room int) (text string, stamps map[string]string, err error) {
+// curatedText returns the curated memory of a folder, without files of some names, and the stamps, by
+// path, of the documents that it gives whole.
+func (s *Service) curatedText(ctx context.Context, folder string, not []string, room int) (text string, stamps map[string]string, err error) {
 	if !s.Settings.Enabled {
 		return "", nil, nil
 	}
 	o := s.curatedOptions()
-	o.Dir = s.folder
+	o.Dir = folder
 	o.Names = slices.DeleteFunc(slices.Clone(o.Names), func(name string) bool { return slices.Contains(not, name) })
 	if len(o.Names) == 0 {
 		return "", nil, nil

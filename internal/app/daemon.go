@@ -38,16 +38,6 @@ func DaemonPlace() (daemon.Place, error) {
 	return daemon.At(filepath.Join(cache, "run")), nil
 }
 
-// A Daemon asks the user's daemon about a workspace.
-type Daemon struct{ w *Workspace }
-
-// Daemon returns the workspace's client of the daemon.
-func (w *Workspace) Daemon() Daemon { return Daemon{w} }
-
-// Fits reports whether the daemon has the same settings. It does not know its clients' flags and
-// environment.
-func (d Daemon) Fits() bool { return d.w.Override() == "" }
-
 // errUnasked means that the daemon was not asked.
 var errUnasked = errors.New("the daemon was not asked")
 
@@ -56,9 +46,10 @@ type SlowDaemonError struct{ Why string }
 
 func (e *SlowDaemonError) Error() string { return e.Why }
 
-// call asks a daemon that fits, and returns its release.
-func (d Daemon) call(ctx context.Context, wait time.Duration, path string, request, answer any) (release string, err error) {
-	if !d.Fits() {
+// callDaemon asks a daemon and returns its release. A daemon does not know flags and variables of its
+// clients, so with an Override it is not asked.
+func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path string, request, answer any) (release string, err error) {
+	if w.Override() != "" {
 		return "", errUnasked
 	}
 	place, err := DaemonPlace()
@@ -70,9 +61,9 @@ func (d Daemon) call(ctx context.Context, wait time.Duration, path string, reque
 	return place.Call(ctx, http.MethodPost, path, request, answer)
 }
 
-// Hook lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The error
+// HookByDaemon lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The error
 // wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
-func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
+func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {
 		return answer, "", err
@@ -95,7 +86,7 @@ func (d Daemon) Hook(ctx context.Context, e hook.Event, dir string, data []byte)
 	if usesService() {
 		wait, request.Within = patientWait, int(patientWait.Milliseconds())
 	}
-	release, err = d.call(ctx, wait, "/v1/hook", request, &answer)
+	release, err = w.callDaemon(ctx, wait, "/v1/hook", request, &answer)
 	if errors.Is(err, context.DeadlineExceeded) {
 		late.note()
 		return answer, release, &SlowDaemonError{fmt.Sprintf("the daemon did not answer within %v", wait)}

@@ -31,7 +31,7 @@ func worthKeeping(t hook.Trace) bool {
 	return len(t.Problems) > 0
 }
 
-// A hookMemory is for an agent in a folder.
+// A hookMemory implements hook.Memory for an agent that works in a folder.
 type hookMemory struct {
 	*Service
 	folder string
@@ -45,7 +45,7 @@ func (s hookMemory) RetrieveRelevant(ctx context.Context, request string, o core
 // Beginning implements hook.Memory.
 func (s hookMemory) Beginning(ctx context.Context, e hook.Event, room int) (hook.Beginning, error) {
 	current, failed := s.Sessions().ofEvent(e)
-	b, err := s.beginning(s.folder).read(ctx, current, agents.OwnFiles(e.Agent), room)
+	b, err := s.beginning(ctx, s.folder, current, agents.OwnFiles(e.Agent), room)
 	return b, errors.Join(failed, err)
 }
 
@@ -55,12 +55,11 @@ func (s hookMemory) Overview(ctx context.Context, e hook.Event, known string) (t
 	if current == nil || err != nil {
 		return "", "", err
 	}
-	b := s.beginning(s.folder)
-	overview, stamp, err := b.overviewOf(ctx, current)
+	overview, stamp, err := s.overviewOf(ctx, current)
 	if stamp == known || err != nil {
 		return "", "", err
 	}
-	return formatter.Reference("", b.excerpt(current, overview, session.OverviewRoom), ""), stamp, nil
+	return formatter.Reference("", session.Excerpt(overview, s.Names().Of(current.OverviewPath()), session.OverviewRoom), ""), stamp, nil
 }
 
 // Used implements hook.Memory.
@@ -139,13 +138,6 @@ func absolute(folder string, all []string) []string {
 	return all
 }
 
-// options returns the configured options.
-func (s hookMemory) options(e hook.Event) hook.Options {
-	o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, Within: s.Settings.Hook.Budget, BeginWithin: s.Settings.Hook.Budget / 3}
-	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
-	return o
-}
-
 // DirOf is an event's folder, if it has one.
 func DirOf(e hook.Event, otherwise string) string {
 	if filepath.IsAbs(e.Dir) {
@@ -197,9 +189,11 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event) httpapi.HookReply
 	answer := httpapi.HookReply{Records: s.at.Hooks(), Use: s.at.Use()}
 	if s.Settings.Enabled {
 		e.Dir = DirOf(e, s.Dir)
-		memory := hookMemory{s, folderWithin(s.Project, e.Dir)}
+		budget := s.Settings.Hook.Budget
+		o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
+		o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
 		var reply []byte
-		reply, answer.Receipt, trace = hook.Handle(ctx, e, memory, memory.options(e))
+		reply, answer.Receipt, trace = hook.Handle(ctx, e, hookMemory{s, folderWithin(s.Project, e.Dir)}, o)
 		answer.Reply = string(reply)
 	}
 	if ctx.Err() == nil && (worthKeeping(trace) || e.Kind == hook.Tool) {

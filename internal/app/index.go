@@ -92,7 +92,7 @@ func (x Index) Embedder(at config.Folders) (embed.Embedder, error) {
 	if err != nil || inner == nil {
 		return nil, err
 	}
-	cached, err := x.Cached(at, inner)
+	cached, err := cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
 	if err != nil {
 		x.w.Note("vectors are not cached: %v", err)
 		return inner, nil
@@ -123,10 +123,6 @@ func (d discreet) Embed(ctx context.Context, kind embed.Kind, texts []string) ([
 		}
 	}
 	return d.Embedder.Embed(ctx, kind, texts)
-}
-
-func (x Index) Cached(at config.Folders, inner embed.Embedder) (*cache.Cache, error) {
-	return cache.Open(inner, at.Embeddings(), cache.Options{Logger: x.w.Log})
 }
 
 // Model returns the configured embedder itself; nil for none.

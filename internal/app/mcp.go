@@ -25,6 +25,7 @@ func (s *Service) IndexOnce(ctx context.Context) {
 	if err != nil || status.State != core.StateMissing {
 		return
 	}
+	s.RememberPath()
 	if _, err := s.Manager.Index(ctx, core.IndexOptions{}); err != nil && ctx.Err() == nil {
 		s.Log.Warn("the first index could not be made", "error", err)
 	}
@@ -52,7 +53,7 @@ func (m *mcpMemory) Tools() []tools.Tool { return m.tools }
 
 // Curated implements mcp.Memory.
 func (m *mcpMemory) Curated(ctx context.Context) (string, error) {
-	text, _, err := m.beginning(m.Dir).curated(ctx, nil, 0)
+	text, _, err := m.curatedText(ctx, m.Dir, nil, 0)
 	return text, err
 }
 
@@ -74,7 +75,7 @@ func (m *mcpMemory) Reference(ctx context.Context, room int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, _, err := m.beginning(m.Dir).reference(ctx, current, room)
+	text, _, err := m.reference(ctx, current, room)
 	return text, err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A Memory answers questions, by the daemon or this process: callers cannot tell. For hooks
-// see Daemon.Hook.
+// see Workspace.HookByDaemon.
 type Memory interface {
 	Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (httpapi.Retrieved, error)
 	Search(ctx context.Context, r httpapi.SearchRequest) (core.Result, error)
@@ -64,7 +64,7 @@ func (m daemonOrLocal) target() httpapi.Target { return httpapi.Target{Workspace
 
 func ask[Out any](ctx context.Context, w *Workspace, path string, request any, local func(*Service) (Out, error)) (out Out, err error) {
 	var answer Out
-	if _, err := w.Daemon().call(ctx, DaemonWait, path, request, &answer); err == nil {
+	if _, err := w.callDaemon(ctx, DaemonWait, path, request, &answer); err == nil {
 		return answer, nil
 	}
 	err = w.WithService(ctx, func(s *Service) error {

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/memcore/memcore/core/curated"
@@ -11,10 +12,8 @@ import (
 type notices struct {
 	sync.Mutex
 	waiting  []string
-	problems map[string]bool // already reported
+	problems []string // already reported
 }
-
-func newNotices() *notices { return &notices{problems: map[string]bool{}} }
 
 // take returns what waits, once.
 func (n *notices) take() []string {
@@ -35,9 +34,8 @@ func (s *Service) keepPrivate(layer *curated.Layer, m curated.Memory) {
 	s.notices.Lock()
 	defer s.notices.Unlock()
 	for _, text := range problems {
-		if !s.notices.problems[text] {
-			s.notices.problems[text] = true
-			did = append(did, text)
+		if !slices.Contains(s.notices.problems, text) {
+			s.notices.problems, did = append(s.notices.problems, text), append(did, text)
 		}
 	}
 	for _, text := range did {

@@ -57,25 +57,3 @@ func AddServers(report *core.IndexReport, read resource.Report) {
 		report.Redacted[rule] += n
 	}
 }
-
-// serversEvery is the interval of FollowServers.
-const serversEvery = 15 * time.Minute
-
-// FollowServers reads servers until ctx ends. The watch indexes resources.
-func (x Index) FollowServers(ctx context.Context, at config.Folders, warn func(string)) {
-	if len(x.w.Settings.MCP) == 0 {
-		return
-	}
-	ticker := time.NewTicker(serversEvery)
-	defer ticker.Stop()
-	for {
-		for _, warning := range x.ReadServers(ctx, at, serversEvery-time.Minute).Warnings {
-			warn(warning)
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}

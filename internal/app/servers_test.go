@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -38,12 +37,8 @@ func TestServiceAsksMCPServers(t *testing.T) {
 		}
 		return all
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	var following sync.WaitGroup
-	following.Go(func() { s.Index().FollowServers(ctx, s.at, func(warning string) { t.Error(warning) }) })
-	require.Eventually(t, func() bool { return len(kept()) == 1 }, time.Minute, 10*time.Millisecond)
-	stop()
-	following.Wait()
+	require.Empty(t, s.Index().ReadServers(t.Context(), s.at, serversEvery).Warnings)
+	require.Len(t, kept(), 1)
 	report, err := s.Reindex(t.Context(), httpapi.IndexRequest{})
 	require.NoError(t, err)
 	require.Empty(t, report.Warnings)
@@ -55,7 +50,7 @@ func TestServiceAsksMCPServers(t *testing.T) {
 		return found.Hits[0].Text
 	}
 	require.Equal(t, text, find())
-	require.EqualValues(t, 2, asked.Load(), "by following and by indexing, not by the question")
+	require.EqualValues(t, 2, asked.Load(), "in the background and by indexing, not by the question")
 
 	// Changes are found once the next read is due.
 	text = "The lighthouse pump stops at SIGHUP."

@@ -26,7 +26,7 @@ type Service struct {
 	Manager *core.Manager // nil without the index
 	at      config.Folders
 
-	notices *notices
+	notices notices
 	cache   *curated.Cache // of curated files
 	drawn   drawnMap
 
@@ -39,7 +39,7 @@ type Service struct {
 }
 
 func newService(w *Workspace, at config.Folders, manager *core.Manager) *Service {
-	return &Service{Workspace: w, Manager: manager, at: at, notices: newNotices(), cache: &curated.Cache{}}
+	return &Service{Workspace: w, Manager: manager, at: at, cache: &curated.Cache{}}
 }
 
 // Close closes the index.

@@ -90,7 +90,7 @@ func TestRetain(t *testing.T) {
 	s.Settings.Sessions.Keep = "180d"
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	group.Go(func() { background{s}.retain(ctx) })
+	group.Go(func() { _ = s.Watch(ctx, func(core.IndexReport, error) {}, func(error) {}) })
 	require.Eventually(t, func() bool {
 		left, err := session.List(s.SessionsDir())
 		return err == nil && len(left) == 1 && left[0] == "new"

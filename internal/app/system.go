@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/turn"
 )
 
@@ -22,7 +23,8 @@ type SystemFlags struct {
 	Session string // whose overview it has; "" for the one used last
 }
 
-// System gives text for system messages; nil for none.
+// System returns a function that gives text for system messages; nil for none. It is safe for
+// concurrent use.
 func (s *Service) System(f SystemFlags) (func(context.Context) (turn.System, error), error) {
 	if f.When == SystemOff {
 		return nil, nil
@@ -30,40 +32,23 @@ func (s *Service) System(f SystemFlags) (func(context.Context) (turn.System, err
 	if _, err := s.Sessions().AtHand(f.Session); err != nil {
 		return nil, err
 	}
-	text := &systemText{Service: s, SystemFlags: f}
-	return text.now, nil
-}
-
-// A systemText is safe for concurrent use.
-type systemText struct {
-	*Service
-	SystemFlags
-
-	mu   sync.Mutex
-	last turn.System
-}
-
-// now returns the last text after an error: another one voids the provider's prompt cache.
-func (t *systemText) now(ctx context.Context) (turn.System, error) {
-	text, err := t.read(ctx)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if err != nil && t.last.Curated+t.last.Reference != "" {
-		return t.last, err
-	}
-	t.last = text
-	return text, err
-}
-
-func (t *systemText) read(ctx context.Context) (turn.System, error) {
-	if t.When == SystemAuto && !t.Trusted() {
-		return turn.System{}, nil
-	}
-	current, err := t.Sessions().AtHand(t.Session)
-	if err != nil {
-		return turn.System{}, err
-	}
-	start, err := t.beginning(t.Dir).read(ctx, current, nil, 0)
-	whole := slices.Sorted(maps.Keys(start.Stamps))
-	return turn.System{Curated: start.Curated, Reference: start.Reference, Whole: whole}, err
+	var mu sync.Mutex
+	var last turn.System
+	return func(ctx context.Context) (turn.System, error) {
+		if f.When == SystemAuto && !s.Trusted() {
+			return turn.System{}, nil
+		}
+		current, err := s.Sessions().AtHand(f.Session)
+		var start hook.Beginning
+		if err == nil {
+			start, err = s.beginning(ctx, s.Dir, current, nil, 0)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && last.Curated+last.Reference != "" {
+			return last, err // another text would void the provider's prompt cache
+		}
+		last = turn.System{Curated: start.Curated, Reference: start.Reference, Whole: slices.Sorted(maps.Keys(start.Stamps))}
+		return last, err
+	}, nil
 }

@@ -67,7 +67,7 @@ func TestServiceJudges(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); background{s}.judgeAll(ctx) }()
+	go func() { defer close(ended); s.judgeAll(ctx) }()
 	for verdict(next) == use.Unknown && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond) // until the test's own time is over
 	}

@@ -10,13 +10,11 @@ import (
 )
 
 // Page returns the workspace as the pages of memcore view show and change it.
-func (s *Service) Page() view.Memory { return page{s, changes{s}} }
+func (s *Service) Page() view.Memory { return page{s} }
 
-// A page shows what a workspace remembers, what it gave and why; changes change it.
-type page struct {
-	s *Service
-	changes
-}
+// A page implements view.Memory: it shows what a workspace remembers, what it gave and why, and changes
+// memory files for a person.
+type page struct{ s *Service }
 
 // isNoDocument reports whether an error says that the index has no such document.
 func isNoDocument(err error) bool {

@@ -19,11 +19,8 @@ import (
 // followWait bounds a change's wait for the index, which then follows by itself.
 const followWait = 2 * time.Second
 
-// changes show memory files and change them for a person.
-type changes struct{ s *Service }
-
 // Change implements view.Memory.
-func (v changes) Change(ctx context.Context, r view.ChangeRequest) (c view.Changed, err error) {
+func (v page) Change(ctx context.Context, r view.ChangeRequest) (c view.Changed, err error) {
 	c.Path = r.Path
 	r.Seen, r.Base, r.Text = unified(r.Seen), unified(r.Base), unified(r.Text)
 	agreed := false
@@ -35,8 +32,18 @@ func (v changes) Change(ctx context.Context, r view.ChangeRequest) (c view.Chang
 		c.Outdated = c.Outdated || outdated
 		return agreed, nil
 	}
-	change := v.changer(r.How)
-	if change == nil {
+	// change makes the change if agree says so, and fills in c.
+	var change func(context.Context, view.ChangeRequest, *view.Changed, agreement) error
+	switch r.How {
+	case view.EditLines, view.StrikeLines, view.ForgetLines:
+		change = v.correct
+	case view.UndoChange:
+		change = v.undo
+	case view.Keep, view.Leave:
+		change = v.decide
+	case view.Hide, view.Unhide:
+		change = v.hide
+	default:
 		return c, kind.Usagef("how is %.20q, want edit, strike, forget, undo, keep, leave, hide or unhide", r.How)
 	}
 	if err = change(ctx, r, &c, agree); agreed && errors.Is(err, notes.ErrChanged) {
@@ -79,23 +86,6 @@ func remarkOn(n notes.Change, how string) string {
 // An agreement sees a change and decides whether it is made.
 type agreement func(context.Context, notes.Change) (bool, error)
 
-// A changer makes a change if agree says so, and fills in c.
-type changer func(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error
-
-func (v changes) changer(how string) changer {
-	switch how {
-	case view.EditLines, view.StrikeLines, view.ForgetLines:
-		return v.correct
-	case view.UndoChange:
-		return v.undo
-	case view.Keep, view.Leave:
-		return v.decide
-	case view.Hide, view.Unhide:
-		return v.hide
-	}
-	return nil
-}
-
 // changeError gives errors of changes their kind.
 func changeError(err error) error {
 	for of, errs := range map[kind.Kind][]error{
@@ -111,7 +101,7 @@ func changeError(err error) error {
 }
 
 // correct edits, strikes through or forgets lines.
-func (v changes) correct(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
+func (v page) correct(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
 	place, err := v.place(r.Path)
 	if err != nil {
 		return err
@@ -143,7 +133,7 @@ const (
 )
 
 // place returns a Markdown file that people may change here.
-func (v changes) place(path string) (notes.Statement, error) {
+func (v page) place(path string) (notes.Statement, error) {
 	long := slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return len(name) > longestName })
 	if long || len(path) > longestPath || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' }) {
 		return notes.Statement{}, kind.As(kind.NotFound, fmt.Errorf("%.40q is no path of a document", path))
@@ -156,7 +146,7 @@ func (v changes) place(path string) (notes.Statement, error) {
 }
 
 // undo undoes a change of the journal.
-func (v changes) undo(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
+func (v page) undo(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) error {
 	journal, err := v.s.Notes().Journal()
 	if err != nil {
 		return err
@@ -166,7 +156,7 @@ func (v changes) undo(ctx context.Context, r view.ChangeRequest, c *view.Changed
 }
 
 // decide keeps or leaves a proposal.
-func (v changes) decide(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) (err error) {
+func (v page) decide(ctx context.Context, r view.ChangeRequest, c *view.Changed, agree agreement) (err error) {
 	all, err := v.s.Notes().Proposals().Waiting()
 	if err != nil {
 		return err
@@ -207,7 +197,7 @@ func (v changes) decide(ctx context.Context, r view.ChangeRequest, c *view.Chang
 }
 
 // keepFound appends what rules found. The version is that of the diff.
-func (v changes) keepFound(ctx context.Context, p notes.Proposal, r view.ChangeRequest, c *view.Changed) error {
+func (v page) keepFound(ctx context.Context, p notes.Proposal, r view.ChangeRequest, c *view.Changed) error {
 	data, err := v.s.Notes().Data()
 	if err != nil {
 		return err
@@ -236,7 +226,7 @@ func (v changes) keepFound(ctx context.Context, p notes.Proposal, r view.ChangeR
 }
 
 // hide hides a chunk or a whole document from search, or shows a document again. Files stay.
-func (v changes) hide(ctx context.Context, r view.ChangeRequest, c *view.Changed, _ agreement) error {
+func (v page) hide(ctx context.Context, r view.ChangeRequest, c *view.Changed, _ agreement) error {
 	if r.How == view.Unhide {
 		hidden, err := core.Forgotten(v.s.at.Forgotten(), r.Path)
 		if err == nil && hidden == 0 {
@@ -277,7 +267,7 @@ func (v changes) hide(ctx context.Context, r view.ChangeRequest, c *view.Changed
 }
 
 // Proposals implements view.Memory.
-func (v changes) Proposals(context.Context) (all []view.Proposal, err error) {
+func (v page) Proposals(context.Context) (all []view.Proposal, err error) {
 	waiting, err := v.s.Notes().Proposals().Waiting()
 	for _, p := range waiting {
 		text, _ := notes.Clean(p.Text)
@@ -292,7 +282,7 @@ func (v changes) Proposals(context.Context) (all []view.Proposal, err error) {
 }
 
 // Journal implements view.Memory.
-func (v changes) Journal(context.Context) (all []view.Entry, err error) {
+func (v page) Journal(context.Context) (all []view.Entry, err error) {
 	journal, err := v.s.Notes().Journal()
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ const (
 )
 
 // File implements view.Memory.
-func (v changes) File(ctx context.Context, r view.FileRequest) (f view.File, err error) {
+func (v page) File(ctx context.Context, r view.FileRequest) (f view.File, err error) {
 	f = view.File{Path: r.Path}
 	chunks, err := v.s.Manager.Chunks(ctx, r.Path)
 	indexed := len(chunks) > 0
@@ -98,7 +98,7 @@ func messages(f *view.File, chunks []core.MemoryHit, first int) {
 }
 
 // remark says what is special about the file. A file that is no memory is ErrNotIndexed.
-func (v changes) remark(ctx context.Context, f *view.File, place notes.Statement, indexed bool) error {
+func (v page) remark(ctx context.Context, f *view.File, place notes.Statement, indexed bool) error {
 	m, err := curated.New(v.s.curatedOptions()).Load(ctx)
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func blockOf(b notes.Block) view.Block {
 }
 
 // mark marks blocks that read like instructions, and those that are not indexed.
-func (v changes) mark(ctx context.Context, f *view.File, indexed bool) {
+func (v page) mark(ctx context.Context, f *view.File, indexed bool) {
 	lines := strings.Split(f.Text, "\n")
 	suspicious := "suspicious"
 	if v.s.Settings.Injection.Policy == core.InjectionWithhold {
@@ -214,7 +214,7 @@ func (v changes) mark(ctx context.Context, f *view.File, indexed bool) {
 }
 
 // markSuspicious marks the blocks of a suspicious chunk: those that are suspicious alone, else all.
-func (v changes) markSuspicious(ctx context.Context, f *view.File, h core.MemoryHit, lines []string, mark string) {
+func (v page) markSuspicious(ctx context.Context, f *view.File, h core.MemoryHit, lines []string, mark string) {
 	var alone, all []*view.Block
 	for i := range f.Blocks {
 		b := &f.Blocks[i]

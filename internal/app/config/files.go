@@ -76,7 +76,13 @@ func (l *loader) mergeFile(file string, owner Owner) error {
 	if file == "" {
 		return nil
 	}
-	data, err := l.readFile(file, owner)
+	var data []byte
+	var err error
+	if owner == Personal {
+		data, _, err = safefile.ReadPath(file, maxConfig)
+	} else { // a link could lead out of the workspace
+		data, _, err = safefile.ReadFile(l.config.Project, filepath.Join(".beans", "config.yaml"), maxConfig)
+	}
 	if errors.Is(err, fs.ErrNotExist) && l.config.Flags.Config != file {
 		return nil
 	}
@@ -110,16 +116,6 @@ func (l *loader) mergeFile(file string, owner Owner) error {
 		}
 	}
 	return l.merged.MergeConfigMap(accepted.AllSettings())
-}
-
-// readFile refuses links in a workspace.
-func (l *loader) readFile(file string, owner Owner) (data []byte, err error) {
-	if owner == Personal {
-		data, _, err = safefile.ReadPath(file, maxConfig)
-	} else {
-		data, _, err = safefile.ReadFile(l.config.Project, filepath.Join(".beans", "config.yaml"), maxConfig)
-	}
-	return data, err
 }
 
 // accept takes the value of a key if it is a setting that the owner of the file may set.

@@ -17,7 +17,6 @@ type Loaded struct {
 	Settings Settings
 	Files    []string          // in the order of reading
 	Origin   map[string]string // of settings that are no defaults, by key, such as "MEMCORE_ENGINE"
-	Hidden   map[string]string // what a flag overrides, by key, such as "MEMCORE_ENGINE is flat"
 	Ignored  []string          // settings that do not count in their file, and why
 	Mistakes []string          // wrong or misspelt settings and variables, which are ignored
 	// Unknown are settings that hide files of the workspace and cannot be read, by key.
@@ -44,7 +43,7 @@ type loader struct {
 }
 
 func newLoader(c *Config) *loader {
-	l := &loader{config: c, merged: viper.New(), Loaded: Loaded{Origin: map[string]string{}, Hidden: map[string]string{}, Unknown: map[string]error{}}}
+	l := &loader{config: c, merged: viper.New(), Loaded: Loaded{Origin: map[string]string{}, Unknown: map[string]error{}}}
 	for _, s := range Known {
 		l.merged.SetDefault(s.Key, s.Fallback)
 		_ = l.merged.BindEnv(s.Key, s.environment()) // fails without a key only
@@ -82,9 +81,6 @@ func (l *loader) finish() error {
 		}
 		flag, value := l.config.Flags.of(s.Key)
 		if value != "" {
-			if origin := l.Origin[s.Key]; origin != "" {
-				l.Hidden[s.Key] = fmt.Sprintf("%s is %v", origin, l.merged.Get(s.Key))
-			}
 			l.merged.Set(s.Key, value)
 			l.from(s, flag)
 		}

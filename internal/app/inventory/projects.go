@@ -8,13 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/config"
-	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -47,7 +44,7 @@ func Projects(c *config.Config) ([]Project, error) {
 		return nil, err
 	}
 	folders = slices.DeleteFunc(folders, func(name string) bool { return !strings.HasPrefix(name, "--") || !strings.HasSuffix(name, "--") })
-	known := pathsOf(c, at, names, folders)
+	known := pathsOf(c, at, names)
 	slices.Sort(names)
 	var all []Project
 	for _, name := range slices.Compact(names) {
@@ -93,39 +90,13 @@ type directory struct {
 	byFolder map[string]string // by paths.FolderName
 }
 
-// pathsOf finds the paths behind names. State of earlier releases has no path; other files may
-// mention it, and its hash confirms it.
-func pathsOf(c *config.Config, at config.Folders, names, folders []string) directory {
+// pathsOf returns the paths that memcore has noted of workspaces.
+func pathsOf(c *config.Config, at config.Folders, names []string) directory {
 	d := directory{map[string]string{}, map[string]string{}}
 	d.add(c.Project)
 	for _, name := range names {
-		own := at.OwnOf(name)
-		if path, err := os.ReadFile(own.WorkspacePath()); err == nil {
+		if path, err := os.ReadFile(at.OwnOf(name).WorkspacePath()); err == nil {
 			d.add(strings.TrimSuffix(string(path), "\n"))
-		}
-		if s, err := workspace.Load(own.Sources()); err == nil {
-			d.add(s.Workspace)
-		}
-		traces, _ := filepath.Glob(filepath.Join(own.Last(), "*.json"))
-		for _, file := range traces[:min(len(traces), 1)] {
-			if trace, err := jsonfile.LoadDerived[hook.Trace](file); err == nil && filepath.IsAbs(trace.Event.Dir) {
-				for path := trace.Event.Dir; d.byName[name] == "" && path != filepath.Dir(path); path = filepath.Dir(path) {
-					d.add(path)
-				}
-			}
-		}
-	}
-	if decisions, err := c.Trust().All(); err == nil {
-		for _, decision := range decisions {
-			d.add(decision.Folder)
-		}
-	}
-	if runtime.GOOS != "windows" { // a drive's letter would be lost
-		for _, folder := range folders {
-			path := "/" + strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(folder, "--"), "--"), "-", "/")
-			if paths.FolderName(path) == folder {
-				d.add(path)
-			}
 		}
 	}
 	return d
