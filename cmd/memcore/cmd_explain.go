@@ -153,7 +153,8 @@ func explainLast(ctx context.Context, a *cli) error {
 	}
 	text := traceText(a.stdout, trace, given, a.Missing(trace.Result.State))
 	for _, later := range trace.Later {
-		text += laterText(later)
+		text += fmt.Sprintf("\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Event.Kind, later.Event.Name, tookText(later)) +
+			outcomeText(later) + rulesText(later) + problemsText(later)
 	}
 	return a.print(text)
 }
@@ -179,11 +180,6 @@ func traceText(s *screen, trace hook.Trace, given use.Turn, missing string) stri
 		b.WriteString("\n" + explanation(s, trace.Result, missing, time.Time{}, 0))
 	}
 	return b.String()
-}
-
-func laterText(trace hook.Trace) string {
-	head := fmt.Sprintf("\n%s, %s (%s)%s\n", trace.At.Local().Format(time.TimeOnly), trace.Event.Kind, trace.Event.Name, tookText(trace))
-	return head + outcomeText(trace) + rulesText(trace) + problemsText(trace)
 }
 
 func tookText(trace hook.Trace) string {
@@ -236,7 +232,12 @@ func rulesText(trace hook.Trace) string {
 func explanation(s *screen, result core.Result, missing string, updated time.Time, budget int) string {
 	var b strings.Builder
 	explainIndex(&b, result, missing, updated)
-	explainWhy(&b, result)
+	if result.Silence != "" {
+		fmt.Fprintf(&b, "silent: %s\n", plain.OneLine(result.Silence))
+	}
+	if result.Why != "" { // how well memory knows the question
+		fmt.Fprintf(&b, "evidence: %s\n", plain.OneLine(result.Why))
+	}
 	fmt.Fprintf(&b, "threshold: %.3f\n", result.Threshold)
 	if budget > 0 {
 		fmt.Fprintf(&b, "budget: %d tokens\n", budget)
@@ -255,16 +256,6 @@ func explanation(s *screen, result core.Result, missing string, updated time.Tim
 		fmt.Fprintf(&b, "sanitiser: %s\n", plain.OneLine(f.Detail))
 	}
 	return b.String()
-}
-
-// explainWhy says why there is no hit, and how well memory knows the question.
-func explainWhy(b *strings.Builder, result core.Result) {
-	if result.Silence != "" {
-		fmt.Fprintf(b, "silent: %s\n", plain.OneLine(result.Silence))
-	}
-	if result.Why != "" {
-		fmt.Fprintf(b, "evidence: %s\n", plain.OneLine(result.Why))
-	}
 }
 
 // termsText lists what the score of each hit is made of, and how long each stage took.

@@ -88,14 +88,10 @@ func modelListCommand(a *cli) *cobra.Command {
 	}
 }
 
-func listedOf(m models.Installed) listedModel {
-	return listedModel{Name: m.Name, Installed: true, About: plain.Count(len(m.Languages), "language"), Licence: m.Licence, Bytes: m.Bytes, Path: m.Path}
-}
-
 func listedModels(installed []models.Installed, used string) []listedModel {
 	all := []listedModel{{Name: config.EmbedderMiniLM, Installed: true, About: "English", Licence: "Apache-2.0"}}
 	for _, m := range installed {
-		all = append(all, listedOf(m))
+		all = append(all, listedModel{Name: m.Name, Installed: true, About: plain.Count(len(m.Languages), "language"), Licence: m.Licence, Bytes: m.Bytes, Path: m.Path})
 	}
 	for _, r := range models.Releases {
 		i := slices.IndexFunc(all, func(m listedModel) bool { return m.Name == r.Name })

@@ -85,7 +85,11 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level(a.verbose)}))
+	level := slog.LevelInfo
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	a.Log = slog.New(slog.NewJSONHandler(a.stderr.json(), &slog.HandlerOptions{Level: level}))
 	if o.onDemand {
 		file, err := at.Log(mostLog)
 		if err != nil {
@@ -119,7 +123,11 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	}()
 	go staySmall(ctx, a, server)
 	if o.open != "" {
-		go openFirst(ctx, a, server, o.open)
+		go func() { // before anybody asks for it
+			if err := server.Use(ctx, o.open, func(httpapi.Workspace) error { return nil }); err != nil {
+				a.Log.Warn("the workspace was not opened", "workspace", o.open, "error", err)
+			}
+		}()
 	}
 	return runDaemon(ctx, a, o, at, server)
 }
@@ -168,20 +176,6 @@ func runDaemon(ctx context.Context, a *cli, o serveOptions, at daemon.Place, ser
 		return kind.Hint(err, "'memcore serve --status' says which, '--stop' ends it")
 	}
 	return err
-}
-
-func level(verbose bool) slog.Level {
-	if verbose {
-		return slog.LevelDebug
-	}
-	return slog.LevelInfo
-}
-
-// openFirst opens a workspace before anybody asks for it.
-func openFirst(ctx context.Context, a *cli, server *httpapi.Server, folder string) {
-	if err := server.Use(ctx, folder, func(httpapi.Workspace) error { return nil }); err != nil {
-		a.Log.Warn("the workspace was not opened", "workspace", folder, "error", err)
-	}
 }
 
 // staySmall closes idle workspaces when the process nears its memory limit.

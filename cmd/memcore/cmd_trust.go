@@ -175,14 +175,6 @@ type trustState struct {
 	Contents app.Contents    `json:"contents"`
 }
 
-// goneStatus shows the decision about a folder that is gone.
-func goneStatus(a *cli, d trust.Decision, why error) error {
-	if a.json {
-		return a.printJSON(trustState{Folder: d.Folder, Trusted: d.Trusted, Decision: &d, Contents: app.Contents{MemoryFiles: []string{}}})
-	}
-	return a.printLine("%s: %s (decided about it, %s), but it is gone: %v", d.Folder, trustWord(d.Trusted), since(d), why)
-}
-
 // printTrust shows whether a folder is trusted, and what it would load.
 func printTrust(ctx context.Context, a *cli, folder string) error {
 	d, ok, err := a.Trust().Of(folder)
@@ -193,8 +185,11 @@ func printTrust(ctx context.Context, a *cli, folder string) error {
 	if gone != nil && (!ok || d.Folder != folder) {
 		return kind.Usagef("trust: %w", gone)
 	}
+	if gone != nil && a.json {
+		return a.printJSON(trustState{Folder: d.Folder, Trusted: d.Trusted, Decision: &d, Contents: app.Contents{MemoryFiles: []string{}}})
+	}
 	if gone != nil {
-		return goneStatus(a, d, gone)
+		return a.printLine("%s: %s (decided about it, %s), but it is gone: %v", d.Folder, trustWord(d.Trusted), since(d), gone)
 	}
 	inside, err := a.Curated().Contents(ctx, folder)
 	if err != nil {

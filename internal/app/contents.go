@@ -76,6 +76,9 @@ type agentSettings struct {
 	} `json:"permissions"`
 }
 
+// anyCommand are the permissions of Claude Code that cover any command.
+var anyCommand = []string{"Bash", "Bash(*)", "Bash(*:*)", "*"}
+
 // otherAgents reads agents' servers, and whether they run commands unasked.
 func (c *Contents) otherAgents(root string) {
 	servers := map[string]bool{}
@@ -88,14 +91,9 @@ func (c *Contents) otherAgents(root string) {
 		for server := range s.MCPServers {
 			servers[server] = true
 		}
-		if s.AutoAccept || s.Permissions.DefaultMode == "bypassPermissions" || slices.ContainsFunc(s.Permissions.Allow, allowsShell) {
+		if s.AutoAccept || s.Permissions.DefaultMode == "bypassPermissions" || slices.ContainsFunc(s.Permissions.Allow, func(p string) bool { return slices.Contains(anyCommand, p) }) {
 			c.Warnings = append(c.Warnings, "auto-approve is enabled for shell commands ("+name+")")
 		}
 	}
 	c.MCPServers = slices.Sorted(maps.Keys(servers))
-}
-
-// allowsShell reports whether a permission covers any command.
-func allowsShell(permission string) bool {
-	return permission == "Bash" || permission == "Bash(*)" || permission == "Bash(*:*)" || permission == "*"
 }

@@ -89,7 +89,7 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 			return
 		}
 		seen[name] = true
-		all = append(all, mcp.File{URI: uriOf(name), Name: m.files.Guard.Name(name), Title: title, Size: info.Size(), Changed: info.ModTime()})
+		all = append(all, mcp.File{URI: mcp.Scheme + strings.TrimPrefix((&url.URL{Path: "/" + name}).EscapedPath(), "/"), Name: m.files.Guard.Name(name), Title: title, Size: info.Size(), Changed: info.ModTime()})
 	}
 	items, err := m.Notes().unguarded(m.files.Data).List(ctx)
 	if err != nil {
@@ -108,10 +108,6 @@ func (m *mcpMemory) Files(ctx context.Context) ([]mcp.File, error) {
 		}
 	}
 	return all, nil
-}
-
-func uriOf(name string) string {
-	return mcp.Scheme + strings.TrimPrefix((&url.URL{Path: "/" + name}).EscapedPath(), "/")
 }
 
 // Read implements mcp.Memory, for what Files lists.
@@ -136,18 +132,14 @@ func (m *mcpMemory) Read(ctx context.Context, uri string) (string, error) {
 	if i < 0 {
 		return "", mcp.ErrNoFile
 	}
-	text, err := readCurated(memory.Files[i].File)
-	text, _ = notes.Clean(text)
+	file := memory.Files[i].File
+	data, _, err := safefile.ReadFile(paths.Resolve(filepath.Dir(file)), filepath.Base(file), mostResource)
+	if err != nil && !errors.Is(err, safefile.ErrTooLarge) {
+		err = mcp.ErrNoFile
+	}
+	text, _ := notes.Clean(strings.ToValidUTF8(string(data), "\uFFFD"))
 	return text, err
 }
 
 // mostResource limits a curated file, in bytes.
 const mostResource = 1 << 20
-
-func readCurated(file string) (string, error) {
-	data, _, err := safefile.ReadFile(paths.Resolve(filepath.Dir(file)), filepath.Base(file), mostResource)
-	if err != nil && !errors.Is(err, safefile.ErrTooLarge) {
-		err = mcp.ErrNoFile
-	}
-	return strings.ToValidUTF8(string(data), "\uFFFD"), err
-}

@@ -80,19 +80,14 @@ func casesError(err error) error {
 func (v page) expected(all []view.Expectation) (out eval.Expectations) {
 	for _, e := range all {
 		text, _ := secret.Redact(strings.Join(strings.Fields(e.Text), " "))
-		out = append(out, eval.Expectation{Path: v.documentOf(e.Path), Heading: strings.TrimSpace(e.Heading), Text: text})
+		name := filepath.ToSlash(strings.TrimSpace(e.Path))
+		switch {
+		case filepath.IsAbs(name):
+			name = v.s.Names().Of(name)
+		case name != "":
+			name = path.Clean(name)
+		}
+		out = append(out, eval.Expectation{Path: name, Heading: strings.TrimSpace(e.Heading), Text: text})
 	}
 	return out
-}
-
-// documentOf returns a path as hits have it.
-func (v page) documentOf(name string) string {
-	name = filepath.ToSlash(strings.TrimSpace(name))
-	switch {
-	case name == "":
-		return ""
-	case filepath.IsAbs(name):
-		return v.s.Names().Of(name)
-	}
-	return path.Clean(name)
 }

@@ -52,7 +52,7 @@ func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
 	}
 	o.Proposals = len(waiting)
 	if v.s.Glance != nil {
-		m, err := v.layer().Load(ctx)
+		m, err := curated.New(v.s.curatedOptions()).Load(ctx)
 		if err != nil {
 			return o, err
 		}
@@ -119,11 +119,6 @@ func (v page) models() []view.Model {
 		reflection.At = plain.Address(s.Reflect.BaseURL)
 	}
 	return []view.Model{embedder, reranker, reflection}
-}
-
-// layer is the curated memory, from the cache of the service.
-func (v page) layer() *curated.Layer {
-	return curated.New(v.s.curatedOptions())
 }
 
 // Documents implements view.Memory.

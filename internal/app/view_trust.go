@@ -17,7 +17,7 @@ import (
 
 // Layer implements view.Memory.
 func (v page) Layer(ctx context.Context) (view.Layer, error) {
-	layer := v.layer()
+	layer := curated.New(v.s.curatedOptions())
 	m, err := layer.Load(ctx)
 	if err != nil {
 		return view.Layer{}, err
@@ -77,7 +77,7 @@ var errOtherDecision = kind.As(kind.Conflict, errors.New("trust: files or decisi
 
 // DecideTrust implements view.Memory.
 func (v page) DecideTrust(ctx context.Context, r view.TrustRequest) (view.TrustReply, error) {
-	now, err := v.layer().Load(ctx)
+	now, err := curated.New(v.s.curatedOptions()).Load(ctx)
 	if err != nil {
 		return view.TrustReply{}, err
 	}
