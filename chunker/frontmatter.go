@@ -3,13 +3,13 @@ package chunker
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 const (
@@ -105,9 +105,7 @@ func parseMeta(mark, text string) (meta map[string]any, line int, err error) {
 
 // unquoted matches values that lack quotes required by YAML, as editors write them: globs,
 // mentions, sentences with a colon.
-var unquoted = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
-})
+var unquoted = lazy.Regexp("(?m)^([A-Za-z_][\\w-]*):[ \\t]+([*!@%`].*|[^\"'\\[{|>#\\s].*: .*)$")
 
 func quoteValues(text string) string {
 	return unquoted().ReplaceAllStringFunc(text, func(line string) string {
@@ -130,9 +128,7 @@ func parseTOML(text string) (map[string]any, int, error) {
 	return nil, 0, err
 }
 
-var yamlLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
-})
+var yamlLine = lazy.Regexp(`^(?:yaml: )?(?:unmarshal errors:\s*)?line (\d+): `)
 
 func parseYAML(text string) (map[string]any, int, error) {
 	var root yaml.Node

@@ -2,7 +2,6 @@ package chunker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +10,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // longestHeading is how many bytes of a heading enter paths.
@@ -26,9 +27,7 @@ var (
 		)
 	})
 	// The target of a link does not matter here.
-	linkByReference = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
-	})
+	linkByReference = lazy.Regexp(`\[([^\[\]]+)\]\[[^\[\]]*\]`)
 )
 
 // headingText returns a heading without markup, on one line.

@@ -2,17 +2,16 @@ package chunker
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"sort"
 	"strings"
-	"sync"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Windows bound memory. One grows while a block fills it.
@@ -199,9 +198,7 @@ func (w *window) headingEnd(n *ast.Heading, first, end int) int {
 	return min(w.line(n.Lines().At(n.Lines().Len()-1).Start)+2, end)
 }
 
-var tableRule = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
-})
+var tableRule = lazy.Regexp(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\n?$`)
 
 // tableHeader returns a table's header row, as on GitHub.
 func (w *window) tableHeader(n ast.Node) string {
@@ -272,9 +269,7 @@ func deepNest(line string) int {
 	return len(line)
 }
 
-var marker = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
-})
+var marker = lazy.Regexp(`^(>|([-+*]|[0-9]{1,9}[.)])(?:[ \t]|$))`)
 
 // markerLength is of a quote's or item's marker, or 0.
 func markerLength(line string) int {

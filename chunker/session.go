@@ -1,14 +1,13 @@
 package chunker
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
 
@@ -123,15 +122,11 @@ const (
 )
 
 var (
-	announces = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(\W*(now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also),?\W+)*` +
-			`(let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|we need to|i should|we should|time to|checking|looking|reading|running|updating|adding|creating|continuing)\b`)
-	})
-	finds = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|` +
-			`won't work|doesn't (work|match|support|exist)|does not (work|match|support|exist)|already (exists|handles|has|does)|none of|only works|must be|should be|has to be|not supported|is missing|was missing|fixed|found it|works now|` +
-			`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
-	})
+	announces = lazy.Regexp(`(?i)^(\W*(now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also),?\W+)*` +
+		`(let me|let's|let us|i'll|i will|i'm going to|i am going to|i need to|we need to|i should|we should|time to|checking|looking|reading|running|updating|adding|creating|continuing)\b`)
+	finds = lazy.Regexp(`(?i)\b(root cause|the (issue|problem|bug|reason|cause|culprit|fix|trick) (is|was|here)|because|caused by|turns out|you're right|you are right|instead of|decided|` +
+		`won't work|doesn't (work|match|support|exist)|does not (work|match|support|exist)|already (exists|handles|has|does)|none of|only works|must be|should be|has to be|not supported|is missing|was missing|fixed|found it|works now|` +
+		`ursache|weil|stattdessen|porque|en vez de|parce que|au lieu)\b|原因|问题是|問題|因为|解决|修复|ため|原因は|修正`)
 )
 
 // answer returns what to keep, or why nothing.
@@ -152,14 +147,12 @@ func answer(text string, last bool) (kept, leftOut string) {
 	return "", LeftOutShort
 }
 
-var unknown = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(i('m| am) not (sure|certain|aware)|i (don't|do not) (know|see any|have (any|enough|access|information|a record|that))|` +
-		`i (couldn't|could not|can't|cannot|can not|was unable to|am unable to|wasn't able to|didn't|did not) (find|locate|see|determine|tell|say|answer|remember|confirm)|i have no (idea|information|record|memory)|i found (no|nothing)|` +
-		`there('s| is| are| was) (nothing|no (mention|information|record|documentation|note|trace|reference)s?) (of|about|on|for|in|that)|no (mention|record) of|unclear (from|what|which|who|how)|` +
-		`(isn't|is not|wasn't|aren't) (mentioned|documented|specified|recorded|stated)|(doesn't|does not|don't|do not) (say|mention) (which|what|who|where|when|how|whether|anything)|` +
-		`ich (weiß|weiss) (es |das |leider )?nicht|nicht sicher|(finde|fand) (ich )?(nichts|keine?n?)|no (lo )?(sé|encuentro|encontré)|je ne (sais|trouve) pas|je n'ai (rien|pas) trouvé)\b|` +
-		`不知道|不清楚|不确定|没有找到|未找到|找不到|わかりません|分かりません|見つかりません`)
-})
+var unknown = lazy.Regexp(`(?i)\b(i('m| am) not (sure|certain|aware)|i (don't|do not) (know|see any|have (any|enough|access|information|a record|that))|` +
+	`i (couldn't|could not|can't|cannot|can not|was unable to|am unable to|wasn't able to|didn't|did not) (find|locate|see|determine|tell|say|answer|remember|confirm)|i have no (idea|information|record|memory)|i found (no|nothing)|` +
+	`there('s| is| are| was) (nothing|no (mention|information|record|documentation|note|trace|reference)s?) (of|about|on|for|in|that)|no (mention|record) of|unclear (from|what|which|who|how)|` +
+	`(isn't|is not|wasn't|aren't) (mentioned|documented|specified|recorded|stated)|(doesn't|does not|don't|do not) (say|mention) (which|what|who|where|when|how|whether|anything)|` +
+	`ich (weiß|weiss) (es |das |leider )?nicht|nicht sicher|(finde|fand) (ich )?(nichts|keine?n?)|no (lo )?(sé|encuentro|encontré)|je ne (sais|trouve) pas|je n'ai (rien|pas) trouvé)\b|` +
+	`不知道|不清楚|不确定|没有找到|未找到|找不到|わかりません|分かりません|見つかりません`)
 
 // saysUnknown reports whether an answer says that the agent does not know, and little else. Such an
 // answer repeats the words of its request, and would displace the document that answers it.
@@ -182,13 +175,9 @@ func saysUnknown(prose string) bool {
 }
 
 // halves matches what parts a sentence whose other half may say something.
-var halves = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`[;:,–—(]\s|[，；：。]|\s(?i:but|so|because|since|and|aber|weil|pero|porque|mais|car)\s`)
-})
+var halves = lazy.Regexp(`[;:,–—(]\s|[，；：。]|\s(?i:but|so|because|since|and|aber|weil|pero|porque|mais|car)\s`)
 
-var offers = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)^\W*(if you|let me know|please (tell|share|give|provide|point)|would you|could you|do you|you (could|can|may|might) (check|ask|look)|i can (look|search|check|ask)|tell me|want me)\b`)
-})
+var offers = lazy.Regexp(`(?i)^\W*(if you|let me know|please (tell|share|give|provide|point)|would you|could you|do you|you (could|can|may|might) (check|ask|look)|i can (look|search|check|ask)|tell me|want me)\b`)
 
 // weight counts characters, those of wide scripts as three.
 func weight(text string) int {
@@ -202,18 +191,14 @@ func weight(text string) int {
 }
 
 var (
-	states = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(always|never|don't|dont|do not|must|mustn't|should(n't)?|ought|instead|rather|prefer(red)?|avoid|stop|wrong|no,|not like|decided|decision|because|convention|standard(i[sz]e)?|` +
-			`rule|make sure|ensure|remember|note that|from now on|only|keep|use|we (use|have|want|need|are|do|don't|can't)|i (want|need|like|prefer|use|have|don't|changed|moved|decided|set)|` +
-			`is (a|the|an|in|at|on|not|now|called)|are (not|now|in)|has to|have to|api key|the (password|key|port|url|branch|name)|` +
-			`immer|nie|niemals|nicht|statt|sondern|muss|müssen|sollte|wir (nutzen|verwenden|haben|wollen)|bitte keine?|` +
-			`siempre|nunca|debe|usa(r|mos)?|en vez de|toujours|jamais|il faut|ne pas|plutôt|nous (utilisons|avons))\b|` +
-			`不要|不能|必须|必須|应该|應該|改用|使用|总是|總是|不是|别|しないで|ください|べき|使って|ではなく|常に|必ず|하지 마|사용`)
-	})
-	question = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^(what|why|how|where|when|which|who|is|are|does|do|did|can|could|would|should|was|were|has|have|any|wie|was|warum|wo|qué|cómo|pourquoi|comment)\b`)
-	})
-	structured = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(#{1,4} \S|\s*([-*]|\d+\.) \S)`) })
+	states = lazy.Regexp(`(?i)\b(always|never|don't|dont|do not|must|mustn't|should(n't)?|ought|instead|rather|prefer(red)?|avoid|stop|wrong|no,|not like|decided|decision|because|convention|standard(i[sz]e)?|` +
+		`rule|make sure|ensure|remember|note that|from now on|only|keep|use|we (use|have|want|need|are|do|don't|can't)|i (want|need|like|prefer|use|have|don't|changed|moved|decided|set)|` +
+		`is (a|the|an|in|at|on|not|now|called)|are (not|now|in)|has to|have to|api key|the (password|key|port|url|branch|name)|` +
+		`immer|nie|niemals|nicht|statt|sondern|muss|müssen|sollte|wir (nutzen|verwenden|haben|wollen)|bitte keine?|` +
+		`siempre|nunca|debe|usa(r|mos)?|en vez de|toujours|jamais|il faut|ne pas|plutôt|nous (utilisons|avons))\b|` +
+		`不要|不能|必须|必須|应该|應該|改用|使用|总是|總是|不是|别|しないで|ください|べき|使って|ではなく|常に|必ず|하지 마|사용`)
+	question   = lazy.Regexp(`(?i)^(what|why|how|where|when|which|who|is|are|does|do|did|can|could|would|should|was|were|has|have|any|wie|was|warum|wo|qué|cómo|pourquoi|comment)\b`)
+	structured = lazy.Regexp(`(?m)^(#{1,4} \S|\s*([-*]|\d+\.) \S)`)
 )
 
 const (
@@ -318,14 +303,10 @@ func withoutLongCode(text string) string {
 }
 
 var (
-	asides = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?s)<(details|think|thinking|summary|analysis)>.*?(</(details|think|thinking|summary|analysis)>|$)`)
-	})
+	asides = lazy.Regexp(`(?s)<(details|think|thinking|summary|analysis)>.*?(</(details|think|thinking|summary|analysis)>|$)`)
 	// emptyLine: marks of an exporter, numbered lines, rows of paths.
-	emptyLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("^\\s*(_\\**_|\\d+\\s*[→│|]\\+?.*|\\|\\s*[^\\w|]*`?[\\w/.:~-]+`?[^\\w|]*\\|(\\s*[^\\w|]*(L?\\d+(-\\d+)?)?\\s*\\|)?|\\|.*(file://|\\bL\\d+\\b).*\\|?|Line \\d+: .*, severity: \\d+)\\s*$")
-	})
-	blankLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\n{3,}`) })
+	emptyLine  = lazy.Regexp("^\\s*(_\\**_|\\d+\\s*[→│|]\\+?.*|\\|\\s*[^\\w|]*`?[\\w/.:~-]+`?[^\\w|]*\\|(\\s*[^\\w|]*(L?\\d+(-\\d+)?)?\\s*\\|)?|\\|.*(file://|\\bL\\d+\\b).*\\|?|Line \\d+: .*, severity: \\d+)\\s*$")
+	blankLines = lazy.Regexp(`\n{3,}`)
 )
 
 // withoutAsides removes what the program adds, and announcements.

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 const (
@@ -66,9 +66,7 @@ func (l limits) arguments(input string) string {
 	return strings.Join(parts, " · ")
 }
 
-var quotedArgument = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
-})
+var quotedArgument = lazy.Regexp(`"(\w+)"\s*:\s*("(?:[^"\\]|\\.){1,400}")`)
 
 // parseArguments reads short strings of broken JSON, too.
 func parseArguments(input string) (args map[string]any, ok bool) {
@@ -131,9 +129,7 @@ func withoutShell(words []string) string {
 	return strings.Join(words, " ")
 }
 
-var patched = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
-})
+var patched = lazy.Regexp(`(?m)^\*\*\* (?:Add|Update|Delete) File: (.+)$`)
 
 // inBrief returns the first readable line, or a patch's files.
 func (l limits) inBrief(text string) string {
@@ -151,12 +147,8 @@ func (l limits) inBrief(text string) string {
 }
 
 var (
-	errorLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable|timeout|timed out|exceeded)\b|[a-z](?:Error|Exception)\b`)
-	})
-	exitLine = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
-	})
+	errorLine = lazy.Regexp(`(?i)\b(?:error|exception|panic|fatal|fail(?:ed|ure)?|denied|refused|not found|no such file|cannot|can't|traceback|undefined|unable|timeout|timed out|exceeded)\b|[a-z](?:Error|Exception)\b`)
+	exitLine  = lazy.Regexp(`(?i)\bexit(?:ed)?(?: with)?(?: code| status)?[ :=]+(\d+)`)
 )
 
 func (l limits) answer(output string, failed bool) string {
@@ -231,15 +223,9 @@ func unwrapOutput(output string) (text, status string) {
 }
 
 var (
-	escapes = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07")
-	})
-	blob = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`[A-Za-z0-9+/=_-]{64,}|(?:[0-9a-fA-F]{2}[ :]?){32,}`)
-	})
-	letters = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`\pL`)
-	})
+	escapes = lazy.Regexp("\x1b\\[[0-9;?]*[a-zA-Z]|\x1b\\][^\x07]*\x07")
+	blob    = lazy.Regexp(`[A-Za-z0-9+/=_-]{64,}|(?:[0-9a-fA-F]{2}[ :]?){32,}`)
+	letters = lazy.Regexp(`\pL`)
 )
 
 const longestReadable = 400 // bytes of a line that starts like data

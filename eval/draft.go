@@ -6,15 +6,14 @@ import (
 	"context"
 	"errors"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
@@ -120,9 +119,9 @@ func (p page) draft(known map[string]int) (best draft, ok bool) {
 }
 
 var (
-	endOfSentence = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`) })
+	endOfSentence = lazy.Regexp(`[.!?]\s+|\n\s*\n|\n\s*[-*|#>]\s*|\n\s*\d+[.)]\s+`)
 	// definite matches possible answers: words with a digit, and identifiers.
-	definite = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`) })
+	definite = lazy.Regexp(`\d|[a-z][A-Z]|[a-z]_[a-z]|^[A-Z]{3,}$`)
 	markup   = strings.NewReplacer("`", "", "*", "", "\n", " ", "[", "", "]", "")
 )
 

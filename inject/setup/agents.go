@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // serverName names our MCP server in all agents.
@@ -39,7 +40,7 @@ func (a Agent) file(s Scope, at agents.Files) string {
 }
 
 // enabledPlugin finds memcore's plugin, of any marketplace, in settings in JSON or TOML.
-var enabledPlugin = lazy(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
+var enabledPlugin = lazy.Regexp(`"memcore@[^"]*"(?:\s*:|\]\s*enabled\s*=)\s*true\b`)
 
 // Plugin returns the file or folder, as shown, by which the agent has memcore's plugin; "" if it
 // has none. The plugin has the same hooks and server that Plan adds.

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A tables is a TOML file, of which memcore changes lines. Each change is compared with what it
@@ -72,14 +72,9 @@ func (t *tables) servers() map[string]any {
 // ownHeader matches the header of our table, or of one below it, and ownCommandLine the command in
 // our table.
 var (
-	ownHeader      = lazy(`^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*["']?` + serverName + `["']?[ \t]*[\].]`)
-	ownCommandLine = lazy(`^([ \t]*command[ \t]*=[ \t]*)("[^"]*"|'[^']*')`)
+	ownHeader      = lazy.Regexp(`^[ \t]*\[[ \t]*mcp_servers[ \t]*\.[ \t]*["']?` + serverName + `["']?[ \t]*[\].]`)
+	ownCommandLine = lazy.Regexp(`^([ \t]*command[ \t]*=[ \t]*)("[^"]*"|'[^']*')`)
 )
-
-// lazy compiles a regular expression when it is first used.
-func lazy(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // addServer adds or updates the MCP server. It returns the name of another server in its way.
 func (t *tables) addServer(binary string, created bool) (added bool, other string, err error) {

@@ -2,12 +2,11 @@
 package statement
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A Statement is a paragraph or list item.
@@ -48,7 +47,7 @@ func Of(text string, least int) []Statement {
 	return all
 }
 
-var item = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:[-*+]|\d{1,9}[.)])\s`) })
+var item = lazy.Regexp(`^\s*(?:[-*+]|\d{1,9}[.)])\s`)
 
 // IsItem reports whether a line begins a list item.
 func IsItem(line string) bool { return item().MatchString(line) }
@@ -103,8 +102,8 @@ func withoutFillers(text string) []string {
 
 // Around struck text: an item's mark and box, Strike's note.
 var (
-	marks      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?`) })
-	superseded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\s*\(superseded\b.*\)$`) })
+	marks      = lazy.Regexp(`^\s*(?:(?:[-*+]|\d{1,9}[.)])\s+)?(?:\[[ xX]\]\s+)?`)
+	superseded = lazy.Regexp(`\s*\(superseded\b.*\)$`)
 )
 
 // IsStruck reports whether a statement is struck through.

@@ -3,14 +3,15 @@ package prompt
 import (
 	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // An expression is compiled on first use, if any.
 type expression func() *regexp.Regexp
 
 func lazily(text string) expression {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+	return lazy.Regexp(text)
 }
 
 func (e expression) MatchString(text string) bool      { return e().MatchString(text) }

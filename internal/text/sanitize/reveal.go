@@ -5,10 +5,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // escapeSequence matches commands to terminals.
-var escapeSequence = compiled(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
+var escapeSequence = lazy.Regexp(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])`)
 
 // Reveal removes invisible text: controls, escape sequences, bidirectional controls, zero-width
 // characters and tags. Line breaks become "\n"; bytes that are not UTF-8, perhaps commands to

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A flag of a command has a password, or user:password.
@@ -58,17 +60,17 @@ var passwordFlags = map[string][]flag{
 // passwordPlaces are the expressions for programs whose password has a place and no flag. They are
 // for what follows the program, a word of the command each blank.
 var passwordPlaces = map[string]func() *regexp.Regexp{
-	"htpasswd":                    compiled(`^(?: -\S+)* -\w*b\w*(?: -\S+| -C \d+)*(?: [^-]\S*){1,2} (\S+)$`),
-	"mosquitto_passwd":            compiled(`^(?: -\S+)* -b(?: [^-]\S*){2} (\S+)`),
-	"net use":                     compiled(`(?i)^(?: [a-z*]:?)? \\\\\S+(?: /\S+)* ([^/\s]\S*)`),
-	"net user":                    compiled(`(?i)^ [^/\s]\S* ([^/\s]\S*)(?: /\S+)*$`),
-	"rabbitmqctl add_user":        compiled(`^ \S+ (\S+)`),
-	"rabbitmqctl change_password": compiled(`^ \S+ (\S+)`),
-	"convertto-securestring":      compiled(`(?i)^(?: -(?:AsPlainText|Force))*(?: -String)? ([^-\s]\S*)`),
+	"htpasswd":                    lazy.Regexp(`^(?: -\S+)* -\w*b\w*(?: -\S+| -C \d+)*(?: [^-]\S*){1,2} (\S+)$`),
+	"mosquitto_passwd":            lazy.Regexp(`^(?: -\S+)* -b(?: [^-]\S*){2} (\S+)`),
+	"net use":                     lazy.Regexp(`(?i)^(?: [a-z*]:?)? \\\\\S+(?: /\S+)* ([^/\s]\S*)`),
+	"net user":                    lazy.Regexp(`(?i)^ [^/\s]\S* ([^/\s]\S*)(?: /\S+)*$`),
+	"rabbitmqctl add_user":        lazy.Regexp(`^ \S+ (\S+)`),
+	"rabbitmqctl change_password": lazy.Regexp(`^ \S+ (\S+)`),
+	"convertto-securestring":      lazy.Regexp(`(?i)^(?: -(?:AsPlainText|Force))*(?: -String)? ([^-\s]\S*)`),
 }
 
 // word matches a word of a command line, also in quotes; an escaped line break separates.
-var word = compiled(`\\\n|"[^"\n]*"|'[^'\n]*'|[^\s"'|;&\x60]+|[|;&\n\x60]`)
+var word = lazy.Regexp(`\\\n|"[^"\n]*"|'[^'\n]*'|[^\s"'|;&\x60]+|[|;&\n\x60]`)
 
 // mostOfCommand is the most bytes of a command that are read.
 const mostOfCommand = 400

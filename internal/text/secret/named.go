@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // Passwords have no form of their own. They are found by a grammar: a name that means a secret, a
@@ -213,43 +215,43 @@ const (
 
 // separators are tried in this order.
 var separators = []separator{
-	{compiled(closing + `(?:` +
+	{lazy.Regexp(closing + `(?:` +
 		`["']?[ \t]*[,:]?[ \t]*\n?[ \t]*["']?value["']?[ \t]*[:=]` + // name: X, value: x
 		`|["'][ \t]*,[ \t]*["']` + // ("password", "x")
 		`|["'][^<>\n]{0,80}?[ \t]value=` + // <input type="password" value="x">
 		`|\(["'` + "`" + `]` + // setPassword("x")
 		`|[ \t]*:[ \t]*[\w.\[\]]{1,20}[ \t]*=[ \t]*["']` + // password: str = "x"
 		`)|^["'](?:[ \t][^<>\n]{0,80})?>`), isMixed, nil}, // <property name="password">x
-	{compiled(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed, nil},
-	{compiled(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|jest|brzmi|było|är|er|je|bylo|bolo|zní|znie|este|yra|ir|είναι|это|был|є|це|е|је|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|nå|nú|núna|teraz|teď|sada|zdaj|dabar|tagad|теперь|тепер|зараз|сега|сада))?[ \t]*:?[ \t]+`), isMixed, nil},
-	{compiled(closing + of + `[ \t]+(?:on|oli|var|bol)(?:[ \t]+(?:nyt|nu|nå|nú|núna|nüüd))?[ \t]*:?[ \t]+`), isMixed, northern},
-	{compiled(closing + `[ \t]*(?:就是|是|为|為|改成了?|改为|改為|设成|设为|设置为|設定為|换成了?|は|が|を|이|가|은|는|을|를)[ \t]*[:：]?`), isMixed, nil},
-	{compiled(closing + of + `[ \t]+[–—][ \t]+(?:(?:это|це|гэта|to)[ \t]+)?|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed, nil},
-	{compiled(closing + `[ \t]+(?:til|till|na|на)[ \t]+`), isStrong, nil},
-	{compiled(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong, nil},
-	{compiled(closing + of + `[ \t]*[:：]?["'*_` + "`" + `]{0,3}[ \t]*\n(?:[ \t]*\n)?[ \t>*-]*`), isStrong, nil},
+	{lazy.Regexp(closing + of + `[ \t]*(?:={1,3}>?|[:?]=|:|：|＝|[ \t]->|→|[ \t]\|{1,2}|\|[ \t]|%3[Dd])[ \t]*`), isMixed, nil},
+	{lazy.Regexp(closing + of + `[ \t]+(?:(?:was|wurde)[ \t]+)?(?:is|was|to|ist|lautet|war|es|era|est|était|é|è|jest|brzmi|było|är|er|je|bylo|bolo|zní|znie|este|yra|ir|είναι|это|был|є|це|е|је|הוא|هي|là|है)(?:[ \t]+(?:now|set to|changed to|jetzt|nun|ahora|maintenant|agora|ora|nu|nå|nú|núna|teraz|teď|sada|zdaj|dabar|tagad|теперь|тепер|зараз|сега|сада))?[ \t]*:?[ \t]+`), isMixed, nil},
+	{lazy.Regexp(closing + of + `[ \t]+(?:on|oli|var|bol)(?:[ \t]+(?:nyt|nu|nå|nú|núna|nüüd))?[ \t]*:?[ \t]+`), isMixed, northern},
+	{lazy.Regexp(closing + `[ \t]*(?:就是|是|为|為|改成了?|改为|改為|设成|设为|设置为|設定為|换成了?|は|が|を|이|가|은|는|을|를)[ \t]*[:：]?`), isMixed, nil},
+	{lazy.Regexp(closing + of + `[ \t]+[–—][ \t]+(?:(?:это|це|гэта|to)[ \t]+)?|` + closing + `[ \t]*:[ \t]*[|>][+-]?[ \t]*\n[ \t]*`), isMixed, nil},
+	{lazy.Regexp(closing + `[ \t]+(?:til|till|na|на)[ \t]+`), isStrong, nil},
+	{lazy.Regexp(closing + of + `[ \t]+-[ \t]+|` + closing + `[ \t]+`), isStrong, nil},
+	{lazy.Regexp(closing + of + `[ \t]*[:：]?["'*_` + "`" + `]{0,3}[ \t]*\n(?:[ \t]*\n)?[ \t>*-]*`), isStrong, nil},
 }
 
 // northern matches names in languages whose words for "is" and "was" mean something else in others.
-var northern = compiled(`(?i)salasan|salasõna|parool|passord|lösenord|losenord|adgangskod|kodeord|lykilor|loyniorð`)
+var northern = lazy.Regexp(`(?i)salasan|salasõna|parool|passord|lösenord|losenord|adgangskod|kodeord|lykilor|loyniorð`)
 
 var (
-	opening = compiled("^[ \t]*(?:[*_]{1,3}[ \t]*)?(?:[rRbB]\\b)?([\"'`]{0,3})[ \t]*")
+	opening = lazy.Regexp("^[ \t]*(?:[*_]{1,3}[ \t]*)?(?:[rRbB]\\b)?([\"'`]{0,3})[ \t]*")
 	// A bare value ends before what ends a sentence or a list.
-	bare      = compiled("^[^\\s\"'`<>|]{3,127}[^\\s\"'`<>|.,;:?)\\]}*_]")
-	wholeWord = compiled(`^[^\s"']+`)
+	bare      = lazy.Regexp("^[^\\s\"'`<>|]{3,127}[^\\s\"'`<>|.,;:?)\\]}*_]")
+	wholeWord = lazy.Regexp(`^[^\s"']+`)
 	// The end of a value in an address or a connection string.
-	next = compiled(`[;&][\w.% -]{1,30}=`)
+	next = lazy.Regexp(`[;&][\w.% -]{1,30}=`)
 	// ": admin/" and ": ann@example.com:"
-	userBefore = compiled(closing + "[ \t]*[:=][ \t]*[\"'`*]{0,3}[ \t]*[A-Za-z][\\w-]{1,30}(?:@[\\w.-]{1,60})?(?:[ \t]+/[ \t]+|[/:])")
+	userBefore = lazy.Regexp(closing + "[ \t]*[:=][ \t]*[\"'`*]{0,3}[ \t]*[A-Za-z][\\w-]{1,30}(?:@[\\w.-]{1,60})?(?:[ \t]+/[ \t]+|[/:])")
 	// The beginning of a .netrc entry.
-	netrc   = compiled(`(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(?:account\s+\S+\s+)?$`)
-	article = compiled(`(?:the|our|my|das|unser|mein|your)[ \t]`)
+	netrc   = lazy.Regexp(`(?:\bmachine\s+\S+|\bdefault)\s+login\s+\S+\s+(?:account\s+\S+\s+)?$`)
+	article = lazy.Regexp(`(?:the|our|my|das|unser|mein|your)[ \t]`)
 	// "X is the root password"
-	backwards = compiled("(?:^|[\\s\"'`])([^\\s\"'`<>|\\[\\]]{6,64})[\"'`]?[ \\t]+(?:is|as|ist|als)[ \\t]+(?:the|our|my|das|unser|mein|your)[ \\t]+(?:[\\w-]+[ \\t]+)?$")
+	backwards = lazy.Regexp("(?:^|[\\s\"'`])([^\\s\"'`<>|\\[\\]]{6,64})[\"'`]?[ \\t]+(?:is|as|ist|als)[ \\t]+(?:the|our|my|das|unser|mein|your)[ \\t]+(?:[\\w-]+[ \\t]+)?$")
 	// "the password was changed from X to Y"
-	fromTo = compiled("^[^\\n.:;]{0,60}?[ \\t](?:from|von)[ \t]+([\"'`]?[^\\s\"'`]{6,64}[\"'`]?)[ \t]+(?:to|auf|in|zu)[ \t]+([\"'`]?[^\\s\"'`]{6,64})")
-	user   = compiled(`\b(?:login|user|username)[ \t]+[\w.@-]{2,}[ \t]+$`)
+	fromTo = lazy.Regexp("^[^\\n.:;]{0,60}?[ \\t](?:from|von)[ \t]+([\"'`]?[^\\s\"'`]{6,64}[\"'`]?)[ \t]+(?:to|auf|in|zu)[ \t]+([\"'`]?[^\\s\"'`]{6,64})")
+	user   = lazy.Regexp(`\b(?:login|user|username)[ \t]+[\w.@-]{2,}[ \t]+$`)
 )
 
 const mostOfValue = 128
@@ -349,10 +351,10 @@ type grid struct {
 
 var grids = []grid{
 	// Markdown, and the clients of databases.
-	{"|", compiled(`^[^\n]*$`), compiled(`^[^|\n]{0,40}(?:\|[^\n]*)?\r?\n[ \t>]*[|+]?[ \t]*:?-{2,}[-:|+ \t]*\r?\n`)},
-	{"\t", compiled(`^(?:[\w ."-]{1,40}\t)*"?$`), compiled(`^"?(?:\t[\w ."-]{1,40})*\r?\n`)},
-	{";", compiled(`^(?:[\w."-]{1,40};)*"?$`), compiled(`^"?(?:;[\w."-]{1,40})*\r?\n`)},
-	{",", compiled(`^(?:[\w."-]{1,40},)*"?$`), compiled(`^"?(?:,[\w."-]{1,40})*\r?\n`)},
+	{"|", lazy.Regexp(`^[^\n]*$`), lazy.Regexp(`^[^|\n]{0,40}(?:\|[^\n]*)?\r?\n[ \t>]*[|+]?[ \t]*:?-{2,}[-:|+ \t]*\r?\n`)},
+	{"\t", lazy.Regexp(`^(?:[\w ."-]{1,40}\t)*"?$`), lazy.Regexp(`^"?(?:\t[\w ."-]{1,40})*\r?\n`)},
+	{";", lazy.Regexp(`^(?:[\w."-]{1,40};)*"?$`), lazy.Regexp(`^"?(?:;[\w."-]{1,40})*\r?\n`)},
+	{",", lazy.Regexp(`^(?:[\w."-]{1,40},)*"?$`), lazy.Regexp(`^"?(?:,[\w."-]{1,40})*\r?\n`)},
 }
 
 // columnUnder returns the secrets of a table's column that a name heads.
@@ -436,9 +438,9 @@ func nameOf(m meaning) string {
 }
 
 var (
-	pair      = compiled(`([\w.%-]{1,64})=([^\s;,"'<>]{8,})`)
-	attribute = compiled(`(?i)^(?:path|domain|expires|max-age|samesite|priority|version|lang|theme|locale|_ga\w*|utm_\w+|consent)$`)
-	cookies   = compiled(`^["'*_]{0,3}[ \t]*(?:[:=]|[ \t])[ \t]*["']?([^\n"']{8,})`)
+	pair      = lazy.Regexp(`([\w.%-]{1,64})=([^\s;,"'<>]{8,})`)
+	attribute = lazy.Regexp(`(?i)^(?:path|domain|expires|max-age|samesite|priority|version|lang|theme|locale|_ga\w*|utm_\w+|consent)$`)
+	cookies   = lazy.Regexp(`^["'*_]{0,3}[ \t]*(?:[:=]|[ \t])[ \t]*["']?([^\n"']{8,})`)
 )
 
 // findCookies returns the values in a Cookie header, and where it ends.

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // gitleaksRules are those of gitleaks 8.30.0, unchanged. Folder gitleaks has their licence (MIT);
@@ -94,7 +96,7 @@ var load = sync.OnceValue(func() ruleSet {
 		for i, k := range r.Keywords {
 			r.Keywords[i] = strings.ToLower(k)
 		}
-		set.all = append(set.all, rule{id: r.ID, keywords: r.Keywords, regex: compiled(r.Regex), group: r.SecretGroup, entropy: r.Entropy,
+		set.all = append(set.all, rule{id: r.ID, keywords: r.Keywords, regex: lazy.Regexp(r.Regex), group: r.SecretGroup, entropy: r.Entropy,
 			allowed: sync.OnceValue(func() []exception { return exceptions(r.AllowList, r.Allowlists) })})
 	}
 	words := namedKeywords()

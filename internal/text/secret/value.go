@@ -2,10 +2,10 @@ package secret
 
 import (
 	"encoding/base64"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A shape says of which kinds of characters a value consists.
@@ -87,14 +87,14 @@ func isRandom(value string) bool {
 }
 
 var (
-	technical = compiled(`(?i)^(?:` +
+	technical = lazy.Regexp(`(?i)^(?:` +
 		`(?:sha|md|base|utf|hs|rs|es|aes|rsa|argon|pbkdf|oauth|ed|curve|ntlmv?|win|web|v|x50|http/?)[-_]?\d{1,5}(?:[-_./]\w{1,12})*(?::.*)?` +
 		`|\d+(?:[.-]\d+)?[ -]?(?:ms|s|x|k|kb|mb|gb|h|d|min|bits?|bytes?|chars?|characters?|days?|hours?|digits?|words?|times|px|em|rem|pt|st|nd|rd|th)(?:\W.*)?` +
 		`|[1-3]fa(?:\W.*)?|argon2(?:id|i|d)|\d+\p{Lo}+)$`)
-	number = compiled(`^[\d.,:/%+\-–]+$`)
-	email  = compiled(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$`)
-	words  = compiled(wordsForm)
-	uuid   = compiled(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
+	number = lazy.Regexp(`^[\d.,:/%+\-–]+$`)
+	email  = lazy.Regexp(`^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$`)
+	words  = lazy.Regexp(wordsForm)
+	uuid   = lazy.Regexp(`(?i)^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 )
 
 // wordsForm is for words and numbers with signs between them, which no key looks like.
@@ -105,7 +105,7 @@ const standInForm = `(?i)^[*x.•_#?-]+$|^\$[{(]|(?-i:^\$\$?[a-z_]+$|^\$[A-Z_][A
 	`|change[-_]?(?:me|it|this)|(?:^|[-_])your[-_a-z]|^your|placeholder|example|redacted|dummy|replace|insert[-_]|todo|fixme|^(?:null|none|nil|true|false|undefined|required|optional|string|text|empty)$` +
 	`|^(?:my|the|a|an|some|test|new|old|default|db|user|root|admin|postgres|mysql)?[-_]*(?:super[-_]?)?(?:secret[-_]?)?(?:password|passwd|passw0rd|p4ssw0rd|pass|pwd|passphrase|secret|token|pw|key|passwort)[-_]?(?:\d{0,1}|here)$`
 
-var standIn = compiled(standInForm)
+var standIn = lazy.Regexp(standInForm)
 
 // isStandIn reports whether a value is a placeholder or says where the value is.
 func isStandIn(value string) bool {
@@ -113,15 +113,10 @@ func isStandIn(value string) bool {
 }
 
 // reference matches addresses, paths and entries of vaults.
-var reference = compiled(`(?i)^(?:https?|file|op|vault|ssm|arn|ref\+?\w*|secret|env|sops|keychain|keyring|pass|bw|aws-?sm|gcp-?sm):|^(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*$|^//|\]\(|^[A-Za-z]:\\|^enc\[|^!\w|^&\w|^@\w+$|\.(?:txt|md|json|ya?ml|env|key|pem|go|py|js|ts|sh|html|php)$`)
+var reference = lazy.Regexp(`(?i)^(?:https?|file|op|vault|ssm|arn|ref\+?\w*|secret|env|sops|keychain|keyring|pass|bw|aws-?sm|gcp-?sm):|^(?:~|\.{1,2})?/[\w.~-]+(?:/[\w.~-]*)*$|^//|\]\(|^[A-Za-z]:\\|^enc\[|^!\w|^&\w|^@\w+$|\.(?:txt|md|json|ya?ml|env|key|pem|go|py|js|ts|sh|html|php)$`)
 
 // code matches an expression: a call, an index, a field.
-var code = compiled(`^[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*|\([^)]*\)|\[[^\]]*\])+[;,)]*$|^[A-Za-z_][\w.]*\($`)
+var code = lazy.Regexp(`^[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)[A-Za-z_]\w*|\([^)]*\)|\[[^\]]*\])+[;,)]*$|^[A-Za-z_][\w.]*\($`)
 
 // isCode reports whether a word without quotes is an expression of a program.
 func isCode(word string) bool { return code().MatchString(word) }
-
-// compiled compiles on first use, since most commands read no text.
-func compiled(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}

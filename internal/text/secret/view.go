@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A view is a text without some of its ranges.
@@ -40,7 +42,7 @@ func (v view) place(at int) int {
 	return v.under.place(at)
 }
 
-var escaped = compiled(`\\+[!-/:-@\[\]-` + "`" + `{-~]`)
+var escaped = lazy.Regexp(`\\+[!-/:-@\[\]-` + "`" + `{-~]`)
 
 // escapes returns the backslashes before signs: Markdown writes "ghp\_…", and JSON within JSON
 // writes three before a quote.
