@@ -1,41 +1,36 @@
 package keyword
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+)
 
 // longest bounds a term, in bytes. Longer words are cut; longer compounds have only their parts.
 const longest = 128
 
-// A token is a word of a text, in lower case, folded and perhaps stemmed.
-type token struct {
-	start, end int // of the word in the folded text
-	term       []byte
-	whole      bool // a compound, whose parts are tokens, too
+// newQueryAnalyzer drops stop words, and single letters of scripts without spaces: pairs are more
+// specific. parse stems.
+func newQueryAnalyzer() analysis.Analyzer {
+	return &analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{}}
 }
-
-// analyze returns the unstemmed words of a text.
-func analyze(text []byte, l lexer) []*token { return l.tokenize(folding{}.fold(text)) }
-
-// analyzeQuery leaves out single letters of scripts without spaces: pairs are more specific. parse
-// stems and drops stop words.
-func analyzeQuery(query string) []*token { return analyze([]byte(query), lexer{}) }
 
 // A textAnalyzer caches stems. It is not safe for concurrent use.
 type textAnalyzer struct {
+	analysis.DefaultAnalyzer
 	stems map[*language]map[string][]byte // stemming costs ten times a look-up
 }
 
 func newTextAnalyzer() *textAnalyzer {
-	return &textAnalyzer{stems: map[*language]map[string][]byte{}}
-}
-
-// words returns the unstemmed words of a text.
-func (a *textAnalyzer) words(text string) []*token {
-	return analyze([]byte(text), lexer{characters: true})
+	return &textAnalyzer{
+		DefaultAnalyzer: analysis.DefaultAnalyzer{CharFilters: []analysis.CharFilter{folding{}}, Tokenizer: lexer{characters: true}},
+		stems:           map[*language]map[string][]byte{},
+	}
 }
 
 // spokenIn returns the language that stems a text, English if it is not known, and the ISO 639-1
 // name of its own: "en" if it is not known, Undetermined if it is another than English.
-func spokenIn(text string, unstemmed []*token) (stemmed *language, name string) {
+func spokenIn(text string, unstemmed analysis.TokenStream) (stemmed *language, name string) {
 	const enough = 3 // function words; many texts have a foreign name or two
 	stemmed, name = english, english.name
 	letters, found := latinOf(text), languagesOf(unstemmed, enough)
@@ -50,19 +45,19 @@ func spokenIn(text string, unstemmed []*token) (stemmed *language, name string) 
 	return stemmed, cmp.Or(languageOfScript(text), name)
 }
 
-func (a *textAnalyzer) stem(tokens []*token, l *language) []*token {
+func (a *textAnalyzer) stem(tokens analysis.TokenStream, l *language) analysis.TokenStream {
 	known := a.stems[l]
 	if known == nil {
 		known = map[string][]byte{}
 		a.stems[l] = known
 	}
-	for _, t := range tokens {
-		stem, ok := known[string(t.term)]
+	for _, token := range tokens {
+		stem, ok := known[string(token.Term)]
 		if !ok {
-			stem = l.stemOf(t.term)
-			known[string(t.term)] = stem
+			stem = l.stemOf(token.Term)
+			known[string(token.Term)] = stem
 		}
-		t.term = stem
+		token.Term = stem
 	}
 	return tokens
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/store"
@@ -56,15 +57,15 @@ func TestTextAnalyzer(t *testing.T) {
 	}
 }
 
-func wordsOf(text string, l *language) []*token {
+func wordsOf(text string, l *language) analysis.TokenStream {
 	analyzer := newTextAnalyzer()
-	return analyzer.stem(analyzer.words(text), l)
+	return analyzer.stem(analyzer.Analyze([]byte(text)), l)
 }
 
-func terms(tokens []*token) string {
+func terms(tokens analysis.TokenStream) string {
 	var all []string
 	for _, token := range tokens {
-		all = append(all, string(token.term))
+		all = append(all, string(token.Term))
 	}
 	return strings.Join(all, " ")
 }
@@ -166,18 +167,18 @@ func FuzzAnalyzers(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		folded := folding{}.fold([]byte(text))
-		if again := (folding{}).fold(folded); string(again) != string(folded) {
+		folded := folding{}.Filter([]byte(text))
+		if again := (folding{}).Filter(folded); string(again) != string(folded) {
 			t.Fatalf("folding %q twice = %q, want %q", text, again, folded)
 		}
 		held := map[string]bool{}
-		spoken, _ := spokenIn(text, newTextAnalyzer().words(text))
+		spoken, _ := spokenIn(text, newTextAnalyzer().Analyze([]byte(text)))
 		tokens := wordsOf(text, spoken)
 		for _, token := range tokens {
-			held[string(token.term)] = true
+			held[string(token.Term)] = true
 		}
 		for _, token := range tokens {
-			word := string(folded[token.start:token.end])
+			word := string(folded[token.Start:token.End])
 			if !slices.ContainsFunc(parse(word, []*language{spoken}), func(t term) bool {
 				return slices.ContainsFunc(t.spellings, func(s []byte) bool { return held[string(s)] })
 			}) {

@@ -214,6 +214,9 @@ func persist(p *piece, folder, name string) (segmentEntry, error) {
 }
 
 func (c *commit) merge(pieces []*piece, folder, name string) (segmentEntry, error) {
+	if err := c.ctx.Err(); err != nil {
+		return segmentEntry{}, err // a small merge may end before stop is closed
+	}
 	path := filepath.Join(folder, name)
 	var segments []segment.Segment
 	var dead []*roaring.Bitmap

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	index "github.com/blevesearch/bleve_index_api"
 
 	"github.com/memcore/memcore/store"
@@ -55,9 +56,9 @@ func newDocument(rec *store.Record, analyzer *textAnalyzer) (*document, lengths)
 		fieldDate:    dateWords(rec),
 		fieldAround:  rec.Before + "\n" + rec.After,
 	}
-	var words [fieldCount][]*token
+	var words [fieldCount]analysis.TokenStream
 	for i, text := range texts {
-		words[i] = analyzer.words(text)
+		words[i] = analyzer.Analyze([]byte(text))
 	}
 	spoken, language := spokenIn(rec.Text, words[fieldText])
 	doc := &document{id: rec.ID}
@@ -155,12 +156,11 @@ func (f *field) AnalyzedLength() int                              { return f.len
 func (f *field) AnalyzedTokenFrequencies() index.TokenFrequencies { return f.frequencies }
 func (f *field) NumPlainTextBytes() uint64                        { return uint64(len(f.value)) }
 
-func analysed(name string, tokens []*token) *field {
-	f := &field{name: name, options: index.IndexField, length: len(tokens), frequencies: make(index.TokenFrequencies, len(tokens))}
-	for _, t := range tokens {
-		addTerm(f.frequencies, t.term)
+func analysed(name string, tokens analysis.TokenStream) *field {
+	return &field{
+		name: name, options: index.IndexField, length: len(tokens),
+		frequencies: analysis.TokenFrequency(tokens, nil, index.IndexField),
 	}
-	return f
 }
 
 func exact(name string, terms ...string) *field {
@@ -170,16 +170,9 @@ func exact(name string, terms ...string) *field {
 func frequencies(terms ...string) index.TokenFrequencies {
 	all := make(index.TokenFrequencies, len(terms))
 	for _, term := range terms {
-		addTerm(all, []byte(term))
+		f := &index.TokenFreq{Term: []byte(term)}
+		f.SetFrequency(1)
+		all[term] = f
 	}
 	return all
-}
-
-func addTerm(all index.TokenFrequencies, term []byte) {
-	f := all[string(term)]
-	if f == nil {
-		f = &index.TokenFreq{Term: term}
-		all[string(term)] = f
-	}
-	f.SetFrequency(f.Frequency() + 1)
 }

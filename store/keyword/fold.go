@@ -13,7 +13,7 @@ import (
 // getCacheStats. It is idempotent.
 type folding struct{}
 
-func (folding) fold(text []byte) []byte {
+func (folding) Filter(text []byte) []byte {
 	if isASCII(text) {
 		return text
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/arabic"
 	"github.com/blevesearch/snowballstem/danish"
@@ -35,7 +36,8 @@ type language struct {
 }
 
 // stopWordLists are lists of function words, mostly Snowball's, as Bleve has them. Their first lines
-// name origin and licence.
+// name origin and licence. Bleve's packages of languages, which hold them too, would bring its index,
+// bbolt and geometry into every program that imports memcore.
 //
 //go:embed stopwords
 var stopWordLists embed.FS
@@ -111,25 +113,25 @@ var scriptStops = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// stopList reads Snowball's format: words at line starts, comments after | or #.
+// stopList returns the folded words of a list in Snowball's format.
 func stopList(list []byte) map[string]bool {
-	all := map[string]bool{}
-	for line := range strings.Lines(string(list)) {
-		line, _, _ = strings.Cut(line, "|")
-		line, _, _ = strings.Cut(line, "#")
-		for _, word := range strings.Fields(line) {
-			all[string(folding{}.fold([]byte(word)))] = true
-		}
+	words := analysis.NewTokenMap()
+	if err := words.LoadBytes(list); err != nil {
+		panic(err) // the program contains the list
 	}
-	return all
+	folded := make(map[string]bool, len(words))
+	for word := range words {
+		folded[string(folding{}.Filter([]byte(word)))] = true
+	}
+	return folded
 }
 
 // languagesOf returns the languages but English with the most function words, at least enough;
 // several if equal.
-func languagesOf(tokens []*token, enough int) []*language {
+func languagesOf(tokens analysis.TokenStream, enough int) []*language {
 	counts := make([]int, len(byWords)+1)
-	for _, t := range tokens {
-		set := functionWords()[string(t.term)]
+	for _, token := range tokens {
+		set := functionWords()[string(token.Term)]
 		for i := 0; set != 0; i, set = i+1, set>>1 {
 			counts[i] += int(set & 1)
 		}
@@ -203,7 +205,7 @@ func languageOfLetter(r rune) string {
 // LanguageOf returns the language of a stored text by its script, letters or function words: "en"
 // if it is not known, Undetermined if it is another than English.
 func (ix *Index) LanguageOf(text string) string {
-	_, name := spokenIn(text, analyzeQuery(text))
+	_, name := spokenIn(text, newQueryAnalyzer().Analyze([]byte(text)))
 	return name
 }
 
@@ -232,9 +234,9 @@ func (l latin) areVietnamese() bool { return l.vietnamese > 2 && 10*l.vietnamese
 
 func (l latin) areForeign() bool { return l.foreign > 1 && 20*l.foreign >= l.all }
 
-func englishWords(tokens []*token) (n int) {
-	for _, t := range tokens {
-		n += int(functionWords()[string(t.term)] >> len(byWords) & 1)
+func englishWords(tokens analysis.TokenStream) (n int) {
+	for _, token := range tokens {
+		n += int(functionWords()[string(token.Term)] >> len(byWords) & 1)
 	}
 	return n
 }
@@ -254,7 +256,7 @@ func LanguageOf(query string) string {
 	if letters.areVietnamese() {
 		return "vi"
 	}
-	tokens := analyzeQuery(query)
+	tokens := newQueryAnalyzer().Analyze([]byte(query))
 	enough := 2
 	if letters.foreign > 0 {
 		enough = 1
@@ -272,17 +274,17 @@ func LanguageOf(query string) string {
 }
 
 // withoutStopWords drops stop words, also English ones, unless all are.
-func withoutStopWords(tokens []*token, languages []*language) []*token {
+func withoutStopWords(tokens analysis.TokenStream, languages []*language) analysis.TokenStream {
 	drop := uint32(1) << len(byWords)
 	for i, l := range byWords {
 		if slices.Contains(languages, l) {
 			drop |= 1 << i
 		}
 	}
-	var kept []*token
-	for _, t := range tokens {
-		if functionWords()[string(t.term)]&drop == 0 && !scriptStops()[string(t.term)] {
-			kept = append(kept, t)
+	var kept analysis.TokenStream
+	for _, token := range tokens {
+		if functionWords()[string(token.Term)]&drop == 0 && !scriptStops()[string(token.Term)] {
+			kept = append(kept, token)
 		}
 	}
 	if len(kept) == 0 {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
 )
 
 // A lexer splits texts into words of any script, and names into their parts.
@@ -24,7 +26,7 @@ type lexer struct {
 	characters bool
 }
 
-func (l lexer) tokenize(text []byte) []*token {
+func (l lexer) Tokenize(text []byte) analysis.TokenStream {
 	s := &scan{text: text, characters: l.characters}
 	for at := 0; at < len(text); {
 		switch r, size := utf8.DecodeRune(text[at:]); {
@@ -42,7 +44,7 @@ func (l lexer) tokenize(text []byte) []*token {
 type scan struct {
 	text       []byte
 	characters bool
-	tokens     []*token
+	tokens     analysis.TokenStream
 }
 
 // run consumes characters of scripts without spaces.
@@ -218,7 +220,9 @@ func (s *scan) addWhole(start, end int, term []byte) {
 }
 
 func (s *scan) addTerm(start, end int, term []byte, whole bool) {
-	s.tokens = append(s.tokens, &token{start, end, term, whole})
+	s.tokens = append(s.tokens, &analysis.Token{
+		Start: start, End: end, Term: term, Position: len(s.tokens) + 1, KeyWord: whole,
+	})
 }
 
 type span struct{ start, end int }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/blevesearch/bleve/v2/analysis"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
 	"github.com/memcore/memcore/store/internal/disk"
@@ -25,7 +26,7 @@ type term struct {
 
 // parse returns a query's distinct terms in order. spoken are the records' languages.
 func parse(query string, spoken []*language) []term {
-	tokens := analyzeQuery(query[:min(len(query), longestQuery)])
+	tokens := newQueryAnalyzer().Analyze([]byte(query[:min(len(query), longestQuery)]))
 	asked := languagesOf(tokens, 1)
 	languages := []*language{english}
 	for _, l := range slices.Concat(asked, spoken) {
@@ -35,14 +36,14 @@ func parse(query string, spoken []*language) []term {
 	}
 	var terms []term
 	at := map[string]int{}
-	for _, t := range withoutStopWords(tokens, asked) {
-		spellings := spell(t.term, languages)
+	for _, token := range withoutStopWords(tokens, asked) {
+		spellings := spell(token.Term, languages)
 		key := string(spellings[0])
 		i, known := at[key]
 		if !known {
 			at[key] = len(terms)
-			terms = append(terms, term{spellings: spellings, whole: t.whole, word: wordAt(query, t)})
-		} else if !t.whole {
+			terms = append(terms, term{spellings: spellings, whole: token.KeyWord, word: wordAt(query, token)})
+		} else if !token.KeyWord {
 			terms[i].whole = false
 		}
 	}
@@ -50,13 +51,13 @@ func parse(query string, spoken []*language) []term {
 }
 
 // wordAt returns a token as the query writes it, or folded if that moved it.
-func wordAt(query string, t *token) string {
-	if 0 <= t.start && t.start < t.end && t.end <= len(query) {
-		if word := query[t.start:t.end]; strings.EqualFold(word, string(t.term)) {
+func wordAt(query string, token *analysis.Token) string {
+	if 0 <= token.Start && token.Start < token.End && token.End <= len(query) {
+		if word := query[token.Start:token.End]; strings.EqualFold(word, string(token.Term)) {
 			return word
 		}
 	}
-	return string(t.term)
+	return string(token.Term)
 }
 
 // spell returns a word's distinct stems, in order of languages.

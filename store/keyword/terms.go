@@ -11,14 +11,14 @@ func NewTerms() *Terms { return &Terms{analyzer: newTextAnalyzer(), known: map[s
 
 // Of returns a text's terms in order, with repetitions.
 func (t *Terms) Of(text string) []string {
-	tokens := t.analyzer.words(text)
+	tokens := t.analyzer.Analyze([]byte(text))
 	spoken, _ := spokenIn(text, tokens)
 	stemmed := t.analyzer.stem(tokens, spoken)
 	all := make([]string, len(stemmed))
-	for i, word := range stemmed {
-		term, ok := t.known[string(word.term)]
+	for i, token := range stemmed {
+		term, ok := t.known[string(token.Term)]
 		if !ok {
-			term = string(word.term)
+			term = string(token.Term)
 			t.known[term] = term
 		}
 		all[i] = term
