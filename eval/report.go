@@ -81,23 +81,6 @@ func (r Report) EncodeBaseline() ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// Tally makes a report of questions asked elsewhere, by their Collection.
-func Tally(ks []int, level string, asked []Asked) Report {
-	r := Report{K: ks, Level: level}
-	var order []string
-	by := map[string][]Asked{}
-	for _, a := range asked {
-		if by[a.Collection] == nil {
-			order = append(order, a.Collection)
-		}
-		by[a.Collection] = append(by[a.Collection], a)
-	}
-	for _, name := range order {
-		r.Add(Result{Name: name}, by[name])
-	}
-	return r
-}
-
 // Add appends the result of some questions and computes all means.
 func (r *Report) Add(c Result, asked []Asked) {
 	c.asked = asked

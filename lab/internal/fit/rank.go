@@ -97,5 +97,22 @@ func (s Sample) Scores(rank Ranker, level string) eval.Report {
 		}
 		asked = append(asked, a)
 	}
-	return eval.Tally(Ranks, level, asked)
+	return tally(level, asked)
+}
+
+// tally makes a report of questions asked here, by their Collection.
+func tally(level string, asked []eval.Asked) eval.Report {
+	r := eval.Report{K: Ranks, Level: level}
+	var order []string
+	by := map[string][]eval.Asked{}
+	for _, a := range asked {
+		if by[a.Collection] == nil {
+			order = append(order, a.Collection)
+		}
+		by[a.Collection] = append(by[a.Collection], a)
+	}
+	for _, name := range order {
+		r.Add(eval.Result{Name: name}, by[name])
+	}
+	return r
 }
