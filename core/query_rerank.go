@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/internal/text/secret"
@@ -30,11 +31,15 @@ func (q *query) rerank(ctx context.Context, text string, ranked []*candidate) (n
 	}
 	started := time.Now()
 	defer func() { q.took["rerank"] = time.Since(started) }()
-	if !o.KeepSecrets {
-		text, _ = secret.Redact(text) // it goes to a server
-	}
 	first := ranked[:min(rerankCandidates, len(ranked))]
-	scores, err := rerankInTime(ctx, o.Reranker, cmp.Or(o.RerankBudget, defaultRerankBudget), text, first)
+	texts := make([]string, len(first))
+	for i, c := range first {
+		texts[i] = c.Text
+	}
+	if !o.KeepSecrets {
+		text = secret.RedactQuestion(text, strings.Join(texts, "\n"))
+	}
+	scores, err := rerankInTime(ctx, o.Reranker, cmp.Or(o.RerankBudget, defaultRerankBudget), text, texts)
 	if err != nil {
 		return fmt.Sprintf("not reranked: %v", err)
 	}
@@ -51,13 +56,9 @@ func (q *query) rerank(ctx context.Context, text string, ranked []*candidate) (n
 }
 
 // rerankInTime returns after the budget even if the Reranker does not.
-func rerankInTime(ctx context.Context, r Reranker, budget time.Duration, text string, candidates []*candidate) (scores []float64, err error) {
+func rerankInTime(ctx context.Context, r Reranker, budget time.Duration, text string, texts []string) (scores []float64, err error) {
 	ctx, stop := context.WithTimeoutCause(ctx, budget, fmt.Errorf("took longer than %v", budget))
 	defer stop()
-	texts := make([]string, len(candidates))
-	for i, c := range candidates {
-		texts[i] = c.Text
-	}
 	type answer struct {
 		scores []float64
 		err    error

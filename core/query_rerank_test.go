@@ -96,3 +96,36 @@ func TestRerankerIsCancelled(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, result.Hits)
 }
+
+// A key that somebody pastes as the question does not reach the reranker.
+func TestNoSecretOfAQuestionIsSent(t *testing.T) {
+	m := newMemory(t)
+	m.write("one.md", "the pelican server is in the cellar, and its release is build-7Fq29xKd81\n")
+	var sent []string
+	m.options.RerankBudget = time.Minute
+	m.options.Reranker = rerankerFunc(func(_ context.Context, query string, texts []string) ([]float64, error) {
+		sent = append(sent, query)
+		return make([]float64, len(texts)), nil
+	})
+	manager := m.open()
+	_, err := manager.Index(t.Context(), core.IndexOptions{})
+	require.NoError(t, err)
+	for _, key := range []string{"Tr4nsf0rm-Kx82-Gate!", "Wq93-hJz7-Lpt2", "Zk81LqPw03NvXb57RtMc29HdYf64", "ghp_x7Kq2Zp9Lm4Vt8Nb1Rc6Yw3Jd5Hf0Gs2AeQu"} {
+		for _, question := range []string{key, "does the pelican server take " + key + "?", "is it '" + key + "'"} {
+			sent = nil
+			_, err := manager.Search(t.Context(), question, core.SearchOptions{MinSimilarity: -1})
+			require.NoError(t, err)
+			require.NotEmpty(t, sent, question)
+			for _, text := range sent {
+				require.NotContains(t, text, key[:len(key)-1], question)
+				require.Contains(t, text, "[redacted: ", question)
+			}
+		}
+	}
+	for _, question := range []string{"is build-7Fq29xKd81 in the cellar", "where is kubernetes-1.27.3 of 2026-11-27T10:00 in oauth2-proxy?"} {
+		sent = nil
+		_, err := manager.Search(t.Context(), question, core.SearchOptions{MinSimilarity: -1})
+		require.NoError(t, err)
+		require.Equal(t, []string{question}, sent, "names stay, and what the texts hold, which are sent, too")
+	}
+}

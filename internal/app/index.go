@@ -21,6 +21,7 @@ import (
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/models"
 	"github.com/memcore/memcore/internal/text/injection"
+	"github.com/memcore/memcore/internal/text/secret"
 	"github.com/memcore/memcore/internal/workspace"
 	"github.com/memcore/memcore/store"
 )
@@ -119,7 +120,8 @@ func (d discreet) Embed(ctx context.Context, kind embed.Kind, texts []string) ([
 	if kind == embed.Query {
 		texts = slices.Clone(texts)
 		for i, text := range texts {
-			texts[i], _ = notes.Clean(text)
+			text, _ = notes.Clean(text)
+			texts[i] = secret.RedactQuestion(text, "")
 		}
 	}
 	return d.Embedder.Embed(ctx, kind, texts)

@@ -29,10 +29,10 @@ func (s *sentEmbedder) Embed(_ context.Context, _ embed.Kind, texts []string) ([
 // Queries reach a server without secrets, and the caller's texts do not change.
 func TestQueriesAreSentWithoutSecrets(t *testing.T) {
 	server := &sentEmbedder{}
-	texts := []string{"why does password: s3cr3t-one not work", "which port"}
+	texts := []string{"why does password: s3cr3t-one not work", "which port", "Tr4nsf0rm-Kx82-Gate!"}
 	_, err := discreet{server}.Embed(t.Context(), embed.Query, texts)
 	require.NoError(t, err)
-	require.Equal(t, []string{"why does password: [redacted: password] not work", "which port"}, server.sent)
+	require.Equal(t, []string{"why does password: [redacted: password] not work", "which port", "[redacted: unknown]"}, server.sent)
 	require.Contains(t, texts[0], "s3cr3t-one")
 	for _, c := range []struct {
 		embedder string

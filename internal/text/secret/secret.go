@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
@@ -44,6 +45,22 @@ func Redact(text string) (string, []Finding) {
 	b.WriteString(text[at:])
 	return b.String(), findings
 }
+
+// RedactQuestion redacts a question that goes to a server. Nothing around a key that was pasted
+// alone says what it is, so words of its form are replaced, too, unless known holds them: what the
+// server is told anyway.
+func RedactQuestion(question, known string) string {
+	question, _ = Redact(question)
+	return questionWord().ReplaceAllStringFunc(question, func(word string) string {
+		if isBareKey(word) && !strings.Contains(known, word) {
+			return Mark + "unknown]"
+		}
+		return word
+	})
+}
+
+// questionWord matches a word without the quotes and the punctuation around it.
+var questionWord = lazy.Regexp(`[\pL\pN][^\s"'` + "`" + `()\[\]{}<>,;]*`)
 
 // Mark begins what stands for a secret.
 const Mark = "[redacted: "

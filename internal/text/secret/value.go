@@ -86,6 +86,14 @@ func isRandom(value string) bool {
 		!technical().MatchString(value) && !strings.ContainsAny(value, "(){}[]$<>*,;@") && !strings.Contains(value, "://")
 }
 
+// isBareKey reports whether a word of a question may be a key or a password that was pasted alone.
+// isStrong and isRandom are not enough: they expect a name before the value.
+func isBareKey(word string) bool {
+	s := shapeOf(word)
+	mixed := len(word) >= 12 && s.digits >= 2 && s.capitals > 0 && s.capitals < s.letters && s.turns >= 4
+	return (mixed || isRandom(word)) && !technical().MatchString(word) && !uuid().MatchString(word)
+}
+
 var (
 	technical = lazy.Regexp(`(?i)^(?:` +
 		`(?:sha|md|base|utf|hs|rs|es|aes|rsa|argon|pbkdf|oauth|ed|curve|ntlmv?|win|web|v|x50|http/?)[-_]?\d{1,5}(?:[-_./]\w{1,12})*(?::.*)?` +
