@@ -38,9 +38,6 @@ func TestRecallOfWhatIsWritten(t *testing.T) {
 		{RecallRequest{Query: "-v", Scope: SourceDetail}, nil},
 
 		{RecallRequest{Query: "AUTH", Exact: true}, []string{"messages.jsonl#L2", "messages.jsonl#L4", "detail/auth.md#L10"}},
-		{RecallRequest{Query: "Auth", CaseSensitive: true}, []string{"messages.jsonl#L2"}},
-		{RecallRequest{Query: "auth", WholeWord: true}, []string{"messages.jsonl#L2"}},
-		{RecallRequest{Query: "auth", WholeWord: true, CaseSensitive: true}, nil},
 		{RecallRequest{Query: "returns what", Exact: true}, []string{"messages.jsonl#L2"}},
 		{RecallRequest{Query: "what returns", Exact: true}, nil},
 		{RecallRequest{Query: " c", Exact: true}, []string{"messages.jsonl#L3", "detail/auth.md#L11"}},
@@ -57,7 +54,7 @@ func TestRecallOfWhatIsWritten(t *testing.T) {
 				}
 			}
 			require.ElementsMatch(t, tt.want, got)
-			if tt.r.exact() {
+			if tt.r.Exact {
 				require.Len(t, found.Results, len(got))
 			}
 		})

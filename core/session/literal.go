@@ -6,19 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// A literal finds a text as written, like grep -F.
+// A literal finds a text as written, in any case, like grep -F -i.
 type literal struct {
-	text          string // folded unless caseSensitive
-	caseSensitive bool
-	wholeWord     bool
-	runes         int // of text
+	text      string // folded
+	wholeWord bool
+	runes     int // of text
 }
 
-func newLiteral(text string, caseSensitive, wholeWord bool) literal {
-	if !caseSensitive {
-		text = fold(text)
-	}
-	return literal{text, caseSensitive, wholeWord, utf8.RuneCountInString(text)}
+func newLiteral(text string) literal {
+	text = fold(text)
+	return literal{text: text, runes: utf8.RuneCountInString(text)}
 }
 
 // fold replaces runes by the smallest of any case; lengths may change.
@@ -44,9 +41,6 @@ func (l literal) in(text string) int { return l.find(text, fold(text)) }
 
 // find is in with a folded text at hand.
 func (l literal) find(text, folded string) int {
-	if l.caseSensitive {
-		folded = text
-	}
 	if l.text == "" {
 		return -1
 	}

@@ -23,12 +23,12 @@ type question struct {
 }
 
 func newQuestion(r RecallRequest) question {
-	q := question{text: strings.TrimSpace(r.Query), exact: r.exact(), spelled: map[string]bool{}}
+	q := question{text: strings.TrimSpace(r.Query), exact: r.Exact, spelled: map[string]bool{}}
 	written := q.text
 	if q.exact {
 		written = r.Query // blanks count, too
 	}
-	q.literal = newLiteral(written, r.CaseSensitive, r.WholeWord)
+	q.literal = newLiteral(written)
 	return q
 }
 

@@ -27,13 +27,8 @@ type RecallRequest struct {
 	Query string `json:"query" jsonschema:"Search query"`
 	Scope string `json:"scope,omitempty" jsonschema:"Which sources to search: all (default), detail or messages"`
 	Limit int    `json:"limit,omitempty" jsonschema:"Maximum results; default 5"`
-	// Each of these finds only what holds the query as written.
-	Exact         bool `json:"exact,omitempty" jsonschema:"Only entries that hold the query as it is written, any characters"`
-	CaseSensitive bool `json:"caseSensitive,omitempty" jsonschema:"Only entries that hold it in the same upper and lower case"`
-	WholeWord     bool `json:"wholeWord,omitempty" jsonschema:"Only entries that hold it as whole words, not as a part of one"`
+	Exact bool   `json:"exact,omitempty" jsonschema:"Only entries that hold the query as it is written, any characters"`
 }
-
-func (r RecallRequest) exact() bool { return r.Exact || r.CaseSensitive || r.WholeWord }
 
 // A RecallHit is a message or a note's block.
 type RecallHit struct {
