@@ -83,8 +83,10 @@ func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, 
 	}
 	request := httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event, Keeps: true}
 	wait := hookWait
-	if usesService() {
-		wait, request.Within = patientWait, int(patientWait.Milliseconds())
+	if state, err := userdir.State(); err == nil { // reading the settings would take longer
+		if _, err := os.Stat(filepath.Join(state, config.ServiceKeyFile)); err == nil {
+			wait, request.Within = patientWait, int(patientWait.Milliseconds())
+		}
 	}
 	release, err = w.callDaemon(ctx, wait, "/v1/hook", request, &answer)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -95,17 +97,6 @@ func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, 
 		late.forget()
 	}
 	return answer, release, err
-}
-
-// usesService reports whether there is a key of a memory service. Reading the settings takes
-// longer.
-func usesService() bool {
-	state, err := userdir.State()
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(filepath.Join(state, config.ServiceKeyFile))
-	return err == nil
 }
 
 // A lateness counts how often in a row the daemon was late for hooks.

@@ -115,13 +115,6 @@ func isLogOf(document, id string) bool {
 	return own != id && len(own) >= shortestID && strings.Contains(path.Base(document), own)
 }
 
-// placesOf returns the places of any workspace.
-func (w *Workspace) placesOf(project string) (config.Folders, error) {
-	there := *w.Config
-	there.Project = project
-	return there.Folders()
-}
-
 // Remove deletes sessions with their turns and traces of use, and hides their agents' logs from
 // search. It returns those deleted.
 func (s Sessions) Remove(ctx context.Context, sessions []KeptSession) (removed []KeptSession, err error) {
@@ -158,7 +151,9 @@ func (s Sessions) forget(ctx context.Context, project string, gone []KeptSession
 		name := SessionID(hook.Event{Agent: agent, Session: id})
 		return slices.ContainsFunc(gone, func(k KeptSession) bool { return k.ID == name })
 	}
-	at, err := s.w.placesOf(project)
+	there := *s.w.Config
+	there.Project = project
+	at, err := there.Folders()
 	if err != nil {
 		return err
 	}

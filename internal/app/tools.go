@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,11 @@ type toolbox struct {
 	ask func(context.Context, notes.Change) (bool, error)
 }
 
-func newToolbox(w *Workspace, files guard.Files, ask func(context.Context, notes.Change) (bool, error)) (toolbox, error) {
+func newToolbox(w *Workspace, ask func(context.Context, notes.Change) (bool, error)) (toolbox, error) {
+	files, err := w.Notes().files()
+	if err != nil {
+		return toolbox{}, err
+	}
 	journal, err := w.Notes().Journal()
 	if err != nil {
 		return toolbox{}, err
@@ -47,11 +50,7 @@ func newToolbox(w *Workspace, files guard.Files, ask func(context.Context, notes
 
 // modelTools are the tools of agents.
 func (s *Service) modelTools() ([]tools.Tool, error) {
-	files, err := s.Notes().files()
-	if err != nil {
-		return nil, err
-	}
-	box, err := newToolbox(s.Workspace, files, AskClient)
+	box, err := newToolbox(s.Workspace, AskClient)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +60,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 
 // TerminalTools are for 'memcore tool'. Only a search and a refresh need the index.
 func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, error)) ([]tools.Tool, error) {
-	files, err := w.Notes().files()
-	if err != nil {
-		return nil, err
-	}
-	box, err := newToolbox(w, files, ask)
+	box, err := newToolbox(w, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -120,21 +115,16 @@ func (t toolbox) saveTool() tools.Tool {
 		}
 	}
 	files := t.w.Notes().guarded(t.files)
-	elsewhere := mounts(files)
+	var elsewhere []notes.Elsewhere
+	for _, name := range slices.Sorted(maps.Keys(files.Mounts)) { // folders beside the workspace
+		elsewhere = append(elsewhere, notes.Elsewhere{Target: name, About: "all in " + strings.TrimPrefix(name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
+			return notes.AppendShared(ctx, files.Mounts[name], r)
+		}})
+	}
 	if RemoteOf(t.w).IsConfigured() {
 		elsewhere = append(elsewhere, notes.Elsewhere{Target: notes.TargetService, About: "the team's memory", Save: t.saveToService})
 	}
 	return notes.SaveTool(notes.NewSaver(t.w.Curated().Layer(), t.journal, o), files, elsewhere...)
-}
-
-// mounts are the folders beside the workspace, as targets.
-func mounts(files notes.Mounted) (all []notes.Elsewhere) {
-	for _, name := range slices.Sorted(maps.Keys(files.Mounts)) {
-		all = append(all, notes.Elsewhere{Target: name, About: "all in " + strings.TrimPrefix(name, "@"), Save: func(ctx context.Context, r notes.SaveRequest) (tools.Answer, error) {
-			return notes.AppendShared(ctx, files.Mounts[name], r)
-		}})
-	}
-	return all
 }
 
 // saveToService asks first, since a service's curated memory instructs agents.
@@ -337,7 +327,11 @@ func (t toolbox) forget(ctx context.Context, p forgetParams) (tools.Answer, erro
 		return tools.Answer{Text: "Nothing was deleted: " + t.list(ctx, found), Data: map[string]any{"success": false, "statements": len(found)}}, nil
 	}
 	place := found[0]
-	change, written, err := t.journal.Forget(ctx, place, t.confirmForget(place))
+	confirm := t.confirm
+	if _, inside := paths.Within(paths.Resolve(t.w.DataDir()), place.File()); inside {
+		confirm = nil // models own the data folder
+	}
+	change, written, err := t.journal.Forget(ctx, place, confirm)
 	switch {
 	case errors.Is(err, notes.ErrUnasked):
 		text, _ := notes.Clean(place.Lasting(place.Citation()))
@@ -371,15 +365,6 @@ func (t toolbox) withdraw(ctx context.Context, text string) (tools.Answer, error
 		said += "\n- proposal " + w.ID + ": " + t.files.Line(w.Text)
 	}
 	return tools.Answer{Text: said, Data: map[string]any{"success": false, "statements": 0}}, nil
-}
-
-// confirmForget asks only about curated memory: models own the data folder.
-func (t toolbox) confirmForget(place notes.Statement) func(context.Context, notes.Change) (bool, error) {
-	_, inside := paths.Within(paths.Resolve(t.w.DataDir()), filepath.Join(place.Dir, filepath.FromSlash(place.Name)))
-	if inside {
-		return nil
-	}
-	return t.confirm
 }
 
 func (s *Service) refreshTool(ctx context.Context, _ struct{}) (tools.Answer, error) {

@@ -63,7 +63,12 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 		return err
 	}
 	turns = slices.DeleteFunc(turns, func(t use.Turn) bool { return t.Agent != e.Agent || t.Session != e.Session })
-	open := openTurns(turns)
+	var open []use.Turn // the last turn, and earlier ones without a verdict
+	for i, t := range turns {
+		if !t.AllUsed() && (!t.Judged() || i == len(turns)-1) {
+			open = append(open, t)
+		}
+	}
 	if len(open) == 0 {
 		return nil
 	}
@@ -90,16 +95,6 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 		}
 	}
 	return nil
-}
-
-// openTurns returns the last turn and those without a verdict.
-func openTurns(turns []use.Turn) (open []use.Turn) {
-	for i, t := range turns {
-		if !t.AllUsed() && (!t.Judged() || i == len(turns)-1) {
-			open = append(open, t)
-		}
-	}
-	return open
 }
 
 // A hitIndex is the memory for a use.Judge.
@@ -213,25 +208,19 @@ func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
 		case !keep:
 			err = safefile.Remove(filepath.Dir(file), filepath.Base(file))
 		case !same:
-			err = replaceTrace(file, now)
+			info, failed := os.Stat(file)
+			if err = failed; err == nil {
+				err = jsonfile.Save(file, now)
+			}
+			if err == nil {
+				err = os.Chtimes(file, time.Time{}, info.ModTime()) // the trace stays as old as it is
+			}
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("forget in a trace: %w", err)
 		}
 	}
 	return nil
-}
-
-// replaceTrace changes a trace that stays as old as it is.
-func replaceTrace(file string, t hook.Trace) error {
-	info, err := os.Stat(file)
-	if err == nil {
-		err = jsonfile.Save(file, t)
-	}
-	if err == nil {
-		err = os.Chtimes(file, time.Time{}, info.ModTime())
-	}
-	return err
 }
 
 // noteForgotten is in traces that lack what they added.
