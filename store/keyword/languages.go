@@ -32,7 +32,6 @@ import (
 type language struct {
 	name string // ISO 639-1
 	stem func(*snowballstem.Env) bool
-	stop []byte // list of function words; nil for English
 }
 
 // stopWordLists are lists of function words, mostly Snowball's, as Bleve has them. Their first lines
@@ -58,25 +57,25 @@ var byScript = []struct {
 	script *unicode.RangeTable
 	language
 }{
-	{unicode.Cyrillic, language{"ru", russian.Stem, stopWordsOf("ru")}},
-	{unicode.Arabic, language{"ar", arabic.Stem, stopWordsOf("ar")}},
+	{unicode.Cyrillic, language{"ru", russian.Stem}},
+	{unicode.Arabic, language{"ar", arabic.Stem}},
 }
 
 // byWords are recognised by function words.
 var byWords = []*language{
-	{"de", german.Stem, stopWordsOf("de")},
-	{"fr", french.Stem, stopWordsOf("fr")},
-	{"es", spanish.Stem, stopWordsOf("es")},
-	{"it", italian.Stem, stopWordsOf("it")},
-	{"pt", portuguese.Stem, stopWordsOf("pt")},
-	{"nl", dutch.Stem, stopWordsOf("nl")},
-	{"sv", swedish.Stem, stopWordsOf("sv")},
-	{"da", danish.Stem, stopWordsOf("da")},
-	{"no", norwegian.Stem, stopWordsOf("no")},
-	{"fi", finnish.Stem, stopWordsOf("fi")},
-	{"ro", romanian.Stem, stopWordsOf("ro")},
-	{"hu", hungarian.Stem, stopWordsOf("hu")},
-	{"tr", turkish.Stem, stopWordsOf("tr")},
+	{"de", german.Stem},
+	{"fr", french.Stem},
+	{"es", spanish.Stem},
+	{"it", italian.Stem},
+	{"pt", portuguese.Stem},
+	{"nl", dutch.Stem},
+	{"sv", swedish.Stem},
+	{"da", danish.Stem},
+	{"no", norwegian.Stem},
+	{"fi", finnish.Stem},
+	{"ro", romanian.Stem},
+	{"hu", hungarian.Stem},
+	{"tr", turkish.Stem},
 }
 
 func languageOf(name string) *language {
@@ -92,7 +91,7 @@ func languageOf(name string) *language {
 var functionWords = sync.OnceValue(func() map[string]uint32 {
 	all := map[string]uint32{}
 	for i, l := range byWords {
-		for word := range stopList(l.stop) {
+		for word := range stopList(stopWordsOf(l.name)) {
 			all[word] |= 1 << i
 		}
 	}
@@ -106,7 +105,7 @@ var functionWords = sync.OnceValue(func() map[string]uint32 {
 var scriptStops = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range byScript {
-		for word := range stopList(s.stop) {
+		for word := range stopList(stopWordsOf(s.name)) {
 			all[word] = true
 		}
 	}
