@@ -10,12 +10,6 @@ type Cache struct {
 	folders map[string]*listing // by path
 }
 
-func (c *Cache) clear() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.files, c.folders = nil, nil
-}
-
 func (c *Cache) file(real string) *parsed {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -429,9 +429,8 @@ func TestCancelled(t *testing.T) {
 	stop()
 	l := New(w.options)
 	for name, call := range map[string]func() (Memory, error){
-		"Load":    func() (Memory, error) { return l.Load(ctx) },
-		"Refresh": func() (Memory, error) { return l.Refresh(ctx) },
-		"Now":     func() (Memory, error) { return l.Now(ctx, Moment{Request: "x", Touched: []string{"y"}}) },
+		"Load": func() (Memory, error) { return l.Load(ctx) },
+		"Now":  func() (Memory, error) { return l.Now(ctx, Moment{Request: "x", Touched: []string{"y"}}) },
 	} {
 		_, err := call()
 		require.ErrorIs(t, err, context.Canceled, name)

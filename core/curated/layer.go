@@ -51,15 +51,6 @@ func (l *Layer) logProvenance(m Memory) {
 	}
 }
 
-// Refresh clears the cache and loads all files again.
-func (l *Layer) Refresh(ctx context.Context) (Memory, error) {
-	l.options.Cache.clear()
-	l.mu.Lock()
-	l.start = nil
-	l.mu.Unlock()
-	return l.Load(ctx)
-}
-
 // Limits returns the limits with their defaults.
 func (l *Layer) Limits() Limits { return l.options.Limits }
 

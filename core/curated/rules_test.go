@@ -135,7 +135,4 @@ func TestCache(t *testing.T) {
 	require.Equal(t, "two\na", load())
 	require.NoError(t, os.Remove(w.path("BEANS.md")))
 	require.Equal(t, "", load())
-	_, err := l.Refresh(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, l.options.Cache.files)
 }
