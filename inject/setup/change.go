@@ -51,8 +51,9 @@ const maxFile = 8 << 20
 // A file is one that may be changed.
 type file struct {
 	Change
-	text string // after the changes so far
-	what []string
+	text  string // after the changes so far
+	what  []string
+	empty []string // see record.Empty
 }
 
 // did notes a change in a few words.
@@ -125,7 +126,7 @@ func (f *file) added(o Options, holdsOurs bool) (c Change, ok bool, err error) {
 			before = &record{Created: true} // as if it were memcore's, as far as it has nothing else
 		}
 	}
-	c.record = newRecord(c, before, f.what)
+	c.record = newRecord(c, before, f.empty, f.what)
 	return c, true, nil
 }
 

@@ -98,6 +98,9 @@ func (e *edit) json(path string, change func(*document, *file) error) error {
 	}
 	d, err := parseDocument(f.text)
 	if err == nil {
+		if f.text == f.Before { // else they are known
+			f.empty = d.emptyOnes(e.row)
+		}
 		err = change(d, f)
 	}
 	if err != nil {
@@ -112,13 +115,17 @@ func (e *edit) json(path string, change func(*document, *file) error) error {
 	return nil
 }
 
-// remove changes a JSON file if mayHold.
-func (e *edit) remove(path string, change func(*document, *file)) error {
+// remove changes a JSON file if mayHold. keep are the places that stay although they are empty.
+func (e *edit) remove(path string, change func(d *document, f *file, keep []string)) error {
 	if !e.mayHold(path) {
 		return nil
 	}
 	return e.json(path, func(d *document, f *file) error {
-		change(d, f)
+		var keep []string
+		if r := e.options.recordOf(f.File); r != nil {
+			keep = r.Empty
+		}
+		change(d, f, keep)
 		return nil
 	})
 }
@@ -168,8 +175,8 @@ func (e *edit) addHooks() error {
 }
 
 func (e *edit) removeHooks() error {
-	return e.remove(e.hooksFile(e.scope), func(d *document, f *file) {
-		if n := d.removeHooks(e.row, e.binary); n > 0 {
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
+		if n := d.removeHooks(e.row, e.binary, keep); n > 0 {
 			f.did(fmt.Sprintf("-%d hooks", n))
 		}
 	})
@@ -231,9 +238,9 @@ func (e *edit) noteServer(file, other string) {
 func (e *edit) removeServer() error {
 	path := e.serversFile(e.scope)
 	if !e.row.TOML {
-		return e.remove(path, func(d *document, f *file) {
+		return e.remove(path, func(d *document, f *file, keep []string) {
 			if d.isOurServer(ownServer, e.binary) {
-				d.takeOut(ownServer)
+				d.takeOut(ownServer, keep)
 				f.did("-MCP server")
 			}
 		})
@@ -292,9 +299,9 @@ func (e *edit) removeStatusLine() error {
 	if !e.row.StatusLine {
 		return nil
 	}
-	return e.remove(e.hooksFile(e.scope), func(d *document, f *file) {
+	return e.remove(e.hooksFile(e.scope), func(d *document, f *file, keep []string) {
 		if d.isOurStatusLine(e.binary) {
-			d.takeOut(statusLine)
+			d.takeOut(statusLine, keep)
 			f.did("-status line")
 		}
 	})

@@ -186,8 +186,9 @@ func (d *document) add(p path, key string, value any) {
 	d.changed()
 }
 
-// takeOut removes a value, and the objects and lists around it that are empty then.
-func (d *document) takeOut(p path) {
+// takeOut removes a value, and the objects and lists around it that are empty then, unless they are
+// among those to keep.
+func (d *document) takeOut(p path, keep []string) {
 	if d.at(p) == nil {
 		return
 	}
@@ -199,7 +200,10 @@ func (d *document) takeOut(p path) {
 		if len(items(holder)) > 0 || len(bytes.Trim(*rest, blanks)) > 0 {
 			return
 		}
-		*rest = nil
+		if *rest = nil; len(above) > 0 && slices.Contains(keep, above.String()) {
+			d.changed()
+			return
+		}
 	}
 	d.changed()
 	around := string(d.root.BeforeExtra) + string(d.root.AfterExtra)

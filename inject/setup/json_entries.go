@@ -42,18 +42,24 @@ func (d *document) addHooks(a agents.Agent, binary string) (added int, err error
 		return 0, err
 	}
 	if !there {
-		d.add(nil, "hooks", map[string]any{})
-	}
-	for _, event := range a.Requested() {
-		isNew, err := d.addHook(a, event, binary)
-		if err != nil {
-			return 0, err
+		var all object
+		for _, event := range a.Requested() {
+			all = append(all, member{event.Name, []any{hookEntry(a, event, binary)}})
 		}
-		if isNew {
-			added++
+		d.add(nil, "hooks", all)
+		added = len(all)
+	} else {
+		d.takeOutHooks(a, binary, []string{"hooks"}, func(event string) bool { return !requests(a, event) })
+		for _, event := range a.Requested() {
+			isNew, err := d.addHook(a, event, binary)
+			if err != nil {
+				return 0, err
+			}
+			if isNew {
+				added++
+			}
 		}
 	}
-	d.takeOutHooks(a, binary, func(event string) bool { return !requests(a, event) })
 	if a.FlatHooks && d.at(path{"version"}) == nil {
 		d.add(nil, "version", 1)
 	}
@@ -80,7 +86,7 @@ func (d *document) addHook(a agents.Agent, event agents.Event, binary string) (i
 		return true, nil
 	}
 	for _, double := range slices.Backward(ours[1:]) {
-		d.takeOutHook(a, double)
+		d.takeOutHook(a, double, nil)
 	}
 	command := ours[0].to("command")
 	line := d.stringAt(command)
@@ -120,15 +126,15 @@ func (d *document) below(list path, then ...any) (all []path) {
 }
 
 // takeOutHook also removes an empty group.
-func (d *document) takeOutHook(a agents.Agent, p path) {
+func (d *document) takeOutHook(a agents.Agent, p path, keep []string) {
 	if !a.FlatHooks && len(d.below(p[:len(p)-1])) == 1 {
 		p = p[:len(p)-2]
 	}
-	d.takeOut(p)
+	d.takeOut(p, keep)
 }
 
 // takeOutHooks removes our hooks of some events, last first, and returns how many there were.
-func (d *document) takeOutHooks(a agents.Agent, binary string, of func(event string) bool) (removed int) {
+func (d *document) takeOutHooks(a agents.Agent, binary string, keep []string, of func(event string) bool) (removed int) {
 	hooks := d.at(path{"hooks"})
 	if hooks == nil || hooks.Value.Kind() != '{' {
 		return 0
@@ -138,7 +144,7 @@ func (d *document) takeOutHooks(a agents.Agent, binary string, of func(event str
 			continue
 		}
 		for _, p := range slices.Backward(d.ownHooks(a, event.key, binary)) {
-			d.takeOutHook(a, p)
+			d.takeOutHook(a, p, keep)
 			removed++
 		}
 	}
@@ -146,12 +152,26 @@ func (d *document) takeOutHooks(a agents.Agent, binary string, of func(event str
 }
 
 // removeHooks removes our hooks, and a version that would be left alone in the file.
-func (d *document) removeHooks(a agents.Agent, binary string) (removed int) {
-	removed = d.takeOutHooks(a, binary, func(string) bool { return true })
+func (d *document) removeHooks(a agents.Agent, binary string, keep []string) (removed int) {
+	removed = d.takeOutHooks(a, binary, keep, func(string) bool { return true })
 	if all := items(&d.root); removed > 0 && a.FlatHooks && len(all) == 1 && all[0].key == "version" {
-		d.takeOut(path{"version"})
+		d.takeOut(path{"version"}, nil)
 	}
 	return removed
+}
+
+// emptyOnes returns the places where memcore adds entries that are there, with nothing in them.
+func (d *document) emptyOnes(a agents.Agent) (all []string) {
+	places := []path{{"hooks"}, {"mcpServers"}}
+	for _, event := range a.Requested() {
+		places = append(places, path{"hooks", event.Name})
+	}
+	for _, p := range places {
+		if v := d.at(p); v != nil && (v.Value.Kind() == '{' || v.Value.Kind() == '[') && len(items(v)) == 0 {
+			all = append(all, p.String())
+		}
+	}
+	return all
 }
 
 // addServer adds or updates the MCP server, unless another has its name or ours another name, which

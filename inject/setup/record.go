@@ -22,6 +22,9 @@ type record struct {
 	What []string `json:"what,omitempty"`
 	// Created means that memcore made the file.
 	Created bool `json:"created,omitempty"`
+	// Empty are the objects and lists of a JSON file that were there before, with nothing in them.
+	// They stay when memcore's entries are taken out of them.
+	Empty []string `json:"empty,omitempty"`
 }
 
 // records are the records of all files, by their absolute paths.
@@ -43,16 +46,16 @@ func (o Options) recordOf(file string) *record {
 
 // newRecord returns the record of a change that adds memcore's entries. before is the record that
 // the file had, or nil.
-func newRecord(c Change, before *record, what []string) *record {
-	r := &record{Created: c.Created, What: what}
+func newRecord(c Change, before *record, empty, what []string) *record {
+	r := &record{Created: c.Created, Empty: empty, What: what}
 	original := c.Before
 	if before != nil && !c.Created { // entries of an earlier run are in the file
-		r.Created, r.What = before.Created, append(before.What, what...)
+		r.Created, r.Empty, r.What = before.Created, append(r.Empty, before.Empty...), append(before.What, what...)
 		if known, ok := before.original(c.Before); ok {
 			original = known
 		}
 	}
-	r.What = slices.Compact(slices.Sorted(slices.Values(r.What)))
+	r.Empty, r.What = distinct(r.Empty), distinct(r.What)
 	if cuts, ok := additions(original, c.After); ok {
 		r.Sum, r.Cuts = sumOf(c.After), cuts
 	}
@@ -99,6 +102,8 @@ func additions(before, after string) (cuts [][2]int, ok bool) {
 	}
 	return cuts, left == ""
 }
+
+func distinct(all []string) []string { return slices.Compact(slices.Sorted(slices.Values(all))) }
 
 func sumOf(text string) string {
 	sum := sha256.Sum256([]byte(text))

@@ -43,6 +43,8 @@ func TestTakingOutOfARewrittenFile(t *testing.T) {
 		{"no TOML", "codex", ".codex/config.toml", "", encoded},
 		{"others, indented", "gemini-cli", ".gemini/settings.json", `{"theme":"dark","hooks":{"BeforeAgent":[{"hooks":[{"type":"command","command":"date"}]}]}}`, indented},
 		{"others, in one line", "gemini-cli", ".gemini/settings.json", "{\n  \"theme\": \"dark\"\n}\n", compact},
+		{"nothing in them, in one line", "claude-code", ".claude/settings.json", "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n", compact},
+		{"nothing in them, indented", "claude-code", ".claude.json", `{"mcpServers":{},"projects":{"/src":{}}}`, indented},
 		{"nothing in it", "cursor", ".cursor/mcp.json", "{}", indented},
 		{"other tables", "codex", ".codex/config.toml", "model = 'x'\n\n[mcp_servers.other]\ncommand = 'y'\n", encoded},
 	} {
@@ -143,11 +145,11 @@ func TestTakingBackSeveralRuns(t *testing.T) {
 // Records hold places, and no text of the files.
 func TestRecordsHoldNoText(t *testing.T) {
 	home := resolved(t, t.TempDir())
-	put(t, home, ".claude.json", `{"token":"sesame"}`)
+	put(t, home, ".claude.json", `{"token":"sesame","mcpServers":{}}`)
 	write(t, home, planned(t, home, "claude-code"))
 	kept, err := os.ReadFile(options(home).Records)
 	require.NoError(t, err)
-	require.Contains(t, string(kept), `"cuts"`)
+	require.Contains(t, string(kept), `"mcpServers"`)
 	require.NotContains(t, string(kept), "sesame")
 	require.NotContains(t, string(kept), "token")
 }

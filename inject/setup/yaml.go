@@ -32,7 +32,7 @@ func (p *Proposal) AddSettings(o Options, path string, settings []Setting, takeB
 	}
 	c, _, err := f.change()
 	if takeBack && err == nil {
-		c.record = newRecord(c, o.recordOf(f.File), f.what)
+		c.record = newRecord(c, o.recordOf(f.File), nil, f.what)
 	}
 	if err == nil {
 		p.add([]Change{c}, nil)
