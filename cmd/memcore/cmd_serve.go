@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -123,9 +124,16 @@ func serveDaemon(ctx context.Context, a *cli, o serveOptions) error {
 	}()
 	go staySmall(ctx, a, server)
 	if o.open != "" {
+		folder, err := filepath.Abs(o.open)
+		if err != nil {
+			return err
+		}
+		if folder, err = (&config.Config{Home: a.Home, Cwd: folder}).FindWorkspace(); err != nil {
+			return err
+		}
 		go func() { // before anybody asks for it
-			if err := server.Use(ctx, o.open, func(httpapi.Workspace) error { return nil }); err != nil {
-				a.Log.Warn("the workspace was not opened", "workspace", o.open, "error", err)
+			if err := server.Use(ctx, folder, func(httpapi.Workspace) error { return nil }); err != nil {
+				a.Log.Warn("the workspace was not opened", "workspace", folder, "error", err)
 			}
 		}()
 	}

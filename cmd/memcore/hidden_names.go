@@ -10,7 +10,7 @@ import (
 type hiddenName struct {
 	name    string
 	command func(*cli) *cobra.Command
-	flag    string // set by the name; "" for none
+	flag    string // that the name sets, to true or after "=" to another value; "" for none
 }
 
 // hiddenNames are mostly names by which the documents in docs/dev/seeds.md ask for something that a
@@ -27,7 +27,7 @@ var hiddenNames = []hiddenName{
 	{"recall", searchCommand, "sessions"},
 	{"reflect", sessionReflectCommand, ""},
 	{"stats", statusCommand, "usage"},
-	{"watch", serveCommand, ""},
+	{"watch", serveCommand, "open=."},
 }
 
 // addHiddenNames adds a command for each hidden name, below parents that may be hidden, too.
@@ -41,7 +41,11 @@ func addHiddenNames(a *cli, root *cobra.Command) {
 		_, arguments, _ := strings.Cut(cmd.Use, " ")
 		cmd.Use, cmd.Hidden = strings.TrimSpace(name+" "+arguments), true
 		if n.flag != "" {
-			if err := cmd.Flags().Set(n.flag, "true"); err != nil {
+			flag, value, given := strings.Cut(n.flag, "=")
+			if !given {
+				value = "true"
+			}
+			if err := cmd.Flags().Set(flag, value); err != nil {
 				panic(err) // the command has no such flag
 			}
 		}
