@@ -66,10 +66,17 @@ func testHitOrder(x *fixture) {
 	if len(scores) != 4 {
 		x.Errorf("%d texts have %d scores: %v", 4, len(scores), brief(all))
 	}
-	for _, k := range append(numbers(-1, 62), math.MinInt, math.MaxInt-1, math.MaxInt) {
+	for _, k := range append(numbers(-1, 62), math.MinInt) {
 		want := brief(all[:min(max(k, 0), len(all))])
 		if got := x.search(ix, k, store.Filter{}); !slices.Equal(brief(got), want) {
 			x.Fatalf("the best %d hits are %v, want %v", k, brief(got), want)
+		}
+	}
+	// An engine may score all records in another way than the best few, so that equal texts differ in the
+	// last digit; it must give them all.
+	for _, k := range []int{math.MaxInt - 1, math.MaxInt} {
+		if got := len(x.search(ix, k, store.Filter{})); got != len(all) {
+			x.Errorf("a search for the best %d of %d has %d hits", k, len(all), got)
 		}
 	}
 }
