@@ -133,6 +133,11 @@ func TestTakingBackSeveralRuns(t *testing.T) {
 	require.Len(t, p.Notes, 1)
 	require.Contains(t, p.Notes[0].Text, "hook.index: all")
 
+	// What is there already is no change.
+	p = setup.Proposal{}
+	require.NoError(t, p.AddSettings(options(home), config, []setup.Setting{{Key: "hook.index", Value: "all"}}, true))
+	require.Empty(t, p.Changes)
+
 	// Other commands' settings stay.
 	p = setup.Proposal{}
 	require.NoError(t, p.AddSettings(options(home), config, []setup.Setting{{Key: "embedder", Value: "none"}}, false))

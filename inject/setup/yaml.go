@@ -15,7 +15,7 @@ import (
 type Setting struct{ Key, Value string }
 
 // AddSettings proposes settings in the user's own configuration file, and leaves its other lines as
-// they are. With takeBack, RemoveSettings will find them.
+// they are. With takeBack, RemoveSettings will find them. If all are there, nothing is proposed.
 func (p *Proposal) AddSettings(o Options, path string, settings []Setting, takeBack bool) error {
 	if len(settings) == 0 {
 		return nil
@@ -30,14 +30,15 @@ func (p *Proposal) AddSettings(o Options, path string, settings []Setting, takeB
 		}
 		f.did("+" + s.Key + ": " + s.Value)
 	}
-	c, _, err := f.change()
-	if takeBack && err == nil {
+	c, ok, err := f.change()
+	if !ok || err != nil {
+		return err
+	}
+	if takeBack {
 		c.record = newRecord(c, o.recordOf(f.File), nil, f.what)
 	}
-	if err == nil {
-		p.add([]Change{c}, nil)
-	}
-	return err
+	p.add([]Change{c}, nil)
+	return nil
 }
 
 func (s Setting) path() []string { return append([]string{"memory"}, strings.Split(s.Key, ".")...) }
