@@ -55,7 +55,11 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 	if err != nil {
 		return err
 	}
-	if a.Settings.Hook.Index == config.IndexAll {
+	registered, err := workspace.Load(at.Sources())
+	if err != nil {
+		return err
+	}
+	if a.Settings.Hook.Index == config.IndexAll && registered.Conversations == nil {
 		if err := followConversations(ctx, a, at, true); err != nil {
 			return err
 		}
@@ -70,8 +74,8 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 // followConversations makes the logs of agents sources of the workspace, or no longer.
 func followConversations(ctx context.Context, a *cli, at config.Folders, follow bool) error {
 	_, err := workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		if s.Conversations != follow {
-			s.Workspace, s.Conversations = a.Project, follow
+		if s.Conversations == nil || *s.Conversations != follow {
+			s.Workspace, s.Conversations = a.Project, &follow
 		}
 		return nil
 	})

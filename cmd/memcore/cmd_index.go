@@ -88,7 +88,7 @@ func registerSources(a *cli, cmd *cobra.Command, at config.Folders, add, forget 
 			}
 		}
 		if chosen {
-			s.Conversations = conversations
+			s.Conversations = &conversations
 		}
 		return nil
 	})

@@ -35,7 +35,7 @@ What one usually wants is the default. --conversations=false leaves out what you
 said here before, --keep-prompts=false keeps hooks from recording prompts and answers,
 --index-projects=false keeps them from indexing other projects at the first prompt there, and
 --status-line=false leaves Claude Code's status line alone. --hidden also indexes Markdown files in
-hidden folders.
+hidden folders. What one of the first three flags turned off stays off until the flag turns it on.
 
 With --server, memory also asks a memory service. Its key comes from MEMCORE_SERVICE_KEY, from the
 terminal, or as a line of standard input. It is checked before anything is written.`,
@@ -79,6 +79,9 @@ type initRequest struct {
 	server                                            string                 // address of a memory service, or noServer
 	chosen                                            func(flag string) bool // reports whether a flag was given
 }
+
+// decides reports whether it is decided whether agents' sessions are indexed.
+func (r initRequest) decides() bool { return r.index || r.chosen("conversations") }
 
 func runInit(ctx context.Context, a *cli, r initRequest) error {
 	a.Notes().Settle(ctx)
@@ -154,8 +157,8 @@ func planInit(ctx context.Context, a *cli, r *initRequest) (plan initPlan, err e
 	if plan.project, err = setup.Look(ctx, a.Project, files, a.Index().Logs(registered)); err != nil {
 		return plan, err
 	}
-	plan.follows = registered.Conversations
-	if r.index && !registered.Conversations {
+	plan.follows = registered.HasConversations()
+	if r.index && !plan.follows {
 		past, err := a.Index().PastSessions(ctx, registered)
 		if err != nil {
 			return plan, err
@@ -164,7 +167,10 @@ func planInit(ctx context.Context, a *cli, r *initRequest) (plan initPlan, err e
 			plan.past = &past
 		}
 	}
-	if r.index || r.chosen("conversations") {
+	if registered.Conversations != nil && !r.chosen("conversations") {
+		r.conversations = *registered.Conversations // as an earlier run was told
+	}
+	if r.decides() {
 		plan.follows = r.conversations
 	}
 	if plan.proposal, err = propose(a, *r, plan); ctx.Err() != nil {
@@ -189,21 +195,42 @@ func propose(a *cli, r initRequest, plan initPlan) (setup.Proposal, error) {
 }
 
 // settingsFor returns the settings that init enters in the user's own file. Without a flag it leaves
-// what the user has set.
+// what the user has set. What a flag says is entered even if it is the default or a variable's value,
+// so that it also holds later.
 func settingsFor(a *cli, r initRequest, plan initPlan) (all []setup.Setting) {
 	hooks := r.want.Hooks && len(plan.agents) > 0
 	open := func(flag, key string) bool { return r.chosen(flag) || hooks && a.Origin[key] == "" }
+	missing := func(key, value, now string) bool { return value != now || !inUserFile(a, key) }
 	names := setup.MemoryFiles()
 	if a.Origin["fileNames"] == "" && slices.ContainsFunc(plan.project.MemoryFiles, func(name string) bool { return !slices.Contains(a.Settings.FileNames, name) }) {
 		all = append(all, setup.Setting{Key: "fileNames", Value: "[" + strings.Join(names, ", ") + "]"})
 	}
-	if index := indexSetting(r.indexProjects, r.conversations); open("index-projects", "hook.index") && index != a.Settings.Hook.Index {
-		all = append(all, setup.Setting{Key: "hook.index", Value: index})
+	if index := indexSetting(r.indexProjects, r.conversations); open("index-projects", hookIndex) && missing(hookIndex, index, a.Settings.Hook.Index) {
+		all = append(all, setup.Setting{Key: hookIndex, Value: index})
 	}
-	if r.chosen("keep-prompts") && r.keepPrompts != a.Settings.Hook.Log {
-		all = append(all, setup.Setting{Key: "hook.log", Value: fmt.Sprint(r.keepPrompts)})
+	if keep := fmt.Sprint(r.keepPrompts); r.chosen("keep-prompts") && missing("hook.log", keep, fmt.Sprint(a.Settings.Hook.Log)) {
+		all = append(all, setup.Setting{Key: "hook.log", Value: keep})
 	}
 	return all
+}
+
+const hookIndex = "hook.index"
+
+// inUserFile reports whether the value of a setting comes from the user's own file.
+func inUserFile(a *cli, key string) bool {
+	return strings.HasSuffix(a.Origin[key], " in "+a.UserFile())
+}
+
+// indexesProjects is what hook.index will be. What counts more than the user's own file stays.
+func indexesProjects(a *cli, r initRequest, plan initPlan) string {
+	if a.Origin[hookIndex] == "" || inUserFile(a, hookIndex) {
+		for _, s := range settingsFor(a, r, plan) {
+			if s.Key == hookIndex {
+				return s.Value
+			}
+		}
+	}
+	return a.Settings.Hook.Index
 }
 
 // indexSetting is the value of hook.index. Other projects get their past sessions if this one does.
@@ -237,8 +264,13 @@ func notePrivate(ctx context.Context, a *cli, p *setup.Proposal) error {
 
 // register makes sessions and hidden folders sources of the workspace.
 func (plan initPlan) register(ctx context.Context, a *cli, r initRequest) error {
-	if err := followConversations(ctx, a, plan.at, plan.follows); err != nil || !r.hidden || len(plan.project.Hidden) == 0 {
-		return err
+	if r.decides() {
+		if err := followConversations(ctx, a, plan.at, plan.follows); err != nil {
+			return err
+		}
+	}
+	if !r.hidden || len(plan.project.Hidden) == 0 {
+		return nil
 	}
 	_, err := workspace.Change(ctx, plan.at.Sources(), func(s *workspace.Sources) error {
 		s.Workspace = a.Project

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/internal/app"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/text/plain"
 )
 
@@ -58,8 +59,10 @@ func (plan initPlan) text(a *cli, r initRequest) string {
 			kept = "they keep no prompts and no answers"
 		}
 		b.add("hooks", "%s", kept)
-		if r.indexProjects {
-			b.add("", "they index other projects at the first prompt there (--index-projects=false: they do not)")
+		if index := indexesProjects(a, r, plan); index == config.IndexOff {
+			b.add("", "they index no other projects (hook.index: %s; --index-projects: they do)", index)
+		} else {
+			b.add("", "they index other projects at the first prompt there (hook.index: %s; --index-projects=false: they do not)", index)
 		}
 	}
 	return b.String()

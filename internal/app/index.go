@@ -194,7 +194,7 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		all = append(all, source.NewFolder(source.FolderOptions{
 			Path: filepath.Join(x.w.SessionsDir(), name), Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true}))
 	}
-	if registered.Conversations {
+	if registered.HasConversations() {
 		all = append(all, x.Logs(registered)...)
 	}
 	return all

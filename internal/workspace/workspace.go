@@ -112,8 +112,8 @@ type Sources struct {
 	Workspace string `json:"workspace"`
 	// Paths are absolute, in order; none means the workspace.
 	Paths []string `json:"paths,omitempty"`
-	// Conversations adds agents' logs about this workspace.
-	Conversations bool `json:"conversations,omitempty"`
+	// Conversations adds agents' logs about this workspace; nil if nobody has decided.
+	Conversations *bool `json:"conversations,omitempty"`
 	// Earlier are paths that the workspace had, under which agents know it still.
 	Earlier []string `json:"earlier,omitempty"`
 }
@@ -146,6 +146,9 @@ func (s *Sources) Add(path string) error {
 	}
 	return nil
 }
+
+// HasConversations reports whether agents' logs about this workspace are sources.
+func (s Sources) HasConversations() bool { return s.Conversations != nil && *s.Conversations }
 
 // WasAt adds earlier paths of the workspace.
 func (s *Sources) WasAt(folders ...string) {

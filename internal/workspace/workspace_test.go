@@ -101,11 +101,11 @@ func TestChangeFromManyAtOnceLosesNothing(t *testing.T) {
 func TestChangeThatFailsSavesNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sources.json")
 	oops := errors.New("oops")
-	_, err := Change(t.Context(), file, func(s *Sources) error { s.Conversations = true; return oops })
+	_, err := Change(t.Context(), file, func(s *Sources) error { s.Conversations = new(true); return oops })
 	require.ErrorIs(t, err, oops)
 	got, err := Load(file)
 	require.NoError(t, err)
-	require.False(t, got.Conversations)
+	require.Nil(t, got.Conversations)
 }
 
 func TestLoadSaysWhatIsBroken(t *testing.T) {

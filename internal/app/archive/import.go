@@ -332,7 +332,9 @@ func (i *importer) register(ctx context.Context, f Folder, project string) error
 				s.Paths = append(s.Paths, path)
 			}
 		}
-		s.Conversations = s.Conversations || f.Sources.Conversations
+		if s.Conversations == nil {
+			s.Conversations = f.Sources.Conversations
+		}
 		s.WasAt(f.Sources.Earlier...)
 		if project != f.Project {
 			s.WasAt(f.Project)
