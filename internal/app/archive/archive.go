@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -108,7 +109,7 @@ func refusal(holds, path, hidden string) string {
 	ok := false
 	switch holds {
 	case Global:
-		ok = !isHidden(path) && path != settingsFile && path != trustFile
+		ok = !isHidden(path) && !isFile(path, settingsFile) && !isFile(path, trustFile)
 	case Settings:
 		ok = path == settingsFile
 	case Project:
@@ -123,6 +124,16 @@ func refusal(holds, path, hidden string) string {
 		return "such a file does not belong there"
 	}
 	return ""
+}
+
+// isFile reports whether a system may take a path for the file of this name: some fold case, and some
+// drop dots and spaces at the end.
+func isFile(file, name string) bool {
+	parts := strings.Split(file, "/")
+	for i, part := range parts {
+		parts[i] = strings.TrimRight(part, ". ")
+	}
+	return strings.EqualFold(path.Join(parts...), name)
 }
 
 func isHidden(path string) bool { return strings.HasPrefix(path, ".") || strings.Contains(path, "/.") }

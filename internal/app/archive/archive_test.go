@@ -225,6 +225,17 @@ func TestExportIsNotOverwritten(t *testing.T) {
 	w, target, _ := exporting(t, "x.tar.gz")
 	_, err := Export(t.Context(), w, target)
 	require.ErrorContains(t, err, "exists already")
+	// What lies beside it is not written to, nor where it leads.
+	mine := filepath.Join(t.TempDir(), "mine")
+	require.NoError(t, os.WriteFile(mine, []byte("mine"), 0o600))
+	third := filepath.Join(t.TempDir(), "z.tar.gz")
+	require.NoError(t, os.Symlink(mine, third+".partly"))
+	_, err = Export(t.Context(), w, third)
+	require.NoError(t, err)
+	text, err := os.ReadFile(mine)
+	require.NoError(t, err)
+	require.Equal(t, "mine", string(text))
+
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	_, err = Export(ctx, w, filepath.Join(filepath.Dir(target), "y.tar.gz"))
@@ -306,6 +317,11 @@ func TestHostileArchives(t *testing.T) {
 		{Global, "", "", ".git/config"},
 		{Global, "", "", "config.yaml"},
 		{Global, "", "", "trust.json"},
+		{Global, "", "", "Trust.json"},
+		{Global, "", "", "CONFIG.yaml"},
+		{Global, "", "", "config.yaml. ."},
+		{Global, "", "", "trust.json "},
+		{Global, "", "", " /trust.json"},
 		{Global, "", "", "a\x01b.md"},
 		{Global, "", "", strings.Repeat("a/", 600) + "b"},
 		{"elsewhere", "", "", "a.md"},
@@ -382,6 +398,37 @@ func TestLinks(t *testing.T) {
 	left, err := os.ReadDir(outside)
 	require.NoError(t, err)
 	require.Empty(t, left)
+}
+
+// A damaged list of paths is left out, and nothing else.
+func TestExportOfDamagedSources(t *testing.T) {
+	w, target, before := exporting(t, "file.tar.gz")
+	at, err := w.Folders()
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(at.Sources(), []byte(`{"paths":`), 0o600))
+	e, err := Export(t.Context(), w, target+".second.tar.gz")
+	require.NoError(t, err)
+	require.Equal(t, before.Files, e.Files)
+	require.True(t, slices.ContainsFunc(e.LeftOut, func(l LeftOut) bool { return l.What == "registered paths of "+w.Project }), e.LeftOut)
+}
+
+func TestEffectOfSettings(t *testing.T) {
+	w, _ := elsewhere(t)
+	i := &importer{w: w}
+	for _, path := range []string{".beans/config.yaml", ".beans/Config.yaml", "config.yaml."} {
+		require.Equal(t, "settings, which can start programs", i.effect(Project, path), path)
+	}
+}
+
+// Other spellings of trust and settings, which are theirs on some systems, are not exported as memory.
+func TestExportOfOtherSpellings(t *testing.T) {
+	w, target, before := exporting(t, "file.tar.gz")
+	for _, name := range []string{"Trust.json", "CONFIG.yaml"} {
+		require.NoError(t, os.WriteFile(filepath.Join(w.Beans(), name), []byte("{}"), 0o600))
+	}
+	e, err := Export(t.Context(), w, target+".second.tar.gz")
+	require.NoError(t, err)
+	require.Equal(t, before.Files, e.Files)
 }
 
 func TestJSONWithoutSecretsKeepsHashes(t *testing.T) {

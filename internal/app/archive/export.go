@@ -2,6 +2,7 @@ package archive
 
 import (
 	"archive/tar"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -54,11 +55,11 @@ func Export(ctx context.Context, w *app.Workspace, target string) (e Exported, e
 	if err := safefile.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return e, err
 	}
-	partly := target + ".partly"
-	file, err := os.OpenFile(partly, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.CreateTemp(filepath.Dir(target), filepath.Base(target)+".*.partly")
 	if err != nil {
 		return e, err
 	}
+	partly := file.Name()
 	packed := gzip.NewWriter(file)
 	x := &exporter{w: w, out: tar.NewWriter(packed), seen: map[string]bool{paths.Resolve(partly): true}, Exported: Exported{Path: target}}
 	x.manifest = Manifest{Format: format, Version: w.Version, Home: paths.Spellings(w.Home)}
@@ -107,7 +108,9 @@ func (x *exporter) project(ctx context.Context, p inventory.Project) {
 	}
 	if p.State != "" {
 		sources, err := workspace.Load(filepath.Join(p.State, "sources.json"))
-		x.err = errors.Join(x.err, err)
+		if err != nil { // the memory goes along
+			x.leave("registered paths of "+cmp.Or(p.Path, p.Name), err.Error())
+		}
 		to := Folder{Name: "state/" + p.Name, Holds: State, Project: p.Path, Sources: &sources}
 		x.manifest.Folders = append(x.manifest.Folders, to)
 		for _, name := range stateFiles {
@@ -169,7 +172,7 @@ func (x *exporter) walk(ctx context.Context, to Folder, top, dir string) {
 func (x *exporter) add(to Folder, top, path string) {
 	disk := filepath.Join(top, filepath.FromSlash(path))
 	info, err := os.Lstat(disk)
-	if x.seen[disk] || errors.Is(err, fs.ErrNotExist) || to.Holds == Global && (path == settingsFile || path == trustFile) {
+	if x.seen[disk] || errors.Is(err, fs.ErrNotExist) || to.Holds == Global && (isFile(path, settingsFile) || isFile(path, trustFile)) {
 		return // the last two are not memory
 	}
 	x.seen[disk] = true

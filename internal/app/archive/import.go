@@ -252,7 +252,7 @@ func (i *importer) effect(holds, path string) string {
 	data, _ := filepath.Rel(i.w.Project, i.w.DataDir())
 	_, isData := paths.Within(filepath.ToSlash(data), path)
 	switch {
-	case filepath.Base(path) == settingsFile:
+	case isFile(path[strings.LastIndex(path, "/")+1:], settingsFile):
 		return "settings, which can start programs"
 	case holds == Global && !isData, holds == Project && (!isData || source.IsRules(path)) && path != casesFile:
 		return "can instruct your agents"
