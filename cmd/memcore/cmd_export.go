@@ -80,15 +80,17 @@ instructs your agents, and settings: import only your own.`,
 					printPlan(a, p)
 				}
 				blocked := !o.Skip && p.Counts[archive.Conflict]+p.Counts[archive.Refuse] > 0
-				if yes || blocked || p.Counts[archive.Add] == 0 || !a.asks() {
-					return yes || blocked
-				}
-				return a.agrees(cmd.Context(), "Take this in?", false)
+				// Nothing new: it ends an import that was interrupted, or does nothing.
+				nothing := p.Counts[archive.Add] == 0 && len(p.Indexes) == 0
+				return yes || blocked || nothing || a.asks() && a.agrees(cmd.Context(), "Take this in?", false)
 			})
 			if err != nil {
 				return err
 			}
-			return printImported(a, p)
+			if err := printImported(a, p); err != nil || p.Done || a.asks() {
+				return err
+			}
+			return unasked("import")
 		},
 	}
 	f := cmd.Flags()
@@ -115,6 +117,13 @@ func printPlan(a *cli, p archive.Plan) {
 	for _, folder := range slices.Sorted(maps.Keys(added)) {
 		a.note("new: %s in %s", plain.Count(added[folder], "file"), folder)
 	}
+	for _, more := range p.Indexes {
+		what := slices.Clone(more.Paths)
+		if more.Conversations {
+			what = append(what, "agents' conversations")
+		}
+		a.note("also indexes: %s, for %s", strings.Join(what, ", "), more.Project)
+	}
 }
 
 func printImported(a *cli, p archive.Plan) error {
@@ -129,9 +138,6 @@ func printImported(a *cli, p archive.Plan) error {
 	}
 	text := strings.Join(parts, ", ")
 	if !p.Done {
-		if p.Counts[archive.Add] > 0 && !a.asks() {
-			a.note("nothing was taken in; --yes takes it in")
-		}
 		return a.printLine("would import: %s", text)
 	}
 	a.note("run 'memcore index' in each project, 'memcore init' for your agents, 'memcore trust add' where memory may instruct them")

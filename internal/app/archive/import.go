@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,7 +50,16 @@ type Step struct {
 type Plan struct {
 	Counts map[string]int `json:"counts"` // of steps, by action
 	Steps  []Step         `json:"steps"`
-	Done   bool           `json:"done"`
+	// Indexes is what projects get to index, beside what is registered here.
+	Indexes []Indexed `json:"indexes,omitempty"`
+	Done    bool      `json:"done"`
+}
+
+// An Indexed is what a project gets to index.
+type Indexed struct {
+	Project       string   `json:"project"` // on this machine
+	Paths         []string `json:"paths,omitempty"`
+	Conversations bool     `json:"conversations,omitempty"` // agents' logs about the project
 }
 
 // A Move says that a folder of the other machine is elsewhere on this one.
@@ -210,6 +220,18 @@ func (i *importer) plan(ctx context.Context, name string) (p Plan, err error) {
 		p.Counts[s.Action]++
 		p.Steps = append(p.Steps, s)
 	}
+	for f, project := range i.registers() {
+		was, err := workspace.Load(i.at.OwnOf(workspace.IndexName(project)).Sources())
+		if err != nil {
+			return p, err
+		}
+		is := was
+		i.merge(&is, f, project)
+		more := Indexed{project, is.Paths[len(was.Paths):], is.HasConversations() && !was.HasConversations()}
+		if len(more.Paths) > 0 || more.Conversations {
+			p.Indexes = append(p.Indexes, more)
+		}
+	}
 	return p, ctx.Err()
 }
 
@@ -287,9 +309,9 @@ func (i *importer) apply(ctx context.Context, name string, p Plan) error {
 	for dir, at := range used { // a session keeps its age
 		err = errors.Join(err, os.Chtimes(dir, at, at))
 	}
-	for _, f := range i.Folders {
-		if f.Holds == State && f.Sources != nil && i.here(f.Project) != "" && err == nil {
-			err = i.register(ctx, f, i.here(f.Project))
+	for f, project := range i.registers() {
+		if err == nil {
+			err = i.register(ctx, f, project)
 		}
 	}
 	return err
@@ -315,6 +337,17 @@ func (s Step) write(data []byte) error {
 	return errors.Join(root.Chtimes(name, s.file.ModTime, s.file.ModTime), root.Close())
 }
 
+// registers are the folders that register something for a project, and its path here.
+func (i *importer) registers() iter.Seq2[Folder, string] {
+	return func(yield func(Folder, string) bool) {
+		for _, f := range i.Folders {
+			if project := i.here(f.Project); f.Holds == State && f.Sources != nil && project != "" && !yield(f, project) {
+				return
+			}
+		}
+	}
+}
+
 // register notes the path of a project in its state, where it was, and what it had registered.
 func (i *importer) register(ctx context.Context, f Folder, project string) error {
 	at := i.at.OwnOf(workspace.IndexName(project))
@@ -326,20 +359,25 @@ func (i *importer) register(ctx context.Context, f Folder, project string) error
 		return err
 	}
 	_, err = workspace.Change(ctx, at.Sources(), func(s *workspace.Sources) error {
-		s.Workspace = project
-		for _, there := range f.Sources.Paths {
-			if path := i.here(there); i.isCovered(path) && !slices.Contains(s.Paths, path) {
-				s.Paths = append(s.Paths, path)
-			}
-		}
-		if s.Conversations == nil {
-			s.Conversations = f.Sources.Conversations
-		}
-		s.WasAt(f.Sources.Earlier...)
-		if project != f.Project {
-			s.WasAt(f.Project)
-		}
+		i.merge(s, f, project)
 		return nil
 	})
 	return err
+}
+
+// merge adds what a project had registered to what it has here.
+func (i *importer) merge(s *workspace.Sources, f Folder, project string) {
+	s.Workspace = project
+	for _, there := range f.Sources.Paths {
+		if path := i.here(there); i.isCovered(path) && !slices.Contains(s.Paths, path) {
+			s.Paths = append(s.Paths, path)
+		}
+	}
+	if s.Conversations == nil { // what was decided here stays
+		s.Conversations = f.Sources.Conversations
+	}
+	s.WasAt(f.Sources.Earlier...)
+	if project != f.Project {
+		s.WasAt(f.Project)
+	}
 }
