@@ -41,9 +41,8 @@ echo "$ memcore index ${choice:+$choice }testdata/workspace"
 memcore index ${choice:+"$choice"} testdata/workspace || fail "index exited with $?"
 
 printf '\n$ memcore status\n'
-status=$(memcore status) || fail "status exited with $?"
-grep -E '^(state|documents|chunks|engine|vectors|keywords) ' <<<"$status"
-[ -z "$engine" ] || grep -q "^engine  *$engine " <<<"$status" || fail "status does not say engine $engine"
+memcore status || fail "status exited with $?"
+[ -z "$engine" ] || grep -q "\"engine\": \"$engine\"" <<<"$(memcore status --json)" || fail "status --json does not say engine $engine"
 
 ask "which port does staging postgres use"
 want 5433
@@ -60,7 +59,7 @@ echo "(nothing: the memory does not know, so the turn stays as it is)"
 
 request='[{"role":"system","content":"You help the Harbourline team."},{"role":"user","content":"I changed the nginx rules. What do I have to do now?"}]'
 printf '\n$ echo %s | memcore proxy --once\n' "'$request'"
-injected=$(printf '%s' "$request" | memcore proxy --once) || fail "inject exited with $?"
+injected=$(printf '%s' "$request" | memcore proxy --once) || fail "proxy --once exited with $?"
 printf '%s' "$injected" | python3 -m json.tool --no-ensure-ascii 2>/dev/null || printf '%s\n' "$injected"
 case $injected in *"restart nginx"*) ;; *) fail "the request lacks the memory about nginx" ;; esac
 

@@ -173,7 +173,7 @@ func printStatus(a *cli, s status) error {
 	case s.Trusted:
 		row("trust", color.Reset, "the folder is trusted: its memory files instruct agents")
 	case s.untrusted > 0:
-		row("trust", color.FgYellow, "not trusted, so memory files instruct no agent (%d here): memcore trust status, memcore trust add", s.untrusted)
+		row("trust", color.FgYellow, "not trusted, so memory files instruct no agent (%d here): memcore trust list ., memcore trust add", s.untrusted)
 	}
 	for _, problem := range s.Problems {
 		row("problem", color.FgRed, "%s", problem)
