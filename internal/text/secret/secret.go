@@ -48,15 +48,22 @@ func Redact(text string) (string, []Finding) {
 
 // RedactQuestion redacts a question that goes to a server. Nothing around a key that was pasted
 // alone says what it is, so words of its form are replaced, too, unless known holds them: what the
-// server is told anyway.
+// server is told anyway. Among other words, names of functions and files stay: without them, the
+// question means nothing.
 func RedactQuestion(question, known string) string {
 	question, _ = Redact(question)
+	all := withoutSigns(question)
 	return questionWord().ReplaceAllStringFunc(question, func(word string) string {
-		if isBareKey(word) && !strings.Contains(known, word) {
+		if isBareKey(word) && (withoutSigns(word) == all || !isOfWords(word)) && !strings.Contains(known, word) {
 			return Mark + "unknown]"
 		}
 		return word
 	})
+}
+
+// withoutSigns returns a text without the quotes, the punctuation and the spaces around it.
+func withoutSigns(text string) string {
+	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
 // questionWord matches a word without the quotes and the punctuation around it.

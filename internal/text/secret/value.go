@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/memcore/memcore/internal/text/lazy"
 )
@@ -86,13 +87,29 @@ func isRandom(value string) bool {
 		!technical().MatchString(value) && !strings.ContainsAny(value, "(){}[]$<>*,;@") && !strings.Contains(value, "://")
 }
 
-// isBareKey reports whether a word of a question may be a key or a password that was pasted alone.
+// isBareKey reports whether a word of a question has the form of a key or a password. So have some
+// names in programs: see isOfWords.
 // isStrong and isRandom are not enough: they expect a name before the value.
 func isBareKey(word string) bool {
 	s := shapeOf(word)
 	mixed := len(word) >= 12 && s.digits >= 2 && s.capitals > 0 && s.capitals < s.letters && s.turns >= 4
 	return (mixed || isRandom(word)) && !technical().MatchString(word) && !uuid().MatchString(word)
 }
+
+// isOfWords reports whether words make up most of a value, as of OAuth2TokenV3Handler. One short
+// word is not enough: most random keys of 40 characters have four letters in a row.
+func isOfWords(value string) bool {
+	long := 0
+	for _, part := range wordPart().FindAllString(value, -1) {
+		if n := utf8.RuneCountInString(part); n >= 4 {
+			long += n
+		}
+	}
+	return long > 0 && 2*long >= shapeOf(value).letters
+}
+
+// wordPart matches letters up to the next capital, digit or sign, or capitals.
+var wordPart = lazy.Regexp(`\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+`)
 
 var (
 	technical = lazy.Regexp(`(?i)^(?:` +
