@@ -13,7 +13,7 @@
 # of compiling one.
 set -euo pipefail
 
-version=v0.17.4 # keep equal to the one in go.mod: client and server are tested as a pair
+version=v0.17.4 # newer than the client in go.mod, which is as old as it may be: the server has to answer it
 dir=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/memcore/ollama-$version}
 mkdir -p "$dir" && dir=$(cd "$dir" && pwd)
 
