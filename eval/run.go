@@ -1,5 +1,5 @@
-// Package eval measures how well a memory retrieves: a person's own cases, and prompts of real sessions
-// with judged hits.
+// Package eval measures how well a memory retrieves: a person's own cases, and prompts of real
+// sessions with judged hits.
 package eval
 
 import (

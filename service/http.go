@@ -463,8 +463,8 @@ func SaveArguments(p Principal, arguments []byte) []byte {
 	return sharedArguments(arguments)
 }
 
-// sharedArguments redirects a save_memory from the project's curated memory to notes.SharedFile, for
-// users who may not change the former.
+// sharedArguments redirects a save_memory from the project's curated memory to notes.SharedFile,
+// for users who may not change the former.
 func sharedArguments(arguments []byte) []byte {
 	var asked notes.SaveRequest
 	var fields map[string]json.RawMessage

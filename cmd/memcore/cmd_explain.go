@@ -300,8 +300,8 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 // explainText is how much of a candidate's text is shown, in characters.
 const explainText = 80
 
-// explainCandidates lists hits, the best rejected, and withheld ones, each with the beginning of its
-// text.
+// explainCandidates lists hits, the best rejected, and withheld ones, each with the beginning of
+// its text.
 func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 	shown := min(len(result.Rejected), explainRejected)
 	candidates := slices.Concat(result.Hits, result.Rejected[:shown], result.Withheld)

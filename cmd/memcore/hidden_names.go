@@ -53,7 +53,8 @@ func addHiddenNames(a *cli, root *cobra.Command) {
 	}
 }
 
-// groupNamed returns the command that groups others under a name, and makes a hidden one if need be.
+// groupNamed returns the command that groups others under a name, and makes a hidden one if need
+// be.
 func groupNamed(root *cobra.Command, name string) *cobra.Command {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == name {

@@ -110,8 +110,8 @@ type Limits struct {
 	// Lines bounds the lines at the start of a session, and Tokens all tokens of a session. 0 means
 	// DefaultLines and DefaultTokens, a negative number no limit.
 	Lines, Tokens int
-	// Runes bounds the characters with headings (formatter.Curated), for hooks whose output an agent
-	// limits; 0 means no limit.
+	// Runes bounds the characters with headings (formatter.Curated), for hooks whose output an
+	// agent limits; 0 means no limit.
 	Runes int
 }
 

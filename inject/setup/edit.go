@@ -16,7 +16,8 @@ type edit struct {
 	binary string
 	files  []*file
 	notes  []Note
-	// restores makes files begin as they were before memcore, if they are still as memcore left them.
+	// restores makes files begin as they were before memcore, if they are still as memcore left
+	// them.
 	restores bool
 }
 

@@ -14,8 +14,8 @@ import (
 
 // A record says how a file looked before memcore's entries, without holding any of its text.
 type record struct {
-	// Sum is the hash of the text that Apply wrote, and Cuts are the places of what it added. As long
-	// as the text is the same, taking these out restores the file byte for byte.
+	// Sum is the hash of the text that Apply wrote, and Cuts are the places of what it added. As
+	// long as the text is the same, taking these out restores the file byte for byte.
 	Sum  string   `json:"sum,omitempty"`
 	Cuts [][2]int `json:"cuts,omitempty"` // start and end, in bytes
 	// What was added, in a few words each.

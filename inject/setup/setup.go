@@ -141,8 +141,8 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 	return changes, e.notes, err
 }
 
-// Removal returns what takes memcore out again. A file that is still as memcore left it becomes what
-// it was, byte for byte.
+// Removal returns what takes memcore out again. A file that is still as memcore left it becomes
+// what it was, byte for byte.
 func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
 	e := a.edit(scope, binary)
 	e.restores = true

@@ -27,8 +27,8 @@ const (
 	mostOfBlock = 24 << 10
 )
 
-// markdown renders blocks. Headings are one level lower, since h1 is the page's, and lines end where
-// those of the file do.
+// markdown renders blocks. Headings are one level lower, since h1 is the page's, and lines end
+// where those of the file do.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithExtensions(extension.Strikethrough),
 		goldmark.WithParserOptions(parser.WithASTTransformers(util.Prioritized(lowered{}, 1))),

@@ -21,8 +21,8 @@ const (
 	serversEvery    = 15 * time.Minute
 )
 
-// Watch implements httpapi.Workspace. It keeps the index in step with the files, and does the work of a
-// service that stays open, until ctx ends.
+// Watch implements httpapi.Workspace. It keeps the index in step with the files, and does the work
+// of a service that stays open, until ctx ends.
 func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, error), problem func(error)) error {
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -30,8 +30,8 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	defer stop()
 	group.Go(func() { s.judgeAll(ctx) }) // without waiting for other work
 	group.Go(func() {
-		// Load what the first answer needs. The hook that opened the workspace may have given up; the
-		// next is in time.
+		// Load what the first answer needs. The hook that opened the workspace may have given up;
+		// the next is in time.
 		_, _ = notes.Clean("memory") // loads the rules for secrets
 		if _, err := s.Manager.Search(ctx, "memory", core.SearchOptions{Limit: 1, Unrecorded: true}); err != nil && ctx.Err() == nil {
 			s.Log.Info("the memory was not loaded before the first question", "workspace", s.Project, "error", err)

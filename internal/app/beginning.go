@@ -43,9 +43,9 @@ func askContext(ctx context.Context, s *Service) func() string {
 	}
 }
 
-// beginning returns what a session begins with in a folder: curated memory without some files, and the
-// reference. room limits the characters, a quarter of them for the reference; 0 is no limit. With an
-// error it returns what could be read.
+// beginning returns what a session begins with in a folder: curated memory without some files, and
+// the reference. room limits the characters, a quarter of them for the reference; 0 is no limit.
+// With an error it returns what could be read.
 func (s *Service) beginning(ctx context.Context, folder string, current *session.Session, without []string, room int) (b hook.Beginning, err error) {
 	if !s.Settings.Enabled {
 		return b, nil
@@ -171,8 +171,8 @@ func (s *Service) overviewOf(ctx context.Context, current *session.Session) (tex
 	return files.Text(text), fmt.Sprintf("%x", sum.Sum64()), nil
 }
 
-// curatedText returns the curated memory of a folder, without files of some names, and the stamps, by
-// path, of the documents that it gives whole.
+// curatedText returns the curated memory of a folder, without files of some names, and the stamps,
+// by path, of the documents that it gives whole.
 func (s *Service) curatedText(ctx context.Context, folder string, not []string, room int) (text string, stamps map[string]string, err error) {
 	if !s.Settings.Enabled {
 		return "", nil, nil

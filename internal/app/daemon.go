@@ -46,8 +46,8 @@ type SlowDaemonError struct{ Why string }
 
 func (e *SlowDaemonError) Error() string { return e.Why }
 
-// callDaemon asks a daemon and returns its release. A daemon does not know flags and variables of its
-// clients, so with an Override it is not asked.
+// callDaemon asks a daemon and returns its release. A daemon does not know flags and variables of
+// its clients, so with an Override it is not asked.
 func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path string, request, answer any) (release string, err error) {
 	if w.Override() != "" {
 		return "", errUnasked
@@ -61,8 +61,8 @@ func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path str
 	return place.Call(ctx, http.MethodPost, path, request, answer)
 }
 
-// HookByDaemon lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The error
-// wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
+// HookByDaemon lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The
+// error wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
 func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/memcore/memcore/internal/kind"
 )
 
-// Reflect lets the configured chat model write facts and episodes. confirm is asked first; nil is yes.
+// Reflect lets the configured chat model write facts and episodes. confirm is asked first; nil is
+// yes.
 func (w *Workspace) Reflect(ctx context.Context, said []session.Message, dryRun bool, confirm func(context.Context, []notes.Written) (bool, error)) (reflection.Report, error) {
 	s := w.Settings.Reflect
 	o := reflection.ServerOptions{BaseURL: s.BaseURL, Model: s.Model}

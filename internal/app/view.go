@@ -12,8 +12,8 @@ import (
 // Page returns the workspace as the pages of memcore view show and change it.
 func (s *Service) Page() view.Memory { return page{s} }
 
-// A page implements view.Memory: it shows what a workspace remembers, what it gave and why, and changes
-// memory files for a person.
+// A page implements view.Memory: it shows what a workspace remembers, what it gave and why, and
+// changes memory files for a person.
 type page struct{ s *Service }
 
 // isNoDocument reports whether an error says that the index has no such document.

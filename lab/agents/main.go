@@ -5,8 +5,8 @@
 //	go -C lab run ./agents -memcore ../bin/memcore -path DIR/node_modules/.bin
 //
 // The agents have an empty home folder set up by "memcore init", or by the plugins below the folder
-// that -plugins names, such as this repository; MEMCORE is then named memcore. Nothing leaves the machine: the
-// model is a server on the loopback interface.
+// that -plugins names, such as this repository; MEMCORE is then named memcore. Nothing leaves the
+// machine: the model is a server on the loopback interface.
 package main
 
 import (

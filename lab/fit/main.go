@@ -4,16 +4,16 @@
 //	go -C lab run ./fit -data DIR,DIR -small-talk FILE -out MODEL
 //	go -C lab run ./fit -turns DIR -out MODEL
 //
-// It prints cross-validated figures first. The score is also fitted to small memories made of parts of
-// the collections. A data set (the first folder of a collection's name) counts by the root of the
-// number of its questions. The models that memcore ships are in core/relevance/models.
+// It prints cross-validated figures first. The score is also fitted to small memories made of parts
+// of the collections. A data set (the first folder of a collection's name) counts by the root of
+// the number of its questions. The models that memcore ships are in core/relevance/models.
 //
-// A model for the embedder uses its cosines as they are, one for others uses them on a scale that is
-// measured with each embedder, and one for keywords uses none.
+// A model for the embedder uses its cosines as they are, one for others uses them on a scale that
+// is measured with each embedder, and one for keywords uses none.
 //
-// With -turns it fits another model: which prompts of agents get memory (core/relevance/turn.json). DIR
-// has at least two sets, as "memcore eval turns" reads them. Each set is measured first with a model
-// that was fitted to the others.
+// With -turns it fits another model: which prompts of agents get memory (core/relevance/turn.json).
+// DIR has at least two sets, as "memcore eval turns" reads them. Each set is measured first with a
+// model that was fitted to the others.
 package main
 
 import (

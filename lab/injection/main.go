@@ -1,14 +1,14 @@
 // Command injection fits the weights of the detector of injections, and reports how many attacks it
 // catches and how many benign texts it flags, by source and language: in a cross-validation, in one
-// that leaves out one source at a time, and on the texts that are held back. Near duplicates are never
-// on both sides.
+// that leaves out one source at a time, and on the texts that are held back. Near duplicates are
+// never on both sides.
 //
 //	go -C lab run ./injection -data FILE -out ../internal/text/injection/models/injection.json
 //	go -C lab run ./injection -data FILE -check
 //
 // FILE has one text a line: {"text", "kind", "source", "lang", "held", "spans", "weight"}. kind is
-// attack, note, hard (benign, in the words of attacks) or buried (an attack at spans of bytes). Command
-// injectiontexts writes such a file.
+// attack, note, hard (benign, in the words of attacks) or buried (an attack at spans of bytes).
+// Command injectiontexts writes such a file.
 package main
 
 import (

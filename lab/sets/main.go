@@ -1,15 +1,18 @@
-// Command sets measures retrieval on public data sets: recall, rank, what turns get, other thresholds.
+// Command sets measures retrieval on public data sets: recall, rank, what turns get, other
+// thresholds.
 //
 //	go -C lab run ./sets run -data DIR,DIR        each collection by itself
 //	go -C lab run ./sets mixed -data DIR,DIR      small memories made of parts of several
 //
-// A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv). Each is indexed in
-// a temporary folder, with cached vectors where there are some. "memcore eval compare" compares what two runs wrote with -out.
+// A DIR has collections in BEIR's layout (corpus.jsonl, queries.jsonl and qrels.tsv). Each is
+// indexed in a temporary folder, with cached vectors where there are some. "memcore eval compare"
+// compares what two runs wrote with -out.
 //
-// mixed asks each memory as a turn does: questions that it answers, and questions to collections outside
-// it. Of the first, the table has the share that gets nothing, the share that gets an answer, and how
-// much of what they get is relevant. Of the others it has the share that gets nothing: all of them, those
-// to sister collections (other chats), and those that a set itself marks as unanswerable.
+// mixed asks each memory as a turn does: questions that it answers, and questions to collections
+// outside it. Of the first, the table has the share that gets nothing, the share that gets an
+// answer, and how much of what they get is relevant. Of the others it has the share that gets
+// nothing: all of them, those to sister collections (other chats), and those that a set itself
+// marks as unanswerable.
 package main
 
 import (

@@ -34,9 +34,9 @@ type language struct {
 	stem func(*snowballstem.Env) bool
 }
 
-// stopWordLists are lists of function words, mostly Snowball's, as Bleve has them. Their first lines
-// name origin and licence. Bleve's packages of languages, which hold them too, would bring its index,
-// bbolt and geometry into every program that imports memcore.
+// stopWordLists are lists of function words, mostly Snowball's, as Bleve has them. Their first
+// lines name origin and licence. Bleve's packages of languages, which hold them too, would bring
+// its index, bbolt and geometry into every program that imports memcore.
 //
 //go:embed stopwords
 var stopWordLists embed.FS

@@ -72,8 +72,8 @@ func testHitOrder(x *fixture) {
 			x.Fatalf("the best %d hits are %v, want %v", k, brief(got), want)
 		}
 	}
-	// An engine may score all records in another way than the best few, so that equal texts differ in the
-	// last digit; it must give them all.
+	// An engine may score all records in another way than the best few, so that equal texts differ
+	// in the last digit; it must give them all.
 	for _, k := range []int{math.MaxInt - 1, math.MaxInt} {
 		if got := len(x.search(ix, k, store.Filter{})); got != len(all) {
 			x.Errorf("a search for the best %d of %d has %d hits", k, len(all), got)

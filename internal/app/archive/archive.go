@@ -126,8 +126,8 @@ func refusal(holds, path, hidden string) string {
 	return ""
 }
 
-// isFile reports whether a system may take a path for the file of this name: some fold case, and some
-// drop dots and spaces at the end.
+// isFile reports whether a system may take a path for the file of this name: some fold case, and
+// some drop dots and spaces at the end.
 func isFile(file, name string) bool {
 	parts := strings.Split(file, "/")
 	for i, part := range parts {

@@ -1,8 +1,8 @@
 // Package injection detects text that tries to instruct the model that reads it.
 //
 // It cuts a text into windows of a few sentences. A logistic function weighs the features of each:
-// classes of words in 21 languages, shape, rules and n-grams. Meaning does not help: with vectors of
-// the built-in embedding model, no share of attacks or of harmless texts changed by a point. A
+// classes of words in 21 languages, shape, rules and n-grams. Meaning does not help: with vectors
+// of the built-in embedding model, no share of attacks or of harmless texts changed by a point. A
 // verdict is a hint: text that passes is still data from outside.
 package injection
 

@@ -1,5 +1,6 @@
-// Command embedbench measures the embedder inside the program, on generated Markdown in an empty home: the
-// time to index it, the embedder alone on the same text, and a process that embeds one question.
+// Command embedbench measures the embedder inside the program, on generated Markdown in an empty
+// home: the time to index it, the embedder alone on the same text, and a process that embeds one
+// question.
 //
 //	embedbench -memcore FILE [-pack FILE] [-tokens N]
 //

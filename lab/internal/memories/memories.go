@@ -24,8 +24,8 @@ import (
 // timeout is long, so that figures do not depend on the machine's load.
 const timeout = 5 * time.Minute
 
-// Opener opens memories with an embedder and the engine flat, which do not look for changes. adjust may
-// change the options.
+// Opener opens memories with an embedder and the engine flat, which do not look for changes. adjust
+// may change the options.
 func Opener(embedder embed.Embedder, adjust ...func(*core.Options)) eval.Opener {
 	return func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		options := core.Options{Folder: folder, Sources: sources, Embedder: embedder, Freshness: -1, EmbedTimeout: timeout, Engine: store.Engine{
@@ -42,8 +42,8 @@ func Opener(embedder embed.Embedder, adjust ...func(*core.Options)) eval.Opener 
 	}
 }
 
-// Embedder returns the model of a pack, or for "" the built-in model, behind a cache of vectors in the
-// user's cache folder. For "none" it returns nil: keywords alone.
+// Embedder returns the model of a pack, or for "" the built-in model, behind a cache of vectors in
+// the user's cache folder. For "none" it returns nil: keywords alone.
 func Embedder(packFile string) (embed.Embedder, error) {
 	var model embed.Embedder = minilm.New()
 	switch packFile {

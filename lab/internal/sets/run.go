@@ -41,8 +41,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// RunAll measures collections: it indexes each and asks its queries, except those neither judged nor
-// unanswerable. On an error the report is partial.
+// RunAll measures collections: it indexes each and asks its queries, except those neither judged
+// nor unanswerable. On an error the report is partial.
 func RunAll(ctx context.Context, open eval.Opener, collections []Collection, o Options) (report eval.Report, err error) {
 	if o, err = o.withDefaults(); err != nil {
 		return report, err

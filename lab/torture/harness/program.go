@@ -33,8 +33,8 @@ func Program(t testing.TB) string {
 		if root, program.err = productRoot(); program.err != nil {
 			return
 		}
-		// In the product's module, with the versions that it names. Git refuses another user's checkout,
-		// which would fail go build.
+		// In the product's module, with the versions that it names. Git refuses another user's
+		// checkout, which would fail go build.
 		out, err := exec.Command("go", "-C", root, "build", "-buildvcs=false", "-o", program.path, "./cmd/memcore").CombinedOutput()
 		if err != nil {
 			program.err = fmt.Errorf("building memcore: %w\n%s", err, out)
