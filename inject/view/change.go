@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 	"github.com/memcore/memcore/internal/text/excerpt"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/internal/text/secret"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
 // editPage is a form with lines of a file.
@@ -62,7 +64,11 @@ func (v visit) preview() error {
 
 // change shows a change, or makes it if the form has the shown version.
 func (v visit) change() error {
-	if err := v.r.ParseForm(); err != nil {
+	err := v.r.ParseForm()
+	if errors.Is(err, overload.ErrSlow) {
+		return &httpapi.Error{Status: http.StatusRequestTimeout, Message: err.Error()}
+	}
+	if err != nil {
 		return &httpapi.Error{Status: http.StatusRequestEntityTooLarge, Message: "the form is too large: edit fewer lines at a time"}
 	}
 	return v.showChange(changeRequest(v.r.PostForm))

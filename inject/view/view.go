@@ -17,6 +17,7 @@ import (
 
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/web/origin"
+	"github.com/memcore/memcore/internal/web/overload"
 )
 
 //go:embed assets
@@ -38,6 +39,9 @@ const (
 	cookieName   = "memcore_view"
 	mostBody     = 16 << 20 // bytes of a form
 )
+
+// formWait bounds sending a form.
+var formWait = 30 * time.Second
 
 // A Server serves the pages. It is safe for concurrent use.
 type Server struct {
@@ -165,7 +169,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case r.Method == http.MethodPost && r.Header.Get("Origin") == "":
 			s.problem(w, http.StatusForbidden, trouble{Text: "Only these pages may change something."})
 		default:
-			r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+			r.Body = http.MaxBytesReader(w, overload.Within(w, r, formWait), mostBody)
 			next.ServeHTTP(w, r)
 		}
 	})

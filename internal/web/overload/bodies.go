@@ -93,11 +93,15 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, most int64, wait t
 		case err == io.EOF:
 			return data, free, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return data, free, fmt.Errorf("%w: not all of it within %v: %w", ErrSlow, wait, err)
+			return data, free, tooSlow(wait, err)
 		case err != nil:
 			return data, free, err
 		}
 	}
+}
+
+func tooSlow(wait time.Duration, err error) error {
+	return fmt.Errorf("%w: not all of it within %v: %w", ErrSlow, wait, err)
 }
 
 func tooLarge(most int64) error { return fmt.Errorf("%w %d bytes", ErrLarge, most) }

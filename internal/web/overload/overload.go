@@ -36,7 +36,7 @@ type Options struct {
 
 // Protect adds the bounds to a server, and returns the listener to serve. When too many connections
 // are open, a new one replaces one without a request (Places). It is refused only if all wait for
-// answers. Slow bodies are for handlers to bound (Bodies).
+// answers. Slow bodies are for handlers to bound (Bodies, Within, Moving).
 //
 // netutil.LimitListener does not fit: new clients would wait for silent ones.
 func Protect(server *http.Server, listener net.Listener, o Options) net.Listener {
