@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/memcore/memcore/internal/web/overload"
 	"github.com/memcore/memcore/internal/web/reply"
 )
 
@@ -19,7 +20,13 @@ const statusClosed = 499
 // unanswered is called when the upstream did not answer.
 func (f *Forwarder) unanswered(w http.ResponseWriter, r *http.Request, err error) {
 	x, _ := r.Context().Value(exchangeKey{}).(*exchange)
-	if errors.Is(r.Context().Err(), context.Canceled) {
+	cancelled := errors.Is(r.Context().Err(), context.Canceled)
+	if errors.Is(err, overload.ErrSlow) || cancelled && x.late != nil && x.late() { // net/http cancels, too
+		w.Header().Set("Connection", "close") // else net/http takes the rest for the next request
+		x.fail(w, r, http.StatusRequestTimeout, fmt.Sprintf("%v: nothing more of it within %v", overload.ErrSlow, silence))
+		return
+	}
+	if cancelled {
 		x.status = statusClosed
 		panic(http.ErrAbortHandler) // returning would be an empty answer with status 200
 	}

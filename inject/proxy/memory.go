@@ -65,25 +65,35 @@ func editorOf(r *http.Request) editor {
 // bodyWait bounds sending a chat request.
 const bodyWait = 2 * time.Minute
 
+// silence bounds how long nothing comes of a body that passes on as it comes.
+var silence = 2 * time.Minute
+
+// passing returns a request whose body passes on as it comes.
+func passing(w http.ResponseWriter, r *http.Request, x *exchange) *http.Request {
+	out := r.WithContext(r.Context())
+	out.Body, x.late = overload.Moving(w, r, silence)
+	return out
+}
+
 // withMemory returns the request to pass on, and reports in x. The caller calls free when done with
 // the body, whose reading may fail.
 func (f *Forwarder) withMemory(w http.ResponseWriter, r *http.Request, x *exchange) (out *http.Request, free func(), err error) {
 	nothing := func() {}
 	edit := editorOf(r)
 	if edit == nil {
-		return r, nothing, nil
+		return passing(w, r, x), nothing, nil
 	}
 	x.chat = true
 	switch encoding := r.Header.Get("Content-Encoding"); {
 	case x.passage.Memory == nil:
 		x.report.Reason = reasonOff
-		return r, nothing, nil
+		return passing(w, r, x), nothing, nil
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		x.report.Reason = reasonCompressed
-		return r, nothing, nil
+		return passing(w, r, x), nothing, nil
 	case r.ContentLength > f.options.MaxBody:
 		x.report.Reason = fmt.Sprintf(reasonLarge, f.options.MaxBody>>20)
-		return r, nothing, nil
+		return passing(w, r, x), nothing, nil
 	}
 	bodies := x.passage.Bodies
 	if bodies == nil {
@@ -102,10 +112,12 @@ func (f *Forwarder) withMemory(w http.ResponseWriter, r *http.Request, x *exchan
 		setBody(out, f.edited(r.Context(), edit, body, x))
 		return out, free, nil
 	}
+	var unread io.ReadCloser
+	unread, x.late = overload.Moving(w, r, silence)
 	out.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+	}{io.MultiReader(bytes.NewReader(body), unread), unread}
 	return out, free, nil
 }
 

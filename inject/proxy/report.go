@@ -37,7 +37,8 @@ type exchange struct {
 	report  turn.Report
 	added   time.Duration // by memory
 	status  int
-	err     error // why the upstream did not answer
+	err     error       // why the upstream did not answer
+	late    func() bool // whether the rest of the body did not come in time; nil for a body without bound
 }
 
 // log gets the lines about the request.
