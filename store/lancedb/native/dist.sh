@@ -42,13 +42,13 @@ if [ "$os" = linux ] && [ -e "dist/$name/liblancedb_go.so" ] && [[ $linked != *"
   exit 1
 fi
 memcore index >/dev/null
-status=$(memcore status)
-grep -q '^engine *lancedb' <<<"$status" || { echo "$status" >&2; echo "dist: FAILED: the engine is not lancedb" >&2; exit 1; }
+status=$(memcore status --json)
+grep -q '"engine": "lancedb"' <<<"$status" || { echo "$status" >&2; echo "dist: FAILED: the engine is not lancedb" >&2; exit 1; }
 found=$(memcore search postgres)
 grep -q 5433 <<<"$found" || { echo "dist: FAILED: the search finds nothing" >&2; exit 1; }
 if [ -n "${E5:-}" ]; then
   memcore model add "$elsewhere/$name/multilingual-e5-small.memcore" >/dev/null
   memcore index --quiet >/dev/null
-  memcore status | grep -q '^embedder *pack/multilingual-e5-small/' || { echo "dist: FAILED: the pack is not used" >&2; exit 1; }
+  memcore status --json | grep -q '"embedder": "pack/multilingual-e5-small/' || { echo "dist: FAILED: the pack is not used" >&2; exit 1; }
 fi
 echo "dist/$name.tar.gz ($(du -h "dist/$name.tar.gz" | cut -f1)), runs from anywhere"
