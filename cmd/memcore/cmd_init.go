@@ -221,7 +221,8 @@ func inUserFile(a *cli, key string) bool {
 	return strings.HasSuffix(a.Origin[key], " in "+a.UserFile())
 }
 
-// indexesProjects is what hook.index will be. What counts more than the user's own file stays.
+// indexesProjects returns the value that hook.index will have. A variable or a flag outranks the
+// user's own file, so its value stays.
 func indexesProjects(a *cli, r initRequest, plan initPlan) string {
 	if a.Origin[hookIndex] == "" || inUserFile(a, hookIndex) {
 		for _, s := range settingsFor(a, r, plan) {

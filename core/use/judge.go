@@ -36,7 +36,7 @@ type Index interface {
 }
 
 // A Judge decides which hits of a turn were used: those whose document the agent opened afterwards,
-// and those of which it quotes five words in a row that it knew from nowhere else.
+// and those from which it quotes five words in a row that no prompt or tool had shown it before.
 type Judge struct {
 	Index Index
 	// Project and Home are what hits' paths are relative to.
