@@ -42,6 +42,8 @@ type Turn struct {
 	Nothing bool       `json:"nothing"`
 	Gold    []Judgment `json:"gold"`
 	Judged  []Judgment `json:"judged"`
+
+	said *Said // the statement that a turn of one wants
 }
 
 // KindTeamQuestion marks a teammate's question. Other turns are original prompts.
@@ -102,15 +104,20 @@ func exists(path string) bool {
 func (s *TurnSet) read() error {
 	seen := map[string]bool{}
 	err := EachLine(filepath.Join(s.Folder, turnsFile), func(_ int, line []byte) error {
-		turn, err := parseTurn(line)
+		turns, err := parseTurns(line)
 		if err != nil {
 			return err
 		}
-		if info, err := os.Stat(filepath.Join(s.Folder, statesFolder, turn.State)); err != nil || !info.IsDir() {
-			return fmt.Errorf("turn %s: state %q is not a folder below %s", turn.ID, turn.State, statesFolder)
+		for _, turn := range turns {
+			if info, err := os.Stat(filepath.Join(s.Folder, statesFolder, turn.State)); err != nil || !info.IsDir() {
+				return fmt.Errorf("turn %s: state %q is not a folder below %s", turn.ID, turn.State, statesFolder)
+			}
+			if err := fresh(seen, "turn", turn.ID); err != nil {
+				return err
+			}
 		}
-		s.Turns = append(s.Turns, turn)
-		return fresh(seen, "turn", turn.ID)
+		s.Turns = append(s.Turns, turns...)
+		return nil
 	})
 	if err == nil && len(s.Turns) == 0 {
 		err = fmt.Errorf("%s: it has no turn", filepath.Join(s.Folder, turnsFile))
@@ -123,28 +130,32 @@ func parseTurn(line []byte) (Turn, error) {
 	if err := json.Unmarshal(line, &t); err != nil {
 		return t, err
 	}
+	return t, t.check()
+}
+
+func (t Turn) check() error {
 	switch {
 	case t.ID == "":
-		return t, errors.New("turn has no id")
+		return errors.New("turn has no id")
 	case strings.TrimSpace(t.Prompt) == "":
-		return t, fmt.Errorf("turn %s: prompt is empty", t.ID)
+		return fmt.Errorf("turn %s: prompt is empty", t.ID)
 	case t.State == "" || !filepath.IsLocal(t.State):
-		return t, fmt.Errorf("turn %s: state is %q, want the name of a folder below %s", t.ID, t.State, statesFolder)
+		return fmt.Errorf("turn %s: state is %q, want the name of a folder below %s", t.ID, t.State, statesFolder)
 	}
 	wanted := false
 	for _, j := range t.judgments() {
 		switch {
 		case j.Path == "" || j.Lines[0] < 1 || j.Lines[1] < j.Lines[0]:
-			return t, fmt.Errorf("turn %s: judgment of %q, lines %v: want a path and two lines from 1 on, in order", t.ID, j.Path, j.Lines)
+			return fmt.Errorf("turn %s: judgment of %q, lines %v: want a path and two lines from 1 on, in order", t.ID, j.Path, j.Lines)
 		case j.Grade < GradeNoise || j.Grade > GradeWanted:
-			return t, fmt.Errorf("turn %s: grade of %s is %d, want %d to %d", t.ID, j.Path, j.Grade, GradeNoise, GradeWanted)
+			return fmt.Errorf("turn %s: grade of %s is %d, want %d to %d", t.ID, j.Path, j.Grade, GradeNoise, GradeWanted)
 		}
 		wanted = wanted || j.Grade == GradeWanted
 	}
 	if wanted == t.Nothing {
-		return t, fmt.Errorf("turn %s: nothing is %t, but a judgment of grade %d exists: %t", t.ID, t.Nothing, GradeWanted, wanted)
+		return fmt.Errorf("turn %s: nothing is %t, but a judgment of grade %d exists: %t", t.ID, t.Nothing, GradeWanted, wanted)
 	}
-	return t, nil
+	return nil
 }
 
 // judgments returns all judgments. Gold repeats some of Judged with more text.
@@ -160,6 +171,10 @@ type TurnsOptions struct {
 	// Keep uses indexes of another program, too.
 	Keep     bool
 	Retrieve core.RetrieveOptions
+	// Ordinary are prompts that no memory should answer. The last state of each set is asked them.
+	Ordinary []string
+	// Variants asks each turn also in other words, and compares what is given.
+	Variants bool
 	// Progress, if set, is called after each state.
 	Progress func(name string, done, total int)
 }
@@ -167,15 +182,55 @@ type TurnsOptions struct {
 // RunTurns indexes each state once and asks its prompts. On an error the report is partial.
 func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (TurnsReport, error) {
 	var asked []AskedTurn
-	err := VisitTurns(ctx, open, sets, o, func(set string, t Turn, memory *core.Manager) error {
-		one, err := t.ask(ctx, memory, o.Retrieve)
-		if err == nil {
-			one.Set = set
-			asked = append(asked, one)
+	files := map[string]string{} // a document of each state
+	var all []TurnSet
+	for _, set := range sets {
+		for _, state := range set.states() {
+			files[set.Name+"/"+state] = set.documentOf(state)
 		}
-		return err
+		all = append(all, set.with(o.Ordinary))
+	}
+	err := VisitTurns(ctx, open, all, o, func(set string, t Turn, memory *core.Manager) error {
+		one, err := t.ask(ctx, memory, o.Retrieve)
+		if err != nil {
+			return err
+		}
+		one.Set = set
+		asked = append(asked, one)
+		if !o.Variants || t.Kind == KindOrdinary {
+			return nil
+		}
+		for _, v := range Variants(t.Prompt, files[set+"/"+t.State]) {
+			t.Prompt = v.Prompt
+			other, err := t.ask(ctx, memory, o.Retrieve)
+			if err != nil {
+				return fmt.Errorf("variant %q: %w", v.Name, err)
+			}
+			other.Set, other.Variant, other.Same = set, v.Name, other.sameAs(one, v.Name)
+			asked = append(asked, other)
+		}
+		return nil
 	})
-	return tallyTurns(asked), err
+	return TallyTurns(asked), err
+}
+
+// with returns the set with prompts that its last state is asked, too.
+func (s TurnSet) with(prompts []string) TurnSet {
+	s.Turns = slices.Clone(s.Turns)
+	state := slices.Max(s.states())
+	for i, prompt := range prompts {
+		s.Turns = append(s.Turns, Turn{ID: fmt.Sprintf("%s/%d", KindOrdinary, i+1), State: state, Kind: KindOrdinary, Prompt: prompt, Nothing: true})
+	}
+	return s
+}
+
+// documentOf returns the first Markdown file of a state, or "".
+func (s TurnSet) documentOf(state string) string {
+	found, err := filepath.Glob(filepath.Join(s.Folder, statesFolder, state, "*.md"))
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return filepath.Base(found[0])
 }
 
 // VisitTurns indexes each state once and calls do with each turn.
@@ -353,7 +408,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 	}
 	a.Silence = result.Silence
 	for _, hit := range result.Hits {
-		grade, judged := gradeOf(hit, t.judgments())
+		grade, judged := t.grade(hit)
 		a.Given = append(a.Given, GradedHit{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,
 			Grade: grade, Judged: judged, Text: hit.Text})
 	}
@@ -368,7 +423,7 @@ func (t Turn) Options(o core.RetrieveOptions) core.RetrieveOptions {
 
 // Grade returns the grade of a hit, GradeNoise if no judgment is about it.
 func (t Turn) Grade(hit core.MemoryHit) int {
-	grade, _ := gradeOf(hit, t.judgments())
+	grade, _ := t.grade(hit)
 	return grade
 }
 

@@ -22,6 +22,10 @@ type AskedTurn struct {
 	Given   []GradedHit   `json:"given"`             // best first
 	Silence string        `json:"silence,omitempty"` // memory's reason for giving nothing
 	Took    time.Duration `json:"took"`
+	// Variant names in which other words the turn was asked; Same reports whether it was given what
+	// the turn itself was. "" is the turn itself.
+	Variant string `json:"variant,omitempty"`
+	Same    bool   `json:"same,omitempty"`
 }
 
 // A GradedHit is a hit with its grade.
@@ -31,18 +35,24 @@ type GradedHit struct {
 	Score  float64 `json:"score"`
 	Tokens int     `json:"tokens"`
 	Grade  int     `json:"grade"`
-	Judged bool    `json:"judged"` // false if no judgment is about it; Grade is GradeNoise then
+	Judged bool    `json:"judged"`         // false if no judgment is about it; Grade is GradeNoise then
+	Said   bool    `json:"said,omitempty"` // a statement of the user, given as such
 	Text   string  `json:"text"`
 }
 
-// hit reports whether the turn got something wanted.
+// hit reports whether the turn got something wanted. A statement that no longer holds must not come
+// before the one that does: no judgment but these two has a turn of a statement.
 func (a AskedTurn) hit() bool {
-	return slices.ContainsFunc(a.Given, func(g GradedHit) bool { return g.Grade == GradeWanted })
+	i := slices.IndexFunc(a.Given, func(g GradedHit) bool {
+		return g.Grade == GradeWanted || g.Judged && (a.Kind == KindSaidOrder || a.Kind == KindSaidQuestion)
+	})
+	return i >= 0 && a.Given[i].Grade == GradeWanted
 }
 
 // A TurnsReport measures turns.
 type TurnsReport struct {
-	// Rows are: all turns, prompts, questions, each set, each kind.
+	// Rows are: all judged turns, prompts, questions, each set, each kind; then variants of turns, all
+	// and each.
 	Rows  []TurnsRow  `json:"rows"`
 	Turns []AskedTurn `json:"turns"`
 }
@@ -52,6 +62,7 @@ const (
 	RowAll       = "all"
 	RowPrompts   = "prompts"
 	RowQuestions = "questions of teammates"
+	RowVariants  = "variants"
 )
 
 // A TurnsRow counts some turns.
@@ -67,45 +78,46 @@ type TurnsRow struct {
 	Precision float64 `json:"precision"`
 	Related   float64 `json:"related"`
 	// Hits and Tokens are means over turns.
-	Hits     float64       `json:"hits"`
-	Tokens   float64       `json:"tokens"`
-	Unjudged int           `json:"unjudged"` // hits without a judgment, which count as noise
-	P50      time.Duration `json:"p50"`      // of RetrieveRelevant
-	P95      time.Duration `json:"p95"`
+	Hits     float64 `json:"hits"`
+	Tokens   float64 `json:"tokens"`
+	Unjudged int     `json:"unjudged"` // hits without a judgment, which count as noise
+	// Same is the share of variants that get what the turn itself gets.
+	Same float64       `json:"same,omitempty"`
+	P50  time.Duration `json:"p50"` // of RetrieveRelevant
+	P95  time.Duration `json:"p95"`
 }
 
-// MergeTurns joins reports.
-func MergeTurns(reports ...TurnsReport) TurnsReport {
-	var asked []AskedTurn
-	for _, r := range reports {
-		asked = append(asked, r.Turns...)
-	}
-	return tallyTurns(asked)
-}
-
-func tallyTurns(asked []AskedTurn) TurnsReport {
+// TallyTurns counts turns.
+func TallyTurns(asked []AskedTurn) TurnsReport {
 	report := TurnsReport{Turns: asked}
 	row := func(name string, of func(AskedTurn) bool) {
 		if r := rowOf(name, asked, of); r.Turns > 0 {
 			report.Rows = append(report.Rows, r)
 		}
 	}
-	isQuestion := func(a AskedTurn) bool { return a.Kind == KindTeamQuestion }
-	row(RowAll, func(AskedTurn) bool { return true })
-	row(RowPrompts, func(a AskedTurn) bool { return !isQuestion(a) })
+	judged := func(a AskedTurn) bool { return a.Variant == "" && a.Kind != KindOrdinary }
+	isQuestion := func(a AskedTurn) bool { return a.Variant == "" && a.Kind == KindTeamQuestion }
+	row(RowAll, judged)
+	row(RowPrompts, func(a AskedTurn) bool {
+		return judged(a) && !isQuestion(a) && a.Kind != KindSaidOrder && a.Kind != KindSaidQuestion
+	})
 	row(RowQuestions, isQuestion)
 	var sets, kinds []string
 	for _, a := range asked {
 		sets = append(sets, a.Set)
-		if !isQuestion(a) {
+		if a.Kind != KindTeamQuestion {
 			kinds = append(kinds, a.Kind)
 		}
 	}
 	for _, set := range unique(sets) {
-		row(set, func(a AskedTurn) bool { return a.Set == set })
+		row(set, func(a AskedTurn) bool { return judged(a) && a.Set == set })
 	}
 	for _, kind := range unique(kinds) {
-		row(kind, func(a AskedTurn) bool { return a.Kind == kind })
+		row(kind, func(a AskedTurn) bool { return a.Variant == "" && a.Kind == kind })
+	}
+	row(RowVariants, func(a AskedTurn) bool { return a.Variant != "" })
+	for _, v := range variants {
+		row(RowVariants+": "+v.name, func(a AskedTurn) bool { return a.Variant == v.name })
 	}
 	return report
 }
@@ -120,6 +132,7 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 			continue
 		}
 		r.Turns++
+		r.Same += one(a.Same)
 		took = append(took, a.Took)
 		if a.Nothing {
 			r.Silent += one(len(a.Given) == 0)
@@ -141,6 +154,7 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 	r.Silent /= float64(max(r.Turns-r.Gold, 1))
 	r.Precision /= max(r.Hits, 1)
 	r.Related /= max(r.Hits, 1)
+	r.Same /= float64(max(r.Turns, 1))
 	r.Hits /= float64(max(r.Turns, 1))
 	r.Tokens /= float64(max(r.Turns, 1))
 	slices.Sort(took)
@@ -160,11 +174,12 @@ func shareOf(format string, value float64, of int) string {
 func (r TurnsReport) Table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tsilent@none\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tp50\t\n")
+	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tsilent@none\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tsame\tp50\t\n")
 	for _, row := range r.Rows {
 		given := int(math.Round(row.Hits * float64(row.Turns)))
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.1f\t%.0f\t%d\t%s\t\n", row.Name, row.Turns, row.Gold, shareOf("%.2f", row.Hit, row.Gold),
-			shareOf("%.2f", row.Silent, row.Turns-row.Gold), shareOf("%.3f", row.Precision, given), shareOf("%.2f", row.Related, given), row.Hits, row.Tokens, row.Unjudged, row.P50.Round(100*time.Microsecond))
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.1f\t%.0f\t%d\t%s\t%s\t\n", row.Name, row.Turns, row.Gold, shareOf("%.2f", row.Hit, row.Gold),
+			shareOf("%.2f", row.Silent, row.Turns-row.Gold), shareOf("%.3f", row.Precision, given), shareOf("%.2f", row.Related, given), row.Hits, row.Tokens, row.Unjudged,
+			shareOf("%.3f", row.Same, strings.Count(row.Name, RowVariants)), row.P50.Round(100*time.Microsecond))
 	}
 	w.Flush()
 	return b.String()
@@ -177,6 +192,12 @@ const quoted = 300
 func (r TurnsReport) Details() string {
 	var b strings.Builder
 	for _, a := range r.Turns {
+		if a.Variant != "" {
+			if !a.Same {
+				fmt.Fprintf(&b, "\n%s/%s (%s): %d given, which are others\n  > %s\n", a.Set, a.ID, a.Variant, len(a.Given), quote(a.Prompt))
+			}
+			continue
+		}
 		missed, noisy := !a.Nothing && !a.hit(), a.Nothing && len(a.Given) > 0
 		unjudged := slices.ContainsFunc(a.Given, func(g GradedHit) bool { return !g.Judged })
 		if !missed && !noisy && !unjudged {
@@ -216,14 +237,20 @@ type TurnsBaseline struct {
 	Rows []TurnsRow `json:"rows"`
 }
 
-// Baseline returns the rows of prompts and questions.
+// Baseline returns the rows that the gate holds. Hits of statements' turns and of ordinary prompts
+// are not judged one by one, so that of these no precision is held.
 func (r TurnsReport) Baseline() TurnsBaseline {
 	var b TurnsBaseline
 	for _, row := range r.Rows {
-		if row.Name == RowPrompts || row.Name == RowQuestions {
-			row.P50, row.P95 = 0, 0
-			b.Rows = append(b.Rows, row)
+		switch row.Name {
+		case RowPrompts, RowQuestions:
+		case KindSaidOrder, KindSaidQuestion, KindOrdinary, RowVariants:
+			row.Precision, row.Related = 0, 0
+		default:
+			continue
 		}
+		row.P50, row.P95 = 0, 0
+		b.Rows = append(b.Rows, row)
 	}
 	return b
 }
@@ -254,7 +281,7 @@ func (r TurnsReport) Fallen(from TurnsBaseline) (fallen []string, err error) {
 		for _, score := range []struct {
 			name    string
 			was, is float64
-		}{{"hit", was.Hit, is.Hit}, {"silent", was.Silent, is.Silent}, {"precision", was.Precision, is.Precision}, {"related", was.Related, is.Related}} {
+		}{{"hit", was.Hit, is.Hit}, {"silent", was.Silent, is.Silent}, {"precision", was.Precision, is.Precision}, {"related", was.Related, is.Related}, {"same", was.Same, is.Same}} {
 			if score.is < score.was-rounding {
 				fallen = append(fallen, fmt.Sprintf("%s: %s from %.3f to %.3f", was.Name, score.name, score.was, score.is))
 			}

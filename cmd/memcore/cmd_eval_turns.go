@@ -26,7 +26,11 @@ is wanted (p@2) or at least related (p@1+).
 
 DIR has a folder for each set: cases.jsonl with prompts and judgments, sessions with the logs, and
 states/NAME with the Markdown and the list of logs (sessions.txt) known at the time. SET selects sets. A
-hit without a judgment counts as noise; --verbose lists those hits, and the turns that went wrong.`,
+hit without a judgment counts as noise; --verbose lists those hits, and the turns that went wrong.
+
+A line of cases.jsonl may also have a statement that the user made once, with an order and a question: they
+count as turns that want it. --ordinary asks prompts that want nothing; --variants asks each turn in other
+words, too, and tells the share that is given the same.`,
 		RunE: func(cmd *cobra.Command, sets []string) error {
 			if o.data == "" {
 				return kind.Usagef("--data is empty, want a folder of sets of turns")
@@ -42,14 +46,16 @@ hit without a judgment counts as noise; --verbose lists those hits, and the turn
 	f.StringVar(&o.work, "work", "", "`DIR` that keeps indexes for the next run of the same program (default: a temporary one)")
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` to write for the --gate of later runs")
 	f.StringVar(&o.gate, "gate", "", "`FILE` of an earlier --baseline: fail if hit, silence or precision is lower")
+	f.StringVar(&o.ordinary, "ordinary", "", "`FILE` of prompts, one a line, that no memory should answer; each set is asked them")
+	f.BoolVar(&o.variants, "variants", false, "ask each turn also politely, with a full stop and in other ways that change nothing")
 	f.BoolVar(&o.keep, "keep", false, "use the indexes in --work although another program made them, for changes that leave the index alone")
 	return cmd
 }
 
 // turnsFlags are the flags of 'eval turns'.
 type turnsFlags struct {
-	data, work, baseline, gate string
-	keep                       bool
+	data, work, baseline, gate, ordinary string
+	keep, variants                       bool
 }
 
 func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
@@ -61,10 +67,20 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 	if err != nil {
 		return err
 	}
+	var ordinary []string
+	if o.ordinary != "" {
+		err := eval.EachLine(o.ordinary, func(_ int, line []byte) error {
+			ordinary = append(ordinary, string(line))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
 	retrieve := a.RetrieveOptions()
 	retrieve.Unrecorded = true
 	report, failed := eval.RunTurns(ctx, open, sets, eval.TurnsOptions{
-		Folder: o.work, Keep: o.keep, Retrieve: retrieve,
+		Folder: o.work, Keep: o.keep, Retrieve: retrieve, Ordinary: ordinary, Variants: o.variants,
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) }})
 	if len(report.Turns) == 0 {
 		return failed

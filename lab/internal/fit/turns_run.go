@@ -42,7 +42,7 @@ func RunTurns(ctx context.Context, open OpenTurns, sets []eval.TurnSet, silence 
 }
 
 func heldOut(ctx context.Context, open OpenTurns, sets []eval.TurnSet, found []FoundTurn, silence float64, o eval.TurnsOptions) (eval.TurnsReport, error) {
-	var reports []eval.TurnsReport
+	var asked []eval.AskedTurn
 	for _, set := range sets {
 		others := slices.DeleteFunc(slices.Clone(found), func(f FoundTurn) bool { return f.Set == set.Name })
 		model, err := Turns(others, silence)
@@ -57,9 +57,9 @@ func heldOut(ctx context.Context, open OpenTurns, sets []eval.TurnSet, found []F
 		if err != nil {
 			return eval.TurnsReport{}, err
 		}
-		reports = append(reports, report)
+		asked = append(asked, report.Turns...)
 	}
-	return eval.MergeTurns(reports...), nil
+	return eval.TallyTurns(asked), nil
 }
 
 // fitted describes a fit: sets, options and figures.
