@@ -5,11 +5,7 @@
 // It is the unit of lists and of duplicates; the chunk stays the unit of vectors and citations.
 package digest
 
-import (
-	"time"
-
-	"github.com/memcore/memcore/chunker"
-)
+import "time"
 
 // A Digest is what a log says in short. All of it is in the order of the log, and without secrets if
 // the turns were.
@@ -36,6 +32,8 @@ type Exchange struct {
 	Reply string `json:"reply,omitempty"`
 	// Files are at most three files that the agent changed, as it named them.
 	Files []string `json:"files,omitempty"`
+	// Interrupted means that the user stopped the agent, or rejected its last call, without a reason.
+	Interrupted bool `json:"interrupted,omitempty"`
 }
 
 // A Kind says what a statement is.
@@ -81,6 +79,8 @@ type Failure struct {
 	Time time.Time `json:"time,omitzero"`
 	// Program names what ran, with its subcommand if it has one: "go test", "npm run", "psql".
 	Program string `json:"program"`
+	// Command is the command that failed, at most 200 bytes.
+	Command string `json:"command"`
 	// Error is the error's line without paths, numbers, names and quoted values: equal errors of
 	// different runs are equal.
 	Error string `json:"error"`
@@ -89,7 +89,3 @@ type Failure struct {
 	// Cure is the command of the same program that worked next, at most 200 bytes; "" if none did.
 	Cure string `json:"cure,omitempty"`
 }
-
-// Of sums up turns. If the log was read before, up to the first of turns, then earlier is its digest
-// so far, else the zero Digest: what turns continue or repeat is replaced.
-func Of(turns []chunker.Turn, earlier Digest) Digest { return earlier }

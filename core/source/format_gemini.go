@@ -218,5 +218,14 @@ func (t geminiToolCall) call() call {
 	if out.output == "" && first(t.ResultDisplay) == '"' {
 		out.output = unquote(t.ResultDisplay)
 	}
+	out.failed = out.failed || t.Name == "run_shell_command" && geminiFailed(out.output)
 	return out
+}
+
+// geminiFailed reads the exit code of a shell command, whose call succeeds whatever it is.
+func geminiFailed(output string) bool {
+	_, code, ok := strings.Cut("\n"+output, "\nExit Code: ")
+	code, _, _ = strings.Cut(code, "\n")
+	code = strings.TrimSpace(code)
+	return ok && code != "0" && code != "(none)"
 }

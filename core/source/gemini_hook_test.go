@@ -17,3 +17,21 @@ func TestGeminiHookContext(t *testing.T) {
 		}
 	}
 }
+
+// A shell command that fails is a call that succeeds.
+func TestGeminiExitCode(t *testing.T) {
+	for output, failed := range map[string]bool{
+		"Command: make\nDirectory: (root)\nOutput: no rule\nError: (none)\nExit Code: 2\nSignal: 0": true,
+		"Output: ok\nExit Code: 0":      false,
+		"Output: ok\nExit Code: (none)": false,
+		"Output: ok":                    false,
+	} {
+		raw, err := json.Marshal([]any{map[string]any{"functionResponse": map[string]any{"response": map[string]any{"output": output}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (geminiToolCall{Name: "run_shell_command", Result: raw, Status: "success"}).call(); got.failed != failed {
+			t.Errorf("%q failed: %t, want %t", output, got.failed, failed)
+		}
+	}
+}

@@ -1,0 +1,444 @@
+package digest_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/digest"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// turns makes a log of "role: text" lines.
+func turns(lines ...string) (all []chunker.Turn) {
+	for i, l := range lines {
+		role, text, _ := strings.Cut(l, ": ")
+		all = append(all, chunker.Turn{Line: i + 1, EndLine: i + 1, Role: role, Text: text, Session: "s", Time: time.Date(2026, 2, 24, 12, i, 0, 0, time.UTC)})
+	}
+	return all
+}
+
+func ran(name, command, output string, failed bool) chunker.ToolUse {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	return chunker.ToolUse{Name: name, Input: string(input), Output: output, Failed: failed}
+}
+
+func of(all []chunker.Turn) digest.Digest { return digest.Of(all, digest.Digest{}, nil) }
+
+func TestRequest(t *testing.T) {
+	for text, want := range map[string]string{
+		"ok, please add a retry to the upload":                                                                                        "add a retry to the upload",
+		"Can you please rename the package cart to basket? Keep the tests.":                                                           "rename the package cart to basket? Keep the tests.",
+		"Implement the plan as specified in the file above, do not change it.\n\n# Plan: Move sessions to SQLite\n\n## Context\nlong": "Plan: Move sessions to SQLite Context long",
+		"Implement the following plan:\n\n# Cache the vectors\n\nThey are slow.":                                                      "Cache the vectors They are slow.",
+		"fix this:\n```\npanic: runtime error: index out of range [3] with length 3\n```":                                             "fix this: panic: runtime error: index out of range [3] with length 3",
+		"2026-02-12 17:38:00 ERROR worker failed to open session\n2026-02-12 17:38:01 bye":                                            "worker failed to open session",
+		"/pr-review 170": "/pr-review 170",
+		"Got this comment from a reviewer, what say you?\n\nThe parser ignores tabs in keys.": "The parser ignores tabs in keys.",
+		"**Why** does `go test` hang with the [new runner](http://a.example/x)?":              "Why does go test hang with the new runner?",
+		"请把登录页面的超时改成三十秒":                                                                      "把登录页面的超时改成三十秒",
+	} {
+		t.Run(text, func(t *testing.T) {
+			got := of(turns("user: " + text))
+			require.Len(t, got.Exchanges, 1)
+			require.Equal(t, want, got.Exchanges[0].Request)
+		})
+	}
+	long := of(turns("user: " + strings.Repeat("the harbour office wants the berths sorted by length ", 20)))
+	require.LessOrEqual(t, len(long.Exchanges[0].Request), 160)
+	require.True(t, strings.HasSuffix(long.Exchanges[0].Request, "…"), long.Exchanges[0].Request)
+}
+
+func TestExchanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		log  []string
+		want []string // request | outcome | reply, lines
+	}{
+		"acknowledgements go on": {
+			[]string{"user: add a retry to the upload", "assistant: I'll add it.", "user: ok, go on", "assistant: Added a retry with back-off to upload.go.", "user: yes commit that", "assistant: Committed as abc123."},
+			[]string{"1-6 add a retry to the upload | Added a retry with back-off to upload.go. | "},
+		},
+		"a correction is the reply": {
+			[]string{"user: make the login test stable", "assistant: I can add a waitForTimeout(500) before the click, because the button is late.", "user: no sleeps please, wait for the button instead", "assistant: The test now waits for the button."},
+			[]string{
+				"1-2 make the login test stable | I can add a waitForTimeout(500) before the click, because the button is late. | no sleeps please, wait for the button instead",
+				"3-4 no sleeps please, wait for the button instead | The test now waits for the button. | ",
+			},
+		},
+		"a new subject is no reply": {
+			[]string{"user: make the login test stable", "assistant: The test now waits for the button.", "user: now update the changelog of the server"},
+			[]string{"1-2 make the login test stable | The test now waits for the button. | ", "3-3 update the changelog of the server |  | "},
+		},
+		"headings and announcements say nothing": {
+			[]string{"user: why is the import slow", "assistant: Let me check the importer.", "assistant: ## Files Created\n\nPerfect!\n\n**Root cause**\n\nThe importer opens the database once per row.\n\n- [x] done\n\nAll tests pass now.\n\nWould you like me to commit?"},
+			[]string{"1-3 why is the import slow | Root cause: The importer opens the database once per row. | "},
+		},
+		"the last answer that says something": {
+			[]string{"user: why is the import slow", "assistant: The importer is slow because it opens the database once per row.", "assistant: All 12 tests pass now."},
+			[]string{"1-3 why is the import slow | The importer is slow because it opens the database once per row. | "},
+		},
+		"no requests": {
+			[]string{"user: This session is being continued from a previous conversation that ran out of context. Always do X.", "system: a summary", "assistant: The exporter drops empty rows because of a trim."},
+			[]string{"3-3 … | The exporter drops empty rows because of a trim. | "},
+		},
+		"a selection names what it follows": {
+			[]string{"user: review the parser package", "assistant: There are 12 observations.", "user: address 3 and 7", "assistant: Renamed the scanner.", "user: address 9"},
+			[]string{"1-2 review the parser package | There are 12 observations. | ", "3-4 address 3 and 7 (after: review the parser package) | Renamed the scanner. | ", "5-5 address 9 (after: review the parser package) |  | "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, e := range of(turns(tt.log...)).Exchanges {
+				got = append(got, fmt.Sprintf("%d-%d %s | %s | %s", e.StartLine, e.EndLine, e.Request, e.Outcome, e.Reply))
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestOutcomeIsNotCutBeforeItsFinding(t *testing.T) {
+	long := "The nightly report, which collects the entries of all eleven harbours and sends them to the office before the first boat leaves in the morning of every working day of the week, was empty because the query used the local time zone."
+	got := of(turns("user: why was the report empty", "assistant: "+long)).Exchanges[0].Outcome
+	require.LessOrEqual(t, len(got), 200)
+	require.Contains(t, got, "because the query used the local time zone")
+}
+
+func TestReplyOfTools(t *testing.T) {
+	log := turns("user: plan the export", "assistant: Here is my plan.", "assistant: Asking.")
+	log[1].Tools = []chunker.ToolUse{{Name: "ExitPlanMode", Failed: true, Output: "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tofu here, not terraform"}}
+	log[2].Tools = []chunker.ToolUse{{Name: "AskUserQuestion", Input: `{"questions":[{"question":"Which store?","options":[{"label":"Postgres"}]}]}`, Output: `User has answered your questions: "Which store?"="Postgres", "Which tests?"="always run the integration tests before a commit". You can now continue.`}}
+	got := of(log)
+	require.Equal(t, "Which tests? always run the integration tests before a commit", got.Exchanges[0].Reply)
+	var texts []string
+	for _, s := range got.Statements {
+		texts = append(texts, fmt.Sprintf("%d %s %t %s", s.Line, s.Kind, s.Standing, s.Text))
+	}
+	require.Equal(t, []string{"2 rule true use tofu here, not terraform", "3 decision false Which store? Postgres", "3 rule true always run the integration tests before a commit"}, texts)
+	require.Empty(t, got.Failures)
+
+	log = turns("user: move the files", "assistant: Moving.", "user: the folder is called cellar")
+	log[1].Tools = []chunker.ToolUse{{Name: "Bash", Input: `{"command":"mv a b"}`, Failed: true, Output: "[Request interrupted by user for tool use]"}}
+	require.Equal(t, "the folder is called cellar", of(log).Exchanges[0].Reply)
+}
+
+func TestFiles(t *testing.T) {
+	log := turns("user: move the parser", "assistant: Moving.")
+	log[1].Tools = []chunker.ToolUse{
+		{Name: "Read", Input: `{"file_path":"/w/read.go"}`},
+		{Name: "Edit", Input: `{"file_path":"/w/a.go","old_string":"x"}`},
+		{Name: "Write", Input: `{"file_path":"/w/failed.go"}`, Failed: true},
+		{Name: "write_file", Input: `{"file_path":"/w/a.go"}`},
+		{Name: "shell", Input: `{"command":["apply_patch","*** Begin Patch\n*** Update File: b.go\n*** Add File: c.go\n*** End Patch"]}`},
+		{Name: "replace", Input: `{"file_path":"/w/d.go"}`},
+	}
+	require.Equal(t, []string{"/w/a.go", "b.go", "c.go"}, of(log).Exchanges[0].Files)
+}
+
+func TestClassify(t *testing.T) {
+	for _, tt := range []struct {
+		text, want string // want: kind, "+" if it stands, ":" and moments
+	}{
+		{"please run the phone tests with PHONES_ENABLED=True, otherwise they are skipped silently", "rule+:test"},
+		{"use tofu here, not terraform", "rule+:"},
+		{"no sleeps please", "rule+:test"},
+		{"a commit, no PR", "rule+:commit"},
+		{"fold the fix into the commit", "rule+:commit"},
+		{"table-driven tests", "rule+:test"},
+		{"Table-driven tests please, no mocks", "rule+:test"},
+		{"from now on the preview server runs on 3044", "rule+:"},
+		{"Never push to main directly!", "rule+:commit"},
+		{"always write commit messages in English", "rule+:commit"},
+		{"We should never mock the database in tests.", "rule+:test"},
+		{"Commit messages must start with the package name.", "rule+:commit"},
+		{"don't push without asking", "rule+:commit"},
+		{"I prefer tabs over spaces.", "preference+:"},
+		{"I don't like that at all, put it back", "correction:"},
+		{"we decided to use Postgres", "decision:"},
+		{"I've decided to vendor the library because it is not published", "decision:"},
+		{"The staging database is on 10.0.0.5:5433, see main.go.", "fact:deploy"},
+		{"my name is Ada Lovelace", "fact:"},
+		{"we use pnpm in the frontend", "fact:"},
+		{"No, the linter issue is because you linted the file separately, just lint the whole project.", "correction:"},
+		{"That is wrong, it is of type read.", "correction:"},
+		{"Immer erst die Tests laufen lassen", "rule+:test"},
+		{"Bitte nie direkt auf main pushen", "rule+:commit"},
+		{"Ich bevorzuge kurze Funktionen", "preference+:"},
+		{"Siempre usa nombres en inglés", "rule+:"},
+		{"Prefiero funciones cortas", "preference+:"},
+		{"Toujours lancer les tests avant un commit", "rule+:commit test"},
+		{"Je préfère les fonctions courtes", "preference+:"},
+		{"我喜欢用中文讨论，代码用英文。", "preference+:"},
+		{"以后都用 pnpm，不要用 npm", "rule+:"},
+		{"我们决定使用 Postgres", "decision:"},
+		{"今後は必ずテストを書いてください", "rule+:test"},
+		// orders, questions, suppositions, the words of others
+		{"add a button to the form", ""},
+		{"please write tests for the parser", ""},
+		{"fix the login test", ""},
+		{"why did the tests fail", ""},
+		{"should we always run the linter?", ""},
+		{"maybe we should use sqlite instead of files", ""},
+		{"if I use pnpm, it never works", ""},
+		{"the reviewer says we should always use tabs", ""},
+		{"the sync has always worked", ""},
+		{"it never returns", ""},
+		{"no problem, thanks", ""},
+		{"no, it's fine", ""},
+		{"show me how we always did that", ""},
+		{"Let's use 12 characters instead of 10 for issue 17", "rule:"},
+		{"don't touch the other commands for now", "rule:"},
+	} {
+		kind, standing := digest.Classify(tt.text)
+		got := string(kind)
+		if standing {
+			got += "+"
+		}
+		if kind != "" {
+			var moments []string
+			for _, s := range of(turns("user: " + tt.text)).Statements {
+				for _, m := range s.Moments {
+					moments = append(moments, string(m))
+				}
+			}
+			got += ":" + strings.Join(moments, " ")
+		}
+		if got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestStatements(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		want []string
+	}{
+		"inside a request":     {"Add a page for orders. No emojis please. It shows the newest first.", []string{"No emojis please."}},
+		"with its reason":      {"Always run make lint. Otherwise the hook fails. Then add a page.", []string{"Always run make lint. Otherwise the hook fails."}},
+		"in code":              {"look:\n```\n# always use this flag\n```\nadd it", nil},
+		"quoted":               {"> always use tabs\n\nadd that to the docs", nil},
+		"in a pasted plan":     {"Implement the following plan:\n\n# Plan: cache\n\nAlways use the cache. We decided to use Redis.", nil},
+		"in a pasted review":   {"Let's address   1. We should always use tabs here.\n\n  2. Never use spaces.", nil},
+		"in a specification":   {"Build this.\n\n# Goal\nAlways be fast.\n# Scope\nNever lose data.", nil},
+		"after what is pasted": {"Address this: - Issue: never checked in sync\n\nBe sure to keep it DRY", []string{"Be sure to keep it DRY"}},
+		"list of rules":        {"rules for you:\n- always use pnpm\n- the button is blue\n- never amend pushed commits", []string{"always use pnpm", "never amend pushed commits"}},
+		"twice":                {"Always use pnpm.\nAlways use pnpm.", []string{"Always use pnpm."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, s := range of(turns("user: " + tt.text)).Statements {
+				got = append(got, s.Text)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestFailures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		runs []chunker.ToolUse
+		want []string // program | error | cure
+	}{
+		"missing tool": {
+			[]chunker.ToolUse{ran("Bash", "cd web && python tools/gen.py --all", "Exit code 127\n/bin/bash: line 1: python: command not found", true), ran("Bash", "python3 tools/gen.py --all", "ok", false)},
+			[]string{"python | python: command not found | python3 tools/gen.py --all"},
+		},
+		"flag": {
+			[]chunker.ToolUse{ran("shell", "git show abc --no-stat", "fatal: unrecognized argument: --no-stat", true), ran("shell", "ls", "a", false), ran("shell", "git show --stat abc", "commit", false)},
+			[]string{"git show | fatal: unrecognized argument: --no-stat | git show --stat abc"},
+		},
+		"usage, with the exit code in the output": {
+			[]chunker.ToolUse{ran("Bash", "gh pr diff 150 -- a.go", "Exit code 1\naccepts at most 1 arg(s), received 2", false)},
+			[]string{"gh pr | accepts at most … arg(s), received … | "},
+		},
+		"part of a pipe": {
+			[]chunker.ToolUse{ran("Bash", "sed -n 1,5p main.go | cat -A", "Exit code 1\ncat: illegal option -- A\nusage: cat [-belnstuv]", true)},
+			[]string{"cat | cat: illegal option -- A | "},
+		},
+		"server away": {
+			[]chunker.ToolUse{ran("run_shell_command", "PGUSER=a psql -h localhost -c 'select 1'", "Output: psql: error: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused\nExit Code: 2", true), ran("run_shell_command", "psql -h db -c 'select 1'", "1", false)},
+			[]string{"psql | Output: psql: error: connection to server at … (…), port … failed: Connection refused | psql -h db -c 'select 1'"},
+		},
+		"wrong directory": {
+			[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\ngo: go.mod file not found in current directory or any parent directory; see 'go help modules'", true), ran("Bash", "cd server && go test ./...", "ok", false)},
+			[]string{"go test | go: … file not found in current directory or any parent directory; see … | cd server && go test ./..."},
+		},
+		"runner": {
+			[]chunker.ToolUse{ran("Bash", "uv run pytest -k x", "Exit code 2\nerror: unexpected argument '-k' found", true)},
+			[]string{"uv run pytest | error: unexpected argument … found | "},
+		},
+		"failing test":     {[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\n--- FAIL: TestX (0.00s)\n    x_test.go:3: expected 1, got 2\nFAIL", true)}, nil},
+		"compile error":    {[]chunker.ToolUse{ran("Bash", "go build ./...", "Exit code 1\n./main.go:12:3: undefined: foo", true)}, nil},
+		"lint":             {[]chunker.ToolUse{ran("Bash", "golangci-lint run", "Exit code 1\nmain.go:4:2: var x is unused (unused)", true)}, nil},
+		"grep without hit": {[]chunker.ToolUse{ran("Bash", "grep -rn foo .", "Exit code 1", true)}, nil},
+		"looking":          {[]chunker.ToolUse{ran("Bash", "ls docs", "Exit code 1\nls: docs: No such file or directory", true)}, nil},
+		"denied":           {[]chunker.ToolUse{ran("Bash", "rm -rf x", "The user doesn't want to proceed with this tool use. The tool use was rejected.", true)}, nil},
+		"worked":           {[]chunker.ToolUse{ran("Bash", "grep -c 'command not found' log", "command not found", false)}, nil},
+		"no shell":         {[]chunker.ToolUse{{Name: "Read", Input: `{"file_path":"x"}`, Output: "no such file", Failed: true}}, nil},
+		"the same again is no cure": {
+			[]chunker.ToolUse{ran("Bash", "npm run e2e", "npm error code ELIFECYCLE\nnpm error missing script: e2e", true), ran("Bash", "npm run e2e", "ok", false), ran("Bash", "npm run test:e2e", "ok", false)},
+			[]string{"npm run | npm error missing script: e2e | npm run test:e2e"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := turns("user: try it")
+			for i, run := range tt.runs {
+				log = append(log, chunker.Turn{Line: i + 2, EndLine: i + 2, Role: "assistant", Session: "s", Tools: []chunker.ToolUse{run}})
+			}
+			var got []string
+			for _, f := range of(log).Failures {
+				got = append(got, f.Program+" | "+f.Error+" | "+f.Cure)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestEqualErrors(t *testing.T) {
+	fail := func(output string) string {
+		log := turns("assistant: x")
+		log[0].Tools = []chunker.ToolUse{ran("Bash", "tool run", output, true)}
+		return of(log).Failures[0].Error
+	}
+	require.Equal(t, fail("tool: cannot open /home/ada/a.db: permission denied (code 13)"), fail("tool: cannot open /srv/b/c.db: permission denied (code 7)"))
+	require.NotEqual(t, fail("tool: permission denied"), fail("tool: connection refused"))
+}
+
+func TestRedact(t *testing.T) {
+	log := turns("user: why", "assistant: It failed because the key hunter2 was wrong in config.go.")
+	log[1].Tools = []chunker.ToolUse{ran("Bash", "psql -W hunter2", "psql: error: authentication failed for hunter2", true)}
+	got := digest.Of(log, digest.Digest{}, func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") })
+	text, err := json.Marshal(got)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "hunter2")
+	require.Contains(t, got.Exchanges[0].Outcome, "***")
+	require.Contains(t, got.Failures[0].Command, "***")
+}
+
+// A log of several exchanges with tools, for the golden file, the property and the benchmark.
+func sample() []chunker.Turn {
+	log := turns(
+		"user: Please add a retry to the upload. Never retry more than twice.", "assistant: Let me look at it.", "assistant: The upload fails because the token expires after 60 seconds. I added a retry to upload.go.",
+		"user: no, not in upload.go, put it into client.go", "assistant: Moved the retry to client.go; upload.go is as before.", "user: ok commit", "assistant: Committed.",
+		"user: from now on the preview server runs on 3044", "assistant: Noted: the preview server runs on port 3044 from now on.", "user: why is the import slow?", "assistant: The importer is slow because it opens the database once per row.", "user: thanks",
+	)
+	log[2].Tools = []chunker.ToolUse{{Name: "Edit", Input: `{"file_path":"upload.go"}`, Output: "done"}, ran("Bash", "git show x --no-stat", "fatal: unrecognized argument: --no-stat", true)}
+	log[4].Tools = []chunker.ToolUse{{Name: "Edit", Input: `{"file_path":"client.go"}`, Output: "done"}, ran("Bash", "git show x", "commit", false)}
+	log[8].Tools = []chunker.ToolUse{ran("Bash", "tofu plan", "Exit code 127\nzsh: command not found: tofu", true)}
+	return log
+}
+
+func TestGolden(t *testing.T) {
+	got, err := json.MarshalIndent(of(sample()), "", "\t")
+	require.NoError(t, err)
+	file := filepath.Join("testdata", "digest.json")
+	if *update {
+		require.NoError(t, os.WriteFile(file, append(got, '\n'), 0o600))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSpace(string(want)), string(got))
+}
+
+// Reading a log in pieces gives the same digest, also if they overlap and if it goes through JSON.
+func TestPieces(t *testing.T) {
+	log := sample()
+	whole := of(log)
+	for cut := 1; cut < len(log); cut++ {
+		for back := 0; back <= min(cut-1, 3); back++ {
+			var first digest.Digest
+			text, err := json.Marshal(of(log[:cut]))
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, &first))
+			require.Equal(t, whole, digest.Of(log[cut-back:], first, nil), "cut before %d, from %d", cut+1, cut-back+1)
+		}
+	}
+	require.Equal(t, whole, digest.Of(nil, whole, nil))
+}
+
+func TestOfChangesNoArguments(t *testing.T) {
+	log := sample()
+	first := of(log[:4])
+	before, _ := json.Marshal(first)
+	digest.Of(log[4:], first, nil)
+	after, _ := json.Marshal(first)
+	require.Equal(t, string(before), string(after))
+}
+
+func FuzzOf(f *testing.F) {
+	f.Add("no, use tabs. Always!", "because it broke", "cd x && y", "Exit code 1\ny: command not found", true)
+	f.Add("我喜欢。\xff```", "# a\n**b**:\n- c", `{"command":["bash","-lc","a | b"]}`, "fatal: \x1b[31mx", false)
+	f.Add(`"Q"="A"`, "Root cause:\nx", "<<EOF", "\"Which one?\"=\"that\"", false)
+	f.Fuzz(func(t *testing.T, said, answer, command, output string, failed bool) {
+		log := turns("user: "+said, "assistant: "+answer, "user: "+output)
+		for _, name := range []string{"Bash", "AskUserQuestion", "Edit"} {
+			log[1].Tools = append(log[1].Tools, chunker.ToolUse{Name: name, Input: command, Output: output, Failed: failed})
+		}
+		got := of(log)
+		check := func(text string, n int) {
+			if len(text) > n || strings.ContainsAny(text, "\n\r\x00") {
+				t.Errorf("%q is longer than %d or no line", text, n)
+			}
+		}
+		for _, e := range got.Exchanges {
+			check(e.Request, 160)
+			check(e.Outcome, 200)
+			check(e.Reply, 300)
+		}
+		for _, s := range got.Statements {
+			check(s.Text, 300)
+		}
+		for _, one := range got.Failures {
+			check(one.Shown, 160)
+			check(one.Error, 160)
+			check(one.Command, 200)
+			check(one.Cure, 200)
+		}
+		for cut := 1; cut < len(log); cut++ {
+			pieces := digest.Of(log[cut:], of(log[:cut]), nil)
+			a, _ := json.Marshal(got)
+			b, _ := json.Marshal(pieces)
+			if string(a) != string(b) {
+				t.Errorf("cut before %d:\n%s\n%s", cut+1, a, b)
+			}
+		}
+	})
+}
+
+func BenchmarkOf(b *testing.B) {
+	log := sample()
+	output := strings.Repeat("2026-02-12 17:38:00 INFO worker.go:12: opened the session of harbour 17\n", 200)
+	for i := range log {
+		if log[i].Role == "assistant" {
+			log[i].Text += "\n\n" + strings.Repeat("The worker keeps its session open while the loop runs. ", 20)
+			log[i].Tools = append(slices.Clip(log[i].Tools), ran("Bash", "make run", output, false))
+		}
+	}
+	var all []chunker.Turn
+	size := 0
+	for size < 20<<20 {
+		for _, t := range log {
+			t.Line, t.EndLine = len(all)+1, len(all)+1
+			all = append(all, t)
+			size += len(t.Text)
+			for _, use := range t.Tools {
+				size += len(use.Input) + len(use.Output)
+			}
+		}
+	}
+	b.SetBytes(int64(size))
+	b.ReportAllocs()
+	for b.Loop() {
+		of(all)
+	}
+}

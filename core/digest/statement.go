@@ -1,0 +1,304 @@
+package digest
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/markdown/fence"
+	"github.com/memcore/memcore/internal/text/lazy"
+)
+
+const (
+	minStatement  = 8    // bytes
+	maxOwn        = 2500 // bytes of a message in the user's words; a longer one is a document
+	maxLead       = 600  // bytes before the first heading of a document
+	minDocumented = 2    // headings
+)
+
+// state adds the statements of a text. own is false for an answer in a dialog, which is short.
+func (s *summary) state(t chunker.Turn, text string, own bool) {
+	if own {
+		text = lead(text)
+	}
+	all := spoken(text)
+	for i := 0; i < len(all); i++ {
+		kind, standing := Classify(all[i].text)
+		if kind == "" || all[i].listed && !standing {
+			continue
+		}
+		said := all[i].text
+		if i+1 < len(all) && goesWith(kind, all[i+1].text) && len(said)+1+len(all[i+1].text) <= maxStatement {
+			said += " " + all[i+1].text
+			i++
+		}
+		s.said(t, Statement{Text: said, Kind: kind, Standing: standing})
+	}
+}
+
+// said adds a statement; an equal earlier one is replaced.
+func (s *summary) said(t chunker.Turn, one Statement) {
+	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
+		return
+	}
+	one.Line, one.Time, one.Moments = t.Line, t.Time, momentsOf(one.Text)
+	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
+	s.Statements = append(s.Statements, one)
+}
+
+// headed matches the headings of a document.
+var headed = lazy.Regexp(`(?m)^#{1,4} \S`)
+
+// quoted matches what introduces the words of others: a plan, a comment of a review.
+var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|following plan|(?:another |got this |a |this )?(?:review )?comments?(?: from (?:a|the) reviewer)?(?:, what say you\?)?|let's (?:address|look at|consider|talk about)(?: this| these| \d)*|address (?:this|these)|fix|consider this \w+|from the (?:docs|issue|review|ticket))\s*:\s*(?:\S|$)|^\W*(?:let's )?(?:address|fix)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
+
+// indented matches a paragraph that goes on with a pasted list.
+var indented = lazy.Regexp(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
+
+// lead returns the part of a message that is the user's own words.
+func lead(text string) string {
+	if at := quoted().FindStringIndex(text); at != nil {
+		last := text[strings.LastIndex(text, "\n\n")+1:]
+		if plan := strings.Contains(strings.ToLower(text[:at[1]]), "plan"); len(last) < len(text)-at[1] && !plan && !indented().MatchString(last) {
+			return text[:at[0]] + last // what comes last may be the user's again
+		}
+		return text[:at[0]]
+	}
+	heads := headed().FindAllStringIndex(text, minDocumented)
+	if len(text) > maxOwn || len(heads) >= minDocumented {
+		if len(heads) > 0 {
+			text = text[:heads[0][0]]
+		}
+		if len(text) > maxLead {
+			text = text[:strings.LastIndexAny(text[:maxLead], " \n")+1]
+		}
+	}
+	return text
+}
+
+// A sentence of the user.
+type spokenSentence struct {
+	text   string
+	listed bool // an item of a list, which is often pasted
+}
+
+// otherText matches a quotation, and a piece of a page.
+var otherText = lazy.Regexp(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
+
+// spoken returns the sentences of a text without code, quotations and questions.
+func spoken(text string) []spokenSentence {
+	var all []spokenSentence
+	var open fence.Fence
+	for l := range strings.SplitSeq(text, "\n") {
+		var isCode bool
+		if open, isCode = open.Next(l); isCode || strings.HasPrefix(strings.TrimSpace(l), "#") || otherText().MatchString(l) {
+			continue
+		}
+		trimmed := listMark().ReplaceAllString(l, "")
+		listed := len(trimmed) != len(l)
+		for from, to := range chunker.Sentences(trimmed) {
+			sentence := line(strings.Trim(trimmed[from:to], "*_ "))
+			if len(sentence) >= minStatement && len(sentence) <= maxStatement && isProse(sentence) {
+				all = append(all, spokenSentence{sentence, listed})
+			}
+		}
+	}
+	return all
+}
+
+// isProse reports whether most of a sentence is words.
+func isProse(sentence string) bool {
+	letters, all := 0, 0
+	for _, r := range sentence {
+		all++
+		if unicode.IsLetter(r) || r == ' ' || r == '\'' || r == ',' || r == '.' {
+			letters++
+		}
+	}
+	return letters*10 >= all*7
+}
+
+// goesWith reports whether the next sentence belongs to a statement.
+func goesWith(kind Kind, next string) bool {
+	next = straight(next)
+	switch {
+	case strings.HasSuffix(next, "?"), strings.HasSuffix(next, "？"):
+		return false
+	case reasoning().MatchString(next):
+		return true
+	}
+	other, _ := Classify(next)
+	return kind == Correction && (other == "" || other == Correction)
+}
+
+var reasoning = lazy.Regexp(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
+
+// Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
+// for all later work.
+func Classify(sentence string) (kind Kind, standing bool) {
+	text := straight(strings.TrimSpace(sentence))
+	if begin := politely().FindString(text); begin != "" { // an order, whatever its mark
+		text = strings.TrimRight(text[len(begin):], "?？ ")
+	} else if isQuestion(text) {
+		return "", false
+	}
+	if text == "" || supposing().MatchString(text) || quoting().MatchString(text) {
+		return "", false
+	}
+	once := onlyNow().MatchString(text)
+	always := lasting().MatchString(text) && !once
+	switch {
+	case deciding().MatchString(text):
+		return Decision, always
+	case always && !narrates().MatchString(text) && (obliging().MatchString(text) || factual().MatchString(text) || ruled().MatchString(text)):
+		return Rule, true
+	case introduces(text):
+		return Fact, false
+	case preferring().MatchString(text):
+		if pronominal().MatchString(text) {
+			if rejects(text) {
+				return Correction, false
+			}
+			return "", false
+		}
+		return Preference, !once && !pronounFirst().MatchString(text)
+	case notForbidding().MatchString(text):
+	case terse().MatchString(text), forbidding().MatchString(text):
+		return Rule, !once
+	case conditional().MatchString(text) && obliging().MatchString(text):
+		return Rule, !once
+	case contrasting().MatchString(text):
+		return Rule, !once && !hasNumber(text)
+	case general().MatchString(text) && modal().MatchString(text) && !ordering().MatchString(text):
+		return Rule, !once
+	case barring().MatchString(text):
+		return Rule, !once && len(momentsOf(text)) > 0 && !pointsAt().MatchString(text)
+	}
+	switch {
+	case rejects(text) && strings.Count(text, " ") >= 3:
+		return Correction, false
+	case factual().MatchString(text):
+		return Fact, false
+	}
+	return "", false
+}
+
+var (
+	pronounFirst = lazy.Regexp(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b`)
+	// narrates matches what tells of the past or of what a program does, with a lasting word.
+	narrates = lazy.Regexp(`(?i)\b(?:it|that|this|he|she|they|which|\w+ed|\w+s) (?:has |have |had )?(?:always|never) \w+(?:ed|s)\b|\b(?:was|were|has|have|had) (?:\w+ )?(?:never|always)\b|\b(?:never|always) (?:was|were|has|had|did|happens?|works?|worked|fails?|gets?|returns?|shows?|see|seen)\b|\bif (?:we|you|it|they) (?:never|always)\b|\bhow (?:we|you|it|they) \w+\b`)
+	// ruled begins a rule without a word of obligation.
+	ruled = lazy.Regexp(`(?i)^\W*(?:(?:and|but|also|ok(?:ay)?|so)[\s,]+)*(?:always|never|from now on|going forward|by default|whenever|every time|each time|in (?:the )?future|immer|niemals?|ab jetzt|ab sofort|künftig|siempre|nunca|toujours|désormais)\b|^(?:总是|始终|以后|今后|每次|从现在开始|一律|永远|今後|いつも|常に|毎回)`)
+	// ordering begins what is to be done once.
+	ordering = lazy.Regexp(`(?i)^\W*(?:(?:please|ok(?:ay)?|now|so|and|then|also|just|let's|can you|could you|go ahead and)[\s,]+)*(?:update|fix|implement|add|create|make|write|run|remove|change|move|analy[sz]e|read|rename|delete|refactor|build|install|start|review|check|look|find|show|tell|explain|describe|convert|replace|extract|organize|list|do|redo|clean|port|go|continue|ensure|proceed|distribute|try|test|verify|put|mark|commit|push|merge|apply|address|resolve|handle|take|give|get|see|use|keep|set|copy|follow|include)\b`)
+	pointsAt = lazy.Regexp(`(?i)\b(?:this|that|it|these|those|them|the (?:other|others|rest|same))\b`)
+	digits   = lazy.Regexp(`\d`)
+)
+
+func hasNumber(text string) bool { return digits().MatchString(text) }
+
+func isQuestion(text string) bool {
+	text = strings.TrimRight(text, "\"')» ")
+	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "か。") || strings.HasSuffix(text, "吗") || questioning().MatchString(text)
+}
+
+// How people introduce themselves. A name after "I am" has a capital; a Chinese one begins with a
+// common family name.
+var (
+	introducing = lazy.Regexp(`(?i)` + strings.Join([]string{
+		`\bmy (?:full |first |last )?name(?: is|'s)\b|\bcall me \w|\bi (?:live|work|study) (?:as|at|for|in|on|near)\b|\bi(?: am|'m) (?:from|based in|born|\d{1,3} years old)\b`,
+		`\bmy (?:time ?zone|e-?mail|editor|team|role|company|employer|job|title|birthday|pronouns|native language|mother tongue|hobb(?:y|ies)|favou?rite \w+) (?:is|are)\b`,
+		`\bich hei(?:ß|ss)e\b|\bmein name ist\b|\bich (?:wohne|lebe|arbeite) (?:in|bei|als|für)\b|\bich bin (?:ein|eine|der|die|von beruf|aus)\b`,
+		`\bme llamo\b|\bmi nombre es\b|\bvivo en\b|\btrabajo (?:como|en|para)\b|\bsoy (?:un|una|el|la|de)\b`,
+		`\bje m'appelle\b|\bmon (?:pr[eé])?nom est\b|\bj'habite\b|\bje travaille (?:comme|chez|en|pour)\b|\bje suis (?:un|une|de)\b`,
+		`我(?:的名字)?叫[\p{Han}\p{Latin}]|我是(?:一名|一个|一位|个)|我的(?:名字|姓名|职业|工作|角色|邮箱|时区|生日|母语|公司)(?:是|叫)|我(?:住在|来自|在\p{Han}{1,12}(?:工作|上班))|我今年\d`,
+		`(?:私|僕|俺)の(?:名前|職業|仕事|役割|誕生日|趣味|母語|会社)は|と申します|といいます|と言います|(?:私|僕|俺)は[\p{Han}\p{Katakana}ー]{1,10}(?:です|だ)|に住んでいます|で働いています`,
+	}, "|"))
+	named = lazy.Regexp(`\b(?:[Ii] am|[Ii]'m|[Ii]ch bin|[Ss]oy|[Jj]e suis) (\p{Lu}[\p{L}'-]+)(?: (?:\p{Lu}[\p{L}'.-]*|van|von|de|da|bin)){0,3}(?:[.,!;]|\s+(?:and|from|at|here|by|und|aus|y|et)\b|\s*$)` +
+		`|我是[王李张張刘劉陈陳杨楊黄黃赵趙吴吳周徐孙孫马馬朱胡郭何高林罗羅郑鄭梁谢謝宋唐许許韩韓冯馮邓鄧曹彭曾肖萧田董袁潘于蒋蔣蔡余杜叶葉程苏蘇魏吕呂丁任沈姚卢盧姜崔钟鐘谭譚陆陸汪范金石廖贾賈夏韦韋付方白邹鄒孟熊秦邱江尹薛闫阎段雷侯龙龍史陶黎贺賀顾顧毛郝龚龔邵万萬钱錢严嚴武戴莫孔向汤湯][\p{Han}]{1,2}(?:[\s。.,，!！;；、]|$)`)
+)
+
+// noNames are other words that people capitalise after "I am".
+var noNames = map[string]bool{"ok": true, "okay": true, "sorry": true, "not": true, "so": true, "sure": true, "done": true, "back": true, "ready": true, "afraid": true, "still": true, "now": true}
+
+// introduces reports whether a sentence says who the user is.
+func introduces(sentence string) bool {
+	if introducing().MatchString(sentence) {
+		return true
+	}
+	found := named().FindStringSubmatch(sentence)
+	if found == nil {
+		return false
+	}
+	first := strings.ToLower(found[1])
+	return !noNames[first] && !strings.HasSuffix(first, "ing")
+}
+
+// An answer in a dialog.
+type answer struct {
+	question, text string
+	chosen         bool // one of the options
+}
+
+var (
+	dialogs  = []string{"AskUserQuestion", "AskUser", "ask_user", "request_user_input", "ask_followup_question"}
+	pairs    = lazy.Regexp(`"((?:[^"\\]|\\.){3,300})"="((?:[^"\\]|\\.){1,600})"`)
+	answered = lazy.Regexp(`(?s)^\*\*([^\n]{3,300}?)\*\*[^\n]*\n.*\n\*\*Answer:\*\* ([^\n]{1,600})`) // as exported
+)
+
+func answersOf(use chunker.ToolUse) (answers []answer) {
+	if use.Output == "" || !slices.Contains(dialogs, use.Name) {
+		return nil
+	}
+	labels := map[string]bool{}
+	var input struct {
+		Questions []struct {
+			Options []struct {
+				Label string `json:"label"`
+			} `json:"options"`
+		} `json:"questions"`
+	}
+	_ = json.Unmarshal([]byte(use.Input), &input)
+	for _, q := range input.Questions {
+		for _, o := range q.Options {
+			labels[o.Label] = true
+		}
+	}
+	output := head(use.Output, maxRead)
+	for _, found := range []*regexp.Regexp{pairs(), answered()} {
+		for _, m := range found.FindAllStringSubmatch(output, 8) {
+			text := strings.TrimSpace(strings.ReplaceAll(m[2], `\"`, `"`))
+			chosen := labels[text] || strings.Contains(output, "**"+text+"**")
+			answers = append(answers, answer{question: line(strings.ReplaceAll(m[1], `\"`, `"`)), text: text, chosen: chosen})
+		}
+	}
+	return answers
+}
+
+// answered adds what the user chose or wrote in a dialog.
+func (s *summary) answered(t chunker.Turn, answers []answer) {
+	for _, a := range answers {
+		text, question := s.redact(a.text), s.redact(a.question)
+		if e := s.current(t); e != nil {
+			e.Reply = cutWords(line(question+" "+text), maxReply)
+		}
+		before := len(s.Statements)
+		if !a.chosen {
+			s.state(t, text, false)
+		}
+		if len(s.Statements) == before {
+			s.said(t, Statement{Text: cutWords(line(question+" "+text), maxStatement), Kind: Decision})
+		}
+	}
+}
+
+// head returns the first n bytes of a text.
+func head(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "")
+}
