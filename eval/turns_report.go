@@ -20,6 +20,7 @@ type AskedTurn struct {
 	Nothing bool          `json:"nothing"`
 	Wanted  []string      `json:"wanted,omitempty"`  // citations of GradeWanted
 	Given   []GradedHit   `json:"given"`             // best first
+	Listed  []GradedHit   `json:"listed,omitempty"`  // lines to choose from: their text is not given
 	Silence string        `json:"silence,omitempty"` // memory's reason for giving nothing
 	Took    time.Duration `json:"took"`
 	// Variant names in which other words the turn was asked; Same reports whether it was given what
@@ -40,9 +41,9 @@ type GradedHit struct {
 	Text   string  `json:"text"`
 }
 
-// hit reports whether the turn got something wanted. A statement that no longer holds must not come
+// Hit reports whether the turn got something wanted. A statement that no longer holds must not come
 // before the one that does: no judgment but these two has a turn of a statement.
-func (a AskedTurn) hit() bool {
+func (a AskedTurn) Hit() bool {
 	i := slices.IndexFunc(a.Given, func(g GradedHit) bool {
 		return g.Grade == GradeWanted || g.Judged && (a.Kind == KindSaidOrder || a.Kind == KindSaidQuestion)
 	})
@@ -77,7 +78,11 @@ type TurnsRow struct {
 	// Precision is the share of wanted hits, Related of at least related ones.
 	Precision float64 `json:"precision"`
 	Related   float64 `json:"related"`
-	// Hits and Tokens are means over turns.
+	// Listed is the share of turns with something wanted that have some of it in a list, whether or
+	// not they get it. Lists is the share of all turns that get a list.
+	Listed float64 `json:"listed,omitempty"`
+	Lists  float64 `json:"lists,omitempty"`
+	// Hits and Tokens are means over turns; Tokens count lists, too.
 	Hits     float64 `json:"hits"`
 	Tokens   float64 `json:"tokens"`
 	Unjudged int     `json:"unjudged"` // hits without a judgment, which count as noise
@@ -138,7 +143,12 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 			r.Silent += one(len(a.Given) == 0)
 		} else {
 			r.Gold++
-			r.Hit += one(a.hit())
+			r.Hit += one(a.Hit())
+			r.Listed += one(slices.ContainsFunc(a.Listed, func(g GradedHit) bool { return g.Grade == GradeWanted }))
+		}
+		r.Lists += one(len(a.Listed) > 0)
+		for _, line := range a.Listed {
+			r.Tokens += float64(line.Tokens)
 		}
 		for _, g := range a.Given {
 			r.Hits++
@@ -151,6 +161,8 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 		}
 	}
 	r.Hit /= float64(max(r.Gold, 1))
+	r.Listed /= float64(max(r.Gold, 1))
+	r.Lists /= float64(max(r.Turns, 1))
 	r.Silent /= float64(max(r.Turns-r.Gold, 1))
 	r.Precision /= max(r.Hits, 1)
 	r.Related /= max(r.Hits, 1)
@@ -174,11 +186,12 @@ func shareOf(format string, value float64, of int) string {
 func (r TurnsReport) Table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tsilent@none\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tsame\tp50\t\n")
+	fmt.Fprint(w, "turns\tn\tgold\thit@gold\tlisted@gold\tsilent@none\tlists\tp@2\tp@1+\thits/turn\ttokens/turn\tunjudged\tsame\tp50\t\n")
 	for _, row := range r.Rows {
 		given := int(math.Round(row.Hits * float64(row.Turns)))
-		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%s\t%.1f\t%.0f\t%d\t%s\t%s\t\n", row.Name, row.Turns, row.Gold, shareOf("%.2f", row.Hit, row.Gold),
-			shareOf("%.2f", row.Silent, row.Turns-row.Gold), shareOf("%.3f", row.Precision, given), shareOf("%.2f", row.Related, given), row.Hits, row.Tokens, row.Unjudged,
+		fmt.Fprintf(w, "%s\t%d\t%d\t%s\t%s\t%s\t%.2f\t%s\t%s\t%.1f\t%.0f\t%d\t%s\t%s\t\n", row.Name, row.Turns, row.Gold, shareOf("%.2f", row.Hit, row.Gold),
+			shareOf("%.2f", row.Listed, row.Gold), shareOf("%.2f", row.Silent, row.Turns-row.Gold), row.Lists,
+			shareOf("%.3f", row.Precision, given), shareOf("%.2f", row.Related, given), row.Hits, row.Tokens, row.Unjudged,
 			shareOf("%.3f", row.Same, strings.Count(row.Name, RowVariants)), row.P50.Round(100*time.Microsecond))
 	}
 	w.Flush()
@@ -198,7 +211,7 @@ func (r TurnsReport) Details() string {
 			}
 			continue
 		}
-		missed, noisy := !a.Nothing && !a.hit(), a.Nothing && len(a.Given) > 0
+		missed, noisy := !a.Nothing && !a.Hit(), a.Nothing && len(a.Given) > 0
 		unjudged := slices.ContainsFunc(a.Given, func(g GradedHit) bool { return !g.Judged })
 		if !missed && !noisy && !unjudged {
 			continue
@@ -281,7 +294,7 @@ func (r TurnsReport) Fallen(from TurnsBaseline) (fallen []string, err error) {
 		for _, score := range []struct {
 			name    string
 			was, is float64
-		}{{"hit", was.Hit, is.Hit}, {"silent", was.Silent, is.Silent}, {"precision", was.Precision, is.Precision}, {"related", was.Related, is.Related}, {"same", was.Same, is.Same}} {
+		}{{"hit", was.Hit, is.Hit}, {"silent", was.Silent, is.Silent}, {"precision", was.Precision, is.Precision}, {"related", was.Related, is.Related}, {"same", was.Same, is.Same}, {"listed", was.Listed, is.Listed}} {
 			if score.is < score.was-rounding {
 				fallen = append(fallen, fmt.Sprintf("%s: %s from %.3f to %.3f", was.Name, score.name, score.was, score.is))
 			}

@@ -107,3 +107,14 @@ func (t Turn) grade(hit core.MemoryHit) (grade int, judged bool) {
 	}
 	return gradeOf(hit, t.judgments())
 }
+
+// gradeLines grades a line of a list, by the passages that lie in what it opens, or around it.
+func (t Turn) gradeLines(path string, lines [2]int) (grade int, judged bool) {
+	within := func(a, b [2]int) bool { return b[0] <= a[0] && a[1] <= b[1] }
+	for _, j := range t.judgments() {
+		if j.Path == path && (within(j.Lines, lines) || within(lines, j.Lines)) {
+			grade, judged = max(grade, j.Grade), true
+		}
+	}
+	return grade, judged
+}

@@ -122,9 +122,9 @@ func TestGradeOfStatement(t *testing.T) {
 	newer, older := GradedHit{Grade: GradeWanted, Judged: true}, GradedHit{Judged: true}
 	other := GradedHit{}
 	asked := func(given ...GradedHit) AskedTurn { return AskedTurn{Kind: KindSaidOrder, Given: given} }
-	require.True(t, asked(other, newer, older).hit())
-	require.False(t, asked(other, older, newer).hit(), "what no longer holds comes first")
-	require.False(t, asked(other).hit())
+	require.True(t, asked(other, newer, older).Hit())
+	require.False(t, asked(other, older, newer).Hit(), "what no longer holds comes first")
+	require.False(t, asked(other).Hit())
 }
 
 func TestVariants(t *testing.T) {
@@ -188,4 +188,34 @@ func TestRunTurnsInOtherWords(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, fallen, 1)
 	require.Contains(t, fallen[0], "variants: same from 2.000")
+}
+
+// A list is counted beside what is given whole: it neither answers a turn nor breaks its silence.
+func TestListedLines(t *testing.T) {
+	turn := Turn{Judged: []Judgment{{Path: "a.md", Lines: [2]int{10, 12}, Grade: GradeWanted}, {Path: "s.jsonl", Lines: [2]int{7, 7}, Grade: GradeRelated}}}
+	for _, test := range []struct {
+		path   string
+		lines  [2]int
+		grade  int
+		judged bool
+	}{
+		{"a.md", [2]int{8, 20}, GradeWanted, true},
+		{"a.md", [2]int{11, 11}, GradeWanted, true},
+		{"a.md", [2]int{11, 20}, GradeNoise, false},
+		{"b.md", [2]int{8, 20}, GradeNoise, false},
+		{"s.jsonl", [2]int{5, 9}, GradeRelated, true},
+	} {
+		grade, judged := turn.gradeLines(test.path, test.lines)
+		require.Equal(t, test.grade, grade, "%+v", test)
+		require.Equal(t, test.judged, judged, "%+v", test)
+	}
+
+	list := []GradedHit{{Grade: GradeWanted, Judged: true, Tokens: 20}, {Tokens: 10}}
+	row := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Listed: list}, {ID: "2", Kind: "question", Nothing: true, Listed: list[1:]},
+		{ID: "3", Kind: "question", Nothing: true}}).Rows[0]
+	require.Equal(t, 0.0, row.Hit)
+	require.Equal(t, 1.0, row.Listed)
+	require.Equal(t, 1.0, row.Silent)
+	require.InDelta(t, 2.0/3, row.Lists, 1e-9)
+	require.InDelta(t, 40.0/3, row.Tokens, 1e-9)
 }

@@ -82,13 +82,13 @@ func TestRunTurns(t *testing.T) {
 	require.Len(t, report.Turns, 3)
 
 	door, xyzzy, bulb := report.Turns[0], report.Turns[1], report.Turns[2]
-	require.True(t, door.hit(), "%+v", door)
+	require.True(t, door.Hit(), "%+v", door)
 	require.Equal(t, []string{"sessions/s01-door.jsonl#L2-L2"}, door.Wanted)
 	for _, g := range door.Given {
 		require.NotEqual(t, "sessions/s02-lamp.jsonl", g.Path, "that log came later")
 	}
 	require.Empty(t, xyzzy.Given)
-	require.True(t, bulb.hit(), "%+v", bulb)
+	require.True(t, bulb.Hit(), "%+v", bulb)
 
 	rows := map[string]TurnsRow{}
 	for _, row := range report.Rows {
@@ -197,9 +197,9 @@ func TestTurnsFallen(t *testing.T) {
 // The table shows a dash where it would divide by 0.
 func TestTurnsTable(t *testing.T) {
 	silent := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Nothing: true}})
-	require.Regexp(t, `(?m)^ *all +1 +0 +– +1\.00 +– +– +0\.0`, silent.Table())
+	require.Regexp(t, `(?m)^ *all +1 +0 +– +– +1\.00 +0\.00 +– +– +0\.0`, silent.Table())
 	missed := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: []GradedHit{{Grade: 0, Judged: true}}}})
-	require.Regexp(t, `(?m)^ *all +1 +1 +0\.00 +– +0\.000 +0\.00 +1\.0`, missed.Table())
+	require.Regexp(t, `(?m)^ *all +1 +1 +0\.00 +0\.00 +– +0\.00 +0\.000 +0\.00 +1\.0`, missed.Table())
 }
 
 func TestTurnsDetails(t *testing.T) {
