@@ -390,7 +390,7 @@ func (l someLogs) List(ctx context.Context) (source.Listing, error) {
 }
 
 func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOptions) (AskedTurn, error) {
-	a := AskedTurn{ID: t.ID, Kind: t.Kind, Prompt: t.Prompt, Nothing: t.Nothing, Given: []GradedHit{}}
+	a := AskedTurn{ID: t.ID, Session: t.Session, Kind: t.Kind, Prompt: t.Prompt, Nothing: t.Nothing, Given: []GradedHit{}}
 	for _, j := range t.judgments() {
 		if cite := citation(j.Path, j.Lines); j.Grade == GradeWanted && !slices.Contains(a.Wanted, cite) {
 			a.Wanted = append(a.Wanted, cite)

@@ -15,6 +15,7 @@ import (
 type AskedTurn struct {
 	ID      string        `json:"id"`
 	Set     string        `json:"set"`
+	Session string        `json:"session,omitempty"`
 	Kind    string        `json:"kind"`
 	Prompt  string        `json:"prompt"`
 	Nothing bool          `json:"nothing"`
@@ -82,7 +83,8 @@ type TurnsRow struct {
 	// not they get it. Lists is the share of all turns that get a list.
 	Listed float64 `json:"listed,omitempty"`
 	Lists  float64 `json:"lists,omitempty"`
-	// Hits and Tokens are means over turns; Tokens count lists, too.
+	// Hits and Tokens are means over turns. Tokens count lists, too, and what a session gets again
+	// once.
 	Hits     float64 `json:"hits"`
 	Tokens   float64 `json:"tokens"`
 	Unjudged int     `json:"unjudged"` // hits without a judgment, which count as noise
@@ -132,6 +134,7 @@ func unique(names []string) []string { return slices.Compact(slices.Sorted(slice
 func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 	r := TurnsRow{Name: name}
 	var took []time.Duration
+	seen := map[[3]string]bool{}
 	for _, a := range asked {
 		if !of(a) {
 			continue
@@ -147,12 +150,15 @@ func rowOf(name string, asked []AskedTurn, of func(AskedTurn) bool) TurnsRow {
 			r.Listed += one(slices.ContainsFunc(a.Listed, func(g GradedHit) bool { return g.Grade == GradeWanted }))
 		}
 		r.Lists += one(len(a.Listed) > 0)
-		for _, line := range a.Listed {
-			r.Tokens += float64(line.Tokens)
+		for _, g := range slices.Concat(a.Given, a.Listed) {
+			key := [3]string{a.Set, a.Session, citation(g.Path, g.Lines)}
+			if a.Session == "" || !seen[key] {
+				r.Tokens += float64(g.Tokens)
+			}
+			seen[key] = true
 		}
 		for _, g := range a.Given {
 			r.Hits++
-			r.Tokens += float64(g.Tokens)
 			r.Precision += one(g.Grade == GradeWanted)
 			r.Related += one(g.Grade >= GradeRelated)
 			if !g.Judged {

@@ -218,4 +218,9 @@ func TestListedLines(t *testing.T) {
 	require.Equal(t, 1.0, row.Silent)
 	require.InDelta(t, 2.0/3, row.Lists, 1e-9)
 	require.InDelta(t, 40.0/3, row.Tokens, 1e-9)
+
+	// A session gets each thing once.
+	list[0].Path, list[1].Path = "a.md", "b.md"
+	row = TallyTurns([]AskedTurn{{ID: "1", Session: "s1", Listed: list}, {ID: "2", Session: "s1", Listed: list}, {ID: "3", Session: "s2", Listed: list[:1]}}).Rows[0]
+	require.InDelta(t, 50.0/3, row.Tokens, 1e-9)
 }
