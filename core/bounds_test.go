@@ -207,7 +207,7 @@ func TestClosed(t *testing.T) {
 		"check":      func() error { return m.Check(t.Context()) },
 		"chunks":     func() error { _, err := m.Chunks(t.Context(), "notes/staging.md"); return err },
 		"find":       func() error { _, err := m.Find(t.Context(), "00"); return err },
-		"statistics": func() error { _, err := m.Statistics(t.Context(), time.Time{}); return err },
+		"statistics": func() error { _, err := m.Statistics(t.Context(), time.Time{}, nil); return err },
 	} {
 		require.ErrorIs(t, ask(), core.ErrClosed, name)
 	}

@@ -106,7 +106,7 @@ type RetrieveOptions struct {
 	// Earlier counts an agent's earlier prompts in the conversation, or is 0: the more, the less a
 	// prompt wants of memory.
 	Earlier int `json:"earlier,omitzero"`
-	// Unrecorded hits do not count as used, for questions that only measure.
+	// Unrecorded questions only measure: a Remote is not asked.
 	Unrecorded bool `json:"unrecorded,omitzero"`
 	// Explain asks for Explanations, Result.Why and Result.Rejected.
 	Explain bool `json:"explain,omitzero"`

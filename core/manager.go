@@ -50,8 +50,9 @@ type Options struct {
 	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
 	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string
-	// Usage is the file that counts retrievals of documents; "" keeps it in Folder.
-	Usage string
+	// Used returns how often each document was given to agents, by path, later times counting more.
+	// Those are embedded first. May be nil.
+	Used func() map[string]float64
 	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
 	// that.
 	Freshness time.Duration
@@ -122,7 +123,6 @@ type indexer struct {
 	writing     writerLock
 	generations *generation.Follower[*view]
 	asked
-	usage *usage
 	// lookAgain is the constant; tests shorten it.
 	lookAgain time.Duration
 	checked   atomic.Int64 // Options.Version + 1 at the last file check that left nothing; 0 is none
@@ -165,7 +165,6 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		folder:  generation.New(options.Folder),
 		writing: newWriterLock(options.Folder),
 		asked:   asked{embedder{options.Embedder}, relevance.For(fingerprintOf(options.Embedder))},
-		usage:   newUsage(options),
 
 		lookAgain: lookAgain,
 	}
@@ -206,7 +205,6 @@ func fitChunks(options *Options, log *slog.Logger) error {
 // Close releases the indexes. Running calls may finish.
 func (m *Manager) Close() (err error) {
 	m.closing.Do(func() {
-		m.usage.flush()
 		err = m.generations.Close()
 	})
 	return err

@@ -52,7 +52,7 @@ type selection struct {
 	decides     bool     // whether to return anything at all; else the threshold decides alone
 	inTurn      bool     // for an agent's turn, not a search
 	has         []string // files that the prompt already has
-	unrecorded  bool     // hits do not count as used
+	unrecorded  bool     // a Remote is not asked
 	threshold   float64  // negative is none
 	sparing     bool     // after the first hit, add only hits worth their place; threshold is for the first
 	candidates  int
@@ -174,9 +174,6 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	s = q.selection
 	for _, why := range unlisted {
 		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
-	}
-	if !s.unrecorded {
-		m.usage.note(result.Hits)
 	}
 	return result, s, nil
 }

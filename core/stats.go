@@ -17,22 +17,12 @@ import (
 type Statistics struct {
 	Documents int `json:"documents"`
 	Chunks    int `json:"chunks"`
-	// Retrieved were hits, the most used first, at most 1,000.
-	Retrieved []Used `json:"retrieved"`
-	// Never are the others, oldest first.
+	// Never were not given to agents, oldest first.
 	Never []Aged `json:"never"`
-	// Stale are Markdown documents long neither changed nor retrieved, oldest first.
+	// Stale are Markdown documents long neither changed nor given to agents, oldest first.
 	Stale []Aged `json:"stale"`
 	// Duplicates are groups of citations of near duplicates, newest first.
 	Duplicates [][]string `json:"duplicates"`
-}
-
-// A Used document was retrieved.
-type Used struct {
-	Path string `json:"path"`
-	// Weight counts retrievals; each counts half after 30 days.
-	Weight float64   `json:"weight"`
-	Last   time.Time `json:"last"`
 }
 
 // An Aged document has the time of its last change.
@@ -41,24 +31,20 @@ type Aged struct {
 	Changed time.Time `json:"changed"`
 }
 
-// Statistics reads the whole index. since bounds Stale.
-func (m *Manager) Statistics(ctx context.Context, since time.Time) (Statistics, error) {
-	m.usage.flush()
-	used := m.usage.read()
-	s := Statistics{Retrieved: []Used{}, Never: []Aged{}, Stale: []Aged{}}
-	now := time.Now()
+// Statistics reads the whole index. given says when agents last got a document, by path. since
+// bounds Stale.
+func (m *Manager) Statistics(ctx context.Context, since time.Time, given map[string]time.Time) (Statistics, error) {
+	s := Statistics{Never: []Aged{}, Stale: []Aged{}}
 	groups := likeness{buckets: map[[2]uint64][]*group{}}
 	err := m.eachDocument(ctx, func(path string, e entry, records []store.Record) {
 		s.Documents++
 		s.Chunks += len(records)
 		aged := Aged{Path: path, Changed: e.ModTime}
-		u, ok := used[path]
-		if ok {
-			s.Retrieved = append(s.Retrieved, Used{Path: path, Weight: math.Round(u.now(now)*100) / 100, Last: u.Last})
-		} else {
+		last, ok := given[path]
+		if !ok {
 			s.Never = append(s.Never, aged)
 		}
-		if e.Kind == source.KindMarkdown && e.ModTime.Before(since) && u.Last.Before(since) {
+		if e.Kind == source.KindMarkdown && e.ModTime.Before(since) && last.Before(since) {
 			s.Stale = append(s.Stale, aged)
 		}
 		for _, r := range records {
@@ -69,7 +55,6 @@ func (m *Manager) Statistics(ctx context.Context, since time.Time) (Statistics, 
 		return Statistics{}, err
 	}
 	s.Duplicates = groups.all()
-	slices.SortFunc(s.Retrieved, func(a, b Used) int { return cmp.Or(cmp.Compare(b.Weight, a.Weight), cmp.Compare(a.Path, b.Path)) })
 	older := func(a, b Aged) int { return cmp.Or(a.Changed.Compare(b.Changed), cmp.Compare(a.Path, b.Path)) }
 	slices.SortFunc(s.Never, older)
 	slices.SortFunc(s.Stale, older)

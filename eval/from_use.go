@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/use"
 )
 
@@ -32,11 +33,11 @@ const unusedHead = `
 
 // FromUse makes cases from prompts and the documents they used; comments from others. Of repeated
 // prompts the last counts.
-func FromUse(turns []use.Turn) ([]byte, error) {
-	turns = slices.Clone(turns)
-	slices.SortStableFunc(turns, func(a, b use.Turn) int { return b.At.Compare(a.At) })
+func FromUse(entries []journal.Entry) ([]byte, error) {
+	turns := use.Prompts(entries)
+	slices.SortStableFunc(turns, func(a, b journal.Entry) int { return b.At.Compare(a.At) })
 	var file caseFile
-	var unused []use.Turn
+	var unused []journal.Entry
 	seen := map[string]bool{}
 	for _, t := range turns {
 		query := strings.TrimSpace(t.Prompt)
@@ -68,7 +69,7 @@ func FromUse(turns []use.Turn) ([]byte, error) {
 	}
 	for _, t := range unused {
 		var given []string
-		for _, hit := range t.Hits {
+		for _, hit := range t.Passages() {
 			given = append(given, fmt.Sprintf("%s (%.2f)", oneLine(hit.Source), hit.Score))
 		}
 		fmt.Fprintf(out, "#\n# given: %s\n#  - query: %s\n#    expect_nothing: true\n", strings.Join(given, ", "), strconv.Quote(oneLine(t.Prompt)))
@@ -77,10 +78,10 @@ func FromUse(turns []use.Turn) ([]byte, error) {
 }
 
 // usedIn returns the documents that a turn used, each once.
-func usedIn(t use.Turn) (all Expectations) {
-	for _, hit := range t.Hits {
+func usedIn(t journal.Entry) (all Expectations) {
+	for _, hit := range t.Passages() {
 		e := Expectation{Path: hit.Path}
-		if hit.Used == use.Yes && hit.Path != "" && !slices.Contains(all, e) {
+		if hit.Used == journal.Yes && hit.Path != "" && !slices.Contains(all, e) {
 			all = append(all, e)
 		}
 	}
@@ -89,8 +90,8 @@ func usedIn(t use.Turn) (all Expectations) {
 }
 
 // noneUsed reports whether every hit was judged as not used.
-func noneUsed(t use.Turn) bool {
-	return !slices.ContainsFunc(t.Hits, func(h use.Hit) bool { return h.Used != use.No })
+func noneUsed(t journal.Entry) bool {
+	return !slices.ContainsFunc(t.Passages(), func(g journal.Given) bool { return g.Used != journal.No })
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

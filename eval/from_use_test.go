@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/journal"
 )
 
 func TestFromUse(t *testing.T) {
@@ -15,20 +15,20 @@ func TestFromUse(t *testing.T) {
 	require.ErrorIs(t, err, ErrNothingUsed)
 
 	at := time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
-	turn := func(prompt string, hits ...use.Hit) use.Turn {
+	turn := func(prompt string, given ...journal.Given) journal.Entry {
 		at = at.Add(time.Minute)
-		return use.Turn{ID: prompt, At: at, Prompt: prompt, Hits: hits}
+		return journal.Entry{Head: journal.Head{ID: prompt, Session: "s"}, Event: journal.Event{At: at, Kind: journal.PromptEvent, Prompt: prompt}, Answer: journal.Answer{Given: given, Took: "1ms"}}
 	}
-	hit := func(path string, used use.Verdict, why string) use.Hit {
-		return use.Hit{ID: path, Path: path, Source: path + "#L1", Score: 0.5, Used: used, Why: why}
+	hit := func(path string, used journal.Use, why string) journal.Given {
+		return journal.Given{Kind: journal.Passage, Key: path, ID: path, Path: path, Source: path + "#L1", Score: 0.5, Used: used, Why: why}
 	}
-	turns := []use.Turn{
-		turn("which port?", hit("old.md", use.Yes, "x")),
-		turn("which port?", hit("b.md", use.Yes, "names 5433 of it"), hit("a.md", use.Yes, "x"), hit("b.md", use.Yes, "x"), hit("c.md", use.No, "")),
-		turn("go on:\n\"yes\" # now", hit("c.md", use.No, "")),
-		turn("not judged", hit("c.md", use.Unknown, "")),
-		turn("not known", hit("c.md", use.Unknown, "no longer in the index"), hit("a.md", use.No, "")),
-		turn("", hit("a.md", use.Yes, "its prompt was not kept")),
+	turns := []journal.Entry{
+		turn("which port?", hit("old.md", journal.Yes, "x")),
+		turn("which port?", hit("b.md", journal.Yes, "names 5433 of it"), hit("a.md", journal.Yes, "x"), hit("b.md", journal.Yes, "x"), hit("c.md", journal.No, "")),
+		turn("go on:\n\"yes\" # now", hit("c.md", journal.No, "")),
+		turn("not judged", hit("c.md", journal.Unknown, "")),
+		turn("not known", hit("c.md", journal.Unknown, "no longer in the index"), hit("a.md", journal.No, "")),
+		turn("", hit("a.md", journal.Yes, "its prompt was not kept")),
 	}
 	text, err := FromUse(turns)
 	require.NoError(t, err)

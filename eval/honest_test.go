@@ -2,12 +2,10 @@ package eval
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/source"
 )
 
 // The recall of a turn is its own, not that of the deeper search.
@@ -42,36 +40,6 @@ func TestParseCitation(t *testing.T) {
 	}
 	_, _, ok := ParseCitation("notes/a.md#Lx-L3")
 	require.False(t, ok)
-}
-
-// Questions of a measurement do not count as use.
-func TestMeasuringIsNoUse(t *testing.T) {
-	folder := t.TempDir()
-	notes := source.NewFolder(source.FolderOptions{Path: "testdata/turns/garage/states/s02", Workspace: "testdata/turns/garage/states/s02"})
-	used := func() int {
-		memory, err := openWordy(t.Context(), []source.Source{notes}, folder)
-		require.NoError(t, err)
-		defer memory.Close()
-		statistics, err := memory.Statistics(t.Context(), time.Now())
-		require.NoError(t, err)
-		return len(statistics.Retrieved)
-	}
-	memory, err := openWordy(t.Context(), []source.Source{notes}, folder)
-	require.NoError(t, err)
-	_, err = memory.Index(t.Context(), core.IndexOptions{})
-	require.NoError(t, err)
-	report, err := RunCases(t.Context(), memory, "own", []Case{{Query: "alarm of the garage", Expect: Expectations{{Path: "notes/alarm.md"}}}}, Options{})
-	require.NoError(t, err)
-	require.Equal(t, 1.0, report.All.Scores["mrr"])
-	require.NoError(t, memory.Close())
-	require.Zero(t, used())
-
-	memory, err = openWordy(t.Context(), []source.Source{notes}, folder)
-	require.NoError(t, err)
-	_, err = memory.Search(t.Context(), "alarm of the garage", core.SearchOptions{})
-	require.NoError(t, err)
-	require.NoError(t, memory.Close())
-	require.Equal(t, 1, used(), "others are")
 }
 
 // A limited number of badly answered questions is listed.

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/paths"
@@ -52,9 +50,9 @@ func draft(ctx context.Context, a *cli, name string, force, fromUse bool) error 
 	next := "turn its sentences into questions, then run"
 	if fromUse {
 		next = "read them, then run"
-		turns, failed := use.NewLog(at.Use()).Turns(ctx, time.Time{})
+		entries, failed := a.Use().Entries()
 		if err = failed; err == nil {
-			text, err = eval.FromUse(turns)
+			text, err = eval.FromUse(entries)
 		}
 		if errors.Is(err, eval.ErrNothingUsed) {
 			err = kind.Hint(err, "hooks of agents keep it, unless memory.hook.log is false")

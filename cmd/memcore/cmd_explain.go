@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,16 +9,14 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fatih/color"
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
@@ -44,7 +43,7 @@ used. With --verbose, a query also shows what each score is made of, and the tim
 				if q != (queryFlags{}) {
 					return kind.Usagef("explain: --last takes no filter: it says what a hook did")
 				}
-				return explainLast(cmd.Context(), a)
+				return explainLast(a)
 			}
 			if err := q.check(cmd); err != nil {
 				return err
@@ -118,107 +117,95 @@ func whyOf(rules, signs []string) string {
 	return "classifier"
 }
 
-// lastHook is the JSON of explain --last.
-type lastHook struct {
-	hook.Trace
-	// Used reports for each hit whether the agent used it.
-	Used []use.Hit `json:"used,omitempty"`
-	// Findings are what the sanitiser changed in the hits.
-	Findings []formatter.Finding `json:"findings,omitempty"`
-}
-
-func newLastHook(trace hook.Trace, given use.Turn) lastHook {
-	_, findings := formatter.Block(trace.Result.Hits)
-	return lastHook{Trace: trace, Used: given.Hits, Findings: findings}
-}
-
-func explainLast(ctx context.Context, a *cli) error {
+func explainLast(a *cli) error {
 	at, err := a.Folders()
 	if err != nil {
 		return err
 	}
-	trace, err := app.LastTrace(at.Last())
-	if err != nil {
-		return fmt.Errorf("the last hook: %w", err)
-	}
-	if trace.At.IsZero() {
-		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), hintOfHooks(a))
-	}
-	given, _, err := a.Use().Turn(ctx, trace.Turn)
+	entries, err := at.Journal().Entries()
 	if err != nil {
 		return err
 	}
+	last, ok := journal.Last(entries)
+	if !ok {
+		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), hintOfHooks(a))
+	}
+	if err := at.Journal().Explain(&last.Entry); err != nil {
+		return err
+	}
 	if a.json {
-		return a.printJSON(newLastHook(trace, given))
+		return a.printJSON(last)
 	}
-	text := traceText(a.stdout, trace, given, a.Missing(trace.Result.State))
-	for _, later := range trace.Later {
-		text += fmt.Sprintf("\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Event.Kind, later.Event.Name, tookText(later)) +
-			outcomeText(later) + rulesText(later) + problemsText(later)
+	missing := ""
+	if last.Result != nil {
+		missing = a.Missing(last.Result.State)
 	}
-	return a.print(text)
+	return a.print(turnText(a.stdout, last, missing))
 }
 
-// traceText describes what a hook did, and which hits the agent used. missing says why there was no
-// index.
-func traceText(s *screen, trace hook.Trace, given use.Turn, missing string) string {
+// turnText describes what a prompt got, which of it the agent used, and later events of the turn.
+// missing says why there was no index.
+func turnText(s *screen, t journal.Turn, missing string) string {
 	var b strings.Builder
-	e := trace.Event
-	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", trace.At.Local().Format(time.DateTime), e.Kind, e.Agent, e.Name, tookText(trace)))
-	if e.Prompt != "" {
-		fmt.Fprintf(&b, "prompt: %s\n", plain.OneLine(plain.Shorten(e.Prompt, 200)))
+	fmt.Fprintln(&b, plain.Line("%s, %s of %s (%s)%s", t.At.Local().Format(time.DateTime), t.Kind, t.Agent, t.Name, tookText(t.Entry)))
+	if t.Prompt != "" {
+		fmt.Fprintf(&b, "prompt: %s\n", plain.OneLine(plain.Shorten(t.Prompt, 200)))
 	}
-	if e.Cut != "" {
-		fmt.Fprintf(&b, "cut: %s\n", plain.OneLine(e.Cut))
+	if t.Cut != "" {
+		fmt.Fprintf(&b, "cut: %s\n", plain.OneLine(t.Cut))
 	}
-	b.WriteString(outcomeText(trace))
-	if trace.Repeated > 0 {
-		fmt.Fprintf(&b, "%s left out, which the session has already\n", plain.Count(trace.Repeated, "hit"))
+	b.WriteString(outcomeText(t.Entry))
+	if t.Repeated > 0 {
+		fmt.Fprintf(&b, "%s left out, which the session has already\n", plain.Count(t.Repeated, "hit"))
 	}
-	b.WriteString(rulesText(trace) + usedText(given) + problemsText(trace))
-	if trace.Result.State != "" { // memory was asked
-		b.WriteString("\n" + explanation(s, trace.Result, missing, time.Time{}, 0))
+	b.WriteString(rulesText(t.Entry) + usedText(t.Entry) + problemsText(t.Entry))
+	if t.Result != nil { // memory was asked
+		b.WriteString("\n" + explanation(s, *t.Result, missing, time.Time{}, 0))
+	}
+	for _, later := range t.Later {
+		fmt.Fprintf(&b, "\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Kind, later.Name, tookText(later))
+		b.WriteString(outcomeText(later) + rulesText(later) + problemsText(later))
 	}
 	return b.String()
 }
 
-func tookText(trace hook.Trace) string {
-	if trace.Took == "" {
+func tookText(e journal.Entry) string {
+	if e.Took == "" {
 		return ""
 	}
-	return ", took " + trace.Took
+	return ", took " + e.Took
 }
 
 // outcomeText says what was added, or why nothing was.
-func outcomeText(trace hook.Trace) string {
-	switch {
-	case trace.Added != "":
-		return fmt.Sprintf("added: %s\n", plain.Count(utf8.RuneCountInString(trace.Added), "character"))
-	case trace.Reason != "":
-		return fmt.Sprintf("nothing was added: %s\n", trace.Reason)
+func outcomeText(e journal.Entry) string {
+	switch why := cmp.Or(e.Undelivered, e.Reason); {
+	case e.Added > 0 && e.Undelivered == "":
+		return fmt.Sprintf("added: %s\n", plain.Count(e.Added, "character"))
+	case why != "":
+		return fmt.Sprintf("nothing was added: %s\n", plain.OneLine(why))
 	}
 	return "there was nothing to add\n"
 }
 
 // problemsText lists problems and notes for the user.
-func problemsText(trace hook.Trace) string {
+func problemsText(e journal.Entry) string {
 	var b strings.Builder
-	for _, p := range trace.Problems {
+	for _, p := range e.Problems {
 		fmt.Fprintf(&b, "problem: %s\n", plain.OneLine(p))
 	}
-	for _, n := range trace.Notes {
+	for _, n := range e.Notes {
 		fmt.Fprintf(&b, "note: %s\n", plain.OneLine(n))
 	}
 	return b.String()
 }
 
 // rulesText lists the rules that apply, and whether they were given.
-func rulesText(trace hook.Trace) string {
+func rulesText(e journal.Entry) string {
 	var b strings.Builder
-	if e := trace.Event; e.Kind == hook.Tool {
+	if e.Tool != "" {
 		fmt.Fprintf(&b, "tool: %s, of %s\n", plain.OneLine(e.Tool), plain.OneLine(plain.Shorten(strings.Join(e.Touched, ", "), 200)))
 	}
-	for _, r := range trace.Rules {
+	for _, r := range e.Rules {
 		verb := "rule given"
 		if !r.Given {
 			verb = "rule not given"
@@ -297,9 +284,6 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 	}
 }
 
-// explainText is how much of a candidate's text is shown, in characters.
-const explainText = 80
-
 // explainCandidates lists hits, the best rejected, and withheld ones, each with the beginning of
 // its text.
 func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
@@ -329,7 +313,7 @@ func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 			b.WriteString(line)
 			continue
 		}
-		row, text := strings.TrimSuffix(line, "\n"), "       "+plain.OneLine(plain.Shorten(withoutHeading(candidates[at].Text), explainText))
+		row, text := strings.TrimSuffix(line, "\n"), "       "+plain.OneLine(journal.Excerpt(candidates[at].Text))
 		if at < len(result.Hits) {
 			row = s.paint(color.FgGreen, row)
 		} else {
@@ -342,26 +326,13 @@ func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 	}
 }
 
-// withoutHeading leaves out headings that begin a text, if there is more.
-func withoutHeading(text string) string {
-	rest := strings.TrimSpace(text)
-	for strings.HasPrefix(rest, "#") {
-		_, after, more := strings.Cut(rest, "\n")
-		if after = strings.TrimSpace(after); !more || after == "" {
-			break
-		}
-		rest = after
-	}
-	return rest
-}
+var verdicts = map[journal.Use]string{journal.Yes: "used", journal.No: "not used", journal.Unknown: "not known whether used"}
 
-var verdicts = map[use.Verdict]string{use.Yes: "used", use.No: "not used", use.Unknown: "not known whether used"}
-
-// usedText lists which hits the agent used.
-func usedText(t use.Turn) string {
+// usedText lists which passages the agent used.
+func usedText(e journal.Entry) string {
 	var b strings.Builder
-	for _, h := range t.Hits {
-		fmt.Fprintf(&b, "%s: %s", verdicts[h.Used], plain.OneLine(h.Source))
+	for _, h := range e.Passages() {
+		fmt.Fprintf(&b, "%s: %s", verdicts[cmp.Or(h.Used, journal.Unknown)], plain.OneLine(h.Source))
 		if h.Why != "" {
 			fmt.Fprintf(&b, ": %s", plain.OneLine(h.Why))
 		}

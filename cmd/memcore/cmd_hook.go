@@ -16,9 +16,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -71,7 +73,7 @@ func hookCommand(a *cli) *cobra.Command {
 				return nil
 			}
 			if slices.Equal(args, []string{lateFlag}) {
-				return keepLateTrace(cmd.Context(), a)
+				return recordLate(cmd.Context(), a)
 			}
 			agent := ""
 			if at := slices.IndexFunc(args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); at >= 0 {
@@ -162,14 +164,20 @@ const defaultHookBudget = 300 * time.Millisecond
 // spareTime lets the timer of a hook end it first.
 const spareTime = 20 * time.Millisecond
 
-// keepLate lets another process keep a trace of a late hook and prepare the next: here the agent
-// would wait for that.
+// A lateHook is what the journal is to say of a hook that was late.
+type lateHook struct {
+	Event hook.Event
+	Entry journal.Entry
+}
+
+// keepLate lets another process write the journal and prepare the next hook: here the agent would
+// wait for that.
 func (h *hookRun) keepLate(reason string) {
-	trace := hook.Trace{Event: h.known(), At: time.Now(), Reason: reason, Notes: h.notes()}
+	late := lateHook{h.known(), journal.Entry{Undelivered: reason, Answer: journal.Answer{Notes: h.notes()}}}
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		data, err := json.Marshal(trace)
+		data, err := json.Marshal(late)
 		if err == nil {
 			_ = daemon.Run(data, "hook", lateFlag)
 		}
@@ -193,18 +201,18 @@ func (h *hookRun) notes() []string {
 	return nil
 }
 
-// lateFlag makes hook keep a late trace, which it reads from standard input.
+// lateFlag makes hook read a lateHook from standard input.
 const lateFlag = "--late"
 
-// keepLateTrace keeps the trace of a late hook, then starts the daemon: the next hook is faster.
-func keepLateTrace(ctx context.Context, a *cli) error {
-	var trace hook.Trace
-	if err := json.NewDecoder(io.LimitReader(a.stdin, maxEvent)).Decode(&trace); err != nil {
+// recordLate writes what the journal is to say, then starts the daemon: the next hook is faster.
+func recordLate(ctx context.Context, a *cli) error {
+	var late lateHook
+	if err := json.NewDecoder(io.LimitReader(a.stdin, maxEvent)).Decode(&late); err != nil {
 		return err
 	}
-	here, err := a.In(app.DirOf(trace.Event, a.From()))
-	here.KeepTrace(trace)
-	if err != nil || trace.Event.Kind == hook.Tool || !here.Settings.Daemon.Start {
+	here, err := a.In(app.DirOf(late.Event, a.From()))
+	here.Record(late.Event, late.Entry)
+	if err != nil || late.Event.Kind == hook.Tool || !here.Settings.Daemon.Start {
 		return err
 	}
 	return startDaemon(ctx, here)
@@ -226,7 +234,16 @@ func waitFor(done <-chan struct{}, most time.Duration) {
 }
 
 func (h *hookRun) keepProblem(w *app.Workspace, problem string) {
-	w.KeepTrace(hook.Trace{Event: h.known(), At: time.Now(), Problems: []string{problem}, Notes: h.notes()})
+	w.Record(h.known(), journal.Entry{Answer: journal.Answer{Problems: []string{problem}, Notes: h.notes()}})
+}
+
+// deliver writes the reply to an event. If that fails, the journal says so.
+func (h *hookRun) deliver(answer httpapi.HookReply, e hook.Event, dir string) {
+	if _, err := io.WriteString(h.stdout.raw, answer.Reply); err != nil {
+		here, _ := h.In(dir)
+		here.Record(e, journal.Entry{Undelivered: fmt.Sprintf("it could not be written: %v", err)})
+	}
+	beginFirstIndex(h.cli, answer)
 }
 
 // fail says once a session that there is no memory: no prompt would show it.
@@ -253,7 +270,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		h.out.pass(func() { h.skip(e, other) })
 		return
 	}
-	e.Cut = cut
+	e.Cut, e.ID = cut, journal.NewID()
 	h.event.Store(&e)
 	dir := app.DirOf(e, h.From())
 	answer, release, err := h.HookByDaemon(ctx, e, dir, data)
@@ -265,10 +282,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		_ = replaceDaemon(ctx, h.Workspace, release) // an older one may not know the request
 		return
 	}
-	h.out.pass(func() {
-		answer.Deliver(h.stdout.raw, cut)
-		beginFirstIndex(h.cli, answer.HookReply)
-	})
+	h.out.pass(func() { h.deliver(answer, e, dir) })
 	_ = replaceDaemon(ctx, h.Workspace, release)
 }
 
@@ -278,7 +292,7 @@ func (h *hookRun) skip(e hook.Event, other string) {
 		return
 	}
 	here, _ := h.In(app.DirOf(e, h.From()))
-	here.KeepTrace(hook.Trace{Event: e, At: time.Now(), Reason: app.ReasonSkipped + other + " runs it and has a hook of its own"})
+	here.Record(e, journal.Entry{Answer: journal.Answer{Reason: journal.ReasonSkipped + other + " runs it and has a hook of its own"}})
 }
 
 // answerHere answers in this process. Without a daemon it starts one, for faster hooks.
@@ -287,6 +301,13 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 	if err != nil {
 		h.out.pass(func() { h.fail(here, e, err) })
 		return
+	}
+	if !noDaemon { // the daemon may still answer, for nobody
+		own := e
+		own.ID = journal.NewID()
+		here.Record(e, journal.Entry{Instead: own.ID})
+		e = own
+		h.event.Store(&e)
 	}
 	until := started.Add(here.Settings.Hook.Budget)
 	h.timer.Reset(time.Until(until))
@@ -297,18 +318,12 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 	err = with(ctx, func(s *app.Service) error {
 		timed, stop := context.WithDeadline(ctx, until.Add(spareTime)) // so that a slow part is left out in time
 		defer stop()
-		answer := s.HookReply(timed, e)
-		if answer.Trace != nil {
-			answer.Trace.Notes = append(answer.Trace.Notes, h.notes()...)
-		}
-		h.out.pass(func() {
-			app.DeliverHook(h.stdout.raw, answer, here.KeepTrace)
-			beginFirstIndex(h.cli, answer)
-		})
+		answer := s.HookReply(timed, e, h.notes()...)
+		h.out.pass(func() { h.deliver(answer, e, dir) })
 		return nil
 	})
 	if ctx.Err() != nil {
-		return // runHook keeps the trace
+		return // runHook says so in the journal
 	}
 	if err != nil {
 		h.out.pass(func() { h.fail(here, e, err) })

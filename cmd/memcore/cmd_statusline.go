@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
@@ -100,21 +102,30 @@ func givenText(w *app.Workspace, id string) string {
 	if err != nil || id == "" {
 		return ""
 	}
-	trace, err := app.TraceOf(at.Last(), agents.ClaudeCode, id)
-	if hits := trace.Result.Hits; err == nil && trace.Event.Kind == hook.Prompt && trace.Added != "" && len(hits) > 0 {
-		var topics []string
-		for _, hit := range hits {
-			topic := path.Base(hit.Path)
-			if n := len(hit.Headings); n > 0 {
-				topic = hit.Headings[n-1]
-			}
-			if !slices.Contains(topics, topic) {
-				topics = append(topics, topic)
-			}
+	entries, err := at.Journal().Of(journal.Head{Agent: agents.ClaudeCode, Session: id})
+	if err != nil {
+		return ""
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Kind == journal.PromptEvent {
+			return topicsText(e)
 		}
-		return plain.Line("memcore: %s: %s ", plain.Count(len(hits), "passage"), plain.Shorten(strings.Join(topics, ", "), maxTopics))
 	}
 	return ""
+}
+
+func topicsText(e journal.Entry) string {
+	given := e.Passages()
+	if len(given) == 0 || e.Undelivered != "" {
+		return ""
+	}
+	var topics []string
+	for _, g := range given {
+		if topic := cmp.Or(g.Title, path.Base(g.Path)); !slices.Contains(topics, topic) {
+			topics = append(topics, topic)
+		}
+	}
+	return plain.Line("memcore: %s: %s ", plain.Count(len(given), "passage"), plain.Shorten(strings.Join(topics, ", "), maxTopics))
 }
 
 // turnsOf counts the prompts of a session of Claude Code that hooks recorded.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -14,24 +13,27 @@ import (
 )
 
 const (
-	// staleDays is how long a Markdown file neither changes nor is found before it is stale.
+	// staleDays is how long a Markdown file neither changes nor is given before it is stale.
 	staleDays = 180
 	// mostLines bounds each list of a report; --json has all.
 	mostLines = 10
 )
 
-// printUsage shows what agents used, and what is never found, duplicate or stale.
+// printUsage shows what agents used, and what is never given, duplicate or stale.
 func printUsage(ctx context.Context, a *cli) error {
 	return a.Index().With(ctx, func(m *core.Manager) error {
-		s, err := m.Statistics(ctx, time.Now().AddDate(0, 0, -staleDays))
-		if err != nil {
-			return withHint(err)
-		}
-		given, err := a.Use().Summary(ctx)
+		last, err := a.Use().Given()
 		if err != nil {
 			return err
 		}
-		withoutGiven(&s, given)
+		s, err := m.Statistics(ctx, time.Now().AddDate(0, 0, -staleDays), last)
+		if err != nil {
+			return withHint(err)
+		}
+		given, err := a.Use().Summary()
+		if err != nil {
+			return err
+		}
 		if a.json {
 			return a.printJSON(statistics{s, given})
 		}
@@ -43,17 +45,6 @@ func printUsage(ctx context.Context, a *cli) error {
 type statistics struct {
 	core.Statistics
 	Use use.Summary `json:"use"`
-}
-
-// withoutGiven removes documents that agents got from those never retrieved: a daemon counts
-// retrievals later.
-func withoutGiven(s *core.Statistics, given use.Summary) {
-	was := map[string]bool{}
-	for _, d := range given.Documents {
-		was[d.Path] = true
-	}
-	gone := func(a core.Aged) bool { return was[a.Path] }
-	s.Never, s.Stale = slices.DeleteFunc(s.Never, gone), slices.DeleteFunc(s.Stale, gone)
 }
 
 func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
@@ -81,12 +72,8 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 			fmt.Fprintf(w, "  … %d more\n", more)
 		}
 	}
-	list("retrieved", len(s.Retrieved), func(i int) {
-		u := s.Retrieved[i]
-		fmt.Fprintf(w, "  %s\t%.1f times\tlast %s\n", plain.OneLine(u.Path), u.Weight, day(u.Last))
-	})
-	list("never retrieved", len(s.Never), aged(s.Never))
-	list(fmt.Sprintf("neither changed nor retrieved for %d days", staleDays), len(s.Stale), aged(s.Stale))
+	list("never given", len(s.Never), aged(s.Never))
+	list(fmt.Sprintf("neither changed nor given for %d days", staleDays), len(s.Stale), aged(s.Stale))
 	list("said more than once", len(s.Duplicates), func(i int) {
 		fmt.Fprintf(w, "  %s", plain.OneLine(s.Duplicates[i][0]))
 		for _, other := range s.Duplicates[i][1:] {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/journal"
 )
 
-// Answers returns what followed each turn in the log, by ID. last is a hook's last answer, if any,
-// since an agent may write its log later.
-func Answers(turns []Turn, log []chunker.Turn, last string) map[string]Answer {
+// Answers returns what followed each prompt in the agent's log, by ID. last is a hook's last answer,
+// if any, since an agent may write its log later.
+func Answers(turns []journal.Entry, log []chunker.Turn, last string) map[string]Answer {
 	answers := map[string]Answer{}
 	places := locate(turns, log)
 	for i, t := range turns {
@@ -44,7 +45,7 @@ func next(places []int, end int) int {
 const clockSkew = 10 * time.Second
 
 // locate finds each prompt: the same text at the nearest time, else the user's, else -1.
-func locate(turns []Turn, log []chunker.Turn) []int {
+func locate(turns []journal.Entry, log []chunker.Turn) []int {
 	places := make([]int, len(turns))
 	from := 0
 	for i, t := range turns {
@@ -59,7 +60,7 @@ func locate(turns []Turn, log []chunker.Turn) []int {
 			if log[at].Role != "user" || strings.TrimSpace(log[at].Text) == "" {
 				continue
 			}
-			if keyOf(log[at].Text) == t.Key && (same < 0 || apart(at) < apart(same)) {
+			if journal.KeyOf(log[at].Text) == t.Key && (same < 0 || apart(at) < apart(same)) {
 				same = at
 			}
 			if !log[at].Time.IsZero() && apart(at) <= clockSkew && (near < 0 || apart(at) < apart(near)) {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/journal"
 )
 
 func TestAnswers(t *testing.T) {
@@ -24,11 +25,13 @@ func TestAnswers(t *testing.T) {
 		{Role: "user", Text: "as the agent has changed it", Time: at(200)},
 		{Role: "assistant", Text: "Last.", Time: at(201)},
 	}
-	turn := func(prompt string, seconds int) Turn {
-		return NewTurn(at(seconds), "codex", "s", prompt, true, []Hit{{ID: "a"}})
+	turn := func(prompt string, seconds int) journal.Entry {
+		e := turnOf(prompt, "a.md")
+		e.At = at(seconds)
+		return e
 	}
 	second, third, lost := turn("go on", 99), turn("as it was typed", 198), turn("not in the log", 300)
-	answers := Answers([]Turn{second, third, lost}, log, "And this.")
+	answers := Answers([]journal.Entry{second, third, lost}, log, "And this.")
 
 	require.Equal(t, []string{"go on", "Earlier.", "ls\n", "old.md", "go  on"}, answers[second.ID].Before, "of two alike the nearest in time")
 	steps := answers[second.ID].Steps
@@ -42,6 +45,6 @@ func TestAnswers(t *testing.T) {
 	require.Equal(t, []Step{{Said: "And this."}}, answers[lost.ID].Steps, "the event says it")
 
 	lost.Prompt = ""
-	require.Empty(t, Answers([]Turn{lost}, nil, "And this.")[lost.ID].Steps, "nobody knows what the prompt said")
-	require.Empty(t, Answers([]Turn{third}, log[:7], "")[third.ID].Steps, "not answered yet")
+	require.Empty(t, Answers([]journal.Entry{lost}, nil, "And this.")[lost.ID].Steps, "nobody knows what the prompt said")
+	require.Empty(t, Answers([]journal.Entry{third}, log[:7], "")[third.ID].Steps, "not answered yet")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/memcore/memcore/core/journal"
 )
 
 // A Day counts the hits of prompts of a day.
@@ -13,22 +15,22 @@ type Day struct {
 	Counts
 }
 
-// ByDay counts turns of each of the n days up to now.
-func ByDay(turns []Turn, now time.Time, n int) []Day {
+// ByDay counts the prompts of each of the n days up to now.
+func ByDay(entries []journal.Entry, now time.Time, n int) []Day {
 	days := make([]Day, n)
 	places := map[string]int{}
 	for i := range days {
 		days[i].Day = now.AddDate(0, 0, i+1-n).Format(time.DateOnly)
 		places[days[i].Day] = i
 	}
-	for _, t := range turns {
+	for _, t := range Prompts(entries) {
 		at, shown := places[t.At.In(now.Location()).Format(time.DateOnly)]
 		if !shown {
 			continue
 		}
 		days[at].Prompts++
-		for _, h := range t.Hits {
-			days[at].count(h.Used)
+		for _, g := range t.Passages() {
+			days[at].count(g.Used)
 		}
 	}
 	return days

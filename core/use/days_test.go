@@ -5,15 +5,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core/journal"
 )
 
 func TestByDay(t *testing.T) {
 	zone := time.FixedZone("east", 5*3600)
 	now := time.Date(2026, 11, 25, 3, 0, 0, 0, zone)
-	days := ByDay([]Turn{
-		{At: time.Date(2026, 11, 24, 21, 0, 0, 0, time.UTC), Hits: []Hit{{Used: Yes}, {Used: No}, {}}}, // the 25th in the east
-		{At: now.AddDate(0, 0, -2)},
-		{At: now.AddDate(0, 0, -3), Hits: []Hit{{Used: Yes}}}, // too early
+	turn := func(at time.Time, used ...journal.Use) journal.Entry {
+		e := turnOf("x", make([]string, len(used))...)
+		e.At = at
+		for i := range used {
+			e.Given[i].Used = used[i]
+		}
+		return e
+	}
+	days := ByDay([]journal.Entry{
+		turn(time.Date(2026, 11, 24, 21, 0, 0, 0, time.UTC), journal.Yes, journal.No, ""), // the 25th in the east
+		turn(now.AddDate(0, 0, -2)),
+		turn(now.AddDate(0, 0, -3), journal.Yes), // too early
 	}, now, 3)
 	require.Equal(t, []Day{
 		{Day: "2026-11-23", Prompts: 1}, {Day: "2026-11-24"},
@@ -36,4 +46,31 @@ func TestMostUsedAndNoise(t *testing.T) {
 	require.Equal(t, []string{"used"}, names(s.MostUsed(1)))
 	require.Equal(t, []string{"worse noise", "noise"}, names(s.Noise(9)))
 	require.NotNil(t, Summary{}.Noise(1))
+}
+
+func TestSummarise(t *testing.T) {
+	a, b, c := turnOf("x", "a.md", "b.md"), turnOf("y", "a.md"), turnOf("z")
+	a.Given[0].Used, a.Given[1].Used, b.Given[0].Used = journal.Yes, journal.No, journal.Unknown
+	script, skipped, early := turnOf("x", "a.md"), turnOf("x"), turnOf("x", "a.md")
+	script.Session, skipped.Took, early.At = "", "", testTime.Add(-time.Hour)
+	s := Summarise([]journal.Entry{early, a, b, c, script, skipped}, testTime)
+	require.Equal(t, Summary{
+		Since: testTime, Prompts: 3, Turns: 2, Counts: Counts{Given: 3, Used: 1, Unused: 1, Unknown: 1}, Tokens: 21,
+		Documents: []Document{{"a.md", Counts{2, 1, 0, 1}}, {"b.md", Counts{1, 0, 1, 0}}},
+	}, s)
+	share, ok := s.Share()
+	require.True(t, ok)
+	require.Equal(t, 0.5, share)
+	_, ok = Summarise(nil, testTime).Share()
+	require.False(t, ok)
+}
+
+// What was given a month ago counts half.
+func TestDocuments(t *testing.T) {
+	now, before := turnOf("x", "a.md"), turnOf("y", "a.md", "b.md")
+	before.At = testTime.Add(-halfLife)
+	weights, last := Documents([]journal.Entry{before, now}, testTime)
+	require.InDelta(t, 1.5, weights["a.md"], 1e-9)
+	require.InDelta(t, 0.5, weights["b.md"], 1e-9)
+	require.Equal(t, map[string]time.Time{"a.md": testTime, "b.md": before.At}, last)
 }

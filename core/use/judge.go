@@ -1,3 +1,5 @@
+// Package use judges whether agents used the passages that prompts got, by the agent's words and
+// actions. It does not count what the agent knew from the prompt, the session before it or a file.
 package use
 
 import (
@@ -7,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/core/journal"
 )
 
 // An Answer is what an agent did, and knew before.
@@ -46,40 +50,40 @@ type Judge struct {
 // maxWhy is in bytes.
 const maxWhy = 200
 
-// Hits returns verdicts on a turn's hits; Unknown without an answer.
-func (j Judge) Hits(ctx context.Context, t Turn, a Answer) ([]Hit, error) {
-	hits := slices.Clone(t.Hits)
-	if !a.Known() {
-		for i := range hits {
-			hits[i].Used, hits[i].Why = Unknown, "no answer was seen"
-		}
-		return hits, nil
-	}
+// Verdicts judges the passages of a turn: Unknown without an answer.
+func (j Judge) Verdicts(ctx context.Context, t journal.Entry, a Answer) (all []journal.Verdict, err error) {
 	wrote := writtenIn(a)
-	for i := range hits {
-		h := &hits[i]
-		if why := j.opened(h.Path, a); why != "" {
-			h.Used, h.Why = Yes, clean(why, maxWhy)
-			continue
-		}
-		texts, err := j.Index.Texts(ctx, h.Path)
-		if err != nil {
-			return nil, fmt.Errorf("judge the use of %s: %w", h.Source, err)
-		}
-		text, ok := texts[h.ID]
-		if !ok {
-			h.Used, h.Why = Unknown, "it is no longer in the index"
-			continue
-		}
-		h.Used, h.Why = No, ""
-		for _, run := range runsOf(text) {
-			if wrote[run] {
-				h.Used, h.Why = Yes, clean("quotes “"+run+"” of it", maxWhy)
-				break
+	for _, g := range t.Passages() {
+		v := journal.Verdict{Key: g.Key, Used: journal.Unknown, Why: "no answer was seen"}
+		if a.Known() {
+			if v.Used, v.Why, err = j.judge(ctx, g, a, wrote); err != nil {
+				return nil, fmt.Errorf("judge the use of %s: %w", g.Source, err)
 			}
 		}
+		all = append(all, v)
 	}
-	return hits, nil
+	return all, nil
+}
+
+// judge judges one passage, given the runs of words that the agent wrote.
+func (j Judge) judge(ctx context.Context, g journal.Given, a Answer, wrote map[string]bool) (journal.Use, string, error) {
+	if why := j.opened(g.Path, a); why != "" {
+		return journal.Yes, journal.Clean(why, maxWhy), nil
+	}
+	texts, err := j.Index.Texts(ctx, g.Path)
+	if err != nil {
+		return "", "", err
+	}
+	text, ok := texts[g.ID]
+	if !ok {
+		return journal.Unknown, "it is no longer in the index", nil
+	}
+	for _, run := range runsOf(text) {
+		if wrote[run] {
+			return journal.Yes, journal.Clean("quotes “"+run+"” of it", maxWhy), nil
+		}
+	}
+	return journal.No, "", nil
 }
 
 // writtenIn returns the runs of words that the agent wrote, without those that the prompt, the

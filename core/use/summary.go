@@ -2,8 +2,11 @@ package use
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
+
+	"github.com/memcore/memcore/core/journal"
 )
 
 // A Summary counts hits and how many of them were used.
@@ -30,16 +33,32 @@ type Document struct {
 	Counts
 }
 
-// Summarise counts turns.
-func Summarise(turns []Turn, since time.Time) Summary {
+// Prompts returns the prompts that were answered in agents' sessions, or too late. A script's prompt
+// has no session, and so no answer of an agent to judge by.
+func Prompts(entries []journal.Entry) (prompts []journal.Entry) {
+	for _, e := range entries {
+		answered := e.Took != "" || e.Undelivered != ""
+		if e.Kind == journal.PromptEvent && e.Session != "" && answered {
+			prompts = append(prompts, e)
+		}
+	}
+	return prompts
+}
+
+// Summarise counts the passages of prompts since a time.
+func Summarise(entries []journal.Entry, since time.Time) Summary {
 	s := Summary{Since: since, Documents: []Document{}}
 	of := map[string]int{} // places in Documents
-	for _, t := range turns {
+	for _, t := range Prompts(entries) {
+		if t.At.Before(since) {
+			continue
+		}
 		s.Prompts++
-		if len(t.Hits) > 0 {
+		given := t.Passages()
+		if len(given) > 0 {
 			s.Turns++
 		}
-		for _, h := range t.Hits {
+		for _, h := range given {
 			at, known := of[h.Path]
 			if !known {
 				at = len(s.Documents)
@@ -55,12 +74,27 @@ func Summarise(turns []Turn, since time.Time) Summary {
 	return s
 }
 
-func (c *Counts) count(v Verdict) {
+// halfLife is the age at which being given counts half.
+const halfLife = 30 * 24 * time.Hour
+
+// Documents returns how often each document was given, later times counting more, and when last.
+func Documents(entries []journal.Entry, now time.Time) (weights map[string]float64, last map[string]time.Time) {
+	weights, last = map[string]float64{}, map[string]time.Time{}
+	for _, e := range entries {
+		for _, g := range e.Passages() {
+			weights[g.Path] += math.Exp2(-max(now.Sub(e.At), 0).Hours() / halfLife.Hours())
+			last[g.Path] = e.At
+		}
+	}
+	return weights, last
+}
+
+func (c *Counts) count(v journal.Use) {
 	c.Given++
 	switch v {
-	case Yes:
+	case journal.Yes:
 		c.Used++
-	case No:
+	case journal.No:
 		c.Unused++
 	default:
 		c.Unknown++

@@ -34,6 +34,8 @@ const (
 
 // An Event is one that an agent has sent.
 type Event struct {
+	// ID names the event in the journal; "" is a new one.
+	ID      string `json:"id,omitempty"`
 	Agent   string `json:"agent"`
 	Name    string `json:"name"` // the agent's own
 	Kind    Kind   `json:"kind"`

@@ -3,7 +3,7 @@ package hook
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -12,7 +12,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/turn"
@@ -60,59 +60,18 @@ func (b Beginning) Text() string { return formatter.Join(b.Curated, b.Reference)
 type Options struct {
 	// Retrieve narrows what is retrieved for a prompt.
 	Retrieve core.RetrieveOptions
-	// Records say what each session was given.
-	Records Records
+	// Journal records what each session was given.
+	Journal journal.Journal
 	// Within is the time for an answer; with 0, a prompt beside the session's start may repeat what
 	// that gives.
 	Within time.Duration
 	// BeginWithin bounds what a session gets with a prompt because its start was missed; 0 does
 	// not. Without that in time the prompt still gets its hits.
 	BeginWithin time.Duration
-	// NoLog keeps messages out of the session.
+	// NoLog keeps messages out of the session, and prompts out of the journal.
 	NoLog bool
-}
-
-// A Trace tells a person what a hook did.
-type Trace struct {
-	Event    Event       `json:"event"`
-	At       time.Time   `json:"at"`
-	Result   core.Result `json:"result"`             // with explanations
-	Reason   string      `json:"reason,omitempty"`   // why nothing was added
-	Added    string      `json:"added,omitempty"`    // the text that was written
-	Repeated int         `json:"repeated,omitempty"` // hits that the session had before
-	Rules    []Rule      `json:"rules,omitempty"`    // files that apply at the event
-	Later    []Trace     `json:"later,omitempty"`    // later events of the turn that added something or failed
-	Turn     string      `json:"turn,omitempty"`     // ID in the record of use
-	Problems []string    `json:"problems,omitempty"`
-	Notes    []string    `json:"notes,omitempty"` // what else a person should know
-	Took     string      `json:"took,omitempty"`
-}
-
-// Unwritten returns the trace of a reply that was not written.
-func (t Trace) Unwritten(err error) Trace {
-	if t.Added != "" {
-		t.Reason = fmt.Sprintf("it could not be written: %v", err)
-	}
-	t.Added, t.Turn = "", ""
-	return t
-}
-
-// A Receipt says what a session gets with the reply.
-type Receipt struct {
-	Agent    string            `json:"agent,omitempty"`
-	Session  string            `json:"session,omitempty"`
-	Sub      string            `json:"sub,omitempty"`
-	Dir      string            `json:"dir,omitempty"` // the folder that the session begins in with this reply
-	Begun    bool              `json:"begun,omitempty"`
-	Stamps   map[string]string `json:"stamps,omitempty"`
-	Overview string            `json:"overview,omitempty"`
-	Rules    map[string]string `json:"rules,omitempty"`
-	Spent    int               `json:"spent,omitempty"`
-	Hits     []string          `json:"hits,omitempty"` // their keys
-	Prompt   bool              `json:"prompt,omitempty"`
-	Empty    bool              `json:"empty,omitempty"` // nothing was given
-	// Turn is for the record of use, or nil.
-	Turn *use.Turn `json:"turn,omitempty"`
+	// Notes returns what else a person should know, for the journal; may be nil.
+	Notes func() []string
 }
 
 // Reasons for no hits, beside those of package turn.
@@ -122,12 +81,27 @@ const (
 	ReasonNoIndex = "this workspace has no index yet"
 )
 
-// Handle does what an event asks for and returns the agent's reply.
-//
-// The caller writes that, then adds receipt to Records and its turn to the record of use. Errors
-// are in Trace.Problems.
-func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, receipt Receipt, trace Trace) {
-	a := &answer{event: e, memory: m, options: o, trace: Trace{Event: e, At: time.Now()}}
+// Entry returns what the journal says of the event. Without keep that is not the prompt.
+func (e Event) Entry(at time.Time, keep bool) journal.Entry {
+	entry := journal.Entry{Head: e.head(), Event: journal.Event{At: at.UTC().Truncate(time.Millisecond),
+		Kind: string(e.Kind), Name: e.Name, Cut: e.Cut, Tool: e.Tool, Touched: e.Touched}}
+	if e.Kind == Prompt {
+		entry.SetPrompt(e.Prompt, keep)
+	}
+	return entry
+}
+
+func (e Event) head() journal.Head {
+	return journal.Head{ID: cmp.Or(e.ID, journal.NewID()), Agent: e.Agent, Session: e.Session, Sub: e.Sub}
+}
+
+// Handle does what an event asks for and returns the agent's reply. The journal has the event before
+// anything is looked up, and what it got once the reply is made. If the reply does not reach the
+// agent, the caller appends that it is Undelivered. recorded is false for events that are not worth a
+// line.
+func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, entry journal.Entry, recorded bool) {
+	began := time.Now()
+	a := &answer{event: e, memory: m, options: o, entry: e.Entry(began, !o.NoLog)}
 	a.agent, _ = agents.Named(e.Agent)
 	switch e.Kind {
 	case SessionStart:
@@ -140,16 +114,37 @@ func Handle(ctx context.Context, e Event, m Memory, o Options) (reply []byte, re
 		a.note(ctx, "assistant", e.Answer)
 		a.judge(ctx)
 	case Compact:
-		a.problem(o.Records.Forget(ctx, e))
+		a.entry.Resets = true
 	case SessionEnd:
 		a.problem(m.Ended(ctx, e))
 		a.judge(ctx) // the last turn may have been interrupted
 	}
 	if ctx.Err() != nil {
-		a.trace.Reason = turn.ReasonLate
-		return nil, Receipt{}, a.trace
+		a.entry.Undelivered = turn.ReasonLate
+	} else {
+		reply = a.finish()
 	}
-	return a.finish()
+	a.entry.Took = time.Since(began).Round(time.Microsecond).String()
+	if !a.begun && !a.worthKeeping() {
+		return reply, a.entry, false
+	}
+	line := a.entry
+	if a.begun {
+		line.Event = journal.Event{} // the journal has it
+	}
+	a.problem(o.Journal.Append(context.WithoutCancel(ctx), line))
+	return reply, a.entry, true
+}
+
+// worthKeeping reports whether an event that is not in the journal yet should be.
+func (a *answer) worthKeeping() bool {
+	switch a.event.Kind {
+	case TurnEnd:
+		return len(a.entry.Problems) > 0
+	case Tool:
+		return a.entry.Added > 0 || len(a.entry.Problems) > 0 || len(a.entry.Notes) > 0 || a.entry.Undelivered != ""
+	}
+	return true
 }
 
 // An answer to an event in the making.
@@ -158,45 +153,52 @@ type answer struct {
 	agent   agents.Agent
 	memory  Memory
 	options Options
-	record  Record // of the session, before the event
-	trace   Trace
+	record  journal.Session // before the event
+	entry   journal.Entry
+	begun   bool // the journal has the event
 
 	text    string
 	begins  bool // the session gets what it begins with
 	start   Beginning
 	applied Applied
+	result  core.Result
 	hits    []core.MemoryHit
 	dir     string // the folder that the session begins in; "" if it does not
 }
 
 func (a *answer) problem(err error) {
 	if err != nil {
-		a.trace.Problems = append(a.trace.Problems, err.Error())
+		a.entry.Problems = append(a.entry.Problems, err.Error())
 	}
 }
 
-// load reads the session's record. Without it, things may be given twice.
-func (a *answer) load() error {
-	var err error
-	a.record, err = a.options.Records.Load(a.event)
+// open puts the event into the journal. Before that, decide sees what the session has, and no other
+// process can decide. Without the journal, things may be given twice.
+func (a *answer) open(ctx context.Context, decide func(now time.Time)) error {
+	err := a.options.Journal.Begin(ctx, &a.entry, func(s journal.Session) {
+		a.record = s
+		decide(time.Now().UTC())
+	})
+	a.begun = err == nil
 	a.problem(err)
 	return err
 }
 
 func (a *answer) startSession(ctx context.Context) {
-	if a.event.Source == "resume" {
-		if _ = a.load(); a.record.Begun {
-			return // the history has everything
+	resumed, begins := false, a.agent.BeginsAtPrompt
+	err := a.open(ctx, func(now time.Time) {
+		resumed = a.event.Source == "resume" && a.record.Begun // the history has everything
+		// Agents may send the first prompt meanwhile, which then gives it.
+		begins = !resumed && (begins || a.record.Prompts > 1 || !now.Before(a.record.Prompting))
+		if a.entry.Resets = begins; begins && !a.agent.BeginsAtPrompt {
+			a.entry.Until = now.Add(a.options.Within)
 		}
-	}
-	a.dir = a.event.Dir
-	if a.agent.BeginsAtPrompt {
-		a.problem(a.options.Records.Forget(ctx, a.event))
+	})
+	if resumed {
 		return
 	}
-	begins, err := a.options.Records.start(ctx, a.event, a.options.Within)
-	a.problem(err)
-	if !begins {
+	a.dir = a.event.Dir
+	if a.agent.BeginsAtPrompt || !begins && err == nil {
 		return
 	}
 	notice := a.memory.Notice(ctx, a.event)
@@ -205,26 +207,27 @@ func (a *answer) startSession(ctx context.Context) {
 }
 
 func (a *answer) answerPrompt(ctx context.Context) {
-	kept := a.load() == nil && a.options.Records.keeps(a.event)
-	notice := ""
-	// Without a record, every prompt would begin the session.
-	if !a.record.Begun && (kept || a.agent.BeginsAtPrompt) {
-		begins, err := a.options.Records.prompt(ctx, a.event, a.options.Within)
-		a.problem(err)
+	kept := a.options.Journal.Keeps(a.event.Session)
+	begins := false
+	err := a.open(ctx, func(now time.Time) {
+		// Without a journal, every prompt would begin the session.
+		begins = !a.record.Begun && !now.Before(a.record.Starting) && (kept || a.agent.BeginsAtPrompt)
 		if begins {
-			notice = a.memory.Notice(ctx, a.event)
-			a.beginAtPrompt(ctx)
-		} else {
-			_ = a.load() // a start has changed it
+			a.entry.Until = now.Add(a.options.Within)
 		}
-	} else { // the overview, if it has changed
-		var err error
+	})
+	notice := ""
+	switch {
+	case begins || err != nil && a.agent.BeginsAtPrompt:
+		notice = a.memory.Notice(ctx, a.event)
+		a.beginAtPrompt(ctx)
+	case a.record.Begun || !kept: // the overview, if it has changed
 		a.start.Reference, a.start.Overview, err = a.memory.Overview(ctx, a.event, a.record.Overview)
 		a.problem(err)
 	}
 	a.apply(ctx)
 	a.retrieve(ctx, roomBeside(formatter.Join(notice, a.applied.Text)))
-	block, _ := formatter.BlockBeside(a.hits, a.trace.Result.Withheld)
+	block, _ := formatter.BlockBeside(a.hits, a.result.Withheld)
 	tail := formatter.Join(notice, a.applied.Text, block)
 	if tail != "" && runes(a.start.Text()) > roomBeside(tail) {
 		a.shortenStart(ctx, roomBeside(tail))
@@ -245,8 +248,13 @@ func (a *answer) beginAtPrompt(ctx context.Context) {
 }
 
 func (a *answer) answerTool(ctx context.Context) {
-	if a.event.Session == "" || len(a.event.Touched) == 0 || a.load() != nil {
-		return // without a record, each call would be given the same
+	if a.event.Session == "" || len(a.event.Touched) == 0 {
+		return
+	}
+	var err error
+	if a.record, err = a.options.Journal.Session(a.entry.Head); err != nil {
+		a.problem(err)
+		return // without the journal, each call would be given the same
 	}
 	a.apply(ctx)
 	a.text = a.applied.Text
@@ -286,105 +294,128 @@ func (a *answer) judge(ctx context.Context) {
 func (a *answer) retrieve(ctx context.Context, room int) {
 	query := turn.Query(a.event.Prompt)
 	if query == "" {
-		a.trace.Reason = turn.ReasonBlank
+		a.entry.Reason = turn.ReasonBlank
 		return
 	}
 	o := a.options.Retrieve
 	o.Explain, o.Session, o.SessionFrom, o.Earlier = true, a.event.Session, a.record.Dropped, a.record.Prompts
 	// Skip unchanged documents that the session has.
-	for _, stamps := range []map[string]string{a.record.Stamps, a.start.Stamps, a.applied.Stamps} {
+	for _, stamps := range []map[string]string{a.record.Keys(journal.Document), a.start.Stamps, a.applied.Stamps} {
 		o.Not = append(slices.Clip(o.Not), a.memory.Unchanged(stamps)...)
 	}
 	result, err := a.memory.RetrieveRelevant(ctx, query, o)
-	a.trace.Result = result
+	a.result = result
 	if err != nil {
 		a.problem(err)
-		a.trace.Reason = turn.ReasonFailed
+		a.entry.Reason = turn.ReasonFailed
 		return
 	}
-	fresh := a.record.fresh(result.Hits)
-	a.trace.Repeated = len(result.Hits) - len(fresh)
-	a.markRepeated()
+	fresh := a.fresh()
+	a.entry.Repeated = len(result.Hits) - len(fresh)
 	switch {
 	case len(result.Hits) == 0 && len(result.Withheld) > 0:
-		a.trace.Reason = turn.ReasonWithheld
+		a.entry.Reason = turn.ReasonWithheld
 	case result.State == core.StateMissing && len(result.Hits) == 0:
-		a.trace.Reason = ReasonNoIndex
+		a.entry.Reason = ReasonNoIndex
 	case len(result.Hits) == 0:
-		a.trace.Reason = turn.ReasonNothing
+		a.entry.Reason = turn.ReasonNothing
 	case len(fresh) == 0:
-		a.trace.Reason = ReasonGiven
+		a.entry.Reason = ReasonGiven
 	}
 	fitting := sort.Search(len(fresh), func(n int) bool {
 		block, _ := formatter.BlockBeside(fresh[:n+1], result.Withheld)
 		return runes(block) > room
 	})
 	if fitting < len(fresh) {
-		a.trace.Reason = ReasonLong
+		a.entry.Reason = ReasonLong
 	}
 	a.hits = fresh[:fitting]
 }
 
-// markRepeated marks, in the trace, hits that the session had.
-func (a *answer) markRepeated() {
-	for i, hit := range a.trace.Result.Hits {
-		if hit.Explain != nil && a.record.Hits[hitKey(hit)] {
+// fresh returns the hits that the session lacks. The candidates show which it had.
+func (a *answer) fresh() (fresh []core.MemoryHit) {
+	for i, hit := range a.result.Hits {
+		if !a.record.Has(passage(hit)) {
+			fresh = append(fresh, hit)
+		} else if hit.Explain != nil {
 			explained := *hit.Explain
 			explained.Verdict = "given before"
-			a.trace.Result.Hits[i].Explain = &explained
+			a.result.Hits[i].Explain = &explained
 		}
 	}
+	return fresh
 }
 
-func (a *answer) finish() (reply []byte, receipt Receipt, trace Trace) {
+// passage is how the journal records a hit. Its key changes with the text.
+func passage(hit core.MemoryHit) journal.Given {
+	g := journal.Given{Kind: journal.Passage, Key: journal.KeyOf(hit.ID + " " + hit.Text), ID: hit.ID, Source: hit.Source,
+		Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate}
+	if n := len(hit.Headings); n > 0 {
+		g.Title = hit.Headings[n-1]
+	}
+	return g
+}
+
+// finish returns the reply, and completes the entry.
+func (a *answer) finish() (reply []byte) {
 	e := a.event
-	a.trace.Added, a.trace.Rules = a.text, a.applied.Rules
 	reply = e.Reply(a.text)
-	var given []use.Hit
 	if a.begins { // also with nothing
-		a.dir, receipt.Begun = e.Dir, true
+		a.dir = e.Dir
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Beginning})
 	}
-	if reply != nil {
-		receipt = Receipt{Begun: a.begins, Overview: a.start.Overview,
-			Stamps: merged(a.start.Stamps, a.applied.Stamps), Rules: a.applied.Versions,
-			Spent: len(a.start.Curated) + len(a.applied.Text)}
-		for _, hit := range a.hits {
-			receipt.Hits = append(receipt.Hits, hitKey(hit))
-			given = append(given, use.Hit{ID: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate})
-		}
+	if a.entry.Began = a.dir; reply != nil {
+		a.entry.Added, a.entry.Spent = runes(a.text), len(a.start.Curated)+len(a.applied.Text)
+		a.given()
 	}
-	receipt.Prompt, receipt.Empty = e.Kind == Prompt && strings.TrimSpace(e.Prompt) != "", reply == nil
-	if reply != nil || a.begins || a.dir != "" || receipt.Prompt {
-		receipt.Agent, receipt.Session, receipt.Sub, receipt.Dir = e.Agent, e.Session, e.Sub, a.dir
+	a.entry.Rules = a.applied.Rules
+	if a.result.State != "" { // memory was asked
+		a.entry.Result = journal.Trim(a.result)
 	}
-	if e.Kind == Prompt && e.Session != "" && strings.TrimSpace(e.Prompt) != "" {
-		t := use.NewTurn(a.trace.At, e.Agent, e.Session, e.Prompt, !a.options.NoLog, given)
-		if len(given) == 0 {
-			t.Silence = a.silence()
-		}
-		receipt.Turn, a.trace.Turn = &t, t.ID
+	if e.Kind == Prompt && len(a.entry.Passages()) == 0 {
+		a.entry.Reason = a.silence()
 	}
-	a.trace.Took = time.Since(a.trace.At).Round(time.Microsecond).String()
-	return reply, receipt, a.trace
+	if a.options.Notes != nil && (e.Kind == SessionStart || e.Kind == Prompt || e.Kind == Tool || len(a.entry.Problems) > 0) {
+		a.entry.Notes = a.options.Notes()
+	}
+	return reply
 }
 
-// mostNamed bounds the passages that a silence names.
-const mostNamed = 3
+// given lists what the reply has.
+func (a *answer) given() {
+	files := func(kind journal.Kind, keys map[string]string) {
+		for _, path := range slices.Sorted(maps.Keys(keys)) {
+			a.entry.Given = append(a.entry.Given, journal.Given{Kind: kind, Path: path, Key: keys[path]})
+		}
+	}
+	files(journal.Document, a.start.Stamps)
+	files(journal.Document, a.applied.Stamps)
+	files(journal.Rules, a.applied.Versions)
+	if a.start.Overview != "" {
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Overview, Key: a.start.Overview})
+	}
+	for _, hit := range a.hits {
+		a.entry.Given = append(a.entry.Given, passage(hit))
+	}
+}
+
+// maxNamed bounds the passages that a silence names.
+const maxNamed = 3
 
 // silence says why a prompt got no hits.
 func (a *answer) silence() string {
-	reason, result := a.trace.Reason, a.trace.Result
+	reason := a.entry.Reason
 	switch reason {
 	case ReasonGiven:
 		var had []string
-		for _, h := range result.Hits[:min(len(result.Hits), mostNamed)] {
+		for _, h := range a.result.Hits[:min(len(a.result.Hits), maxNamed)] {
 			had = append(had, h.Source)
 		}
 		return reason + ": " + strings.Join(had, ", ")
 	case turn.ReasonNothing:
-		return cmp.Or(result.Silence, reason)
+		return cmp.Or(a.result.Silence, reason)
 	}
-	return cmp.Or(reason, result.Silence)
+	return cmp.Or(reason, a.result.Silence)
 }
 
 // roomBeside returns how many characters fit.

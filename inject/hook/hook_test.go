@@ -18,7 +18,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 )
@@ -42,6 +42,8 @@ type fakeMemory struct {
 	err      error
 	slow     bool // Beginning takes all its time
 	delay    time.Duration
+	// meanwhile is called by Beginning, asking by RetrieveRelevant.
+	meanwhile, asking func()
 
 	rules   map[string]string // text by version, of the rules that apply
 	moments []curated.Moment
@@ -55,17 +57,20 @@ func (m *fakeMemory) Now(_ context.Context, began string, at curated.Moment) (Ap
 	for _, file := range slices.Sorted(maps.Keys(m.rules)) {
 		text := m.rules[file]
 		if at.Has[file] == text {
-			a.Rules = append(a.Rules, Rule{Path: file, Why: "has"})
+			a.Rules = append(a.Rules, journal.Rule{Path: file, Why: "has"})
 			continue
 		}
 		a.Text = formatter.Join(a.Text, text)
 		a.Versions[file], a.Stamps[file] = text, m.curated
-		a.Rules = append(a.Rules, Rule{Path: file, Given: true, Why: "applies"})
+		a.Rules = append(a.Rules, journal.Rule{Path: file, Given: true, Why: "applies"})
 	}
 	return a, m.err
 }
 
 func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o core.RetrieveOptions) (core.Result, error) {
+	if m.asking != nil {
+		m.asking()
+	}
 	m.asked, m.left, m.earlier = append(m.asked, request), o.Not, append(m.earlier, o.Earlier)
 	select {
 	case <-time.After(m.delay):
@@ -73,7 +78,7 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 		return core.Result{}, ctx.Err()
 	}
 	if !o.Explain {
-		return core.Result{}, errors.New("the trace needs explanations")
+		return core.Result{}, errors.New("the entry needs explanations")
 	}
 	return core.Result{State: core.StateReady, Hits: m.hits}, m.err
 }
@@ -82,6 +87,9 @@ func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginnin
 	if m.slow {
 		<-ctx.Done()
 		return Beginning{}, ctx.Err()
+	}
+	if m.meanwhile != nil {
+		m.meanwhile()
 	}
 	m.not, m.rooms = agents.OwnFiles(e.Agent), append(m.rooms, room)
 	b := Beginning{Reference: formatter.Join(m.index, m.overview), Overview: m.overview}
@@ -149,6 +157,30 @@ func TestNotice(t *testing.T) {
 	require.NoError(t, err)
 	reply, _, _ := Handle(t.Context(), e, m, Options{})
 	require.Empty(t, reply)
+}
+
+func testJournal(t *testing.T) journal.Journal {
+	return journal.In(filepath.Join(t.TempDir(), "journal.jsonl"))
+}
+
+// begun lets the session of an event have what a session begins with.
+func begun(t *testing.T, j journal.Journal, e Event) {
+	entry := Event{Agent: e.Agent, Session: e.Session, Kind: SessionStart}.Entry(time.Now(), false)
+	entry.Took, entry.Given = "1ms", []journal.Given{{Kind: journal.Beginning}}
+	require.NoError(t, j.Append(t.Context(), entry))
+}
+
+// textOf returns what a reply adds.
+func textOf(t *testing.T, reply []byte) string {
+	var sent struct {
+		Output struct {
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if len(reply) > 0 {
+		require.NoError(t, json.Unmarshal(reply, &sent))
+	}
+	return sent.Output.Context
 }
 
 func hits(ids ...string) (all []core.MemoryHit) {
@@ -239,12 +271,12 @@ func TestEvents(t *testing.T) {
 			if e.Kind == Tool {
 				m.rules = map[string]string{"web/BEANS.md": "Use tabs."}
 			}
-			o := Options{Records: Records{Dir: t.TempDir()}}
+			o := Options{Journal: testJournal(t)}
 			if agent, _ := agents.Named(sent.agent); !agent.BeginsAtPrompt {
-				require.NoError(t, o.Records.Add(t.Context(), Receipt{Agent: sent.agent, Session: e.Session, Begun: true}))
+				begun(t, o.Journal, e)
 			}
-			reply, _, trace := Handle(t.Context(), e, m, o)
-			require.Empty(t, trace.Problems)
+			reply, entry, _ := Handle(t.Context(), e, m, o)
+			require.Empty(t, entry.Problems)
 			if len(reply) > 0 && e.Kind == Tool {
 				require.Equal(t, []string{filepath.FromSlash("/p/web/a.ts")}, m.moments[0].Touched)
 			}
@@ -284,22 +316,21 @@ func TestParseRefuses(t *testing.T) {
 
 // Agents keep what they get in their history, so they get it once between compactions.
 func TestGivenOnce(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
-	send := func(name, session string) (string, Trace) {
+	send := func(name, session string) (string, journal.Entry) {
 		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
 		require.NoError(t, err)
-		reply, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
-		return string(reply), trace
+		reply, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
+		return string(reply), entry
 	}
 	first, _ := send("claude prompt", "a")
 	require.Contains(t, first, "ferry")
-	again, trace := send("claude prompt", "a")
+	again, entry := send("claude prompt", "a")
 	require.Empty(t, again)
-	require.Equal(t, ReasonGiven, trace.Reason)
-	require.Equal(t, 1, trace.Repeated)
+	require.Equal(t, ReasonGiven+": ferry.md#L1", entry.Reason)
+	require.Equal(t, 1, entry.Repeated)
 	m.hits = hits("ferry", "harbour")
 	more, _ := send("claude prompt", "a")
 	require.Contains(t, more, "harbour")
@@ -331,32 +362,22 @@ func TestGivenOnce(t *testing.T) {
 	require.Contains(t, second, "boat")
 	require.NotContains(t, second, "# Curated")
 
-	stays, err := os.ReadDir(o.Records.Dir)
+	entries, err := o.Journal.Entries()
 	require.NoError(t, err)
-	past := time.Now().Add(-2 * keepFor)
-	for _, entry := range stays {
-		file := filepath.Join(o.Records.Dir, entry.Name())
-		data, err := os.ReadFile(file)
-		require.NoError(t, err)
-		require.NotContains(t, string(data), "blue", "no texts")
-		require.NoError(t, os.Chtimes(file, past, past))
-	}
-	send("claude start", "new")
-	left, err := os.ReadDir(o.Records.Dir)
+	data, err := json.Marshal(entries)
 	require.NoError(t, err)
-	require.LessOrEqual(t, len(left), 2, "records of unused sessions go")
+	require.NotContains(t, string(data), "blue", "no texts")
 }
 
 // Memory is told how many prompts the agent's history has.
 func TestEarlierPrompts(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	m := &fakeMemory{}
 	send := func(name, session string) {
 		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
 		require.NoError(t, err)
-		_, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
+		_, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
 	}
 	for range 3 {
 		send("claude prompt", "a")
@@ -368,7 +389,7 @@ func TestEarlierPrompts(t *testing.T) {
 	send("claude start", "a")
 	send("claude prompt", "a")
 	require.Equal(t, []int{0, 1, 2, 0, 0, 1, 0}, m.earlier)
-	o.Records = Records{}
+	o.Journal = journal.Journal{}
 	send("claude prompt", "a")
 	require.Equal(t, 0, m.earlier[len(m.earlier)-1], "not known")
 }
@@ -376,15 +397,14 @@ func TestEarlierPrompts(t *testing.T) {
 // The index and the overview come behind curated memory at the start, and before the block in
 // Gemini's first prompt. The overview comes again after it or the history has changed.
 func TestReference(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", index: "the index", overview: "overview 1"}
 	send := func(name string) string {
 		e, err := Parse(events[name].agent, []byte(events[name].event))
 		require.NoError(t, err)
-		_, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
-		return trace.Added
+		reply, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
+		return textOf(t, reply)
 	}
 	require.Equal(t, "# Curated\n\nthe index\n\noverview 1", send("claude start"))
 	require.NotContains(t, send("claude prompt"), "overview", "it is in the history")
@@ -408,25 +428,24 @@ func TestReference(t *testing.T) {
 
 // A session whose start was missed, or was late, begins with its next prompt.
 func TestMissedStart(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
 	send := func(name string) string {
 		e, err := Parse(events[name].agent, []byte(events[name].event))
 		require.NoError(t, err)
-		reply, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
+		reply, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
 		return string(reply)
 	}
 	for _, name := range []string{"claude prompt", "codex prompt", "cursor prompt"} {
 		require.Contains(t, send(name), "# Curated", name)
 		require.NotContains(t, send(name), "# Curated", name)
 	}
-	o.Records = Records{}
+	o.Journal = journal.Journal{}
 	require.NotContains(t, send("claude prompt"), "# Curated", "without records every prompt would have it")
 
 	for _, o.BeginWithin = range []time.Duration{0, time.Minute} {
-		o.Records = Records{Dir: t.TempDir()}
+		o.Journal = testJournal(t)
 		m.curated = ""
 		send("claude prompt")
 		m.curated = "# Curated"
@@ -439,34 +458,27 @@ func TestMissedStart(t *testing.T) {
 func TestStartBesideTheFirstPrompt(t *testing.T) {
 	for _, order := range [][]string{{"claude start", "claude prompt"}, {"claude prompt", "claude start"}} {
 		t.Run(order[0]+" first", func(t *testing.T) {
-			o := Options{Records: Records{Dir: t.TempDir()}, Within: time.Minute}
+			o := Options{Journal: testJournal(t), Within: time.Minute}
 			m := &fakeMemory{curated: "# Curated", overview: "overview"}
-			var given []string
-			var receipts []Receipt
-			send := func(name string) {
+			send := func(name string) string {
 				e, err := Parse(events[name].agent, []byte(events[name].event))
 				require.NoError(t, err)
-				_, receipt, trace := Handle(t.Context(), e, m, o)
-				require.Empty(t, trace.Problems)
-				given, receipts = append(given, trace.Added), append(receipts, receipt)
+				reply, entry, _ := Handle(t.Context(), e, m, o)
+				require.Empty(t, entry.Problems)
+				return textOf(t, reply)
 			}
-			for _, name := range order {
-				send(name)
+			m.meanwhile = func() {
+				m.meanwhile = nil
+				require.Empty(t, send(order[1]))
 			}
-			require.Equal(t, []string{"# Curated\n\noverview", ""}, given)
-			for _, receipt := range receipts {
-				require.NoError(t, o.Records.Add(t.Context(), receipt))
-			}
+			require.Equal(t, "# Curated\n\noverview", send(order[0]))
 			if order[0] == "claude prompt" {
-				send("claude start")
-				require.Empty(t, given[2], "the prompt was faster")
-				given = given[:2]
+				require.Empty(t, send("claude start"), "the prompt was faster")
 			}
-			send("claude prompt")
-			require.Empty(t, given[2])
+			require.Empty(t, send("claude prompt"))
 		})
 	}
-	o := Options{Records: Records{Dir: t.TempDir()}, Within: 100 * time.Millisecond}
+	o := Options{Journal: testJournal(t), Within: 100 * time.Millisecond}
 	m := &fakeMemory{curated: "# Curated"}
 	for _, tt := range []struct{ event, added string }{{"claude start", ""}, {"claude prompt", "# Curated"}} {
 		e, err := Parse(events[tt.event].agent, []byte(events[tt.event].event))
@@ -477,25 +489,21 @@ func TestStartBesideTheFirstPrompt(t *testing.T) {
 			limit = o.Within
 		}
 		ctx, stop := context.WithTimeout(t.Context(), limit)
-		_, _, trace := Handle(ctx, e, m, o)
-		if m.slow {
-			time.Sleep(o.Within) // from its record on
-		}
+		reply, _, _ := Handle(ctx, e, m, o)
 		stop()
-		require.Equal(t, tt.added, trace.Added, "a start that was late gives nothing")
+		require.Equal(t, tt.added, textOf(t, reply), "a start that was late gives nothing")
 	}
 }
 
 // A session drops no history when it starts for the first time: else its own first messages would
 // count as dropped, and be given.
 func TestFirstStartDropsNothing(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}, Within: time.Nanosecond}
+	o := Options{Journal: testJournal(t), Within: time.Nanosecond}
 	dropped := func(name string) bool {
 		e, err := Parse(events[name].agent, []byte(events[name].event))
 		require.NoError(t, err)
-		_, receipt, _ := Handle(t.Context(), e, &fakeMemory{curated: "# Curated"}, o)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
-		record, err := o.Records.Load(e)
+		_, entry, _ := Handle(t.Context(), e, &fakeMemory{curated: "# Curated"}, o)
+		record, err := o.Journal.Session(entry.Head)
 		require.NoError(t, err)
 		return !record.Dropped.IsZero()
 	}
@@ -506,15 +514,14 @@ func TestFirstStartDropsNothing(t *testing.T) {
 
 // A slow beginning leaves the prompt its hits, and the next prompt tries again.
 func TestMissedStartIsSlow(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}, BeginWithin: time.Millisecond}
+	o := Options{Journal: testJournal(t), BeginWithin: time.Millisecond}
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", slow: true}
 	e, err := Parse(events["claude prompt"].agent, []byte(events["claude prompt"].event))
 	require.NoError(t, err)
-	reply, receipt, _ := Handle(t.Context(), e, m, o)
+	reply, entry, _ := Handle(t.Context(), e, m, o)
 	require.Contains(t, string(reply), "The ferry is blue.")
 	require.NotContains(t, string(reply), "# Curated")
-	require.False(t, receipt.Begun)
-	require.NoError(t, o.Records.Add(t.Context(), receipt))
+	require.Empty(t, entry.Given[1:], "it has the hit alone")
 	m.slow = false
 	o.BeginWithin = 0
 	reply, _, _ = Handle(t.Context(), e, m, o)
@@ -523,14 +530,13 @@ func TestMissedStartIsSlow(t *testing.T) {
 
 // Retrieval skips files that the session has whole and unchanged.
 func TestCuratedIsNotRetrievedAgain(t *testing.T) {
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated"}
 	send := func(name, session string) {
 		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
 		require.NoError(t, err)
-		_, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
+		_, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
 	}
 	send("claude start", "a")
 	require.Empty(t, m.left)
@@ -543,72 +549,102 @@ func TestCuratedIsNotRetrievedAgain(t *testing.T) {
 	require.Equal(t, []string{"BEANS.md"}, m.left, "it is given with this very prompt")
 }
 
-// Each prompt's hits are recorded, and judged at the end of the turn.
+// Each prompt's hits are in the journal, and judged at the end of the turn.
 func TestUse(t *testing.T) {
 	m := &fakeMemory{hits: hits("ferry")}
-	o := Options{Records: Records{Dir: t.TempDir()}}
-	send := func(name string, o Options) (Receipt, Trace) {
+	o := Options{Journal: testJournal(t)}
+	send := func(name string, o Options) journal.Entry {
 		e, err := Parse(events[name].agent, []byte(events[name].event))
 		require.NoError(t, err)
-		_, receipt, trace := Handle(t.Context(), e, m, o)
-		require.Empty(t, trace.Problems)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
-		return receipt, trace
+		_, entry, _ := Handle(t.Context(), e, m, o)
+		require.Empty(t, entry.Problems)
+		return entry
 	}
-	receipt, trace := send("claude prompt", o)
-	require.Equal(t, trace.Turn, receipt.Turn.ID)
-	require.Equal(t, "what colour?", receipt.Turn.Prompt)
-	require.Equal(t, []use.Hit{{ID: "ferry", Source: "ferry.md#L1"}}, receipt.Turn.Hits)
+	entry := send("claude prompt", o)
+	require.Equal(t, "what colour?", entry.Prompt)
+	given := entry.Passages()
+	require.Equal(t, []journal.Given{{Kind: journal.Passage, Key: given[0].Key, ID: "ferry", Source: "ferry.md#L1"}}, given)
 	require.Empty(t, m.judged)
-	receipt, _ = send("claude prompt", o)
-	require.Empty(t, receipt.Turn.Hits, "it has been given before")
-	require.Empty(t, receipt.Turn.Prompt)
-	require.Equal(t, ReasonGiven+": ferry.md#L1", receipt.Turn.Silence)
+	entry = send("claude prompt", o)
+	require.Empty(t, entry.Passages(), "it has been given before")
+	require.Equal(t, ReasonGiven+": ferry.md#L1", entry.Reason)
 	send("claude stop", o)
 	send("claude end", o)
 	require.Len(t, m.judged, 2)
 
 	m.judged, o.NoLog = nil, true
-	receipt, _ = send("gemini prompt", o)
-	require.NotEmpty(t, receipt.Turn.Hits)
-	require.Empty(t, receipt.Turn.Silence)
-	require.Empty(t, receipt.Turn.Prompt, "prompts are not to be kept")
-	receipt, _ = send("text prompt", Options{})
-	require.Nil(t, receipt.Turn, "a script has no session to judge its answer in")
+	entry = send("gemini prompt", o)
+	require.NotEmpty(t, entry.Passages())
+	require.Empty(t, entry.Reason)
+	require.Empty(t, entry.Prompt, "prompts are not to be kept")
+	require.NotEmpty(t, entry.Key)
+
+	entries, err := o.Journal.Entries()
+	require.NoError(t, err)
+	var kinds []string
+	for _, e := range entries {
+		kinds = append(kinds, e.Kind)
+	}
+	require.Equal(t, []string{"prompt", "prompt", "session end", "prompt"}, kinds, "the end of a turn is told by its verdicts")
+	require.NoError(t, o.Journal.Explain(&entries[0]))
+	require.Len(t, entries[0].Result.Hits, 1)
 }
 
-// If something fails, the agent reads the rest, and the trace says why.
+// A prompt is in the journal before anything that may be late, and a reply that is late has not been
+// given.
+func TestJournalOfALatePrompt(t *testing.T) {
+	o := Options{Journal: testJournal(t)}
+	e, err := Parse(agents.ClaudeCode, []byte(events["claude prompt"].event))
+	require.NoError(t, err)
+	m := &fakeMemory{hits: hits("ferry"), delay: time.Hour}
+	ctx, stop := context.WithCancel(t.Context())
+	m.asking = func() {
+		entries, err := o.Journal.Entries()
+		require.NoError(t, err)
+		require.Equal(t, "what colour?", entries[0].Prompt)
+		stop()
+	}
+	reply, _, _ := Handle(ctx, e, m, o)
+	require.Empty(t, reply)
+	entries, err := o.Journal.Entries()
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	require.Equal(t, "memory took too long", entries[0].Undelivered)
+	require.NotEmpty(t, entries[0].Took)
+}
+
+// If something fails, the agent reads the rest, and the entry says why.
 func TestFailures(t *testing.T) {
 	e, err := Parse(agents.ClaudeCode, []byte(events["claude prompt"].event))
 	require.NoError(t, err)
 	m := &fakeMemory{err: errors.New("the disk is full"), hits: hits("ferry")}
-	reply, _, trace := Handle(t.Context(), e, m, Options{})
+	reply, entry, _ := Handle(t.Context(), e, m, Options{})
 	require.Empty(t, reply)
-	require.Contains(t, strings.Join(trace.Problems, "\n"), "the disk is full")
+	require.Contains(t, strings.Join(entry.Problems, "\n"), "the disk is full")
 
 	inTheWay := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
-	reply, _, trace = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Records: Records{Dir: inTheWay}})
+	reply, entry, _ = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Journal: journal.In(filepath.Join(inTheWay, "journal.jsonl"))})
 	require.Contains(t, string(reply), "ferry", "said twice is better than not at all")
-	require.NotEmpty(t, trace.Problems)
+	require.NotEmpty(t, entry.Problems)
 
 	late, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer stop()
-	records := Records{Dir: t.TempDir()}
-	reply, _, trace = Handle(late, e, &fakeMemory{hits: hits("ferry"), delay: time.Hour}, Options{Records: records})
+	o := Options{Journal: testJournal(t)}
+	reply, entry, _ = Handle(late, e, &fakeMemory{hits: hits("ferry"), delay: time.Hour}, o)
 	require.Empty(t, reply)
-	require.Equal(t, "memory took too long", trace.Reason)
-	reply, _, _ = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, Options{Records: records})
+	require.Equal(t, "memory took too long", entry.Undelivered)
+	reply, _, _ = Handle(t.Context(), e, &fakeMemory{hits: hits("ferry")}, o)
 	require.NotEmpty(t, reply, "what was late was not given")
 
 	m = &fakeMemory{}
-	_, _, trace = Handle(t.Context(), e, m, Options{NoLog: true})
+	_, entry, _ = Handle(t.Context(), e, m, Options{NoLog: true})
 	require.Empty(t, m.said)
-	require.NotEmpty(t, trace.Reason)
+	require.NotEmpty(t, entry.Reason)
 	e.Prompt = " "
-	_, _, trace = Handle(t.Context(), e, m, Options{})
+	_, entry, _ = Handle(t.Context(), e, m, Options{})
 	require.Empty(t, m.said)
-	require.Equal(t, "the user message has no text", trace.Reason)
+	require.Equal(t, "the user message has no text", entry.Reason)
 }
 
 // A configuration cannot exceed what an agent reads.
@@ -619,17 +655,17 @@ func TestManyHits(t *testing.T) {
 	for i := range 1000 {
 		ids = append(ids, fmt.Sprintf("ferry%d-%s", i, strings.Repeat("x", 100)))
 	}
-	reply, receipt, trace := Handle(t.Context(), e, &fakeMemory{hits: hits(ids...)}, Options{})
-	require.LessOrEqual(t, utf8.RuneCountInString(trace.Added), longestContext)
-	require.Greater(t, len(receipt.Hits), 10)
-	require.Equal(t, len(receipt.Hits), strings.Count(string(reply), "• (source: "), "what was not given is not noted as given")
-	require.Equal(t, ReasonLong, trace.Reason)
+	reply, entry, _ := Handle(t.Context(), e, &fakeMemory{hits: hits(ids...)}, Options{})
+	require.LessOrEqual(t, entry.Added, longestContext)
+	require.Greater(t, len(entry.Passages()), 10)
+	require.Equal(t, len(entry.Passages()), strings.Count(string(reply), "• (source: "), "what was not given is not noted as given")
+	require.Equal(t, ReasonLong, entry.Reason)
 }
 
 // added returns what a prompt gets of hits alone.
 func added(t *testing.T, e Event, hits []core.MemoryHit) string {
-	_, _, trace := Handle(t.Context(), e, &fakeMemory{hits: hits}, Options{})
-	return trace.Added
+	reply, _, _ := Handle(t.Context(), e, &fakeMemory{hits: hits}, Options{})
+	return textOf(t, reply)
 }
 
 // Curated memory fits into what the agent reads, beside the block, which stays whole.
@@ -657,19 +693,21 @@ func TestRoom(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := &fakeMemory{curated: tt.curated, hits: tt.hits}
-			_, receipt, trace := Handle(t.Context(), tt.event, m, Options{})
-			require.LessOrEqual(t, utf8.RuneCountInString(trace.Added), longestContext)
-			require.Len(t, receipt.Hits, len(tt.hits))
+			reply, entry, _ := Handle(t.Context(), tt.event, m, Options{})
+			text := textOf(t, reply)
+			require.LessOrEqual(t, entry.Added, longestContext)
+			require.Equal(t, utf8.RuneCountInString(text), entry.Added)
+			require.Len(t, entry.Passages(), len(tt.hits))
 			require.Len(t, m.rooms, tt.rooms)
 			require.Equal(t, longestContext, m.rooms[0])
-			require.True(t, receipt.Begun)
+			require.Equal(t, journal.Beginning, entry.Given[0].Kind)
 			if len(tt.hits) > 0 {
-				require.True(t, strings.HasSuffix(trace.Added, "</memory>"))
+				require.True(t, strings.HasSuffix(text, "</memory>"))
 			}
 			if tt.rooms == 2 {
-				require.Contains(t, trace.Added, "<cut>\n\n## Relevant Memory")
-				require.Equal(t, longestContext, utf8.RuneCountInString(trace.Added))
-				require.Empty(t, receipt.Stamps, "what is cut may be retrieved")
+				require.Contains(t, text, "<cut>\n\n## Relevant Memory")
+				require.Equal(t, longestContext, entry.Added)
+				require.Len(t, entry.Given, 1+len(tt.hits), "what is cut may be retrieved")
 			}
 		})
 	}
@@ -677,10 +715,10 @@ func TestRoom(t *testing.T) {
 	// The block leaves no room.
 	overhead := len([]rune(added(t, first, block(5))))
 	m := &fakeMemory{curated: long, hits: block(5 * ((longestContext-overhead)/5 + 1))}
-	_, receipt, trace := Handle(t.Context(), first, m, Options{})
-	require.NotContains(t, trace.Added, "curated")
-	require.Len(t, receipt.Hits, 2)
-	require.False(t, receipt.Begun, "it comes with the next prompt")
+	reply, entry, _ := Handle(t.Context(), first, m, Options{})
+	require.NotContains(t, string(reply), "curated")
+	require.Len(t, entry.Passages(), 2)
+	require.Len(t, entry.Given, 2, "it comes with the next prompt")
 }
 
 func FuzzParse(f *testing.F) {

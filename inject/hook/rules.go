@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
@@ -18,14 +19,7 @@ type Applied struct {
 	Versions map[string]string
 	// Stamps, by path, are of documents in Text.
 	Stamps map[string]string
-	Rules  []Rule
-}
-
-// A Rule says why a file was given or not.
-type Rule struct {
-	Path  string `json:"path"`
-	Given bool   `json:"given,omitempty"`
-	Why   string `json:"why"`
+	Rules  []journal.Rule
 }
 
 const (
@@ -37,7 +31,7 @@ const (
 
 // apply finds what applies and is new to the session.
 func (a *answer) apply(ctx context.Context) {
-	at := curated.Moment{Has: a.record.Rules, Spent: a.record.Spent}
+	at := curated.Moment{Has: a.record.Keys(journal.Rules), Spent: a.record.Spent}
 	if a.agent.ReadsSubfolders {
 		at.Own = a.agent.OwnFiles
 	}
@@ -49,9 +43,9 @@ func (a *answer) apply(ctx context.Context) {
 	}
 	began := a.record.Dir
 	if a.event.Sub != "" { // a subagent works where its session began
-		session := a.event
+		session := a.entry.Head
 		session.Sub = ""
-		record, err := a.options.Records.Load(session)
+		record, err := a.options.Journal.Session(session)
 		a.problem(err)
 		began = record.Dir
 	}

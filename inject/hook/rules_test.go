@@ -6,43 +6,42 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 )
 
-// sender sends events to a memory as an agent does, and adds receipts.
-func sender(t *testing.T, m *fakeMemory, o Options) func(name string, change ...string) (string, Trace) {
-	return func(name string, change ...string) (string, Trace) {
+// sender sends events to a memory as an agent does.
+func sender(t *testing.T, m *fakeMemory, o Options) func(name string, change ...string) (string, journal.Entry) {
+	return func(name string, change ...string) (string, journal.Entry) {
 		t.Helper()
 		e, err := Parse(events[name].agent, []byte(strings.NewReplacer(change...).Replace(events[name].event)))
 		require.NoError(t, err)
-		reply, receipt, trace := Handle(t.Context(), e, m, o)
-		require.NoError(t, o.Records.Add(t.Context(), receipt))
-		return string(reply), trace
+		reply, entry, _ := Handle(t.Context(), e, m, o)
+		return string(reply), entry
 	}
 }
 
 func TestRulesOnce(t *testing.T) {
 	m := &fakeMemory{rules: map[string]string{"/p/.beans/rules/r.md": "Ask Ada."}, curated: "# Curated"}
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	send := sender(t, m, o)
 	send("claude start")
-	first, trace := send("claude prompt", "what colour?", "deploy web/a.ts and /p/b.go")
+	first, entry := send("claude prompt", "what colour?", "deploy web/a.ts and /p/b.go")
 	require.Contains(t, first, `"additionalContext":"Ask Ada."`)
-	require.Equal(t, []Rule{{Path: "/p/.beans/rules/r.md", Given: true, Why: "applies"}}, trace.Rules)
+	require.Equal(t, []journal.Rule{{Path: "/p/.beans/rules/r.md", Given: true, Why: "applies"}}, entry.Rules)
 	at := m.moments[0]
 	require.Equal(t, "deploy web/a.ts and /p/b.go", at.Request)
 	require.Equal(t, []string{filepath.FromSlash("/p/web/a.ts"), filepath.FromSlash("/p/p/b.go"), filepath.FromSlash("/p/b.go")}, at.Named)
 	require.Equal(t, len("# Curated"), at.Spent)
 	require.Equal(t, []string{"/p"}, m.began, "the folder it began in, wherever it works later")
 
-	again, trace := send("claude prompt")
+	again, entry := send("claude prompt")
 	require.Empty(t, again)
-	require.Equal(t, []Rule{{Path: "/p/.beans/rules/r.md", Why: "has"}}, trace.Rules)
+	require.Equal(t, []journal.Rule{{Path: "/p/.beans/rules/r.md", Why: "has"}}, entry.Rules)
 	require.Equal(t, len("# Curated")+len("Ask Ada."), m.moments[1].Spent)
 	require.Contains(t, m.left, "/p/.beans/rules/r.md", "what it has is not retrieved either")
 
@@ -81,20 +80,20 @@ func TestRulesOnce(t *testing.T) {
 // Rules come before the block. The agent would cut neither.
 func TestRulesAndHits(t *testing.T) {
 	m := &fakeMemory{hits: hits("ferry"), curated: "# Curated", rules: map[string]string{"r.md": "Ask Ada."}}
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	send := sender(t, m, o)
-	reply, trace := send("gemini prompt")
+	reply, entry := send("gemini prompt")
 	require.Contains(t, reply, `# Curated\n\nAsk Ada.\n\n## Relevant Memory`)
-	require.Empty(t, trace.Reason)
+	require.Empty(t, entry.Reason)
 
 	m.rules, m.hits = map[string]string{"r.md": strings.Repeat("é", shareOfRules)}, nil
 	for range 100 {
 		m.hits = append(m.hits, hits(strings.Repeat("x", 200)+string(rune('A'+len(m.hits))))...)
 	}
-	_, trace = send("claude prompt")
-	require.LessOrEqual(t, utf8.RuneCountInString(trace.Added), longestContext)
-	require.Contains(t, trace.Added, "é\n\n## Relevant Memory")
-	require.Equal(t, ReasonLong, trace.Reason)
+	reply, entry = send("claude prompt")
+	require.LessOrEqual(t, entry.Added, longestContext)
+	require.Contains(t, textOf(t, []byte(reply)), "é\n\n## Relevant Memory")
+	require.Equal(t, ReasonLong, entry.Reason)
 
 	m.rules = map[string]string{"r.md": strings.Repeat("é", longestContext+1)}
 	reply, _ = send("claude tool")
@@ -107,7 +106,7 @@ func TestRulesBeforeTheBeginning(t *testing.T) {
 	least, _ := formatter.Block(hits("a"))
 	m.hits = hits(strings.Repeat("a", 1+roomBeside("Ask Ada.")-len(least)))
 	m.hits[0].Source = "a.md#L1"
-	o := Options{Records: Records{Dir: t.TempDir()}}
+	o := Options{Journal: testJournal(t)}
 	send := sender(t, m, o)
 	reply, _ := send("gemini prompt")
 	require.Contains(t, reply, "Ask Ada.")
@@ -128,15 +127,15 @@ func TestRulesWithoutASession(t *testing.T) {
 	require.NoError(t, os.WriteFile(inTheWay, nil, 0o600))
 	e, err := Parse(agents.ClaudeCode, []byte(events["claude tool"].event))
 	require.NoError(t, err)
-	reply, _, trace := Handle(t.Context(), e, m, Options{Records: Records{Dir: inTheWay}})
+	reply, entry, _ := Handle(t.Context(), e, m, Options{Journal: journal.In(filepath.Join(inTheWay, "journal.jsonl"))})
 	require.Empty(t, reply)
-	require.NotEmpty(t, trace.Problems)
+	require.NotEmpty(t, entry.Problems)
 	e.Session = ""
-	reply, _, trace = Handle(t.Context(), e, m, Options{Records: Records{Dir: t.TempDir()}})
+	reply, entry, _ = Handle(t.Context(), e, m, Options{Journal: testJournal(t)})
 	require.Empty(t, reply)
-	require.Empty(t, trace.Problems)
+	require.Empty(t, entry.Problems)
 	m.err = errors.New("the disk is full")
 	e.Session = "s"
-	_, _, trace = Handle(t.Context(), e, m, Options{Records: Records{Dir: t.TempDir()}})
-	require.Equal(t, []string{"the disk is full"}, trace.Problems)
+	_, entry, _ = Handle(t.Context(), e, m, Options{Journal: testJournal(t)})
+	require.Equal(t, []string{"the disk is full"}, entry.Problems)
 }

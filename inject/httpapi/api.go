@@ -14,7 +14,6 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/formatter"
-	"github.com/memcore/memcore/inject/hook"
 )
 
 // A Target names a workspace.
@@ -103,7 +102,9 @@ type HookRequest struct {
 	Target
 	Agent string          `json:"agent" jsonschema:"such as claude-code"`
 	Event json.RawMessage `json:"event" jsonschema:"what the agent has sent: an object, or a string for the agent text"`
-	Keeps bool            `json:"keeps,omitempty" jsonschema:"true: the caller itself keeps the receipt and the trace, after it has passed the reply on"`
+	// ID lets a caller note in the journal that the reply did not reach the agent.
+	ID  string `json:"id,omitempty" jsonschema:"names the event in the journal; without it, it gets a name"`
+	Cut string `json:"cut,omitempty" jsonschema:"what a long event lost"`
 	// Within lets a slow part, such as a memory service, be left out in time.
 	Within int `json:"within,omitempty" jsonschema:"how long the caller waits, in milliseconds; 0 is not known"`
 }
@@ -111,14 +112,8 @@ type HookRequest struct {
 // A HookReply is what the agent reads.
 type HookReply struct {
 	Reply string `json:"reply"`
-	// Receipt is for Records, once the agent has the reply.
-	Receipt hook.Receipt `json:"receipt"`
-	Records string       `json:"records"`
-	// Use is the file for Receipt.Turn.
-	Use string `json:"use,omitempty"`
-	// Trace, if any, is for Last, once the reply is written.
-	Trace *hook.Trace `json:"trace,omitempty"`
-	Last  string      `json:"last,omitempty"`
+	// Entry is the ID of the event in the journal, "" if it is not there.
+	Entry string `json:"entry,omitempty"`
 	// Index is the folder that the hook should have indexed in the background, or "".
 	Index string `json:"index,omitempty"`
 }

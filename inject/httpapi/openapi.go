@@ -16,13 +16,11 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/inject/agents"
-	"github.com/memcore/memcore/inject/hook"
 )
 
 func schemaOf[T any]() *jsonschema.Schema {
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
-		reflect.TypeFor[json.RawMessage](): {},               // any JSON, not bytes
-		reflect.TypeFor[hook.Trace]():      {Type: "object"}, // it holds others of its kind
+		reflect.TypeFor[json.RawMessage](): {}, // any JSON, not bytes
 	}})
 	if err != nil {
 		panic("httpapi: " + err.Error()) // the types are part of the program

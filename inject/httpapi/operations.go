@@ -50,7 +50,7 @@ func (s *Server) operations() []operation {
 		s.tool(),
 		post(s, "/v1/hook", "Answer a hook of a coding agent", func(ctx context.Context, ws Workspace, r HookRequest) (HookReply, error) {
 			answer, err := ws.Hook(ctx, r)
-			if answer.Trace != nil {
+			if answer.Entry != "" {
 				s.publishTurn(r.Workspace)
 			}
 			return answer, err

@@ -70,8 +70,8 @@ func (v visit) silenceOf(turn string) string {
 		return ""
 	}
 	all, err := v.memory.Turns(v.r.Context(), TurnsRequest{Turn: turn})
-	if err != nil || len(all.Turns) == 0 || len(all.Turns[0].Hits) > 0 {
+	if err != nil || len(all.Turns) == 0 || len(all.Turns[0].Passages()) > 0 {
 		return ""
 	}
-	return all.Turns[0].Silence
+	return all.Turns[0].Reason
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/kind"
 )
 
@@ -112,7 +111,7 @@ func TestWrongInputKeepsTheForm(t *testing.T) {
 	require.Contains(t, body, `value="someday"`)
 	status, body = v.get(t, at+"turn?id=gone")
 	require.Equal(t, 404, status)
-	require.Contains(t, body, "not in the record")
+	require.Contains(t, body, "not in the journal")
 	status, body = v.get(t, at+"ask?q=unreadable")
 	require.Equal(t, 200, status)
 	require.Contains(t, body, "Mend the file")
@@ -168,7 +167,7 @@ func TestButtonsMakeCases(t *testing.T) {
 
 func TestTurnsAreGrouped(t *testing.T) {
 	row := func(second int64, session string) turnRow {
-		return turnRow{Turn: use.Turn{At: time.Unix(second, 0), Agent: "codex", Session: session}}
+		return turnRow{Entry: journal.Entry{Head: journal.Head{Agent: "codex", Session: session}, Event: journal.Event{At: time.Unix(second, 0)}}}
 	}
 	groups := groupsOf([]turnRow{row(4, "b"), row(3, "a"), row(2, "b")})
 	require.Len(t, groups, 2)
@@ -182,9 +181,9 @@ type manyTurns struct{ fakeMemory }
 func (manyTurns) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 	var all Turns
 	for i := range r.Limit {
-		t := use.Turn{ID: strconv.Itoa(i), At: time.Unix(int64(1000-i), 5e6).UTC(), Agent: "codex", Session: "s", Prompt: strings.Repeat("prompt ", 285)}
+		t := journal.Entry{Head: journal.Head{ID: strconv.Itoa(i), Agent: "codex", Session: "s"}, Event: journal.Event{At: time.Unix(int64(1000-i), 5e6).UTC(), Prompt: strings.Repeat("prompt ", 285)}}
 		for range 4 {
-			t.Hits = append(t.Hits, use.Hit{Path: "a/long/path/of/a/document.md", Source: "a/long/path/of/a/document.md#L10-L200", Why: strings.Repeat("word ", 40)})
+			t.Given = append(t.Given, journal.Given{Kind: journal.Passage, Path: "a/long/path/of/a/document.md", Source: "a/long/path/of/a/document.md#L10-L200", Why: strings.Repeat("word ", 40)})
 		}
 		all.Turns = append(all.Turns, t)
 	}
@@ -208,48 +207,16 @@ func TestTurnsArePaged(t *testing.T) {
 	require.Less(t, len(body), 300_000)
 }
 
-// A longTurn has the longest prompt that a trace keeps.
-type longTurn struct{ fakeMemory }
-
-func (longTurn) Turns(context.Context, TurnsRequest) (Turns, error) {
-	trace := hook.Trace{Turn: "1", Event: hook.Event{Prompt: strings.Repeat("ä?", 22<<10)}}
-	return Turns{Turns: []use.Turn{{ID: "1"}}, Last: []hook.Trace{trace}}, nil
-}
-
-type longMemories struct{ fakeMemories }
-
-func (longMemories) Use(_ context.Context, _ string, do func(Memory) error) error {
-	return do(longTurn{})
-}
-
-// A server refuses longer addresses, so the link would lead nowhere.
-func TestLongPromptCanBeAskedAgain(t *testing.T) {
-	v := newVisitor(t)
-	v.pages.memories = longMemories{}
-	v.open(t, "/a")
-	_, body := v.get(t, "/w/"+idOf("/a")+"/turn?id=1")
-	_, link, found := strings.Cut(body, `href="ask?q=`)
-	require.True(t, found)
-	link, _, _ = strings.Cut(link, `"`)
-	link = strings.TrimSuffix(link, "&amp;turn=1")
-	require.Less(t, len(link), 60<<10)
-	asked, err := url.QueryUnescape(link)
-	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(strings.Repeat("ä?", 22<<10), asked))
-	require.Greater(t, len(asked), 8<<10)
-}
-
 func TestWhyNothingCame(t *testing.T) {
-	late := &hook.Trace{Reason: "late"}
-	for want, row := range map[string]turnRow{
-		"it had it":                   {Turn: use.Turn{Silence: "it had it"}, Trace: late},
-		"late":                        {Trace: late},
-		"too little":                  {Trace: &hook.Trace{Result: core.Result{Silence: "too little"}}},
-		"the record does not say why": {},
+	for want, e := range map[string]journal.Entry{
+		"it had it":                    {Answer: journal.Answer{Reason: "it had it"}},
+		"late":                         {Answer: journal.Answer{Reason: "it had it"}, Undelivered: "late"},
+		"the journal does not say why": {},
 	} {
+		row := turnRow{Entry: e}
 		require.Equal(t, want, row.WhyNot())
 	}
-	for off, want := range map[bool]string{true: "hook.log", false: "the last one in a session"} {
+	for off, want := range map[bool]string{true: "hook.log", false: "was false then"} {
 		var b strings.Builder
 		require.NoError(t, templates().ExecuteTemplate(&b, "turn", turnPage{Off: off}))
 		require.Contains(t, b.String(), want)

@@ -6,8 +6,8 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -88,12 +88,11 @@ type TurnsRequest struct {
 
 // Turns are prompts of agents, the latest first.
 type Turns struct {
-	Turns []use.Turn
+	// Turns have their candidates.
+	Turns []journal.Entry
 	// More counts those over the limit.
 	More int
-	// Last is the last prompt of each recent session, with all candidates.
-	Last []hook.Trace
-	// Sessions are all that the record has, the latest first.
+	// Sessions are all that the journal has, the latest first.
 	Sessions []TurnSession
 	// Unkept means that a setting keeps prompts without their text.
 	Unkept bool

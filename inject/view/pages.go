@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -30,9 +30,9 @@ func parse(links bool) *template.Template {
 		"links": func() bool { return links }, "clean": clean, "time": timeText, "percent": percent,
 		"count": plain.Count, "score": func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) },
 		"signed": func(v float64) string { return fmt.Sprintf("%+.2f", v) }, "short": func(text string) string { return plain.Shorten(text, 12) },
-		"beginning": func(text string) string { return plain.Shorten(text, longestPrompt) }, "linked": linked,
-		"cosine": cosine, "id": idOf, "role": func(name string) string { return roles[name] },
-		"lines": linesText, "proposed": proposedText, "used": func(v use.Verdict) string { return verdicts[v] },
+		"beginning": func(text string) string { return plain.Shorten(text, longestPrompt) },
+		"cosine":    cosine, "id": idOf, "role": func(name string) string { return roles[name] },
+		"lines": linesText, "proposed": proposedText, "used": func(v journal.Use) string { return verdicts[v] },
 	}).ParseFS(assets, "assets/*.html"))
 }
 
@@ -42,7 +42,7 @@ func clean(text string) string {
 	return text
 }
 
-var verdicts = map[use.Verdict]string{use.Yes: "yes", use.No: "no", use.Unknown: "not known"}
+var verdicts = map[journal.Use]string{journal.Yes: "yes", journal.No: "no", journal.Unknown: "not known"}
 
 func timeText(t time.Time) string {
 	if t.IsZero() {

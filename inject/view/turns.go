@@ -2,33 +2,25 @@ package view
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
 // A turnRow is a prompt and what it got.
 type turnRow struct {
-	use.Turn
+	journal.Entry
 	Tokens int
-	Trace  *hook.Trace // if it is among the last ones
 }
 
 // WhyNot says why a turn got nothing.
 func (r turnRow) WhyNot() string {
-	reason := r.Silence
-	if r.Trace != nil {
-		reason = cmp.Or(reason, r.Trace.Reason, r.Trace.Result.Silence)
-	}
-	return cmp.Or(reason, "the record does not say why")
+	return cmp.Or(r.Undelivered, r.Reason, "the journal does not say why")
 }
 
 // mostLeftOut bounds the candidates of a row; the turn's page has all.
@@ -42,10 +34,10 @@ type leftOut struct {
 
 // LeftOut returns the best candidates that the turn did not get.
 func (r turnRow) LeftOut() leftOut {
-	if r.Trace == nil {
+	if r.Result == nil {
 		return leftOut{}
 	}
-	all := slices.Concat(r.Trace.Result.Withheld, r.Trace.Result.Rejected)
+	all := slices.Concat(r.Result.Withheld, r.Result.Rejected)
 	shown := min(len(all), mostLeftOut)
 	return leftOut{all[:shown], len(all) - shown}
 }
@@ -75,18 +67,7 @@ const (
 	turnsOnPage = 50
 	// longestPrompt bounds a prompt in the list, in characters.
 	longestPrompt = 400
-	// longestLinked bounds a prompt in a link, in bytes: escaped it stays below the 64 KB of an
-	// address.
-	longestLinked = 16 << 10
 )
-
-// linked cuts a prompt for a link.
-func linked(prompt string) string {
-	if len(prompt) <= longestLinked {
-		return prompt
-	}
-	return strings.ToValidUTF8(prompt[:longestLinked], "")
-}
 
 func (v visit) turns() error {
 	ctx, form := v.r.Context(), v.r.URL.Query()
@@ -102,7 +83,7 @@ func (v visit) turns() error {
 		if all, err = v.memory.Turns(ctx, TurnsRequest{Limit: 1}); err != nil {
 			return err
 		}
-		all.Turns, all.Last, all.More = nil, nil, 0
+		all.Turns, all.More = nil, 0
 	}
 	rows := turnRows(all)
 	p.Groups, p.Sessions, p.Shown, p.More = groupsOf(rows), all.Sessions, len(rows), all.More
@@ -126,34 +107,17 @@ func (v visit) turns() error {
 	return v.showWith(status, "turns", "turns-page", "Turns", p)
 }
 
-// turnRows joins turns with their traces. Unrecorded prompts come first.
-func turnRows(all Turns) []turnRow {
-	traces := map[string]*hook.Trace{}
-	var rows []turnRow
-	for i, t := range all.Last {
-		if t.Turn != "" {
-			traces[t.Turn] = &all.Last[i]
-		} else if t.Event.Kind == hook.Prompt {
-			id := fmt.Sprintf("%s%d", unrecorded, t.At.UnixMilli())
-			rows = append(rows, turnRow{Turn: use.Turn{ID: id, At: t.At, Agent: t.Event.Agent, Session: t.Event.Session, Prompt: t.Event.Prompt}, Trace: &all.Last[i]})
-		}
-	}
+// turnRows counts the tokens of turns.
+func turnRows(all Turns) (rows []turnRow) {
 	for _, t := range all.Turns {
-		row := turnRow{Turn: t, Trace: traces[t.ID]}
-		if row.Trace != nil && row.Prompt == "" {
-			row.Prompt = row.Trace.Event.Prompt
-		}
-		for _, h := range t.Hits {
-			row.Tokens += h.Tokens
+		row := turnRow{Entry: t}
+		for _, g := range t.Passages() {
+			row.Tokens += g.Tokens
 		}
 		rows = append(rows, row)
 	}
-	slices.SortStableFunc(rows, func(a, b turnRow) int { return b.At.Compare(a.At) })
 	return rows
 }
-
-// unrecorded begins the IDs of turns that have only a trace.
-const unrecorded = "at-"
 
 // groupsOf groups rows by session, in order.
 func groupsOf(rows []turnRow) (groups []turnGroup) {
@@ -179,25 +143,22 @@ type turnPage struct {
 
 func (v visit) turn() error {
 	id := v.r.URL.Query().Get("id")
-	request := TurnsRequest{Turn: id}
-	if strings.HasPrefix(id, unrecorded) {
-		request = TurnsRequest{Limit: 1}
-	}
-	all, err := v.memory.Turns(v.r.Context(), request)
+	all, err := v.memory.Turns(v.r.Context(), TurnsRequest{Turn: id})
 	if err != nil {
 		return err
 	}
 	rows := turnRows(all)
 	at := slices.IndexFunc(rows, func(row turnRow) bool { return row.ID == id })
 	if at < 0 {
-		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the record, or no longer"}
+		return &httpapi.Error{Status: http.StatusNotFound, Message: "this turn is not in the journal, or no longer"}
 	}
 	p := turnPage{turnRow: rows[at], Off: all.Unkept}
 	p.Logged = v.logged(p.Session)
-	if p.Trace != nil {
-		p.Candidates = candidatesOf(p.Trace.Result)
-	} else {
-		p.Candidates = candidatesOf(core.Result{Hits: v.passages(p.Hits)})
+	if r := p.Result; r != nil {
+		for _, hits := range [][]core.MemoryHit{r.Hits, r.Withheld, r.Rejected} {
+			v.readAgain(hits)
+		}
+		p.Candidates = candidatesOf(*r)
 	}
 	if p.Prompt != "" {
 		p.Case = v.caseBox(p.Prompt, url.Values{"id": {id}})
@@ -215,17 +176,12 @@ func (v visit) logged(session string) bool {
 	return err == nil && found > 0
 }
 
-// passages returns recorded hits with their current text, if they still exist.
-func (v visit) passages(recorded []use.Hit) []core.MemoryHit {
-	var hits []core.MemoryHit
-	for _, h := range recorded {
-		hit := core.MemoryHit{ID: h.ID, Path: h.Path, Source: h.Source}
+// readAgain replaces the beginnings of texts by the whole, where the index still has it.
+func (v visit) readAgain(hits []core.MemoryHit) {
+	for i, h := range hits {
 		chunks, err := v.memory.Chunks(v.r.Context(), h.Path)
 		if at := slices.IndexFunc(chunks, func(c core.MemoryHit) bool { return c.ID == h.ID }); err == nil && at >= 0 {
-			hit = chunks[at]
+			hits[i].Text = chunks[at].Text
 		}
-		hit.Score, hit.TokenEstimate = h.Score, h.Tokens
-		hits = append(hits, hit)
 	}
-	return hits
 }

@@ -15,9 +15,9 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 )
 
@@ -59,8 +59,11 @@ func (fakeMemory) Turns(_ context.Context, r TurnsRequest) (Turns, error) {
 	if r.Since != "" {
 		return Turns{}, core.ErrOption
 	}
-	trace := hook.Trace{Turn: "t", Added: hostile, Problems: []string{hostile}, Result: core.Result{Rejected: []core.MemoryHit{{Source: hostile, Explain: &core.Explanation{Verdict: hostile}}}}}
-	return Turns{Turns: []use.Turn{{ID: "t", Agent: hostile, Prompt: hostile, Hits: []use.Hit{{Source: hostile, Path: hostile, Why: hostile}}}}, Last: []hook.Trace{trace}}, nil
+	return Turns{Turns: []journal.Entry{{
+		Head: journal.Head{ID: "t", Agent: hostile}, Event: journal.Event{Prompt: hostile},
+		Answer: journal.Answer{Given: []journal.Given{{Kind: journal.Passage, Source: hostile, Path: hostile, Why: hostile}}, Problems: []string{hostile}},
+		Result: &core.Result{Rejected: []core.MemoryHit{{Source: hostile, Explain: &core.Explanation{Verdict: hostile}}}},
+	}}}, nil
 }
 
 func (fakeMemory) Layer(context.Context) (Layer, error) {
@@ -265,17 +268,6 @@ func TestCalendar(t *testing.T) {
 	last := c.Days[len(c.Days)-1]
 	require.Equal(t, day{X: dayLeft + 52*dayStep, Y: dayTop + 3*dayStep, Side: daySide, Level: 1, Date: "2026-11-25", Count: 1}, last)
 	require.Equal(t, 2, c.Days[len(c.Days)-2].Level)
-}
-
-func TestTurnsHaveTheirTraces(t *testing.T) {
-	rows := turnRows(Turns{
-		Turns: []use.Turn{{ID: "1", At: time.Unix(1, 0), Hits: []use.Hit{{Tokens: 2}, {Tokens: 3}}}, {ID: "2", At: time.Unix(2, 0)}},
-		Last:  []hook.Trace{{Turn: "2", Event: hook.Event{Prompt: "asked"}}, {At: time.Unix(3, 0), Event: hook.Event{Kind: hook.Prompt, Prompt: "late"}, Reason: "no time"}},
-	})
-	require.Len(t, rows, 3)
-	require.Equal(t, []string{"late", "asked", ""}, []string{rows[0].Prompt, rows[1].Prompt, rows[2].Prompt})
-	require.Equal(t, 5, rows[2].Tokens)
-	require.False(t, strings.Contains(rows[2].Prompt, "asked"))
 }
 
 func TestSite(t *testing.T) {

@@ -155,7 +155,6 @@ func (d *testDaemon) hook(session, event string, more map[string]any) string {
 	var answer httpapi.HookReply
 	text := d.post("/v1/hook", map[string]any{"agent": "claude-code", "event": json.RawMessage(data)})
 	require.NoError(d.t, json.Unmarshal([]byte(text), &answer))
-	DeliverHook(io.Discard, answer, d.s.KeepTrace)
 	return answer.Reply
 }
 

@@ -63,7 +63,7 @@ func (w *Workspace) callDaemon(ctx context.Context, wait time.Duration, path str
 
 // HookByDaemon lets the daemon answer a hook; data is the event as sent. It needs no Prepare. The
 // error wraps daemon.ErrAway without a daemon, and is a *SlowDaemonError if it is late.
-func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer DaemonReply, release string, err error) {
+func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, data []byte) (answer httpapi.HookReply, release string, err error) {
 	place, err := DaemonPlace()
 	if err != nil {
 		return answer, "", err
@@ -81,7 +81,7 @@ func (w *Workspace) HookByDaemon(ctx context.Context, e hook.Event, dir string, 
 	if dir, err = filepath.Abs(dir); err != nil {
 		return answer, "", err
 	}
-	request := httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event, Keeps: true}
+	request := httpapi.HookRequest{Target: httpapi.Target{Workspace: dir}, Agent: e.Agent, Event: event, ID: e.ID, Cut: e.Cut}
 	wait := hookWait
 	if state, err := userdir.State(); err == nil { // reading the settings would take longer
 		if _, err := os.Stat(filepath.Join(state, config.ServiceKeyFile)); err == nil {

@@ -1,11 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
@@ -20,16 +21,6 @@ import (
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/internal/text/plain"
 )
-
-func worthKeeping(t hook.Trace) bool {
-	switch t.Event.Kind {
-	case hook.Prompt, hook.SessionStart:
-		return true
-	case hook.Tool:
-		return t.Added != "" || len(t.Problems) > 0 || len(t.Notes) > 0
-	}
-	return len(t.Problems) > 0
-}
 
 // A hookMemory implements hook.Memory for an agent that works in a folder.
 type hookMemory struct {
@@ -84,9 +75,9 @@ func (s hookMemory) Now(ctx context.Context, began string, at curated.Moment) (h
 		_, applies := memory.Versions()[f.File]
 		switch {
 		case applies && f.Reason == "":
-			applied.Rules = append(applied.Rules, hook.Rule{Path: f.Path, Given: true, Why: f.Applies})
+			applied.Rules = append(applied.Rules, journal.Rule{Path: f.Path, Given: true, Why: f.Applies})
 		case applies || f.Has || f.Untrusted && (f.Kind == curated.Rule || f.Tier == curated.Directory):
-			applied.Rules = append(applied.Rules, hook.Rule{Path: f.Path, Why: f.Reason})
+			applied.Rules = append(applied.Rules, journal.Rule{Path: f.Path, Why: f.Reason})
 		}
 	}
 	return applied, nil
@@ -167,45 +158,54 @@ func (s *Service) Hook(ctx context.Context, r httpapi.HookRequest) (httpapi.Hook
 		within, stop = context.WithTimeout(ctx, time.Duration(r.Within)*time.Millisecond)
 		defer stop()
 	}
+	e.ID, e.Cut = r.ID, r.Cut
 	answer := s.HookReply(within, e)
 	if ctx.Err() != nil {
 		return httpapi.HookReply{}, ctx.Err() // the hook no longer waits
 	}
-	if answer.Trace != nil {
-		*answer.Trace = withoutSecrets(*answer.Trace)
-	}
-	if e.Kind == hook.Prompt && answer.Receipt.Turn != nil {
+	if e.Kind == hook.Prompt {
 		_ = s.used(ctx, e) // agents do not report interrupted answers
-	}
-	if !r.Keeps {
-		DeliverHook(io.Discard, answer, func(t hook.Trace) { SaveTrace(answer.Last, t) })
 	}
 	return answer, nil
 }
 
-// HookReply's trace still has the prompt's secrets.
-func (s *Service) HookReply(ctx context.Context, e hook.Event) httpapi.HookReply {
-	trace := hook.Trace{Event: e, At: time.Now(), Reason: TurnedOff}
-	answer := httpapi.HookReply{Records: s.at.Hooks(), Use: s.at.Use()}
-	if s.Settings.Enabled {
-		e.Dir = DirOf(e, s.Dir)
-		budget := s.Settings.Hook.Budget
-		o := hook.Options{Retrieve: s.RetrieveOptions(), Records: hook.Records{Dir: s.at.Hooks()}, NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
-		o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
-		var reply []byte
-		reply, answer.Receipt, trace = hook.Handle(ctx, e, hookMemory{s, folderWithin(s.Project, e.Dir)}, o)
-		answer.Reply = string(reply)
-	}
-	if ctx.Err() == nil && (worthKeeping(trace) || e.Kind == hook.Tool) {
-		trace.Notes = s.notices.take()
-	}
-	if worthKeeping(trace) {
-		answer.Trace, answer.Last = &trace, s.at.Last()
-	}
+// HookReply answers an event and puts it into the journal. notes are for a person who reads that.
+func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) (answer httpapi.HookReply) {
 	if (FirstIndex{s.Workspace, s.at}).wanted(e) {
 		answer.Index = s.Project
 	}
+	if !s.Settings.Enabled {
+		if e.Kind == hook.Prompt || e.Kind == hook.SessionStart {
+			e.ID = cmp.Or(e.ID, journal.NewID())
+			answer.Entry = e.ID
+			s.Record(e, journal.Entry{Answer: journal.Answer{Reason: TurnedOff, Notes: append(notes, s.notices.take()...)}})
+		}
+		return answer
+	}
+	e.Dir = DirOf(e, s.Dir)
+	budget := s.Settings.Hook.Budget
+	o := hook.Options{Retrieve: s.RetrieveOptions(), Journal: s.at.Journal(), NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
+	o.Notes = func() []string { return append(notes, s.notices.take()...) }
+	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
+	reply, entry, recorded := hook.Handle(ctx, e, hookMemory{s, folderWithin(s.Project, e.Dir)}, o)
+	if answer.Reply = string(reply); recorded {
+		answer.Entry = entry.ID
+	}
 	return answer
+}
+
+// Record adds to the journal what is known of an event that was not answered. It ignores errors.
+func (w *Workspace) Record(e hook.Event, known journal.Entry) {
+	if w.Project == "" && w.Prepare() != nil {
+		return
+	}
+	at, err := w.Folders()
+	if err != nil {
+		return
+	}
+	entry := e.Entry(time.Now(), w.Settings.Hook.Log)
+	known.Head, known.Event = entry.Head, entry.Event
+	_ = at.Journal().Append(context.Background(), known) // even if time is up
 }
 
 // Notice implements hook.Memory. It looks through earlier sessions, and reports waiting proposals

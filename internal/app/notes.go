@@ -220,7 +220,7 @@ func (n Notes) Journal() (*notes.Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return notes.OpenJournal(at.Journal()).For(n.w.Project), nil
+	return notes.OpenJournal(at.Undo()).For(n.w.Project), nil
 }
 
 // Settle rolls back a killed command. Later writes report errors.

@@ -2,7 +2,6 @@ package app
 
 import (
 	"encoding/json"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -69,7 +68,6 @@ func TestServiceKeepsNoSession(t *testing.T) {
 		require.NoError(t, err)
 		reply, err := s.Hook(t.Context(), httpapi.HookRequest{Target: httpapi.Target{Workspace: web}, Agent: "claude-code", Event: data})
 		require.NoError(t, err)
-		DeliverHook(io.Discard, reply, s.KeepTrace)
 		return reply.Reply
 	}
 	require.Contains(t, hook("a", "SessionStart"), `Ours.\n\nThe web.`, "the folder that the agent works in, not only the workspace")
@@ -91,12 +89,18 @@ func TestProblemsOfPrivateFilesAreSaidOnce(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, 1, strings.Count(log.String(), "git would commit"), log.String())
-	answer := func(event string) httpapi.HookReply {
-		return s.HookReply(t.Context(), hook.Event{Agent: agents.ClaudeCode, Kind: hook.Kind(event), Session: "a", Prompt: "which port?"})
+	answer := func(event string) []string {
+		s.HookReply(t.Context(), hook.Event{Agent: agents.ClaudeCode, Kind: hook.Kind(event), Session: "a", Prompt: "which port?"})
+		entries, err := s.Use().Entries()
+		require.NoError(t, err)
+		if len(entries) == 0 {
+			return nil
+		}
+		return entries[len(entries)-1].Notes
 	}
-	require.Nil(t, answer("turn end").Trace)
-	said := answer("prompt").Trace.Notes
+	require.Empty(t, answer("turn end"))
+	said := answer("prompt")
 	require.Len(t, said, 1)
 	require.Contains(t, said[0], "git would commit BEANS.local.md, which is private")
-	require.Empty(t, answer("prompt").Trace.Notes)
+	require.Empty(t, answer("prompt"))
 }

@@ -15,13 +15,11 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/core/when"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/inventory"
-	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -115,7 +113,7 @@ func isLogOf(document, id string) bool {
 	return own != id && len(own) >= shortestID && strings.Contains(path.Base(document), own)
 }
 
-// Remove deletes sessions with their turns and traces of use, and hides their agents' logs from
+// Remove deletes sessions with what the journal has of them, and hides their agents' logs from
 // search. It returns those deleted.
 func (s Sessions) Remove(ctx context.Context, sessions []KeptSession) (removed []KeptSession, err error) {
 	of := map[string][]KeptSession{}
@@ -145,7 +143,7 @@ func (s Sessions) Remove(ctx context.Context, sessions []KeptSession) (removed [
 	return removed, err
 }
 
-// forget removes sessions from the record of use, traces and index of a project.
+// forget removes sessions from the journal and the index of a project.
 func (s Sessions) forget(ctx context.Context, project string, gone []KeptSession) error {
 	is := func(agent, id string) bool {
 		name := SessionID(hook.Event{Agent: agent, Session: id})
@@ -157,17 +155,8 @@ func (s Sessions) forget(ctx context.Context, project string, gone []KeptSession
 	if err != nil {
 		return err
 	}
-	if _, err := use.NewLog(at.Use()).ForgetTurns(ctx, func(t use.Turn) bool { return is(t.Agent, t.Session) }); err != nil {
+	if err := at.Journal().ForgetSessions(ctx, is); err != nil {
 		return err
-	}
-	for _, file := range tracesIn(at.Last()) {
-		trace, err := jsonfile.Load[hook.Trace](file)
-		if err != nil || !is(trace.Event.Agent, trace.Event.Session) {
-			continue
-		}
-		if err := safefile.Remove(filepath.Dir(file), filepath.Base(file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget a trace: %w", err)
-		}
 	}
 	return s.forgetInIndex(ctx, project, at, gone)
 }

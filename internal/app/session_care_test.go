@@ -13,8 +13,8 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/hook"
 )
 
 // A session that goes is forgotten everywhere.
@@ -37,9 +37,10 @@ func TestPruneSessions(t *testing.T) {
 	}
 	_, err := s.Manager.Index(t.Context(), core.IndexOptions{})
 	require.NoError(t, err)
-	log := use.NewLog(s.at.Use())
-	require.NoError(t, log.Note(t.Context(), use.NewTurn(time.Now(), agents.Codex, "now", "a prompt", true, []use.Hit{{ID: "1", Path: "0123456-logged.jsonl"}})))
-	require.NoError(t, log.Note(t.Context(), use.NewTurn(year, agents.ClaudeCode, "0123456-gone", "a secret plan", true, []use.Hit{{ID: "3", Path: "a.md"}})))
+	for agent, id := range map[string]string{agents.Codex: "now", agents.ClaudeCode: "0123456-gone"} {
+		e := hook.Event{Agent: agent, Session: id, Kind: hook.Prompt, Prompt: "a secret plan"}
+		require.NoError(t, s.at.Journal().Append(t.Context(), e.Entry(year, true)))
+	}
 
 	old, err := s.Sessions().Old(time.Now().AddDate(0, 0, -90), false)
 	require.NoError(t, err)
@@ -54,9 +55,9 @@ func TestPruneSessions(t *testing.T) {
 	left, err := s.Sessions().Kept(true)
 	require.NoError(t, err)
 	require.Len(t, left, 2)
-	turns, err := log.Turns(t.Context(), time.Time{})
+	entries, err := s.Use().Entries()
 	require.NoError(t, err)
-	require.Len(t, turns, 1)
+	require.Len(t, entries, 1)
 	require.FileExists(t, filepath.Join(s.Project, "0123456-gone.jsonl"), "the agent's own log stays")
 	documents, _, err := s.Manager.Documents(t.Context(), core.DocumentsOptions{Find: "0123456", Kind: "conversation"})
 	require.NoError(t, err)

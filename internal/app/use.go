@@ -2,10 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,12 +10,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/internal/jsonfile"
-	"github.com/memcore/memcore/internal/safefile"
+	"github.com/memcore/memcore/internal/app/config"
 )
 
 const (
@@ -57,15 +53,15 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 	if err != nil {
 		return err
 	}
-	log := use.NewLog(at.Use())
-	turns, err := log.Turns(ctx, time.Now().Add(-judgedFor))
+	session, err := at.Journal().Of(journal.Head{Agent: e.Agent, Session: e.Session})
 	if err != nil {
 		return err
 	}
-	turns = slices.DeleteFunc(turns, func(t use.Turn) bool { return t.Agent != e.Agent || t.Session != e.Session })
-	var open []use.Turn // the last turn, and earlier ones without a verdict
+	turns := use.Prompts(session)
+	var open []journal.Entry
 	for i, t := range turns {
-		if !t.AllUsed() && (!t.Judged() || i == len(turns)-1) {
+		last := i == len(turns)-1
+		if time.Since(t.At) < judgedFor && t.Unused() && (!t.Judged() || last) {
 			open = append(open, t)
 		}
 	}
@@ -86,9 +82,9 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 		if !answers[t.ID].Known() {
 			continue // perhaps later
 		}
-		hits, err := judge.Hits(ctx, t, answers[t.ID])
+		verdicts, err := judge.Verdicts(ctx, t, answers[t.ID])
 		if err == nil {
-			err = log.Judge(ctx, t.ID, hits)
+			err = at.Journal().Append(ctx, journal.Entry{Head: t.Head, Verdicts: verdicts})
 		}
 		if err != nil {
 			return err
@@ -116,24 +112,41 @@ func (x hitIndex) Texts(ctx context.Context, path string) (map[string]string, er
 	return texts, nil
 }
 
-// Turn returns a recorded turn, if known.
-func (u Use) Turn(ctx context.Context, turn string) (t use.Turn, ok bool, err error) {
-	at, err := u.w.Folders()
-	if err != nil || turn == "" {
-		return t, false, err
-	}
-	return use.NewLog(at.Use()).Turn(ctx, turn)
+// since is when the span of Summary begins.
+func since(now time.Time) time.Time {
+	return now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
 }
 
 // Summary sums up the last days.
-func (u Use) Summary(ctx context.Context) (use.Summary, error) {
-	since := time.Now().AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
+func (u Use) Summary() (use.Summary, error) {
+	entries, err := u.Entries()
+	return use.Summarise(entries, since(time.Now())), err
+}
+
+// Given returns when agents last got a document, by its path.
+func (u Use) Given() (map[string]time.Time, error) {
+	entries, err := u.Entries()
+	_, last := use.Documents(entries, time.Now())
+	return last, err
+}
+
+// Entries returns the workspace's journal.
+func (u Use) Entries() ([]journal.Entry, error) {
 	at, err := u.w.Folders()
 	if err != nil {
-		return use.Summary{}, err
+		return nil, err
 	}
-	turns, err := use.NewLog(at.Use()).Turns(ctx, since)
-	return use.Summarise(turns, since), err
+	return at.Journal().Entries()
+}
+
+// usedIn returns a function for core.Options.Used. Documents count alike if the journal cannot be
+// read.
+func usedIn(at config.Folders) func() map[string]float64 {
+	return func() map[string]float64 {
+		entries, _ := at.Journal().Entries()
+		weights, _ := use.Documents(entries, time.Now())
+		return weights
+	}
 }
 
 // shortestStatement is the shortest line to forget elsewhere, in bytes of letters and digits.
@@ -162,12 +175,12 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 		p = p.At(c.Line)
 	}
 	path := u.w.Names().Of(filepath.Join(p.Dir, filepath.FromSlash(p.Name)))
-	return u.Forget(ctx, use.Place{Path: path, First: p.First, Last: p.Last}, texts...)
+	return u.Forget(ctx, journal.Place{Path: path, First: p.First, Last: p.Last}, texts...)
 }
 
 // Hide hides chunks of a document from search, or without ids all of it, and returns how many.
 func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...string) (int, error) {
-	places := []use.Place{{Path: path}}
+	places := []journal.Place{{Path: path}}
 	if len(ids) > 0 {
 		chunks, err := m.Chunks(ctx, path)
 		if err != nil {
@@ -176,7 +189,7 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 		places = nil
 		for _, h := range chunks {
 			if slices.Contains(ids, h.ID) {
-				places = append(places, use.Place{Path: path, First: h.StartLine, Last: h.EndLine})
+				places = append(places, journal.Place{Path: path, First: h.StartLine, Last: h.EndLine})
 			}
 		}
 	}
@@ -189,69 +202,11 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 	return n, err
 }
 
-// Forget removes a place and texts from the record and from traces.
-func (u Use) Forget(ctx context.Context, p use.Place, texts ...string) error {
+// Forget removes a place and texts from the journal.
+func (u Use) Forget(ctx context.Context, p journal.Place, texts ...string) error {
 	at, err := u.w.Folders()
 	if err != nil {
 		return err
 	}
-	if _, err := use.NewLog(at.Use()).Forget(ctx, p, texts...); err != nil {
-		return err
-	}
-	for _, file := range tracesIn(at.Last()) {
-		trace, err := jsonfile.Load[hook.Trace](file)
-		if err != nil {
-			continue // nothing shows a damaged one
-		}
-		now, keep, same := forgotten(trace, p.Path, texts)
-		switch {
-		case !keep:
-			err = safefile.Remove(filepath.Dir(file), filepath.Base(file))
-		case !same:
-			info, failed := os.Stat(file)
-			if err = failed; err == nil {
-				err = jsonfile.Save(file, now)
-			}
-			if err == nil {
-				err = os.Chtimes(file, time.Time{}, info.ModTime()) // the trace stays as old as it is
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("forget in a trace: %w", err)
-		}
-	}
-	return nil
-}
-
-// noteForgotten is in traces that lack what they added.
-const noteForgotten = "What it added is not shown: a part of it is forgotten."
-
-// forgotten returns a trace without the hits of a document, since lines may have moved, and those
-// with one of the texts. keep is false if prompt or answer have one; same is true if nothing
-// changes.
-func forgotten(t hook.Trace, document string, texts []string) (now hook.Trace, keep, same bool) {
-	if use.Says(t.Event.Prompt, texts) || use.Says(t.Event.Answer, texts) {
-		return t, false, false
-	}
-	given := len(t.Result.Hits)
-	same = true
-	for _, hits := range []*[]core.MemoryHit{&t.Result.Hits, &t.Result.Rejected, &t.Result.Withheld} {
-		before := len(*hits)
-		*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool {
-			return document != "" && h.Path == document || use.Says(h.Text, texts) || use.Says(strings.Join(h.Headings, "\n"), texts) || use.Says(h.Request, texts)
-		})
-		same = same && len(*hits) == before
-	}
-	if t.Added != "" && (len(t.Result.Hits) < given || use.Says(t.Added, texts)) {
-		t.Added, t.Notes, same = "", append(t.Notes, noteForgotten), false
-	}
-	var later []hook.Trace
-	for _, l := range t.Later {
-		l, keep, untouched := forgotten(l, document, texts)
-		if same = same && untouched; keep {
-			later = append(later, l)
-		}
-	}
-	t.Later = later
-	return t, true, same
+	return at.Journal().Forget(ctx, p, texts...)
 }

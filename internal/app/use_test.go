@@ -1,25 +1,25 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/jsonfile"
 )
 
 // An open service judges apart from hooks: at the end of a turn, or at the next prompt if the agent
@@ -41,38 +41,38 @@ func TestServiceJudges(t *testing.T) {
 		require.NoError(t, err)
 		answer, err := s.Hook(t.Context(), httpapi.HookRequest{Agent: agents.ClaudeCode, Event: data})
 		require.NoError(t, err)
-		DeliverHook(io.Discard, answer, s.KeepTrace)
 		return answer
 	}
 	prompt := func(text string) string {
 		answer := send(map[string]string{"hook_event_name": "UserPromptSubmit", "prompt": text})
 		said("user", text)
 		require.NotEmpty(t, answer.Reply, text)
-		return answer.Receipt.Turn.ID
+		return answer.Entry
 	}
-	log := use.NewLog(s.at.Use())
-	verdict := func(turn string) use.Verdict {
-		found, ok, err := log.Turn(t.Context(), turn)
+	find := func(id string) journal.Entry {
+		entries, err := s.Use().Entries()
 		require.NoError(t, err)
-		require.True(t, ok)
-		return found.Hits[0].Used
+		i := slices.IndexFunc(entries, func(e journal.Entry) bool { return e.ID == id })
+		require.GreaterOrEqual(t, i, 0)
+		return entries[i]
 	}
+	verdict := func(id string) journal.Use { return cmp.Or(find(id).Passages()[0].Used, journal.Unknown) }
 
 	interrupted := prompt("where does the staging database listen?")
 	said("assistant", "The staging database listens on port 5433, I think.")
 	next := prompt("from which pier does the ferry leave?")
 	said("assistant", "I cannot tell you.")
 	send(map[string]string{"hook_event_name": "Stop"})
-	require.Equal(t, use.Unknown, verdict(interrupted), "a hook waits for no verdict")
+	require.Equal(t, journal.Unknown, verdict(interrupted), "a hook waits for no verdict")
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	go func() { defer close(ended); s.judgeAll(ctx) }()
-	for verdict(next) == use.Unknown && ctx.Err() == nil {
+	for verdict(next) == journal.Unknown && ctx.Err() == nil {
 		time.Sleep(5 * time.Millisecond) // until the test's own time is over
 	}
-	require.Equal(t, use.Yes, verdict(interrupted))
-	require.Equal(t, use.No, verdict(next))
+	require.Equal(t, journal.Yes, verdict(interrupted))
+	require.Equal(t, journal.No, verdict(next))
 	stop()
 	<-ended
 
@@ -81,50 +81,37 @@ func TestServiceJudges(t *testing.T) {
 	}
 
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "staging.md"}, notes.Change{}))
-	kept, ok, err := log.Turn(t.Context(), interrupted)
-	require.NoError(t, err)
-	require.True(t, ok)
-	require.Empty(t, kept.Hits)
+	require.Empty(t, find(interrupted).Passages())
 	require.NoError(t, s.Use().ForgetStatement(t.Context(), notes.Statement{Dir: s.Project, Name: "other.md"}, notes.Change{Diff: "--- other.md\n+++ other.md\n-- Which pier\tdoes the Ferry\n"}))
-	_, ok, err = log.Turn(t.Context(), next)
-	require.NoError(t, err)
-	require.False(t, ok, "its prompt says what was forgotten")
+	require.Empty(t, find(next).Prompt, "it says what was forgotten")
 }
 
-// Forgetting lines removes their hits from the record of use, and all hits of their document from
-// traces, which hold texts whose lines may have moved.
+// Forgetting lines removes the passages that cite them, and all candidates of their document, whose
+// lines may have moved.
 func TestForgetTakesOnlyWhatHasTheText(t *testing.T) {
 	c := newCorrector(t)
-	at := time.Now().Add(-time.Hour)
 	hit := func(first, last int, text string) core.MemoryHit {
-		return core.MemoryHit{ID: text, Path: "harbour.md", StartLine: first, EndLine: last, Text: text}
+		return core.MemoryHit{ID: text, Path: "harbour.md", Source: fmt.Sprintf("harbour.md#L%d-L%d", first, last), StartLine: first, EndLine: last, Text: text}
 	}
-	traced := map[string]core.Result{
+	results := map[string]core.Result{
 		"about it": {Hits: []core.MemoryHit{hit(5, 9, "Ada is on call.")}}, "beside it": {Hits: []core.MemoryHit{hit(1, 3, "The ferry")}},
 		"a poem": {Rejected: []core.MemoryHit{hit(5, 9, "- Ada is on call."), hit(1, 3, "The ferry")}},
 	}
-	log := use.NewLog(c.at.Use())
-	for prompt, result := range traced {
-		var hits []use.Hit
+	for prompt, result := range results {
+		e := hook.Event{Agent: "codex", Kind: hook.Prompt, Session: prompt, Prompt: prompt}.Entry(time.Now(), true)
+		e.Took, e.Result = "1ms", journal.Trim(result)
 		for _, h := range result.Hits {
-			hits = append(hits, use.Hit{ID: h.ID, Path: h.Path, Source: fmt.Sprintf("harbour.md#L%d-L%d", h.StartLine, h.EndLine)})
+			e.Given = append(e.Given, journal.Given{Kind: journal.Passage, Key: h.ID, Path: h.Path, Source: h.Source})
 		}
-		require.NoError(t, log.Note(t.Context(), use.NewTurn(at, "codex", prompt, prompt, true, hits)))
-		SaveTrace(c.at.Last(), hook.Trace{At: at, Event: hook.Event{Kind: hook.Prompt, Session: prompt, Prompt: prompt}, Result: result, Added: "<memory>"})
+		require.NoError(t, c.at.Journal().Append(t.Context(), e))
 	}
 	c.make(view.ChangeRequest{How: view.ForgetLines, Path: "harbour.md", First: 9, Last: 9})
-	turns, err := log.Turns(t.Context(), time.Time{})
+	entries, err := c.at.Journal().Entries()
 	require.NoError(t, err)
-	require.Len(t, turns, 3)
-	for _, turn := range turns {
-		require.Equal(t, turn.Session == "beside it", len(turn.Hits) == 1, turn.Session)
-	}
-	files := tracesIn(c.at.Last())
-	require.Len(t, files, 3)
-	for _, file := range files {
-		trace, err := jsonfile.Load[hook.Trace](file)
-		require.NoError(t, err)
-		require.Equal(t, trace.Event.Prompt == "a poem", trace.Added != "", trace.Event.Prompt)
-		require.Empty(t, append(trace.Result.Hits, trace.Result.Rejected...))
+	require.Len(t, entries, 3)
+	for _, e := range entries {
+		require.Equal(t, e.Prompt == "beside it", len(e.Passages()) == 1, e.Prompt)
+		require.NoError(t, c.at.Journal().Explain(&e))
+		require.Empty(t, append(e.Result.Hits, e.Result.Rejected...))
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/core/journal"
+	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/kind"
@@ -86,14 +87,17 @@ func TestTurnsAreFound(t *testing.T) {
 	result, err := s.Retrieve(t.Context(), httpapi.RetrieveRequest{Query: "which port does the staging database listen on"})
 	require.NoError(t, err)
 	require.NotEmpty(t, result.Hits)
-	hit := use.Hit{ID: result.Hits[0].ID, Source: result.Hits[0].Source, Path: result.Hits[0].Path}
+	hit := result.Hits[0]
 	now := time.Now()
-	log := use.NewLog(s.at.Use())
 	ids := map[string]string{}
 	for i, prompt := range []string{"how do I reach it?", "and the ferry?", ""} {
-		turn := use.NewTurn(now.AddDate(0, 0, -i), []string{"codex", "claude-code"}[i%2], "s", prompt, true, []use.Hit{hit}[:min(1, len(prompt))])
-		ids[turn.ID] = prompt
-		require.NoError(t, log.Note(t.Context(), turn))
+		e := hook.Event{Agent: []string{"codex", "claude-code"}[i%2], Session: "s", Kind: hook.Prompt, Prompt: prompt}.Entry(now.AddDate(0, 0, -i), true)
+		if prompt != "" {
+			e.Given = []journal.Given{{Kind: journal.Passage, ID: hit.ID, Source: hit.Source, Path: hit.Path}}
+		}
+		e.Took, e.Result = "1ms", journal.Trim(result.Result)
+		ids[e.ID] = prompt
+		require.NoError(t, s.at.Journal().Append(t.Context(), e))
 	}
 	for name, tt := range map[string]struct {
 		r    view.TurnsRequest
@@ -114,6 +118,7 @@ func TestTurnsAreFound(t *testing.T) {
 		for _, turn := range got.Turns {
 			prompts = append(prompts, turn.Prompt)
 			require.Contains(t, ids, turn.ID)
+			require.Len(t, turn.Result.Hits, len(result.Hits))
 		}
 		require.Equal(t, tt.want, prompts, name)
 		require.Len(t, got.Sessions, 2, name)

@@ -43,7 +43,7 @@ func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
 		o.AboutUser = v.aboutUser(ctx)
 	}
 	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
-	if err := v.addUse(ctx, &o); err != nil {
+	if err := v.addUse(&o); err != nil {
 		return o, err
 	}
 	waiting, err := v.s.Notes().Proposals().Waiting()
@@ -86,14 +86,13 @@ func lastDays(days []core.DaySum, now time.Time) (last []core.DaySum, earlier in
 }
 
 // addUse adds what agents got and used.
-func (v page) addUse(ctx context.Context, o *view.Overview) error {
+func (v page) addUse(o *view.Overview) error {
 	now := time.Now()
-	since := now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
-	turns, err := use.NewLog(v.s.at.Use()).Turns(ctx, since)
+	entries, err := v.s.Use().Entries()
 	if err != nil {
 		return err
 	}
-	o.Use, o.Days = use.Summarise(turns, since), use.ByDay(turns, now, UsedSince)
+	o.Use, o.Days = use.Summarise(entries, since(now)), use.ByDay(entries, now, UsedSince)
 	o.Noise = o.Use.Noise(shownUsed)
 	o.Use.Documents = o.Use.MostUsed(shownUsed)
 	return nil

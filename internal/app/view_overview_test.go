@@ -11,7 +11,9 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/use"
+	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/view"
 	"github.com/memcore/memcore/internal/kind"
@@ -31,12 +33,12 @@ func TestOverviewSumsUp(t *testing.T) {
 	require.Equal(t, core.StateMissing, empty.Status.State)
 	_, err = s.Reindex(t.Context(), httpapi.IndexRequest{})
 	require.NoError(t, err)
-	log := use.NewLog(s.at.Use())
-	for _, verdict := range []use.Verdict{use.Yes, use.No, use.No, use.No} {
-		path := map[use.Verdict]string{use.Yes: "a.md", use.No: "b.md"}[verdict]
-		turn := use.NewTurn(time.Now(), "claude-code", "s", "which port?", true, []use.Hit{{ID: "x", Path: path, Used: verdict}})
-		require.NoError(t, log.Note(t.Context(), turn))
-		require.NoError(t, log.Judge(t.Context(), turn.ID, turn.Hits))
+	for _, verdict := range []journal.Use{journal.Yes, journal.No, journal.No, journal.No} {
+		path := map[journal.Use]string{journal.Yes: "a.md", journal.No: "b.md"}[verdict]
+		e := hook.Event{Agent: "claude-code", Session: "s", Kind: hook.Prompt}.Entry(time.Now(), true)
+		e.Took, e.Given = "1ms", []journal.Given{{Kind: journal.Passage, Key: "x", Path: path}}
+		e.Verdicts = []journal.Verdict{{Key: "x", Used: verdict}}
+		require.NoError(t, s.at.Journal().Append(t.Context(), e))
 	}
 	asked := 0
 	s.Glance = func(_ context.Context, _ *Workspace, m curated.Memory, known core.Status) []view.Check {

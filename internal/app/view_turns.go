@@ -5,12 +5,9 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/memcore/memcore/core/use"
-	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/view"
-	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/internal/kind"
 )
 
@@ -29,45 +26,39 @@ func (v page) Turns(ctx context.Context, r view.TurnsRequest) (view.Turns, error
 	if err != nil {
 		return view.Turns{}, kind.As(kind.BadInput, err)
 	}
-	all, err := use.NewLog(v.s.at.Use()).Turns(ctx, time.Time{})
+	entries, err := v.s.Use().Entries()
 	if err != nil {
 		return view.Turns{}, err
 	}
+	all := slices.DeleteFunc(entries, func(e journal.Entry) bool { return e.Kind != journal.PromptEvent })
 	slices.Reverse(all)
 	out := view.Turns{Sessions: sessionsOf(all), Unkept: !v.s.Settings.Hook.Log}
 	f := turnFilter{TurnsRequest: r, times: times, page: v, words: strings.Fields(strings.ToLower(r.Find)), texts: map[string]map[string]string{}}
-	said := map[string]string{} // by the traces of turns
-	for _, file := range tracesIn(v.s.at.Last()) {
-		trace, err := jsonfile.Load[hook.Trace](file)
-		if err != nil || trace.At.IsZero() {
-			continue
-		}
-		said[trace.Turn] += " " + trace.Event.Prompt + " " + trace.Added
-		if f.wants(use.Turn{ID: trace.Turn, At: trace.At, Agent: trace.Event.Agent, Session: trace.Event.Session}) && (trace.Turn != "" || f.says(trace.Event.Prompt+" "+trace.Added)) {
-			out.Last = append(out.Last, trace)
-		}
-	}
-	most := cmp.Or(r.Limit, shownTurns)
+	limit := cmp.Or(r.Limit, shownTurns)
 	for _, t := range all {
 		if !f.wants(t) {
 			continue
 		}
-		if found, err := f.finds(ctx, t, said[t.ID]); err != nil {
+		if found, err := f.finds(ctx, t); err != nil {
 			return view.Turns{}, err
 		} else if !found {
 			continue
 		}
-		if len(out.Turns) == most {
+		if len(out.Turns) == limit {
 			out.More++
 			continue
 		}
 		out.Turns = append(out.Turns, t)
 	}
-	return out, nil
+	var shown []*journal.Entry
+	for i := range out.Turns {
+		shown = append(shown, &out.Turns[i])
+	}
+	return out, v.s.at.Journal().Explain(shown...)
 }
 
 // sessionsOf lists the sessions of turns, in their order.
-func sessionsOf(all []use.Turn) (out []view.TurnSession) {
+func sessionsOf(all []journal.Entry) (out []view.TurnSession) {
 	places := map[[2]string]int{}
 	for _, t := range all {
 		at, known := places[[2]string{t.Agent, t.Session}]
@@ -94,7 +85,7 @@ type turnFilter struct {
 }
 
 // wants judges without the texts.
-func (f *turnFilter) wants(t use.Turn) bool {
+func (f *turnFilter) wants(t journal.Entry) bool {
 	switch {
 	case f.Turn != "" && t.ID != f.Turn,
 		f.Agent != "" && t.Agent != f.Agent,
@@ -113,15 +104,15 @@ func (f *turnFilter) says(text string) bool {
 }
 
 // finds searches a turn's prompt, then its passages as they are now.
-func (f *turnFilter) finds(ctx context.Context, t use.Turn, traced string) (bool, error) {
-	text := t.Prompt + " " + traced
-	for _, h := range t.Hits {
+func (f *turnFilter) finds(ctx context.Context, t journal.Entry) (bool, error) {
+	text := t.Prompt
+	for _, h := range t.Passages() {
 		text += " " + h.Source
 	}
 	if f.says(text) {
 		return true, nil
 	}
-	for _, h := range t.Hits {
+	for _, h := range t.Passages() {
 		passage, err := f.passage(ctx, h)
 		if err != nil {
 			return false, err
@@ -132,7 +123,7 @@ func (f *turnFilter) finds(ctx context.Context, t use.Turn, traced string) (bool
 }
 
 // passage returns the text of a hit; "" if it is gone.
-func (f *turnFilter) passage(ctx context.Context, h use.Hit) (string, error) {
+func (f *turnFilter) passage(ctx context.Context, h journal.Given) (string, error) {
 	texts, known := f.texts[h.Path]
 	if !known && len(f.texts) < mostSearched {
 		chunks, err := f.page.s.Manager.Chunks(ctx, h.Path)

@@ -23,7 +23,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/workspace"
 )
@@ -86,7 +88,7 @@ const (
 )
 
 // stateFiles are the files of a project's state that an export has. The rest is about this machine.
-var stateFiles = []string{"forgotten.json", "use.jsonl", "use.earlier.jsonl"}
+var stateFiles = append(journal.In(config.JournalFile).Files(), "forgotten.json")
 
 // Files with a meaning of their own.
 const (

@@ -70,7 +70,7 @@ func exporting(t *testing.T, name string) (w *app.Workspace, target string, e Ex
 	require.NoError(t, os.MkdirAll(at.Own(), 0o700))
 	require.NoError(t, os.WriteFile(at.Forgotten(), []byte(`{"forgotten":[{"path":"notes/old.md","at":"2026-01-02T03:04:05Z"}]}`), 0o600))
 	require.NoError(t, os.WriteFile(at.Sources(), []byte(`{"workspace":"`+project+`","paths":["`+project+`"]}`), 0o600))
-	require.NoError(t, os.WriteFile(at.Use(), []byte(`{"turn":"a","key":"db689a5733e364f2"}`+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(at.Own(), config.JournalFile), []byte(`{"id":"a","key":"db689a5733e364f2"}`+"\n"), 0o600))
 	target = filepath.Join(t.TempDir(), name)
 	e, err = Export(t.Context(), w, target)
 	require.NoError(t, err)
@@ -308,7 +308,7 @@ func TestHostileArchives(t *testing.T) {
 		{Sessions, "", "a/..", "a.md"},
 		{Sessions, "", `a\..\..\b`, "a.md"},
 		{Sessions, "", "--a--", "../../a.md"},
-		{State, "", "state/..", "use.jsonl"},
+		{State, "", "state/..", "journal.jsonl"},
 		{State, "", "a", "evil.json"},
 		{State, "", "a", "sources.json"},
 		{Settings, "", "", "other.yaml"},

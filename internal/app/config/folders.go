@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/userdir"
 	"github.com/memcore/memcore/internal/workspace"
@@ -26,10 +27,11 @@ const (
 	modelsFolder     = "models"
 
 	workspacesFolder = "workspaces"
-	hooksFolder      = "hooks"
-	journalFolder    = "journal"
+	undoFolder       = "journal"
 	serviceFolder    = "service"
 
+	// JournalFile is in the workspace's state.
+	JournalFile = "journal.jsonl"
 	// ServiceKeyFile is in the folder of the state.
 	ServiceKeyFile = "service.key"
 )
@@ -43,11 +45,8 @@ func (p Folders) Servers() string { return filepath.Join(p.Root, serversFolder) 
 // Models has model packs, for all workspaces.
 func (p Folders) Models() string { return filepath.Join(p.Root, modelsFolder) }
 
-// Hooks has records of what sessions got.
-func (p Folders) Hooks() string { return filepath.Join(p.State, hooksFolder) }
-
-// Journal records changes of memory files, for all workspaces.
-func (p Folders) Journal() string { return filepath.Join(p.State, journalFolder) }
+// Undo records changes of memory files, for all workspaces.
+func (p Folders) Undo() string { return filepath.Join(p.State, undoFolder) }
 
 // ServiceKey has the key of the memory service.
 func (p Folders) ServiceKey() string { return filepath.Join(p.State, ServiceKeyFile) }
@@ -84,14 +83,8 @@ func (p Folders) Sources() string { return filepath.Join(p.own, "sources.json") 
 // Forgotten lists what must not be found again.
 func (p Folders) Forgotten() string { return filepath.Join(p.own, "forgotten.json") }
 
-// Retrieved counts how often documents were retrieved.
-func (p Folders) Retrieved() string { return filepath.Join(p.own, "usage.json") }
-
-// Use records what agents got and used.
-func (p Folders) Use() string { return filepath.Join(p.own, "use.jsonl") }
-
-// Last has the traces of the last hooks.
-func (p Folders) Last() string { return filepath.Join(p.own, "last") }
+// Journal records what the sessions of agents got and used.
+func (p Folders) Journal() journal.Journal { return journal.In(filepath.Join(p.own, JournalFile)) }
 
 // Folders returns the workspace's places. Another --index-dir has the same state.
 func (c *Config) Folders() (Folders, error) {

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/inject/daemon"
 	"github.com/memcore/memcore/inject/httpapi"
 	"github.com/memcore/memcore/inject/setup"
-	"github.com/memcore/memcore/inject/turn"
 	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/text/plain"
@@ -36,18 +36,19 @@ func (d *doctor) agents(at config.Folders) {
 		d.ok("agents", "no agent with known hooks is installed; any MCP client can run 'memcore mcp'")
 		return
 	}
-	trace, err := app.LastTrace(at.Last())
+	entries, err := at.Journal().Entries()
+	last, _ := journal.Last(entries)
 	switch {
 	case err != nil:
 		d.warn("last hook", "", "%v", err)
-	case trace.At.IsZero():
+	case last.At.IsZero():
 		d.ok("last hook", "none has run in this workspace yet")
-	case len(trace.Problems) > 0:
-		d.warn("last hook", "memcore explain --last", "%s, %s: %s", trace.Event.Agent, trace.At.Local().Format(time.DateTime), plain.OneLine(strings.Join(trace.Problems, "; ")))
-	case strings.HasPrefix(trace.Reason, turn.ReasonLate):
-		d.warn("last hook", "memcore explain --last", "%s, %s: %s", trace.Event.Agent, trace.At.Local().Format(time.DateTime), plain.OneLine(trace.Reason))
+	case len(last.Problems) > 0:
+		d.warn("last hook", "memcore explain --last", "%s, %s: %s", last.Agent, last.At.Local().Format(time.DateTime), plain.OneLine(strings.Join(last.Problems, "; ")))
+	case last.Undelivered != "":
+		d.warn("last hook", "memcore explain --last", "%s, %s: %s", last.Agent, last.At.Local().Format(time.DateTime), plain.OneLine(last.Undelivered))
 	default:
-		d.ok("last hook", "%s of %s, %s", trace.Event.Kind, trace.Event.Agent, trace.At.Local().Format(time.DateTime))
+		d.ok("last hook", "%s of %s, %s", last.Kind, last.Agent, last.At.Local().Format(time.DateTime))
 	}
 }
 

@@ -194,7 +194,7 @@ func (d *doctor) state(at config.Folders) {
 	if config.IsInside(at.Root, at.State) {
 		d.warn(name, "name different folders for indexes and state", "%s is in %s: deleting the indexes deletes it", at.State, at.Root)
 	}
-	for _, file := range []string{at.Forgotten(), filepath.Join(at.Journal(), "journal.json")} {
+	for _, file := range []string{at.Forgotten(), filepath.Join(at.Undo(), "journal.json")} {
 		if _, err := jsonfile.Load[map[string]any](file); err != nil {
 			d.problem(name, "bring it back from a backup, or delete it, which forgets what it holds", "%v", err)
 		}

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/app/config"
@@ -49,7 +48,7 @@ func Measure(ctx context.Context, c *config.Config) (Sizes, error) {
 		return Sizes{}, err
 	}
 	m := meter{ctx: ctx}
-	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Servers()) + m.size(at.Models()), Turns: m.size(at.Hooks()), State: m.size(at.Journal())}
+	s := Sizes{Projects: []ProjectSize{}, Caches: m.size(at.Embeddings()) + m.size(at.Servers()) + m.size(at.Models()), State: m.size(at.Undo())}
 	if beans := c.Beans(); beans != "" {
 		s.Notes += m.size(beans)
 	}
@@ -95,7 +94,9 @@ func (m *meter) project(c *config.Config, at config.Folders, p Project) ProjectS
 	if p.Name != "" {
 		own := at.OwnOf(p.Name)
 		s.Index = m.size(p.Index)
-		s.Turns = m.size(own.Last()) + m.size(own.Use()) + m.size(strings.TrimSuffix(own.Use(), ".jsonl")+".earlier.jsonl")
+		for _, file := range own.Journal().Files() {
+			s.Turns += m.size(file)
+		}
 		s.State = m.size(p.State) - s.Turns
 	}
 	s.Total = s.Notes + s.Sessions + s.Index + s.Turns + s.State

@@ -41,8 +41,8 @@ var faults = []fault{
 	{errno: syscall.ENOSPC, stays: true, spares: []string{"unlinkat", "fchmodat", "fchmod", "ftruncate", "renameat"}},
 }
 
-// hints are files that may be lost, such as counts of use. Failing to write them is no error.
-var hints = []string{"usage.json", "/last/", "/hooks", ".vectors", "/embeddings"}
+// hints are files that may be lost, such as what hooks gave. Failing to write them is no error.
+var hints = []string{"/journal.", ".vectors", "/embeddings"}
 
 func isHint(s *harness.Machine, c intercept.Call) bool {
 	inIndex, ok := strings.CutPrefix(c.Path, s.Index)

@@ -1,0 +1,377 @@
+package journal
+
+import (
+	"cmp"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/memcore/memcore/core"
+	"github.com/memcore/memcore/internal/text/excerpt"
+	"github.com/memcore/memcore/internal/text/sanitize"
+	"github.com/memcore/memcore/internal/text/secret"
+)
+
+// Kinds of events that mean something here. They are kinds of package inject/agents, which has more.
+const (
+	PromptEvent     = "prompt"
+	StartEvent      = "session start"
+	CompactionEvent = "compaction"
+	OtherEvent      = "other" // one that could not be read
+)
+
+// An Entry is what the journal knows of one event. Each of its lines has the Head and some of the
+// other fields; what a later line says replaces what an earlier one said.
+type Entry struct {
+	// Of begins the line of a result, and has the ID again: readers skip the line by it.
+	Of string `json:"of,omitempty"`
+	// Result has the candidates of a prompt, cut by Trim, in a line of its own. Only Explain reads it.
+	Result *core.Result `json:"result,omitempty"`
+	Head
+	Event
+	Answer
+	// Undelivered says why the agent did not get the answer, "" if it did.
+	Undelivered string `json:"undelivered,omitempty"`
+	// Instead is the ID of the entry of another process that answered the event after all.
+	Instead string `json:"instead,omitempty"`
+	// Verdicts say what the agent used. Readers find them in Given.
+	Verdicts []Verdict `json:"verdicts,omitempty"`
+}
+
+// A Head names an event and whose it is.
+type Head struct {
+	ID      string `json:"id"`
+	Agent   string `json:"agent,omitempty"`
+	Session string `json:"session,omitempty"`
+	// Sub is the subagent, which has a history of its own.
+	Sub string `json:"sub,omitempty"`
+}
+
+// An Event is what happened, known before anything is looked up.
+type Event struct {
+	At   time.Time `json:"at,omitzero"`
+	Kind string    `json:"event,omitempty"` // what it means
+	Name string    `json:"name,omitempty"`  // the agent's own
+	// Key hashes a prompt, to find it in the agent's log.
+	Key string `json:"key,omitempty"`
+	// Prompt is without secrets, and empty if prompts are not kept.
+	Prompt  string   `json:"prompt,omitempty"`
+	Cut     string   `json:"cut,omitempty"` // what a long event lost
+	Tool    string   `json:"tool,omitempty"`
+	Touched []string `json:"touched,omitempty"` // files of the tool call
+	// Resets means that the agent's history is empty from here on.
+	Resets bool `json:"resets,omitempty"`
+	// Until is set if this event is to give what the session begins with, and says by when. Until
+	// then no other event gives it.
+	Until time.Time `json:"until,omitzero"`
+}
+
+// An Answer is what an event got, and why not more.
+type Answer struct {
+	Given []Given `json:"given,omitempty"`
+	// Added counts the characters of the text that was given.
+	Added int `json:"added,omitempty"`
+	// Reason says why nothing was given, or not all.
+	Reason   string   `json:"reason,omitempty"`
+	Repeated int      `json:"repeated,omitempty"` // hits that the session had before
+	Rules    []Rule   `json:"rules,omitempty"`    // files that apply at the event
+	Began    string   `json:"began,omitempty"`    // the folder that the session begins in here
+	Spent    int      `json:"spent,omitempty"`    // bytes of curated memory and rules
+	Problems []string `json:"problems,omitempty"`
+	Notes    []string `json:"notes,omitempty"` // what else a person should know
+	Took     string   `json:"took,omitempty"`  // set in every answer
+}
+
+// A Rule says why a file of rules was given or not.
+type Rule struct {
+	Path  string `json:"path"`
+	Given bool   `json:"given,omitempty"`
+	Why   string `json:"why"`
+}
+
+// A Kind is what kind of thing was given.
+type Kind string
+
+// Kinds of what is given.
+const (
+	Passage   Kind = "passage"
+	Line      Kind = "line"      // of a list
+	Statement Kind = "statement" // of the user
+	Failure   Kind = "failure"   // of a command, with what worked
+	Overview  Kind = "overview"  // of the session
+	Rules     Kind = "rules"     // a file of rules
+	Document  Kind = "document"  // a file of memory that was given whole
+	Beginning Kind = "beginning" // what a session begins with, even if that is empty
+)
+
+// A Given is one thing that an event got.
+type Given struct {
+	Kind Kind `json:"kind"`
+	// Key changes with what was given.
+	Key    string  `json:"key,omitempty"`
+	ID     string  `json:"id,omitempty"`     // of the chunk
+	Source string  `json:"source,omitempty"` // its citation
+	Path   string  `json:"path,omitempty"`   // the document
+	Title  string  `json:"title,omitempty"`  // the innermost heading
+	Score  float64 `json:"score,omitempty"`
+	Tokens int     `json:"tokens,omitempty"`
+	// Used and Why come from verdicts.
+	Used Use    `json:"used,omitempty"`
+	Why  string `json:"why,omitempty"`
+}
+
+// A Use says whether the agent used what it got.
+type Use string
+
+// What was not judged is Unknown.
+const (
+	Yes     Use = "yes"
+	No      Use = "no"
+	Unknown Use = "unknown"
+)
+
+// A Verdict is on the given thing with a Key.
+type Verdict struct {
+	Key  string `json:"key"`
+	Used Use    `json:"used"`
+	Why  string `json:"why,omitempty"` // what shows the use, without secrets
+}
+
+// NewID names an entry.
+func NewID() string {
+	id := make([]byte, 8)
+	rand.Read(id) // never fails
+	return hex.EncodeToString(id)
+}
+
+// maxPrompt is how many bytes of a prompt are kept.
+const maxPrompt = 2000
+
+// SetPrompt keeps the hash of a prompt, and if keep is set its text without secrets.
+func (e *Entry) SetPrompt(prompt string, keep bool) {
+	if strings.TrimSpace(prompt) == "" {
+		return
+	}
+	if e.Key = KeyOf(prompt); keep {
+		e.Prompt = Clean(prompt, maxPrompt)
+	}
+}
+
+// KeyOf hashes a text, ignoring its white space.
+func KeyOf(text string) string {
+	sum := sha256.Sum256([]byte(strings.Join(strings.Fields(text), " ")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Clean returns the beginning of a text without secrets. It looks for them in more than it keeps,
+// since a secret that was cut is not recognised.
+func Clean(text string, max int) string {
+	text = strings.ToValidUTF8(strings.TrimSpace(text[:min(len(text), 8*max)]), "")
+	text, _ = secret.Redact(text)
+	return excerpt.Of(text, max)
+}
+
+// Passages returns the passages that were given.
+func (a Answer) Passages() (some []Given) {
+	for _, g := range a.Given {
+		if g.Kind == Passage {
+			some = append(some, g)
+		}
+	}
+	return some
+}
+
+// Judged reports whether there are verdicts on what was given.
+func (a Answer) Judged() bool {
+	return slices.ContainsFunc(a.Given, func(g Given) bool { return g.Used == Yes || g.Used == No || g.Why != "" })
+}
+
+// Unused reports whether any passage is not known to be used.
+func (a Answer) Unused() bool {
+	return slices.ContainsFunc(a.Passages(), func(g Given) bool { return g.Used != Yes })
+}
+
+// judge takes verdicts over. What was used once stays used.
+func (a *Answer) judge(verdicts []Verdict) {
+	for _, v := range verdicts {
+		i := slices.IndexFunc(a.Given, func(g Given) bool { return g.Key == v.Key })
+		if i >= 0 && a.Given[i].Used != Yes && slices.Contains([]Use{Yes, No, Unknown}, v.Used) {
+			a.Given[i].Used, a.Given[i].Why = v.Used, v.Why
+		}
+	}
+}
+
+const (
+	// maxCandidates is how many candidates of a prompt are kept.
+	maxCandidates = 20
+	// ExcerptLength is how much of a candidate's text is kept, in characters.
+	ExcerptLength = 80
+)
+
+// Trim returns what is kept of a result: the best candidates with the beginnings of their texts.
+func Trim(r core.Result) *core.Result {
+	room := maxCandidates
+	for _, hits := range []*[]core.MemoryHit{&r.Hits, &r.Withheld, &r.Rejected} {
+		all := *hits
+		*hits = make([]core.MemoryHit, 0, min(len(all), room))
+		for _, h := range all[:cap(*hits)] {
+			*hits = append(*hits, trimmed(h))
+		}
+		room -= len(*hits)
+	}
+	r.Took = nil
+	return &r
+}
+
+func trimmed(h core.MemoryHit) core.MemoryHit {
+	kept := core.MemoryHit{ID: h.ID, Source: h.Source, Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine,
+		Score: rounded(h.Score), TokenEstimate: h.TokenEstimate, Text: Excerpt(h.Text), Injection: h.Injection}
+	if e := h.Explain; e != nil {
+		kept.Explain = &core.Explanation{BM25: rounded(e.BM25), Why: e.Why, Verdict: e.Verdict}
+		if e.Cosine != nil {
+			cosine := rounded(*e.Cosine)
+			kept.Explain.Cosine = &cosine
+		}
+		if e.Worth != nil {
+			worth := rounded(*e.Worth)
+			kept.Explain.Worth = &worth
+		}
+	}
+	return kept
+}
+
+func rounded(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+
+// Excerpt returns the beginning of a text behind its headings, on one line, safe to show.
+func Excerpt(text string) string {
+	rest := strings.TrimSpace(text)
+	for strings.HasPrefix(rest, "#") {
+		_, after, more := strings.Cut(rest, "\n")
+		if after = strings.TrimSpace(after); !more || after == "" {
+			break
+		}
+		rest = after
+	}
+	rest = Clean(rest, 4*ExcerptLength) // a character has at most four bytes
+	line := []rune(sanitize.Line(strings.Join(strings.Fields(rest), " ")))
+	if len(line) > ExcerptLength {
+		return string(line[:ExcerptLength-1]) + "…"
+	}
+	return string(line)
+}
+
+// A Place is lines of a document, or without a first line all of it.
+type Place struct {
+	Path        string
+	First, Last int
+}
+
+// Has reports whether lines of a document are in the place.
+func (p Place) Has(path string, first, last int) bool {
+	return p.Path != "" && path == p.Path && (p.First == 0 || first <= p.Last && last >= p.First)
+}
+
+// cited returns the lines of the citation.
+func (g Given) cited() (first, last int) {
+	at := strings.LastIndex(g.Source, "#L")
+	if at < 0 {
+		return 1, math.MaxInt
+	}
+	if n, _ := fmt.Sscanf(g.Source[at:], "#L%d-L%d", &first, &last); n < 2 {
+		last = first
+	}
+	return first, last
+}
+
+// reasonForgotten is the reason of an entry if what it got is forgotten.
+const reasonForgotten = "what it got is forgotten"
+
+// forget takes a place and texts out of a line, and reports whether it changed. Lines of documents
+// may have moved since, so that candidates, which have texts, go with their whole document.
+func (e *Entry) forget(p Place, texts []string) (changed bool) {
+	says := func(text string) bool { return text != "" && Says(text, texts) }
+	blank := func(text *string, now string, gone bool) {
+		if gone {
+			*text, changed = now, true
+		}
+	}
+	blank(&e.Key, "", says(e.Prompt))
+	blank(&e.Prompt, "", says(e.Prompt))
+	before := len(e.Given)
+	e.Given = slices.DeleteFunc(e.Given, func(g Given) bool {
+		first, last := g.cited()
+		return g.Source != "" && p.Has(g.Path, first, last)
+	})
+	blank(&e.Reason, reasonForgotten, len(e.Given) < before && len(e.Passages()) == 0 ||
+		says(e.Reason) || p.Path != "" && strings.Contains(e.Reason, p.Path))
+	for i := range e.Given {
+		blank(&e.Given[i].Title, "", says(e.Given[i].Title))
+	}
+	for i := range e.Verdicts {
+		blank(&e.Verdicts[i].Why, "", says(e.Verdicts[i].Why))
+	}
+	for _, said := range []*[]string{&e.Problems, &e.Notes} {
+		before := len(*said)
+		*said = slices.DeleteFunc(*said, says)
+		changed = changed || len(*said) < before
+	}
+	if r := e.Result; r != nil {
+		for _, hits := range []*[]core.MemoryHit{&r.Hits, &r.Rejected, &r.Withheld} {
+			before := len(*hits)
+			*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool { return p.Path != "" && h.Path == p.Path || says(h.Text) })
+			changed = changed || len(*hits) < before
+		}
+		blank(&r.Why, "", says(r.Why))
+		blank(&r.Silence, reasonForgotten, says(r.Silence))
+	}
+	return changed
+}
+
+// Says reports whether a text has one of others, whatever their white space and case.
+func Says(text string, others []string) bool {
+	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
+	text = plain(text)
+	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
+}
+
+// lines encodes an entry.
+func (e Entry) lines() ([]byte, error) {
+	parts := []Entry{e}
+	if e.Result != nil {
+		parts[0].Result = nil
+		parts = append(parts, Entry{Of: e.ID, Result: e.Result, Head: e.Head})
+	}
+	var all []byte
+	for _, part := range parts {
+		line, err := json.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, line...), '\n')
+	}
+	return all, nil
+}
+
+// take adds what another line says of the event.
+func (e *Entry) take(line Entry) {
+	if e.Kind == "" {
+		e.Event = line.Event
+	}
+	if line.Took != "" {
+		e.Answer = line.Answer
+	} else { // of a process that did not answer
+		e.Reason = cmp.Or(e.Reason, line.Reason)
+		e.Problems, e.Notes = append(e.Problems, line.Problems...), append(e.Notes, line.Notes...)
+	}
+	e.Undelivered, e.Instead = cmp.Or(e.Undelivered, line.Undelivered), cmp.Or(e.Instead, line.Instead)
+	if line.Result != nil {
+		e.Result = line.Result
+	}
+	e.judge(line.Verdicts)
+}

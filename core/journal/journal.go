@@ -1,0 +1,247 @@
+// Package journal records what happens in a workspace: what each event of an agent's session got,
+// why not more, and what the agent used of it.
+//
+// The journal is one file, to which all processes append lines of JSON. What a session has already,
+// explain, status, the pages and the judging of use are read from it.
+package journal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/internal/jsonfile"
+)
+
+const (
+	// maxFile is the size at which a file of the journal is full, in bytes.
+	maxFile = 2 << 20
+	// oldFiles is how many full files are kept.
+	oldFiles = 4
+)
+
+// A Journal is safe for concurrent use, also by processes. The zero Journal keeps nothing.
+type Journal struct {
+	file string
+	max  int64 // bytes of a file
+}
+
+// In returns the journal whose newest file has this name. It need not exist.
+func In(file string) Journal { return Journal{file: file, max: maxFile} }
+
+// Files returns the names of its files, the oldest first. Some may be missing.
+func (j Journal) Files() (names []string) {
+	for n := oldFiles; n >= 0; n-- {
+		names = append(names, j.old(n))
+	}
+	return names
+}
+
+// old returns the name of the nth file before the newest.
+func (j Journal) old(n int) string {
+	if n == 0 {
+		return j.file
+	}
+	ext := filepath.Ext(j.file)
+	return fmt.Sprintf("%s.%d%s", strings.TrimSuffix(j.file, ext), n, ext)
+}
+
+// Append adds what is known of an event.
+func (j Journal) Append(ctx context.Context, e Entry) error {
+	if j.file == "" {
+		return nil
+	}
+	unlock, err := jsonfile.Lock(ctx, j.file)
+	if err == nil {
+		err = j.add(e)
+		unlock()
+	}
+	return wrap("write", err)
+}
+
+// Begin adds an event. decide sees what its session has, and may change the event before it is
+// added. Until then no other process adds anything.
+func (j Journal) Begin(ctx context.Context, e *Entry, decide func(Session)) error {
+	if !j.Keeps(e.Session) {
+		decide(Session{})
+		return j.Append(ctx, *e)
+	}
+	unlock, err := jsonfile.Lock(ctx, j.file)
+	if err != nil {
+		return wrap("write", err)
+	}
+	defer unlock()
+	s, err := j.Session(e.Head)
+	if err != nil {
+		return err
+	}
+	decide(s)
+	return wrap("write", j.add(*e))
+}
+
+// add appends an entry's lines in one write. The caller has the lock.
+func (j Journal) add(e Entry) error {
+	lines, err := e.lines()
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(j.file); err == nil && info.Size() >= j.max {
+		for n := oldFiles; n > 0; n-- {
+			if err := os.Rename(j.old(n-1), j.old(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return jsonfile.AppendLine(j.file, bytes.TrimSuffix(lines, []byte("\n")))
+}
+
+func wrap(do string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s the journal of the workspace: %w", do, err)
+	}
+	return nil
+}
+
+// Entries returns all entries, the oldest first, without those that another process answered
+// instead. Result is not read.
+func (j Journal) Entries() ([]Entry, error) {
+	all, err := j.read(oldFiles, func(line []byte) bool { return !bytes.HasPrefix(line, resultLine) })
+	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
+	return all, err
+}
+
+// Of returns the recent entries of a session or subagent, like Entries.
+func (j Journal) Of(h Head) (own []Entry, err error) {
+	name, err := json.Marshal(h.Session)
+	if err != nil {
+		return nil, wrap("read", err)
+	}
+	name = append([]byte(`"session":`), name...)
+	all, err := j.read(1, func(line []byte) bool {
+		return !bytes.HasPrefix(line, resultLine) && bytes.Contains(line, name)
+	})
+	for _, e := range all {
+		if e.Agent == h.Agent && e.Session == h.Session && e.Sub == h.Sub {
+			own = append(own, e)
+		}
+	}
+	return own, err
+}
+
+// Explain reads the results of entries.
+func (j Journal) Explain(entries ...*Entry) error {
+	places := map[string]*Entry{}
+	for _, e := range entries {
+		places[e.ID] = e
+	}
+	found, err := j.read(oldFiles, func(line []byte) bool {
+		id, _, _ := bytes.Cut(bytes.TrimPrefix(line, resultLine), []byte(`"`))
+		return bytes.HasPrefix(line, resultLine) && places[string(id)] != nil
+	})
+	for _, f := range found {
+		if e := places[f.ID]; e != nil {
+			e.Result = f.Result
+		}
+	}
+	return err
+}
+
+// resultLine begins the lines with results. They are most of the journal.
+var resultLine = []byte(`{"of":"`)
+
+// read joins, by entry, the lines that are wanted in the newest file and some before it. Damaged
+// lines are left out.
+func (j Journal) read(old int, wanted func(line []byte) bool) (all []Entry, err error) {
+	if j.file == "" {
+		return nil, nil
+	}
+	places := map[string]int{} // in all, by ID
+	for n := old; n >= 0; n-- {
+		data, err := os.ReadFile(j.old(n))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, wrap("read", err)
+		}
+		for text := range bytes.Lines(data) {
+			var line Entry
+			if !wanted(text) || json.Unmarshal(text, &line) != nil || line.ID == "" {
+				continue
+			}
+			at, known := places[line.ID]
+			if !known {
+				at = len(all)
+				places[line.ID] = at
+				all = append(all, Entry{Head: line.Head})
+			}
+			all[at].take(line)
+		}
+	}
+	kept := all[:0]
+	for _, e := range all {
+		if e.Instead == "" && (!e.At.IsZero() || e.Result != nil) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// Forget removes what was given of a place, and words of the texts. The hash of a prompt goes with
+// it.
+func (j Journal) Forget(ctx context.Context, p Place, texts ...string) error {
+	return j.rewrite(ctx, func(e *Entry) (changed, keep bool) { return e.forget(p, texts), true })
+}
+
+// ForgetSessions removes the entries of sessions.
+func (j Journal) ForgetSessions(ctx context.Context, gone func(agent, session string) bool) error {
+	return j.rewrite(ctx, func(e *Entry) (changed, keep bool) { return false, !gone(e.Agent, e.Session) })
+}
+
+// rewrite changes lines, or removes them. It removes damaged ones, which may say what has to go.
+func (j Journal) rewrite(ctx context.Context, change func(*Entry) (changed, keep bool)) error {
+	if _, err := os.Stat(filepath.Dir(j.file)); j.file == "" || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := jsonfile.Lock(ctx, j.file)
+	if err != nil {
+		return wrap("forget in", err)
+	}
+	defer unlock()
+	for _, file := range j.Files() {
+		data, err := os.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return wrap("forget in", err)
+		}
+		var kept []byte
+		for line := range bytes.Lines(data) {
+			var e Entry
+			if json.Unmarshal(line, &e) != nil {
+				continue
+			}
+			changed, keep := change(&e)
+			if !keep {
+				continue
+			}
+			if changed {
+				if line, err = json.Marshal(e); err != nil {
+					return wrap("forget in", err)
+				}
+			}
+			kept = append(append(kept, bytes.TrimRight(line, "\r\n")...), '\n')
+		}
+		if !bytes.Equal(kept, data) {
+			if err := jsonfile.Write(file, kept); err != nil {
+				return wrap("forget in", err)
+			}
+		}
+	}
+	return nil
+}

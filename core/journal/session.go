@@ -1,0 +1,93 @@
+package journal
+
+import (
+	"cmp"
+	"time"
+)
+
+// A Session is what the agent's history of a session has.
+type Session struct {
+	Dir   string // the folder that the session began in
+	Begun bool   // it has what a session begins with
+	// Until Starting the session's start may still give that. Until Prompting its first prompt may,
+	// or has just done so.
+	Starting, Prompting time.Time
+	Overview            string    // key of the last overview
+	Spent               int       // bytes of curated memory and rules
+	Prompts             int       // in the history
+	Dropped             time.Time // when the agent last dropped its history
+	given               map[Kind]map[string]string
+}
+
+// Keeps reports whether the journal knows what a session has.
+func (j Journal) Keeps(session string) bool { return j.file != "" && session != "" }
+
+// Session returns what a session or subagent has. A session without a name has nothing.
+func (j Journal) Session(h Head) (s Session, err error) {
+	if !j.Keeps(h.Session) {
+		return s, nil
+	}
+	entries, err := j.Of(h)
+	for _, e := range entries {
+		s.add(e)
+	}
+	return s, err
+}
+
+// add adds an event. What began it was decided at that time, so that the order of events counts,
+// not that of their answers.
+func (s *Session) add(e Entry) {
+	if e.Resets {
+		dropped := s.Dropped
+		if s.Begun || s.Prompts > 0 || e.Kind == CompactionEvent {
+			dropped = e.At
+		}
+		*s = Session{Dropped: dropped}
+	}
+	if e.Kind == PromptEvent && e.Key != "" {
+		s.Prompts++
+	}
+	if e.Undelivered != "" {
+		return
+	}
+	answered := e.Took != ""
+	switch {
+	case e.Kind == StartEvent && !answered:
+		s.Starting = e.Until
+	case e.Kind == PromptEvent && (!answered || e.Added > 0) && !e.Until.IsZero():
+		s.Prompting = e.Until // a start that comes now need not give the same
+	}
+	s.Dir, s.Spent = cmp.Or(e.Began, s.Dir), s.Spent+e.Spent
+	for _, g := range e.Given {
+		switch g.Kind {
+		case Beginning:
+			s.Begun, s.Starting = true, time.Time{}
+		case Overview:
+			s.Overview = g.Key
+		}
+		if s.given == nil {
+			s.given = map[Kind]map[string]string{}
+		}
+		if s.given[g.Kind] == nil {
+			s.given[g.Kind] = map[string]string{}
+		}
+		s.given[g.Kind][g.name()] = g.Key
+	}
+}
+
+// name is what a thing replaces: files by their path, anything else only itself.
+func (g Given) name() string {
+	if g.Kind == Rules || g.Kind == Document {
+		return g.Path
+	}
+	return g.Key
+}
+
+// Has reports whether the session got a thing.
+func (s Session) Has(g Given) bool {
+	key, has := s.given[g.Kind][g.name()]
+	return has && key == g.Key
+}
+
+// Keys returns the keys of the files that the session got, as Rules or as a Document, by path.
+func (s Session) Keys(k Kind) map[string]string { return s.given[k] }
