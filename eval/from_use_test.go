@@ -20,7 +20,7 @@ func TestFromUse(t *testing.T) {
 		return journal.Entry{Head: journal.Head{ID: prompt, Session: "s"}, Event: journal.Event{At: at, Kind: journal.PromptEvent, Prompt: prompt}, Answer: journal.Answer{Given: given, Took: "1ms"}}
 	}
 	hit := func(path string, used journal.Use, why string) journal.Given {
-		return journal.Given{Kind: journal.Passage, Key: path, ID: path, Path: path, Source: path + "#L1", Score: 0.5, Used: used, Why: why}
+		return journal.Given{Kind: journal.Passage, Key: path, Path: path, Source: path + "#L1", Score: 0.5, Used: used, Why: why}
 	}
 	turns := []journal.Entry{
 		turn("which port?", hit("old.md", journal.Yes, "x")),

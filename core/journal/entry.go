@@ -113,9 +113,8 @@ const (
 // A Given is one thing that an event got.
 type Given struct {
 	Kind Kind `json:"kind"`
-	// Key changes with what was given.
+	// Key changes with what was given. That of a passage is the ID of its chunk.
 	Key    string  `json:"key,omitempty"`
-	ID     string  `json:"id,omitempty"`     // of the chunk
 	Source string  `json:"source,omitempty"` // its citation
 	Path   string  `json:"path,omitempty"`   // the document
 	Title  string  `json:"title,omitempty"`  // the innermost heading

@@ -32,7 +32,7 @@ func prompted(prompt string, paths ...string) Entry {
 	e := event(PromptEvent, prompt)
 	e.Took, e.Added = "1ms", len(paths)
 	for _, path := range paths {
-		e.Given = append(e.Given, Given{Kind: Passage, Key: path, ID: path, Path: path, Source: path + "#L1", Score: 0.5, Tokens: 7})
+		e.Given = append(e.Given, Given{Kind: Passage, Key: path, Path: path, Source: path + "#L1", Score: 0.5, Tokens: 7})
 	}
 	return e
 }

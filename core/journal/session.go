@@ -2,6 +2,8 @@ package journal
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -87,6 +89,14 @@ func (g Given) name() string {
 func (s Session) Has(g Given) bool {
 	key, has := s.given[g.Kind][g.name()]
 	return has && key == g.Key
+}
+
+// Given returns the keys of all passages, lines, statements and failures that the session got.
+func (s Session) Given() (keys []string) {
+	for _, kind := range []Kind{Passage, Line, Statement, Failure} {
+		keys = append(keys, slices.Sorted(maps.Keys(s.given[kind]))...)
+	}
+	return keys
 }
 
 // Keys returns the keys of the files that the session got, as Rules or as a Document, by path.

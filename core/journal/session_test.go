@@ -62,6 +62,7 @@ func TestSessionHas(t *testing.T) {
 	require.False(t, s.Has(Given{Kind: Line, Key: "a.md"}), "of another kind")
 	require.False(t, s.Has(Given{Kind: Rules, Path: "r.md", Key: "2"}), "changed")
 	require.Equal(t, map[string]string{"r.md": "stamp"}, s.Keys(Document))
+	require.Equal(t, []string{"a.md"}, s.Given())
 	sub := e.Head
 	sub.Sub = "sub"
 	s, err = j.Session(sub)

@@ -74,7 +74,7 @@ func (j Judge) judge(ctx context.Context, g journal.Given, a Answer, wrote map[s
 	if err != nil {
 		return "", "", err
 	}
-	text, ok := texts[g.ID]
+	text, ok := texts[g.Key]
 	if !ok {
 		return journal.Unknown, "it is no longer in the index", nil
 	}

@@ -19,7 +19,7 @@ func turnOf(prompt string, paths ...string) journal.Entry {
 		Event: journal.Event{At: testTime, Kind: journal.PromptEvent}, Answer: journal.Answer{Took: "1ms"}}
 	e.SetPrompt(prompt, true)
 	for _, path := range paths {
-		e.Given = append(e.Given, journal.Given{Kind: journal.Passage, Key: path, ID: journal.KeyOf(path), Path: path, Source: path + "#L1", Tokens: 7})
+		e.Given = append(e.Given, journal.Given{Kind: journal.Passage, Key: journal.KeyOf(path), Path: path, Source: path + "#L1", Tokens: 7})
 	}
 	return e
 }

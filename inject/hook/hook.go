@@ -346,10 +346,10 @@ func (a *answer) fresh() (fresh []core.MemoryHit) {
 	return fresh
 }
 
-// passage is how the journal records a hit. Its key changes with the text.
+// passage is how the journal records a hit. Its ID changes with the text.
 func passage(hit core.MemoryHit) journal.Given {
-	g := journal.Given{Kind: journal.Passage, Key: journal.KeyOf(hit.ID + " " + hit.Text), ID: hit.ID, Source: hit.Source,
-		Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate}
+	g := journal.Given{Kind: journal.Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path,
+		Score: hit.Score, Tokens: hit.TokenEstimate}
 	if n := len(hit.Headings); n > 0 {
 		g.Title = hit.Headings[n-1]
 	}

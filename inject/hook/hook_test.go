@@ -335,7 +335,7 @@ func TestGivenOnce(t *testing.T) {
 	more, _ := send("claude prompt", "a")
 	require.Contains(t, more, "harbour")
 	require.NotContains(t, more, "ferry")
-	m.hits[0].Text = "The ferry is green."
+	m.hits[0].ID, m.hits[0].Text = "changed", "The ferry is green."
 	changed, _ := send("claude prompt", "a")
 	require.Contains(t, changed, "green", "what has changed is news")
 	other, _ := send("claude prompt", "b")
@@ -563,7 +563,7 @@ func TestUse(t *testing.T) {
 	entry := send("claude prompt", o)
 	require.Equal(t, "what colour?", entry.Prompt)
 	given := entry.Passages()
-	require.Equal(t, []journal.Given{{Kind: journal.Passage, Key: given[0].Key, ID: "ferry", Source: "ferry.md#L1"}}, given)
+	require.Equal(t, []journal.Given{{Kind: journal.Passage, Key: "ferry", Source: "ferry.md#L1"}}, given)
 	require.Empty(t, m.judged)
 	entry = send("claude prompt", o)
 	require.Empty(t, entry.Passages(), "it has been given before")

@@ -93,7 +93,7 @@ func TestTurnsAreFound(t *testing.T) {
 	for i, prompt := range []string{"how do I reach it?", "and the ferry?", ""} {
 		e := hook.Event{Agent: []string{"codex", "claude-code"}[i%2], Session: "s", Kind: hook.Prompt, Prompt: prompt}.Entry(now.AddDate(0, 0, -i), true)
 		if prompt != "" {
-			e.Given = []journal.Given{{Kind: journal.Passage, ID: hit.ID, Source: hit.Source, Path: hit.Path}}
+			e.Given = []journal.Given{{Kind: journal.Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path}}
 		}
 		e.Took, e.Result = "1ms", journal.Trim(result.Result)
 		ids[e.ID] = prompt

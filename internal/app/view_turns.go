@@ -136,5 +136,5 @@ func (f *turnFilter) passage(ctx context.Context, h journal.Given) (string, erro
 		}
 		f.texts[h.Path] = texts
 	}
-	return texts[h.ID], nil
+	return texts[h.Key], nil
 }

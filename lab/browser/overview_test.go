@@ -57,7 +57,7 @@ func (h home) used(t *testing.T) {
 		if i%3 == 0 {
 			path, verdict = "notes/staging.md", "no"
 		}
-		fmt.Fprintf(&log, `{"id":"t%d","agent":"claude-code","session":"s","at":%q,"event":"prompt","key":"k","prompt":"question %d","took":"9ms","given":[{"kind":"passage","key":"h","id":"h","source":%q,"path":%q,"score":0.8,"tokens":40}]}`+"\n", i, at, i, path+"#L1-L9", path)
+		fmt.Fprintf(&log, `{"id":"t%d","agent":"claude-code","session":"s","at":%q,"event":"prompt","key":"k","prompt":"question %d","took":"9ms","given":[{"kind":"passage","key":"h","source":%q,"path":%q,"score":0.8,"tokens":40}]}`+"\n", i, at, i, path+"#L1-L9", path)
 		if i%5 > 0 {
 			fmt.Fprintf(&log, `{"id":"t%d","agent":"claude-code","session":"s","verdicts":[{"key":"h","used":%q,"why":"the answer names it"}]}`+"\n", i, verdict)
 		}
