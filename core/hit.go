@@ -38,6 +38,9 @@ type MemoryHit struct {
 	Session string    `json:"session,omitempty"`
 	Speaker string    `json:"speaker,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
+	// Exact means that Text holds the query as it is written; only searches of sessions and exact
+	// ones look for that.
+	Exact bool `json:"exact,omitempty"`
 	// Also cites near duplicates that were folded into this hit.
 	Also []string `json:"also,omitempty"`
 	// Injection is set if Text seems to instruct a model.
@@ -114,6 +117,15 @@ type RetrieveOptions struct {
 
 // SearchOptions narrow Search. Fields without a comment are as in RetrieveOptions.
 type SearchOptions struct {
+	// Sessions narrows the search to conversations and to the notes in the folders of sessions,
+	// Session to one of them, by its ID in its log or the name of its folder. Both also find the
+	// query as it is written, in parts of words too, and put that first; what has neither a word of
+	// the query nor a near meaning is no hit. Errors wrap ErrNoConversation.
+	Sessions bool
+	Session  string
+	// Exact keeps only hits that hold the query as it is written, in upper or lower case.
+	Exact bool
+
 	Scope         string
 	Path          string
 	Unrecorded    bool
@@ -187,6 +199,7 @@ func hitOf(c *candidate, rank int, explain bool) MemoryHit {
 		ID: r.ID, Text: r.Text, Score: c.Score, Source: paths.Citation(r.Path, r.StartLine, r.EndLine), TokenEstimate: r.Tokens,
 		Scope: r.Scope, Kind: r.Kind, Path: r.Path, StartLine: r.StartLine, EndLine: r.EndLine,
 		Headings: r.Headings, Request: requestOf(r), Session: r.Session, Speaker: r.Speaker, Time: r.Time,
+		Exact: c.written,
 	}
 	if r.Kind == source.KindConversation {
 		hit.Headings = nil

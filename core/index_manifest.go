@@ -46,6 +46,8 @@ type entry struct {
 	// Partly estimates the vectors of a Pending document.
 	Partly int             `json:"partly,omitempty"`
 	Resume source.Position `json:"resume,omitzero"`
+	// Session is the conversation that the document is the log of, or is in the folder of.
+	Session string `json:"session,omitempty"`
 	// Request is the title before Resume, without secrets.
 	Request string `json:"request,omitempty"`
 	// Globs are those of a document with rules.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -46,7 +47,7 @@ func recordOf(doc source.Document, c chunker.Chunk) store.Record {
 		StartLine: c.StartLine,
 		EndLine:   c.EndLine,
 		Headings:  c.Headings,
-		Session:   c.Session,
+		Session:   cmp.Or(c.Session, doc.Session),
 		Speaker:   c.Speaker,
 		Time:      at,
 		Text:      c.Text,

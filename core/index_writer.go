@@ -150,6 +150,9 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		w.report.SkippedLines[reason] += n
 	}
 	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
+	if r.entry.Session == "" && len(content.Turns) > 0 {
+		r.entry.Session = content.Turns[0].Session
+	}
 	if r.entry.Unsure {
 		w.m.tooSoon.Store(true)
 	}
@@ -169,7 +172,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 }
 
 func entryOf(doc located) entry {
-	return entry{Source: doc.from.Name(), File: doc.File, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
+	return entry{Source: doc.from.Name(), File: doc.File, Session: doc.Session, Kind: doc.Kind, Scope: doc.Scope, Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed,
 		Unsure: !doc.ModTime.IsZero() && time.Since(doc.ModTime).Abs() < recentlyModified}
 }
 

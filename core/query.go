@@ -60,9 +60,12 @@ type selection struct {
 	budget      int // in tokens; negative is none
 	explain     bool
 	now         time.Time
-	judge       judge // looks for injections in hits; nil is off
-	withhold    bool  // leave out hits with injections
-	asked       words // of the question: a conversation that repeats it is no hit; nil is off
+	judge       judge  // looks for injections in hits; nil is off
+	withhold    bool   // leave out hits with injections
+	asked       words  // of the question: a conversation that repeats it is no hit; nil is off
+	recalls     bool   // look only in sessions, also for the text as it is written
+	only        string // look only in the session with this name; "" is all
+	exact       bool   // return only what holds the text as it is written
 }
 
 const (
@@ -96,6 +99,9 @@ func forSearch(o SearchOptions) selection {
 	return selection{
 		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
+		recalls:    o.Sessions || o.Session != "",
+		only:       o.Session,
+		exact:      o.Exact,
 		threshold:  cmp.Or(o.MinSimilarity, -1),
 		candidates: max(minCandidates, 2*limit),
 		limit:      limit,
@@ -125,7 +131,7 @@ func (s selection) check() error {
 
 // isOwn reports whether the asking session's context has a record.
 func (s selection) isOwn(r store.Record) bool {
-	return s.session != "" && r.Session == s.session && !r.Time.Before(s.sessionFrom)
+	return s.session != "" && r.Session != "" && isSession(r.Session, s.session) && !r.Time.Before(s.sessionFrom)
 }
 
 // A query is one question to one snapshot.
@@ -168,6 +174,11 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	}
 	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not), index.manifest.pathsOf(s.has))
 	q := &query{selection: s, m: m, index: index, took: result.Took}
+	if s.recalls {
+		if err := q.narrowToSessions(); err != nil {
+			return result, s, err
+		}
+	}
 	if err := cmp.Or(q.answer(ctx, text, &result), ctx.Err()); err != nil {
 		return result, s, err
 	}
@@ -200,7 +211,13 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	if t != nil {
 		ranked = q.answerTurn(ctx, t, q.m.turnModel, found)
 	} else {
+		if q.recalls {
+			found.asNotes()
+		}
 		q.rank(found)
+	}
+	if q.recalls {
+		ranked = q.recalled(found.question, ranked)
 	}
 	if q.inTurn {
 		asks := prompt.Parse(text)

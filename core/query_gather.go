@@ -34,6 +34,7 @@ type candidate struct {
 	sure      string   // why it is a hit whatever its score; "" if the score decides
 	refused   string   // the verdict of a turn that does not want it
 	byTime    bool     // its score is due to the time that is asked for
+	written   bool     // it holds the text as it is written
 }
 
 func candidateOf(r store.Record) *candidate {
@@ -119,6 +120,9 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	}
 	if len(g.times.spans) > 0 && keywordErr == nil && vectorErr == nil {
 		g.degrade("no search by time: %v", q.addTimely(ctx, vector, &g))
+	}
+	if q.recalls || q.exact {
+		g.degrade("no search for the text as it is written: %v", q.addWritten(ctx, text, &g))
 	}
 	g.degrade("%v", q.complete(ctx, vector, &g))
 	for _, c := range g.candidates {

@@ -35,6 +35,8 @@ func (o *Options) originOf(hit *MemoryHit) injection.Origin {
 	switch {
 	case hit.Kind == source.KindDocument, slices.ContainsFunc(o.Saved, func(folder string) bool { return strings.HasPrefix(hit.Path, folder+"/") }):
 		return injection.Foreign
+	case hit.Kind == source.KindMarkdown && hit.Session != "": // models write the notes of sessions
+		return injection.Foreign
 	case hit.Kind == source.KindConversation:
 		return injection.OfSpeaker(hit.Speaker)
 	}

@@ -119,7 +119,7 @@ func (m both) askRemote(ctx context.Context, text string, s selection, elsewhere
 // wantsRemote reports whether a question concerns the Remote: neither small talk nor about a
 // document here, and no measurement.
 func (s *selection) wantsRemote(text string) bool {
-	if path := s.filter.Path; s.unrecorded || path != "" && !strings.HasPrefix(path, RemotePath) || strings.TrimSpace(text) == "" {
+	if path := s.filter.Path; s.recalls || s.exact || s.unrecorded || path != "" && !strings.HasPrefix(path, RemotePath) || strings.TrimSpace(text) == "" {
 		return false
 	}
 	if !s.decides {

@@ -33,7 +33,7 @@ type FolderOptions struct {
 	Scope string
 	// Workspace and Home are what Document.Path is relative to; may be "".
 	Workspace, Home string
-	// Name is what Document.Path begins with instead, such as "@platform"; may be "".
+	// Name is what Document.Path begins with instead, such as "@platform" or "session:"; may be "".
 	Name string
 	// Hidden folders are read even if git ignores them; default ".beans".
 	Hidden string
@@ -43,6 +43,9 @@ type FolderOptions struct {
 	Exclude []string
 	// Optional means that a missing Path is no error.
 	Optional bool
+	// Sessions means that each folder in Path belongs to the session of that name, also the notes in
+	// it. Files beside these folders are not read.
+	Sessions bool
 	// SessionsIn, if set, keeps only logs of sessions below these folders.
 	SessionsIn []string
 	// Dated means that who writes the files gives each text of one another time of change, the same

@@ -10,7 +10,8 @@ import (
 )
 
 // The pi coding agent keeps its sessions in ~/.pi/agent/sessions/--<cwd>--/*.jsonl. Other agents
-// write the same entries, also memcore: ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl.
+// write the same entries to ~/.ai/sessions/--<cwd>--/<session>/messages.jsonl. Where that is memcore's
+// own folder of the workspace's sessions, it is a source of its own (FolderOptions.Sessions).
 //
 // This follows github.com/badlogic/pi-mono (packages/coding-agent/docs/session.md and
 // src/core/session-manager.ts) and github.com/tiancaiamao/ai (pkg/session/entries.go,
@@ -18,25 +19,17 @@ import (
 // branches count. Left out are thinking and messages that the user did not see.
 
 func piFolders(workspace []string, home string) []FolderOptions {
-	ai := filepath.Join(home, ".ai", "sessions")
-	all := folderOfEach(workspace, ai, paths.FolderName)
 	pi := filepath.Join(home, ".pi", "agent", "sessions")
-	all = append(all, folderOfEach(workspace, pi, piName)...)
+	all := folderOfEach(workspace, pi, piName)
 	all = append(all, foldersBelow(workspace, pi, piName, "--"))
-	for i := range all {
-		all[i].Exclude = append(all[i].Exclude, piExclude...)
-	}
-	// Another workspace may share this name: take only logs that name ours.
-	for _, o := range folderOfEach(workspace, ai, piName) {
-		o.SessionsIn, o.Exclude = workspace, append([]string{"*.md"}, piExclude...)
-		all = append(all, o)
+	for _, cwd := range workspace {
+		if name := piName(cwd); name != paths.FolderName(cwd) {
+			// Another workspace may share this name: take only logs that name ours.
+			all = append(all, FolderOptions{Path: filepath.Join(home, ".ai", "sessions", name), SessionsIn: workspace, Exclude: []string{"*.md"}})
+		}
 	}
 	return all
 }
-
-// piExclude are hooks' sessions, which repeat the logs above, and overviews, which every request
-// has.
-var piExclude = []string{"claude-code-*/", "gemini-cli-*/", "codex-*/", "overview.md"}
 
 // piName has dashes for slashes.
 func piName(cwd string) string {

@@ -57,9 +57,6 @@ func Known(workspace, home string, earlier ...string) []Source {
 		_, err := os.Stat(path)
 		return err == nil
 	})
-	for _, path := range earlier { // import brings memcore's own sessions
-		seen[filepath.Join(paths.Absolute(home), ".ai", "sessions", paths.FolderName(path))] = true
-	}
 	for _, f := range formats {
 		if f.folders == nil {
 			continue

@@ -59,8 +59,11 @@ func readConversation(ctx context.Context, file *os.File, size int64, doc Docume
 	return content, nil
 }
 
-// sessionOf names a session after its file.
+// sessionOf names the session of a log after its folder or its file.
 func sessionOf(doc Document) string {
+	if doc.Session != "" {
+		return doc.Session
+	}
 	name := strings.TrimSuffix(filepath.Base(doc.File), filepath.Ext(doc.File))
 	if name == "messages" {
 		return filepath.Base(filepath.Dir(doc.File))

@@ -57,11 +57,6 @@ func TestKnown(t *testing.T) {
 	in(".codex/history.jsonl", `{"session_id":"x","ts":1,"text":"hi"}`+"\n")
 
 	dashed := "--" + strings.ReplaceAll(filepath.ToSlash(workspace)[1:], "/", "-") + "--"
-	in(".ai/sessions/"+dashed+"/s1/messages.jsonl", `{"type":"session","id":"messages","version":1,"cwd":"x"}`+"\n"+
-		`{"type":"message","id":"1","message":{"role":"user","content":"hi"}}`+"\n")
-	in(".ai/sessions/"+dashed+"/s1/working-memory/overview.md", "# Working Memory\n")
-	in(".ai/sessions/"+dashed+"/s1/working-memory/detail/auth.md", "# Auth\n")
-	in(".ai/sessions/"+dashed+"/claude-code-x/messages.jsonl", `{"role":"user","content":"a hook has noted this, the agent has it, too"}`+"\n")
 	in(".pi/agent/sessions/"+dashed+"/x.jsonl", `{"type":"session","id":"s","version":3,"cwd":"x"}`+"\n")
 	in(".pi/agent/sessions/"+dashed+"/y.jsonl", fmt.Sprintf(`{"type":"session","id":"s","version":3,"cwd":%q}`+"\n", workspace))
 	in(".pi/agent/sessions/"+strings.TrimSuffix(dashed, "--")+"-web--/z.jsonl", fmt.Sprintf(`{"type":"session","id":"s","version":3,"cwd":%q}`+"\n", below("web")))
@@ -77,8 +72,6 @@ func TestKnown(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"~/.ai/sessions/" + dashed + "/s1/messages.jsonl",
-		"~/.ai/sessions/" + dashed + "/s1/working-memory/detail/auth.md",
 		"~/.claude/projects/" + claude + "/a.jsonl",
 		"~/.claude/projects/" + claude + "-web/c.jsonl",
 		"~/.codex/sessions/2025/01/02/rollout-4.jsonl",
@@ -129,7 +122,7 @@ func TestKnownOfFoldersThatAreNamedAlike(t *testing.T) {
 		got = append(got, pathsOf(found)...)
 	}
 	slices.Sort(got)
-	want := []string{"~/.ai/sessions/" + paths.FolderName(dashed) + "/own/messages.jsonl", "~/.ai/sessions/" + agents + "/pi-shop-old/messages.jsonl"}
+	want := []string{"~/.ai/sessions/" + agents + "/pi-shop-old/messages.jsonl"}
 	slices.Sort(want)
 	sameStrings(t, "documents", got, want)
 }

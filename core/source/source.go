@@ -46,7 +46,8 @@ type Source interface {
 // A Document is a file or a log that is indexed.
 type Document struct {
 	// Path is its name in citations, unique in a memory: relative to the workspace, "~/…" in the
-	// home folder, absolute elsewhere, "mcp:SERVER/URI" for a resource.
+	// home folder, absolute elsewhere, "mcp:SERVER/URI" for a resource,
+	// "session:ID/…" in the folder of a session.
 	Path string
 	// File is its path on disk, or "".
 	File string
@@ -56,6 +57,8 @@ type Document struct {
 	Kind string
 	// Format names the reader, such as "markdown" or "claude-code".
 	Format string
+	// Session is the conversation in whose folder it is, or "".
+	Session string
 	// Size, ModTime and Changed show whether the document has changed. Changed is the system's own
 	// time of change; zero if unknown.
 	Size    int64

@@ -2,10 +2,12 @@ package source
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,36 +25,70 @@ func Transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, e
 	return turns, nil
 }
 
-func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, error) {
+// openLog opens a log by its path, and finds its format.
+func openLog(path string) (file *os.File, info fs.FileInfo, f format, err error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, format{}, err
 	}
 	for _, name := range []string{path, real} {
 		if reason := DenyReason(name); reason != "" {
-			return nil, fmt.Errorf("it is never opened: %s", reason)
+			return nil, nil, format{}, fmt.Errorf("it is never opened: %s", reason)
 		}
 	}
-	ext := strings.ToLower(filepath.Ext(real))
 	if !isLog(real) {
-		return nil, fmt.Errorf("no log has the extension %q", ext)
+		return nil, nil, format{}, fmt.Errorf("no log has the extension %q", filepath.Ext(real))
 	}
-	file, info, err := safefile.OpenPath(real)
+	head, err := readHead(real)
+	if err != nil {
+		return nil, nil, format{}, err
+	}
+	name, _ := sniff(head, isJSON(real), false)
+	f, ok := formatNamed(name)
+	if !ok {
+		return nil, nil, format{}, fmt.Errorf("it has %s", unknownFormat)
+	}
+	file, info, err = safefile.OpenPath(real)
+	return file, info, f, err
+}
+
+func isJSON(path string) bool { return strings.EqualFold(filepath.Ext(path), ".json") }
+
+// CheckLog returns why a file is no log that Transcript reads, or nil.
+func CheckLog(path string) error {
+	file, _, _, err := openLog(path)
+	if err != nil {
+		return fmt.Errorf("read log %s: %w", path, err)
+	}
+	return file.Close()
+}
+
+// TurnsIn reads the turns in lines of a log, the first of which has the number first.
+func TurnsIn(ctx context.Context, path string, lines []byte, first int) ([]chunker.Turn, error) {
+	file, _, f, err := openLog(path)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", path, err)
+	}
+	defer file.Close()
+	c := &conversation{progress: progress{session: sessionOf(Document{File: file.Name()})}}
+	for line := range bytes.Lines(lines) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			c.take(f, record{line: first, endLine: first, json: line}, 0)
+		}
+		first++
+	}
+	return c.finished(), ctx.Err()
+}
+
+func transcript(ctx context.Context, path string, most int64) ([]chunker.Turn, error) {
+	file, info, f, err := openLog(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	head, err := readHead(real)
-	if err != nil {
-		return nil, err
-	}
-	name, _ := sniff(head, ext == ".json", false)
-	f, ok := formatNamed(name)
-	if !ok {
-		return nil, fmt.Errorf("it has %s", unknownFormat)
-	}
+	real := file.Name()
 	session := sessionOf(Document{File: real})
-	if ext == ".json" {
+	if isJSON(real) {
 		if info.Size() > most {
 			return nil, fmt.Errorf("it has %d bytes, more than %d", info.Size(), most)
 		}

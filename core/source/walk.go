@@ -259,6 +259,13 @@ func (w *walker) add(path string, info fs.FileInfo, kind, format string) {
 	if w.folder.options.Dated {
 		d.Changed = time.Time{}
 	}
+	if rel, ok := paths.Within(w.root.path, path); ok && w.folder.options.Sessions {
+		name, _, inFolder := strings.Cut(filepath.ToSlash(rel), "/")
+		if !inFolder {
+			return
+		}
+		d.Session = name
+	}
 	w.found.Documents = append(w.found.Documents, d)
 }
 

@@ -31,7 +31,7 @@ func NewNames(workspace, home string) Names {
 }
 
 // With returns names in which the paths of a folder begin with a name of their own, such as
-// "@platform".
+// "@platform", or "session:", which no slash follows.
 func (n Names) With(name, folder string) Names {
 	n.mounts = append(slices.Clip(n.mounts), mount{name, Spellings(folder)})
 	return n
@@ -71,7 +71,11 @@ func validUTF8(name string) string {
 func (n Names) relative(path string) string {
 	for _, m := range n.mounts {
 		for _, folder := range m.folder {
-			if rel, ok := Within(folder, path); ok {
+			rel, ok := Within(folder, path)
+			if ok && rel != "." && strings.HasSuffix(m.name, ":") {
+				return m.name + filepath.ToSlash(rel)
+			}
+			if ok {
 				return filepath.ToSlash(filepath.Join(m.name, rel))
 			}
 		}
