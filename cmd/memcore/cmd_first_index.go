@@ -65,10 +65,7 @@ func firstIndexNow(ctx context.Context, a *cli) error {
 		}
 	}
 	a.RememberPath()
-	if err := indexAt(ctx, a, at, false); err != nil {
-		return err
-	}
-	return a.Sessions().Embed(ctx)
+	return indexAt(ctx, a, at, false)
 }
 
 // followConversations makes the logs of agents sources of the workspace, or no longer.

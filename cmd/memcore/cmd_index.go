@@ -58,7 +58,7 @@ Unchanged files cost nothing.
 			if deleted > 0 {
 				a.note("deleted %s older than %s (memory.sessions.keep)", plain.Count(deleted, "session"), a.Settings.Sessions.Keep)
 			}
-			return errors.Join(err, a.Sessions().Embed(cmd.Context()))
+			return err
 		},
 	}
 	f := cmd.Flags()

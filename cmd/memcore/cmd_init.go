@@ -300,8 +300,5 @@ func firstIndex(ctx context.Context, a *cli, at config.Folders) error {
 		terminal.stdout = newScreen(io.Discard) // the answer is one object
 	}
 	indexing := &cli{&terminal, &workspace}
-	if err := indexAt(ctx, indexing, at, false); err != nil {
-		return err
-	}
-	return indexing.Sessions().Embed(ctx)
+	return indexAt(ctx, indexing, at, false)
 }

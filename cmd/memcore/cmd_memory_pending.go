@@ -34,7 +34,7 @@ not proposed again.`,
 
 // runPending shows the proposals, and accepts and declines them.
 func runPending(ctx context.Context, a *cli, accept, decline string) error {
-	if err := a.Notes().LookThroughEarlier(ctx, "", app.MostSessions); err != nil {
+	if err := a.Notes().LookThroughEarlier(ctx, "", app.MaxEarlier); err != nil {
 		return err
 	}
 	all, err := a.Notes().Proposals().Waiting()

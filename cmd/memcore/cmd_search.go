@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/httpapi"
+	"github.com/memcore/memcore/internal/app"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/text/plain"
 	"github.com/memcore/memcore/store"
@@ -28,9 +30,9 @@ func searchCommand(a *cli) *cobra.Command {
 		Long: `Search everything that is indexed, by meaning and words, and list what matches, also weak matches.
 'memcore retrieve' prints what an agent would get.
 
-With --session or --sessions, search the notes and messages of sessions instead, by words, characters
-and meaning. memcore reads these files as they are, so it finds what was written a moment ago, and
-any text that contains QUERY literally.`,
+With --session or --sessions, search only what was said: the logs of agents that are indexed, and the
+messages and notes of sessions. That also finds any text that contains QUERY literally, also in parts
+of words. What was written a moment ago is found, too.`,
 		Args: arguments(cobra.MinimumNArgs(1), "a query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := q.check(cmd); err != nil {
@@ -40,18 +42,14 @@ any text that contains QUERY literally.`,
 			if err != nil {
 				return err
 			}
-			ofSessions := sessions || id != ""
-			switch {
-			case scope != "" && scope != core.ScopeProject && scope != core.ScopeGlobal:
+			if scope != "" && scope != core.ScopeProject && scope != core.ScopeGlobal {
 				return kind.Usagef("--scope is %q, want project or global", scope)
-			case ofSessions && (scope != "" || q.narrow != (narrowFlags{})):
-				return kind.Usagef("--session and --sessions search all of sessions; they take --exact and --limit only")
-			case ofSessions:
-				return searchSessions(cmd.Context(), a, session.RecallRequest{Query: strings.TrimRight(text, "\r\n"), Scope: "all", Limit: q.limit, Exact: exact}, id)
-			case exact:
-				return kind.Usagef("--exact goes with --session or --sessions")
 			}
-			request := httpapi.SearchRequest{Query: text, Scope: scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind, Times: q.narrow.Times, Limit: q.limit}
+			request := httpapi.SearchRequest{Query: strings.TrimRight(text, "\r\n"), Scope: scope, Path: a.DocumentPath(q.narrow.path), Kind: q.narrow.kind,
+				Times: q.narrow.Times, Limit: q.limit, Session: id, Exact: exact}
+			if sessions || id != "" {
+				return searchSessions(cmd.Context(), a, request)
+			}
 			result, err := a.Memory().Search(cmd.Context(), request)
 			if err != nil {
 				return withHint(err)
@@ -62,10 +60,26 @@ any text that contains QUERY literally.`,
 	q.add(cmd)
 	f := cmd.Flags()
 	f.StringVar(&scope, "scope", "", "`SCOPE` to search, project or global (default: both)")
-	f.BoolVar(&sessions, "sessions", false, "search the notes and messages of all sessions of the workspace")
-	f.StringVar(&id, "session", "", "search the notes and messages of the session `ID`")
-	f.BoolVar(&exact, "exact", false, "in sessions, find only what contains QUERY literally, in upper or lower case")
+	f.BoolVar(&sessions, "sessions", false, "search only what was said and noted in sessions of the workspace")
+	f.StringVar(&id, "session", "", "search only what was said and noted in the session `ID`")
+	f.BoolVar(&exact, "exact", false, "find only what contains QUERY literally, in upper or lower case")
 	return cmd
+}
+
+// searchSessions searches what was said, as an agent's recall_memory does.
+func searchSessions(ctx context.Context, a *cli, r httpapi.SearchRequest) error {
+	r.Limit = cmp.Or(r.Limit, a.Settings.DefaultLimit)
+	found, err := app.Recall(ctx, a.Memory(), r)
+	if errors.Is(err, core.ErrNoConversation) {
+		return kind.Hint(err, "'memcore session list' shows sessions, 'memcore index --conversations' also indexes the logs of agents")
+	}
+	if err != nil {
+		return withHint(err)
+	}
+	if a.json {
+		return a.printJSON(found)
+	}
+	return a.print(found.Answer(r.Query))
 }
 
 func printSearch(a *cli, result core.Result) error {

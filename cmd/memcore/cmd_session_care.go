@@ -56,7 +56,11 @@ func printSessions(a *cli, kept []app.KeptSession, ofAll bool) error {
 			project = k.Project
 			fmt.Fprintln(w, plain.Line("%s", projectName(project, k)))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", sanitize.Line(k.ID), k.Used.Local().Format("2006-01-02 15:04"), plain.Count(k.Messages, "message"), plain.Bytes(k.Bytes))
+		said := plain.Count(k.Messages, "message")
+		if k.Log != "" {
+			said = "in the agent's log"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", sanitize.Line(k.ID), k.Used.Local().Format("2006-01-02 15:04"), said, plain.Bytes(k.Bytes))
 	}
 	return w.Flush()
 }
@@ -78,7 +82,7 @@ func sessionShowCommand(a *cli) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			info, err := a.Sessions().Describe(s)
+			info, err := a.Sessions().Describe(cmd.Context(), s)
 			if err != nil {
 				return err
 			}
@@ -123,6 +127,9 @@ func printSession(a *cli, k app.KeptSession, overview string, said []session.Mes
 	row("folder", "%s", k.Dir)
 	if k.Agent != "" {
 		row("agent", "%s", k.Agent)
+	}
+	if k.Log != "" {
+		row("log", "%s", k.Log)
 	}
 	if !k.Began.IsZero() {
 		row("began", "%s", k.Began.Local().Format(time.DateTime))
@@ -191,7 +198,7 @@ func deleteNamed(ctx context.Context, a *cli, ids []string, yes bool) error {
 		if err != nil {
 			return err
 		}
-		info, err := a.Sessions().Describe(s)
+		info, err := a.Sessions().Describe(ctx, s)
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/memcore/memcore/core/journal"
-	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app"
@@ -75,9 +74,13 @@ func statuslineText(ctx context.Context, a *cli) string {
 	if err != nil {
 		return ""
 	}
-	line := givenText(here, status.Session) + app.Footer(memory)
+	prompts := promptsOf(here, status.Session)
+	line := app.Footer(memory)
+	if len(prompts) > 0 {
+		line = topicsText(prompts[len(prompts)-1]) + line
+	}
 	current := ""
-	if n := turnsOf(here, status.Session); n > 0 {
+	if n := len(prompts); n > 0 {
 		current = plain.Count(n, "turn")
 	}
 	if status.Tokens > 0 {
@@ -95,25 +98,17 @@ func statuslineText(ctx context.Context, a *cli) string {
 // maxTopics is how many characters of topics a status line has.
 const maxTopics = 50
 
-// givenText is "memcore: 2 passages: Sign-in, Deploying " if the last prompt of a session of Claude
-// Code got some, else "".
-func givenText(w *app.Workspace, id string) string {
+// promptsOf returns the prompts of a session of Claude Code that hooks recorded.
+func promptsOf(w *app.Workspace, id string) (prompts []journal.Entry) {
 	at, err := w.Folders()
 	if err != nil || id == "" {
-		return ""
+		return nil
 	}
-	entries, err := at.Journal().Of(journal.Head{Agent: agents.ClaudeCode, Session: id})
-	if err != nil {
-		return ""
-	}
-	for _, e := range slices.Backward(entries) {
-		if e.Kind == journal.PromptEvent {
-			return topicsText(e)
-		}
-	}
-	return ""
+	entries, _ := at.Journal().Of(journal.Head{Agent: agents.ClaudeCode, Session: id}) // a status line never fails
+	return slices.DeleteFunc(entries, func(e journal.Entry) bool { return e.Kind != journal.PromptEvent })
 }
 
+// topicsText is "memcore: 2 passages: Sign-in, Deploying " if the prompt got some, else "".
 func topicsText(e journal.Entry) string {
 	given := e.Passages()
 	if len(given) == 0 || e.Undelivered != "" {
@@ -126,17 +121,4 @@ func topicsText(e journal.Entry) string {
 		}
 	}
 	return plain.Line("memcore: %s: %s ", plain.Count(len(given), "passage"), plain.Shorten(strings.Join(topics, ", "), maxTopics))
-}
-
-// turnsOf counts the prompts of a session of Claude Code that hooks recorded.
-func turnsOf(w *app.Workspace, id string) int {
-	if id == "" {
-		return 0
-	}
-	current, err := session.Open(w.SessionsDir(), app.SessionID(hook.Event{Agent: agents.ClaudeCode, Session: id}))
-	if err != nil {
-		return 0
-	}
-	n, _ := current.UserMessages()
-	return n
 }

@@ -83,7 +83,7 @@ func TestDaemonUnderFire(t *testing.T) {
 	_, err := s.run(ctx, "", older, "index", "--quiet")
 	require.NoError(t, err)
 	event := func(n int) string {
-		return fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"hook_event_name":"UserPromptSubmit","prompt":"which port does the staging database use?"}`, n, s.project)
+		return fmt.Sprintf(`{"session_id":"s%d","cwd":%q,"transcript_path":"/nowhere/s%d.jsonl","hook_event_name":"UserPromptSubmit","prompt":"which port does the staging database use?"}`, n, s.project, n)
 	}
 	hooks, wantAnswers, wantKills := 200, 20, int64(5)
 	if testing.Short() {

@@ -24,7 +24,7 @@ func TestExitCodes(t *testing.T) {
 			{"tool", "save_memory", `{"no": "content"}`},
 			{"memory", "pending", "--accept", "1"},
 		},
-		exitFailure: {{"recall", "--session", "absent", "x"}, {"session", "show", "absent"}, {"tool", "memory_read", `{"path": "facts/absent.md"}`}},
+		exitFailure: {{"session", "show", "absent"}, {"tool", "memory_read", `{"path": "facts/absent.md"}`}},
 	} {
 		for _, args := range calls {
 			var said strings.Builder

@@ -19,10 +19,11 @@ import (
 // An Info describes a session without its text.
 type Info struct {
 	ID       string    `json:"id"`
-	Dir      string    `json:"dir"` // absolute
-	Messages int       `json:"messages"`
-	Prompts  int       `json:"prompts"` // messages of the user
-	Bytes    int64     `json:"bytes"`   // of all its files
+	Dir      string    `json:"dir"`           // absolute
+	Log      string    `json:"log,omitempty"` // that the agent keeps, if memcore reads it; absolute
+	Messages int       `json:"messages"`      // that memcore noted
+	Prompts  int       `json:"prompts"`       // of these, messages of the user
+	Bytes    int64     `json:"bytes"`         // of all its files
 	Began    time.Time `json:"began,omitzero"`
 	Used     time.Time `json:"used"` // last change
 	Overview bool      `json:"overview"`
@@ -55,7 +56,7 @@ func Infos(sessions string) ([]Info, error) {
 
 // Info describes the session.
 func (s *Session) Info() (Info, error) {
-	i := Info{ID: s.ID, Dir: s.Dir, Used: lastUsed(s.Dir), Queued: s.Queued()}
+	i := Info{ID: s.ID, Dir: s.Dir, Log: s.Log(), Used: lastUsed(s.Dir), Queued: s.Queued()}
 	err := filepath.WalkDir(s.Dir, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
 			return ignoreMissing(err)
@@ -118,10 +119,17 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// lastUsed is the last change of a session's folder.
+// lastUsed is the last change of a session's folder, or of the log that its agent keeps.
 func lastUsed(dir string) (used time.Time) {
-	for _, name := range []string{"", messagesName, filepath.Join(workingName, overviewName), filepath.Join(workingName, detailName)} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.ModTime().After(used) {
+	files := []string{dir}
+	for _, name := range []string{messagesName, filepath.Join(workingName, overviewName), filepath.Join(workingName, detailName)} {
+		files = append(files, filepath.Join(dir, name))
+	}
+	if log := (&Session{Dir: dir}).Log(); log != "" {
+		files = append(files, log)
+	}
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.ModTime().After(used) {
 			used = info.ModTime()
 		}
 	}

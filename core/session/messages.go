@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -14,7 +15,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/jsonfile"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -124,25 +128,122 @@ func (s *Session) rotatedLogs() ([]string, error) {
 	return all, nil
 }
 
-// Messages returns the messages of the session, oldest first.
-func (s *Session) Messages(ctx context.Context) ([]Message, error) {
-	units, _, err := s.units(ctx, SourceMessages, "")
+// SetLog notes the absolute path of the log that the session's agent keeps, which is read instead of
+// messages.jsonl, or "" for none that memcore reads.
+func (s *Session) SetLog(path string) error {
+	if path == s.Log() && s.KnowsLog() {
+		return nil
+	}
+	if err := safefile.Replace(s.Dir, logName, []byte(path+"\n"), 0o600); err != nil {
+		return fmt.Errorf("session %s: note the log of its agent: %w", s.ID, err)
+	}
+	return nil
+}
+
+// Log returns the path of SetLog, or "".
+func (s *Session) Log() string {
+	data, _, err := safefile.ReadFile(s.Dir, logName, paths.Longest)
+	if err != nil {
+		return "" // none, or it cannot be read: the session's own messages remain
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// KnowsLog reports whether SetLog was called for the session.
+func (s *Session) KnowsLog() bool {
+	_, err := os.Stat(filepath.Join(s.Dir, logName))
+	return err == nil
+}
+
+// HasMessages reports whether the session's folder has a log of messages.
+func (s *Session) HasMessages() bool {
+	_, err := os.Stat(filepath.Join(s.Dir, messagesName))
+	return err == nil
+}
+
+// ownMessages returns what the session's folder has. Citations are relative to the folder. It reads
+// the current log before it lists the rotated ones, to miss none that is rotated meanwhile.
+func (s *Session) ownMessages(ctx context.Context) ([]Message, error) {
+	current, info, err := readMessages(filepath.Join(s.Dir, messagesName))
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(units, func(a, b *unit) int { return cmp.Compare(a.modified, b.modified) })
-	all := make([]Message, len(units))
-	for i, u := range units {
-		all[i] = Message{Role: u.speaker, Content: u.text, Time: u.at, Citation: u.citation(u.line)}
+	rotated, err := s.rotatedLogs()
+	if err != nil {
+		return nil, err
 	}
-	return all, nil
+	var all []Message
+	for _, file := range rotated { // their names begin with the time
+		said, other, err := readMessages(file)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, err
+		}
+		if info == nil || other == nil || !os.SameFile(info, other) {
+			all = append(all, said...)
+		}
+	}
+	return append(all, current...), ctx.Err()
 }
 
-// UserMessages counts the messages of the user in the current log.
-func (s *Session) UserMessages() (n int, err error) {
-	data, _, err := safefile.ReadPath(filepath.Join(s.Dir, messagesName), 2*maxLog)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, fmt.Errorf("session %s: %w", s.ID, err)
+// readMessages reads the whole lines of a log; none if it does not exist or is no file.
+func readMessages(path string) (all []Message, info fs.FileInfo, err error) {
+	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && !info.Mode().IsRegular() {
+		return nil, nil, nil
 	}
-	return strings.Count("\n"+string(data), "\n"+`{"role":"user",`), nil
+	data, info, err := safefile.ReadPath(path, 2*maxLog)
+	if err != nil {
+		return nil, nil, err
+	}
+	return messagesIn(data, filepath.Base(path), 0), info, nil
+}
+
+// messagesIn reads the whole lines of a log, which has some lines before them.
+func messagesIn(data []byte, log string, before int) (all []Message) {
+	for line := range bytes.Lines(data) {
+		if before++; line[len(line)-1] != '\n' {
+			break // it is being written
+		}
+		var m Message
+		if json.Unmarshal(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), &m) == nil && strings.TrimSpace(m.Content) != "" {
+			m.Citation = paths.Citation(log, before, before)
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// maxTranscript is how many bytes of the end of an agent's log are read.
+const maxTranscript = 64 << 20
+
+// Messages returns what was said in the session, oldest first: from the log that its agent keeps, or
+// as memcore noted it.
+func (s *Session) Messages(ctx context.Context) ([]Message, error) {
+	own, err := s.ownMessages(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	log := s.Log()
+	if log == "" {
+		return own, nil
+	}
+	turns, err := source.Transcript(ctx, log, maxTranscript)
+	if errors.Is(err, fs.ErrNotExist) { // the agent has deleted it, or has not begun it
+		return own, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	return append(own, messagesOf(turns, log)...), nil
+}
+
+// messagesOf returns the turns of a log that have text.
+func messagesOf(turns []chunker.Turn, log string) (all []Message) {
+	for _, t := range turns {
+		if strings.TrimSpace(t.Text) == "" {
+			continue // the agent only uses tools
+		}
+		text, _ := secret.Redact(t.Text)
+		all = append(all, Message{Role: t.Role, Content: text, Time: t.Time, Citation: paths.Citation(filepath.Base(log), t.Line, t.EndLine)})
+	}
+	return all
 }

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,8 +12,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
-	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -21,14 +24,49 @@ type Position struct {
 	Line   int   `json:"line"`
 }
 
-// Unreviewed returns about size bytes of messages among the newest of the log, and the position for
-// MarkReviewed, the same at the log's end.
+// Unreviewed returns about size bytes of messages among the newest of what was said, and the
+// position for MarkReviewed, the same at the end. It reads the log that the session's agent keeps, if
+// there is one.
 func (s *Session) Unreviewed(ctx context.Context, newest, size int64) ([]Message, Position, error) {
-	at, data, err := s.unreviewed(newest)
+	said, at, err := s.unreviewed(ctx, newest, size)
 	if err != nil {
 		return nil, at, fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	var all []Message
+	for i, m := range said {
+		said[i].Citation = s.ID + "/" + m.Citation
+	}
+	return said, at, ctx.Err()
+}
+
+func (s *Session) unreviewed(ctx context.Context, newest, size int64) (said []Message, at Position, err error) {
+	own := filepath.Join(s.Dir, messagesName)
+	log := cmp.Or(s.Log(), own)
+	file, info, err := safefile.OpenPath(log)
+	if errors.Is(err, fs.ErrNotExist) && log != own { // the agent has deleted it, or has not begun it
+		log = own
+		file, info, err = safefile.OpenPath(log)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, Position{}, nil
+	}
+	if err != nil {
+		return nil, at, err
+	}
+	defer file.Close()
+	if at = s.reviewed(); at.Offset > info.Size() { // the log was rotated
+		at = Position{}
+	}
+	if strings.EqualFold(filepath.Ext(log), ".json") { // it is rewritten as it grows
+		if at.Offset == info.Size() {
+			return nil, at, nil
+		}
+		turns, err := source.Transcript(ctx, log, maxTranscript)
+		return messagesOf(turns, log), Position{Offset: info.Size()}, err
+	}
+	at, data, err := linesFrom(file, info.Size(), at, newest)
+	if err != nil {
+		return nil, at, err
+	}
 	begin := at
 	for line := range bytes.Lines(data) {
 		next := Position{at.Offset + int64(len(line)), at.Line + 1}
@@ -37,39 +75,35 @@ func (s *Session) Unreviewed(ctx context.Context, newest, size int64) ([]Message
 			break
 		}
 		at = next
-		var m Message
-		if json.Unmarshal(line, &m) == nil && m.Content != "" {
-			m.Citation = paths.Citation(s.ID+"/"+messagesName, at.Line, at.Line)
-			all = append(all, m)
-		}
 	}
-	return all, at, ctx.Err()
+	data = data[:at.Offset-begin.Offset]
+	if log == own {
+		return messagesIn(data, messagesName, begin.Line), at, nil
+	}
+	turns, err := source.TurnsIn(ctx, log, data, begin.Line+1)
+	return messagesOf(turns, log), at, err
 }
 
-// unreviewed also returns where that begins.
-func (s *Session) unreviewed(newest int64) (at Position, data []byte, err error) {
-	file, info, err := safefile.OpenPath(filepath.Join(s.Dir, messagesName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return at, nil, nil
-	}
-	if err != nil {
-		return at, nil, err
-	}
-	defer file.Close()
-	if at = s.reviewed(); at.Offset > info.Size() { // the log was rotated
-		at = Position{}
-	}
-	data, err = io.ReadAll(io.NewSectionReader(file, at.Offset, info.Size()-at.Offset))
-	if skip := int64(len(data)) - max(newest, 0); skip > 0 {
-		end := bytes.IndexByte(data[skip-1:], '\n')
-		if end >= 0 {
-			skip += int64(end)
-		} else {
-			skip = int64(bytes.LastIndexByte(data, '\n') + 1)
+// linesFrom reads a log from a position, but skips whole lines before about its newest bytes. It also
+// returns where that begins.
+func linesFrom(file io.ReaderAt, size int64, at Position, newest int64) (Position, []byte, error) {
+	rest := bufio.NewReaderSize(io.NewSectionReader(file, at.Offset, size-at.Offset), 64<<10)
+	for size-at.Offset > max(newest, 0) {
+		line, err := rest.ReadSlice('\n')
+		length := int64(len(line))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			line, err = rest.ReadSlice('\n')
+			length += int64(len(line))
 		}
-		at = Position{at.Offset + skip, at.Line + bytes.Count(data[:skip], []byte{'\n'})}
-		data = data[skip:]
+		if errors.Is(err, io.EOF) { // the last line is being written
+			return at, nil, nil
+		}
+		if err != nil {
+			return at, nil, err
+		}
+		at = Position{at.Offset + length, at.Line + 1}
 	}
+	data, err := io.ReadAll(rest)
 	return at, data, err
 }
 

@@ -1,8 +1,9 @@
-// Package session keeps the conversations of agents and recalls their messages and notes.
+// Package session keeps the folders of sessions: an overview of the work, notes, and what was said.
 //
 // A session is a folder: overview.md is part of every request; the notes in detail/ and the
-// messages in messages.jsonl are only searched, without an index. Several processes can write to
-// one.
+// messages in messages.jsonl are documents of the index. If the session's agent keeps a log that
+// memcore reads, the folder has no messages but the path of that log. Several processes can write to
+// one session.
 package session
 
 import (
@@ -15,14 +16,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
-	"github.com/memcore/memcore/store/keyword"
 )
+
+// PathPrefix begins the paths of files of sessions in citations: "session:ID/messages.jsonl".
+const PathPrefix = "session:"
+
+// OverviewFile is the overview in the folder of a session, which every request has.
+const OverviewFile = workingName + "/" + overviewName
 
 // Names in the folder of a session.
 const (
@@ -32,6 +37,7 @@ const (
 	detailName   = "detail"
 	queuedName   = "reflect"  // marks a session that waits for reflection
 	reviewedName = "reviewed" // holds a Position
+	logName      = "log"      // holds the path of the log that the agent keeps
 )
 
 // In bytes: larger notes are skipped, larger logs rotated.
@@ -46,10 +52,6 @@ type Session struct {
 	Dir string // absolute
 
 	maxLog int64
-
-	mu    sync.Mutex
-	known map[string]*parsedFile // by path
-	terms *keyword.Terms
 }
 
 // ErrNoSession means that no session has that ID.
@@ -107,7 +109,7 @@ func Open(sessions, id string) (*Session, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%w: %s", ErrNoSession, dir)
 	}
-	return &Session{ID: id, Dir: dir, maxLog: maxLog, known: map[string]*parsedFile{}, terms: keyword.NewTerms()}, nil
+	return &Session{ID: id, Dir: dir, maxLog: maxLog}, nil
 }
 
 // Last returns the last used session that matches, if any.

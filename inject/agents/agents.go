@@ -28,6 +28,8 @@ type Agent struct {
 	// BeginsAtPrompt: the first prompt gets what a session begins with. Earlier, the agent would
 	// join it to the prompt.
 	BeginsAtPrompt bool
+	// KeepsLog: the log of the session that the agent names in its events is one that memcore reads.
+	KeepsLog bool
 	// Variable is set for the agent's hooks (see RunByOther).
 	Variable string
 	// OwnFiles are memory files, or manifests of some, that the agent loads itself. Folders end in
@@ -121,6 +123,7 @@ var All = []Agent{
 		// Beside the default folder, but inside a chosen one.
 		Servers:      Files{User: "../.claude.json", Chosen: ".claude.json", Project: ".mcp.json"},
 		TypedServers: true, StatusLine: true,
+		KeepsLog: true,
 		Events: []Event{
 			{"SessionStart", SessionStart, 5, ""},
 			{"UserPromptSubmit", Prompt, 5, ""},
@@ -140,6 +143,7 @@ var All = []Agent{
 		Hooks:         Files{User: "settings.json", Project: ".gemini/settings.json"},
 		Servers:       Files{User: "settings.json", Project: ".gemini/settings.json"},
 		TrustsServers: true, HookName: "memcore", BeginsAtPrompt: true, Plugin: "extensions/memcore",
+		KeepsLog: true,
 		Events: []Event{
 			{"SessionStart", SessionStart, 5000, ""},
 			{"BeforeAgent", Prompt, 5000, ""},
@@ -160,6 +164,7 @@ var All = []Agent{
 		Hooks:   Files{User: "hooks.json", Project: ".codex/hooks.json"},
 		Servers: Files{User: "config.toml", Project: ".codex/config.toml"},
 		TOML:    true, Plugin: "config.toml",
+		KeepsLog: true,
 		Events: []Event{
 			{"SessionStart", SessionStart, 5, ""},
 			{"UserPromptSubmit", Prompt, 5, ""},

@@ -31,7 +31,7 @@ type Memory interface {
 	Unchanged(stamps map[string]string) []string
 	// Now returns what applies at a moment. began is the folder where the session began.
 	Now(ctx context.Context, began string, at curated.Moment) (Applied, error)
-	// Note adds a message to the session.
+	// Note adds a message to the session, unless the agent keeps a log that memcore reads.
 	Note(ctx context.Context, e Event, role, text string) error
 	// Ended says that a session has ended.
 	Ended(ctx context.Context, e Event) error

@@ -64,6 +64,9 @@ type SearchRequest struct {
 	Limit         int     `json:"limit,omitempty" jsonschema:"hits at most; 0 is 10"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty" jsonschema:"least score, up to 1"`
 	Explain       bool    `json:"explain,omitempty" jsonschema:"true to explain scores"`
+	Sessions      bool    `json:"sessions,omitempty" jsonschema:"true to search only conversations and the notes of sessions"`
+	Session       string  `json:"session,omitempty" jsonschema:"the ID of the only session to search"`
+	Exact         bool    `json:"exact,omitempty" jsonschema:"true for only what holds the query as it is written"`
 	Times
 }
 

@@ -474,9 +474,9 @@ func (h *testServer) listening() int {
 // Errors of the caller are not failures of the service.
 func TestStatusOfErrors(t *testing.T) {
 	for want, all := range map[int][]error{
-		400: {core.ErrOption, tools.ErrArguments, session.ErrScope, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, session.ErrRole, hook.ErrAgent, hook.ErrEvent},
+		400: {core.ErrOption, tools.ErrArguments, notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, session.ErrRole, hook.ErrAgent, hook.ErrEvent},
 		403: {notes.ErrUnseen},
-		404: {notes.ErrNoFile, session.ErrNoSession},
+		404: {notes.ErrNoFile, session.ErrNoSession, core.ErrNoConversation},
 		409: {notes.ErrChanged},
 		503: {ErrClosed, context.Canceled},
 		504: {context.DeadlineExceeded},

@@ -156,6 +156,9 @@ type SearchRequest struct {
 	Limit         int     `json:"limit,omitempty"`
 	MinSimilarity float64 `json:"minSimilarity,omitempty"`
 	Explain       bool    `json:"explain,omitempty"`
+	Sessions      bool    `json:"sessions,omitempty"` // only conversations, and notes of sessions
+	Session       string  `json:"session,omitempty"`  // only this one
+	Exact         bool    `json:"exact,omitempty"`    // only what holds the query as it is written
 	Since         string  `json:"since,omitempty"`
 	Until         string  `json:"until,omitempty"`
 	Now           string  `json:"now,omitempty"`

@@ -14,7 +14,7 @@ import (
 	"github.com/memcore/memcore/core/reflection"
 )
 
-// Intervals of embedding and reflection, of deleting old sessions, and of reading MCP servers.
+// Intervals of reflection, of deleting old sessions, and of reading MCP servers.
 const (
 	backgroundEvery = 30 * time.Second
 	retainEvery     = time.Hour
@@ -50,7 +50,7 @@ func (s *Service) Watch(ctx context.Context, indexed func(core.IndexReport, erro
 	})
 	group.Go(func() {
 		every(ctx, backgroundEvery, backgroundEvery, func() {
-			if err := s.embedAndReflect(ctx); err != nil && ctx.Err() == nil {
+			if err := s.reflectQueued(ctx); err != nil && ctx.Err() == nil {
 				s.Log.Warn("work in the background", "workspace", s.Project, "error", err)
 			}
 		})
@@ -94,11 +94,8 @@ func every(ctx context.Context, interval, first time.Duration, do func()) {
 	}
 }
 
-// embedAndReflect embeds new messages and reflects upon queued sessions.
-func (s *Service) embedAndReflect(ctx context.Context) error {
-	if err := s.Sessions().Embed(ctx); err != nil {
-		return err
-	}
+// reflectQueued reflects upon queued sessions.
+func (s *Service) reflectQueued(ctx context.Context) error {
 	if !s.Settings.Reflect.Auto || s.Settings.Reflect.Model == "" {
 		return nil
 	}

@@ -28,6 +28,7 @@ import (
 // Two clients of one daemon ask the same twice, in every order, over HTTP, hooks and MCP. Each gets
 // the same answers as alone.
 func TestClientsDoNotAffectEachOther(t *testing.T) {
+	t.Setenv("MEMCORE_HOOK_LOG", "false") // what one client says is memory for the others
 	d := newTestDaemon(t)
 	alone := map[string][2]string{}
 	for name, ask := range d.clients("alone") {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/session"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
@@ -93,14 +95,32 @@ func (s hookMemory) Unchanged(stamps map[string]string) (same []string) {
 	return same
 }
 
-// Note implements hook.Memory. It appends to the session.
+// Note implements hook.Memory. It appends to the session, or notes where the agent's own log is.
 func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) error {
 	current, err := s.Sessions().openOrNew(e)
 	if current == nil || err != nil {
 		return err
 	}
+	if agent, _ := agents.Named(e.Agent); agent.KeepsLog {
+		if isLogged(current, e) {
+			return current.SetLog(e.Transcript)
+		}
+		if err := current.SetLog(""); err != nil { // what is noted here is no copy
+			return err
+		}
+	}
 	_, err = current.Append(ctx, session.Message{Role: role, Content: text}, session.AppendOptions{})
 	return err
+}
+
+// isLogged reports whether an agent, which keeps logs that memcore reads, keeps one of the session. At
+// the first prompt it may not have begun it.
+func isLogged(current *session.Session, e hook.Event) bool {
+	if !filepath.IsAbs(e.Transcript) {
+		return false
+	}
+	err := source.CheckLog(e.Transcript)
+	return err == nil || e.Kind == hook.Prompt && errors.Is(err, fs.ErrNotExist) && !current.HasMessages()
 }
 
 // Ended implements hook.Memory.

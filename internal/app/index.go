@@ -194,6 +194,13 @@ func (x Index) ProjectSources(registered workspace.Sources) []source.Source {
 		all = append(all, source.NewFolder(source.FolderOptions{
 			Path: filepath.Join(x.w.SessionsDir(), name), Scope: source.ScopeProject, Workspace: x.w.Project, Home: x.w.Home, Optional: true}))
 	}
+	sessions := options
+	sessions.Path, sessions.Name, sessions.Sessions, sessions.Optional = x.w.SessionsDir(), session.PathPrefix, true, true
+	sessions.Exclude = []string{"/*/" + session.OverviewFile} // every request has it
+	if registered.HasConversations() {
+		sessions.Exclude = append(sessions.Exclude, x.w.Sessions().copies()...)
+	}
+	all = append(all, source.NewFolder(sessions))
 	if registered.HasConversations() {
 		all = append(all, x.Logs(registered)...)
 	}
@@ -271,20 +278,6 @@ func (x Index) ForWriting(ctx context.Context, do func(*core.Manager) error) err
 		return err
 	}
 	return x.WithEngine(ctx, at, engine, do)
-}
-
-// RecallOptions are the configured ones.
-func (x Index) RecallOptions() (session.RecallOptions, error) {
-	at, err := x.w.Folders()
-	if err != nil {
-		return session.RecallOptions{}, err
-	}
-	embedder, err := x.Embedder(at)
-	if err != nil {
-		return session.RecallOptions{}, err
-	}
-	filter, err := x.injectionFilter()
-	return session.RecallOptions{Limit: x.w.Settings.DefaultLimit, Embedder: embedder, Filter: filter}, err
 }
 
 // injectionFilter judges text for models by the configured policy.

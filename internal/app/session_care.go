@@ -20,6 +20,7 @@ import (
 	"github.com/memcore/memcore/inject/hook"
 	"github.com/memcore/memcore/internal/app/config"
 	"github.com/memcore/memcore/internal/app/inventory"
+	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 )
 
@@ -84,8 +85,21 @@ func (s Sessions) Kept(all bool) ([]KeptSession, error) {
 }
 
 // Describe describes a session of the workspace.
-func (s Sessions) Describe(current *session.Session) (KeptSession, error) {
+func (s Sessions) Describe(ctx context.Context, current *session.Session) (KeptSession, error) {
 	info, err := current.Info()
+	if info.Log != "" && err == nil { // a list does not read all logs
+		var said []session.Message
+		said, err = current.Messages(ctx)
+		info.Messages, info.Prompts = len(said), 0
+		for i, m := range said {
+			if i == 0 {
+				info.Began = m.Time
+			}
+			if m.Role == "user" {
+				info.Prompts++
+			}
+		}
+	}
 	return KeptSession{Info: info, Project: s.w.Project, Agent: agentOf(info.ID)}, err
 }
 
@@ -177,7 +191,7 @@ func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.F
 		}
 	}
 	err := there.Index().ForWriting(ctx, func(m *core.Manager) error {
-		logs, err := logsOf(ctx, m, gone)
+		logs, err := logsOf(ctx, m, there.Names(), gone)
 		if err != nil || len(logs) == 0 {
 			return err
 		}
@@ -189,8 +203,8 @@ func (s Sessions) forgetInIndex(ctx context.Context, project string, at config.F
 	return nil
 }
 
-// logsOf returns the indexed logs of sessions.
-func logsOf(ctx context.Context, m *core.Manager, gone []KeptSession) (logs []string, err error) {
+// logsOf returns the indexed logs of sessions. names are those of the workspace's files.
+func logsOf(ctx context.Context, m *core.Manager, names paths.Names, gone []KeptSession) (logs []string, err error) {
 	const atOnce = 1000
 	for skip := 0; ; skip += atOnce {
 		some, found, err := m.Documents(ctx, core.DocumentsOptions{Kind: source.KindConversation, Skip: skip, Limit: atOnce})
@@ -198,7 +212,7 @@ func logsOf(ctx context.Context, m *core.Manager, gone []KeptSession) (logs []st
 			return nil, err
 		}
 		for _, d := range some {
-			if slices.ContainsFunc(gone, func(k KeptSession) bool { return isLogOf(d.Path, k.ID) }) {
+			if slices.ContainsFunc(gone, func(k KeptSession) bool { return isLogOf(d.Path, k.ID) || k.Log != "" && d.Path == names.Of(k.Log) }) {
 				logs = append(logs, d.Path)
 			}
 		}

@@ -67,7 +67,8 @@ func TestPruneSessions(t *testing.T) {
 			paths = append(paths, d.Path)
 		}
 	}
-	require.ElementsMatch(t, []string{"0123456-logged.jsonl", "0123456-stated.jsonl"}, paths)
+	require.ElementsMatch(t, []string{"0123456-logged.jsonl", "0123456-stated.jsonl",
+		"session:claude-code-0123456-logged/messages.jsonl", "session:claude-code-0123456-stated/messages.jsonl"}, paths)
 }
 
 // The daemon deletes old sessions by itself, if it is told to.

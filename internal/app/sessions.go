@@ -1,19 +1,15 @@
 package app
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/memcore/memcore/core/session"
-	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/hook"
+	"github.com/memcore/memcore/internal/git/gitignore"
 	"github.com/memcore/memcore/internal/kind"
-	"github.com/memcore/memcore/internal/text/plain"
 )
 
 // Sessions are the sessions of a workspace.
@@ -22,41 +18,8 @@ type Sessions struct{ w *Workspace }
 // Sessions returns the sessions of the workspace.
 func (w *Workspace) Sessions() Sessions { return Sessions{w} }
 
-// openSessions stay open, so that only new messages are read.
-type openSessions struct {
-	Sessions
-	mu   sync.Mutex
-	open map[string]*session.Session
-}
-
-// MostSessions are searched, the last used first.
-const MostSessions = 50
-
-func (o *openSessions) all(context.Context) ([]*session.Session, error) {
-	ids, err := session.List(o.w.SessionsDir())
-	if err != nil {
-		return nil, err
-	}
-	if len(ids) == 0 {
-		return nil, fmt.Errorf("%w: none was noted in this workspace yet", session.ErrNoSession)
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	kept := map[string]*session.Session{}
-	var all []*session.Session
-	for _, id := range ids[:min(len(ids), MostSessions)] {
-		s := o.open[id]
-		if s == nil {
-			if s, err = o.Open(id); err != nil {
-				continue // removed meanwhile
-			}
-		}
-		kept[id] = s
-		all = append(all, s)
-	}
-	o.open = kept
-	return all, nil
-}
+// MaxEarlier is how many sessions, the last used first, a person's question looks through.
+const MaxEarlier = 50
 
 // SessionID names the session of an agent's event.
 func SessionID(e hook.Event) string {
@@ -138,41 +101,17 @@ func (s Sessions) Queued() ([]*session.Session, error) {
 	return slices.DeleteFunc(opened, func(current *session.Session) bool { return !current.Queued() }), err
 }
 
-// Embed makes the missing vectors of all sessions.
-func (s Sessions) Embed(ctx context.Context) error {
-	ids, err := session.List(s.w.SessionsDir())
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	recall, err := s.w.Index().RecallOptions()
-	if err != nil || recall.Embedder == nil {
-		return err
-	}
-	made := 0
-	for _, id := range ids { // one at a time, since each keeps what it reads
-		current, err := s.Open(id)
-		if err != nil {
-			return err
+// copies returns patterns of messages that earlier versions noted beside the logs that agents keep.
+func (s Sessions) copies() (patterns []string) {
+	ids, _ := session.List(s.w.SessionsDir()) // indexing reports a folder that cannot be read
+	for _, id := range ids {
+		if agent, _ := agents.Named(agentOf(id)); !agent.KeepsLog {
+			continue
 		}
-		n, err := current.Embed(ctx, recall.Embedder)
-		made += n
-		if errors.Is(err, embed.ErrUnavailable) {
-			s.w.Note("working memory is found by words only: %v", err)
-			return nil
-		}
-		if err != nil {
-			return err
+		current, err := session.Open(s.w.SessionsDir(), id)
+		if err == nil && !current.KnowsLog() {
+			patterns = append(patterns, "/"+gitignore.Escape(id)+"/messages*.jsonl")
 		}
 	}
-	if made > 0 {
-		s.w.Note("%s of working memory embedded", plain.Count(made, "piece"))
-	}
-	return nil
-}
-
-// WithOthers returns a session, then all others.
-func (s Sessions) WithOthers(first *session.Session) ([]*session.Session, error) {
-	opened, err := s.openAll()
-	others := slices.DeleteFunc(opened, func(current *session.Session) bool { return current.ID == first.ID })
-	return append([]*session.Session{first}, others...), err
+	return patterns
 }

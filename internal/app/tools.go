@@ -3,7 +3,6 @@ package app
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
-	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/formatter"
@@ -30,7 +28,6 @@ type toolbox struct {
 	w       *Workspace
 	files   guard.Files
 	journal *notes.Journal
-	recall  session.RecallOptions
 	// ask asks a person about a change of curated memory.
 	ask func(context.Context, notes.Change) (bool, error)
 }
@@ -44,8 +41,7 @@ func newToolbox(w *Workspace, ask func(context.Context, notes.Change) (bool, err
 	if err != nil {
 		return toolbox{}, err
 	}
-	recall, err := w.Index().RecallOptions()
-	return toolbox{w, files, journal.ForAgent(), recall, ask}, err
+	return toolbox{w, files, journal.ForAgent(), ask}, nil
 }
 
 // modelTools are the tools of agents.
@@ -54,8 +50,7 @@ func (s *Service) modelTools() ([]tools.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions := &openSessions{Sessions: s.Sessions()}
-	return box.tools(s, sessions.all, s.refreshTool), nil
+	return box.tools(s, s.refreshTool), nil
 }
 
 // TerminalTools are for 'memcore tool'. Only a search and a refresh need the index.
@@ -64,13 +59,6 @@ func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, 
 	if err != nil {
 		return nil, err
 	}
-	last := func(context.Context) ([]*session.Session, error) {
-		current, err := w.Sessions().Open("")
-		if errors.Is(err, session.ErrNoSession) {
-			return nil, nil // no session yet
-		}
-		return []*session.Session{current}, err
-	}
 	refresh := func(ctx context.Context, none struct{}) (answer tools.Answer, err error) {
 		err = w.WithService(ctx, func(s *Service) error {
 			answer, err = s.refreshTool(ctx, none)
@@ -78,16 +66,15 @@ func TerminalTools(w *Workspace, ask func(context.Context, notes.Change) (bool, 
 		})
 		return answer, err
 	}
-	return box.tools(w.Memory(), last, refresh), nil
+	return box.tools(w.Memory(), refresh), nil
 }
 
 // listed are the tools that models are told of. The others overlap with them.
 var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patch", "forget"}
 
 // tools returns all tools, the listed ones first.
-func (t toolbox) tools(m Memory, sessions func(context.Context) ([]*session.Session, error), refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
-	recall := session.RecallTool(sessions, t.recall)
-	all := append([]tools.Tool{searchTool(m, recall), t.saveTool(), recall}, notes.FileTools(t.w.Notes().guarded(t.files))...)
+func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
+	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.w.Notes().guarded(t.files))...)
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
 			t.forget, tools.Destructive),
@@ -245,21 +232,13 @@ type searchParams struct {
 	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
 	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or last week"`
 	Until string `json:"until,omitempty" jsonschema:"only what is not newer"`
-	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions, as the files are now"`
+	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions"`
 	Path  string `json:"path,omitempty" jsonschema:"only this document or folder"`
 	Exact bool   `json:"exact,omitempty" jsonschema:"of kind session: only what holds the query as it is written"`
 }
 
 // kindSession makes search_memory search sessions as recall_memory does.
 const kindSession = "session"
-
-// recall returns the arguments of recall_memory for a search of sessions.
-func (p searchParams) recall() ([]byte, error) {
-	if p.Scope != "" || p.Since != "" || p.Until != "" || p.Path != "" {
-		return nil, fmt.Errorf("%w: kind session has no scope, since, until and path: leave them out", tools.ErrArguments)
-	}
-	return json.Marshal(session.RecallRequest{Query: p.Query, Limit: p.Limit, Exact: p.Exact})
-}
 
 // mostResults limits the results of a search.
 const mostResults = 50
@@ -272,15 +251,12 @@ type searchAnswer struct {
 	Data core.Result `json:"data"`
 }
 
-// searchTool returns search_memory, which leaves sessions to recall.
-func searchTool(m Memory, recall tools.Tool) tools.Tool {
+// searchTool returns search_memory.
+func (t toolbox) searchTool(m Memory) tools.Tool {
 	search := func(ctx context.Context, p searchParams) (tools.Answer, error) {
 		if p.Kind == kindSession {
-			arguments, err := p.recall()
-			if err != nil {
-				return tools.Answer{}, err
-			}
-			return recall.Call(ctx, arguments)
+			return t.recall(ctx, m, httpapi.SearchRequest{Query: p.Query, Scope: p.Scope, Path: t.w.DocumentPath(p.Path),
+				Times: httpapi.Times{Since: p.Since, Until: p.Until}, Limit: p.Limit, Exact: p.Exact})
 		}
 		if p.Exact {
 			return tools.Answer{}, fmt.Errorf("%w: exact needs kind session", tools.ErrArguments)

@@ -36,10 +36,10 @@ var sentinels = []struct {
 	kind   Kind
 	errors []error
 }{
-	{BadInput, []error{core.ErrOption, core.ErrNotIndexed, core.ErrNotForgotten, hook.ErrAgent, hook.ErrEvent, tools.ErrArguments, session.ErrScope, session.ErrRole, trust.ErrRoot,
+	{BadInput, []error{core.ErrOption, core.ErrNotIndexed, core.ErrNotForgotten, hook.ErrAgent, hook.ErrEvent, tools.ErrArguments, session.ErrRole, trust.ErrRoot,
 		notes.ErrPath, notes.ErrTarget, notes.ErrNothing, notes.ErrOpen, notes.ErrNoEntry, notes.ErrStatement, notes.ErrLines, notes.ErrNoLines, notes.ErrStruck, notes.ErrNoProposal}},
 	{Forbidden, []error{notes.ErrUnseen}},
-	{NotFound, []error{notes.ErrNoFile, session.ErrNoSession}},
+	{NotFound, []error{notes.ErrNoFile, session.ErrNoSession, core.ErrNoConversation}},
 	{Conflict, []error{notes.ErrChanged}},
 	{Damaged, []error{store.ErrCorrupt, store.ErrNewer}},
 	{Unavailable, []error{context.Canceled, overload.ErrBusy}},

@@ -78,6 +78,9 @@ func (c *Config) UserFile() string {
 
 // FileNamed returns the file that Names shows under a name.
 func (c *Config) FileNamed(name string) string {
+	if rest, ok := strings.CutPrefix(name, session.PathPrefix); ok {
+		return filepath.Join(c.SessionsDir(), filepath.FromSlash(rest))
+	}
 	for _, m := range c.Mounts() {
 		if rest, ok := strings.CutPrefix(name, m.Name+"/"); ok {
 			return filepath.Join(m.Folder, rest)
@@ -94,7 +97,7 @@ func (c *Config) DocumentPath(name string) string {
 	if name == "" {
 		return ""
 	}
-	if strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, core.RemotePath) {
+	if strings.HasPrefix(name, resource.Scheme) || strings.HasPrefix(name, session.PathPrefix) || strings.HasPrefix(name, core.RemotePath) {
 		return name
 	}
 	if filepath.IsAbs(name) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
-	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/kind"
 	"github.com/memcore/memcore/internal/userdir"
 )
@@ -153,7 +152,7 @@ var Known = []Setting{
 	{"sessions.keep", "", Personal, age, "age at which [sessions](notes.md#sessions) go, such as `180d`; empty: never"},
 	{"minSimilarity", "0", TrustedProject, number(0, 1), "smallest score of a hit, up to 1; 0: the calibrated one"},
 	{"limit", "8", TrustedProject, whole(1, 1000), "hits of a turn, 1 to 1000"},
-	{"defaultLimit", fmt.Sprint(session.DefaultRecall), TrustedProject, whole(1, 100), "results of `recall` and `recall_memory`, 1 to 100"},
+	{"defaultLimit", "5", TrustedProject, whole(1, 100), "results of `recall` and `recall_memory`, 1 to 100"},
 	{"tokenBudget", "600", TrustedProject, whole(1, 1_000_000), "tokens of all hits of a turn"},
 	{"freshness", "150ms", TrustedProject, span, "time in which a query may index changed files; 0: none"},
 	{"ollama.host", "http://127.0.0.1:11434", Personal, text, "address of the Ollama server"},
