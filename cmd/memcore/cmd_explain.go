@@ -221,6 +221,9 @@ func explanation(s *screen, result core.Result, missing string, updated time.Tim
 	explainIndex(&b, result, missing, updated)
 	if result.Silence != "" {
 		fmt.Fprintf(&b, "silent: %s\n", plain.OneLine(result.Silence))
+		if held := journal.HeldBack(result); held != "" {
+			fmt.Fprintf(&b, "held back: %s\n", plain.OneLine(held))
+		}
 	}
 	if result.Why != "" { // how well memory knows the question
 		fmt.Fprintf(&b, "evidence: %s\n", plain.OneLine(result.Why))
@@ -289,32 +292,32 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 	shown := min(len(result.Rejected), explainRejected)
 	candidates := slices.Concat(result.Hits, result.Rejected[:shown], result.Withheld)
-	candidates = slices.DeleteFunc(candidates, func(hit core.MemoryHit) bool { return hit.Explain == nil })
-	if len(candidates) == 0 && result.Silence == "" && result.State != core.StateMissing {
-		b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
+	if len(candidates) == 0 {
+		if result.Silence == "" && result.State == core.StateReady {
+			b.WriteString("\nno candidate: nothing shares a word or a meaning with the query\n")
+		}
+		return
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
+	fmt.Fprint(w, "score\tmeaning\twords\ttokens\tverdict\tsource\n")
 	for i, hit := range candidates {
-		if i == 0 {
-			fmt.Fprint(w, "\nscore\tmeaning\twords\ttokens\tverdict\tsource\n")
+		score := fmt.Sprintf("%.3f", hit.Score)
+		if i < len(result.Hits) && hit.Score < result.Threshold {
+			score = "–" // something else decided
 		}
-		e := hit.Explain
-		verdict := e.Verdict
-		if e.Why != "" {
-			verdict += ": " + plain.OneLine(e.Why)
+		meaning, words, verdict := "–", "–", "not explained"
+		if e := hit.Explain; e != nil {
+			meaning, words, verdict = cosineText(e), fmt.Sprintf("%.2f", e.BM25), journal.Decision(hit, result.Threshold)
 		}
-		fmt.Fprintf(w, "%.3f\t%s\t%.2f\t%d\t%s\t%s\n", hit.Score, cosineText(e), e.BM25, hit.TokenEstimate, verdict, plain.OneLine(hit.Source))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", score, meaning, words, hit.TokenEstimate, plain.OneLine(verdict), plain.OneLine(hit.Source))
 	}
 	w.Flush()
-	for i, line := range slices.Collect(strings.Lines(table.String())) {
-		at := i - 2 // an empty line and the head of the table come first
-		if at < 0 {
-			b.WriteString(line)
-			continue
-		}
-		row, text := strings.TrimSuffix(line, "\n"), "       "+plain.OneLine(journal.Excerpt(candidates[at].Text))
-		if at < len(result.Hits) {
+	head, rows, _ := strings.Cut(table.String(), "\n")
+	b.WriteString("\n" + head + "\n")
+	for i, row := range strings.Split(strings.TrimSuffix(rows, "\n"), "\n") {
+		text := "       " + plain.OneLine(journal.Excerpt(candidates[i].Text))
+		if i < len(result.Hits) {
 			row = s.paint(color.FgGreen, row)
 		} else {
 			row, text = s.paint(color.Faint, row), s.paint(color.Faint, text)

@@ -64,6 +64,29 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 	}
 }
 
+// A hit that something else than its score decided is not shown below the threshold, and candidates
+// are shown with their own texts.
+func TestExplainShowsWhatDecided(t *testing.T) {
+	hit := func(source, text string, score float64, e *core.Explanation) core.MemoryHit {
+		return core.MemoryHit{Source: source, Text: text, Score: score, Explain: e}
+	}
+	var b strings.Builder
+	explainCandidates(&b, newScreen(io.Discard), core.Result{State: core.StateReady, Threshold: 0.111,
+		Hits:     []core.MemoryHit{hit("service.md", "Served.", 0.3, nil), hit("named.md", "# Named\n\nThe step.", 0.043, &core.Explanation{Verdict: "kept", Why: "the prompt names it"})},
+		Rejected: []core.MemoryHit{hit("weak.md", strings.Repeat("long ", 50), 0.057, &core.Explanation{Verdict: core.VerdictThreshold})}})
+	lines := strings.Split(b.String(), "\n")
+	require.Regexp(t, `^0.300 +– +– .*not explained +service.md$`, lines[2])
+	require.Regexp(t, `^– .*kept: the prompt names it +named.md$`, lines[4])
+	require.Equal(t, "The step.", strings.TrimSpace(lines[5]))
+	require.Regexp(t, `^0.057 .*below threshold: 0.054 short of 0.111 +weak.md$`, lines[6])
+	require.Len(t, []rune(strings.TrimSpace(lines[7])), journal.ExcerptLength)
+	for state, said := range map[core.State]bool{core.StateReady: true, core.StateBuilding: false} {
+		b.Reset()
+		explainCandidates(&b, newScreen(io.Discard), core.Result{State: state})
+		require.Equal(t, said, b.Len() > 0, "only a complete index knows that there is nothing")
+	}
+}
+
 func asJSON(t *testing.T, value any) string {
 	t.Helper()
 	var b bytes.Buffer

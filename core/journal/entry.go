@@ -245,6 +245,28 @@ func trimmed(h core.MemoryHit) core.MemoryHit {
 	return kept
 }
 
+// HeldBack names the candidate that was nearest to being given and says what it missed; "" if nothing
+// was found. An empty answer must not read as if nothing were known.
+func HeldBack(r core.Result) string {
+	if len(r.Rejected) == 0 || r.Rejected[0].Explain == nil {
+		return ""
+	}
+	best := r.Rejected[0]
+	return fmt.Sprintf("the best that was found is %s: %s", best.Source, Decision(best, r.Threshold))
+}
+
+// Decision says why an explained candidate was given or not, and by how much it missed the threshold.
+func Decision(h core.MemoryHit, threshold float64) string {
+	e := h.Explain
+	switch short := threshold - h.Score; {
+	case e.Why != "":
+		return e.Verdict + ": " + e.Why
+	case e.Verdict == core.VerdictThreshold && short > 0:
+		return fmt.Sprintf("%s: %.3f short of %.3f", e.Verdict, short, threshold)
+	}
+	return e.Verdict
+}
+
 func rounded(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 // Excerpt returns the beginning of a text behind its headings, on one line, safe to show.

@@ -272,6 +272,17 @@ func TestTrim(t *testing.T) {
 	require.Less(t, len(lines), 8<<10)
 }
 
+// An empty answer names what was found, and what that missed.
+func TestHeldBack(t *testing.T) {
+	found := func(verdict, why string) core.Result {
+		return core.Result{Threshold: 0.111, Rejected: []core.MemoryHit{{Source: "a.md#L1", Score: 0.057, Explain: &core.Explanation{Verdict: verdict, Why: why}}, {}}}
+	}
+	require.Equal(t, "the best that was found is a.md#L1: below threshold: 0.054 short of 0.111", HeldBack(found(core.VerdictThreshold, "")))
+	require.Equal(t, "the best that was found is a.md#L1: over limit", HeldBack(found("over limit", "")))
+	require.Empty(t, HeldBack(core.Result{}))
+	require.Equal(t, "kept: it names you", Decision(found("kept", "it names you").Rejected[0], 1))
+}
+
 // The last turn has the later events of its session, and a skipped hook counts only if no other
 // agent answered the event.
 func TestLast(t *testing.T) {

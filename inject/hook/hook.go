@@ -413,7 +413,11 @@ func (a *answer) silence() string {
 		}
 		return reason + ": " + strings.Join(had, ", ")
 	case turn.ReasonNothing:
-		return cmp.Or(a.result.Silence, reason)
+		reason = cmp.Or(a.result.Silence, reason)
+		if held := journal.HeldBack(a.result); held != "" {
+			reason += "; " + held
+		}
+		return reason
 	}
 	return cmp.Or(reason, a.result.Silence)
 }

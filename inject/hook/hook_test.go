@@ -25,9 +25,11 @@ import (
 
 // A fakeMemory knows a little, and can be slow or fail.
 type fakeMemory struct {
-	hits    []core.MemoryHit
-	curated string
-	index   string
+	hits     []core.MemoryHit
+	silence  string
+	rejected []core.MemoryHit
+	curated  string
+	index    string
 	// overview is that of the session.
 	overview string
 	not      []string
@@ -80,7 +82,7 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	if !o.Explain {
 		return core.Result{}, errors.New("the entry needs explanations")
 	}
-	return core.Result{State: core.StateReady, Hits: m.hits}, m.err
+	return core.Result{State: core.StateReady, Hits: m.hits, Rejected: m.rejected, Silence: m.silence}, m.err
 }
 
 func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginning, error) {
@@ -645,6 +647,19 @@ func TestFailures(t *testing.T) {
 	_, entry, _ = Handle(t.Context(), e, m, Options{})
 	require.Empty(t, m.said)
 	require.Equal(t, "the user message has no text", entry.Reason)
+}
+
+// The journal names what was found and held back: an empty answer does not mean that nothing is known.
+func TestHeldBackIsNamed(t *testing.T) {
+	e, err := Parse(agents.ClaudeCode, []byte(events["claude prompt"].event))
+	require.NoError(t, err)
+	m := &fakeMemory{silence: "not sure enough"}
+	_, entry, _ := Handle(t.Context(), e, m, Options{})
+	require.Equal(t, "not sure enough", entry.Reason)
+	m.rejected = hits("ferry")
+	m.rejected[0].Explain = &core.Explanation{Verdict: "over limit"}
+	_, entry, _ = Handle(t.Context(), e, m, Options{})
+	require.Equal(t, "not sure enough; the best that was found is ferry.md#L1: over limit", entry.Reason)
 }
 
 // A configuration cannot exceed what an agent reads.
