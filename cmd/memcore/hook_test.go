@@ -2,7 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"math"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -69,4 +73,41 @@ func (r repeated) Read(p []byte) (n int, err error) {
 		n += copy(p[n:], r)
 	}
 	return n, nil
+}
+
+// A closedPipe is the standard output of a hook whose agent has ended.
+type closedPipe struct{}
+
+func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// What could not be written was not given: the next prompt of the session gets it.
+func TestUndeliveredIsNotGiven(t *testing.T) {
+	home, project := t.TempDir(), t.TempDir()
+	for name, value := range map[string]string{"HOME": home, "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "MEMCORE_EMBEDDER": "none", "MEMCORE_HOOK_BUDGET": "30s", "MEMCORE_DAEMON_START": "false"} {
+		t.Setenv(name, value)
+	}
+	t.Cleanup(func() { // a hook runs without
+		debug.SetGCPercent(100)
+		debug.SetMemoryLimit(math.MaxInt64)
+	})
+	t.Chdir(project)
+	require.NoError(t, os.WriteFile("staging.md", []byte("# Staging\n\nThe staging database listens on port 5433.\n"), 0o600))
+	run := func(out io.Writer, stdin string, args ...string) {
+		a := newCLI(strings.NewReader(stdin), out, io.Discard)
+		root := newRoot(a)
+		root.SetArgs(args)
+		require.NoError(t, root.ExecuteContext(t.Context()))
+	}
+	run(io.Discard, "", "index")
+	prompt := `{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"on which port does the staging database listen?"}`
+	run(closedPipe{}, prompt, "hook", agents.ClaudeCode)
+	var out bytes.Buffer
+	run(&out, "", "explain", "--last")
+	require.Contains(t, out.String(), "nothing was added: it could not be written: broken pipe")
+	out.Reset()
+	run(&out, prompt, "hook", agents.ClaudeCode)
+	require.Contains(t, out.String(), "5433")
+	out.Reset()
+	run(&out, prompt, "hook", agents.ClaudeCode)
+	require.Empty(t, out.String())
 }
