@@ -48,7 +48,7 @@ var (
 // from disk. Equal texts and the chunks of a turn go together; Forget returns how many. Changed
 // chunks are indexed again, except turns of a log. Errors wrap ErrNotIndexed and ErrNoList.
 func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, error) {
-	records, err := m.document(ctx, path)
+	records, err := m.allOf(ctx, path)
 	if err != nil {
 		return 0, fmt.Errorf("forget %s: %w", path, err)
 	}
@@ -71,7 +71,7 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 	if errors.Is(err, ErrNotIndexed) {
 		err = nil
 	}
-	return len(records) - len(left), err
+	return len(withoutStatements(records)) - len(left), err
 }
 
 // ForgetDocuments is Forget for whole documents.
@@ -198,7 +198,7 @@ func setOf(list []forgotten) forgottenSet {
 
 // nameOf returns how the list names a chunk.
 func nameOf(r store.Record) forgotten {
-	if r.Kind == source.KindConversation && !isJSON(r.Path) {
+	if (r.Kind == source.KindConversation || r.Kind == KindStatement) && !isJSON(r.Path) {
 		return forgotten{Path: r.Path, Line: r.StartLine}
 	}
 	sum := sha256.Sum256([]byte(r.Text))

@@ -23,6 +23,7 @@ type manifest struct {
 	Chunking  string    `json:"chunking"`
 	Scale     []float64 `json:"scale,omitempty"` // of the embedder's cosines, if it was measured
 	Complete  bool      `json:"complete"`        // every document was read at least once
+	Said      string    `json:"said,omitempty"`  // hash of said.json
 	Updated   time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
@@ -50,6 +51,8 @@ type entry struct {
 	Session string `json:"session,omitempty"`
 	// Request is the title before Resume, without secrets.
 	Request string `json:"request,omitempty"`
+	// Digest is the hash of the log's digest; "" if it has none.
+	Digest string `json:"digest,omitempty"`
 	// Globs are those of a document with rules.
 	Globs []string `json:"globs,omitempty"`
 	// Turns counts turns by why they have no record. TurnsBefore are those before Resume.

@@ -156,7 +156,7 @@ func (o Options) chunking() string {
 	if o.Embedder != nil {
 		counter = o.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v3/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
+	return fmt.Sprintf("v4/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
 }
 
 func (o Options) blank() *manifest {

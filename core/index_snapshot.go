@@ -33,9 +33,10 @@ type view struct {
 	manifest *manifest // never changed once here
 	*indexes
 
-	// Both are made at the first call.
+	// All are made at the first call.
 	sums   func() Sums
 	listed func() []DocumentInfo
+	said   func() (map[string]Said, error)
 }
 
 // indexes follow commits themselves, so all views of a generation share them. The last view closes
@@ -45,7 +46,8 @@ type indexes struct {
 	vectors   store.VectorIndex // nil if there are none, or, with noVectors, if they cannot be used
 	noVectors error
 	asked
-	former bool // vectors are another embedder's than the memory's: they answer until Index replaces them
+	digests digestCache
+	former  bool // vectors are another embedder's than the memory's: they answer until Index replaces them
 
 	views int // guarded by the Manager's generations
 }
@@ -78,6 +80,7 @@ func (m *indexer) openView(ctx context.Context, last *view, n uint64, folder str
 		return nil, err
 	}
 	v := &view{number: n, folder: folder, manifest: manifest, sums: sync.OnceValue(manifest.sums), listed: sync.OnceValue(manifest.list)}
+	v.said = sync.OnceValues(func() (map[string]Said, error) { return v.digests.said(v) })
 	if last != nil && last.number == n && last.serves(manifest) {
 		v.indexes = last.indexes
 		v.views++

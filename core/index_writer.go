@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/store"
 )
@@ -29,6 +30,7 @@ type writer struct {
 	progress   func(Progress)
 	unfinished bool // an earlier run has left chunks to embed
 	forgotten  forgottenSet
+	said       *said // what all logs say; nil until a digest changes
 }
 
 func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
@@ -74,6 +76,11 @@ type reading struct {
 	entry entry
 	put   []store.Record
 	gone  []string
+	// digest is of an agent's log, digestText as it is stored. digestLost means that the stored one
+	// cannot be read.
+	digest     *digest.Digest
+	digestText []byte
+	digestLost bool
 }
 
 // indexText updates the keyword index until the deadline, if any, and returns how many changes are
@@ -143,13 +150,22 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		from = source.Position{}
 	}
 	content, err := doc.from.Read(ctx, doc.Document, from)
+	var earlier digest.Digest
+	digestLost := false
+	if err == nil && content.From > 1 && known.Digest != "" {
+		if earlier, err = readDigest(w.folder, doc.Path); err != nil {
+			w.m.log.Warn("a log is read again from its beginning", "log", doc.Path, "error", err)
+			digestLost = true
+			content, err = doc.from.Read(ctx, doc.Document, source.Position{})
+		}
+	}
 	if err != nil {
 		return reading{}, err
 	}
 	for reason, n := range content.Skipped {
 		w.report.SkippedLines[reason] += n
 	}
-	r := reading{doc: doc, known: indexed, entry: entryOf(doc)}
+	r := reading{doc: doc, known: indexed, entry: entryOf(doc), digestLost: digestLost}
 	if r.entry.Session == "" && len(content.Turns) > 0 {
 		r.entry.Session = content.Turns[0].Session
 	}
@@ -168,7 +184,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		}
 	}
 	w.redactContent(&content)
-	return r, w.compare(ctx, &r, content)
+	return r, w.compare(ctx, &r, content, earlier)
 }
 
 func entryOf(doc located) entry {
@@ -177,7 +193,7 @@ func entryOf(doc located) entry {
 }
 
 // compare fills in what the new content changes.
-func (w *writer) compare(ctx context.Context, r *reading, content source.Content) error {
+func (w *writer) compare(ctx context.Context, r *reading, content source.Content, earlier digest.Digest) error {
 	known := w.manifest.Documents[r.doc.Path]
 	request := ""
 	if content.From > 1 {
@@ -187,6 +203,11 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	r.entry.countTurns(content, leftOut, known)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
 	w.report.Warnings = append(w.report.Warnings, warnings...)
+	statements, err := w.digest(r, content, earlier)
+	if err != nil {
+		return err
+	}
+	records = append(records, statements...)
 	old, err := w.keywords.Document(ctx, r.doc.Path)
 	if err != nil {
 		return &indexFailure{fmt.Errorf("compare %s with the index: %w", r.doc.Path, err)}
@@ -194,7 +215,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	covered := old[:0]
 	kept := 0
 	for _, record := range old {
-		if record.StartLine >= content.From {
+		if record.StartLine >= content.From || record.Kind == KindStatement { // all of them are in records
 			covered = append(covered, record)
 		} else {
 			kept++
@@ -283,6 +304,9 @@ func (w *writer) commitKeywords(ctx context.Context, batch []reading) error {
 	if err := w.keywords.Commit(ctx); err != nil {
 		return w.discard(err)
 	}
+	if err := w.saveDigests(batch); err != nil {
+		return err
+	}
 	for _, r := range batch {
 		w.count(r)
 		w.manifest.Documents[r.doc.Path] = r.entry
@@ -300,7 +324,7 @@ func (w *writer) markChanging(batch []reading) error {
 		e, known := w.manifest.Documents[r.doc.Path]
 		if !known {
 			e = r.entry
-			e.Chunks = 0
+			e.Chunks, e.Digest = 0, ""
 		}
 		e.Unsure, e.Pending, e.Hash, e.Resume = true, true, "", source.Position{}
 		w.manifest.Documents[r.doc.Path] = e
@@ -368,6 +392,9 @@ func (w *writer) remove(ctx context.Context, paths []string) error {
 			index.Discard()
 			return err
 		}
+	}
+	if err := w.forgetDigests(paths); err != nil {
+		return err
 	}
 	for _, path := range paths {
 		delete(w.manifest.Documents, path)

@@ -77,8 +77,8 @@ const (
 
 func (m *Manager) forTurn(o RetrieveOptions) selection {
 	return selection{
-		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until,
-			Not: o.Not},
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, NotKind: unasked(o.Kind), Path: strings.TrimSuffix(o.Path, "/"),
+			Since: o.Since, Until: o.Until, Not: o.Not},
 		session: o.Session, sessionFrom: o.SessionFrom, earlier: o.Earlier,
 		decides:    o.MinSimilarity == 0,
 		inTurn:     true,
@@ -97,7 +97,8 @@ func (m *Manager) forTurn(o RetrieveOptions) selection {
 func forSearch(o SearchOptions) selection {
 	limit := cmp.Or(o.Limit, defaultSearchLimit)
 	return selection{
-		filter:     store.Filter{Scope: o.Scope, Kind: o.Kind, Path: strings.TrimSuffix(o.Path, "/"), Since: o.Since, Until: o.Until},
+		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, NotKind: unasked(o.Kind), Path: strings.TrimSuffix(o.Path, "/"),
+			Since: o.Since, Until: o.Until},
 		unrecorded: o.Unrecorded,
 		recalls:    o.Sessions || o.Session != "",
 		only:       o.Session,
@@ -111,13 +112,21 @@ func forSearch(o SearchOptions) selection {
 	}
 }
 
+// unasked is the kind that a search leaves out: statements unless it asks for them.
+func unasked(kind string) string {
+	if kind == KindStatement {
+		return ""
+	}
+	return KindStatement
+}
+
 var ErrOption = errors.New("option out of range")
 
 func (s selection) check() error {
 	switch f := s.filter; {
 	case f.Scope != "" && f.Scope != ScopeProject && f.Scope != ScopeGlobal:
 		return fmt.Errorf("scope is %q, want %q, %q or nothing: %w", f.Scope, ScopeProject, ScopeGlobal, ErrOption)
-	case f.Kind != "" && !slices.Contains(source.Kinds, f.Kind):
+	case f.Kind != "" && f.Kind != KindStatement && !slices.Contains(source.Kinds, f.Kind):
 		return fmt.Errorf("kind is %q, want one of %q or nothing: %w", f.Kind, source.Kinds, ErrOption)
 	case !f.Since.IsZero() && !f.Until.IsZero() && !f.Since.Before(f.Until):
 		return fmt.Errorf("since is %s and until %s, want since before until: %w", f.Since.Format(time.RFC3339), f.Until.Format(time.RFC3339), ErrOption)

@@ -39,8 +39,14 @@ func (m *Manager) Chunks(ctx context.Context, path string) ([]MemoryHit, error) 
 	return hits, nil
 }
 
-// document returns a document's records in order.
+// document returns a document's records in order, without statements.
 func (m *indexer) document(ctx context.Context, path string) ([]store.Record, error) {
+	records, err := m.allOf(ctx, path)
+	return withoutStatements(records), err
+}
+
+// allOf also returns statements.
+func (m *indexer) allOf(ctx context.Context, path string) ([]store.Record, error) {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
 		return nil, ErrNotIndexed
@@ -55,7 +61,7 @@ func (m *indexer) document(ctx context.Context, path string) ([]store.Record, er
 	return current.keywords.Document(ctx, path)
 }
 
-// eachDocument calls do for each document, ordered by path.
+// eachDocument calls do for each document, ordered by path, without statements.
 func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry, records []store.Record)) error {
 	current, err := m.acquire(ctx)
 	if stateOf(err) == StateMissing {
@@ -73,7 +79,11 @@ func (m *indexer) eachDocument(ctx context.Context, do func(path string, e entry
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		do(path, current.manifest.Documents[path], records)
+		do(path, current.manifest.Documents[path], withoutStatements(records))
 	}
 	return nil
+}
+
+func withoutStatements(records []store.Record) []store.Record {
+	return slices.DeleteFunc(slices.Clone(records), func(r store.Record) bool { return r.Kind == KindStatement })
 }

@@ -64,7 +64,7 @@ func (a *askedTimes) weighModified(m *manifest) {
 // timeOf also returns its certainty, in [0, 1]: for a file it is the date in name or headings, else
 // its modification.
 func (a askedTimes) timeOf(r store.Record) (at time.Time, sure float64) {
-	if r.Kind == source.KindConversation {
+	if r.Kind == source.KindConversation || r.Kind == KindStatement {
 		return r.Time, 1
 	}
 	for _, name := range append([]string{path.Base(r.Path)}, r.Headings...) {

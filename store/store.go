@@ -17,7 +17,7 @@ import (
 type Record struct {
 	ID        string    // unique in an index, [0-9a-f]{1,64}
 	Scope     string    // "project" or "global"
-	Kind      string    // "markdown", "conversation" or "document"
+	Kind      string    // "markdown", "conversation" or "document"; "statement" (KindStatement)
 	Path      string    // of the document, slash-separated; citations show it
 	StartLine int       // first line in the document, from 1
 	EndLine   int       // last line, included
@@ -32,6 +32,11 @@ type Record struct {
 	Tokens    int       // size of Text
 	Vector    []float32 // L2 norm 1 ± 1e-3; nil for a KeywordIndex and in answers, but for VectorReader
 }
+
+// KindStatement is the kind of records that repeat what another record of the document may say: a
+// sentence that a user stated. A KeywordIndex does not count them for how rare a word is, nor for a
+// document's score.
+const KindStatement = "statement"
 
 // A Hit answers a search. Score is raw, higher is better: cosine in [-1, 1] from a VectorIndex,
 // BM25 in [0, ∞) from a KeywordIndex. They are not comparable; core turns them into relevance.
@@ -63,10 +68,12 @@ type Held struct {
 
 // A Filter narrows a search. The zero Filter lets every record pass; fields are joined by AND.
 type Filter struct {
-	Scope string   // "" is any
-	Kind  string   // "" is any
-	Path  string   // a document's path, or the path of a folder above it; "" is any
-	Not   []string // paths of documents whose records are left out
+	Scope string // "" is any
+	Kind  string // "" is any
+	// NotKind leaves out a kind; "" leaves out none.
+	NotKind string
+	Path    string   // a document's path, or the path of a folder above it; "" is any
+	Not     []string // paths of documents whose records are left out
 	// Since and Until (excluded) bound Record.Time. Zero is no bound; a record without a time
 	// passes none.
 	Since, Until time.Time
@@ -76,6 +83,7 @@ type Filter struct {
 func (f Filter) Passes(scope, kind, path string) bool {
 	return (f.Scope == "" || scope == f.Scope) &&
 		(f.Kind == "" || kind == f.Kind) &&
+		(f.NotKind == "" || kind != f.NotKind) &&
 		(f.Path == "" || path == f.Path || strings.HasPrefix(path, strings.TrimSuffix(f.Path, "/")+"/")) &&
 		!slices.Contains(f.Not, path)
 }

@@ -61,8 +61,9 @@ const (
 
 // A Statement is what the user stated: a sentence or two.
 type Statement struct {
-	Line int       `json:"line"` // in the log, from 1
-	Time time.Time `json:"time,omitzero"`
+	Line    int       `json:"line"` // in the log, from 1
+	Session string    `json:"session,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
 	// Text is as the user said it, one line of at most 300 bytes.
 	Text string `json:"text"`
 	Kind Kind   `json:"kind"`

@@ -44,7 +44,7 @@ func (s *summary) said(t chunker.Turn, one Statement) {
 	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
 		return
 	}
-	one.Line, one.Time, one.Moments = t.Line, t.Time, momentsOf(one.Text)
+	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
 	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
 	s.Statements = append(s.Statements, one)
 }

@@ -15,7 +15,7 @@ type selection struct {
 // selectRows checks each place once, not each row.
 func (s *snapshot) selectRows(f store.Filter) (selection, error) {
 	rows := selection{snapshot: s}
-	if f.Scope != "" || f.Kind != "" || f.Path != "" || len(f.Not) > 0 {
+	if f.Scope != "" || f.Kind != "" || f.NotKind != "" || f.Path != "" || len(f.Not) > 0 {
 		rows.places = make([]bool, len(s.places))
 		for i, p := range s.places {
 			rows.places[i] = f.Passes(p.scope, p.kind, p.path)

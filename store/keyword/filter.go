@@ -12,7 +12,7 @@ import (
 // allowed reports which records pass; nil means all. It may be wrong about dead ones.
 func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 	if f.Scope == "" && f.Kind == "" && f.Path == "" && len(f.Not) == 0 && !f.Timed() {
-		return nil, nil
+		return s.withoutKind(f.NotKind)
 	}
 	allowed := make([]bool, s.rows)
 	for _, p := range s.parts {
@@ -22,6 +22,29 @@ func (s *snapshot) allowed(f store.Filter) ([]bool, error) {
 		}
 		for row := rows.Iterator(); row.HasNext(); {
 			allowed[p.first+int(row.Next())] = true
+		}
+	}
+	return allowed, nil
+}
+
+// withoutKind reports which records are of another kind; nil means all.
+func (s *snapshot) withoutKind(kind string) (allowed []bool, err error) {
+	if kind == "" {
+		return nil, nil
+	}
+	for _, p := range s.parts {
+		out, err := p.rows(kindFacet(kind))
+		if err != nil {
+			return nil, disk.Damaged(err)
+		}
+		if allowed == nil && !out.IsEmpty() {
+			allowed = make([]bool, s.rows)
+			for i := range allowed {
+				allowed[i] = true
+			}
+		}
+		for row := out.Iterator(); row.HasNext(); {
+			allowed[p.first+int(row.Next())] = false
 		}
 	}
 	return allowed, nil
@@ -39,6 +62,13 @@ func (p *part) allowed(f store.Filter) (*roaring.Bitmap, error) {
 		if err := p.intersect(rows, kindFacet(f.Kind)); err != nil {
 			return nil, err
 		}
+	}
+	if f.NotKind != "" {
+		out, err := p.rows(kindFacet(f.NotKind))
+		if err != nil {
+			return nil, err
+		}
+		rows.AndNot(out)
 	}
 	if f.Path != "" {
 		if err := p.intersect(rows, documentFacet(f.Path), folderFacet(strings.TrimSuffix(f.Path, "/"))); err != nil {

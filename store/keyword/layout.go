@@ -5,12 +5,15 @@ import (
 	"strings"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/memcore/memcore/store"
 )
 
 // A layout assigns records to documents. A snapshot's first search reads it.
 type layout struct {
-	of      []int32     // number of the document a record belongs to; -1 if it is dead
-	sizes   []int32     // live records of a document
+	of      []int32     // number of the document a record belongs to; -1 if it is dead or a statement
+	sizes   []int32     // live records of a document, without statements
+	records int         // live records, without statements
 	live    int         // documents
 	average float64     // of sizes
 	spoken  []*language // languages of the live records, without English and byScript
@@ -27,8 +30,15 @@ func readLayout(s *snapshot) (*layout, error) {
 		l.of[i] = -1
 	}
 	known := map[string]int32{}
+	l.records = s.live
 	for _, p := range s.parts {
-		err := p.eachFacet(documentFacet(""), func(name string, rows *roaring.Bitmap) {
+		statements, err := p.rows(kindFacet(store.KindStatement))
+		if err != nil {
+			return nil, err
+		}
+		l.records -= int(statements.GetCardinality())
+		err = p.eachFacet(documentFacet(""), func(name string, rows *roaring.Bitmap) {
+			rows = roaring.AndNot(rows, statements)
 			document, ok := known[name]
 			if !ok {
 				document = int32(len(l.sizes))
@@ -59,7 +69,7 @@ func readLayout(s *snapshot) (*layout, error) {
 			l.live++
 		}
 	}
-	l.average = float64(s.live) / float64(max(l.live, 1))
+	l.average = float64(l.records) / float64(max(l.live, 1))
 	return l, nil
 }
 

@@ -36,15 +36,21 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 	result := &scores{of: make([]float64, x.rows), ofDocument: make([]float64, len(layout.sizes)), held: make([]store.Held, x.rows)}
 	records, documents := newOccurrences(x.rows), newOccurrences(len(layout.sizes))
 	for _, t := range terms {
-		n, err := x.collect(ctx, t, records)
+		own, err := x.collect(ctx, t, records)
 		if err != nil {
 			return nil, err
 		}
-		most := MostBM25(n, x.live)
+		n := own // holders
+		for _, number := range records.in[:own] {
+			if layout.of[number] < 0 { // a statement
+				n--
+			}
+		}
+		most := MostBM25(n, layout.records)
 		if len(records.in) > 0 || !t.whole {
 			result.ceiling += most
 		}
-		result.note(t, n, records.in)
+		result.note(t, n, own, records.in)
 		for _, number := range records.in {
 			if result.of[number] == 0 {
 				result.matched = append(result.matched, number)
@@ -61,12 +67,13 @@ func (x *search) score(ctx context.Context, terms []term, layout *layout) (*scor
 	return result, nil
 }
 
-// note stores which records hold a term: the first n of in themselves, the others nearby.
-func (s *scores) note(t term, n int, in []int) {
+// note stores how many records hold a term, and which: the first own of in themselves, the others
+// nearby.
+func (s *scores) note(t term, n, own int, in []int) {
 	at := len(s.terms)
 	s.terms = append(s.terms, store.Term{Word: t.word, Records: n, Compound: t.whole})
 	for i, number := range in {
-		if i < n {
+		if i < own {
 			s.held[number].Itself |= 1 << at
 		}
 		s.held[number].Nearby |= 1 << at

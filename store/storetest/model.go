@@ -98,7 +98,7 @@ func (w *walk) compare(ix *index) {
 	w.Helper()
 	require.Equal(w, len(w.model.committed), w.count(ix), "step %d: Count", w.step)
 	for _, f := range []store.Filter{
-		{}, {Scope: "global"}, {Kind: "markdown"}, {Path: "dir1"}, {Path: "dir2/doc0.md"}, {Scope: "project", Not: []string{"dir0/doc0.md", "dir1/doc1.md"}},
+		{}, {Scope: "global"}, {Kind: "markdown"}, {NotKind: "markdown"}, {NotKind: "conversation", Path: "dir1"}, {Path: "dir1"}, {Path: "dir2/doc0.md"}, {Scope: "project", Not: []string{"dir0/doc0.md", "dir1/doc1.md"}},
 		{Since: someDay.Add(20 * time.Hour)}, {Until: someDay.Add(50 * time.Hour)},
 		{Kind: "markdown", Since: someDay.Add(10 * time.Hour), Until: someDay.Add(60 * time.Hour)},
 	} {
@@ -156,7 +156,7 @@ func (w *walk) compareSearch(ix *index, f store.Filter) {
 // passes implements store.Filter's description.
 func passes(rec store.Record, f store.Filter) bool {
 	return (f.Scope == "" || f.Scope == rec.Scope) &&
-		(f.Kind == "" || f.Kind == rec.Kind) &&
+		(f.Kind == "" || f.Kind == rec.Kind) && (f.NotKind == "" || f.NotKind != rec.Kind) &&
 		(f.Path == "" || f.Path == rec.Path || strings.HasPrefix(rec.Path, f.Path+"/")) &&
 		!slices.Contains(f.Not, rec.Path) &&
 		(f.Since.IsZero() || !rec.Time.IsZero() && !rec.Time.Before(f.Since)) &&

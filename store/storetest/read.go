@@ -117,6 +117,9 @@ func testFilter(x *fixture) {
 		{store.Filter{Scope: "Project"}, nil},
 		{store.Filter{Scope: "nowhere"}, nil},
 		{store.Filter{Kind: "conversation"}, []int{3, 4}},
+		{store.Filter{NotKind: "markdown"}, []int{3, 4}},
+		{store.Filter{NotKind: "conversation", Scope: "project"}, []int{0, 1}},
+		{store.Filter{NotKind: "absent"}, []int{0, 1, 2, 3, 4, 5, 6}},
 		{store.Filter{Scope: "global", Kind: "markdown"}, []int{2, 5, 6}},
 		{store.Filter{Path: "notes"}, []int{0, 1, 6}}, // a document and a folder
 		{store.Filter{Path: "notes/deep"}, []int{1}},

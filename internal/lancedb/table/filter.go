@@ -44,6 +44,9 @@ func Where(f store.Filter) string {
 	if f.Kind != "" {
 		parts = append(parts, "kind = "+Text(f.Kind))
 	}
+	if f.NotKind != "" {
+		parts = append(parts, "kind <> "+Text(f.NotKind))
+	}
 	if f.Path != "" {
 		// Texts compare by bytes; "0" follows "/". A range needs no escapes.
 		folder := strings.TrimSuffix(f.Path, "/")
