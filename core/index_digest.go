@@ -42,7 +42,7 @@ type Said struct {
 // said is what all logs say.
 type said struct {
 	Documents map[string]Said `json:"documents"` // by path
-	changed   bool
+	changed   bool            // it is not in saidFile
 }
 
 func digestFile(path string) string {
@@ -243,6 +243,7 @@ func readSaid(folder string, known *manifest) (*said, error) {
 			}
 		}
 	}
+	all.changed = len(all.Documents) > 0 || known.Said != ""
 	return all, nil
 }
 

@@ -47,8 +47,10 @@ func TestALogReadOnIsAsReadAtOnce(t *testing.T) {
 				}
 			}
 			on := recordsIn(t, filepath.Join(mem.options.Folder, "1", "keywords"), "notes/chat.jsonl")
+			saidOn := digestIn(t, m, "notes/chat.jsonl")
 			_, err := m.Index(t.Context(), core.IndexOptions{Rebuild: true})
 			require.NoError(t, err)
+			require.Equal(t, digestIn(t, m, "notes/chat.jsonl"), saidOn)
 			once := recordsIn(t, filepath.Join(mem.options.Folder, "2", "keywords"), "notes/chat.jsonl")
 			if name == "chat" {
 				require.Len(t, once, len(lines))

@@ -81,6 +81,9 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 		if err != nil {
 			return err
 		}
+		if q.filter.NotKind != "" {
+			records = withoutStatements(records)
+		}
 		for i, r := range records {
 			whole := r.Text
 			// A long message is cut into records of the same lines.

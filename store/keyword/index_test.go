@@ -523,3 +523,40 @@ func TestACancelledSearchEnds(t *testing.T) {
 	require.NoError(t, ix.Commit(t.Context()))
 	require.Equal(t, 20, count(t, ix))
 }
+
+// Statements repeat what other records say. So they do not change how rare a word is or how long a
+// document is; they only count for the average length of records.
+func TestStatementsDoNotCount(t *testing.T) {
+	record := func(n int, kind, path, text string) store.Record {
+		return store.Record{ID: fmt.Sprintf("%02x", n), Scope: "project", Kind: kind, Path: path, StartLine: n, EndLine: n, Text: text}
+	}
+	ordinary := []store.Record{
+		record(1, "conversation", "a.jsonl", "we use tofu for the network here"),
+		record(2, "conversation", "a.jsonl", "the network has two rings and a bridge"),
+		record(3, "markdown", "b.md", "the bridge is closed in winter, when ice comes"),
+	}
+	match := func(records []store.Record, f store.Filter) store.Matches {
+		ix, err := Open(t.Context(), t.TempDir())
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, ix.Close()) })
+		require.NoError(t, ix.Put(t.Context(), records))
+		require.NoError(t, ix.Commit(t.Context()))
+		found, err := ix.Match(t.Context(), "tofu network bridge", 10, f)
+		require.NoError(t, err)
+		return found
+	}
+	without := match(ordinary, store.Filter{})
+	all := append(slices.Clone(ordinary), record(4, store.KindStatement, "a.jsonl", "we use tofu for the network here"))
+	with := match(all, store.Filter{NotKind: store.KindStatement})
+	require.Equal(t, without.Terms, with.Terms)
+	require.InDelta(t, without.Ceiling, with.Ceiling, 1e-9)
+	require.InEpsilon(t, without.BestDocument, with.BestDocument, 0.05)
+	require.Len(t, with.Hits, len(without.Hits))
+	for i, hit := range with.Hits {
+		require.Equal(t, without.Hits[i].Record.ID, hit.Record.ID)
+		require.InEpsilon(t, without.Hits[i].Document, hit.Document, 0.05)
+	}
+	said := match(all, store.Filter{Kind: store.KindStatement})
+	require.Len(t, said.Hits, 1)
+	require.Positive(t, said.Hits[0].Score)
+}
