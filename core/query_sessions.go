@@ -85,7 +85,7 @@ func (q *query) addWritten(ctx context.Context, text string, g *gathered) error 
 			records = withoutStatements(records)
 		}
 		for i, r := range records {
-			whole := r.Text
+			whole := requestOf(r) + "\n" + r.Text // most requests are in no record of their own
 			// A long message is cut into records of the same lines.
 			if i+1 < len(records) && r.Kind == source.KindConversation && records[i+1].StartLine == r.StartLine {
 				whole += " " + records[i+1].Text

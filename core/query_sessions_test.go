@@ -196,6 +196,7 @@ func TestSearchOfOneSession(t *testing.T) {
 	require.Equal(t, []string{note}, search(core.SearchOptions{Session: id, Kind: source.KindMarkdown}))
 	require.Contains(t, search(core.SearchOptions{}), "ferry.md#L1-L3")
 	require.Len(t, search(core.SearchOptions{Exact: true}), 6, "exact also searches documents")
+	require.Equal(t, []string{id + ".jsonl#L2"}, cited(s.recall("leave from the northern", core.SearchOptions{Exact: true})), "the request that it answers")
 	for _, h := range s.recall("ferry", core.SearchOptions{Session: "s2"}) {
 		require.Equal(t, "s2", h.Session)
 	}

@@ -24,7 +24,8 @@ type Recollection struct {
 	Path     string    `json:"path"`   // of the document, as in citations
 	Line     int       `json:"line"`   // of the match
 	Time     time.Time `json:"time,omitzero"`
-	Text     string    `json:"text"` // around the match, one line, at most about 300 characters
+	Request  string    `json:"request,omitempty"` // that an agent's message answers or follows
+	Text     string    `json:"text"`              // around the match, one line, at most about 300 characters
 	Citation string    `json:"citation"`
 	Score    float64   `json:"score"`
 	Exact    bool      `json:"exact,omitempty"` // it holds the query as written
@@ -50,7 +51,7 @@ func Recall(query string, result core.Result) Recalled {
 	for _, hit := range result.Hits {
 		text, above := excerpt.Around(hit.Text, query, recalledLength)
 		r := Recollection{Session: sanitize.Name(hit.Session), Source: RecalledMessage, Path: sanitize.Name(hit.Path), Line: hit.StartLine,
-			Time: hit.Time, Citation: sanitize.Name(hit.Source), Score: hit.Score, Exact: hit.Exact}
+			Time: hit.Time, Citation: sanitize.Name(hit.Source), Score: hit.Score, Exact: hit.Exact, Request: requestOf(hit)}
 		if hit.Kind != "conversation" { // its lines are those of the file
 			r.Source, r.Line = RecalledNote, min(hit.StartLine+above, hit.EndLine)
 		}
@@ -78,6 +79,9 @@ func (found Recalled) Answer(query string) string {
 		}
 		if !r.Time.IsZero() {
 			fmt.Fprintf(&b, "    Date: %s\n", r.Time.Format(time.DateOnly))
+		}
+		if r.Request != "" {
+			fmt.Fprintf(&b, "    Said %s\n", r.Request)
 		}
 		content := r.Text
 		if r.Injection == nil { // else it is quoted already
