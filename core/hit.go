@@ -67,9 +67,6 @@ type Explanation struct {
 	VectorRank  int     `json:"vectorRank,omitempty"`  // in the vector index's answer
 	// Injection is how suspicious Text is, in [0, 1]; from 0.5 it is flagged; nil if not judged.
 	Injection *float64 `json:"injection,omitempty"`
-	// Worth decides, instead of Score, in turns without a question: the probability, in (0, 1),
-	// that the turn wants the candidate. nil for questions and searches.
-	Worth *float64 `json:"worth,omitempty"`
 	// Why says why the candidate is a hit whatever its Score; "" if the score decided.
 	Why string `json:"why,omitempty"`
 	// Verdict is "kept", "duplicate of …" or why this is no hit.
@@ -100,15 +97,19 @@ type RetrieveOptions struct {
 	Now time.Time `json:"now,omitzero"`
 	// Not are paths to leave out; one that ends with a slash is a folder.
 	Not []string `json:"not,omitzero"`
-	// Has are files, by absolute path, that the prompt has whole. They are left out.
+	// Has are documents that the model's context has whole, by path or by absolute path of the
+	// file. They are no hits; and if the best answer is in one of them, nothing else is a hit.
 	Has []string `json:"has,omitzero"`
+	// Given are keys (MemoryHit.ID, Line.Name, Statement.Key) of what the conversation was given
+	// before. None of it is given again.
+	Given []string `json:"given,omitzero"`
+	// Lines is how many Result.Lines a turn may get, at most MaxLines; 0 is none. Ask for lines
+	// only if the model can open one by its name.
+	Lines int `json:"lines,omitzero"`
 	// Session is the request's conversation, as its log names it. Its turns since SessionFrom are
 	// left out: the model's context has them.
 	Session     string    `json:"session,omitzero"`
 	SessionFrom time.Time `json:"sessionFrom,omitzero"`
-	// Earlier counts an agent's earlier prompts in the conversation, or is 0: the more, the less a
-	// prompt wants of memory.
-	Earlier int `json:"earlier,omitzero"`
 	// Unrecorded questions only measure: a Remote is not asked.
 	Unrecorded bool `json:"unrecorded,omitzero"`
 	// Explain asks for Explanations, Result.Why and Result.Rejected.
@@ -150,6 +151,10 @@ type Result struct {
 	Unembedded *Unembedded `json:"unembedded,omitempty"`
 	// Stale counts changes on disk that this answer lacks.
 	Stale *Staleness `json:"stale,omitempty"`
+	// Said are what the user once stated and what governs the prompt, at most two.
+	Said []Statement `json:"said,omitempty"`
+	// Lines list what may matter and is not sure enough to be given whole, best first.
+	Lines []Line `json:"lines,omitempty"`
 	// Silence says why a turn has no hits; "" for a search.
 	Silence string `json:"silence,omitempty"`
 	// Why says, with Explain, how memory knows the question or what it misses.
@@ -164,6 +169,20 @@ type Result struct {
 	// Took is the time by stage: "fold-in", "embed", "keywords", "vectors", "rerank", "injection",
 	// "service", "total".
 	Took map[string]time.Duration `json:"took,omitempty"`
+}
+
+// Keys returns the keys of what the result gives, for RetrieveOptions.Given of later turns.
+func (r Result) Keys() (keys []string) {
+	for _, h := range r.Hits {
+		keys = append(keys, h.ID)
+	}
+	for _, s := range r.Said {
+		keys = append(keys, s.Key)
+	}
+	for _, l := range r.Lines {
+		keys = append(keys, l.Name)
+	}
+	return keys
 }
 
 // Unembedded counts chunks without a vector.
@@ -208,7 +227,7 @@ func hitOf(c *candidate, rank int, explain bool) MemoryHit {
 	if explain {
 		hit.Explain = &Explanation{Cosine: c.cosine, BM25: c.BM25, BM25Normalised: c.normalised, Coverage: c.coverage,
 			Document: c.Document, Terms: c.Terms, Reranked: c.reranked, ByTime: c.byTime, Fused: c.Sum, Rank: rank,
-			KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Worth: c.worth, Why: c.sure}
+			KeywordRank: c.keywordRank, VectorRank: c.vectorRank, Why: c.sure}
 	}
 	return hit
 }

@@ -72,8 +72,6 @@ type Options struct {
 	Remote       Remote
 	RemoteBudget time.Duration
 	RemoteRest   string
-	// Turns judges prompts that are no questions; nil is relevance.ForTurns.
-	Turns *relevance.Turn
 	// Saved are prefixes of documents that models write. Their text, like that of MCP servers and
 	// tools, becomes suspicious sooner.
 	Saved []string
@@ -108,7 +106,6 @@ var ErrClosed = errors.New("memory is closed")
 type Manager struct {
 	*indexer
 	catalogue
-	turnModel  *relevance.Turn
 	injections *injection.Filter
 	rest       rest
 
@@ -169,7 +166,7 @@ func Open(ctx context.Context, options Options) (*Manager, error) {
 		lookAgain: lookAgain,
 	}
 	x.generations = generation.Follow(x.folder, store.ManifestFile, x.openView)
-	return &Manager{indexer: x, catalogue: catalogue{x}, turnModel: cmp.Or(options.Turns, relevance.ForTurns()), injections: injections,
+	return &Manager{indexer: x, catalogue: catalogue{x}, injections: injections,
 		rest: rest{file: options.RemoteRest}}, nil
 }
 

@@ -48,13 +48,14 @@ type selection struct {
 	filter      store.Filter
 	session     string // omit its turns since sessionFrom; "" omits none
 	sessionFrom time.Time
-	earlier     int      // prompts of the conversation before this one
-	decides     bool     // whether to return anything at all; else the threshold decides alone
-	inTurn      bool     // for an agent's turn, not a search
-	has         []string // files that the prompt already has
-	unrecorded  bool     // a Remote is not asked
-	threshold   float64  // negative is none
-	sparing     bool     // after the first hit, add only hits worth their place; threshold is for the first
+	decides     bool            // whether to return anything at all; else the threshold decides alone
+	inTurn      bool            // for an agent's turn, not a search
+	has         []string        // documents that the context has, by path or file
+	given       map[string]bool // keys of what the conversation was given
+	lines       int             // of a list; 0 for none
+	unrecorded  bool            // a Remote is not asked
+	threshold   float64         // negative is none
+	sparing     bool            // after the first hit, add only hits worth their place; threshold is for the first
 	candidates  int
 	limit       int
 	budget      int // in tokens; negative is none
@@ -76,13 +77,19 @@ const (
 )
 
 func (m *Manager) forTurn(o RetrieveOptions) selection {
+	given := make(map[string]bool, len(o.Given))
+	for _, key := range o.Given {
+		given[key] = true
+	}
 	return selection{
+		given: given,
 		filter: store.Filter{Scope: o.Scope, Kind: o.Kind, NotKind: unasked(o.Kind), Path: strings.TrimSuffix(o.Path, "/"),
 			Since: o.Since, Until: o.Until, Not: o.Not},
-		session: o.Session, sessionFrom: o.SessionFrom, earlier: o.Earlier,
+		session: o.Session, sessionFrom: o.SessionFrom,
 		decides:    o.MinSimilarity == 0,
 		inTurn:     true,
 		has:        o.Has,
+		lines:      min(o.Lines, MaxLines),
 		unrecorded: o.Unrecorded,
 		threshold:  cmp.Or(o.MinSimilarity, m.relevance.Threshold),
 		sparing:    o.MinSimilarity == 0,
@@ -181,7 +188,8 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	if strings.TrimSpace(text) == "" {
 		return result, s, nil
 	}
-	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not), index.manifest.pathsOf(s.has))
+	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not))
+	s.has = slices.Concat(s.has, index.manifest.inFolders(s.has), index.manifest.pathsOf(s.has))
 	q := &query{selection: s, m: m, index: index, took: result.Took}
 	if s.recalls {
 		if err := q.narrowToSessions(); err != nil {
@@ -192,6 +200,7 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 		return result, s, err
 	}
 	s = q.selection
+	result.Threshold = max(s.threshold, 0)
 	for _, why := range unlisted {
 		result.Degraded = append(result.Degraded, "a source cannot be read, so hits from it may be out of date: "+why)
 	}
@@ -218,7 +227,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	}
 	ranked := found.candidates
 	if t != nil {
-		ranked = q.answerTurn(ctx, t, q.m.turnModel, found)
+		ranked = q.answerTurn(ctx, t, found)
 	} else {
 		if q.recalls {
 			found.asNotes()
@@ -248,9 +257,16 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		sureFirst(ranked)
 	}
 	q.judgeHits()
-	result.Hits, result.Rejected, result.Withheld = choose(ranked, found.question.Chunks, q.selection)
-	if t != nil && len(result.Hits)+len(result.Withheld) == 0 {
-		result.Silence = t.whySilent(ranked)
+	for _, c := range ranked {
+		c.had = slices.Contains(q.has, c.Path) || q.given[c.ID]
+	}
+	chosen := choose(ranked, found.question.Chunks, q.selection)
+	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld
+	if t != nil {
+		if len(result.Hits)+len(result.Withheld) == 0 {
+			result.Silence = t.whySilent(ranked, chosen.had)
+		}
+		result.Lines = q.listLines(ctx, t, found.question, ranked, result.Hits)
 	}
 	return nil
 }

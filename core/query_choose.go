@@ -10,6 +10,10 @@ import (
 // VerdictThreshold is the verdict of a candidate that only its score keeps from being a hit.
 const VerdictThreshold = "below threshold"
 
+// VerdictUnasked is the verdict of a candidate that a prompt neither asks for nor names: it may be
+// listed.
+const VerdictUnasked = "the prompt neither asks for it nor names it"
+
 // Further verdicts; that of a duplicate also names the hit.
 const (
 	verdictKept     = "kept"
@@ -18,11 +22,11 @@ const (
 	verdictLimit    = "over limit"
 	verdictQuestion = "the question itself"
 	verdictWithheld = "withheld as suspicious"
-	verdictUnasked  = "too little of what the prompt is about"
 	verdictBehind   = "much weaker than the best"
-	verdictLate     = "not sure enough so late in a conversation"
 	verdictEcho     = "says little that the prompt does not"
 	verdictNamed    = "the prompt names the document"
+	verdictHad      = "the context has it already"
+	verdictAfterHad = "the context already has a better one"
 )
 
 type choice struct {
@@ -36,20 +40,30 @@ type choice struct {
 	tokens  int        // of the hits
 	byScore int        // hits that are there for their score
 	nothing float64    // probability that no hit helps
+	had     *candidate // would have been the first hit, if the context did not have it
 }
 
 // choose folds duplicates, and prefers smaller candidates to one over budget.
-func choose(ranked []*candidate, chunks int, s selection) (hits, rejected, withheld []MemoryHit) {
+func choose(ranked []*candidate, chunks int, s selection) choice {
 	x := choice{selection: s, cost: relevance.Cost(chunks), hits: []MemoryHit{}, nothing: 1}
 	for i, c := range ranked {
 		x.consider(c, hitOf(c, i+1, s.explain))
 	}
-	return x.hits, x.rejected, x.withheld
+	return x
 }
 
 func (x *choice) consider(c *candidate, hit MemoryHit) {
 	verdict := x.refuses(c)
-	if verdict == "" {
+	switch {
+	case verdict != "":
+	case c.had:
+		verdict = verdictHad
+		if len(x.hits) == 0 && c.sure == "" {
+			x.had = c
+		}
+	case x.had != nil && c.sure == "":
+		verdict = verdictAfterHad
+	default:
 		verdict = x.take(c, &hit)
 	}
 	if hit.Explain != nil {

@@ -46,7 +46,8 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.s.explain = true
-			hits, rejected, _ := choose(ranked, 10, tt.s)
+			chosen := choose(ranked, 10, tt.s)
+			hits, rejected := chosen.hits, chosen.rejected
 			var got []string
 			for _, hit := range hits {
 				got = append(got, hit.Text)
@@ -59,7 +60,8 @@ func TestChoose(t *testing.T) {
 			}
 		})
 	}
-	hits, _, _ := choose(ranked, 10, selection{threshold: 0.5, limit: 10, budget: -1})
+	chosen := choose(ranked, 10, selection{threshold: 0.5, limit: 10, budget: -1})
+	hits := chosen.hits
 	if want := []string{"Alpha, beta: gamma..md#L1"}; !slices.Equal(hits[0].Also, want) {
 		t.Errorf("the folded duplicate is cited as %q, want %q", hits[0].Also, want)
 	}
@@ -84,7 +86,8 @@ func TestHowMuch(t *testing.T) {
 		for i, score := range tt.scores {
 			ranked = append(ranked, scoredText(score, fmt.Sprintf("says %d thing%d", i, i), 10))
 		}
-		hits, _, _ := choose(ranked, tt.chunks, selection{threshold: 0.2, sparing: true, limit: 8, budget: 600})
+		chosen := choose(ranked, tt.chunks, selection{threshold: 0.2, sparing: true, limit: 8, budget: 600})
+		hits := chosen.hits
 		require.Len(t, hits, tt.want, tt.name)
 	}
 }
@@ -108,11 +111,13 @@ func TestTheQuestionItself(t *testing.T) {
 		return scored(score, store.Record{ID: id, Kind: kind, Path: id, StartLine: 1, Text: text, Tokens: 5})
 	}
 	ranked := []*candidate{of("asked", "conversation", "Which port does the staging database use?", 0.9), of("same", "markdown", ask, 0.8), of("answer", "conversation", "The staging database uses port 5433.", 0.5)}
-	hits, rejected, _ := choose(ranked, 10, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
+	chosen := choose(ranked, 10, selection{limit: 8, budget: -1, explain: true, asked: wordsOf(ask)})
+	hits, rejected := chosen.hits, chosen.rejected
 	require.Len(t, hits, 2)
 	require.Equal(t, "same", hits[0].ID, "a note may be headed by its question")
 	require.Equal(t, verdictQuestion, rejected[0].Explain.Verdict)
-	hits, _, _ = choose(ranked, 10, selection{limit: 8, budget: -1})
+	chosen = choose(ranked, 10, selection{limit: 8, budget: -1})
+	hits = chosen.hits
 	require.Equal(t, "asked", hits[0].ID, "who searches wants to see it")
 }
 
@@ -138,7 +143,8 @@ func TestLaterConversationsAreGiven(t *testing.T) {
 		{"much weaker", turn(0.3, "b", 9, 7), 1},
 		{"a note", note, 1},
 	} {
-		hits, _, _ := choose([]*candidate{turn(0.99, "a", 0, 7), tt.other}, 100, selection{threshold: 0.1, sparing: true, limit: 10, budget: -1})
+		chosen := choose([]*candidate{turn(0.99, "a", 0, 7), tt.other}, 100, selection{threshold: 0.1, sparing: true, limit: 10, budget: -1})
+		hits := chosen.hits
 		require.Len(t, hits, tt.want, tt.name)
 	}
 }
@@ -147,14 +153,16 @@ func TestLaterConversationsAreGiven(t *testing.T) {
 func TestNewerStandsForBoth(t *testing.T) {
 	old, now := scoredText(0.9, "the port is 5433 here", 5), scoredText(0.6, "The port is 5433 here!", 5)
 	old.record.Time, now.record.Time = time.Unix(100, 0), time.Unix(200, 0)
-	hits, rejected, _ := choose([]*candidate{old, now}, 10, selection{threshold: 0.5, limit: 5, budget: -1, explain: true})
+	chosen := choose([]*candidate{old, now}, 10, selection{threshold: 0.5, limit: 5, budget: -1, explain: true})
+	hits, rejected := chosen.hits, chosen.rejected
 	if len(hits) != 1 || hits[0].Text != now.record.Text || hits[0].Score != 0.9 || !slices.Equal(hits[0].Also, []string{paths.Citation(old.record.Path, 1, 1)}) {
 		t.Errorf("hits are %+v, want the newer text with the better score, and the older one cited", hits)
 	}
 	if len(rejected) != 1 || rejected[0].Text != old.record.Text || hits[0].Explain.Verdict != verdictKept || rejected[0].Explain.Verdict == verdictKept {
 		t.Errorf("rejected are %+v", rejected)
 	}
-	hits, _, _ = choose([]*candidate{now, old}, 10, selection{threshold: 0.5, limit: 5, budget: -1})
+	chosen = choose([]*candidate{now, old}, 10, selection{threshold: 0.5, limit: 5, budget: -1})
+	hits = chosen.hits
 	if hits[0].Text != now.record.Text {
 		t.Errorf("%q is given, want the newer one that was better anyway", hits[0].Text)
 	}

@@ -26,15 +26,12 @@ type candidate struct {
 	normalised, coverage    float64  // BM25 divided by the best, and by the query's ceiling
 
 	reranked *float64
-	// Of a turn that is no question (relevance.Turn).
-	turnTerms []float64 // in the order of relevance.TurnNames
-	value     float64
-	lead      float64  // of value
-	worth     *float64 // how likely it is wanted
-	sure      string   // why it is a hit whatever its score; "" if the score decides
-	refused   string   // the verdict of a turn that does not want it
-	byTime    bool     // its score is due to the time that is asked for
-	written   bool     // it holds the text as it is written
+	value    float64 // Model.Value
+	sure     string  // why it is a hit whatever its score; "" if the score decides
+	refused  string  // the verdict of a turn that does not want it
+	had      bool    // the context has it already
+	byTime   bool    // its score is due to the time that is asked for
+	written  bool    // it holds the text as it is written
 }
 
 func candidateOf(r store.Record) *candidate {
@@ -108,7 +105,7 @@ func (q *query) gather(ctx context.Context, text string) (gathered, error) {
 	}
 	chunks, pending := q.index.manifest.chunks()
 	g.question = questionOf(text, matches, chunks, vector != nil && vectorErr == nil)
-	g.question.Across, g.question.Earlier = q.isAcross(g.question, near), q.earlier
+	g.question.Across = q.isAcross(g.question, near)
 	g.degrade("keyword index did not answer: %v", keywordErr)
 	g.degrade("no search by vectors: %v", vectorErr)
 	if q.m.options.Embedder != nil && pending > 0 {

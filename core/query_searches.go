@@ -45,7 +45,7 @@ const (
 // find returns the best wanted candidates; none after an error.
 func (q *query) find(ctx context.Context, s search) (found []*candidate) {
 	g := q.gatherIn(ctx, s.path, s.text)
-	orderForTurn(q.m.turnModel, q.index.relevance, g.candidates)
+	orderForTurn(q.index.relevance, g.candidates)
 	all := g.candidates
 	if s.most == 0 {
 		all = all[:min(len(all), looksThrough)]
@@ -100,7 +100,7 @@ func (q *query) rules() []string {
 func (q *query) searches(t *turn) (all []search) {
 	for _, line := range t.Errors[:min(len(t.Errors), 2)] {
 		if line != t.text {
-			all = append(all, search{text: line, wanted: t.explainsError(line), why: "is about the error " + shortened(line)})
+			all = append(all, search{text: line, wanted: t.explainsError(line), why: "is about the error " + quoted(line)})
 		}
 	}
 	for _, n := range t.Numbered {
@@ -204,8 +204,8 @@ func (t *turn) explainsError(line string) func(relevance.Query, *candidate) bool
 	}
 }
 
-// shortened quotes the beginning of a line, without secrets.
-func shortened(line string) string {
+// quoted quotes the beginning of a line, without secrets.
+func quoted(line string) string {
 	const most = 60
 	line, _ = secret.Redact(line)
 	return fmt.Sprintf("%q", excerpt.Of(line, most))

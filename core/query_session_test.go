@@ -127,7 +127,7 @@ func TestSilence(t *testing.T) {
 		"好的":                       "the prompt only lets the agent go on",
 		"Address 3, 8, 11":         "the prompt picks from what the agent has just listed",
 		"update @TODO.md":          "the prompt names nothing that memory could know",
-		"add a button to the page": "memory holds too little of what the prompt is about",
+		"add a button to the page": "the prompt neither asks for nor names anything that memory has",
 	} {
 		result := given(t, m, prompt)
 		require.Empty(t, result.Hits, prompt)

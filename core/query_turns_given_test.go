@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,73 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/embed"
-	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
 )
-
-// TurnEvidence has the candidates of an order, none of a question.
-func TestEvidenceOfATurn(t *testing.T) {
-	mem := newMemory(t)
-	f := mem.withFaults()
-	m := mem.open()
-	_, err := m.TurnEvidence(t.Context(), "Change the port of the staging postgres database", core.RetrieveOptions{})
-	require.ErrorIs(t, err, generation.ErrNone)
-	index(t, m)
-	opens(t, m)
-
-	order, err := m.TurnEvidence(t.Context(), "Change the port that the staging postgres database listens on", core.RetrieveOptions{})
-	require.NoError(t, err)
-	require.NotEmpty(t, order.Candidates)
-	for _, c := range order.Candidates {
-		require.NotEmpty(t, c.Hit.Source)
-		require.Len(t, c.Terms, len(relevance.TurnNames))
-	}
-	for _, silent := range []string{"", "   ", "ok"} {
-		none, err := m.TurnEvidence(t.Context(), silent, core.RetrieveOptions{})
-		require.NoError(t, err)
-		require.Equal(t, core.TurnEvidence{}, none, silent)
-	}
-	ended, end := context.WithCancel(t.Context())
-	end()
-	_, err = m.TurnEvidence(ended, "Change the port of the staging postgres database", core.RetrieveOptions{})
-	require.ErrorIs(t, err, context.Canceled)
-	_, _, err = m.Evidence(ended, "which port does staging postgres use", core.RetrieveOptions{})
-	require.ErrorIs(t, err, context.Canceled)
-	require.Empty(t, f.disarm())
-	require.NoError(t, m.Close())
-	_, _, err = m.Evidence(t.Context(), "which port", core.RetrieveOptions{})
-	require.ErrorIs(t, err, core.ErrClosed)
-}
-
-// Late in a conversation, a question must be surer of its answer, and a prompt of what it wants.
-func TestLateInAConversation(t *testing.T) {
-	mem := newMemory(t)
-	mem.write("notes/cache.md", "# Pangolin\n\nThe pangolin cache invalidates warehouse listings nightly, because tariffs arrive around midnight. "+
-		"An operator once emptied it by hand, which cost us an hour of slow pages and two angry customers.\n")
-	for i := range 210 { // in a small memory, what is very likely about a prompt is given at any time
-		mem.write(fmt.Sprintf("more/%d.md", i), fmt.Sprintf("# Note %d\n\nNothing of interest happened on day %d.\n", i, i))
-	}
-	m := mem.open()
-	index(t, m)
-	const many = math.MaxInt
-	for _, prompt := range []string{"Which port does staging postgres listen on?", "please let the pangolin cache invalidate warehouse listings before tariffs arrive around midnight"} {
-		given := func(earlier int) core.Result {
-			result, err := m.RetrieveRelevant(t.Context(), prompt, core.RetrieveOptions{Earlier: earlier, Explain: true})
-			require.NoError(t, err)
-			return result
-		}
-		require.NotEmpty(t, given(0).Hits, prompt)
-		late := given(many)
-		require.Empty(t, late.Hits, prompt)
-		require.NotEmpty(t, late.Silence, prompt)
-		require.NotEmpty(t, late.Rejected, "search still explains what there is")
-	}
-	found, err := m.Search(t.Context(), "Which port does staging postgres listen on?", core.SearchOptions{})
-	require.NoError(t, err)
-	require.NotEmpty(t, found.Hits)
-}
 
 // Sure hits stay first when a Reranker changes scores.
 func TestGivenComesFirst(t *testing.T) {

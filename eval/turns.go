@@ -397,7 +397,7 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 		}
 	}
 	started := time.Now()
-	result, err := memory.RetrieveRelevant(ctx, t.Prompt, t.Options(o))
+	result, err := memory.RetrieveRelevant(ctx, t.Prompt, o)
 	a.Took = time.Since(started)
 	if err != nil {
 		return a, err
@@ -413,12 +413,6 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 			Grade: grade, Judged: judged, Text: hit.Text})
 	}
 	return a, nil
-}
-
-// Options returns o for a prompt at its place in its session. A teammate's question has none.
-func (t Turn) Options(o core.RetrieveOptions) core.RetrieveOptions {
-	o.Earlier = max(t.Turn, 0)
-	return o
 }
 
 // Grade returns the grade of a hit, GradeNoise if no judgment is about it.

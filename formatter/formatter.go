@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -28,26 +29,109 @@ const (
 
 // Block returns the text before the user's message, if there are hits. It quotes each line of a
 // hit. The findings are in order of the hits.
-func Block(hits []core.MemoryHit) (text string, findings []Finding) { return BlockBeside(hits, nil) }
+func Block(hits []core.MemoryHit) (text string, findings []Finding) {
+	return Turn(core.Result{Hits: hits}, "")
+}
 
-// BlockBeside also counts withheld hits. Without hits it is "".
-func BlockBeside(hits, withheld []core.MemoryHit) (text string, findings []Finding) {
-	if len(hits) == 0 {
+// Turn returns the text that a turn gets of a result: what the user said, the hits, and the lines
+// with how the model opens one, such as "memory_read NAME". Without open there are no lines. It is
+// "" if there is nothing of these. The findings are in order of the hits.
+func Turn(r core.Result, open string) (text string, findings []Finding) {
+	if open == "" {
+		r.Lines = nil
+	}
+	if len(r.Hits)+len(r.Said)+len(r.Lines) == 0 {
 		return "", nil
 	}
 	var b strings.Builder
 	b.WriteString(header)
-	for _, hit := range hits {
+	b.WriteString(said(r.Said))
+	for _, hit := range r.Hits {
 		item, found := format(hit)
 		findings = append(findings, found...)
 		b.WriteString(item)
 		b.WriteByte('\n')
 	}
-	if note := withheldNote(len(withheld)); note != "" {
+	b.WriteString(list(r.Lines, open))
+	if note := withheldNote(len(r.Withheld)); note != "" {
 		b.WriteString("(" + note + ")\n")
 	}
 	b.WriteString(footer)
 	return b.String(), findings
+}
+
+// said quotes what the user stated, with its origin.
+func said(all []core.Statement) string {
+	var b strings.Builder
+	for _, s := range all {
+		b.WriteString(bullet + "The user said" + on(s.Time) + " (source: " + sanitize.Name(s.Source) + ")\n" + Quote(s.Text) + "\n")
+	}
+	return b.String()
+}
+
+// list quotes lines, below how to open one.
+func list(lines []core.Line, open string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(bullet + "Earlier work and notes that may matter. To read one that does: " + open + "\n")
+	for _, l := range lines {
+		b.WriteString(Quote(sanitize.Name(lineText(l))) + "\n")
+	}
+	return b.String()
+}
+
+// lineText is a line in half a sentence.
+func lineText(l core.Line) string {
+	text := l.Name
+	if l.Kind == "conversation" && !l.Time.IsZero() {
+		text += " " + l.Time.Format(time.DateOnly)
+	}
+	text += ": " + l.Request
+	if l.Outcome != "" {
+		text += " → " + l.Outcome
+	}
+	if l.Reply != "" {
+		text += " (the user answered: " + l.Reply + ")"
+	}
+	if len(l.Files) > 0 {
+		text += " [" + strings.Join(l.Files, ", ") + "]"
+	}
+	if l.Later != "" {
+		text += " (later: " + l.Later + ")"
+	}
+	return text
+}
+
+func on(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return " on " + t.Format("2 January 2006")
+}
+
+// Passage returns what a name stood for, quoted, with its origin and its neighbours.
+func Passage(p core.Passage) string {
+	var b strings.Builder
+	about := p.Request
+	if p.Kind == "conversation" && about != "" {
+		about = "asked" + on(p.Time) + ": " + about
+	}
+	b.WriteString(bullet + "(source: " + sanitize.Name(p.Source) + ") " + sanitize.Name(about) + "\n" + Quote(p.Text) + "\n")
+	if p.Reply != "" {
+		b.WriteString("The user answered:\n" + Quote(p.Reply) + "\n")
+	}
+	var more []string
+	for _, at := range []struct{ what, name string }{{"the rest", p.More}, {"before it", p.Before}, {"after it", p.After}} {
+		if at.name != "" {
+			more = append(more, at.what+": "+sanitize.Name(at.name))
+		}
+	}
+	if len(more) > 0 {
+		b.WriteString("(" + strings.Join(more, "; ") + ")\n")
+	}
+	return opening + b.String() + footer
 }
 
 func withheldNote(n int) string {

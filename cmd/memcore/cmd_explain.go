@@ -155,9 +155,6 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 		fmt.Fprintf(&b, "cut: %s\n", plain.OneLine(t.Cut))
 	}
 	b.WriteString(outcomeText(t.Entry))
-	if t.Repeated > 0 {
-		fmt.Fprintf(&b, "%s left out, which the session has already\n", plain.Count(t.Repeated, "hit"))
-	}
 	b.WriteString(rulesText(t.Entry) + usedText(t.Entry) + problemsText(t.Entry))
 	if t.Result != nil { // memory was asked
 		b.WriteString("\n" + explanation(s, *t.Result, missing, time.Time{}, 0))

@@ -21,15 +21,22 @@ import (
 )
 
 func modelCommand(a *cli) *cobra.Command {
+	list := modelListCommand(a)
+	list.Hidden = true
 	cmd := &cobra.Command{
 		Use:   "model",
-		Short: "Choose the model that makes vectors",
-		Long: `The program holds a model for English, minilm. Others are packs: files that 'memcore model add' puts
+		Short: "List the models that make vectors, add and remove them",
+		Long: `Without a command, list models that are installed, and those that can be. The program holds a model for English, minilm. Others are packs: files that 'memcore model add' puts
 into the cache folder, for all projects. See docs/models.md.`,
-		RunE: helpOrUnknown,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return helpOrUnknown(cmd, args)
+			}
+			return list.RunE(cmd, args)
+		},
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(modelListCommand(a), modelAddCommand(a), modelRemoveCommand(a))
+	cmd.AddCommand(list, modelAddCommand(a), modelRemoveCommand(a))
 	return cmd
 }
 

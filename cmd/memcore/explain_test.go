@@ -28,7 +28,6 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 		Answer: journal.Answer{
 			Given:    []journal.Given{{Kind: journal.Passage, Source: "notes/tea.md#L3", Used: journal.Yes, Why: "the answer names it"}},
 			Reason:   "it was late",
-			Repeated: 2,
 			Rules:    []journal.Rule{{Path: "rules/go.md", Given: true, Why: "it matches *.go"}},
 			Problems: []string{"the log is full"}, Notes: []string{"run memcore index"}, Took: "12ms",
 		},
@@ -39,7 +38,7 @@ func TestJSONHoldsWhatTextHolds(t *testing.T) {
 	// The second of each pair is how JSON has it, if it differs.
 	for said, held := range map[string]string{
 		"claude-code": "", "UserPromptSubmit": "", "when is tea?": "", "the prompt was too long": "", "it was late": "", "12ms": "", "12:30:00": "T12:30:00",
-		"2 hits left out": `"repeated":2`, "rules/go.md": "", "it matches *.go": "", "the log is full": "", "run memcore index": "",
+		"rules/go.md": "", "it matches *.go": "", "the log is full": "", "run memcore index": "",
 		"used: notes/tea.md#L3": `"used":"yes"`, "the answer names it": "", "a greeting": "", "no vectors yet": "", "0.125": "", "7 changes": `"files":7`, "another run has the lock": "",
 		"0.875": "", "6.25": "", "17": `"tokenEstimate":17`, "names the hour": "", "below threshold": "", "notes/cake.md#L9": "",
 	} {

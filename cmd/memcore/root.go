@@ -82,7 +82,7 @@ func commandGroups(a *cli) []commandGroup {
 	return []commandGroup{
 		{"Every day", []*cobra.Command{initCommand(a), searchCommand(a), saveCommand(a), forgetCommand(a), explainCommand(a), viewCommand(a), doctorCommand(a)}},
 		{"What is remembered, and who may instruct agents", []*cobra.Command{memoryCommand(a), sessionCommand(a), trustCommand(a), modelCommand(a)}},
-		{"For agents and scripts", []*cobra.Command{hookCommand(a), mcpCommand(a), statuslineCommand(a), proxyCommand(a), retrieveCommand(a), toolCommand(a)}},
+		{"For agents and scripts", []*cobra.Command{hookCommand(a), mcpCommand(a), statuslineCommand(a), proxyCommand(a), retrieveCommand(a), readCommand(a), toolCommand(a)}},
 		{"Running", []*cobra.Command{indexCommand(a), serveCommand(a), statusCommand(a), exportCommand(a), importCommand(a), uninstallCommand(a)}},
 		{"Measuring", []*cobra.Command{evalCommand(a)}},
 	}

@@ -79,10 +79,9 @@ type Answer struct {
 	Added int `json:"added,omitempty"`
 	// Reason says why nothing was given, or not all.
 	Reason   string   `json:"reason,omitempty"`
-	Repeated int      `json:"repeated,omitempty"` // hits that the session had before
-	Rules    []Rule   `json:"rules,omitempty"`    // files that apply at the event
-	Began    string   `json:"began,omitempty"`    // the folder that the session begins in here
-	Spent    int      `json:"spent,omitempty"`    // bytes of curated memory and rules
+	Rules    []Rule   `json:"rules,omitempty"` // files that apply at the event
+	Began    string   `json:"began,omitempty"` // the folder that the session begins in here
+	Spent    int      `json:"spent,omitempty"` // bytes of curated memory and rules
 	Problems []string `json:"problems,omitempty"`
 	Notes    []string `json:"notes,omitempty"` // what else a person should know
 	Took     string   `json:"took,omitempty"`  // set in every answer
@@ -224,7 +223,7 @@ func Trim(r core.Result) *core.Result {
 		}
 		room -= len(*hits)
 	}
-	r.Took = nil
+	r.Took, r.Said, r.Lines = nil, nil, nil // Given has them
 	return &r
 }
 
@@ -236,10 +235,6 @@ func trimmed(h core.MemoryHit) core.MemoryHit {
 		if e.Cosine != nil {
 			cosine := rounded(*e.Cosine)
 			kept.Explain.Cosine = &cosine
-		}
-		if e.Worth != nil {
-			worth := rounded(*e.Worth)
-			kept.Explain.Worth = &worth
 		}
 	}
 	return kept

@@ -9,7 +9,7 @@ import (
 )
 
 type readParams struct {
-	Path string `json:"path,omitempty" jsonschema:"path of a memory file, such as facts/user.md"`
+	Path string `json:"path,omitempty" jsonschema:"path of a memory file, such as facts/user.md; or the NAME of a line of a list; or a citation, such as notes/a.md#L3-L9"`
 }
 
 type writeParams struct {
@@ -99,7 +99,7 @@ func appendTo(ctx context.Context, data Files, r SaveRequest) (tools.Answer, err
 // FileTools returns memory_read, memory_write, memory_patch, memory_append and memory_list.
 func FileTools(data Files) []tools.Tool {
 	return []tools.Tool{
-		tools.New("memory_read", "Show a whole memory file of facts or episodes, or without a path list these files.", func(ctx context.Context, p readParams) (tools.Answer, error) {
+		tools.New("memory_read", "Read what a line of a list or a citation stands for, or a whole memory file of facts or episodes; without a path, list these files.", func(ctx context.Context, p readParams) (tools.Answer, error) {
 			if p.Path == "" {
 				return listed(ctx, data)
 			}

@@ -48,7 +48,6 @@ type Query struct {
 	Chunks       int     // in the whole index
 	Words        []Word  // those that were searched for
 	Language     string  // of Text, ISO 639-1; "" if it is English or not known
-	Earlier      int     // prompts of the same conversation before this one; 0 if not known
 	Across       bool    // the nearest chunks are all in another language than Text, and memory holds few of its words
 	Spread       float64 // Model.Spread; set by Rank and Order
 }

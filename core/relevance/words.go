@@ -81,13 +81,13 @@ func holdings(q Query, ranked []Ranked) []holding {
 		return all
 	}
 	for i, r := range ranked {
-		mass := (massOf(weights, r.Holds) + massOf(weights, r.Holds|r.Near)) / 2
+		mass := (MassOf(weights, r.Holds) + MassOf(weights, r.Holds|r.Near)) / 2
 		all[i] = holding{mass, Share(mass, total)}
 	}
 	return all
 }
 
-func massOf(weights []float64, held uint64) (mass float64) {
+func MassOf(weights []float64, held uint64) (mass float64) {
 	for ; held != 0; held &= held - 1 {
 		if i := bits.TrailingZeros64(held); i < len(weights) {
 			mass += weights[i]

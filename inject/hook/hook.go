@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -60,6 +59,8 @@ func (b Beginning) Text() string { return formatter.Join(b.Curated, b.Reference)
 type Options struct {
 	// Retrieve narrows what is retrieved for a prompt.
 	Retrieve core.RetrieveOptions
+	// Open says how the agent opens a line of a list (turn.Options.Open).
+	Open string
 	// Journal records what each session was given.
 	Journal journal.Journal
 	// Within is the time for an answer; with 0, a prompt beside the session's start may repeat what
@@ -77,7 +78,6 @@ type Options struct {
 // Reasons for no hits, beside those of package turn.
 const (
 	ReasonLong    = "agents take no more text"
-	ReasonGiven   = "the session already has all that is relevant"
 	ReasonNoIndex = "this workspace has no index yet"
 )
 
@@ -161,9 +161,9 @@ type answer struct {
 	begins  bool // the session gets what it begins with
 	start   Beginning
 	applied Applied
-	result  core.Result
-	hits    []core.MemoryHit
-	dir     string // the folder that the session begins in; "" if it does not
+	result  core.Result // of the prompt, with explanations
+	fits    core.Result // as much of it as the agent takes
+	dir     string      // the folder that the session begins in; "" if it does not
 }
 
 func (a *answer) problem(err error) {
@@ -227,7 +227,7 @@ func (a *answer) answerPrompt(ctx context.Context) {
 	}
 	a.apply(ctx)
 	a.retrieve(ctx, roomBeside(formatter.Join(notice, a.applied.Text)))
-	block, _ := formatter.BlockBeside(a.hits, a.result.Withheld)
+	block, _ := formatter.Turn(a.fits, a.options.Open)
 	tail := formatter.Join(notice, a.applied.Text, block)
 	if tail != "" && runes(a.start.Text()) > roomBeside(tail) {
 		a.shortenStart(ctx, roomBeside(tail))
@@ -298,10 +298,9 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 		return
 	}
 	o := a.options.Retrieve
-	o.Explain, o.Session, o.SessionFrom, o.Earlier = true, a.event.Session, a.record.Dropped, a.record.Prompts
-	// Skip unchanged documents that the session has.
+	o.Explain, o.Session, o.SessionFrom, o.Given = true, a.event.Session, a.record.Dropped, a.record.Given()
 	for _, stamps := range []map[string]string{a.record.Keys(journal.Document), a.start.Stamps, a.applied.Stamps} {
-		o.Not = append(slices.Clip(o.Not), a.memory.Unchanged(stamps)...)
+		o.Has = append(slices.Clip(o.Has), a.memory.Unchanged(stamps)...)
 	}
 	result, err := a.memory.RetrieveRelevant(ctx, query, o)
 	a.result = result
@@ -310,40 +309,40 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 		a.entry.Reason = turn.ReasonFailed
 		return
 	}
-	fresh := a.fresh()
-	a.entry.Repeated = len(result.Hits) - len(fresh)
 	switch {
-	case len(result.Hits) == 0 && len(result.Withheld) > 0:
+	case len(result.Hits)+len(result.Said)+len(result.Lines) > 0:
+	case len(result.Withheld) > 0:
 		a.entry.Reason = turn.ReasonWithheld
-	case result.State == core.StateMissing && len(result.Hits) == 0:
+	case result.State == core.StateMissing:
 		a.entry.Reason = ReasonNoIndex
-	case len(result.Hits) == 0:
-		a.entry.Reason = turn.ReasonNothing
-	case len(fresh) == 0:
-		a.entry.Reason = ReasonGiven
-	}
-	fitting := sort.Search(len(fresh), func(n int) bool {
-		block, _ := formatter.BlockBeside(fresh[:n+1], result.Withheld)
-		return runes(block) > room
-	})
-	if fitting < len(fresh) {
-		a.entry.Reason = ReasonLong
-	}
-	a.hits = fresh[:fitting]
-}
-
-// fresh returns the hits that the session lacks. The candidates show which it had.
-func (a *answer) fresh() (fresh []core.MemoryHit) {
-	for i, hit := range a.result.Hits {
-		if !a.record.Has(passage(hit)) {
-			fresh = append(fresh, hit)
-		} else if hit.Explain != nil {
-			explained := *hit.Explain
-			explained.Verdict = "given before"
-			a.result.Hits[i].Explain = &explained
+	default:
+		a.entry.Reason = cmp.Or(result.Silence, turn.ReasonNothing)
+		if held := journal.HeldBack(result); held != "" {
+			a.entry.Reason += "; " + held
 		}
 	}
-	return fresh
+	a.fits = fitting(result, a.options.Open, room)
+	if len(a.fits.Hits) < len(result.Hits) {
+		a.entry.Reason = ReasonLong
+	}
+}
+
+// fitting returns what of a result fits into room, in characters: lines are left out first, from
+// the end, then hits.
+func fitting(r core.Result, open string, room int) core.Result {
+	for {
+		text, _ := formatter.Turn(r, open)
+		switch {
+		case runes(text) <= room:
+			return r
+		case len(r.Lines) > 0:
+			r.Lines = r.Lines[:len(r.Lines)-1]
+		case len(r.Hits) > 0:
+			r.Hits = r.Hits[:len(r.Hits)-1]
+		default:
+			r.Said = r.Said[:len(r.Said)-1]
+		}
+	}
 }
 
 // passage is how the journal records a hit. Its ID changes with the text.
@@ -373,7 +372,7 @@ func (a *answer) finish() (reply []byte) {
 		a.entry.Result = journal.Trim(a.result)
 	}
 	if e.Kind == Prompt && len(a.entry.Passages()) == 0 {
-		a.entry.Reason = a.silence()
+		a.entry.Reason = cmp.Or(a.entry.Reason, a.result.Silence)
 	}
 	if a.options.Notes != nil && (e.Kind == SessionStart || e.Kind == Prompt || e.Kind == Tool || len(a.entry.Problems) > 0) {
 		a.entry.Notes = a.options.Notes()
@@ -394,32 +393,15 @@ func (a *answer) given() {
 	if a.start.Overview != "" {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Overview, Key: a.start.Overview})
 	}
-	for _, hit := range a.hits {
+	for _, hit := range a.fits.Hits {
 		a.entry.Given = append(a.entry.Given, passage(hit))
 	}
-}
-
-// maxNamed bounds the passages that a silence names.
-const maxNamed = 3
-
-// silence says why a prompt got no hits.
-func (a *answer) silence() string {
-	reason := a.entry.Reason
-	switch reason {
-	case ReasonGiven:
-		var had []string
-		for _, h := range a.result.Hits[:min(len(a.result.Hits), maxNamed)] {
-			had = append(had, h.Source)
-		}
-		return reason + ": " + strings.Join(had, ", ")
-	case turn.ReasonNothing:
-		reason = cmp.Or(a.result.Silence, reason)
-		if held := journal.HeldBack(a.result); held != "" {
-			reason += "; " + held
-		}
-		return reason
+	for _, s := range a.fits.Said {
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score})
 	}
-	return cmp.Or(reason, a.result.Silence)
+	for _, l := range a.fits.Lines {
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Line, Key: l.Name, Source: l.Source, Path: l.Path, Title: l.Request})
+	}
 }
 
 // roomBeside returns how many characters fit.

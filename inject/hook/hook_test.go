@@ -21,6 +21,7 @@ import (
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
 	"github.com/memcore/memcore/inject/agents"
+	"github.com/memcore/memcore/inject/turn"
 )
 
 // A fakeMemory knows a little, and can be slow or fail.
@@ -40,7 +41,6 @@ type fakeMemory struct {
 	notice   string
 	asked    []string
 	left     []string // paths that were left out of the last question
-	earlier  []int    // prompts before each question
 	err      error
 	slow     bool // Beginning takes all its time
 	delay    time.Duration
@@ -73,7 +73,7 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	if m.asking != nil {
 		m.asking()
 	}
-	m.asked, m.left, m.earlier = append(m.asked, request), o.Not, append(m.earlier, o.Earlier)
+	m.asked, m.left = append(m.asked, request), o.Has
 	select {
 	case <-time.After(m.delay):
 	case <-ctx.Done():
@@ -82,7 +82,8 @@ func (m *fakeMemory) RetrieveRelevant(ctx context.Context, request string, o cor
 	if !o.Explain {
 		return core.Result{}, errors.New("the entry needs explanations")
 	}
-	return core.Result{State: core.StateReady, Hits: m.hits, Rejected: m.rejected, Silence: m.silence}, m.err
+	fresh := slices.DeleteFunc(slices.Clone(m.hits), func(h core.MemoryHit) bool { return slices.Contains(o.Given, h.ID) })
+	return core.Result{State: core.StateReady, Hits: fresh, Rejected: m.rejected, Silence: m.silence}, m.err
 }
 
 func (m *fakeMemory) Beginning(ctx context.Context, e Event, room int) (Beginning, error) {
@@ -331,8 +332,7 @@ func TestGivenOnce(t *testing.T) {
 	require.Contains(t, first, "ferry")
 	again, entry := send("claude prompt", "a")
 	require.Empty(t, again)
-	require.Equal(t, ReasonGiven+": ferry.md#L1", entry.Reason)
-	require.Equal(t, 1, entry.Repeated)
+	require.Equal(t, turn.ReasonNothing, entry.Reason)
 	m.hits = hits("ferry", "harbour")
 	more, _ := send("claude prompt", "a")
 	require.Contains(t, more, "harbour")
@@ -369,31 +369,6 @@ func TestGivenOnce(t *testing.T) {
 	data, err := json.Marshal(entries)
 	require.NoError(t, err)
 	require.NotContains(t, string(data), "blue", "no texts")
-}
-
-// Memory is told how many prompts the agent's history has.
-func TestEarlierPrompts(t *testing.T) {
-	o := Options{Journal: testJournal(t)}
-	m := &fakeMemory{}
-	send := func(name, session string) {
-		e, err := Parse(events[name].agent, []byte(strings.ReplaceAll(events[name].event, `"s"`, `"`+session+`"`)))
-		require.NoError(t, err)
-		_, entry, _ := Handle(t.Context(), e, m, o)
-		require.Empty(t, entry.Problems)
-	}
-	for range 3 {
-		send("claude prompt", "a")
-	}
-	send("claude prompt", "b")
-	send("claude compact", "a")
-	send("claude prompt", "a")
-	send("claude prompt", "a")
-	send("claude start", "a")
-	send("claude prompt", "a")
-	require.Equal(t, []int{0, 1, 2, 0, 0, 1, 0}, m.earlier)
-	o.Journal = journal.Journal{}
-	send("claude prompt", "a")
-	require.Equal(t, 0, m.earlier[len(m.earlier)-1], "not known")
 }
 
 // The index and the overview come behind curated memory at the start, and before the block in
@@ -569,7 +544,7 @@ func TestUse(t *testing.T) {
 	require.Empty(t, m.judged)
 	entry = send("claude prompt", o)
 	require.Empty(t, entry.Passages(), "it has been given before")
-	require.Equal(t, ReasonGiven+": ferry.md#L1", entry.Reason)
+	require.Equal(t, turn.ReasonNothing, entry.Reason)
 	send("claude stop", o)
 	send("claude end", o)
 	require.Len(t, m.judged, 2)

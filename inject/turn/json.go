@@ -142,6 +142,9 @@ func injectJSON(ctx context.Context, r Retriever, request []byte, is api, option
 		}
 	}
 	report := Report{Reason: ReasonKept}
+	if options.Open == "" {
+		options.Open = openBy(p.fields["tools"])
+	}
 	if !p.kept {
 		var last int
 		var block string

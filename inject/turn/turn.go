@@ -37,6 +37,9 @@ type ruler interface {
 type Options struct {
 	// Retrieve narrows what is retrieved.
 	Retrieve core.RetrieveOptions
+	// Open says how the model opens one of Retrieve.Lines, such as "memory_read NAME". If it is "",
+	// requests in JSON show it by their tools, and others get no lines.
+	Open string
 	// Timeout bounds the wait for memory; 0 is 1 s, negative no limit.
 	Timeout time.Duration
 	// System, if not nil, returns text for the end of the system message, even with an error or for
@@ -90,6 +93,8 @@ const (
 // A Report says what was injected, or why nothing was.
 type Report struct {
 	Injected int                 `json:"injected"`           // hits
+	Said     int                 `json:"said,omitempty"`     // statements of the user
+	Lines    int                 `json:"lines,omitempty"`    // of a list
 	Tokens   int                 `json:"tokens"`             // about what they cost
 	Sources  []string            `json:"sources,omitempty"`  // their citations, best first
 	System   int                 `json:"system,omitempty"`   // characters that the system message was given
@@ -228,6 +233,9 @@ func (r rules) before(block string, report *Report) string {
 
 // retrieve returns the block for a query, or a reason for none.
 func retrieve(ctx context.Context, r Retriever, query string, options Options) (string, Report) {
+	if options.Open == "" {
+		options.Retrieve.Lines = 0
+	}
 	result, err := r.RetrieveRelevant(ctx, query, options.Retrieve)
 	report := Report{State: result.State, Degraded: result.Degraded, Stale: result.Stale, Withheld: len(result.Withheld)}
 	switch {
@@ -238,16 +246,17 @@ func retrieve(ctx context.Context, r Retriever, query string, options Options) (
 	case err != nil:
 		report.Reason = ReasonFailed
 		logger(options).Warn("memory is not injected", "error", err)
-	case len(result.Hits) == 0 && report.Withheld > 0:
+	case len(result.Hits)+len(result.Said)+len(result.Lines) > 0:
+	case report.Withheld > 0:
 		report.Reason = ReasonWithheld
-	case len(result.Hits) == 0:
+	default:
 		report.Reason = ReasonNothing
 	}
 	if report.Reason != "" {
 		return "", report
 	}
-	block, findings := formatter.BlockBeside(result.Hits, result.Withheld)
-	report.Injected, report.Findings = len(result.Hits), findings
+	block, findings := formatter.Turn(result, options.Open)
+	report.Injected, report.Said, report.Lines, report.Findings = len(result.Hits), len(result.Said), len(result.Lines), findings
 	for _, hit := range result.Hits {
 		report.Tokens += hit.TokenEstimate
 		if formatter.IsFlagged(hit) {

@@ -75,12 +75,11 @@ func TestAllTermsHaveWordsAndColours(t *testing.T) {
 
 // A threshold cannot bring back what another rule left out, nor take away one that is sure.
 func TestWhatAThresholdDoesNotChange(t *testing.T) {
-	explained := func(verdict, why string, worth *float64) core.MemoryHit {
-		return core.MemoryHit{Explain: &core.Explanation{Verdict: verdict, Why: why, Worth: worth}}
+	explained := func(verdict, why string) core.MemoryHit {
+		return core.MemoryHit{Explain: &core.Explanation{Verdict: verdict, Why: why}}
 	}
-	worth := .5
-	c := candidatesOf(core.Result{Hits: []core.MemoryHit{explained("kept", "it names you", nil), explained("kept", "holds enough", &worth)},
-		Rejected: []core.MemoryHit{explained("duplicate of a.md", "", nil), explained("much weaker than the best", "", nil), explained("below threshold", "", nil)}, Withheld: []core.MemoryHit{{}}})
+	c := candidatesOf(core.Result{Hits: []core.MemoryHit{explained("kept", "it names you"), explained("kept", "")},
+		Rejected: []core.MemoryHit{explained("duplicate of a.md", ""), explained(core.VerdictUnasked, ""), explained("below threshold", "")}, Withheld: []core.MemoryHit{{}}})
 	var all []string
 	for _, e := range c.Rows {
 		all = append(all, e.Fixed)

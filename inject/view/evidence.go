@@ -113,7 +113,7 @@ func (c *candidates) add(state string, hits []core.MemoryHit) {
 	for _, hit := range hits {
 		e := evidence{MemoryHit: hit, State: state, Fixed: fixed(state, hit), Place: len(c.Rows) + 1}
 		if hit.Explain != nil {
-			c.Unasked = c.Unasked || hit.Explain.Worth != nil
+			c.Unasked = c.Unasked || hit.Explain.Verdict == core.VerdictUnasked
 			for _, t := range hit.Explain.Terms {
 				if share := t.Value * t.Weight; share != 0 {
 					e.Parts = append(e.Parts, partOf(t.Name, share))
@@ -129,7 +129,7 @@ func fixed(state string, hit core.MemoryHit) string {
 	switch e := hit.Explain; {
 	case state == "withheld", state == "rejected" && e != nil && e.Verdict != core.VerdictThreshold:
 		return "never"
-	case state == "given" && e != nil && e.Why != "" && e.Worth == nil:
+	case state == "given" && e != nil && e.Why != "":
 		return "always"
 	}
 	return ""

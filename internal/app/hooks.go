@@ -206,7 +206,8 @@ func (s *Service) HookReply(ctx context.Context, e hook.Event, notes ...string) 
 	budget := s.Settings.Hook.Budget
 	o := hook.Options{Retrieve: s.RetrieveOptions(), Journal: s.at.Journal(), NoLog: !s.Settings.Hook.Log, Within: budget, BeginWithin: budget / 3}
 	o.Notes = func() []string { return append(notes, s.notices.take()...) }
-	o.Retrieve.Not = append(o.Retrieve.Not, agents.OwnFiles(e.Agent)...)
+	o.Retrieve.Has = append(o.Retrieve.Has, agents.OwnFiles(e.Agent)...)
+	o.Open = OpenByName
 	reply, entry, recorded := hook.Handle(ctx, e, hookMemory{s, folderWithin(s.Project, e.Dir)}, o)
 	if answer.Reply = string(reply); recorded {
 		answer.Entry = entry.ID

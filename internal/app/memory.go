@@ -15,6 +15,9 @@ type Memory interface {
 	Search(ctx context.Context, r httpapi.SearchRequest) (core.Result, error)
 	Status(ctx context.Context) (core.Status, error)
 	searchMemory(ctx context.Context, p searchParams) (searchAnswer, error)
+	// ReadPassage returns what a name of a list or a citation stands for, as text for a model.
+	// Errors wrap core.ErrNoPassage.
+	ReadPassage(ctx context.Context, name string) (string, error)
 }
 
 var _ Memory = (*Service)(nil)
@@ -58,6 +61,20 @@ func (m daemonOrLocal) searchMemory(ctx context.Context, p searchParams) (search
 	}
 	request := httpapi.ToolRequest{Target: m.target(), Arguments: arguments}
 	return ask(ctx, m.w, "/v1/tools/"+searchToolName, request, func(s *Service) (searchAnswer, error) { return s.searchMemory(ctx, p) })
+}
+
+// ReadPassage implements Memory.
+func (m daemonOrLocal) ReadPassage(ctx context.Context, name string) (string, error) {
+	arguments, err := json.Marshal(map[string]string{"path": name})
+	if err != nil {
+		return "", err
+	}
+	request := httpapi.ToolRequest{Target: m.target(), Arguments: arguments}
+	answer, err := ask(ctx, m.w, "/v1/tools/"+readToolName, request, func(s *Service) (searchAnswer, error) {
+		text, err := s.ReadPassage(ctx, name)
+		return searchAnswer{Text: text}, err
+	})
+	return answer.Text, err
 }
 
 func (m daemonOrLocal) target() httpapi.Target { return httpapi.Target{Workspace: m.w.Project} }

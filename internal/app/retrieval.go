@@ -63,7 +63,7 @@ func SearchOptions(r httpapi.SearchRequest) (core.SearchOptions, error) {
 // RetrieveOptions are the settings for retrieval.
 func (w *Workspace) RetrieveOptions() core.RetrieveOptions {
 	s := w.Settings
-	return core.RetrieveOptions{Limit: s.Limit, MinSimilarity: s.MinSimilarity, TokenBudget: s.TokenBudget}
+	return core.RetrieveOptions{Lines: s.Lines, MinSimilarity: s.MinSimilarity, TokenBudget: s.TokenBudget}
 }
 
 // RetrieveOptionsFor are the settings, overridden by a request.

@@ -69,7 +69,7 @@ func (s *Service) Retrieve(ctx context.Context, r httpapi.RetrieveRequest) (http
 	if r.Explain {
 		out.Limit, out.TokenBudget = o.Limit, o.TokenBudget
 	}
-	out.Block, out.Findings = formatter.BlockBeside(result.Hits, result.Withheld)
+	out.Block, out.Findings = formatter.Turn(result, OpenByName)
 	return out, nil
 }
 

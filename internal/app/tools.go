@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -75,6 +76,11 @@ var listed = []string{searchToolName, "memory_read", "save_memory", "memory_patc
 // tools returns all tools, the listed ones first.
 func (t toolbox) tools(m Memory, refresh func(context.Context, struct{}) (tools.Answer, error)) []tools.Tool {
 	all := append([]tools.Tool{t.searchTool(m), t.saveTool(), t.recallTool(m)}, notes.FileTools(t.w.Notes().guarded(t.files))...)
+	for i := range all {
+		if all[i].Name == readToolName {
+			all[i] = readTool(m, all[i])
+		}
+	}
 	all = append(all,
 		tools.New("forget", "Delete a statement from memory. If several match, none is deleted.",
 			t.forget, tools.Destructive),
@@ -266,6 +272,32 @@ func (t toolbox) searchTool(m Memory) tools.Tool {
 	}
 	return tools.New(searchToolName, "Find what is known: answers questions about this project and its user from notes, decisions, errors solved and past conversations, with sources.",
 		search, tools.ReadOnly, tools.Choices("scope", core.ScopeProject, core.ScopeGlobal), tools.Choices("kind", source.KindMarkdown, source.KindConversation, source.KindDocument, kindSession))
+}
+
+const readToolName = "memory_read"
+
+// OpenByName says how an agent opens a line of a list: by the tool, or in its shell.
+const OpenByName = "memory_read NAME, or in a shell: memcore read NAME"
+
+// readTool returns memory_read, which also takes names of lists and citations.
+func readTool(m Memory, files tools.Tool) tools.Tool {
+	return files.Calling(func(ctx context.Context, arguments []byte) (tools.Answer, error) {
+		var p struct{ Path string }
+		if json.Unmarshal(arguments, &p) != nil || !core.IsPassageName(p.Path) {
+			return files.Call(ctx, arguments)
+		}
+		text, err := m.ReadPassage(ctx, p.Path)
+		return tools.Answer{Text: text, Data: text}, err
+	})
+}
+
+// ReadPassage implements Memory.
+func (s *Service) ReadPassage(ctx context.Context, name string) (string, error) {
+	p, err := s.Manager.Read(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	return formatter.Passage(p), nil
 }
 
 // searchMemory implements Memory.

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,4 +188,22 @@ func Citation(path string, first, last int) string {
 		return fmt.Sprintf("%s#L%d", path, first)
 	}
 	return fmt.Sprintf("%s#L%d-L%d", path, first, last)
+}
+
+// ParseCitation reads what Citation returns; "#L10-20" is accepted, too.
+func ParseCitation(text string) (path string, first, last int, ok bool) {
+	at := strings.LastIndex(text, "#L")
+	if at <= 0 {
+		return "", 0, 0, false
+	}
+	from, to, ranged := strings.Cut(text[at+len("#L"):], "-")
+	first, err := strconv.Atoi(from)
+	last = first
+	if ranged && err == nil {
+		last, err = strconv.Atoi(strings.TrimPrefix(to, "L"))
+	}
+	if err != nil || first < 1 || last < first {
+		return "", 0, 0, false
+	}
+	return text[:at], first, last, true
 }

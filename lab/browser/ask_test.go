@@ -95,7 +95,7 @@ func TestAskMakesCases(t *testing.T) {
 }
 
 func TestThresholdMoves(t *testing.T) {
-	h := newAsked(t, "limit: 3", "tokenBudget: 120")
+	h := newAsked(t, "tokenBudget: 120")
 	ctx, address := h.pages(t)
 	do(t, ctx, visit(address+"ask?q="+strings.ReplaceAll(askedPort, " ", "+")), shown("#threshold"))
 	given := func() int64 { return evaluate[int64](t, ctx, `document.querySelectorAll("tr.given").length`) }

@@ -2,7 +2,6 @@
 // coefficients of the score, its calibration, and the default threshold.
 //
 //	go -C lab run ./fit -data DIR,DIR -small-talk FILE -out MODEL
-//	go -C lab run ./fit -turns DIR -out MODEL
 //
 // It prints cross-validated figures first. The score is also fitted to small memories made of parts
 // of the collections. A data set (the first folder of a collection's name) counts by the root of
@@ -10,15 +9,10 @@
 //
 // A model for the embedder uses its cosines as they are, one for others uses them on a scale that
 // is measured with each embedder, and one for keywords uses none.
-//
-// With -turns it fits another model: which prompts of agents get memory (core/relevance/turn.json).
-// DIR has at least two sets, as "memcore eval turns" reads them. Each set is measured first with a
-// model that was fitted to the others.
 package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -26,9 +20,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/memcore/memcore/core"
-	"github.com/memcore/memcore/core/relevance"
-	"github.com/memcore/memcore/eval"
 	"github.com/memcore/memcore/lab/internal/fit"
 	"github.com/memcore/memcore/lab/internal/memories"
 	"github.com/memcore/memcore/lab/internal/sets"
@@ -45,10 +36,6 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "`FILE` to write the model to (default: print it)")
 	flag.StringVar(&o.serves, "for", fit.ForEmbedder, "`WHICH` questions the model serves: embedder, others or keywords")
 	flag.StringVar(&o.pack, "pack", "", "`FILE` of a model pack to embed with (default: the built-in model)")
-	flag.Var(&o.turns, "turns", "`DIR`s of sets of prompts, separated by commas, to fit the model of turns to")
-	flag.Float64Var(&o.silence, "silence", 0.8, "share `X` of the prompts that want nothing that get nothing, for -turns")
-	flag.StringVar(&o.work, "work", "", "`DIR` that keeps the indexes of -turns for the next run of the same program (default: a temporary one)")
-	flag.BoolVar(&o.keep, "keep", false, "use the indexes in -work although another program made them, for changes that leave the index alone")
 	flag.Var(&o.scripts, "scripts", "`SCRIPTS` that the embedder knows, by their names in Unicode, such as Latin (default: all)")
 	flag.Var(&o.languages, "languages", "`LANGUAGES` that the embedder knows, such as en (default: all)")
 	flag.Var(&o.embedders, "embedders", "`FINGERPRINTS`, or their beginnings, of the embedders the model is for (default: the one it was fitted with)")
@@ -62,25 +49,12 @@ type options struct {
 	data, across, scripts, languages, embedders memories.Names
 	smallTalk, out, serves, pack                string
 	mixed                                       memories.Numbers
-
-	turns   memories.Names
-	silence float64
-	work    string
-	keep    bool
 }
 
 func (o options) check() error {
 	switch {
 	case flag.NArg() > 0:
 		return fmt.Errorf("got the arguments %q, want flags only", flag.Args())
-	case len(o.turns) > 0 && (len(o.data) > 0 || o.smallTalk != ""):
-		return errors.New("-turns fits another model than -data and -small-talk, want one of them")
-	case len(o.turns) > 0 && !(o.silence > 0 && o.silence < 1):
-		return fmt.Errorf("-silence is %g, want it between 0 and 1", o.silence)
-	case len(o.turns) > 0:
-		return nil
-	case o.work != "" || o.keep:
-		return errors.New("-work and -keep are for -turns only")
 	case len(o.data) == 0:
 		return errors.New("-data is empty, want folders of collections")
 	case o.smallTalk == "":
@@ -94,9 +68,6 @@ func (o options) check() error {
 func (o options) run(ctx context.Context) error {
 	if err := o.check(); err != nil {
 		return err
-	}
-	if len(o.turns) > 0 {
-		return o.fitTurns(ctx)
 	}
 	return o.fitRelevance(ctx)
 }
@@ -146,35 +117,6 @@ func (o options) fitRelevance(ctx context.Context) error {
 	return o.write(text, fmt.Sprintf("threshold %.3f", model.Threshold))
 }
 
-func (o options) fitTurns(ctx context.Context) error {
-	sets, err := readTurnSets(o.turns)
-	if err != nil {
-		return err
-	}
-	embedder, err := memories.Embedder(o.pack)
-	if err != nil {
-		return err
-	}
-	open := func(m *relevance.Turn) (eval.Opener, error) {
-		return memories.Opener(embedder, func(o *core.Options) { o.Turns = m }), nil
-	}
-	model, report, err := fit.RunTurns(ctx, open, sets, o.silence, eval.TurnsOptions{
-		Folder:   o.work,
-		Keep:     o.keep,
-		Retrieve: core.RetrieveOptions{Unrecorded: true},
-		Progress: func(name string, done, total int) { log.Printf("%d of %d: %s", done, total, name) },
-	})
-	if err != nil {
-		return err
-	}
-	fmt.Print(report.Table())
-	text, err := json.MarshalIndent(model, "", "  ")
-	if err != nil {
-		return err
-	}
-	return o.write(append(text, '\n'), fmt.Sprintf("least %.3f", model.Least))
-}
-
 // write writes a model to -out, or prints it.
 func (o options) write(text []byte, figure string) error {
 	if o.out == "" {
@@ -186,25 +128,4 @@ func (o options) write(text []byte, figure string) error {
 	}
 	log.Printf("model: %s, %s", o.out, figure)
 	return nil
-}
-
-// readTurnSets reads at least two sets with different names.
-func readTurnSets(folders []string) ([]eval.TurnSet, error) {
-	var all []eval.TurnSet
-	for _, folder := range folders {
-		sets, err := eval.ReadTurns(folder)
-		if err != nil {
-			return nil, err
-		}
-		for _, set := range sets {
-			if i := slices.IndexFunc(all, func(s eval.TurnSet) bool { return s.Name == set.Name }); i >= 0 {
-				return nil, fmt.Errorf("-turns has two sets %q, in %s and %s; want each once", set.Name, all[i].Folder, set.Folder)
-			}
-			all = append(all, set)
-		}
-	}
-	if len(all) < 2 {
-		return nil, fmt.Errorf("-turns has %d set, want at least two: one to measure the model fitted to the others", len(all))
-	}
-	return all, nil
 }

@@ -116,7 +116,7 @@ func (m *machine) work() {
 		}
 	}
 	m.write(filepath.Join(m.home, ".beans", "BEANS.md"), "- I like short answers.\n")
-	m.write(filepath.Join(m.home, ".beans", "config.yaml"), "memory:\n  limit: 5\n")
+	m.write(filepath.Join(m.home, ".beans", "config.yaml"), "memory:\n  tokenBudget: 700\n")
 	for k := range *sessions {
 		agent, i := agents[k%len(agents)], k%*projects
 		id := fmt.Sprintf("session-%06d", k)

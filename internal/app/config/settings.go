@@ -39,7 +39,7 @@ type Settings struct {
 	DataDir, SessionsDir       string
 	Sessions                   struct{ Keep string }
 	MinSimilarity              float64
-	Limit, DefaultLimit        int
+	Lines, DefaultLimit        int
 	TokenBudget                int
 	Freshness                  time.Duration
 	Ollama                     struct{ Host, Model string }
@@ -151,7 +151,7 @@ var Known = []Setting{
 	{"sessionsDir", "~/.ai/sessions", Personal, text, "folder of sessions"},
 	{"sessions.keep", "", Personal, age, "age at which [sessions](notes.md#sessions) go, such as `180d`; empty: never"},
 	{"minSimilarity", "0", TrustedProject, number(0, 1), "smallest score of a hit, up to 1; 0: the calibrated one"},
-	{"limit", "8", TrustedProject, whole(1, 1000), "hits of a turn, 1 to 1000"},
+	{"lines", "8", TrustedProject, whole(0, core.MaxLines), "lines of the [list](relevance.md#what-a-turn-gets) of a turn, at most 8; 0: no lists"},
 	{"defaultLimit", "5", TrustedProject, whole(1, 100), "results of `recall` and `recall_memory`, 1 to 100"},
 	{"tokenBudget", "600", TrustedProject, whole(1, 1_000_000), "tokens of all hits of a turn"},
 	{"freshness", "150ms", TrustedProject, span, "time in which a query may index changed files; 0: none"},

@@ -56,7 +56,7 @@ func TestSettingsDefaults(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, notes)
 	want := Settings{Enabled: true, Redact: true, DataDir: "data/memory", SessionsDir: "~/.ai/sessions", Embedder: "minilm", Engine: "auto", Exclude: []string{},
-		Limit: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
+		Lines: 8, DefaultLimit: 5, TokenBudget: 600, Freshness: 150 * time.Millisecond}
 	want.MCP = []MCPServer{}
 	want.Ollama.Host, want.Ollama.Model, want.OpenAI.APIKeyEnv = "http://127.0.0.1:11434", "all-minilm", "OPENAI_API_KEY"
 	want.CuratedSettings = s.CuratedSettings // below
@@ -72,11 +72,11 @@ func TestSettingsLaterWins(t *testing.T) {
 	t.Setenv("MEMCORE_DEFAULTLIMIT", "30")
 	t.Setenv("MEMCORE_EXCLUDE", "a/**,b.md")
 	s, notes, err := configured(t,
-		"other: {limit: 1}\nmemory:\n  limit: 2\n  tokenBudget: 200\n  defaultLimit: 10\n  ollama: {model: mine}\n",
-		"memory:\n  limit: 3\n  defaultLimit: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
+		"other: {lines: 1}\nmemory:\n  lines: 2\n  tokenBudget: 200\n  defaultLimit: 10\n  ollama: {model: mine}\n",
+		"memory:\n  lines: 3\n  defaultLimit: 20\n  fileNames: [AGENTS.md, BEANS.md]\n")
 	require.NoError(t, err)
 	require.Empty(t, notes)
-	require.Equal(t, []int{3, 30, 200}, []int{s.Limit, s.DefaultLimit, s.TokenBudget})
+	require.Equal(t, []int{3, 30, 200}, []int{s.Lines, s.DefaultLimit, s.TokenBudget})
 	require.Equal(t, "mine", s.Ollama.Model)
 	require.Equal(t, []string{"AGENTS.md", "BEANS.md"}, s.FileNames)
 	require.Equal(t, []string{"a/**", "b.md"}, s.Exclude)
@@ -120,9 +120,9 @@ func TestSettingsNameWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ user, want string }{
 		{user: "memory: {embedder: Magic!}", want: `memory.embedder is "Magic!", want minilm, ollama, openai, none, or the name of a model that 'memcore model list' shows`},
 		{user: "memory: {engine: 5}", want: "memory.engine is 5, want auto or flat or lancedb"},
-		{user: "memory: {limit: many}", want: `memory.limit is "many", want a whole number, 1 to 1000`},
-		{user: "memory: {limit: 1.5}", want: "memory.limit is 1.5, want a whole number"},
-		{user: "memory: {limit: 0}", want: "memory.limit is 0, want a whole number, 1 to 1000"},
+		{user: "memory: {lines: many}", want: `memory.lines is "many", want a whole number, 0 to 8`},
+		{user: "memory: {lines: 1.5}", want: "memory.lines is 1.5, want a whole number"},
+		{user: "memory: {lines: 9}", want: "memory.lines is 9, want a whole number, 0 to 8"},
 		{user: "memory: {minSimilarity: 7}", want: "memory.minSimilarity is 7, want a number, 0 to 1"},
 		{user: "memory: {minSimilarity: .nan}", want: "memory.minSimilarity is NaN, want"},
 		{user: "memory: {freshness: soon}", want: `memory.freshness is "soon", want a duration such as 500ms`},
@@ -193,11 +193,11 @@ func TestWrongValueLosesOnlyItself(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 0.5, c.Settings.MinSimilarity)
 	for _, names := range []string{"[.env]", "[../secret.md]", "[]"} {
-		c, err := loaded(t, "", "memory: {fileNames: "+names+", limit: 3}", true)
+		c, err := loaded(t, "", "memory: {fileNames: "+names+", lines: 3}", true)
 		require.NoError(t, err)
 		require.Contains(t, c.Mistakes[0], "want one or more names of Markdown files, without a folder; the value is ignored")
 		require.Equal(t, []string{"BEANS.md"}, c.Settings.FileNames)
-		require.Equal(t, 3, c.Settings.Limit)
+		require.Equal(t, 3, c.Settings.Lines)
 	}
 }
 
@@ -245,8 +245,8 @@ func TestSettingsOfCuratedFiles(t *testing.T) {
 // Misspelt names say what they probably mean. Names of other programs are left alone.
 func TestMisspeltNames(t *testing.T) {
 	for text, want := range map[string]string{
-		"memory: {limitt: 3}":                                "unknown setting memory.limitt is ignored: did you mean memory.limit?",
-		"memory: {limt: 3}":                                  "unknown setting memory.limt is ignored: did you mean memory.limit?",
+		"memory: {liness: 3}":                                "unknown setting memory.liness is ignored: did you mean memory.lines?",
+		"memory: {lins: 3}":                                  "unknown setting memory.lins is ignored: did you mean memory.lines?",
 		"memory: {hook: {budgt: 3s}}":                        "unknown setting memory.hook.budgt is ignored: did you mean memory.hook.budget?",
 		"memory: {file_names: [A.md]}":                       "memory.file_names is ignored: did you mean memory.fileNames?",
 		"memory: {colour: blue}":                             "unknown setting memory.colour is ignored",
@@ -255,13 +255,13 @@ func TestMisspeltNames(t *testing.T) {
 		"memory: {apiKeyEnv: KEY}":                           "did you mean memory.openai.apiKeyEnv or memory.rerank.apiKeyEnv or memory.reflect.apiKeyEnv?",
 		"hook: {budget: soon}":                               "hook.budget is no setting: did you mean memory.hook.budget?",
 		"token-budget: 300":                                  "token-budget is no setting: did you mean memory.tokenBudget?",
-		"memery: {limit: 3, tokenBudget: 2}":                 "memery is no setting: did you mean memory?",
+		"memery: {lines: 3, tokenBudget: 2}":                 "memery is no setting: did you mean memory?",
 		"exclude: [a.md]":                                    "exclude is no setting: did you mean memory.exclude?",
-		"limit: 3":                                           "limit is no setting: did you mean memory.limit?",
-		"limt: 3":                                            "",
+		"lines: 3":                                           "lines is no setting: did you mean memory.lines?",
+		"lins: 3":                                            "",
 		"hook: {budget: 3s}":                                 "hook.budget is no setting: did you mean memory.hook.budget?",
 		"mcp: {docs: {command: x}}":                          "",
-		"limit: a lot":                                       "",
+		"lines: a lot":                                       "",
 		"model: gpt\nprovider: {name: x}\nmemos: 3\nhost: x": "",
 	} {
 		c, err := loaded(t, text, "", true)
@@ -287,7 +287,7 @@ func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, ".beans", "config.yaml")
 	require.NoError(t, os.Mkdir(filepath.Dir(file), 0o755))
-	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, limit: 2, defaultLimit: 9}"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte("memory: {engine: flat, lines: 2, defaultLimit: 9}"), 0o600))
 	t.Setenv("MEMCORE_DEFAULTLIMIT", "30")
 	a := &Config{Home: dir, Project: t.TempDir()}
 	for _, tt := range []struct {
@@ -304,7 +304,7 @@ func TestSettingsKnowWhereTheyComeFrom(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, tt.origin, c.Origin["engine"], "MEMCORE_ENGINE=%s --engine %s", tt.environment, tt.flag)
 		require.Equal(t, []string{file}, c.Files)
-		require.Equal(t, []string{"memory.limit in " + file, "MEMCORE_DEFAULTLIMIT", ""}, []string{c.Origin["limit"], c.Origin["defaultLimit"], c.Origin["freshness"]})
+		require.Equal(t, []string{"memory.lines in " + file, "MEMCORE_DEFAULTLIMIT", ""}, []string{c.Origin["lines"], c.Origin["defaultLimit"], c.Origin["freshness"]})
 	}
 	a.Flags.Engine = "magic"
 	_, err := load(a)

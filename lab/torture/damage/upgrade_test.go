@@ -98,7 +98,7 @@ func TestNewerRelease(t *testing.T) {
 func TestNewerState(t *testing.T) {
 	p := withNotes(t)
 	require.NoError(t, os.MkdirAll(filepath.Join(p.home, ".beans"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(p.home, ".beans", "config.yaml"), []byte("memory:\n  telepathy: true\n  limit: 5\n"), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(p.home, ".beans", "config.yaml"), []byte("memory:\n  telepathy: true\n  tokenBudget: 700\n"), 0o600))
 	r := p.run("", "index")
 	require.Zero(t, r.code, r)
 	require.Contains(t, r.errs, "unknown setting memory.telepathy is ignored")

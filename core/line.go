@@ -1,0 +1,326 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/store"
+)
+
+// A Line is an entry of a list: an exchange of a log, or a section of a document, in half a
+// sentence. The model decides whether to open it.
+type Line struct {
+	// Name opens it with Manager.Read: five characters for the document, a hyphen, and the line
+	// where it begins. It stays while the document keeps its path and grows at its end.
+	Name string `json:"name"`
+	// Request is what the user asked for, or the headings of the section; one line.
+	Request string `json:"request"`
+	// Outcome is what came of it, or what the section says; one line, may be "".
+	Outcome string `json:"outcome,omitempty"`
+	// Reply is what the user said to that, if it rejects or corrects it.
+	Reply string `json:"reply,omitempty"`
+	// Files are those that the agent changed, at most three.
+	Files []string `json:"files,omitempty"`
+
+	Source    string    `json:"source"` // the citation
+	Kind      string    `json:"kind"`   // as in MemoryHit
+	Path      string    `json:"path"`
+	StartLine int       `json:"startLine"` // from 1
+	EndLine   int       `json:"endLine"`   // included
+	Session   string    `json:"session,omitempty"`
+	Time      time.Time `json:"time,omitzero"`
+	// Later names a line of the same list with a later word on the same subject.
+	Later string `json:"later,omitempty"`
+}
+
+// MaxLines bounds the lines of a turn.
+const MaxLines = 8
+
+// A Passage is what a name, or a citation, stands for.
+type Passage struct {
+	Line
+	// Text is the exchange or the section, as indexed: data from outside, not yet made safe.
+	Text string `json:"text"`
+	// More is the citation of what Text leaves out; "" if it is whole.
+	More string `json:"more,omitempty"`
+	// Before and After name the neighbours, if there are any.
+	Before string `json:"before,omitempty"`
+	After  string `json:"after,omitempty"`
+}
+
+// maxPassage bounds the text of a Passage, in tokens.
+const maxPassage = 600
+
+// ErrNoPassage means that nothing in memory has that name.
+var ErrNoPassage = errors.New("there is no such passage in memory")
+
+// nameOf names what begins at a line of a document.
+func passageName(document string, line int) string {
+	return documentKey(document) + "-" + strconv.Itoa(line)
+}
+
+var nameEncoding = base32.NewEncoding("abcdefghijkmnpqrstuvwxyz23456789").WithPadding(base32.NoPadding)
+
+func documentKey(document string) string {
+	sum := sha256.Sum256([]byte(document))
+	return nameEncoding.EncodeToString(sum[:4])[:keyLength]
+}
+
+// IsPassageName reports whether Manager.Read takes a text: it has the form of a name of a list, or
+// of a citation.
+func IsPassageName(text string) bool {
+	_, _, _, cited := paths.ParseCitation(text)
+	key, line, found := strings.Cut(text, "-")
+	_, err := strconv.Atoi(line)
+	return cited || found && err == nil && len(key) == keyLength
+}
+
+// keyLength is how many characters of a hash name a document: 25 bits, few enough to type, and
+// enough for ten thousands of documents.
+const keyLength = 5
+
+// Read returns the passage that a Line.Name, or a citation such as "notes/staging.md#L10-L20",
+// stands for. A name stands for a whole exchange, or a whole section. Errors wrap ErrNoPassage, or
+// are those of an index that cannot be read.
+func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
+	current, err := m.acquire(ctx)
+	if stateOf(err) == StateMissing {
+		return Passage{}, fmt.Errorf("read %q: nothing is indexed: %w", name, ErrNoPassage)
+	}
+	if err != nil {
+		return Passage{}, fmt.Errorf("open index %s: %w", m.options.Folder, err)
+	}
+	defer current.release()
+	document, from, to, ok := current.manifest.resolve(strings.TrimSpace(name))
+	if !ok {
+		return Passage{}, fmt.Errorf("read %q: it is neither a name of a list, such as %s, nor a citation, such as notes/staging.md#L10-L20, of an indexed document: %w",
+			name, passageName("", 12), ErrNoPassage)
+	}
+	records, err := current.keywords.Document(ctx, document)
+	if err != nil {
+		return Passage{}, fmt.Errorf("read %q: %w", name, err)
+	}
+	units, err := m.unitsOf(ctx, document, records)
+	if err != nil {
+		return Passage{}, fmt.Errorf("read %q: %w", name, err)
+	}
+	if to == 0 { // a name stands for all of its unit
+		at := slices.IndexFunc(units, func(u unit) bool { return u.start <= from && from <= u.end })
+		if at < 0 {
+			return Passage{}, fmt.Errorf("read %q: %s has no passage at line %d: %w", name, document, from, ErrNoPassage)
+		}
+		return passageOf(units, at), nil
+	}
+	within := unit{path: document, start: from, end: to}
+	for _, r := range records {
+		if r.StartLine <= to && r.EndLine >= from {
+			within.records = append(within.records, r)
+		}
+	}
+	if len(within.records) == 0 {
+		return Passage{}, fmt.Errorf("read %q: nothing of these lines is indexed: %w", name, ErrNoPassage)
+	}
+	for _, u := range units {
+		if u.start <= from && to <= u.end {
+			within.exchange = u.exchange
+		}
+	}
+	return passageOf([]unit{within}, 0), nil
+}
+
+// resolve returns the document of a name or citation; to is 0 for a name.
+func (m *manifest) resolve(name string) (document string, from, to int, ok bool) {
+	if document, from, to, ok = paths.ParseCitation(name); ok {
+		_, ok = m.Documents[document]
+		return document, from, to, ok
+	}
+	key, line, found := strings.Cut(strings.ToLower(name), "-")
+	from, err := strconv.Atoi(line)
+	if !found || err != nil || from < 1 {
+		return "", 0, 0, false
+	}
+	for path := range m.Documents {
+		if documentKey(path) == key && (document == "" || path < document) {
+			document = path
+		}
+	}
+	return document, from, 0, document != ""
+}
+
+// A unit is an exchange of a log, a section of a document, or a message between people: what is
+// listed, opened and told from duplicates as a whole.
+type unit struct {
+	path       string
+	start, end int
+	exchange   *digest.Exchange // nil unless it is one
+	records    []store.Record   // of it, in order; those at hand, or all
+}
+
+// unitsOf parts records of one document, in order, into units.
+func (m *Manager) unitsOf(ctx context.Context, document string, records []store.Record) (units []unit, err error) {
+	exchanges, err := m.exchangesOf(ctx, document)
+	if err != nil {
+		return nil, err
+	}
+	for i := range exchanges {
+		units = append(units, unit{path: document, start: exchanges[i].StartLine, end: exchanges[i].EndLine, exchange: &exchanges[i]})
+	}
+	var rest []unit
+	for _, r := range records {
+		if at := slices.IndexFunc(units, func(u unit) bool { return u.start <= r.StartLine && r.StartLine <= u.end }); at >= 0 {
+			units[at].records = append(units[at].records, r)
+			units[at].end = max(units[at].end, r.EndLine)
+			continue
+		}
+		if last := len(rest) - 1; last >= 0 && sameUnit(rest[last].records[0], r) {
+			rest[last].records, rest[last].end = append(rest[last].records, r), max(rest[last].end, r.EndLine)
+			continue
+		}
+		rest = append(rest, unit{path: document, start: r.StartLine, end: r.EndLine, records: []store.Record{r}})
+	}
+	units = append(units, rest...)
+	slices.SortStableFunc(units, func(a, b unit) int { return cmp.Compare(a.start, b.start) })
+	return slices.DeleteFunc(units, func(u unit) bool { return len(u.records) == 0 }), nil
+}
+
+// sameUnit reports whether two neighbouring records are of one section, or answer one request.
+func sameUnit(a, b store.Record) bool {
+	if a.Kind == source.KindConversation {
+		return requestOf(a) != "" && requestOf(a) == requestOf(b)
+	}
+	return slices.Equal(a.Headings, b.Headings)
+}
+
+// passageOf returns a unit with the names of its neighbours.
+func passageOf(units []unit, at int) Passage {
+	u := units[at]
+	p := Passage{Line: lineOf(u, nil)}
+	if at > 0 {
+		p.Before = passageName(units[at-1].path, units[at-1].start)
+	}
+	if at+1 < len(units) {
+		p.After = passageName(units[at+1].path, units[at+1].start)
+	}
+	var texts []string
+	tokens := 0
+	for i, r := range u.records {
+		if tokens += r.Tokens; i > 0 && tokens > maxPassage {
+			p.More = paths.Citation(u.path, r.StartLine, u.end)
+			break
+		}
+		texts = append(texts, r.Text)
+	}
+	p.Text = strings.Join(texts, "\n\n")
+	return p
+}
+
+// lineOf returns a unit in half a sentence. holds counts the words of the question that a sentence
+// has; it may be nil.
+func lineOf(u unit, holds func(sentence string) int) Line {
+	first := u.records[0]
+	l := Line{Name: passageName(u.path, u.start), Source: paths.Citation(u.path, u.start, u.end), Kind: first.Kind, Path: u.path, StartLine: u.start, EndLine: u.end, Session: first.Session, Time: first.Time}
+	if e := u.exchange; e != nil {
+		l.Request, l.Outcome, l.Reply = shortened(e.Request, maxRequest), shortened(e.Outcome, maxOutcome), shortened(e.Reply, maxOutcome)
+		l.Files = e.Files
+		if !e.Time.IsZero() {
+			l.Time = e.Time
+		}
+		return l
+	}
+	l.Request = requestOf(first)
+	if first.Kind != source.KindConversation {
+		l.Request = strings.Join(append([]string{path.Base(u.path)}, withoutTitle(first.Headings)...), " › ")
+	}
+	l.Request, l.Outcome = shortened(l.Request, maxRequest), shortened(tellingSentence(u.records, holds), maxOutcome)
+	return l
+}
+
+const (
+	maxRequest = 80  // bytes
+	maxOutcome = 110 // bytes
+)
+
+// withoutTitle returns the last two headings without the document's title, if there are others.
+func withoutTitle(headings []string) []string {
+	if len(headings) > 1 {
+		headings = headings[1:]
+	}
+	return headings[max(0, len(headings)-2):]
+}
+
+// tellingSentence returns the sentence of the records that holds most words of a question, the
+// first of equals.
+func tellingSentence(records []store.Record, holds func(string) int) (best string) {
+	held := -1
+	for _, r := range records {
+		for _, sentence := range sentencesOf(r.Text) {
+			n := 0
+			if holds != nil {
+				n = holds(sentence)
+			}
+			if n > held {
+				best, held = sentence, n
+			}
+		}
+	}
+	return best
+}
+
+// shortened returns one line of at most max bytes, cut between words.
+func shortened(text string, max int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= max {
+		return text
+	}
+	cut := strings.ToValidUTF8(text[:max], "")
+	if space := strings.LastIndexByte(cut, ' '); space > max/2 {
+		cut = cut[:space]
+	}
+	return strings.TrimRight(cut, " ,;:(–-") + "…"
+}
+
+// markup matches Markdown that a line of a list does without.
+var markup = lazy.Regexp("(?m)^\\s*(#{1,6}\\s.*|[-*_=|:+ ]{3,}|```.*)$|^\\s*(?:[-*+>]|\\d{1,3}[.)])\\s+|\\*\\*|__|`")
+
+// sentencesOf returns the sentences and items of a text without markup.
+func sentencesOf(text string) (all []string) {
+	for line := range strings.SplitSeq(markup().ReplaceAllString(text, ""), "\n") {
+		for line = strings.TrimSpace(line); line != ""; {
+			end := strings.IndexAny(line, ".!?。！？")
+			for end >= 0 && end+1 < len(line) && line[end] < utf8.RuneSelf && line[end+1] != ' ' {
+				next := strings.IndexAny(line[end+1:], ".!?。！？")
+				if next < 0 {
+					end = -1
+					break
+				}
+				end += 1 + next
+			}
+			if end < 0 {
+				end = len(line) - 1
+			}
+			_, size := utf8.DecodeRuneInString(line[end:])
+			if sentence := strings.TrimSpace(line[:end+size]); len(sentence) >= minSentence {
+				all = append(all, sentence)
+			}
+			line = strings.TrimSpace(line[end+size:])
+		}
+	}
+	return all
+}
+
+// minSentence is in bytes: less says nothing by itself.
+const minSentence = 16

@@ -1,0 +1,163 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/source"
+)
+
+// A rankedUnit is one that candidates belong to, ranked as a whole.
+type rankedUnit struct {
+	unit
+	value float64
+	holds uint64 // the words of the question that any of its candidates holds
+	said  words  // of its line
+}
+
+const (
+	// unitWords weighs the share of the question's words that a unit holds in all of its
+	// candidates against the value of the best of them.
+	unitWords = 0.5
+	// maxUnits is how many units are read to make a list of lines.
+	maxUnits = 3 * MaxLines
+	// sameLine is the least overlap of two lines that say the same.
+	sameLine = 0.6
+)
+
+// listLines returns lines of what is near the prompt, best first, without what is in hits. Lines
+// are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
+// holds the words of all four.
+func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate, hits []MemoryHit) []Line {
+	if q.lines <= 0 || t.silence != "" {
+		return nil
+	}
+	units := q.rankedUnits(ctx, t, question, ranked)
+	telling := relevance.TellingWords(t.Prompt, question)
+	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
+	var lines []Line
+	var kept []rankedUnit
+	for _, u := range units[:min(len(units), maxUnits)] {
+		if len(lines) == q.lines {
+			break
+		}
+		line := lineOf(u.unit, holds)
+		u.said = wordsOf(line.Request + " " + line.Outcome)
+		switch {
+		case q.given[line.Name] || line.Outcome == "" && line.Request == "":
+		case slices.ContainsFunc(hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
+		case slices.ContainsFunc(kept, func(k rankedUnit) bool { return k.said.overlap(u.said) >= sameLine }):
+		default:
+			lines, kept = append(lines, line), append(kept, u)
+		}
+	}
+	markLater(lines, kept, telling)
+	return lines
+}
+
+// rankedUnits returns the units of candidates, best first.
+func (q *query) rankedUnits(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate) []rankedUnit {
+	orderForTurn(q.index.relevance, slices.Clone(ranked)) // sets values
+	telling := relevance.TellingWords(t.Prompt, question)
+	var units []rankedUnit
+	byPath := map[string][]*candidate{}
+	var order []string
+	for _, c := range ranked {
+		if q.isListable(t, c, telling) {
+			if byPath[c.Path] == nil {
+				order = append(order, c.Path)
+			}
+			byPath[c.Path] = append(byPath[c.Path], c)
+		}
+	}
+	all := max(relevance.MassOf(telling, ^uint64(0)), 1)
+	for _, document := range order {
+		candidates := byPath[document]
+		slices.SortFunc(candidates, func(a, b *candidate) int { return cmp.Compare(a.Line, b.Line) })
+		for _, u := range q.unitsAt(ctx, document, candidates) {
+			u.value += unitWords * relevance.MassOf(telling, u.holds) / all
+			units = append(units, u)
+		}
+	}
+	slices.SortStableFunc(units, func(a, b rankedUnit) int { return cmp.Compare(b.value, a.value) })
+	return units
+}
+
+// isListable leaves out what a list never has: the prompt's own words, documents that the context
+// has or the prompt names, and what is near by chance alone.
+func (q *query) isListable(t *turn, c *candidate, telling []float64) bool {
+	if c.had || c.refused == verdictQuestion || t.namesDocument(c.Path) || c.record.Kind == source.KindConversation && t.echoes(c.Text) {
+		return false
+	}
+	held := relevance.MassOf(telling, c.Holds)
+	if c.Cosine == nil {
+		return held > 0
+	}
+	near := q.index.relevance.Nearness(*c.Cosine)
+	return near >= leastNear || held >= 2 || held >= 1 && near >= leastNearWithWord
+}
+
+// A candidate is listed if its cosine, on the scale of Model.Nearness, is at least leastNear, or
+// leastNearWithWord if it holds a telling word of the prompt, or if it holds two of them.
+const (
+	leastNear         = 0.35
+	leastNearWithWord = 0.2
+)
+
+// unitsAt parts candidates of a document into units, with the best value and all words of each.
+func (q *query) unitsAt(ctx context.Context, document string, candidates []*candidate) (units []rankedUnit) {
+	exchanges, err := q.m.exchangesOf(ctx, document)
+	if err != nil {
+		return nil // it costs the lines of this document
+	}
+	for _, c := range candidates {
+		next := rankedUnit{unit: unit{path: document, start: c.record.StartLine, end: c.record.EndLine}}
+		for i := range exchanges {
+			if e := &exchanges[i]; e.StartLine <= c.Line && c.Line <= e.EndLine {
+				next.exchange, next.start, next.end = e, e.StartLine, e.EndLine
+			}
+		}
+		last := len(units) - 1
+		switch {
+		case last < 0, next.exchange != units[last].exchange, next.exchange == nil && !sameUnit(units[last].records[0], c.record):
+			next.value = c.value
+			units = append(units, next)
+			last++
+		}
+		u := &units[last]
+		u.records, u.holds, u.value = append(u.records, c.record), u.holds|c.Holds, max(u.value, c.value)
+		u.end = max(u.end, c.record.EndLine)
+	}
+	return units
+}
+
+// markLater says of each line whether another one of the list has a later word on the same subject:
+// at least two telling words, and all that the line holds.
+func markLater(lines []Line, units []rankedUnit, telling []float64) {
+	for i := range lines {
+		if relevance.MassOf(telling, units[i].holds) < 2 {
+			continue
+		}
+		for j := range lines {
+			if lines[j].Kind == lines[i].Kind && lines[j].Time.After(lines[i].Time) && units[j].holds&units[i].holds == units[i].holds &&
+				(lines[i].Later == "" || lines[j].Time.After(lines[i].Time)) {
+				lines[i].Later = lines[j].Name
+			}
+		}
+	}
+}
+
+// holding returns which words of a question a sentence holds, as it spells them.
+func holding(question relevance.Query, sentence string) (set uint64) {
+	sentence = strings.ToLower(sentence)
+	for i, w := range question.Words {
+		if i < 64 && strings.Contains(sentence, strings.ToLower(w.Text)) {
+			set |= 1 << i
+		}
+	}
+	return set
+}

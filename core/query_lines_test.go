@@ -1,0 +1,96 @@
+package core_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+)
+
+// exchanges are about three subjects, one of them twice.
+func exchanges() map[string]string {
+	return map[string]string{
+		"sessions/s1.jsonl": claudeLog("s1",
+			"user: pin allauth in the requirements, the social login breaks since yesterday", "assistant: I pinned django-allauth to 65.3, because 65.4 renamed the callback of the social login and our adapter overrides the old name.",
+			"user: and add a retry to the mail worker", "assistant: The mail worker now retries three times with a growing pause, since the provider answers 421 while it drains a node.",
+			"user: no, two times are enough, the queue backs up otherwise", "assistant: Changed: the mail worker retries twice, and the pause is one second each time, so that the queue keeps moving."),
+		"notes/deploy.md": "# Deployment\n\n## Staging\n\nStaging runs behind the old load balancer, and its certificates are renewed by hand each March.\n\n## Production\n\nProduction is deployed from the release branch by the pipeline only.\n",
+	}
+}
+
+func listedFor(t *testing.T, m *core.Manager, prompt string, given ...string) core.Result {
+	result, err := m.RetrieveRelevant(context.Background(), prompt, core.RetrieveOptions{Lines: core.MaxLines, Given: given, Explain: true})
+	require.NoError(t, err)
+	return result
+}
+
+// An order gets a list of exchanges and sections, none twice, and each can be opened by its name.
+func TestAnOrderGetsAList(t *testing.T) {
+	m, _ := openLogs(t, exchanges(), nil)
+	result := listedFor(t, m, "upgrade the packages we depend on, and look at the login page")
+	require.NotEmpty(t, result.Lines)
+	require.LessOrEqual(t, len(result.Lines), core.MaxLines)
+	first := result.Lines[0]
+	require.Contains(t, first.Request, "pin allauth")
+	require.Contains(t, first.Outcome, "65.3")
+	names := map[string]bool{}
+	for _, l := range result.Lines {
+		require.False(t, names[l.Name], "%s twice", l.Name)
+		names[l.Name] = true
+		p, err := m.Read(t.Context(), l.Name)
+		require.NoError(t, err)
+		require.Equal(t, l.Path, p.Path)
+		require.NotEmpty(t, p.Text)
+	}
+	p, err := m.Read(t.Context(), first.Name)
+	require.NoError(t, err)
+	require.Contains(t, p.Text, "renamed the callback")
+	require.NotContains(t, p.Text, "mail worker", "the next exchange is another passage")
+	require.NotEmpty(t, p.After)
+	next, err := m.Read(t.Context(), p.After)
+	require.NoError(t, err)
+	require.Contains(t, next.Text, "mail worker")
+
+	// Once a session.
+	again := listedFor(t, m, "upgrade the packages we depend on, and look at the login page", result.Keys()...)
+	for _, l := range again.Lines {
+		require.NotContains(t, names, l.Name)
+	}
+	// Small talk and going on get none, and nobody gets one who did not ask for it.
+	for _, prompt := range []string{"ok, go on", "thanks!", "hello"} {
+		require.Empty(t, listedFor(t, m, prompt).Lines, prompt)
+	}
+	require.Empty(t, given(t, m, "upgrade the packages we depend on, and look at the login page").Lines)
+}
+
+func TestReadAPassage(t *testing.T) {
+	m, _ := openLogs(t, exchanges(), nil)
+	p, err := m.Read(t.Context(), "notes/deploy.md#L3-L5")
+	require.NoError(t, err)
+	require.Contains(t, p.Text, "old load balancer")
+	require.Equal(t, "notes/deploy.md#L3-L5", p.Source)
+	for _, wrong := range []string{"", "nothing", "aaaaa-1", "notes/deploy.md#L90", "notes/other.md#L1", "notes/deploy.md", strings.Repeat("x", 1000), "-1", "abcde-0"} {
+		_, err := m.Read(t.Context(), wrong)
+		require.ErrorIs(t, err, core.ErrNoPassage, wrong)
+	}
+	require.True(t, core.IsPassageName("q3f9a-12"))
+	require.True(t, core.IsPassageName("notes/deploy.md#L3"))
+	require.False(t, core.IsPassageName("facts/user.md"))
+}
+
+// If the context has the best answer, the second best is no substitute.
+func TestWhatTheContextHas(t *testing.T) {
+	m, _ := openLogs(t, exchanges(), nil)
+	const question = "which certificates of staging are renewed by hand?"
+	require.Equal(t, "notes/deploy.md", given(t, m, question).Hits[0].Path)
+	result, err := m.RetrieveRelevant(t.Context(), question, core.RetrieveOptions{Has: []string{"notes/deploy.md"}, Lines: core.MaxLines})
+	require.NoError(t, err)
+	require.Empty(t, result.Hits)
+	require.Contains(t, result.Silence, "already has the best of it: notes/deploy.md#L")
+	for _, l := range result.Lines {
+		require.NotEqual(t, "notes/deploy.md", l.Path)
+	}
+}
