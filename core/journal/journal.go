@@ -93,13 +93,19 @@ func (j Journal) add(e Entry) error {
 		return err
 	}
 	if info, err := os.Stat(j.file); err == nil && info.Size() >= j.max {
-		for n := oldFiles; n > 0; n-- {
-			if err := os.Rename(j.old(n-1), j.old(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-		}
+		j.makeRoom()
 	}
 	return jsonfile.AppendLine(j.file, bytes.TrimSuffix(lines, []byte("\n")))
+}
+
+// makeRoom moves full files on, over the oldest. Windows moves no file that another process reads
+// just then: the next entry tries again.
+func (j Journal) makeRoom() {
+	for n := oldFiles; n > 0; n-- {
+		if err := os.Rename(j.old(n-1), j.old(n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+	}
 }
 
 func wrap(do string, err error) error {

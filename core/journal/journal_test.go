@@ -347,19 +347,18 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// What a hook waits for: the session's record, from a journal of 4 MB.
-func BenchmarkSession(b *testing.B) {
+// filled returns a journal of 4 MB.
+func filled(b *testing.B) Journal {
 	j := newJournal(b)
-	size := 0
 	text := strings.Repeat("The staging database listens on port 5433. ", 20)
-	for i := 0; size < 2*maxFile; i++ {
+	for i, size := 0, 0; size < 2*maxFile; i++ {
 		e := prompted(text[:200], "notes/a.md", "notes/b.md")
 		e.Session = fmt.Sprintf("%08d-ecf0-4bd0-9c3b-9a1de6c1f0aa", i/40)
 		var hits []core.MemoryHit
 		for n := range 20 {
 			cosine := 0.4321
 			hits = append(hits, core.MemoryHit{ID: fmt.Sprintf("%032d", n), Path: "notes/a.md", Source: "notes/a.md#L10-L20", Text: text, Score: 0.1234, TokenEstimate: 120,
-				Explain: &core.Explanation{Cosine: &cosine, BM25: 12.3456, Verdict: "below threshold: 0.12 of 0.43"}})
+				Explain: &core.Explanation{Cosine: &cosine, BM25: 12.3456, Verdict: core.VerdictThreshold}})
 		}
 		e.Result = Trim(core.Result{State: core.StateReady, Hits: hits[:2], Rejected: hits[2:]})
 		lines, err := e.lines()
@@ -367,12 +366,26 @@ func BenchmarkSession(b *testing.B) {
 		require.NoError(b, j.Append(b.Context(), e))
 		size += len(lines)
 	}
+	return j
+}
+
+// What a hook waits for: the record of the last session.
+func BenchmarkSession(b *testing.B) {
+	j := filled(b)
 	all := entries(b, j)
 	last := all[len(all)-1].Head
-	b.ReportMetric(float64(size)/float64(len(all)), "bytes/turn")
-	b.ResetTimer()
+	b.Logf("%d turns", len(all))
 	for b.Loop() {
 		if _, err := j.Session(last); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkEntries(b *testing.B) {
+	j := filled(b)
+	for b.Loop() {
+		if _, err := j.Entries(); err != nil {
 			b.Fatal(err)
 		}
 	}
