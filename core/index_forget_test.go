@@ -127,7 +127,7 @@ func TestStatistics(t *testing.T) {
 	mem.write("d.md", "# C\n\nYes.\n")
 	m := mem.open()
 	index(t, m)
-	given := map[string]time.Time{"notes/staging.md": time.Now()}
+	given := map[string]bool{"notes/staging.md": true}
 	s, err := m.Statistics(t.Context(), time.Now().Add(-time.Minute), given)
 	require.NoError(t, err)
 	require.Equal(t, 7, s.Documents)

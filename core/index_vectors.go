@@ -57,7 +57,7 @@ func (v *vectoriser) run(ctx context.Context, deadline time.Time) (left bool, er
 		left = !deadline.IsZero() && time.Now().After(deadline)
 		return left
 	}
-	err = v.embedAll(ctx, pendingDocuments(v.w.manifest, v.w.m.options.Used), late)
+	err = v.embedAll(ctx, pendingDocuments(v.w.manifest), late)
 	return left, errors.Join(err, v.commitRest(ctx))
 }
 

@@ -50,9 +50,6 @@ type Options struct {
 	// Forgotten is the file with Forget's list: hashes of texts and names of documents. Keep it
 	// outside Folder: it is not derived. Without it Forget fails.
 	Forgotten string
-	// Used returns how often each document was given to agents, by path, later times counting more.
-	// Those are embedded first. May be nil.
-	Used func() map[string]float64
 	// Freshness limits how long a query first indexes changes on disk; 0 is 150 ms, negative skips
 	// that.
 	Freshness time.Duration

@@ -19,7 +19,7 @@ type Statistics struct {
 	Chunks    int `json:"chunks"`
 	// Never were not given to agents, oldest first.
 	Never []Aged `json:"never"`
-	// Stale are Markdown documents long neither changed nor given to agents, oldest first.
+	// Stale are those Markdown documents of Never that have long not changed.
 	Stale []Aged `json:"stale"`
 	// Duplicates are groups of citations of near duplicates, newest first.
 	Duplicates [][]string `json:"duplicates"`
@@ -31,21 +31,19 @@ type Aged struct {
 	Changed time.Time `json:"changed"`
 }
 
-// Statistics reads the whole index. given says when agents last got a document, by path. since
-// bounds Stale.
-func (m *Manager) Statistics(ctx context.Context, since time.Time, given map[string]time.Time) (Statistics, error) {
+// Statistics reads the whole index. given has the paths of documents that agents got. since bounds
+// Stale.
+func (m *Manager) Statistics(ctx context.Context, since time.Time, given map[string]bool) (Statistics, error) {
 	s := Statistics{Never: []Aged{}, Stale: []Aged{}}
 	groups := likeness{buckets: map[[2]uint64][]*group{}}
 	err := m.eachDocument(ctx, func(path string, e entry, records []store.Record) {
 		s.Documents++
 		s.Chunks += len(records)
-		aged := Aged{Path: path, Changed: e.ModTime}
-		last, ok := given[path]
-		if !ok {
+		if aged := (Aged{Path: path, Changed: e.ModTime}); !given[path] {
 			s.Never = append(s.Never, aged)
-		}
-		if e.Kind == source.KindMarkdown && e.ModTime.Before(since) && last.Before(since) {
-			s.Stale = append(s.Stale, aged)
+			if e.Kind == source.KindMarkdown && e.ModTime.Before(since) {
+				s.Stale = append(s.Stale, aged)
+			}
 		}
 		for _, r := range records {
 			groups.add(r)

@@ -22,17 +22,13 @@ const (
 // printUsage shows what agents used, and what is never given, duplicate or stale.
 func printUsage(ctx context.Context, a *cli) error {
 	return a.Index().With(ctx, func(m *core.Manager) error {
-		last, err := a.Use().Given()
+		given, ever, err := a.Use().Summary()
 		if err != nil {
 			return err
 		}
-		s, err := m.Statistics(ctx, time.Now().AddDate(0, 0, -staleDays), last)
+		s, err := m.Statistics(ctx, time.Now().AddDate(0, 0, -staleDays), ever)
 		if err != nil {
 			return withHint(err)
-		}
-		given, err := a.Use().Summary()
-		if err != nil {
-			return err
 		}
 		if a.json {
 			return a.printJSON(statistics{s, given})

@@ -55,39 +55,34 @@ func (j Journal) old(n int) string {
 
 // Append adds what is known of an event.
 func (j Journal) Append(ctx context.Context, e Entry) error {
-	if j.file == "" {
-		return nil
-	}
-	unlock, err := jsonfile.Lock(ctx, j.file)
-	if err == nil {
-		err = j.add(e)
-		unlock()
-	}
-	return wrap("write", err)
+	return j.Begin(ctx, &e, nil)
 }
 
-// Begin adds an event. decide sees what its session has, and may change the event before it is
-// added. Until then no other process adds anything.
+// Begin adds an event. decide, if any, sees what its session has, and may change the event before it
+// is added. Until then no other process adds anything.
 func (j Journal) Begin(ctx context.Context, e *Entry, decide func(Session)) error {
-	if !j.Keeps(e.Session) {
-		decide(Session{})
-		return j.Append(ctx, *e)
+	if j.file != "" {
+		unlock, err := jsonfile.Lock(ctx, j.file)
+		if err != nil {
+			return wrap("write", err)
+		}
+		defer unlock()
 	}
-	unlock, err := jsonfile.Lock(ctx, j.file)
-	if err != nil {
-		return wrap("write", err)
+	if decide != nil {
+		s, err := j.Session(e.Head)
+		if err != nil {
+			return err
+		}
+		decide(s)
 	}
-	defer unlock()
-	s, err := j.Session(e.Head)
-	if err != nil {
-		return err
-	}
-	decide(s)
 	return wrap("write", j.add(*e))
 }
 
 // add appends an entry's lines in one write. The caller has the lock.
 func (j Journal) add(e Entry) error {
+	if j.file == "" {
+		return nil
+	}
 	lines, err := e.lines()
 	if err != nil {
 		return err

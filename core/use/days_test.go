@@ -64,13 +64,3 @@ func TestSummarise(t *testing.T) {
 	_, ok = Summarise(nil, testTime).Share()
 	require.False(t, ok)
 }
-
-// What was given a month ago counts half.
-func TestDocuments(t *testing.T) {
-	now, before := turnOf("x", "a.md"), turnOf("y", "a.md", "b.md")
-	before.At = testTime.Add(-halfLife)
-	weights, last := Documents([]journal.Entry{before, now}, testTime)
-	require.InDelta(t, 1.5, weights["a.md"], 1e-9)
-	require.InDelta(t, 0.5, weights["b.md"], 1e-9)
-	require.Equal(t, map[string]time.Time{"a.md": testTime, "b.md": before.At}, last)
-}

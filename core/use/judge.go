@@ -5,6 +5,7 @@ package use
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -187,59 +188,45 @@ func unspaced(r rune) bool {
 // opened returns a reason if a call of the agent named a document, and neither the prompt nor a
 // tool had named it before.
 func (j Judge) opened(path string, a Answer) string {
-	if slices.ContainsFunc(a.Before, func(text string) bool { return j.names(text, path) }) {
+	if path == "" {
+		return ""
+	}
+	named := j.named(path)
+	if slices.ContainsFunc(a.Before, named) {
 		return ""
 	}
 	for _, s := range a.Steps {
-		if j.names(s.Call, path) {
+		if named(s.Call) {
 			return "opened " + path
 		}
-		if j.names(s.Shown, path) {
+		if named(s.Shown) {
 			return "" // a search has found it
 		}
 	}
 	return ""
 }
 
-// names finds a document's path, relative or absolute.
-func (j Judge) names(text, path string) bool {
-	if path == "" {
-		return false
-	}
-	text = strings.ReplaceAll(strings.ReplaceAll(text, `\\`, "/"), `\`, "/")
+// What is around a path. A dot behind it may begin an extension, or end a sentence.
+const (
+	pathBegin = `(?:^|[^\pL\pN\pM/_~.-])`
+	pathEnd   = `(?:$|[^\pL\pN\pM/_~.-]|\.(?:$|[^\pL\pN\pM]))`
+)
+
+// named returns a function that finds a document's path in a text, relative or absolute.
+func (j Judge) named(path string) func(text string) bool {
 	full := path
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && j.Home != "" {
 		full = strings.TrimSuffix(j.Home, "/") + "/" + rest
 	} else if !ok && !strings.HasPrefix(path, "/") && j.Project != "" {
 		full = strings.TrimSuffix(j.Project, "/") + "/" + path
 	}
-	for _, name := range []string{path, "./" + path, full} {
-		for rest := text; ; {
-			before, after, found := strings.Cut(rest, name)
-			if !found {
-				break
-			}
-			if !continues(before, true) && !continues(after, false) {
-				return true
-			}
-			rest = after
+	names := regexp.QuoteMeta(path) + `|\./` + regexp.QuoteMeta(path) + `|` + regexp.QuoteMeta(full)
+	expression := regexp.MustCompile(strings.ToValidUTF8(pathBegin+`(?:`+names+`)`+pathEnd, ""))
+	last := path[strings.LastIndexByte(path, '/')+1:]
+	return func(text string) bool {
+		if !strings.Contains(text, last) { // which is most often so, and found out faster
+			return false
 		}
+		return expression.MatchString(strings.NewReplacer(`\\`, "/", `\`, "/").Replace(text))
 	}
-	return false
-}
-
-// continues reports whether a path may go on there.
-func continues(text string, atEnd bool) bool {
-	r, _ := utf8.DecodeRuneInString(text)
-	if atEnd {
-		r, _ = utf8.DecodeLastRuneInString(text)
-	}
-	if text == "" {
-		return false
-	}
-	if !atEnd && r == '.' { // the end of a sentence, or an extension
-		next, size := utf8.DecodeRuneInString(text[1:])
-		return size > 0 && inWord(next)
-	}
-	return inWord(r) || strings.ContainsRune("/-_~.", r)
 }

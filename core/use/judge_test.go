@@ -101,7 +101,7 @@ func FuzzRuns(f *testing.F) {
 				t.Fatal("an empty run")
 			}
 		}
-		Judge{Project: "/p"}.names(text, other)
+		Judge{Project: "/p"}.named(other)(text)
 		arguments(text)
 	})
 }

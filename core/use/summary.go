@@ -2,7 +2,6 @@ package use
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 
@@ -72,21 +71,6 @@ func Summarise(entries []journal.Entry, since time.Time) Summary {
 	}
 	slices.SortFunc(s.Documents, func(a, b Document) int { return cmp.Or(b.Given-a.Given, cmp.Compare(a.Path, b.Path)) })
 	return s
-}
-
-// halfLife is the age at which being given counts half.
-const halfLife = 30 * 24 * time.Hour
-
-// Documents returns how often each document was given, later times counting more, and when last.
-func Documents(entries []journal.Entry, now time.Time) (weights map[string]float64, last map[string]time.Time) {
-	weights, last = map[string]float64{}, map[string]time.Time{}
-	for _, e := range entries {
-		for _, g := range e.Passages() {
-			weights[g.Path] += math.Exp2(-max(now.Sub(e.At), 0).Hours() / halfLife.Hours())
-			last[g.Path] = e.At
-		}
-	}
-	return weights, last
 }
 
 func (c *Counts) count(v journal.Use) {

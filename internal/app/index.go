@@ -49,7 +49,6 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	options := core.Options{
 		Folder:      at.Index,
 		Forgotten:   at.Forgotten(),
-		Used:        usedIn(at),
 		Sources:     sources,
 		Engine:      engine,
 		Embedder:    embedder,

@@ -15,7 +15,6 @@ import (
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/core/use"
 	"github.com/memcore/memcore/inject/hook"
-	"github.com/memcore/memcore/internal/app/config"
 )
 
 const (
@@ -112,22 +111,19 @@ func (x hitIndex) Texts(ctx context.Context, path string) (map[string]string, er
 	return texts, nil
 }
 
-// since is when the span of Summary begins.
+// since is when the last UsedSince days began.
 func since(now time.Time) time.Time {
 	return now.AddDate(0, 0, -UsedSince).UTC().Truncate(time.Second)
 }
 
-// Summary sums up the last days.
-func (u Use) Summary() (use.Summary, error) {
+// Summary sums up those days. given has the documents that agents got since the journal began.
+func (u Use) Summary() (s use.Summary, given map[string]bool, err error) {
 	entries, err := u.Entries()
-	return use.Summarise(entries, since(time.Now())), err
-}
-
-// Given returns when agents last got a document, by its path.
-func (u Use) Given() (map[string]time.Time, error) {
-	entries, err := u.Entries()
-	_, last := use.Documents(entries, time.Now())
-	return last, err
+	given = map[string]bool{}
+	for _, d := range use.Summarise(entries, time.Time{}).Documents {
+		given[d.Path] = true
+	}
+	return use.Summarise(entries, since(time.Now())), given, err
 }
 
 // Entries returns the workspace's journal.
@@ -137,16 +133,6 @@ func (u Use) Entries() ([]journal.Entry, error) {
 		return nil, err
 	}
 	return at.Journal().Entries()
-}
-
-// usedIn returns a function for core.Options.Used. Documents count alike if the journal cannot be
-// read.
-func usedIn(at config.Folders) func() map[string]float64 {
-	return func() map[string]float64 {
-		entries, _ := at.Journal().Entries()
-		weights, _ := use.Documents(entries, time.Now())
-		return weights
-	}
 }
 
 // shortestStatement is the shortest line to forget elsewhere, in bytes of letters and digits.
