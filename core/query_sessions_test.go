@@ -349,12 +349,12 @@ func TestRecallOfLabelledChats(t *testing.T) {
 func BenchmarkRecall(b *testing.B) {
 	dir := b.TempDir()
 	path := filepath.Join(dir, "sessions", "s1", "messages.jsonl")
-	said := ""
+	var said strings.Builder
 	for i := range 10_000 {
-		said += messageLine("user", fmt.Sprintf("message %d about subject%d %s", i, i%97, strings.Repeat("filler ", i%40)))
+		said.WriteString(messageLine("user", fmt.Sprintf("message %d about subject%d %s", i, i%97, strings.Repeat("filler ", i%40))))
 	}
 	require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(b, os.WriteFile(path, []byte(said), 0o600))
+	require.NoError(b, os.WriteFile(path, []byte(said.String()), 0o600))
 	m, err := core.Open(context.Background(), core.Options{Folder: filepath.Join(dir, "index"), Engine: flatEngine(),
 		Sources: []source.Source{source.NewFolder(source.FolderOptions{Path: filepath.Join(dir, "sessions"), Name: "session:", Sessions: true})}})
 	require.NoError(b, err)

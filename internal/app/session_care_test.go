@@ -35,7 +35,15 @@ func TestPruneSessions(t *testing.T) {
 			return os.Chtimes(path, year, year)
 		}))
 	}
-	_, err := s.Manager.Index(t.Context(), core.IndexOptions{})
+	named, err := session.New(s.SessionsDir(), agents.GeminiCLI+"-0123456-named") // by its log, whose name does not tell
+	require.NoError(t, err)
+	log := filepath.Join(s.Project, "chat-1.jsonl")
+	require.NoError(t, os.WriteFile(log, []byte(claude("The heron of the session sleeps on the southern pier because the boathouse is locked.")), 0o600))
+	require.NoError(t, named.SetLog(log))
+	for _, path := range []string{log, named.OverviewPath(), filepath.Dir(named.OverviewPath()), filepath.Join(named.Dir, "working-memory", "detail"), named.Dir} {
+		require.NoError(t, os.Chtimes(path, year, year))
+	}
+	_, err = s.Manager.Index(t.Context(), core.IndexOptions{})
 	require.NoError(t, err)
 	for agent, id := range map[string]string{agents.Codex: "now", agents.ClaudeCode: "0123456-gone"} {
 		e := hook.Event{Agent: agent, Session: id, Kind: hook.Prompt, Prompt: "a secret plan"}
@@ -44,14 +52,14 @@ func TestPruneSessions(t *testing.T) {
 
 	old, err := s.Sessions().Old(time.Now().AddDate(0, 0, -90), false)
 	require.NoError(t, err)
-	require.Len(t, old, 4)
+	require.Len(t, old, 5)
 	old = slices.DeleteFunc(old, func(k KeptSession) bool {
 		require.Equal(t, s.Project, k.Project)
-		return k.ID != "claude-code-0123456-unused" && k.ID != "claude-code-0123456-gone"
+		return k.ID != "claude-code-0123456-unused" && k.ID != "claude-code-0123456-gone" && k.ID != "gemini-cli-0123456-named"
 	})
 	removed, err := s.Sessions().Remove(t.Context(), old)
 	require.NoError(t, err)
-	require.Len(t, removed, 2)
+	require.Len(t, removed, 3)
 	left, err := s.Sessions().Kept(true)
 	require.NoError(t, err)
 	require.Len(t, left, 2)
@@ -59,6 +67,10 @@ func TestPruneSessions(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	require.FileExists(t, filepath.Join(s.Project, "0123456-gone.jsonl"), "the agent's own log stays")
+	hidden, _, err := s.Manager.Documents(t.Context(), core.DocumentsOptions{Find: "chat-1", Kind: "conversation"})
+	require.NoError(t, err)
+	require.Empty(t, slices.DeleteFunc(hidden, func(d core.DocumentInfo) bool { return d.Chunks == 0 }), "it is hidden")
+	require.FileExists(t, log)
 	documents, _, err := s.Manager.Documents(t.Context(), core.DocumentsOptions{Find: "0123456", Kind: "conversation"})
 	require.NoError(t, err)
 	var paths []string
