@@ -167,7 +167,7 @@ func TestClassify(t *testing.T) {
 		{"I've decided to vendor the library because it is not published", "decision:"},
 		{"The staging database is on 10.0.0.5:5433, see main.go.", "fact:deploy"},
 		{"my name is Ada Lovelace", "fact:"},
-		{"we use pnpm in the frontend", "fact:"},
+		{"we use pnpm in the frontend", "rule+:"},
 		{"No, the linter issue is because you linted the file separately, just lint the whole project.", "correction:"},
 		{"That is wrong, it is of type read.", "correction:"},
 		{"Immer erst die Tests laufen lassen", "rule+:test"},
@@ -181,6 +181,19 @@ func TestClassify(t *testing.T) {
 		{"以后都用 pnpm，不要用 npm", "rule+:"},
 		{"我们决定使用 Postgres", "decision:"},
 		{"今後は必ずテストを書いてください", "rule+:test"},
+		// said in a clause
+		{"nice. btw never deploy on a friday, nobody is there to help", "rule+:deploy"},
+		{"use the small runner, it's the only one with a card reader", "rule+:"},
+		{"no new dependencies in this module, it has to build offline", "rule+:"},
+		{"we write the notes in the past tense", "rule+:"},
+		{"when you review, name the file first", "rule+:review"},
+		{"the lamp is on dimmer 4, and please never set it above 80", "rule+:"},
+		{"nachts wird nur geweckt, was Kunden merken", "rule+:"},
+		{"提交信息写中文，一行，不要加前缀", "rule+:commit"},
+		{"never mind", ""},
+		{"one commit would have been nicer", ""},
+		{"but no event: /var/log/x.db", "correction:"},
+		{"the page takes eight seconds and looks broken", ""},
 		// orders, questions, suppositions, the words of others
 		{"add a button to the form", ""},
 		{"please write tests for the parser", ""},
@@ -232,6 +245,7 @@ func TestStatements(t *testing.T) {
 		"in a specification":   {"Build this.\n\n# Goal\nAlways be fast.\n# Scope\nNever lose data.", nil},
 		"after what is pasted": {"Address this: - Issue: never checked in sync\n\nBe sure to keep it DRY", []string{"Be sure to keep it DRY"}},
 		"list of rules":        {"rules for you:\n- always use pnpm\n- the button is blue\n- never amend pushed commits", []string{"always use pnpm", "never amend pushed commits"}},
+		"told of the task":     {"the printer is on 192.168.40.21", nil},
 		"twice":                {"Always use pnpm.\nAlways use pnpm.", []string{"Always use pnpm."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -348,6 +362,13 @@ func TestGolden(t *testing.T) {
 	want, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, strings.TrimSpace(string(want)), string(got))
+}
+
+// A fact that is only told is kept once the agent has work to do with it.
+func TestFactToldLater(t *testing.T) {
+	got := of(turns("user: print the labels", "assistant: Which printer shall I use?", "user: the printer in the hall is 192.168.40.21")).Statements
+	require.Len(t, got, 1)
+	require.Equal(t, digest.Fact, got[0].Kind)
 }
 
 // Reading a log in pieces gives the same digest, also if they overlap and if it goes through JSON.

@@ -99,7 +99,7 @@ func (s *summary) user(t chunker.Turn, text string) {
 		text = strings.ToValidUTF8(text[:maxRead], "")
 	}
 	form := prompt.Form(text)
-	s.state(t, form.Own, true)
+	s.state(t, lead(form.Own, text), true)
 	e := s.current(t)
 	if goesOn(form) {
 		if e != nil {

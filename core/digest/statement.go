@@ -19,15 +19,13 @@ const (
 	minDocumented = 2    // headings
 )
 
-// state adds the statements of a text. own is false for an answer in a dialog, which is short.
+// state adds the statements of a text. own is false for an answer in a dialog.
 func (s *summary) state(t chunker.Turn, text string, own bool) {
-	if own {
-		text = lead(text)
-	}
 	all := spoken(text)
+	answers := s.current(t) != nil // else what is told belongs to the task
 	for i := 0; i < len(all); i++ {
-		kind, standing := Classify(all[i].text)
-		if kind == "" || all[i].listed && !standing {
+		kind, standing, told := classify(all[i].text)
+		if kind == "" || all[i].listed && !standing || told && own && !answers {
 			continue
 		}
 		said := all[i].text
@@ -53,14 +51,21 @@ func (s *summary) said(t chunker.Turn, one Statement) {
 var headed = lazy.Regexp(`(?m)^#{1,4} \S`)
 
 // quoted matches what introduces the words of others: a plan, a comment of a review.
-var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|following plan|(?:another |got this |a |this )?(?:review )?comments?(?: from (?:a|the) reviewer)?(?:, what say you\?)?|let's (?:address|look at|consider|talk about)(?: this| these| \d)*|address (?:this|these)|fix|consider this \w+|from the (?:docs|issue|review|ticket))\s*:\s*(?:\S|$)|^\W*(?:let's )?(?:address|fix)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
+var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|following plan|(?:another |got this |a |this )?(?:review )?comments?(?: from (?:a|the) reviewer)?(?:, what say you\?)?|let's (?:address|look at|consider|talk about)(?: this| these| \d)*|address (?:this|these)|fix|consider this \w+|from the (?:docs|issue|review|ticket))\s*:\s*(?:\S|$)` +
+	`|^\W*(?:let's )?(?:address|fix|look at)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
 
 // indented matches a paragraph that goes on with a pasted list.
 var indented = lazy.Regexp(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
 
-// lead returns the part of a message that is the user's own words.
-func lead(text string) string {
-	if at := quoted().FindStringIndex(text); at != nil {
+// lead returns the part of a message that is the user's own words: of own, which is the message
+// without what looks pasted.
+func lead(own, message string) string {
+	text := own
+	at := quoted().FindStringIndex(text)
+	if at == nil && len(message) > len(own) && quoted().MatchString(message) {
+		at = []int{0, 0} // what introduces the words of others was taken for pasted with them
+	}
+	if at != nil {
 		last := text[strings.LastIndex(text, "\n\n")+1:]
 		if plan := strings.Contains(strings.ToLower(text[:at[1]]), "plan"); len(last) < len(text)-at[1] && !plan && !indented().MatchString(last) {
 			return text[:at[0]] + last // what comes last may be the user's again
@@ -139,6 +144,26 @@ var reasoning = lazy.Regexp(`(?i)^(?:otherwise|or else|because|since|that's beca
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
 // for all later work.
 func Classify(sentence string) (kind Kind, standing bool) {
+	kind, standing, _ = classify(sentence)
+	return kind, standing
+}
+
+// classify also reports whether a fact is only told of a thing, as problems are.
+func classify(sentence string) (kind Kind, standing, told bool) {
+	kind, standing = ofSentence(sentence)
+	if kind != "" {
+		return kind, standing, false
+	}
+	text := straight(strings.TrimSpace(sentence))
+	if isQuestion(text) && !guarded().MatchString(text) || supposing().MatchString(text) || quoting().MatchString(text) || notForbidding().MatchString(text) {
+		return "", false, false
+	}
+	kind, standing = ofClauses(text)
+	return kind, standing && !onlyNow().MatchString(text), kind == Fact
+}
+
+// ofSentence is Classify for what whole sentences say.
+func ofSentence(sentence string) (kind Kind, standing bool) {
 	text := straight(strings.TrimSpace(sentence))
 	if begin := politely().FindString(text); begin != "" { // an order, whatever its mark
 		text = strings.TrimRight(text[len(begin):], "?？ ")
@@ -153,7 +178,7 @@ func Classify(sentence string) (kind Kind, standing bool) {
 	switch {
 	case deciding().MatchString(text):
 		return Decision, always
-	case always && !narrates().MatchString(text) && (obliging().MatchString(text) || factual().MatchString(text) || ruled().MatchString(text)):
+	case always && !narrates().MatchString(text) && !regretting().MatchString(text) && (!isASCII(text) || abroad().MatchString(text) || obliging().MatchString(text) || factual().MatchString(text) || ruled().MatchString(text)):
 		return Rule, true
 	case introduces(text):
 		return Fact, false
@@ -165,7 +190,7 @@ func Classify(sentence string) (kind Kind, standing bool) {
 			return "", false
 		}
 		return Preference, !once && !pronounFirst().MatchString(text)
-	case notForbidding().MatchString(text):
+	case notForbidding().MatchString(text), regretting().MatchString(text):
 	case terse().MatchString(text), forbidding().MatchString(text):
 		return Rule, !once
 	case conditional().MatchString(text) && obliging().MatchString(text):
@@ -175,7 +200,10 @@ func Classify(sentence string) (kind Kind, standing bool) {
 	case general().MatchString(text) && modal().MatchString(text) && !ordering().MatchString(text):
 		return Rule, !once
 	case barring().MatchString(text):
-		return Rule, !once && len(momentsOf(text)) > 0 && !pointsAt().MatchString(text)
+		return Rule, !once && !narrates().MatchString(text) && (len(momentsOf(text)) > 0 && !pointsAt().MatchString(text) || reasoned().MatchString(text))
+	}
+	if kind, standing = ofClauses(text); kind == Rule {
+		return kind, standing && !once
 	}
 	switch {
 	case rejects(text) && strings.Count(text, " ") >= 3:
@@ -186,8 +214,54 @@ func Classify(sentence string) (kind Kind, standing bool) {
 	return "", false
 }
 
+var betweenClauses = lazy.Regexp(`[,;:–—，；：、。.] ?| (?:and|but|und|aber|sondern|y|pero|sino|et|mais) `)
+
+// ofClauses is Classify for what people say in a clause of a longer sentence.
+func ofClauses(text string) (kind Kind, standing bool) {
+	reason, orders := reasoned().MatchString(text), ordering().MatchString(text)
+	rest := text
+	for i := 0; rest != "" && i < maxClauses; i++ {
+		part, label := rest, false
+		if at := betweenClauses().FindStringIndex(rest); at != nil {
+			label = rest[at[0]] == ':'
+			part, rest = rest[:at[0]], rest[at[1]:]
+		} else {
+			rest = ""
+		}
+		part = strings.TrimSpace(part[len(leading().FindString(part)):])
+		switch {
+		case len(part) < minClause || narrates().MatchString(part) || regretting().MatchString(part):
+		case neverAlways().MatchString(part), guarded().MatchString(part) && rest != "":
+			return Rule, true
+		case !label && excluding().MatchString(part) && !notExcluding().MatchString(part):
+			return Rule, true
+		case habitual().MatchString(part), alone().MatchString(part):
+			if !orders && !troubled().MatchString(part) {
+				return Rule, true
+			}
+		case advising().MatchString(part) && reason && !hasNumbered(part):
+			return Rule, true
+		case kind == "" && !orders && beingSo().MatchString(part) && !troubled().MatchString(text):
+			kind = Fact
+		}
+	}
+	return kind, false
+}
+
+const (
+	maxClauses = 12
+	minClause  = 6 // bytes
+)
+
+var numberedThing = lazy.Regexp(`(?i)#\d|\b(?:issue|step|item|option|observation|line|comment)s? \d`)
+
+func hasNumbered(text string) bool { return numberedThing().MatchString(text) }
+
 var (
 	pronounFirst = lazy.Regexp(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b`)
+	regretting   = lazy.Regexp(`(?i)\b(?:would|could|should|might) have\b|^\W*never ?mind\b|\bde siempre\b`)
+	// abroad are lasting words of other languages, which need no word of obligation.
+	abroad = lazy.Regexp(`(?i)\b(?:immer|nie|niemals|künftig|ab jetzt|ab sofort|siempre|nunca|toujours|désormais)\b`)
 	// narrates matches what tells of the past or of what a program does, with a lasting word.
 	narrates = lazy.Regexp(`(?i)\b(?:it|that|this|he|she|they|which|\w+ed|\w+s) (?:has |have |had )?(?:always|never) \w+(?:ed|s)\b|\b(?:was|were|has|have|had) (?:\w+ )?(?:never|always)\b|\b(?:never|always) (?:was|were|has|had|did|happens?|works?|worked|fails?|gets?|returns?|shows?|see|seen)\b|\bif (?:we|you|it|they) (?:never|always)\b|\bhow (?:we|you|it|they) \w+\b`)
 	// ruled begins a rule without a word of obligation.
