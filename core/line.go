@@ -114,7 +114,8 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
-	units, err := m.unitsOf(ctx, document, records)
+	d, err := current.digests.of(current.view, document)
+	units := unitsOf(document, d.Exchanges, records)
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
@@ -170,17 +171,16 @@ type unit struct {
 	records    []store.Record   // of it, in order; those at hand, or all
 }
 
-// unitsOf parts records of one document, in order, into units.
-func (m *Manager) unitsOf(ctx context.Context, document string, records []store.Record) (units []unit, err error) {
-	exchanges, err := m.exchangesOf(ctx, document)
-	if err != nil {
-		return nil, err
-	}
+// unitsOf parts records of one document, in order, into its exchanges and sections.
+func unitsOf(document string, exchanges []digest.Exchange, records []store.Record) (units []unit) {
 	for i := range exchanges {
 		units = append(units, unit{path: document, start: exchanges[i].StartLine, end: exchanges[i].EndLine, exchange: &exchanges[i]})
 	}
 	var rest []unit
 	for _, r := range records {
+		if r.Kind == KindStatement {
+			continue // it is in another record, too
+		}
 		if at := slices.IndexFunc(units, func(u unit) bool { return u.start <= r.StartLine && r.StartLine <= u.end }); at >= 0 {
 			units[at].records = append(units[at].records, r)
 			units[at].end = max(units[at].end, r.EndLine)
@@ -194,7 +194,7 @@ func (m *Manager) unitsOf(ctx context.Context, document string, records []store.
 	}
 	units = append(units, rest...)
 	slices.SortStableFunc(units, func(a, b unit) int { return cmp.Compare(a.start, b.start) })
-	return slices.DeleteFunc(units, func(u unit) bool { return len(u.records) == 0 }), nil
+	return slices.DeleteFunc(units, func(u unit) bool { return len(u.records) == 0 })
 }
 
 // sameUnit reports whether two neighbouring records are of one section, or answer one request.

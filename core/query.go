@@ -266,7 +266,8 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)
 		}
-		result.Lines = q.listLines(ctx, t, found.question, ranked, result.Hits)
+		result.Said = q.said(ctx, t)
+		result.Lines = q.listLines(t, found.question, ranked, result.Hits)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package core
 
 import (
 	"cmp"
-	"context"
 	"math/bits"
 	"slices"
 	"strings"
@@ -32,11 +31,11 @@ const (
 // listLines returns lines of what is near the prompt, best first, without what is in hits. Lines
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
 // holds the words of all four.
-func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate, hits []MemoryHit) []Line {
+func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, hits []MemoryHit) []Line {
 	if q.lines <= 0 || t.silence != "" {
 		return nil
 	}
-	units := q.rankedUnits(ctx, t, question, ranked)
+	units := q.rankedUnits(t, question, ranked)
 	telling := relevance.TellingWords(t.Prompt, question)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
 	var lines []Line
@@ -60,7 +59,7 @@ func (q *query) listLines(ctx context.Context, t *turn, question relevance.Query
 }
 
 // rankedUnits returns the units of candidates, best first.
-func (q *query) rankedUnits(ctx context.Context, t *turn, question relevance.Query, ranked []*candidate) []rankedUnit {
+func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candidate) []rankedUnit {
 	orderForTurn(q.index.relevance, slices.Clone(ranked)) // sets values
 	telling := relevance.TellingWords(t.Prompt, question)
 	var units []rankedUnit
@@ -78,7 +77,7 @@ func (q *query) rankedUnits(ctx context.Context, t *turn, question relevance.Que
 	for _, document := range order {
 		candidates := byPath[document]
 		slices.SortFunc(candidates, func(a, b *candidate) int { return cmp.Compare(a.Line, b.Line) })
-		for _, u := range q.unitsAt(ctx, document, candidates) {
+		for _, u := range q.unitsAt(document, candidates) {
 			u.value += unitWords * relevance.MassOf(telling, u.holds) / all
 			units = append(units, u)
 		}
@@ -109,11 +108,12 @@ const (
 )
 
 // unitsAt parts candidates of a document into units, with the best value and all words of each.
-func (q *query) unitsAt(ctx context.Context, document string, candidates []*candidate) (units []rankedUnit) {
-	exchanges, err := q.m.exchangesOf(ctx, document)
+func (q *query) unitsAt(document string, candidates []*candidate) (units []rankedUnit) {
+	log, err := q.index.digests.of(q.index.view, document)
 	if err != nil {
 		return nil // it costs the lines of this document
 	}
+	exchanges := log.Exchanges
 	for _, c := range candidates {
 		next := rankedUnit{unit: unit{path: document, start: c.record.StartLine, end: c.record.EndLine}}
 		for i := range exchanges {

@@ -1,9 +1,17 @@
 package core
 
 import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/memcore/memcore/core/digest"
+	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/internal/paths"
 )
 
 // A Statement is what the user once said and what governs a prompt.
@@ -16,9 +24,163 @@ type Statement struct {
 	Source   string      `json:"source"`
 	Path     string      `json:"path"`
 	Line     int         `json:"line"`
-	Kind     digest.Kind `json:"kind"`
+	Kind     digest.Kind `json:"kind,omitempty"`
 	Standing bool        `json:"standing,omitempty"` // it holds for all work, not for one order
 	Session  string      `json:"session,omitempty"`
-	Score    float64     `json:"score,omitempty"` // how sure it governs the prompt, in [0, 1]; 1 for a moment's standing statements
 	Time     time.Time   `json:"time,omitzero"`
+	// Score is the evidence that it governs the prompt, in [0, 1]; 1 if the prompt's moment asks for it.
+	Score float64 `json:"score,omitempty"`
+}
+
+const (
+	// maxSaid is how many statements a turn gets.
+	maxSaid = 2
+	// sameSubject is the share of its telling words that a statement has in common with a newer one
+	// on the same subject, which replaces it.
+	sameSubject = 0.5
+	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
+	// a telling word in common counts as sharedWord of that. Statements that share no word with an
+	// order are given at the start of a session, and at their moments.
+	leastSaid  = 0.35
+	sharedWord = 0.1
+)
+
+func statementOf(document string, s digest.Statement) Statement {
+	sum := sha256.Sum256([]byte(strings.ToLower(s.Text)))
+	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Source: paths.Citation(document, s.Line, s.Line),
+		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
+}
+
+// said returns what the user once stated and what governs the prompt, newest on a subject first.
+// Statements are ranked among themselves: among thousands of chunks they would drown.
+func (q *query) said(ctx context.Context, t *turn) (all []Statement) {
+	add := func(s Statement) {
+		if len(all) < maxSaid && !q.given[s.Key] && !q.filtered(s) && !slices.ContainsFunc(all, func(a Statement) bool { return a.Key == s.Key }) {
+			all = append(all, s)
+		}
+	}
+	for _, s := range q.standingAt(t.moments) {
+		s.Score = 1
+		add(s)
+	}
+	if strings.TrimSpace(t.text) == "" || t.silence != "" {
+		return all
+	}
+	inside := *q
+	inside.took = map[string]time.Duration{}
+	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
+	g, err := inside.gather(ctx, t.text)
+	if err != nil {
+		return all // it costs the statements, not the turn
+	}
+	telling := relevance.TellingWords(t.Prompt, g.question)
+	model := q.index.relevance
+	for _, c := range g.candidates {
+		if c.Cosine != nil {
+			c.value = model.Nearness(*c.Cosine)
+		}
+		if relevance.MassOf(telling, c.Holds) > 0 {
+			c.value += sharedWord
+		}
+	}
+	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
+	var found []Statement
+	for _, c := range g.candidates {
+		if c.value >= leastSaid {
+			s := q.statementAt(c)
+			s.Score = min(c.value, 1)
+			found = append(found, s)
+		}
+	}
+	// Of two on one subject the newer holds, whichever is nearer to the prompt.
+	found, _ = withoutReplaced(found)
+	slices.SortStableFunc(found, func(a, b Statement) int { return cmp.Compare(b.Score, a.Score) })
+	for _, s := range found {
+		add(s)
+	}
+	return all
+}
+
+// statementAt returns the statement of a record, as the digest of its log has it.
+func (q *query) statementAt(c *candidate) Statement {
+	s := digest.Statement{Line: c.record.StartLine, Session: c.record.Session, Time: c.record.Time, Text: c.Text}
+	if log, err := q.index.digests.of(q.index.view, c.Path); err == nil {
+		for _, known := range log.Statements {
+			if known.Line == s.Line && known.Text == s.Text {
+				s = known
+			}
+		}
+	}
+	return statementOf(c.Path, s)
+}
+
+// standingAt returns the standing statements about a moment, newest first.
+func (q *query) standingAt(moments []digest.Moment) (all []Statement) {
+	if len(moments) == 0 {
+		return nil
+	}
+	logs, err := q.index.said()
+	if err != nil {
+		return nil // it costs the statements, not the turn
+	}
+	for document, log := range logs {
+		for _, s := range log.Standing {
+			if slices.ContainsFunc(s.Moments, func(m digest.Moment) bool { return slices.Contains(moments, m) }) {
+				all = append(all, statementOf(document, s))
+			}
+		}
+	}
+	kept, _ := withoutReplaced(all)
+	return kept
+}
+
+// maxCompared bounds the statements that are compared with each other, the newest.
+const maxCompared = 200
+
+// withoutReplaced returns the statements, newest first, on whose subject there is no newer one, and
+// how often each, or one that it replaces, was said before, by key.
+func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b Statement) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.Source, b.Source)) })
+	before = map[string]int{}
+	var texts []words
+	for _, s := range all[:min(len(all), maxCompared)] {
+		said := wordsOf(s.Text)
+		newer := slices.IndexFunc(texts, func(w words) bool { return w.overlap(said) >= sameSubject })
+		if newer < 0 {
+			kept, texts = append(kept, s), append(texts, said)
+		} else if kept[newer].Session != s.Session {
+			before[kept[newer].Key]++
+		}
+	}
+	return kept, before
+}
+
+// Standing returns what the user said for all later work, at most max statements of maxTokens in
+// all: those said again and again first, then the newest.
+func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []Statement, err error) {
+	logs, err := m.Said(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for document, log := range logs {
+		for _, s := range log.Standing {
+			all = append(all, statementOf(document, s))
+		}
+	}
+	all, before := withoutReplaced(all)
+	slices.SortStableFunc(all, func(a, b Statement) int { return cmp.Compare(before[b.Key], before[a.Key]) })
+	tokens := 0
+	for i, s := range all {
+		if tokens += (len(s.Text) + bytesPerToken - 1) / bytesPerToken; i == max || tokens > maxTokens {
+			return all[:i], nil
+		}
+	}
+	return all, nil
+}
+
+// filtered reports whether the question's filters leave a statement out, or its own conversation
+// has it.
+func (q *query) filtered(s Statement) bool {
+	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
 }

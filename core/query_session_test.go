@@ -33,6 +33,9 @@ func claudeLog(session string, turns ...string) string {
 	return b.String()
 }
 
+// later is a log of the month after.
+func later(log string) string { return strings.ReplaceAll(log, `"2026-05-`, `"2026-06-`) }
+
 func flatEngine() store.Engine {
 	return store.Engine{
 		Name:     "flat",

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
@@ -28,6 +29,8 @@ type turn struct {
 	question bool
 	// dated asks about a time, onlyTime about nothing else.
 	dated, onlyTime bool
+	// moments are those that an order asks for.
+	moments []digest.Moment
 	// silence says why the turn gets nothing, if so.
 	silence string
 }
@@ -58,6 +61,9 @@ func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	bare := t.Kind == prompt.Request && len(strings.Fields(t.Own)) <= maxBare
 	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Own)
+	if !t.question {
+		t.moments = digest.MomentsOf(t.Own)
+	}
 	switch t.Kind {
 	case prompt.Acknowledgement:
 		t.silence = "the prompt only lets the agent go on"

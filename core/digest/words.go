@@ -109,7 +109,8 @@ func matcher(expression string) func(string) bool {
 	return func(text string) bool { return compiled().MatchString(text) }
 }
 
-func momentsOf(text string) (moments []Moment) {
+// MomentsOf returns the moments that a statement is about, or that an order asks for.
+func MomentsOf(text string) (moments []Moment) {
 	for _, m := range momentWords {
 		if m.words(text) {
 			moments = append(moments, m.moment)

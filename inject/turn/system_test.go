@@ -20,7 +20,7 @@ import (
 
 var (
 	memoryText = "## User Instructions\n\nBe <brief>.\n\n## Memory Core: Project Context\n\nTest on \"Fridays\"."
-	reference  = formatter.Reference("- facts/user.md (9B): name", "", "data/memory")
+	reference  = formatter.Reference(formatter.Start{Index: "- facts/user.md (9B): name", ReadAt: "data/memory"})
 )
 
 func standing(s turn.System) turn.Options {

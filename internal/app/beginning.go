@@ -11,6 +11,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
@@ -85,6 +86,9 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 	overview, stamp, err := s.overviewOf(ctx, current)
 	err = errors.Join(failed, err)
 
+	standing, failed := s.standing(ctx)
+	err = errors.Join(failed, err)
+
 	dir, where := s.Names().Of(s.DataDir()), ""
 	if current != nil {
 		where = s.Names().Of(current.OverviewPath())
@@ -106,13 +110,34 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 		if left > 0 {
 			ofOverview = min(ofOverview, left-utf8.RuneCountInString(index))
 		}
-		text = formatter.Reference(index, session.Excerpt(overview, where, ofOverview), dir)
+		if left == 1 {
+			standing = nil // its length is given
+		}
+		text = formatter.Reference(formatter.Start{Index: index, ReadAt: dir, Standing: standing, Overview: session.Excerpt(overview, where, ofOverview)})
 		over := utf8.RuneCountInString(text) - room
 		if room == 0 || over <= 0 || left == 1 {
 			return text, stamp, err
 		}
 		left = max(left-over, 1) // the frame and quotes take room, too
 	}
+}
+
+const (
+	// maxStanding and maxStandingTokens bound what a session begins with of what the user said.
+	maxStanding       = 10
+	maxStandingTokens = 250
+)
+
+// standing returns what the user said for all later work.
+func (s *Service) standing(ctx context.Context) ([]core.Statement, error) {
+	if s.Manager == nil {
+		return nil, nil
+	}
+	all, err := s.Manager.Standing(ctx, maxStanding, maxStandingTokens)
+	if err != nil {
+		return nil, fmt.Errorf("what the user said in earlier sessions: %w", err)
+	}
+	return all, nil
 }
 
 const (

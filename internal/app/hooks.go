@@ -52,7 +52,7 @@ func (s hookMemory) Overview(ctx context.Context, e hook.Event, known string) (t
 	if stamp == known || err != nil {
 		return "", "", err
 	}
-	return formatter.Reference("", session.Excerpt(overview, s.Names().Of(current.OverviewPath()), session.OverviewRoom), ""), stamp, nil
+	return formatter.Reference(formatter.Start{Overview: session.Excerpt(overview, s.Names().Of(current.OverviewPath()), session.OverviewRoom)}), stamp, nil
 }
 
 // Used implements hook.Memory.

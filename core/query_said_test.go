@@ -1,0 +1,69 @@
+package core_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/memcore/memcore/core"
+)
+
+// statedLogs have statements that are made once, each in a session about something else.
+func statedLogs() map[string]string {
+	return map[string]string{
+		"sessions/s1.jsonl": claudeLog("s1", "user: the preview is broken again, can you look?", "assistant: The preview server could not bind its port, since another process of yours holds 3000 on this machine.",
+			"user: From now on the preview server always runs on port 3044.", "assistant: Done: the preview server now listens on port 3044, and the script that starts it says so."),
+		"sessions/s2.jsonl": claudeLog("s2", "user: add the export of invoices", "assistant: The export of invoices writes one file a month, and the tests cover empty months and months with refunds.",
+			"user: Always commit to main directly, never open a pull request.", "assistant: Understood, I committed it to main directly, and I will not open a pull request from now on."),
+	}
+}
+
+func texts(said []core.Statement) (all []string) {
+	for _, s := range said {
+		all = append(all, s.Text)
+	}
+	return all
+}
+
+// What the user stated comes with a prompt on its subject, and a moment brings what stands for it.
+func TestWhatTheUserSaid(t *testing.T) {
+	m, _ := openLogs(t, statedLogs(), nil)
+	said := func(prompt string, o core.RetrieveOptions) []core.Statement {
+		result, err := m.RetrieveRelevant(t.Context(), prompt, o)
+		require.NoError(t, err)
+		return result.Said
+	}
+	preview := said("start the preview server and show me the page", core.RetrieveOptions{})
+	require.Len(t, preview, 1)
+	require.Contains(t, preview[0].Text, "3044")
+	require.Equal(t, "sessions/s1.jsonl#L3", preview[0].Source)
+	require.True(t, preview[0].Standing)
+	for _, prompt := range []string{"commit this", "commit", "push it please"} {
+		all := said(prompt, core.RetrieveOptions{})
+		require.NotEmpty(t, all, prompt)
+		require.Contains(t, all[0].Text, "pull request", prompt)
+	}
+	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Given: []string{preview[0].Key}}), "once")
+	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Session: "s1"}), "its own session has it")
+	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Not: []string{"sessions/s1.jsonl"}}))
+	require.Empty(t, said("ok, go on", core.RetrieveOptions{}))
+	require.Empty(t, said("what is a monad?", core.RetrieveOptions{}))
+}
+
+func TestStanding(t *testing.T) {
+	files := statedLogs()
+	files["sessions/s3.jsonl"] = claudeLog("s3", "user: From now on the preview server always runs on port 3055.", "assistant: Done: the preview server now listens on port 3055, and its script and its documentation say so.")
+	files["sessions/s3.jsonl"] = later(files["sessions/s3.jsonl"])
+	m, _ := openLogs(t, files, nil)
+	all, err := m.Standing(t.Context(), 10, 250)
+	require.NoError(t, err)
+	require.Len(t, all, 2, "%q", texts(all))
+	require.Contains(t, all[0].Text, "3055", "said twice, and the newer holds")
+	require.Contains(t, all[1].Text, "pull request")
+	all, err = m.Standing(t.Context(), 1, 250)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	all, err = m.Standing(t.Context(), 10, 5)
+	require.NoError(t, err)
+	require.Empty(t, all, "a statement is whole or not there")
+}
