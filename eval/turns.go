@@ -407,19 +407,54 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 		return a, fmt.Errorf("answered in part: %s", strings.Join(degraded, "; "))
 	}
 	a.Silence = result.Silence
+	for _, said := range result.Said {
+		a.Given = append(a.Given, t.gradedStatement(said))
+	}
 	for _, hit := range result.Hits {
-		grade, judged := t.grade(hit)
-		a.Given = append(a.Given, GradedHit{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate,
-			Grade: grade, Judged: judged, Text: hit.Text})
+		a.Given = append(a.Given, t.graded(hit))
+	}
+	for _, line := range result.Lines {
+		a.Listed = append(a.Listed, t.gradedLine(line))
 	}
 	return a, nil
 }
 
-// Grade returns the grade of a hit, GradeNoise if no judgment is about it.
-func (t Turn) Grade(hit core.MemoryHit) int {
-	grade, _ := t.grade(hit)
-	return grade
+func (t Turn) graded(hit core.MemoryHit) GradedHit {
+	grade, judged := t.grade(hit)
+	return GradedHit{Path: hit.Path, Lines: [2]int{hit.StartLine, hit.EndLine}, Score: hit.Score, Tokens: hit.TokenEstimate, Grade: grade, Judged: judged, Text: hit.Text}
 }
+
+// gradedStatement grades by the line alone: a statement is a part of what was judged.
+func (t Turn) gradedStatement(said core.Statement) GradedHit {
+	given := t.graded(core.MemoryHit{Path: said.Path, StartLine: said.Line, EndLine: said.Line, Text: said.Text})
+	if t.said == nil {
+		given.Grade, given.Judged = t.gradeLines(given.Path, given.Lines)
+	}
+	given.Said, given.Tokens = true, tokensOf(said.Text)
+	return given
+}
+
+// gradedLine grades a line of a list by what it opens.
+func (t Turn) gradedLine(line core.Line) GradedHit {
+	listed := GradedHit{Path: line.Path, Lines: [2]int{line.StartLine, line.EndLine}, Text: line.Request}
+	if line.Kind == source.KindConversation && !line.Time.IsZero() {
+		listed.Text = line.Time.Format(time.DateOnly) + ": " + listed.Text
+	}
+	if line.Outcome != "" {
+		listed.Text += " → " + line.Outcome
+	}
+	if line.Reply != "" {
+		listed.Text += " (the user answered: " + line.Reply + ")"
+	}
+	listed.Tokens = tokensOf(line.Name + listed.Text)
+	listed.Grade, listed.Judged = t.gradeLines(listed.Path, listed.Lines)
+	return listed
+}
+
+// tokensOf estimates the tokens of a text.
+func tokensOf(text string) int { return (len(text) + bytesPerToken - 1) / bytesPerToken }
+
+const bytesPerToken = 4
 
 func citation(path string, lines [2]int) string {
 	return fmt.Sprintf("%s#L%d-L%d", path, lines[0], lines[1])
