@@ -328,13 +328,17 @@ func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 
 var verdicts = map[journal.Use]string{journal.Yes: "used", journal.No: "not used", journal.Unknown: "not known whether used"}
 
-// usedText lists which passages the agent used.
+// usedText lists what was given, and whether the agent used it.
 func usedText(e journal.Entry) string {
 	var b strings.Builder
-	for _, h := range e.Passages() {
-		fmt.Fprintf(&b, "%s: %s", verdicts[cmp.Or(h.Used, journal.Unknown)], plain.OneLine(h.Source))
-		if h.Why != "" {
-			fmt.Fprintf(&b, ": %s", plain.OneLine(h.Why))
+	for _, g := range e.Shown() {
+		what := g.Source
+		if g.Kind != journal.Passage {
+			what = fmt.Sprintf("%s %s (%s)", g.Kind, g.Source, cmp.Or(g.Title, g.Key))
+		}
+		fmt.Fprintf(&b, "%s: %s", verdicts[cmp.Or(g.Used, journal.Unknown)], plain.OneLine(what))
+		if g.Why != "" {
+			fmt.Fprintf(&b, ": %s", plain.OneLine(g.Why))
 		}
 		b.WriteByte('\n')
 	}

@@ -108,17 +108,27 @@ func promptsOf(w *app.Workspace, id string) (prompts []journal.Entry) {
 	return slices.DeleteFunc(entries, func(e journal.Entry) bool { return e.Kind != journal.PromptEvent })
 }
 
-// topicsText is "memcore: 2 passages: Sign-in, Deploying " if the prompt got some, else "".
+// topicsText is "memcore: 2 passages, 3 lines: Sign-in, Deploying " if the prompt got some, else "".
 func topicsText(e journal.Entry) string {
-	given := e.Passages()
-	if len(given) == 0 || e.Undelivered != "" {
+	if e.Undelivered != "" {
 		return ""
 	}
-	var topics []string
-	for _, g := range given {
+	var kinds []journal.Kind
+	counts := map[journal.Kind]int{}
+	var topics, texts []string
+	for _, g := range e.Shown() {
+		if counts[g.Kind]++; counts[g.Kind] == 1 {
+			kinds = append(kinds, g.Kind)
+		}
 		if topic := cmp.Or(g.Title, path.Base(g.Path)); !slices.Contains(topics, topic) {
 			topics = append(topics, topic)
 		}
 	}
-	return plain.Line("memcore: %s: %s ", plain.Count(len(given), "passage"), plain.Shorten(strings.Join(topics, ", "), maxTopics))
+	if len(kinds) == 0 {
+		return ""
+	}
+	for _, k := range kinds {
+		texts = append(texts, plain.Count(counts[k], string(k)))
+	}
+	return plain.Line("memcore: %s: %s ", strings.Join(texts, ", "), plain.Shorten(strings.Join(topics, ", "), maxTopics))
 }

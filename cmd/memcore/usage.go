@@ -61,6 +61,9 @@ func printStatistics(a *cli, s core.Statistics, given use.Summary) error {
 	if given.Prompts > 0 {
 		fmt.Fprintf(w, "\ngiven to agents in the last %d days: %s, with %d of %s\n", app.UsedSince, plain.Count(given.Given, "hit"), given.Turns, plain.Count(given.Prompts, "prompt"))
 		fmt.Fprintf(w, "  %s\n", shares(given.Counts))
+		if lines := given.Lines; lines.Given > 0 {
+			fmt.Fprintf(w, "  %s of lists, opened %d\n", plain.Count(lines.Given, "line"), lines.Used)
+		}
 		for _, d := range given.Documents[:min(len(given.Documents), mostLines)] {
 			fmt.Fprintf(w, "  %s\tgiven %d\t%s\n", plain.OneLine(d.Path), d.Given, shares(d.Counts))
 		}

@@ -176,9 +176,17 @@ func Clean(text string, max int) string {
 }
 
 // Passages returns the passages that were given.
-func (a Answer) Passages() (some []Given) {
+func (a Answer) Passages() []Given { return a.of(Passage) }
+
+// Shown returns what a prompt found and got: passages, lines, statements and failures.
+func (a Answer) Shown() []Given { return a.of(found...) }
+
+// found are the kinds of what is searched for.
+var found = []Kind{Passage, Line, Statement, Failure}
+
+func (a Answer) of(kinds ...Kind) (some []Given) {
 	for _, g := range a.Given {
-		if g.Kind == Passage {
+		if slices.Contains(kinds, g.Kind) {
 			some = append(some, g)
 		}
 	}
@@ -190,9 +198,9 @@ func (a Answer) Judged() bool {
 	return slices.ContainsFunc(a.Given, func(g Given) bool { return g.Used == Yes || g.Used == No || g.Why != "" })
 }
 
-// Unused reports whether any passage is not known to be used.
+// Unused reports whether any passage or line is not known to be used.
 func (a Answer) Unused() bool {
-	return slices.ContainsFunc(a.Passages(), func(g Given) bool { return g.Used != Yes })
+	return slices.ContainsFunc(a.of(Passage, Line), func(g Given) bool { return g.Used != Yes })
 }
 
 // judge takes verdicts over. What was used once stays used.

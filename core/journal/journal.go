@@ -114,6 +114,7 @@ func wrap(do string, err error) error {
 // instead. Result is not read.
 func (j Journal) Entries() ([]Entry, error) {
 	all, err := j.read(oldFiles, func(line []byte) bool { return !bytes.HasPrefix(line, resultLine) })
+	all = slices.DeleteFunc(all, func(e Entry) bool { return !e.whole() })
 	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
 	return all, err
 }
@@ -129,7 +130,7 @@ func (j Journal) Of(h Head) (own []Entry, err error) {
 		return !bytes.HasPrefix(line, resultLine) && bytes.Contains(line, name)
 	})
 	for _, e := range all {
-		if e.Agent == h.Agent && e.Session == h.Session && e.Sub == h.Sub {
+		if e.Agent == h.Agent && e.Session == h.Session && e.Sub == h.Sub && e.whole() {
 			own = append(own, e)
 		}
 	}
@@ -149,6 +150,23 @@ func (j Journal) Explain(entries ...*Entry) error {
 	for _, f := range found {
 		if e := places[f.ID]; e != nil {
 			e.Result = f.Result
+		}
+	}
+	return err
+}
+
+// Opened adds that the agent opened something, by its key or citation, to the last entry that gave it.
+func (j Journal) Opened(ctx context.Context, name string) error {
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return wrap("write", err)
+	}
+	all, err := j.read(1, func(line []byte) bool { return bytes.Contains(line, quoted) })
+	for _, e := range slices.Backward(all) {
+		for _, g := range e.Shown() {
+			if g.Key == name || g.Source == name {
+				return j.Append(ctx, Entry{Head: e.Head, Verdicts: []Verdict{{Key: g.Key, Used: Yes, Why: "opened"}}})
+			}
 		}
 	}
 	return err
@@ -183,14 +201,11 @@ func (j Journal) read(old int, wanted func(line []byte) bool) (all []Entry, err 
 			all[at].take(line)
 		}
 	}
-	kept := all[:0]
-	for _, e := range all {
-		if e.Instead == "" && (!e.At.IsZero() || e.Result != nil) {
-			kept = append(kept, e)
-		}
-	}
-	return kept, nil
+	return all, nil
 }
+
+// whole reports whether an event is known and was not answered by another process instead.
+func (e Entry) whole() bool { return e.Instead == "" && !e.At.IsZero() }
 
 // Forget removes what was given of a place, and words of the texts. The hash of a prompt goes with
 // it.

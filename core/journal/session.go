@@ -93,7 +93,7 @@ func (s Session) Has(g Given) bool {
 
 // Given returns the keys of all passages, lines, statements and failures that the session got.
 func (s Session) Given() (keys []string) {
-	for _, kind := range []Kind{Passage, Line, Statement, Failure} {
+	for _, kind := range found {
 		keys = append(keys, slices.Sorted(maps.Keys(s.given[kind]))...)
 	}
 	return keys

@@ -73,6 +73,28 @@ func TestSessionHas(t *testing.T) {
 	require.Zero(t, s)
 }
 
+// What the agent opens is noted with the last prompt that gave it.
+func TestOpened(t *testing.T) {
+	j := newJournal(t)
+	list := prompted("x", "a.md")
+	list.Given = append(list.Given, Given{Kind: Line, Key: "abcde-12", Source: "b.md#L12-L20", Path: "b.md"})
+	again, other := list, prompted("y", "a.md")
+	again.ID = NewID()
+	for _, e := range []Entry{list, again, other} {
+		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Event: e.Event}))
+		require.NoError(t, j.Append(t.Context(), Entry{Head: e.Head, Answer: e.Answer}))
+	}
+	require.NoError(t, j.Opened(t.Context(), "abcde-12"))
+	require.NoError(t, j.Opened(t.Context(), "b.md#L12"), "nothing gave it")
+	require.NoError(t, j.Append(t.Context(), Entry{Head: again.Head, Verdicts: []Verdict{{"abcde-12", No, ""}}}))
+	all := entries(t, j)
+	require.Len(t, all, 3)
+	require.Empty(t, all[0].Given[1].Used)
+	require.Equal(t, Yes, all[1].Given[1].Used)
+	require.NoError(t, j.Opened(t.Context(), "a.md#L1"))
+	require.Equal(t, Yes, entries(t, j)[2].Given[0].Used, "by its citation")
+}
+
 // What another process answered instead counts for nothing.
 func TestAnsweredTwice(t *testing.T) {
 	j := newJournal(t)

@@ -51,12 +51,20 @@ type Judge struct {
 // maxWhy is in bytes.
 const maxWhy = 200
 
-// Verdicts judges the passages of a turn: Unknown without an answer.
+// Verdicts judges the passages and lines of a turn: Unknown without an answer.
 func (j Judge) Verdicts(ctx context.Context, t journal.Entry, a Answer) (all []journal.Verdict, err error) {
 	wrote := writtenIn(a)
-	for _, g := range t.Passages() {
+	for _, g := range t.Given {
 		v := journal.Verdict{Key: g.Key, Used: journal.Unknown, Why: "no answer was seen"}
-		if a.Known() {
+		switch {
+		case g.Kind != journal.Passage && g.Kind != journal.Line:
+			continue
+		case !a.Known():
+		case g.Kind == journal.Line:
+			if v.Used, v.Why = journal.No, ""; a.calls(g.Key) {
+				v.Used, v.Why = journal.Yes, "opened"
+			}
+		default:
 			if v.Used, v.Why, err = j.judge(ctx, g, a, wrote); err != nil {
 				return nil, fmt.Errorf("judge the use of %s: %w", g.Source, err)
 			}
@@ -64,6 +72,11 @@ func (j Judge) Verdicts(ctx context.Context, t journal.Entry, a Answer) (all []j
 		all = append(all, v)
 	}
 	return all, nil
+}
+
+// calls reports whether a call has the name of a line.
+func (a Answer) calls(name string) bool {
+	return slices.ContainsFunc(a.Steps, func(s Step) bool { return strings.Contains(s.Call, name) })
 }
 
 // judge judges one passage, given the runs of words that the agent wrote.

@@ -81,6 +81,15 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A line is used if it was opened.
+func TestJudgeLines(t *testing.T) {
+	turn := turnOf("x")
+	turn.Given = []journal.Given{{Kind: journal.Line, Key: "abcde-12"}, {Kind: journal.Line, Key: "abcde-40"}, {Kind: journal.Statement, Key: "s"}}
+	verdicts, err := Judge{Index: testIndex{}}.Verdicts(t.Context(), turn, Answer{Steps: []Step{{Call: "memcore read abcde-12\n"}}})
+	require.NoError(t, err)
+	require.Equal(t, []journal.Verdict{{Key: "abcde-12", Used: journal.Yes, Why: "opened"}, {Key: "abcde-40", Used: journal.No}}, verdicts)
+}
+
 func TestJudgeFails(t *testing.T) {
 	x := testIndex{errors.New("the disk is gone")}
 	turn := turnOf("x", "a.md")

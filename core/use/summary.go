@@ -15,6 +15,7 @@ type Summary struct {
 	Turns   int       `json:"turns"` // prompts with hits
 	Counts
 	Tokens    int        `json:"tokens"`    // of all hits
+	Lines     Counts     `json:"lines"`     // of lists, which are used if they are opened
 	Documents []Document `json:"documents"` // the most given first
 }
 
@@ -53,6 +54,11 @@ func Summarise(entries []journal.Entry, since time.Time) Summary {
 			continue
 		}
 		s.Prompts++
+		for _, g := range t.Shown() {
+			if g.Kind == journal.Line {
+				s.Lines.count(g.Used)
+			}
+		}
 		given := t.Passages()
 		if len(given) > 0 {
 			s.Turns++

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -330,19 +331,23 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 // fitting returns what of a result fits into room, in characters: lines are left out first, from
 // the end, then hits.
 func fitting(r core.Result, open string, room int) core.Result {
-	for {
+	fits := func() bool {
 		text, _ := formatter.Turn(r, open)
-		switch {
-		case runes(text) <= room:
-			return r
-		case len(r.Lines) > 0:
-			r.Lines = r.Lines[:len(r.Lines)-1]
-		case len(r.Hits) > 0:
-			r.Hits = r.Hits[:len(r.Hits)-1]
-		default:
-			r.Said = r.Said[:len(r.Said)-1]
-		}
+		return runes(text) <= room
 	}
+	for len(r.Lines) > 0 && !fits() {
+		r.Lines = r.Lines[:len(r.Lines)-1]
+	}
+	all := r.Hits
+	n := sort.Search(len(all), func(n int) bool {
+		r.Hits = all[:n+1]
+		return !fits()
+	})
+	r.Hits = all[:n]
+	for len(r.Said) > 0 && !fits() {
+		r.Said = r.Said[:len(r.Said)-1]
+	}
+	return r
 }
 
 // passage is how the journal records a hit. Its ID changes with the text.

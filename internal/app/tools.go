@@ -297,6 +297,9 @@ func (s *Service) ReadPassage(ctx context.Context, name string) (string, error) 
 	if err != nil {
 		return "", err
 	}
+	if err := s.at.Journal().Opened(ctx, name); err != nil {
+		s.Log.Debug("what was opened is not in the journal", "workspace", s.Project, "error", err)
+	}
 	return formatter.Passage(p), nil
 }
 
