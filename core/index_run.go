@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/embed"
 	"github.com/memcore/memcore/internal/generation"
 	"github.com/memcore/memcore/store"
@@ -156,7 +157,7 @@ func (o Options) chunking() string {
 	if o.Embedder != nil {
 		counter = o.Embedder.Fingerprint()
 	}
-	return fmt.Sprintf("v4/%d/%d/%d/%s%s", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction())
+	return fmt.Sprintf("v4/%d/%d/%d/%s%s/digest%d", o.Chunking.Target, o.Chunking.Max, o.Chunking.Overlap, counter, o.redaction(), digest.Version)
 }
 
 func (o Options) blank() *manifest {

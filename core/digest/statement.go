@@ -55,7 +55,7 @@ var quoted = lazy.Regexp(`(?im)^.{0,60}\b(?:implement the (?:following )?plan|fo
 	`|^\W*(?:let's )?(?:address|fix|look at)(?: this| these)?[\s:]+(?:\d{1,3}\. |- |#\d)`)
 
 // indented matches a paragraph that goes on with a pasted list.
-var indented = lazy.Regexp(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
+var indented = patternOf(`^\n*(?:\s{2,}|\t|[-*+•]|\d{1,3}[.)])`)
 
 // lead returns the part of a message that is the user's own words: of own, which is the message
 // without what looks pasted.
@@ -91,7 +91,7 @@ type spokenSentence struct {
 }
 
 // otherText matches a quotation, and a piece of a page.
-var otherText = lazy.Regexp(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
+var otherText = patternOf(`(?i)^[-*+#•\t ]*>|</[a-z]|^\s*[│┃|╭╰┏┗┡━─]|<(?:html|body|div|span|p|a|h[1-6]|li|td|br|img|script|title)\b[^<>]*>`)
 
 // spoken returns the sentences of a text without code, quotations and questions.
 func spoken(text string) []spokenSentence {
@@ -139,7 +139,7 @@ func goesWith(kind Kind, next string) bool {
 	return kind == Correction && (other == "" || other == Correction)
 }
 
-var reasoning = lazy.Regexp(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
+var reasoning = patternOf(`(?i)^(?:otherwise|or else|because|since|that's because|this is because|the reason|sonst|weil|denn|porque|si no|sinon|parce que|car)\b|^(?:否则|不然|因为|そうしないと|なぜなら)`)
 
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
 // for all later work.
@@ -180,7 +180,7 @@ func ofSentence(sentence string) (kind Kind, standing bool) {
 		return Decision, always
 	case always && !narrates().MatchString(text) && !regretting().MatchString(text) && (!isASCII(text) || abroad().MatchString(text) || obliging().MatchString(text) || factual().MatchString(text) || ruled().MatchString(text)):
 		return Rule, true
-	case introduces(text):
+	case Introduces(text):
 		return Fact, false
 	case preferring().MatchString(text):
 		if pronominal().MatchString(text) {
@@ -253,23 +253,23 @@ const (
 	minClause  = 6 // bytes
 )
 
-var numberedThing = lazy.Regexp(`(?i)#\d|\b(?:issue|step|item|option|observation|line|comment)s? \d`)
+var numberedThing = patternOf(`(?i)#\d|\b(?:issue|step|item|option|observation|line|comment)s? \d`)
 
 func hasNumbered(text string) bool { return numberedThing().MatchString(text) }
 
 var (
-	pronounFirst = lazy.Regexp(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b`)
-	regretting   = lazy.Regexp(`(?i)\b(?:would|could|should|might) have\b|^\W*never ?mind\b|\bde siempre\b`)
+	pronounFirst = patternOf(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b`)
+	regretting   = patternOf(`(?i)\b(?:would|could|should|might) have\b|^\W*never ?mind\b|\bde siempre\b`)
 	// abroad are lasting words of other languages, which need no word of obligation.
-	abroad = lazy.Regexp(`(?i)\b(?:immer|nie|niemals|künftig|ab jetzt|ab sofort|siempre|nunca|toujours|désormais)\b`)
+	abroad = patternOf(`(?i)\b(?:immer|nie|niemals|künftig|ab jetzt|ab sofort|siempre|nunca|toujours|désormais)\b`)
 	// narrates matches what tells of the past or of what a program does, with a lasting word.
-	narrates = lazy.Regexp(`(?i)\b(?:it|that|this|he|she|they|which|\w+ed|\w+s) (?:has |have |had )?(?:always|never) \w+(?:ed|s)\b|\b(?:was|were|has|have|had) (?:\w+ )?(?:never|always)\b|\b(?:never|always) (?:was|were|has|had|did|happens?|works?|worked|fails?|gets?|returns?|shows?|see|seen)\b|\bif (?:we|you|it|they) (?:never|always)\b|\bhow (?:we|you|it|they) \w+\b`)
+	narrates = patternOf(`(?i)\b(?:it|that|this|he|she|they|which|\w+ed|\w+s) (?:has |have |had )?(?:always|never) \w+(?:ed|s)\b|\b(?:was|were|has|have|had) (?:\w+ )?(?:never|always)\b|\b(?:never|always) (?:was|were|has|had|did|happens?|works?|worked|fails?|gets?|returns?|shows?|see|seen)\b|\bif (?:we|you|it|they) (?:never|always)\b|\bhow (?:we|you|it|they) \w+\b`)
 	// ruled begins a rule without a word of obligation.
-	ruled = lazy.Regexp(`(?i)^\W*(?:(?:and|but|also|ok(?:ay)?|so)[\s,]+)*(?:always|never|from now on|going forward|by default|whenever|every time|each time|in (?:the )?future|immer|niemals?|ab jetzt|ab sofort|künftig|siempre|nunca|toujours|désormais)\b|^(?:总是|始终|以后|今后|每次|从现在开始|一律|永远|今後|いつも|常に|毎回)`)
+	ruled = patternOf(`(?i)^\W*(?:(?:and|but|also|ok(?:ay)?|so)[\s,]+)*(?:always|never|from now on|going forward|by default|whenever|every time|each time|in (?:the )?future|immer|niemals?|ab jetzt|ab sofort|künftig|siempre|nunca|toujours|désormais)\b|^(?:总是|始终|以后|今后|每次|从现在开始|一律|永远|今後|いつも|常に|毎回)`)
 	// ordering begins what is to be done once.
-	ordering = lazy.Regexp(`(?i)^\W*(?:(?:please|ok(?:ay)?|now|so|and|then|also|just|let's|can you|could you|go ahead and)[\s,]+)*(?:update|fix|implement|add|create|make|write|run|remove|change|move|analy[sz]e|read|rename|delete|refactor|build|install|start|review|check|look|find|show|tell|explain|describe|convert|replace|extract|organize|list|do|redo|clean|port|go|continue|ensure|proceed|distribute|try|test|verify|put|mark|commit|push|merge|apply|address|resolve|handle|take|give|get|see|use|keep|set|copy|follow|include)\b`)
-	pointsAt = lazy.Regexp(`(?i)\b(?:this|that|it|these|those|them|the (?:other|others|rest|same))\b`)
-	digits   = lazy.Regexp(`\d`)
+	ordering = patternOf(`(?i)^\W*(?:(?:please|ok(?:ay)?|now|so|and|then|also|just|let's|can you|could you|go ahead and)[\s,]+)*(?:update|fix|implement|add|create|make|write|run|remove|change|move|analy[sz]e|read|rename|delete|refactor|build|install|start|review|check|look|find|show|tell|explain|describe|convert|replace|extract|organize|list|do|redo|clean|port|go|continue|ensure|proceed|distribute|try|test|verify|put|mark|commit|push|merge|apply|address|resolve|handle|take|give|get|see|use|keep|set|copy|follow|include)\b`)
+	pointsAt = patternOf(`(?i)\b(?:this|that|it|these|those|them|the (?:other|others|rest|same))\b`)
+	digits   = patternOf(`\d`)
 )
 
 func hasNumber(text string) bool { return digits().MatchString(text) }
@@ -282,7 +282,7 @@ func isQuestion(text string) bool {
 // How people introduce themselves. A name after "I am" has a capital; a Chinese one begins with a
 // common family name.
 var (
-	introducing = lazy.Regexp(`(?i)` + strings.Join([]string{
+	introducing = patternOf(`(?i)` + strings.Join([]string{
 		`\bmy (?:full |first |last )?name(?: is|'s)\b|\bcall me \w|\bi (?:live|work|study) (?:as|at|for|in|on|near)\b|\bi(?: am|'m) (?:from|based in|born|\d{1,3} years old)\b`,
 		`\bmy (?:time ?zone|e-?mail|editor|team|role|company|employer|job|title|birthday|pronouns|native language|mother tongue|hobb(?:y|ies)|favou?rite \w+) (?:is|are)\b`,
 		`\bich hei(?:ß|ss)e\b|\bmein name ist\b|\bich (?:wohne|lebe|arbeite) (?:in|bei|als|für)\b|\bich bin (?:ein|eine|der|die|von beruf|aus)\b`,
@@ -298,8 +298,9 @@ var (
 // noNames are other words that people capitalise after "I am".
 var noNames = map[string]bool{"ok": true, "okay": true, "sorry": true, "not": true, "so": true, "sure": true, "done": true, "back": true, "ready": true, "afraid": true, "still": true, "now": true}
 
-// introduces reports whether a sentence says who the user is.
-func introduces(sentence string) bool {
+// Introduces reports whether a sentence says who the user is.
+func Introduces(sentence string) bool {
+	sentence = straight(sentence)
 	if introducing().MatchString(sentence) {
 		return true
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/session"
 	"github.com/memcore/memcore/internal/markdown/statement"
@@ -19,17 +20,9 @@ import (
 	"github.com/memcore/memcore/internal/text/secret"
 )
 
-// The rules match single sentences in English, German and Chinese.
+// What users state is found by core/digest. These match sentences about errors, in English, German
+// and Chinese.
 var (
-	preferring = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:i (?:really |always |usually |strongly )?(?:prefer|like|love|hate|dislike|want you to)|please (?:always|never|don't|do not|use|keep|avoid|write (?:all|any|every|your|our|code|comments|commits?|messages?|in)\b)|from now on|ich (?:bevorzuge|mag|möchte)|bitte (?:immer|nie|nutze|verwende))\b|^(?:always|never|don't ever|do not ever|avoid|immer|niemals)\b|我(?:喜欢|偏好|更喜欢|讨厌)|请(?:总是|不要|始终|以后)`)
-	})
-	factual = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:remember (?:that|this)|my name is|call me|i am (?:an?|the) |i'm (?:an?|the) |i (?:work|live) (?:as|at|for|in|on)|my (?:timezone|time zone|email|editor|team|role|company) is|(?:we|our team|this project) (?:use|uses|deploy|deploys|run|runs)|the [\w -]{2,30} (?:is|runs|listens|lives) (?:on|at|in|behind|called) |ich heiße|ich bin ein|wir (?:nutzen|verwenden|benutzen))|我(?:叫|是一)|我们(?:使用|用)`)
-	})
-	deciding = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(?:we (?:have )?(?:decided|agreed|chose|picked|settled)|i (?:have )?decided|decision:|let's (?:go with|use|stick with|settle on)|we(?:'re| are) going with|wir haben (?:uns )?(?:entschieden|beschlossen))|我们决定|决定(?:使用|用|采用)`)
-	})
 	failing = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)\b(?:error|exception|panic|fatal|traceback|failed|fails|failure|crash(?:es|ed)?|segfault|timeout|broken|fehler)\b|报错|错误|失败`)
 	})
@@ -113,22 +106,25 @@ var ofOthers = sync.OnceValue(func() *regexp.Regexp {
 
 // kindOf also returns where a sentence belongs.
 func kindOf(sentence string) (kind, path string, aboutUser bool) {
-	switch {
-	case isQuestion(sentence):
-	case deciding().MatchString(sentence):
-		return notes.ProposedDecision, "facts/project.md", false
-	case introduces(sentence):
+	if digest.Introduces(sentence) && !isQuestion(sentence) {
 		return notes.ProposedFact, "facts/user.md", true
-	case preferring().MatchString(sentence):
+	}
+	switch stated, standing := digest.Classify(sentence); {
+	case stated == digest.Decision:
+		return notes.ProposedDecision, "facts/project.md", false
+	case stated == digest.Preference, stated == digest.Rule && standing:
 		return notes.ProposedPreference, "facts/preferences.md", preferringOneself().MatchString(sentence)
-	case factual().MatchString(sentence):
-		if ofUser().MatchString(sentence) {
-			return notes.ProposedFact, "facts/user.md", true
-		}
+	case stated == digest.Fact && ofUser().MatchString(sentence):
+		return notes.ProposedFact, "facts/user.md", true
+	case stated == digest.Fact:
 		return notes.ProposedFact, "facts/project.md", false
 	}
 	return "", "", false
 }
+
+var preferringOneself = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\bi (?:really |always |usually |strongly )?(?:prefer|love|hate|dislike)\b|\bich bevorzuge\b|\bprefiero\b|\bje pr[eé]f[eè]re\b|我(?:更喜欢|喜欢|偏好|讨厌)`)
+})
 
 var ofUser = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(?:my|me|i|i'm|ich)\b|我(?:叫|是)`)
@@ -164,7 +160,7 @@ func sentencesOf(text string) []string {
 			continue
 		}
 		s = strings.Join(strings.Fields(strings.TrimLeft(s, "-*+#•\t ")), " ")
-		short := len(s) < minSentence && (len(s) < minIntroduction || !introduces(s))
+		short := len(s) < minSentence && (len(s) < minIntroduction || !digest.Introduces(s))
 		if short || len([]rune(s)) > maxSentence || strings.Contains(s, "[redacted:") {
 			continue
 		}
