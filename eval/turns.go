@@ -180,38 +180,37 @@ type TurnsOptions struct {
 }
 
 // RunTurns indexes each state once and asks its prompts. On an error the report is partial.
-func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (TurnsReport, error) {
+func RunTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions) (report TurnsReport, err error) {
 	var asked []AskedTurn
-	files := map[string]string{} // a document of each state
-	var all []TurnSet
-	for _, set := range sets {
-		for _, state := range set.states() {
-			files[set.Name+"/"+state] = set.documentOf(state)
+	defer func() { report = tallyTurns(asked) }()
+	if o.Folder == "" {
+		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
+			return report, fmt.Errorf("measure turns: %w", err)
 		}
-		all = append(all, set.with(o.Ordinary))
+		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
+	} else if err := o.keepIn(o.Folder); err != nil {
+		return report, fmt.Errorf("keep indexes in %s: %w", o.Folder, err)
 	}
-	err := VisitTurns(ctx, open, all, o, func(set string, t Turn, memory *core.Manager) error {
-		one, err := t.ask(ctx, memory, o.Retrieve)
-		if err != nil {
-			return err
-		}
-		one.Set = set
-		asked = append(asked, one)
-		if !o.Variants || t.Kind == KindOrdinary {
-			return nil
-		}
-		for _, v := range Variants(t.Prompt, files[set+"/"+t.State]) {
-			t.Prompt = v.Prompt
-			other, err := t.ask(ctx, memory, o.Retrieve)
+	total, done := 0, 0
+	for _, set := range sets {
+		total += len(set.states())
+	}
+	for _, set := range sets {
+		set = set.with(o.Ordinary)
+		logs := source.NewFolder(source.FolderOptions{Path: filepath.Join(set.Folder, logsFolder), Workspace: set.Folder, Optional: true})
+		for _, state := range set.states() {
+			some, err := set.ask(ctx, open, logs, state, o)
+			asked = append(asked, some...)
 			if err != nil {
-				return fmt.Errorf("variant %q: %w", v.Name, err)
+				return report, fmt.Errorf("measure turns: %s/%s: %w", set.Name, state, err)
 			}
-			other.Set, other.Variant, other.Same = set, v.Name, other.sameAs(one, v.Name)
-			asked = append(asked, other)
+			done++
+			if o.Progress != nil {
+				o.Progress(set.Name+"/"+state, done, total)
+			}
 		}
-		return nil
-	})
-	return TallyTurns(asked), err
+	}
+	return report, nil
 }
 
 // with returns the set with prompts that its last state is asked, too.
@@ -224,43 +223,13 @@ func (s TurnSet) with(prompts []string) TurnSet {
 	return s
 }
 
-// documentOf returns the first Markdown file of a state, or "".
-func (s TurnSet) documentOf(state string) string {
-	found, err := filepath.Glob(filepath.Join(s.Folder, statesFolder, state, "*.md"))
+// documentOf returns the name of the first Markdown file of a folder, or "".
+func documentOf(folder string) string {
+	found, err := filepath.Glob(filepath.Join(folder, "*.md"))
 	if err != nil || len(found) == 0 {
 		return ""
 	}
 	return filepath.Base(found[0])
-}
-
-// VisitTurns indexes each state once and calls do with each turn.
-func VisitTurns(ctx context.Context, open Opener, sets []TurnSet, o TurnsOptions, do func(set string, t Turn, memory *core.Manager) error) (err error) {
-	if o.Folder == "" {
-		if o.Folder, err = os.MkdirTemp("", "memcore-turns-"); err != nil {
-			return fmt.Errorf("measure turns: %w", err)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(o.Folder)) }()
-	} else if err := o.keepIn(o.Folder); err != nil {
-		return fmt.Errorf("keep indexes in %s: %w", o.Folder, err)
-	}
-	total, done := 0, 0
-	for _, set := range sets {
-		total += len(set.states())
-	}
-	for _, set := range sets {
-		logs := source.NewFolder(source.FolderOptions{Path: filepath.Join(set.Folder, logsFolder), Workspace: set.Folder, Optional: true})
-		for _, state := range set.states() {
-			err := set.visit(ctx, open, logs, state, o, func(t Turn, memory *core.Manager) error { return do(set.Name, t, memory) })
-			if err != nil {
-				return fmt.Errorf("measure turns: %s/%s: %w", set.Name, state, err)
-			}
-			done++
-			if o.Progress != nil {
-				o.Progress(set.Name+"/"+state, done, total)
-			}
-		}
-	}
-	return nil
 }
 
 // keepIn makes the folder absolute and MadeBy known.
@@ -300,32 +269,48 @@ func (s TurnSet) states() []string {
 	return all
 }
 
-// visit indexes a state and calls do with each of its turns.
-func (s TurnSet) visit(ctx context.Context, open Opener, logs *source.Folder, state string, o TurnsOptions, do func(Turn, *core.Manager) error) (err error) {
+// ask indexes a state and asks it each of its turns, with variants if o wants them.
+func (s TurnSet) ask(ctx context.Context, open Opener, logs *source.Folder, state string, o TurnsOptions) (asked []AskedTurn, err error) {
 	folder := filepath.Join(s.Folder, statesFolder, state)
 	began, err := s.logsOf(state)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	documents := source.NewFolder(source.FolderOptions{Path: folder, Workspace: folder})
 	index := filepath.Join(o.Folder, s.Name, state)
 	memory, err := open(ctx, []source.Source{documents, someLogs{logs, began}}, index)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, memory.Close()) }()
 	if err := o.index(ctx, memory, index); err != nil {
-		return fmt.Errorf("index: %w", err)
+		return nil, fmt.Errorf("index: %w", err)
 	}
+	file := documentOf(folder)
 	for _, t := range s.Turns {
 		if t.State != state {
 			continue
 		}
-		if err := do(t, memory); err != nil {
-			return fmt.Errorf("turn %s: %w", t.ID, err)
+		one, err := t.ask(ctx, memory, o.Retrieve)
+		if err != nil {
+			return asked, fmt.Errorf("turn %s: %w", t.ID, err)
+		}
+		one.Set = s.Name
+		asked = append(asked, one)
+		if !o.Variants || t.Kind == KindOrdinary || t.Kind == KindSaidStart {
+			continue
+		}
+		for _, v := range Variants(t.Prompt, file) {
+			t.Prompt = v.Prompt
+			other, err := t.ask(ctx, memory, o.Retrieve)
+			if err != nil {
+				return asked, fmt.Errorf("turn %s, variant %q: %w", t.ID, v.Name, err)
+			}
+			other.Set, other.Variant, other.Same = s.Name, v.Name, other.sameAs(one, v.Name)
+			asked = append(asked, other)
 		}
 	}
-	return nil
+	return asked, nil
 }
 
 // index updates a memory; it rebuilds the index of another program.
@@ -397,7 +382,13 @@ func (t Turn) ask(ctx context.Context, memory *core.Manager, o core.RetrieveOpti
 		}
 	}
 	started := time.Now()
-	result, err := memory.RetrieveRelevant(ctx, t.Prompt, o)
+	var result core.Result
+	var err error
+	if t.Kind == KindSaidStart {
+		result.Said, err = memory.Standing(ctx, maxStanding, maxStandingTokens)
+	} else {
+		result, err = memory.RetrieveRelevant(ctx, t.Prompt, o)
+	}
 	a.Took = time.Since(started)
 	if err != nil {
 		return a, err

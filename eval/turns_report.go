@@ -46,7 +46,7 @@ type GradedHit struct {
 // before the one that does: no judgment but these two has a turn of a statement.
 func (a AskedTurn) Hit() bool {
 	i := slices.IndexFunc(a.Given, func(g GradedHit) bool {
-		return g.Grade == GradeWanted || g.Judged && (a.Kind == KindSaidOrder || a.Kind == KindSaidQuestion)
+		return g.Grade == GradeWanted || g.Judged && strings.HasPrefix(a.Kind, "said, ")
 	})
 	return i >= 0 && a.Given[i].Grade == GradeWanted
 }
@@ -94,15 +94,17 @@ type TurnsRow struct {
 	P95  time.Duration `json:"p95"`
 }
 
-// TallyTurns counts turns.
-func TallyTurns(asked []AskedTurn) TurnsReport {
+// tallyTurns counts turns.
+func tallyTurns(asked []AskedTurn) TurnsReport {
 	report := TurnsReport{Turns: asked}
 	row := func(name string, of func(AskedTurn) bool) {
 		if r := rowOf(name, asked, of); r.Turns > 0 {
 			report.Rows = append(report.Rows, r)
 		}
 	}
-	judged := func(a AskedTurn) bool { return a.Variant == "" && a.Kind != KindOrdinary }
+	judged := func(a AskedTurn) bool {
+		return a.Variant == "" && a.Kind != KindOrdinary && a.Kind != KindSaidStart
+	}
 	isQuestion := func(a AskedTurn) bool { return a.Variant == "" && a.Kind == KindTeamQuestion }
 	row(RowAll, judged)
 	row(RowPrompts, func(a AskedTurn) bool {
@@ -263,7 +265,7 @@ func (r TurnsReport) Baseline() TurnsBaseline {
 	for _, row := range r.Rows {
 		switch row.Name {
 		case RowPrompts, RowQuestions:
-		case KindSaidOrder, KindSaidQuestion, KindOrdinary, RowVariants:
+		case KindSaidOrder, KindSaidQuestion, KindSaidStart, KindOrdinary, RowVariants:
 			row.Precision, row.Related = 0, 0
 		default:
 			continue

@@ -13,7 +13,14 @@ import (
 const (
 	KindSaidOrder    = "said, order"    // an order for which the statement matters
 	KindSaidQuestion = "said, question" // a question that the statement answers
+	KindSaidStart    = "said, start"    // the start of a session, for a standing statement
 	KindOrdinary     = "ordinary"
+)
+
+// What a session gets of standing statements at its start.
+const (
+	maxStanding       = 10
+	maxStandingTokens = 250
 )
 
 // A Statement is what the user said once, in one log.
@@ -22,8 +29,8 @@ type Statement struct {
 	Source string `json:"source"` // citation of its line: "sessions/s01.jsonl#L5"
 }
 
-// A Said is a line of cases.jsonl about a statement. It makes one turn of its order and one of its
-// question; either may be empty.
+// A Said is a line of cases.jsonl about a statement. It makes a turn of its order, of its question
+// (either may be empty) and, if it is standing, of the start of a session.
 type Said struct {
 	Statement
 	ID       string `json:"id"`
@@ -58,8 +65,9 @@ func parseTurns(line []byte) ([]Turn, error) {
 	for _, t := range []Turn{
 		{ID: s.ID + "/order", Kind: KindSaidOrder, Prompt: s.Order},
 		{ID: s.ID + "/question", Kind: KindSaidQuestion, Prompt: s.Question},
+		{ID: s.ID + "/start", Kind: KindSaidStart, Prompt: s.Text},
 	} {
-		if t.Prompt == "" {
+		if t.Prompt == "" || t.Kind == KindSaidStart && !s.Standing {
 			continue
 		}
 		t.State, t.Gold, t.said = s.State, gold, &s
@@ -74,12 +82,16 @@ func parseTurns(line []byte) ([]Turn, error) {
 // minSharedRunes is the least length of a part of a statement that stands for it.
 const minSharedRunes = 8
 
+// callBefore is how many lines before a tool's answer, in which the user said something, its call
+// may stand: an index may cite that.
+const callBefore = 1
+
 // holds reports whether a text has the statement. A part of it, or most of its words, is enough
 // where the citation agrees: an index may cut sentences at other places.
 func (s Statement) holds(path string, lines [2]int, texts ...string) bool {
 	statement := normalised(s.Text)
 	at, line, _ := ParseCitation(s.Source)
-	here := path == at && lines[0] <= line[0] && line[0] <= lines[1]
+	here := path == at && lines[0] <= line[0] && line[0] <= lines[1]+callBefore
 	for _, text := range texts {
 		text = normalised(text)
 		if strings.Contains(text, statement) {

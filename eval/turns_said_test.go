@@ -79,10 +79,10 @@ func TestOrdinaryPrompts(t *testing.T) {
 }
 
 func TestParseStatements(t *testing.T) {
-	turns, err := parseTurns([]byte(`{"id":"a","state":"all","statement":"No sleeps please.","source":"sessions/s.jsonl#L5","kind":"rule","order":"write a test","question":"how do tests wait?"}`))
+	turns, err := parseTurns([]byte(`{"id":"a","state":"all","statement":"No sleeps please.","source":"sessions/s.jsonl#L5","kind":"rule","standing":true,"order":"write a test","question":"how do tests wait?"}`))
 	require.NoError(t, err)
-	require.Len(t, turns, 2)
-	require.Equal(t, []string{"a/order", "a/question"}, []string{turns[0].ID, turns[1].ID})
+	require.Len(t, turns, 3)
+	require.Equal(t, []string{"a/order", "a/question", "a/start"}, []string{turns[0].ID, turns[1].ID, turns[2].ID})
 	require.Equal(t, Judgment{Path: "sessions/s.jsonl", Lines: [2]int{5, 5}, Text: "No sleeps please.", Grade: GradeWanted}, turns[1].Gold[0])
 	for line, want := range map[string]string{
 		`{"id":"a","state":"all","statement":"x","source":"s.jsonl","order":"y"}`:     `source is "s.jsonl"`,
@@ -211,7 +211,7 @@ func TestListedLines(t *testing.T) {
 	}
 
 	list := []GradedHit{{Grade: GradeWanted, Judged: true, Tokens: 20}, {Tokens: 10}}
-	row := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Listed: list}, {ID: "2", Kind: "question", Nothing: true, Listed: list[1:]},
+	row := tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Listed: list}, {ID: "2", Kind: "question", Nothing: true, Listed: list[1:]},
 		{ID: "3", Kind: "question", Nothing: true}}).Rows[0]
 	require.Equal(t, 0.0, row.Hit)
 	require.Equal(t, 1.0, row.Listed)
@@ -221,6 +221,6 @@ func TestListedLines(t *testing.T) {
 
 	// A session gets each thing once.
 	list[0].Path, list[1].Path = "a.md", "b.md"
-	row = TallyTurns([]AskedTurn{{ID: "1", Session: "s1", Listed: list}, {ID: "2", Session: "s1", Listed: list}, {ID: "3", Session: "s2", Listed: list[:1]}}).Rows[0]
+	row = tallyTurns([]AskedTurn{{ID: "1", Session: "s1", Listed: list}, {ID: "2", Session: "s1", Listed: list}, {ID: "3", Session: "s2", Listed: list[:1]}}).Rows[0]
 	require.InDelta(t, 50.0/3, row.Tokens, 1e-9)
 }

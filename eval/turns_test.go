@@ -164,7 +164,7 @@ func TestTurnsFallen(t *testing.T) {
 		return all
 	}
 	run := func(wanted, nothing []GradedHit) TurnsReport {
-		return TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: wanted}, {ID: "2", Kind: "question", Nothing: true, Given: nothing}})
+		return tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: wanted}, {ID: "2", Kind: "question", Nothing: true, Given: nothing}})
 	}
 	baseline := run(given(2, 1), given()).Baseline()
 	for name, test := range map[string]struct {
@@ -181,7 +181,7 @@ func TestTurnsFallen(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, test.want, fallen, name)
 	}
-	_, err := TallyTurns([]AskedTurn{{ID: "1", Kind: "question"}}).Fallen(baseline)
+	_, err := tallyTurns([]AskedTurn{{ID: "1", Kind: "question"}}).Fallen(baseline)
 	require.ErrorContains(t, err, "the baseline has 2 turns, 1 of them with gold")
 
 	file := filepath.Join(t.TempDir(), "baseline.json")
@@ -196,14 +196,14 @@ func TestTurnsFallen(t *testing.T) {
 
 // The table shows a dash where it would divide by 0.
 func TestTurnsTable(t *testing.T) {
-	silent := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Nothing: true}})
+	silent := tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Nothing: true}})
 	require.Regexp(t, `(?m)^ *all +1 +0 +– +– +1\.00 +0\.00 +– +– +0\.0`, silent.Table())
-	missed := TallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: []GradedHit{{Grade: 0, Judged: true}}}})
+	missed := tallyTurns([]AskedTurn{{ID: "1", Kind: "question", Given: []GradedHit{{Grade: 0, Judged: true}}}})
 	require.Regexp(t, `(?m)^ *all +1 +1 +0\.00 +0\.00 +– +0\.00 +0\.000 +0\.00 +1\.0`, missed.Table())
 }
 
 func TestTurnsDetails(t *testing.T) {
-	report := TallyTurns([]AskedTurn{
+	report := tallyTurns([]AskedTurn{
 		{ID: "right", Given: []GradedHit{{Grade: 2, Judged: true}}},
 		{ID: "missed", Wanted: []string{"a.md#L1-L2"}, Prompt: "where is it", Silence: "no words"},
 		{ID: "noisy", Nothing: true, Given: []GradedHit{{Path: "b.md", Lines: [2]int{3, 4}, Score: .5, Text: "some\ntext"}}},

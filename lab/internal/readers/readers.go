@@ -64,7 +64,7 @@ type Key struct {
 // and the keys of all judged turns.
 func Make(ctx context.Context, sets []eval.TurnSet, report eval.TurnsReport) (items []Item, keys []Key, err error) {
 	for _, asked := range report.Turns {
-		if asked.Variant != "" || asked.Kind == eval.KindTeamQuestion || asked.Kind == eval.KindOrdinary {
+		if asked.Variant != "" || slices.Contains([]string{eval.KindTeamQuestion, eval.KindOrdinary, eval.KindSaidStart}, asked.Kind) {
 			continue
 		}
 		key := Key{Set: asked.Set, Turn: asked.ID, Nothing: asked.Nothing, Hit: asked.Hit(), Given: len(asked.Given) > 0}
