@@ -83,6 +83,10 @@ func TestExchanges(t *testing.T) {
 			[]string{"user: why is the import slow", "assistant: Let me check the importer.", "assistant: ## Files Created\n\nPerfect!\n\n**Root cause**\n\nThe importer opens the database once per row.\n\n- [x] done\n\nAll tests pass now.\n\nWould you like me to commit?"},
 			[]string{"1-3 why is the import slow | Root cause: The importer opens the database once per row. | "},
 		},
+		"what the agent is about to do": {
+			[]string{"user: why is the import slow", "assistant: Now that I have a good understanding of the importer, I'll fix it because it is slow.\n\nIt reads `__init__.py` twice."},
+			[]string{"1-2 why is the import slow | It reads __init__.py twice. | "},
+		},
 		"the last answer that says something": {
 			[]string{"user: why is the import slow", "assistant: The importer is slow because it opens the database once per row.", "assistant: All 12 tests pass now."},
 			[]string{"1-3 why is the import slow | The importer is slow because it opens the database once per row. | "},
@@ -125,6 +129,10 @@ func TestReplyOfTools(t *testing.T) {
 	}
 	require.Equal(t, []string{"2 rule true use tofu here, not terraform", "3 decision false Which store? Postgres", "3 rule true always run the integration tests before a commit"}, texts)
 	require.Empty(t, got.Failures)
+
+	log = turns("user: move the files", "assistant: Moving.", "tool: ", "user: the folder is called cellar")
+	log[2].Tools = []chunker.ToolUse{{Name: "interrupt", Output: "[Request interrupted by user]"}}
+	require.Equal(t, "the folder is called cellar", of(log).Exchanges[0].Reply)
 
 	log = turns("user: move the files", "assistant: Moving.", "user: the folder is called cellar")
 	log[1].Tools = []chunker.ToolUse{{Name: "Bash", Input: `{"command":"mv a b"}`, Failed: true, Output: "[Request interrupted by user for tool use]"}}
@@ -190,6 +198,9 @@ func TestClassify(t *testing.T) {
 		{"the lamp is on dimmer 4, and please never set it above 80", "rule+:"},
 		{"nachts wird nur geweckt, was Kunden merken", "rule+:"},
 		{"提交信息写中文，一行，不要加前缀", "rule+:commit"},
+		{`USE "uv pip"!!!`, "rule+:"},
+		{"use that", ""},
+		{"To avoid the pager pass it through cat", "rule+:"},
 		{"never mind", ""},
 		{"one commit would have been nicer", ""},
 		{"but no event: /var/log/x.db", "correction:"},

@@ -10,16 +10,21 @@ import (
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
-// good is the worth from which a later outcome replaces an earlier one.
-const good = 5
+const (
+	// minWorth is the worth of an outcome, good that from which a later one replaces an earlier one.
+	minWorth = 2
+	good     = 5
+)
 
 var (
 	announcing = lazy.Regexp(`(?i)^(?:\W*(?:now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also|yes|done|sure|got it|i see|wonderful|nice)\b[,.!:]*\s*)*` +
 		`(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i'm now|i need to|we need to|i should|time to|checking|looking|reading|running|updating|adding|creating|continuing|here(?:'s| is| are)|below (?:is|are)|` +
 		`summary|changes made|files (?:created|changed|modified)|what (?:changed|was done|i did)|now i|ich werde|lass mich|voy a|je vais)\b|^(?:让我|我来|我将|まず|次に)`)
-	praising = lazy.Regexp(`(?i)^\W*(?:perfect|great|excellent|done|good|nice|awesome|you're (?:absolutely )?(?:right|welcome)|absolutely|got it|understood|makes sense|sure|of course|thanks)\b[^.!]{0,24}[.!]?$`)
-	passing  = lazy.Regexp(`(?i)\b(?:all|both|the|\d+|every)\b.{0,30}\b(?:tests?|checks?|lint(?:er|ing)?|builds?|assertions?)\b.{0,30}\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|green|clean|compiles?)\b|\b(?:build|lint\w*|tests?|compil\w+|code) (?:now )?(?:is clean|pass(?:es|ed)?|succeed(?:s|ed)|successful)|^\W*(?:0 issues|no (?:lint|linting) (?:issues|errors))`)
-	offering = lazy.Regexp(`(?i)^\W*(?:if you|let me know|would you|do you|should i|shall i|want me|feel free|please (?:let|tell|confirm|review|run|check|try)|you can (?:now )?(?:test|run|try|review|verify)|ready (?:to|for)|is there|anything else|falls du|soll ich)\b`)
+	// intending says what the agent is about to do, or repeats what the user wants.
+	intending = lazy.Regexp(`(?i)\b(?:i'll|i will|let me|i'm going to|i should|i need to|we need to (?:add|check|look|see|fix|update)|i have a good understanding|double-check)\b|^\W*(?:you want|you'd like|i understand|i see that you|wait\b|good (?:idea|question|point|catch))|^read file:`)
+	praising  = lazy.Regexp(`(?i)^\W*(?:perfect|great|excellent|done|good|nice|awesome|you're (?:absolutely )?(?:right|welcome)|absolutely|got it|understood|makes sense|sure|of course|thanks)\b[^.!]{0,24}[.!]?$`)
+	passing   = lazy.Regexp(`(?i)\b(?:all|both|the|\d+|every)\b.{0,30}\b(?:tests?|checks?|lint(?:er|ing)?|builds?|assertions?)\b.{0,30}\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|green|clean|compiles?)\b|\b(?:build|lint\w*|tests?|compil\w+|code) (?:now )?(?:is clean|pass(?:es|ed)?|succeed(?:s|ed)|successful)|^\W*(?:0 issues|no (?:lint|linting) (?:issues|errors))`)
+	offering  = lazy.Regexp(`(?i)^\W*(?:if you|let me know|would you|do you|should i|shall i|want me|feel free|please (?:let|tell|confirm|review|run|check|try)|you can (?:now )?(?:test|run|try|review|verify)|ready (?:to|for)|is there|anything else|falls du|soll ich)\b`)
 	// about are headings whose text says what was found.
 	about = lazy.Regexp(`(?i)^(?:the )?(?:root cause|cause|problem|issue|reason|fix|solution|decision|answer|finding|conclusion|result|recommendation|ursache|lösung|entscheidung|causa|solución|décision|原因|解决方案|结论|決定|結論)s?:?$`)
 )
@@ -134,6 +139,9 @@ func worthAbove(text string, least int) int {
 	if n > 2 && (strings.Contains(text, "pass") || strings.Contains(text, "succe") || strings.Contains(text, "clean")) && passing().MatchString(text) {
 		n = 2
 	}
+	if n > 1 && intending().MatchString(text) {
+		n = 1
+	}
 	if n <= least {
 		return 0
 	}
@@ -169,7 +177,7 @@ func outcomeOf(text string, redact func(string) string) string {
 		}
 		trimmed := strings.TrimSpace(l)
 		switch {
-		case trimmed == "", strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, ">"):
+		case trimmed == "", strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, ">"), strings.Contains(trimmed, " | "):
 			continue
 		case isHeading(trimmed):
 			heading = ""
@@ -190,7 +198,7 @@ func outcomeOf(text string, redact func(string) string) string {
 		}
 		heading = ""
 	}
-	if best == "" {
+	if most < minWorth {
 		return ""
 	}
 	return clause(line(redact(best)))

@@ -111,7 +111,7 @@ func sentencesOf(text string) []string {
 
 var (
 	linked   = lazy.Regexp(`!?\[([^\]\n]+)\]\([^)\s]*\)`)
-	emphasis = lazy.Regexp("\\*\\*|__|~~|`+|(^|[\\s(])[*_]([^*_\\s][^*_]*)[*_]($|[\\s).,:;])")
+	emphasis = lazy.Regexp("\\*\\*|~~|`+|(^|[\\s(])[*_]([^*_\\s][^*_]*)[*_]($|[\\s).,:;])")
 	tag      = lazy.Regexp(`</?[a-zA-Z][^<>]{0,80}>`)
 	drawing  = lazy.Regexp(`[\x{2190}-\x{21ff}\x{2300}-\x{23ff}\x{2500}-\x{27bf}\x{2b00}-\x{2bff}\x{fe0f}\x{1f000}-\x{1faff}]+`)
 )

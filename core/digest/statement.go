@@ -191,7 +191,8 @@ func ofSentence(sentence string) (kind Kind, standing bool) {
 		}
 		return Preference, !once && !pronounFirst().MatchString(text)
 	case notForbidding().MatchString(text), regretting().MatchString(text):
-	case terse().MatchString(text), forbidding().MatchString(text):
+	case terse().MatchString(text), forbidding().MatchString(text), purposeful().MatchString(text),
+		toolNamed().MatchString(text) && !pointsAt().MatchString(text):
 		return Rule, !once
 	case conditional().MatchString(text) && obliging().MatchString(text):
 		return Rule, !once

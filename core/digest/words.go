@@ -59,6 +59,10 @@ var (
 	alone = patternOf(`(?i)^only (?:the |our )?(?:\p{Han}+|(?-i:\p{Lu})\p{L}+|[a-z]+) (?:may|can|must|[a-z]+s)\b|^(?-i:\p{Lu})\p{L}+ (?:only|alone|never|always) [a-z]+s\b|\bwird nur\b|\bdarf nur\b|^(?:solo|sólo) \p{L}+|只(?:有|能|由)`)
 	// guarded begins with when something shall be done.
 	guarded = patternOf(`(?i)^(?:when(?:ever)?|before|after|if|each time|every time) you (?:review|commit|push|merge|deploy|release|write|run|test|add|change|create|touch|edit|use|start|finish|are done|plan|answer|explain)\b`)
+	// toolNamed are whole messages that name the tool to use.
+	toolNamed = patternOf(`(?i)^(?:please |just |again:? )?use ["'\x60]?[a-z][\w.+-]*(?: [a-z][\w.+-]*)?["'\x60]?(?: here| please)?[!.]*$`)
+	// purposeful says what to do for a purpose.
+	purposeful = patternOf(`(?i)^to (?:avoid|prevent|test|run|deploy|build|check|debug|see) [^,]{3,60}[, ] ?(?:use|pass|run|add|set|call|always)\b`)
 	// reasoned gives a reason in a later clause.
 	reasoned = patternOf(`(?i)[,.;:–—] ?(?:because|since|otherwise|or else|it's|it is|it has|they(?:'re| are)|there(?:'s| are| is)|that's|that is|we (?:lost|don't|had|have|can't)|i (?:have|can't|don't)|the [\w' -]{3,30} (?:is|are|has|have|can't|doesn't|reads?|needs?)|[\w' -]{3,30} (?:is|are) (?:blocked|certified|metered|broken|forbidden|useless|full|slow)|sonst|weil|da (?:ist|sind)|denn|si no|porque|sinon|parce que)\b|(?:因为|上次|否则)`)
 	// advising begins an order that says how, not what.

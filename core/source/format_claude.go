@@ -152,6 +152,10 @@ func claudeUser(out *message, raw json.RawMessage) {
 			out.results = append(out.results, result{id: claudeShell, name: "bash", output: strings.TrimSpace(stdout + "\n" + stderr)})
 			continue
 		}
+		if strings.HasPrefix(text, claudeInterrupt) {
+			out.results = append(out.results, result{name: "interrupt", output: text})
+			continue
+		}
 		if text = claudeText(text); text != "" {
 			said = append(said, text)
 		}
@@ -167,7 +171,10 @@ const claudeShell = "bash-input"
 
 // claudeNoise begins texts that the user did not type.
 var claudeNoise = []string{"<local-command-", "<task-notification>", "<bash-stderr>", "<cross-session-message",
-	"Caveat: The messages below were generated", "[Request interrupted by user", "[Image: source:"}
+	"Caveat: The messages below were generated", "[Image: source:"}
+
+// claudeInterrupt begins what stands where the user stopped the agent.
+const claudeInterrupt = "[Request interrupted by user"
 
 // claudeWrappers are tags that Claude Code adds to the user's text.
 var claudeWrappers = []string{"system-reminder", "ide_opened_file", "ide_selection", "ide_diagnostics", "user-prompt-submit-hook"}
