@@ -178,6 +178,8 @@ func TestRunTurnsInOtherWords(t *testing.T) {
 	require.Equal(t, 1.0, rows[KindOrdinary].Silent)
 	require.NotZero(t, rows[RowVariants].Turns)
 
+	require.NotContains(t, rows, KindSaidStart)
+
 	worse := after.Baseline()
 	for i := range worse.Rows {
 		if worse.Rows[i].Name == RowVariants {

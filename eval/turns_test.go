@@ -173,7 +173,7 @@ func TestTurnsFallen(t *testing.T) {
 	}{
 		"the same":        {run(given(2, 1), given()), nil},
 		"better":          {run(given(2), given()), nil},
-		"misses":          {run(given(1, 1), given()), []string{"prompts: hit from 1.000 to 0.000", "prompts: precision from 0.500 to 0.000"}},
+		"misses":          {run(given(1, 1), given()), []string{"prompts: hit from 1.000 to 0.000", "prompts: precision from 0.500 to 0.000", "prompts: hit or listed from 1.000 to 0.000"}},
 		"speaks":          {run(given(2, 1), given(2)), []string{"prompts: silent from 1.000 to 0.000"}},
 		"noise beside it": {run(given(2, 1, 0), given()), []string{"prompts: precision from 0.500 to 0.333", "prompts: related from 1.000 to 0.667"}},
 	} {
