@@ -20,10 +20,9 @@ import (
 
 // Kinds of events that mean something here. They are kinds of package inject/agents, which has more.
 const (
-	PromptEvent     = "prompt"
-	StartEvent      = "session start"
-	CompactionEvent = "compaction"
-	OtherEvent      = "other" // one that could not be read
+	PromptEvent = "prompt"
+	StartEvent  = "session start"
+	OtherEvent  = "other" // one that could not be read
 )
 
 // An Entry is what the journal knows of one event. Each of its lines has the Head and some of the
@@ -65,8 +64,10 @@ type Event struct {
 	Cut     string   `json:"cut,omitempty"` // what a long event lost
 	Tool    string   `json:"tool,omitempty"`
 	Touched []string `json:"touched,omitempty"` // files of the tool call
-	// Resets means that the agent's history is empty from here on.
-	Resets bool `json:"resets,omitempty"`
+	// Resets means that the agent's history is empty from here on, and Dropped is when the agent last
+	// had one that it dropped. What was before need not be read.
+	Resets  bool      `json:"resets,omitempty"`
+	Dropped time.Time `json:"dropped,omitzero"`
 	// Until is set if this event is to give what the session begins with, and says by when. Until
 	// then no other event gives it.
 	Until time.Time `json:"until,omitzero"`

@@ -11,7 +11,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,6 +27,9 @@ const (
 	maxFile = 2 << 20
 	// oldFiles is how many full files are kept.
 	oldFiles = 4
+	// What is read for one session, in bytes from the end.
+	minTail = 256 << 10
+	maxTail = 4 << 20
 )
 
 // A Journal is safe for concurrent use, also by processes. The zero Journal keeps nothing.
@@ -68,12 +73,20 @@ func (j Journal) Begin(ctx context.Context, e *Entry, decide func(Session)) erro
 		}
 		defer unlock()
 	}
+	dropped := e.At
 	if decide != nil {
 		s, err := j.Session(e.Head)
 		if err != nil {
 			return err
 		}
+		if !s.Begun && s.Prompts == 0 {
+			dropped = s.Dropped
+		}
+		e.Resets = e.Resets || !s.known // the next event need not look further back
 		decide(s)
+	}
+	if e.Resets {
+		e.Dropped = dropped
 	}
 	return wrap("write", j.add(*e))
 }
@@ -113,20 +126,33 @@ func wrap(do string, err error) error {
 // Entries returns all entries, the oldest first, without those that another process answered
 // instead. Result is not read.
 func (j Journal) Entries() ([]Entry, error) {
-	all, err := j.read(oldFiles, func(line []byte) bool { return !bytes.HasPrefix(line, resultLine) })
+	all, err := j.read(math.MaxInt64, func(line []byte) bool { return !bytes.HasPrefix(line, resultLine) })
 	all = slices.DeleteFunc(all, func(e Entry) bool { return !e.whole() })
 	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
 	return all, err
 }
 
-// Of returns the recent entries of a session or subagent, like Entries.
-func (j Journal) Of(h Head) (own []Entry, err error) {
+// Of returns the entries of a session or subagent in the last maxTail bytes, like Entries.
+func (j Journal) Of(h Head) ([]Entry, error) { return j.of(h, maxTail) }
+
+// Recent is Of, but may leave out what was before the agent last dropped its history. It reads little.
+func (j Journal) Recent(h Head) (own []Entry, err error) {
+	for size := int64(minTail); size <= maxTail; size *= 4 {
+		own, err = j.of(h, size)
+		if err != nil || slices.ContainsFunc(own, func(e Entry) bool { return e.Resets }) {
+			break
+		}
+	}
+	return own, err
+}
+
+func (j Journal) of(h Head, size int64) (own []Entry, err error) {
 	name, err := json.Marshal(h.Session)
 	if err != nil {
 		return nil, wrap("read", err)
 	}
 	name = append([]byte(`"session":`), name...)
-	all, err := j.read(1, func(line []byte) bool {
+	all, err := j.read(size, func(line []byte) bool {
 		return !bytes.HasPrefix(line, resultLine) && bytes.Contains(line, name)
 	})
 	for _, e := range all {
@@ -143,7 +169,7 @@ func (j Journal) Explain(entries ...*Entry) error {
 	for _, e := range entries {
 		places[e.ID] = e
 	}
-	found, err := j.read(oldFiles, func(line []byte) bool {
+	found, err := j.read(math.MaxInt64, func(line []byte) bool {
 		id, _, _ := bytes.Cut(bytes.TrimPrefix(line, resultLine), []byte(`"`))
 		return bytes.HasPrefix(line, resultLine) && places[string(id)] != nil
 	})
@@ -161,7 +187,7 @@ func (j Journal) Opened(ctx context.Context, name string) error {
 	if err != nil {
 		return wrap("write", err)
 	}
-	all, err := j.read(1, func(line []byte) bool { return bytes.Contains(line, quoted) })
+	all, err := j.read(maxTail, func(line []byte) bool { return bytes.Contains(line, quoted) })
 	for _, e := range slices.Backward(all) {
 		for _, g := range e.Shown() {
 			if g.Key == name || g.Source == name {
@@ -175,18 +201,19 @@ func (j Journal) Opened(ctx context.Context, name string) error {
 // resultLine begins the lines with results. They are most of the journal.
 var resultLine = []byte(`{"of":"`)
 
-// read joins, by entry, the lines that are wanted in the newest file and some before it. Damaged
-// lines are left out.
-func (j Journal) read(old int, wanted func(line []byte) bool) (all []Entry, err error) {
-	if j.file == "" {
-		return nil, nil
-	}
-	places := map[string]int{} // in all, by ID
-	for n := old; n >= 0; n-- {
-		data, err := os.ReadFile(j.old(n))
+// read joins, by entry, the lines that are wanted in the last bytes of the journal. Damaged lines are
+// left out.
+func (j Journal) read(size int64, wanted func(line []byte) bool) (all []Entry, err error) {
+	var parts [][]byte // the newest first
+	for n := 0; j.file != "" && n <= oldFiles && size > 0; n++ {
+		data, err := tail(j.old(n), size)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, wrap("read", err)
 		}
+		parts, size = append(parts, data), size-int64(len(data))
+	}
+	places := map[string]int{} // in all, by ID
+	for _, data := range slices.Backward(parts) {
 		for text := range bytes.Lines(data) {
 			var line Entry
 			if !wanted(text) || json.Unmarshal(text, &line) != nil || line.ID == "" {
@@ -202,6 +229,25 @@ func (j Journal) read(old int, wanted func(line []byte) bool) (all []Entry, err 
 		}
 	}
 	return all, nil
+}
+
+// tail returns the last bytes of a file. They may begin within a line, which is damaged then.
+func tail(file string, size int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, min(size, info.Size()))
+	n, err := f.ReadAt(data, info.Size()-int64(len(data)))
+	if err == io.EOF { // it was rewritten meanwhile, and is shorter
+		err = nil
+	}
+	return data[:n], err
 }
 
 // whole reports whether an event is known and was not answered by another process instead.

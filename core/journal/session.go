@@ -18,6 +18,7 @@ type Session struct {
 	Spent               int       // bytes of curated memory and rules
 	Prompts             int       // in the history
 	Dropped             time.Time // when the agent last dropped its history
+	known               bool      // the journal has something of it
 	given               map[Kind]map[string]string
 }
 
@@ -29,7 +30,8 @@ func (j Journal) Session(h Head) (s Session, err error) {
 	if !j.Keeps(h.Session) {
 		return s, nil
 	}
-	entries, err := j.Of(h)
+	entries, err := j.Recent(h)
+	s.known = len(entries) > 0
 	for _, e := range entries {
 		s.add(e)
 	}
@@ -40,11 +42,7 @@ func (j Journal) Session(h Head) (s Session, err error) {
 // not that of their answers.
 func (s *Session) add(e Entry) {
 	if e.Resets {
-		dropped := s.Dropped
-		if s.Begun || s.Prompts > 0 || e.Kind == CompactionEvent {
-			dropped = e.At
-		}
-		*s = Session{Dropped: dropped}
+		*s = Session{Dropped: e.Dropped, known: s.known}
 	}
 	if e.Kind == PromptEvent && e.Key != "" {
 		s.Prompts++

@@ -3,6 +3,7 @@ package journal
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,9 +32,7 @@ func TestSession(t *testing.T) {
 		{"a prompt that got nothing", []Entry{answered(prompt)}, Session{Prompts: 1}},
 		{"a prompt that got something", []Entry{answered(prompt, beginning)}, Session{Prompts: 1, Begun: true, Prompting: prompt.Until}},
 		{"a prompt whose answer was not delivered", []Entry{with(answered(prompt, beginning), func(e *Entry) { e.Undelivered = "x" })}, Session{Prompts: 1}},
-		{"the first start drops nothing", []Entry{start, start}, Session{Starting: start.Until}},
-		{"another start drops the history", []Entry{answered(prompt, beginning), answered(start, beginning)}, Session{Begun: true, Dropped: testTime}},
-		{"a compaction", []Entry{answered(prompt, beginning), with(event(CompactionEvent, ""), func(e *Entry) { e.Resets = true })}, Session{Dropped: testTime}},
+		{"another start", []Entry{answered(prompt, beginning), with(answered(start, beginning), func(e *Entry) { e.Dropped = testTime })}, Session{Begun: true, Dropped: testTime}},
 		{"the folder, and what is spent", []Entry{with(answered(start, beginning), func(e *Entry) { e.Began, e.Spent = "/p", 7 }), with(answered(prompt), func(e *Entry) { e.Spent = 3 })}, Session{Begun: true, Prompts: 1, Dir: "/p", Spent: 10}},
 		{"an overview", []Entry{answered(prompt, Given{Kind: Overview, Key: "1"}), answered(prompt, Given{Kind: Overview, Key: "2"})}, Session{Prompts: 2, Prompting: prompt.Until, Overview: "2"}},
 	} {
@@ -46,6 +45,63 @@ func TestSession(t *testing.T) {
 			require.Equal(t, tt.want, s)
 		})
 	}
+}
+
+// The first start drops no history; another one, and a compaction, do.
+func TestDropped(t *testing.T) {
+	j := newJournal(t)
+	at := testTime
+	add := func(kind string, decide func(Session)) time.Time {
+		at = at.Add(time.Second)
+		e := event(kind, "")
+		e.At, e.Resets = at, kind != PromptEvent
+		if kind == PromptEvent {
+			e.SetPrompt("x", true)
+		}
+		require.NoError(t, j.Begin(t.Context(), &e, decide))
+		s, err := j.Session(e.Head)
+		require.NoError(t, err)
+		return s.Dropped
+	}
+	looks := func(Session) {}
+	require.Zero(t, add(StartEvent, looks))
+	require.Zero(t, add(PromptEvent, looks))
+	dropped := add(StartEvent, looks)
+	require.Equal(t, at, dropped)
+	require.Equal(t, dropped, add(StartEvent, looks), "there was nothing to drop since")
+	first := event(PromptEvent, "x")
+	first.Session = "whose start was missed"
+	require.NoError(t, j.Begin(t.Context(), &first, looks))
+	require.True(t, first.Resets, "the next event need not look further back")
+	require.Zero(t, first.Dropped)
+	dropped = add("compaction", nil)
+	require.Equal(t, at, dropped)
+	require.Equal(t, dropped, add(PromptEvent, looks))
+}
+
+// A session is read from the end until its last reset, in whatever file it is.
+func TestRecent(t *testing.T) {
+	j := newJournal(t)
+	start := event(StartEvent, "")
+	start.Session, start.Resets = "long", true
+	require.NoError(t, j.Append(t.Context(), start))
+	first := prompted("x", "a.md")
+	first.Session = "long"
+	require.NoError(t, j.Append(t.Context(), first))
+	for size := 0; size < 3*minTail; size += 2000 {
+		require.NoError(t, j.Append(t.Context(), prompted(strings.Repeat("y", 1500))))
+	}
+	own, err := j.Recent(start.Head)
+	require.NoError(t, err)
+	require.Len(t, own, 2)
+	start.ID = NewID()
+	require.NoError(t, j.Append(t.Context(), start))
+	own, err = j.Recent(start.Head)
+	require.NoError(t, err)
+	require.Len(t, own, 1)
+	own, err = j.Of(start.Head)
+	require.NoError(t, err)
+	require.Len(t, own, 3)
 }
 
 func TestSessionHas(t *testing.T) {
@@ -124,7 +180,7 @@ func TestNothingTwice(t *testing.T) {
 			e.Session = session
 			switch r.IntN(10) {
 			case 0:
-				e.Kind, e.Key, e.Resets = CompactionEvent, "", true
+				e.Kind, e.Key, e.Resets = "compaction", "", true
 				require.NoError(t, j.Append(t.Context(), e))
 				reached[session] = nil
 				continue

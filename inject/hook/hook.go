@@ -191,7 +191,7 @@ func (a *answer) startSession(ctx context.Context) {
 		resumed = a.event.Source == "resume" && a.record.Begun // the history has everything
 		// Agents may send the first prompt meanwhile, which then gives it.
 		begins = !resumed && (begins || a.record.Prompts > 1 || !now.Before(a.record.Prompting))
-		if a.entry.Resets = begins; begins && !a.agent.BeginsAtPrompt {
+		if a.entry.Resets = a.entry.Resets || begins; begins && !a.agent.BeginsAtPrompt {
 			a.entry.Until = now.Add(a.options.Within)
 		}
 	})

@@ -52,7 +52,7 @@ func (u Use) judge(ctx context.Context, memory *core.Manager, e hook.Event) erro
 	if err != nil {
 		return err
 	}
-	session, err := at.Journal().Of(journal.Head{Agent: e.Agent, Session: e.Session})
+	session, err := at.Journal().Recent(journal.Head{Agent: e.Agent, Session: e.Session})
 	if err != nil {
 		return err
 	}
