@@ -34,6 +34,7 @@ func TestWhere(t *testing.T) {
 		{store.Filter{}, ""},
 		{store.Filter{Scope: "global"}, "scope = 'global'"},
 		{store.Filter{Scope: "a' OR '1'='1", Kind: "x"}, "(scope = 'a'' OR ''1''=''1') AND (kind = 'x')"},
+		{store.Filter{NotKind: "it's"}, "kind <> 'it''s'"},
 		{store.Filter{Path: "notes/"}, "path = 'notes/' OR (path >= 'notes/' AND path < 'notes0')"},
 		{store.Filter{Not: []string{"a", "b'c"}}, "NOT path IN ('a', 'b''c')"},
 		{store.Filter{Kind: "k", Path: "p", Not: []string{"n"}},
