@@ -79,8 +79,9 @@ type Statement struct {
 
 // A Failure is a command that failed.
 type Failure struct {
-	Line int       `json:"line"` // of its result in the log, from 1
-	Time time.Time `json:"time,omitzero"`
+	Line    int       `json:"line"` // of its result in the log, from 1
+	Session string    `json:"session,omitempty"`
+	Time    time.Time `json:"time,omitzero"`
 	// Program names what ran, with its subcommand if it has one: "go test", "npm run", "psql".
 	Program string `json:"program"`
 	// Command is the command that failed, at most 200 bytes.

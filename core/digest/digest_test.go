@@ -292,11 +292,15 @@ func TestFailures(t *testing.T) {
 		},
 		"server away": {
 			[]chunker.ToolUse{ran("run_shell_command", "PGUSER=a psql -h localhost -c 'select 1'", "Output: psql: error: connection to server at \"localhost\" (127.0.0.1), port 5432 failed: Connection refused\nExit Code: 2", true), ran("run_shell_command", "psql -h db -c 'select 1'", "1", false)},
-			[]string{"psql | Output: psql: error: connection to server at … (…), port … failed: Connection refused | psql -h db -c 'select 1'"},
+			[]string{"psql | psql: error: connection to server at … (…), port … failed: Connection refused | psql -h db -c 'select 1'"},
 		},
 		"wrong directory": {
 			[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\ngo: go.mod file not found in current directory or any parent directory; see 'go help modules'", true), ran("Bash", "cd server && go test ./...", "ok", false)},
 			[]string{"go test | go: … file not found in current directory or any parent directory; see … | cd server && go test ./..."},
+		},
+		"another folder": {
+			[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\ngo: go.mod file not found", true), ran("Bash", "go -C server test ./...", "ok", false)},
+			[]string{"go test | go: … file not found | go -C server test ./..."},
 		},
 		"runner": {
 			[]chunker.ToolUse{ran("Bash", "uv run pytest -k x", "Exit code 2\nerror: unexpected argument '-k' found", true)},

@@ -21,24 +21,40 @@ func (s *summary) command(t chunker.Turn, use chunker.ToolUse) {
 	if command == "" || use.Output == "" && !use.Failed {
 		return
 	}
+	if _, code := exitOf(use.Output); !use.Failed && code == "" || code == "0" {
+		if parts := partsOf(command); len(parts) > 0 {
+			s.cure(t, command, parts)
+		}
+		return
+	}
+	if f, ok := failureOf(command, use.Output, s.redact); ok {
+		f.Line, f.Session, f.Time = t.EndLine, t.Session, t.Time
+		s.Failures = append(s.Failures, f)
+	}
+}
+
+// FailureOf returns what a call of a shell failed with, by the name, the arguments and the output of
+// the tool. It believes that the call failed. ok is false if that is not worth keeping: a call of
+// another tool, an output without an error, a failed test. The failure has neither place nor cure.
+func FailureOf(tool, input, output string, redact func(string) string) (f Failure, ok bool) {
+	if redact == nil {
+		redact = func(text string) string { return text }
+	}
+	return failureOf(commandOf(chunker.ToolUse{Name: tool, Input: input}), output, redact)
+}
+
+func failureOf(command, output string, redact func(string) string) (f Failure, ok bool) {
 	parts := partsOf(command)
 	if len(parts) == 0 {
-		return
+		return Failure{}, false
 	}
-	output, code := exitOf(use.Output)
-	if !use.Failed && code == "" || code == "0" {
-		s.cure(t, command, parts)
-		return
-	}
+	output, _ = exitOf(output)
 	part, shown := blame(parts, output)
 	if shown == "" {
-		return
+		return Failure{}, false
 	}
-	shown = line(s.redact(shown))
-	s.Failures = append(s.Failures, Failure{
-		Line: t.EndLine, Time: t.Time, Program: part.program, Command: cutWords(line(s.redact(command)), maxCommand),
-		Error: alike(shown), Shown: cutWords(shown, maxShown),
-	})
+	shown = line(redact(shown))
+	return Failure{Program: part.program, Command: cutWords(line(redact(command)), maxCommand), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
 }
 
 // cure fills in the cure of earlier failures.
@@ -140,7 +156,12 @@ func partOf(text string) part {
 	}
 	name := strings.Trim(words[0], `"'`)
 	p := part{text: strings.Join(words, " "), name: name, program: cutWords(line(name[strings.LastIndexByte(name, '/')+1:]), 40)}
-	rest := slices.DeleteFunc(slices.Clone(words[1:]), func(w string) bool { return strings.HasPrefix(w, "-") && w != "-m" })
+	var rest []string
+	for i, w := range words[1:] {
+		if folder := words[i] == "-C"; !folder && (!strings.HasPrefix(w, "-") || w == "-m") {
+			rest = append(rest, w)
+		}
+	}
 	if len(rest) == 0 || !subword().MatchString(rest[0]) && rest[0] != "-m" {
 		return p
 	}
@@ -230,7 +251,7 @@ var (
 func blame(parts []part, output string) (blamed part, shown string) {
 	blamed = parts[0]
 	for l := range strings.SplitSeq(output, "\n") {
-		l = line(head(plainOutput(l), 4*maxShown))
+		l = streams().ReplaceAllString(line(head(plainOutput(l), 4*maxShown)), "")
 		if l == "" || strings.HasPrefix(l, "Command: ") || !usage().MatchString(l) {
 			continue
 		}
@@ -255,6 +276,9 @@ func blamedIn(parts []part, l string) part {
 	}
 	return parts[0]
 }
+
+// streams are what agents put before what a command wrote.
+var streams = lazy.Regexp(`^(?:Output|Stdout|Stderr): `)
 
 var colours = lazy.Regexp("\x1b\\[[0-9;?]*[a-zA-Z]")
 
