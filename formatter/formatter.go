@@ -284,12 +284,13 @@ type Start struct {
 	Index    string // the list of memory files
 	ReadAt   string // where these can be read
 	Standing []core.Statement
+	Failing  []core.Failing
 	Overview string // of the session
 }
 
 // Reference frames what a session begins with. The same input makes the same text.
 func Reference(s Start) string {
-	if s.Index == "" && s.Overview == "" && len(s.Standing) == 0 {
+	if s.Index == "" && s.Overview == "" && len(s.Standing)+len(s.Failing) == 0 {
 		return ""
 	}
 	var parts []string
@@ -303,6 +304,13 @@ func Reference(s Start) string {
 			b.WriteString(Quote(one.Text) + "\n(source: " + sanitize.Name(one.Source) + on(one.Time) + ")\n")
 		}
 		parts = append(parts, b.String())
+	}
+	if len(s.Failing) > 0 {
+		lines := make([]string, len(s.Failing))
+		for i, f := range s.Failing {
+			lines[i] = FailingLine(f)
+		}
+		parts = append(parts, "Commands that failed in several earlier sessions here:\n"+Quote(strings.Join(lines, "\n"))+"\n")
 	}
 	if s.Overview != "" {
 		parts = append(parts, "Overview of this session:\n"+Quote(s.Overview)+"\n")

@@ -161,7 +161,7 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 	}
 	for _, later := range t.Later {
 		fmt.Fprintf(&b, "\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Kind, later.Name, tookText(later))
-		b.WriteString(outcomeText(later) + rulesText(later) + problemsText(later))
+		b.WriteString(outcomeText(later) + rulesText(later) + curesText(later) + problemsText(later))
 	}
 	return b.String()
 }
@@ -199,8 +199,11 @@ func problemsText(e journal.Entry) string {
 // rulesText lists the rules that apply, and whether they were given.
 func rulesText(e journal.Entry) string {
 	var b strings.Builder
-	if e.Tool != "" {
+	switch {
+	case len(e.Touched) > 0:
 		fmt.Fprintf(&b, "tool: %s, of %s\n", plain.OneLine(e.Tool), plain.OneLine(plain.Shorten(strings.Join(e.Touched, ", "), 200)))
+	case e.Tool != "":
+		fmt.Fprintf(&b, "tool: %s\n", plain.OneLine(e.Tool))
 	}
 	for _, r := range e.Rules {
 		verb := "rule given"
@@ -208,6 +211,17 @@ func rulesText(e journal.Entry) string {
 			verb = "rule not given"
 		}
 		fmt.Fprintf(&b, "%s: %s: %s\n", verb, plain.OneLine(r.Path), plain.OneLine(r.Why))
+	}
+	return b.String()
+}
+
+// curesText says what worked in an earlier session after the failure that the event tells of.
+func curesText(e journal.Entry) string {
+	var b strings.Builder
+	for _, g := range e.Given {
+		if g.Kind == journal.Failure {
+			fmt.Fprintln(&b, plain.Line("failed before, given what worked: %s (%s)", g.Title, g.Source))
+		}
 	}
 	return b.String()
 }

@@ -53,7 +53,8 @@ conversation to standard output. Agents run this command; 'memcore init' configu
 
 At a prompt it adds relevant memory and the rules that apply; at the start of a session curated
 memory that the agent does not load itself; when a tool touches files, the rules and folder memory
-for them. Each is added once a session. At the end of a turn it records the messages in the session.
+for them; when a command fails as it did in earlier sessions, what worked then. Each is added once a
+session. At the end of a turn it records the messages in the session.
 
 It answers within memory.hook.budget or is silent. The exit code is always 0, since a hook that fails
 would stop the agent. 'memcore explain --last' shows what it did.`
@@ -266,7 +267,7 @@ func (h *hookRun) answer(ctx context.Context) {
 		return
 	}
 	other := agents.RunByOther(e.Agent, os.Getenv)
-	if other != "" || e.Kind == hook.Other || e.Kind == hook.Tool && len(e.Touched) == 0 {
+	if other != "" || e.Kind == hook.Other || e.IsQuiet() {
 		h.out.pass(func() { h.skip(e, other) })
 		return
 	}
@@ -312,7 +313,7 @@ func (h *hookRun) answerHere(ctx context.Context, e hook.Event, dir string, noDa
 	until := started.Add(here.Settings.Hook.Budget)
 	h.timer.Reset(time.Until(until))
 	with := here.WithService
-	if e.Kind == hook.Tool {
+	if e.Kind == hook.Tool && e.Failed == nil {
 		with = here.WithoutIndex
 	}
 	err = with(ctx, func(s *app.Service) error {

@@ -129,6 +129,7 @@ var All = []Agent{
 			{"UserPromptSubmit", Prompt, 5, ""},
 			{"PreToolUse", Tool, 0, ""},
 			{"PostToolUse", Tool, 5, "Bash|Edit|MultiEdit|NotebookEdit|Read|Write"},
+			{"PostToolUseFailure", Tool, 5, "Bash"}, // instead of PostToolUse, of calls that failed
 			{"Stop", TurnEnd, 5, ""},
 			{"PreCompact", Compact, 5, ""},
 			{"SessionEnd", SessionEnd, 3, ""},

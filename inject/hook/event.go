@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/inject/agents"
 )
 
@@ -49,11 +50,17 @@ type Event struct {
 	// Tool was called with the files and folders Touched.
 	Tool    string   `json:"tool,omitempty"`
 	Touched []string `json:"touched,omitempty"`
+	// Failed is what a shell's command failed with; nil if it worked, or if nothing can be known of
+	// it.
+	Failed *digest.Failure `json:"failed,omitempty"`
 	// Transcript is the session's file, if known.
 	Transcript string `json:"transcript,omitempty"`
 	// Cut says what a long event lost.
 	Cut string `json:"cut,omitempty"`
 }
+
+// IsQuiet reports whether the event is a tool's call that nothing can be said of.
+func (e Event) IsQuiet() bool { return e.Kind == Tool && len(e.Touched) == 0 && e.Failed == nil }
 
 // Errors of Parse.
 var (
@@ -89,6 +96,7 @@ func Parse(agent string, data []byte) (Event, error) {
 		Sub   string          `json:"agent_id"`
 		Tool  string          `json:"tool_name"`
 		Input json.RawMessage `json:"tool_input"`
+		outcome
 	}
 	if err := json.Unmarshal([]byte(text), &sent); err != nil {
 		return Event{}, fmt.Errorf("%w: %w", ErrEvent, err)
@@ -102,6 +110,7 @@ func Parse(agent string, data []byte) (Event, error) {
 	}
 	if e.Kind == Tool {
 		e.Sub, e.Tool, e.Touched = sent.Sub, sent.Tool, touchedBy(sent.Input, e.Dir)
+		e.Failed = sent.failure(sent.Tool, sent.Input)
 	}
 	if e.Name == "" && script && e.Prompt != "" {
 		e.Name, e.Kind = "prompt", Prompt

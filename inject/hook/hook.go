@@ -31,6 +31,8 @@ type Memory interface {
 	Unchanged(stamps map[string]string) []string
 	// Now returns what applies at a moment. began is the folder where the session began.
 	Now(ctx context.Context, began string, at curated.Moment) (Applied, error)
+	// FailedBefore returns how what failed now failed in earlier sessions, and what worked then.
+	FailedBefore(ctx context.Context, e Event) (before core.Failing, ok bool, err error)
 	// Note adds a message to the session, unless the agent keeps a log that memcore reads.
 	Note(ctx context.Context, e Event, role, text string) error
 	// Ended says that a session has ended.
@@ -164,7 +166,8 @@ type answer struct {
 	applied Applied
 	result  core.Result // of the prompt, with explanations
 	fits    core.Result // as much of it as the agent takes
-	dir     string      // the folder that the session begins in; "" if it does not
+	failed  []journal.Given
+	dir     string // the folder that the session begins in; "" if it does not
 }
 
 func (a *answer) problem(err error) {
@@ -249,7 +252,7 @@ func (a *answer) beginAtPrompt(ctx context.Context) {
 }
 
 func (a *answer) answerTool(ctx context.Context) {
-	if a.event.Session == "" || len(a.event.Touched) == 0 {
+	if a.event.Session == "" || a.event.IsQuiet() {
 		return
 	}
 	var err error
@@ -257,8 +260,17 @@ func (a *answer) answerTool(ctx context.Context) {
 		a.problem(err)
 		return // without the journal, each call would be given the same
 	}
-	a.apply(ctx)
-	a.text = a.applied.Text
+	if len(a.event.Touched) > 0 {
+		a.apply(ctx)
+	}
+	if a.event.Failed != nil {
+		a.text = a.cure(ctx)
+	}
+	if text := formatter.Join(a.applied.Text, a.text); runes(text) <= longestContext {
+		a.text = text
+	} else {
+		a.text, a.failed = a.applied.Text, nil
+	}
 }
 
 // begin gets what the session begins with.
@@ -404,6 +416,7 @@ func (a *answer) given() {
 	for _, s := range a.fits.Said {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score})
 	}
+	a.entry.Given = append(a.entry.Given, a.failed...)
 	for _, l := range a.fits.Lines {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Line, Key: l.Name, Source: l.Source, Path: l.Path, Title: l.Request})
 	}

@@ -49,6 +49,7 @@ type fakeMemory struct {
 
 	rules   map[string]string // text by version, of the rules that apply
 	moments []curated.Moment
+	failed  []string // what is said to have failed now
 	began   []string // folders that the session is said to have begun in
 }
 
@@ -133,6 +134,12 @@ func (m *fakeMemory) Ended(context.Context, Event) error { m.ended++; return m.e
 func (m *fakeMemory) Used(_ context.Context, e Event) error {
 	m.judged = append(m.judged, e.Transcript)
 	return m.err
+}
+
+// FailedBefore knows one failure, of go test.
+func (m *fakeMemory) FailedBefore(_ context.Context, e Event) (core.Failing, bool, error) {
+	m.failed = append(m.failed, e.Failed.Program+": "+e.Failed.Error)
+	return core.Failing{Key: "failure-1", Cure: "cd server && go test ./...", Source: "a.jsonl#L3", Path: "a.jsonl", Sessions: 2}, e.Failed.Program == "go test", m.err
 }
 
 func (m *fakeMemory) Notice(context.Context, Event) string { return m.notice }

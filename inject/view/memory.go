@@ -49,6 +49,8 @@ type Overview struct {
 	AboutUser []core.MemoryHit
 	// Languages count chunks by ISO 639-1. "en" also has those of no known language.
 	Languages map[string]int
+	// Failing are commands that failed in several sessions of agents.
+	Failing []core.Failing
 	Models    []Model
 	// Use sums up the last weeks. Its documents are those most used.
 	Use   use.Summary

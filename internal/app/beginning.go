@@ -89,6 +89,9 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 	standing, failed := s.standing(ctx)
 	err = errors.Join(failed, err)
 
+	failing, failed := s.failing(ctx)
+	err = errors.Join(failed, err)
+
 	dir, where := s.Names().Of(s.DataDir()), ""
 	if current != nil {
 		where = s.Names().Of(current.OverviewPath())
@@ -111,9 +114,9 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 			ofOverview = min(ofOverview, left-utf8.RuneCountInString(index))
 		}
 		if left == 1 {
-			standing = nil // its length is given
+			standing, failing = nil, nil // their length is given
 		}
-		text = formatter.Reference(formatter.Start{Index: index, ReadAt: dir, Standing: standing, Overview: session.Excerpt(overview, where, ofOverview)})
+		text = formatter.Reference(formatter.Start{Index: index, ReadAt: dir, Standing: standing, Failing: failing, Overview: session.Excerpt(overview, where, ofOverview)})
 		over := utf8.RuneCountInString(text) - room
 		if room == 0 || over <= 0 || left == 1 {
 			return text, stamp, err
@@ -138,6 +141,36 @@ func (s *Service) standing(ctx context.Context) ([]core.Statement, error) {
 		return nil, fmt.Errorf("what the user said in earlier sessions: %w", err)
 	}
 	return all, nil
+}
+
+const (
+	// maxFailing and maxFailingRunes bound what a session begins with of what fails again and again.
+	maxFailing      = 5
+	maxFailingRunes = 700
+	// oftenFailing is in how many sessions a command must have failed if nothing is known to work.
+	oftenFailing = 3
+)
+
+// failing returns commands that fail again and again.
+func (s *Service) failing(ctx context.Context) (some []core.Failing, err error) {
+	if s.Manager == nil {
+		return nil, nil
+	}
+	all, err := s.Manager.Failing(ctx, 10*maxFailing)
+	if err != nil {
+		return nil, fmt.Errorf("what failed in earlier sessions: %w", err)
+	}
+	room := maxFailingRunes
+	for _, f := range all {
+		if f.Cure == "" && f.Sessions < oftenFailing {
+			continue
+		}
+		if room -= utf8.RuneCountInString(formatter.FailingLine(f)); room < 0 || len(some) == maxFailing {
+			break
+		}
+		some = append(some, f)
+	}
+	return some, nil
 }
 
 const (

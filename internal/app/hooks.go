@@ -95,6 +95,18 @@ func (s hookMemory) Unchanged(stamps map[string]string) (same []string) {
 	return same
 }
 
+// FailedBefore implements hook.Memory.
+func (s hookMemory) FailedBefore(ctx context.Context, e hook.Event) (before core.Failing, ok bool, err error) {
+	if !s.Settings.Enabled || s.Manager == nil || e.Failed == nil {
+		return core.Failing{}, false, nil
+	}
+	before, ok, err = s.Manager.FailedBefore(ctx, *e.Failed, e.Session)
+	if err != nil {
+		return core.Failing{}, false, fmt.Errorf("what failed in earlier sessions: %w", err)
+	}
+	return before, ok, nil
+}
+
 // Note implements hook.Memory. It appends to the session, or notes where the agent's own log is.
 func (s hookMemory) Note(ctx context.Context, e hook.Event, role, text string) error {
 	current, err := s.Sessions().openOrNew(e)

@@ -21,6 +21,8 @@ const (
 	shownDays = 53 * 7
 	// shownUsed bounds the documents in a list of the overview.
 	shownUsed = 10
+	// shownFailing bounds the commands that failed in several sessions.
+	shownFailing = 10
 	// shownChecks bounds what an overview finds wrong.
 	shownChecks = 50
 	// askingAboutUser bounds the search for who the user is: a model may be remote.
@@ -41,6 +43,9 @@ func (v page) Overview(ctx context.Context) (o view.Overview, err error) {
 			return o, err
 		}
 		o.AboutUser = v.aboutUser(ctx)
+		if o.Failing, err = v.s.Manager.Failing(ctx, shownFailing); err != nil {
+			return o, err
+		}
 	}
 	o.Sums.Days, o.Earlier = lastDays(o.Sums.Days, time.Now())
 	if err := v.addUse(&o); err != nil {
