@@ -51,7 +51,7 @@ type Overview struct {
 	Languages map[string]int
 	// Failing are commands that failed in several sessions of agents.
 	Failing []core.Failing
-	Models    []Model
+	Models  []Model
 	// Use sums up the last weeks. Its documents are those most used.
 	Use   use.Summary
 	Days  []use.Day      // the last 30, today last

@@ -30,7 +30,7 @@ type fakeMemory struct{ Memory }
 func (fakeMemory) Overview(context.Context) (Overview, error) {
 	return Overview{Workspace: hostile, Enabled: true, Sums: core.Sums{Kinds: []core.Sum{{Name: hostile}}, Sources: []core.Sum{{Name: hostile}}, Days: []core.DaySum{{Day: hostile, Documents: 1}}, AboutUser: []string{hostile}}, AboutUser: []core.MemoryHit{{Path: hostile, Text: hostile}},
 		Failing: []core.Failing{{Command: hostile, Shown: hostile, Cure: hostile, Path: hostile, Sessions: 2}, {Command: hostile}},
-		Models: []Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
+		Models:  []Model{{Role: hostile, Name: hostile, At: hostile}}, Checks: []Check{{Name: hostile, State: hostile, Text: hostile, Do: hostile}, {Text: hostile}},
 		Noise: []use.Document{{Path: hostile}}, Days: []use.Day{{Day: "2026-11-17"}}, Languages: map[string]int{hostile: 1},
 		Status: core.Status{State: core.StateReady, Sources: []string{hostile}, Embedder: hostile, Folder: hostile, Problems: []string{hostile}},
 		Use:    use.Summary{Prompts: 1, Documents: []use.Document{{Path: hostile}}}}, nil
