@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
@@ -236,6 +237,9 @@ func lineOf(u unit, holds func(sentence string) int) Line {
 	if e := u.exchange; e != nil {
 		l.Request, l.Outcome, l.Reply = shortened(e.Request, maxRequest), shortened(e.Outcome, maxOutcome), shortened(e.Reply, maxOutcome)
 		l.Files = e.Files
+		if l.Request == "" || l.Request == chunker.Unheaded {
+			l.Request = path.Base(u.path)
+		}
 		if !e.Time.IsZero() {
 			l.Time = e.Time
 		}
@@ -299,6 +303,9 @@ var markup = lazy.Regexp("(?m)^\\s*(#{1,6}\\s.*|[-*_=|:+ ]{3,}|```.*)$|^\\s*(?:[
 // sentencesOf returns the sentences and items of a text without markup.
 func sentencesOf(text string) (all []string) {
 	for line := range strings.SplitSeq(markup().ReplaceAllString(text, ""), "\n") {
+		if row := strings.Trim(strings.TrimSpace(line), "|"); strings.HasPrefix(strings.TrimSpace(line), "|") {
+			line = strings.Join(strings.FieldsFunc(row, func(r rune) bool { return r == '|' }), ":")
+		}
 		for line = strings.TrimSpace(line); line != ""; {
 			end := strings.IndexAny(line, ".!?。！？")
 			for end >= 0 && end+1 < len(line) && line[end] < utf8.RuneSelf && line[end+1] != ' ' {

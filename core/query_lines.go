@@ -26,6 +26,8 @@ const (
 	maxUnits = 3 * MaxLines
 	// sameLine is the least overlap of two lines that say the same.
 	sameLine = 0.6
+	// sameRequest is the least overlap of requests on the same subject.
+	sameRequest = 0.3
 )
 
 // listLines returns lines of what is near the prompt, best first, without what is in hits. Lines
@@ -136,16 +138,17 @@ func (q *query) unitsAt(document string, candidates []*candidate) (units []ranke
 }
 
 // markLater says of each line whether another one of the list has a later word on the same subject:
-// at least two telling words, and all that the line holds.
+// at least two telling words of the prompt, all that the line holds, and a request like its own.
 func markLater(lines []Line, units []rankedUnit, telling []float64) {
 	for i := range lines {
 		if relevance.MassOf(telling, units[i].holds) < 2 {
 			continue
 		}
-		for j := range lines {
-			if lines[j].Kind == lines[i].Kind && lines[j].Time.After(lines[i].Time) && units[j].holds&units[i].holds == units[i].holds &&
-				(lines[i].Later == "" || lines[j].Time.After(lines[i].Time)) {
-				lines[i].Later = lines[j].Name
+		asked, last := wordsOf(lines[i].Request), lines[i].Time
+		for j, other := range lines {
+			if other.Kind == lines[i].Kind && other.Time.After(last) && units[j].holds&units[i].holds == units[i].holds &&
+				wordsOf(other.Request).overlap(asked) >= sameRequest {
+				lines[i].Later, last = other.Name, other.Time
 			}
 		}
 	}

@@ -41,7 +41,11 @@ const (
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
 	// a telling word in common counts as sharedWord of that. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
+	//
+	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
+	// given with that answer (Line.Reply).
 	leastSaid  = 0.35
+	leastOnce  = 0.5
 	sharedWord = 0.1
 )
 
@@ -86,11 +90,15 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement) {
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
 	var found []Statement
 	for _, c := range g.candidates {
-		if c.value >= leastSaid {
-			s := q.statementAt(c)
-			s.Score = min(c.value, 1)
-			found = append(found, s)
+		if c.value < leastSaid {
+			break
 		}
+		s := q.statementAt(c)
+		if !s.Standing && (s.Kind == digest.Correction || c.value < leastOnce) {
+			continue
+		}
+		s.Score = min(c.value, 1)
+		found = append(found, s)
 	}
 	// Of two on one subject the newer holds, whichever is nearer to the prompt.
 	found, _ = withoutReplaced(found)

@@ -59,8 +59,8 @@ const (
 
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
-	bare := t.Kind == prompt.Request && len(strings.Fields(t.Own)) <= maxBare
-	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Own)
+	bare := t.Kind == prompt.Request && len(strings.Fields(t.Plain)) <= maxBare
+	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Plain)
 	if !t.question {
 		t.moments = digest.MomentsOf(t.Own)
 	}
@@ -70,7 +70,7 @@ func turnOf(request string) *turn {
 	case prompt.Selection:
 		t.silence = "the prompt picks from what the agent has just listed"
 	}
-	t.text = t.Own
+	t.text = t.Plain
 	if strings.TrimSpace(t.text) == "" {
 		t.text = cmp.Or(strings.Join(t.Errors, "\n"), request)
 	}

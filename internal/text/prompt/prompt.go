@@ -32,6 +32,8 @@ const (
 type Prompt struct {
 	// Own is the person's own words, without pasted lines.
 	Own string
+	// Plain is Own without what only makes it polite (see Plain). Only Parse sets it.
+	Plain string
 	// Pasted is the number of pasted bytes.
 	Pasted int
 	// Errors are up to three pasted lines, without times and levels.
@@ -41,7 +43,7 @@ type Prompt struct {
 	// Numbered are the numbered things in Own.
 	Numbered []Numbered
 	Kind     Kind
-	// Own asks, gives an order, or continues a conversation.
+	// Plain asks, gives an order, or continues a conversation.
 	Asks, Orders, Follows bool
 	// AsksAgent: what is asked is what the agent did or does.
 	AsksAgent bool
@@ -82,11 +84,12 @@ func Parse(text string) Prompt {
 	p := Form(text)
 	p.Files = filesIn(p.Own)
 	p.Numbered = numberedIn(p.Own)
-	p.Asks = strings.ContainsAny(p.Own, "?？؟") || asks.MatchString(p.Own)
-	p.Orders = orders.MatchString(p.Own)
-	p.Follows = follows.MatchString(p.Own)
-	p.AsksAgent = asksAgent.MatchString(p.Own)
-	p.AsksAnew = p.Follows && anew.MatchString(p.Own)
+	p.Plain = Plain(p.Own)
+	p.Asks = strings.ContainsAny(p.Plain, "?？؟") || asks.MatchString(p.Plain)
+	p.Orders = orders.MatchString(p.Plain)
+	p.Follows = follows.MatchString(p.Plain)
+	p.AsksAgent = asksAgent.MatchString(p.Plain)
+	p.AsksAnew = p.Follows && anew.MatchString(p.Plain)
 	return p
 }
 
