@@ -266,7 +266,16 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)
 		}
-		result.Said = q.said(ctx, t)
+		var degraded []string
+		result.Said, degraded = q.said(ctx, t)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, why := range degraded {
+			if !slices.Contains(result.Degraded, why) {
+				result.Degraded = append(result.Degraded, why)
+			}
+		}
 		result.Lines = q.listLines(t, found.question, ranked, result.Hits)
 	}
 	return nil

@@ -39,14 +39,14 @@ const (
 	// on the same subject, which replaces it.
 	sameSubject = 0.5
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
-	// a telling word in common counts as sharedWord of that. Statements that share no word with an
+	// telling words in common count as sharedWord of that once, and without a cosine each. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
-	leastSaid  = 0.35
+	leastSaid  = 0.4
 	leastOnce  = 0.5
-	sharedWord = 0.1
+	sharedWord = 0.2
 )
 
 func statementOf(document string, s digest.Statement) Statement {
@@ -55,36 +55,41 @@ func statementOf(document string, s digest.Statement) Statement {
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
-// said returns what the user once stated and what governs the prompt, newest on a subject first.
-// Statements are ranked among themselves: among thousands of chunks they would drown.
-func (q *query) said(ctx context.Context, t *turn) (all []Statement) {
+// said returns what the user once stated and what governs the prompt, and what failed meanwhile:
+// that costs the statements, not the turn. Statements are ranked among themselves: among thousands
+// of chunks they would drown.
+func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []string) {
 	add := func(s Statement) {
 		if len(all) < maxSaid && !q.given[s.Key] && !q.filtered(s) && !slices.ContainsFunc(all, func(a Statement) bool { return a.Key == s.Key }) {
 			all = append(all, s)
 		}
 	}
-	for _, s := range q.standingAt(t.moments) {
+	standing, err := q.standingAt(t.moments)
+	if err != nil {
+		degraded = append(degraded, err.Error())
+	}
+	for _, s := range standing {
 		s.Score = 1
 		add(s)
 	}
 	if strings.TrimSpace(t.text) == "" || t.silence != "" {
-		return all
+		return all, degraded
 	}
 	inside := *q
 	inside.took = map[string]time.Duration{}
 	inside.filter.Kind, inside.filter.NotKind = KindStatement, ""
 	g, err := inside.gather(ctx, t.text)
-	if err != nil {
-		return all // it costs the statements, not the turn
+	if degraded = append(degraded, g.degraded...); err != nil {
+		return all, append(degraded, err.Error())
 	}
 	telling := relevance.TellingWords(t.Prompt, g.question)
 	model := q.index.relevance
+	// The texts in a language that the embedder does not know are all near each other.
+	known := model.Knows(g.question.Text) && model.KnowsLanguage(g.question.Language)
 	for _, c := range g.candidates {
-		if c.Cosine != nil {
-			c.value = model.Nearness(*c.Cosine)
-		}
-		if relevance.MassOf(telling, c.Holds) > 0 {
-			c.value += sharedWord
+		c.value = sharedWord * relevance.MassOf(telling, c.Holds)
+		if known && c.Cosine != nil {
+			c.value = min(c.value, sharedWord) + model.Nearness(*c.Cosine)
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
@@ -106,7 +111,7 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement) {
 	for _, s := range found {
 		add(s)
 	}
-	return all
+	return all, degraded
 }
 
 // statementAt returns the statement of a record, as the digest of its log has it.
@@ -123,13 +128,13 @@ func (q *query) statementAt(c *candidate) Statement {
 }
 
 // standingAt returns the standing statements about a moment, newest first.
-func (q *query) standingAt(moments []digest.Moment) (all []Statement) {
+func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error) {
 	if len(moments) == 0 {
-		return nil
+		return nil, nil
 	}
 	logs, err := q.index.said()
 	if err != nil {
-		return nil // it costs the statements, not the turn
+		return nil, err
 	}
 	for document, log := range logs {
 		for _, s := range log.Standing {
@@ -138,8 +143,8 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement) {
 			}
 		}
 	}
-	kept, _ := withoutReplaced(all)
-	return kept
+	all, _ = withoutReplaced(all)
+	return all, nil
 }
 
 // maxCompared bounds the statements that are compared with each other, the newest.

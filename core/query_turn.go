@@ -62,7 +62,7 @@ func turnOf(request string) *turn {
 	bare := t.Kind == prompt.Request && len(strings.Fields(t.Plain)) <= maxBare
 	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Plain)
 	if !t.question {
-		t.moments = digest.MomentsOf(t.Own)
+		t.moments = digest.MomentsAsked(t.Own)
 	}
 	switch t.Kind {
 	case prompt.Acknowledgement:

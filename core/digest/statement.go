@@ -42,7 +42,7 @@ func (s *summary) said(t chunker.Turn, one Statement) {
 	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
 		return
 	}
-	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, MomentsOf(one.Text)
+	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
 	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
 	s.Statements = append(s.Statements, one)
 }
@@ -201,7 +201,7 @@ func ofSentence(sentence string) (kind Kind, standing bool) {
 	case general().MatchString(text) && modal().MatchString(text) && !ordering().MatchString(text):
 		return Rule, !once
 	case barring().MatchString(text):
-		return Rule, !once && !narrates().MatchString(text) && (len(MomentsOf(text)) > 0 && !pointsAt().MatchString(text) || reasoned().MatchString(text))
+		return Rule, !once && !narrates().MatchString(text) && (len(momentsOf(text)) > 0 && !pointsAt().MatchString(text) || reasoned().MatchString(text))
 	}
 	if kind, standing = ofClauses(text); kind == Rule {
 		return kind, standing && !once

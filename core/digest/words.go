@@ -97,15 +97,19 @@ var (
 	politely    = lazy.Regexp(`(?i)^\W*(?:(?:ok(?:ay)?|so|and)[\s,.]+)*(?:can|could|would|will) you (?:please |also )*`)
 )
 
-// momentWords are, for each Moment, the words of statements about it.
+// momentWords are, for each Moment, the words of statements about it, and of prompts that ask for it.
 var momentWords = []struct {
-	moment Moment
-	words  func(string) bool
+	moment        Moment
+	words, orders func(string) bool
 }{
-	{Commit, matcher(`(?i)\b(?:commit\w*|amend\w*|squash\w*|rebas\w+|fixups?|branch(?:es)?|pull requests?|merge requests?|push(?:es|ed|ing)?|pushen|changelog|co-author\w*|conventional|ramas?|branche)\b|\b[pm]rs?(?:[\s.,;:!?)#]|$)|提交|推送|分支|コミット|ブランチ|プッシュ`)},
-	{Test, matcher(`(?i)\b(?:tests?|tested|testing|testen|pytest|jest|vitest|playwright|coverage|mocks?|mocking|fixtures?|sleeps?|tdd|e2e|asserts?|assertions?|table[- ]driven|pruebas?|waitForTimeout)\b|测试|測試|テスト`)},
-	{Review, matcher(`(?i)\b(?:review(?:s|er|ers|ed|ing)?|code-review|revisi[oó]n|revue)\b|审查|评审|レビュー`)},
-	{Deploy, matcher(`(?i)\b(?:deploy\w*|releas\w+|publish(?:ing)?|ship(?:s|ped|ping)?|roll ?out|staging|production|prod|rollback|ausliefern|veröffentlich\w+|despleg\w+|despliegue|déploy\w+)\b|部署|发布|上线|デプロイ|リリース`)},
+	{Commit, matcher(`(?i)\b(?:commit\w*|amend\w*|squash\w*|rebas\w+|fixups?|branch(?:es)?|pull requests?|merge requests?|push(?:es|ed|ing)?|pushen|changelog|co-author\w*|conventional|ramas?|branche)\b|\b[pm]rs?(?:[\s.,;:!?)#]|$)|提交|推送|分支|コミット|ブランチ|プッシュ`),
+		matcher(`(?i)\b(?:commit|amend|squash|rebase|push|committe\w*|pushe?|pull request|merge request)\b|\b(?:open|create|make|mach|abre|crée) (?:a |an |the |einen? |un )?(?:branch|pr|mr)\b|提交|推送|コミット|プッシュ`)},
+	{Test, matcher(`(?i)\b(?:tests?|tested|testing|testen|pytest|jest|vitest|playwright|coverage|mocks?|mocking|fixtures?|sleeps?|tdd|e2e|asserts?|assertions?|table[- ]driven|pruebas?|waitForTimeout)\b|测试|測試|テスト`),
+		matcher(`(?i)\b(?:tests?|testing|testen|specs?|coverage|pruebas?)\b|测试|測試|テスト`)},
+	{Review, matcher(`(?i)\b(?:review(?:s|er|ers|ed|ing)?|code-review|revisi[oó]n|revue)\b|审查|评审|レビュー`),
+		matcher(`(?i)\b(?:review|code-review|revisa|relis)\b|审查|评审|レビュー`)},
+	{Deploy, matcher(`(?i)\b(?:deploy\w*|releas\w+|publish(?:ing)?|ship(?:s|ped|ping)?|roll ?out|staging|production|prod|rollback|ausliefern|veröffentlich\w+|despleg\w+|despliegue|déploy\w+)\b|部署|发布|上线|デプロイ|リリース`),
+		matcher(`(?i)\b(?:deploy|release|publish|ship|roll ?out|rollback|ausliefern|veröffentliche\w*|despliega|déploie)\b|部署|发布|上线|デプロイ|リリース`)},
 }
 
 func matcher(expression string) func(string) bool {
@@ -113,8 +117,17 @@ func matcher(expression string) func(string) bool {
 	return func(text string) bool { return compiled().MatchString(text) }
 }
 
-// MomentsOf returns the moments that a statement is about, or that an order asks for.
-func MomentsOf(text string) (moments []Moment) {
+// MomentsAsked returns the moments that an order asks for.
+func MomentsAsked(order string) (moments []Moment) {
+	for _, m := range momentWords {
+		if m.orders(order) {
+			moments = append(moments, m.moment)
+		}
+	}
+	return moments
+}
+
+func momentsOf(text string) (moments []Moment) {
 	for _, m := range momentWords {
 		if m.words(text) {
 			moments = append(moments, m.moment)
