@@ -28,7 +28,8 @@ const (
 // An Entry is what the journal knows of one event. Each of its lines has the Head and some of the
 // other fields; what a later line says replaces what an earlier one said.
 type Entry struct {
-	// Of begins the line of a result, and has the ID again: readers skip the line by it.
+	// Of has the ID again in the line of a result. It is first, so that readers who do not want
+	// results recognise the line by its beginning.
 	Of string `json:"of,omitempty"`
 	// Result has the candidates of a prompt, cut by Trim, in a line of its own. Only Explain reads it.
 	Result *core.Result `json:"result,omitempty"`
@@ -236,15 +237,12 @@ func Trim(r core.Result) *core.Result {
 	return &r
 }
 
+// trimmed keeps of a candidate what explains the decision on it.
 func trimmed(h core.MemoryHit) core.MemoryHit {
 	kept := core.MemoryHit{ID: h.ID, Source: h.Source, Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine,
 		Score: rounded(h.Score), TokenEstimate: h.TokenEstimate, Text: Excerpt(h.Text), Injection: h.Injection}
 	if e := h.Explain; e != nil {
-		kept.Explain = &core.Explanation{BM25: rounded(e.BM25), Why: e.Why, Verdict: e.Verdict}
-		if e.Cosine != nil {
-			cosine := rounded(*e.Cosine)
-			kept.Explain.Cosine = &cosine
-		}
+		kept.Explain = &core.Explanation{Cosine: e.Cosine, BM25: rounded(e.BM25), Why: e.Why, Verdict: e.Verdict}
 	}
 	return kept
 }
@@ -317,45 +315,39 @@ func (g Given) cited() (first, last int) {
 // reasonForgotten is the reason of an entry if what it got is forgotten.
 const reasonForgotten = "what it got is forgotten"
 
-// forget takes a place and texts out of a line, and reports whether it changed. Lines of documents
-// may have moved since, so that candidates, which have texts, go with their whole document.
-func (e *Entry) forget(p Place, texts []string) (changed bool) {
+// forget takes a place and texts out of a line. Lines of documents may have moved since, so that
+// candidates, which have texts, go with their whole document.
+func (e *Entry) forget(p Place, texts []string) {
 	says := func(text string) bool { return text != "" && Says(text, texts) }
-	blank := func(text *string, now string, gone bool) {
-		if gone {
-			*text, changed = now, true
-		}
+	if says(e.Prompt) {
+		e.Key, e.Prompt = "", ""
 	}
-	blank(&e.Key, "", says(e.Prompt))
-	blank(&e.Prompt, "", says(e.Prompt))
 	before := len(e.Given)
 	e.Given = slices.DeleteFunc(e.Given, func(g Given) bool {
 		first, last := g.cited()
 		return g.Source != "" && p.Has(g.Path, first, last)
 	})
-	blank(&e.Reason, reasonForgotten, len(e.Given) < before && len(e.Passages()) == 0 ||
-		says(e.Reason) || p.Path != "" && strings.Contains(e.Reason, p.Path))
-	for i := range e.Given {
-		blank(&e.Given[i].Title, "", says(e.Given[i].Title))
+	if len(e.Given) < before || says(e.Reason) || p.Path != "" && strings.Contains(e.Reason, p.Path) {
+		e.Reason = reasonForgotten
 	}
-	for i := range e.Verdicts {
-		blank(&e.Verdicts[i].Why, "", says(e.Verdicts[i].Why))
-	}
-	for _, said := range []*[]string{&e.Problems, &e.Notes} {
-		before := len(*said)
-		*said = slices.DeleteFunc(*said, says)
-		changed = changed || len(*said) < before
-	}
-	if r := e.Result; r != nil {
-		for _, hits := range []*[]core.MemoryHit{&r.Hits, &r.Rejected, &r.Withheld} {
-			before := len(*hits)
-			*hits = slices.DeleteFunc(*hits, func(h core.MemoryHit) bool { return p.Path != "" && h.Path == p.Path || says(h.Text) })
-			changed = changed || len(*hits) < before
+	for i, g := range e.Given {
+		if says(g.Title) {
+			e.Given[i].Title = ""
 		}
-		blank(&r.Why, "", says(r.Why))
-		blank(&r.Silence, reasonForgotten, says(r.Silence))
 	}
-	return changed
+	for i, v := range e.Verdicts {
+		if says(v.Why) {
+			e.Verdicts[i].Why = ""
+		}
+	}
+	e.Problems, e.Notes = slices.DeleteFunc(e.Problems, says), slices.DeleteFunc(e.Notes, says)
+	if r := e.Result; r != nil {
+		gone := func(h core.MemoryHit) bool { return p.Path != "" && h.Path == p.Path || says(h.Text) }
+		r.Hits, r.Rejected, r.Withheld = slices.DeleteFunc(r.Hits, gone), slices.DeleteFunc(r.Rejected, gone), slices.DeleteFunc(r.Withheld, gone)
+		if says(r.Why + " " + r.Silence) {
+			r.Why, r.Silence = "", reasonForgotten
+		}
+	}
 }
 
 // Says reports whether a text has one of others, whatever their white space and case.

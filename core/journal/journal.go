@@ -135,9 +135,14 @@ func (j Journal) Entries() ([]Entry, error) {
 // Of returns the entries of a session or subagent in the last maxTail bytes, like Entries.
 func (j Journal) Of(h Head) ([]Entry, error) { return j.of(h, maxTail) }
 
-// Recent is Of, but may leave out what was before the agent last dropped its history. It reads little.
+// Recent is Of, but may leave out what was before the agent last dropped its history, so that it reads
+// little. A subagent, which begins without an event of its own, is looked for in less.
 func (j Journal) Recent(h Head) (own []Entry, err error) {
-	for size := int64(minTail); size <= maxTail; size *= 4 {
+	max := int64(maxTail)
+	if h.Sub != "" {
+		max = 4 * minTail
+	}
+	for size := int64(minTail); size <= max; size *= 4 {
 		own, err = j.of(h, size)
 		if err != nil || slices.ContainsFunc(own, func(e Entry) bool { return e.Resets }) {
 			break
@@ -183,6 +188,9 @@ func (j Journal) Explain(entries ...*Entry) error {
 
 // Opened adds that the agent opened something, by its key or citation, to the last entry that gave it.
 func (j Journal) Opened(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
 	quoted, err := json.Marshal(name)
 	if err != nil {
 		return wrap("write", err)
@@ -256,16 +264,16 @@ func (e Entry) whole() bool { return e.Instead == "" && !e.At.IsZero() }
 // Forget removes what was given of a place, and words of the texts. The hash of a prompt goes with
 // it.
 func (j Journal) Forget(ctx context.Context, p Place, texts ...string) error {
-	return j.rewrite(ctx, func(e *Entry) (changed, keep bool) { return e.forget(p, texts), true })
+	return j.rewrite(ctx, func(e *Entry) (keep bool) { e.forget(p, texts); return true })
 }
 
 // ForgetSessions removes the entries of sessions.
 func (j Journal) ForgetSessions(ctx context.Context, gone func(agent, session string) bool) error {
-	return j.rewrite(ctx, func(e *Entry) (changed, keep bool) { return false, !gone(e.Agent, e.Session) })
+	return j.rewrite(ctx, func(e *Entry) (keep bool) { return !gone(e.Agent, e.Session) })
 }
 
-// rewrite changes lines, or removes them. It removes damaged ones, which may say what has to go.
-func (j Journal) rewrite(ctx context.Context, change func(*Entry) (changed, keep bool)) error {
+// rewrite changes lines, or removes those that change does not keep.
+func (j Journal) rewrite(ctx context.Context, change func(*Entry) (keep bool)) error {
 	if _, err := os.Stat(filepath.Dir(j.file)); j.file == "" || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -276,28 +284,12 @@ func (j Journal) rewrite(ctx context.Context, change func(*Entry) (changed, keep
 	defer unlock()
 	for _, file := range j.Files() {
 		data, err := os.ReadFile(file)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return wrap("forget in", err)
 		}
 		var kept []byte
 		for line := range bytes.Lines(data) {
-			var e Entry
-			if json.Unmarshal(line, &e) != nil {
-				continue
-			}
-			changed, keep := change(&e)
-			if !keep {
-				continue
-			}
-			if changed {
-				if line, err = json.Marshal(e); err != nil {
-					return wrap("forget in", err)
-				}
-			}
-			kept = append(append(kept, bytes.TrimRight(line, "\r\n")...), '\n')
+			kept = append(kept, rewritten(line, change)...)
 		}
 		if !bytes.Equal(kept, data) {
 			if err := jsonfile.Write(file, kept); err != nil {
@@ -306,4 +298,21 @@ func (j Journal) rewrite(ctx context.Context, change func(*Entry) (changed, keep
 		}
 	}
 	return nil
+}
+
+// rewritten returns what stays of a line. Of a damaged one nothing does: it may say what has to go.
+// One that does not change stays as it is, with what only a newer memcore knows.
+func rewritten(line []byte, change func(*Entry) (keep bool)) []byte {
+	var e Entry
+	if json.Unmarshal(line, &e) != nil {
+		return nil
+	}
+	before, _ := json.Marshal(e)
+	if !change(&e) {
+		return nil
+	}
+	if after, err := json.Marshal(e); err == nil && !bytes.Equal(after, before) {
+		line = after
+	}
+	return append(bytes.TrimRight(line, "\r\n"), '\n')
 }

@@ -11,8 +11,8 @@ import (
 type Session struct {
 	Dir   string // the folder that the session began in
 	Begun bool   // it has what a session begins with
-	// Until Starting the session's start may still give that. Until Prompting its first prompt may,
-	// or has just done so.
+	// The session's start may still give that until Starting. Its first prompt may give it until
+	// Prompting, or has just given it.
 	Starting, Prompting time.Time
 	Overview            string    // key of the last overview
 	Spent               int       // bytes of curated memory and rules
@@ -38,8 +38,8 @@ func (j Journal) Session(h Head) (s Session, err error) {
 	return s, err
 }
 
-// add adds an event. What began it was decided at that time, so that the order of events counts,
-// not that of their answers.
+// add adds an event. Events are added in the order in which they began, not in that of their answers,
+// since each was answered by what was known when it began.
 func (s *Session) add(e Entry) {
 	if e.Resets {
 		*s = Session{Dropped: e.Dropped, known: s.known}
@@ -75,18 +75,12 @@ func (s *Session) add(e Entry) {
 	}
 }
 
-// name is what a thing replaces: files by their path, anything else only itself.
+// name returns the path of a file, of which a session has the last version, else the key.
 func (g Given) name() string {
 	if g.Kind == Rules || g.Kind == Document {
 		return g.Path
 	}
 	return g.Key
-}
-
-// Has reports whether the session got a thing.
-func (s Session) Has(g Given) bool {
-	key, has := s.given[g.Kind][g.name()]
-	return has && key == g.Key
 }
 
 // Given returns the keys of all passages, lines, statements and failures that the session got.
