@@ -83,6 +83,12 @@ func (g Given) name() string {
 	return g.Key
 }
 
+// Has reports whether the session got a thing.
+func (s Session) Has(g Given) bool {
+	key, has := s.given[g.Kind][g.name()]
+	return has && key == g.Key
+}
+
 // Given returns the keys of all passages, lines, statements and failures that the session got.
 func (s Session) Given() (keys []string) {
 	for _, kind := range found {

@@ -3,7 +3,6 @@ package journal
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +111,11 @@ func TestWhatASessionHas(t *testing.T) {
 	require.NoError(t, j.Append(t.Context(), e))
 	s, err := j.Session(e.Head)
 	require.NoError(t, err)
+	for _, g := range e.Given {
+		require.True(t, s.Has(g))
+	}
+	require.False(t, s.Has(Given{Kind: Line, Key: "a.md"}), "of another kind")
+	require.False(t, s.Has(Given{Kind: Rules, Path: "r.md", Key: "2"}), "changed")
 	require.Equal(t, map[string]string{"r.md": "1"}, s.Keys(Rules))
 	require.Equal(t, map[string]string{"r.md": "stamp"}, s.Keys(Document))
 	require.Equal(t, []string{"a.md"}, s.Given())
@@ -187,7 +191,7 @@ func TestNothingTwice(t *testing.T) {
 			require.NoError(t, j.Begin(t.Context(), &e, func(had Session) { s = had }))
 			answer := Entry{Head: e.Head, Answer: Answer{Took: "1ms"}}
 			for n := range 5 {
-				if g := (Given{Kind: Passage, Key: fmt.Sprint(r.IntN(8), n%2)}); !slices.Contains(s.Given(), g.Key) {
+				if g := (Given{Kind: Passage, Key: fmt.Sprint(r.IntN(8), n%2)}); !s.Has(g) {
 					answer.Given = append(answer.Given, g)
 				}
 			}
