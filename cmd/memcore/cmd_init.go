@@ -44,7 +44,7 @@ terminal, or as a line of standard input. It is checked before anything is writt
 			if r.project && r.user {
 				return kind.Usagef("--project and --user: only one of them")
 			}
-			r.want.Hooks, r.want.MCP, r.index = !noHooks, !noMCP, !noIndex
+			r.want.Hooks, r.want.MCP, r.want.Recall, r.index = !noHooks, !noMCP, !noMCP, !noIndex
 			r.want.StatusLine = r.want.StatusLine && r.want.Hooks
 			r.chosen = cmd.Flags().Changed
 			if r.project {
@@ -62,7 +62,7 @@ terminal, or as a line of standard input. It is checked before anything is writt
 	f.BoolVar(&r.want.StatusLine, "status-line", true, "make 'memcore statusline' the status line of Claude Code if it has none")
 	f.BoolVar(&r.want.TrustMCP, "trust-mcp", false, "let Gemini CLI use memcore's tools without asking; without a terminal it offers only trusted tools")
 	f.BoolVar(&noHooks, "no-hooks", false, "set up no hooks")
-	f.BoolVar(&noMCP, "no-mcp", false, "set up no MCP server")
+	f.BoolVar(&noMCP, "no-mcp", false, "set up no MCP server, and no skill recall, which uses it")
 	f.BoolVar(&noIndex, "no-index", false, "do not index")
 	f.StringVar(&r.server, "server", "", "also ask the memory service at `URL`; none: no longer")
 	f.BoolVar(&r.dryRun, "dry-run", false, "show the changes and write nothing")

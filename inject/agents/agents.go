@@ -46,6 +46,7 @@ type Agent struct {
 	FolderVariable string
 	Hooks          Files
 	Servers        Files
+	Recall         Recall
 	// Plugin shows, below Folder, that memcore's plugin is installed: a file that enables it, or a
 	// folder. "" if there is no plugin.
 	Plugin string
@@ -103,6 +104,14 @@ type Files struct {
 	Project string // below the workspace
 }
 
+// Recall is a skill, or a subagent, that answers from memory. In agents that can do so it has a
+// context of its own, which keeps what it reads out of the conversation.
+type Recall struct {
+	Files
+	Head string // further lines of its frontmatter
+	Task string // what it is told first
+}
+
 // Notes are texts for a person; "" for none.
 type Notes struct {
 	Hooks, ProjectHooks string // after hooks were added; to a project, both
@@ -124,6 +133,12 @@ var All = []Agent{
 		Servers:      Files{User: "../.claude.json", Chosen: ".claude.json", Project: ".mcp.json"},
 		TypedServers: true, StatusLine: true,
 		KeepsLog: true,
+		Recall: Recall{
+			Files: Files{User: "skills/recall/SKILL.md", Project: ".claude/skills/recall/SKILL.md"},
+			// With allowed-tools, Claude Code would ask the user before the model may use the skill.
+			Head: "argument-hint: \"[question]\"\ncontext: fork\n",
+			Task: "Answer this from memory. You see nothing else of the conversation.\n\n$ARGUMENTS",
+		},
 		Events: []Event{
 			{"SessionStart", SessionStart, 5, ""},
 			{"UserPromptSubmit", Prompt, 5, ""},
@@ -145,6 +160,11 @@ var All = []Agent{
 		Servers:       Files{User: "settings.json", Project: ".gemini/settings.json"},
 		TrustsServers: true, HookName: "memcore", BeginsAtPrompt: true, Plugin: "extensions/memcore",
 		KeepsLog: true,
+		Recall: Recall{
+			Files: Files{User: "agents/recall.md", Project: ".gemini/agents/recall.md"},
+			Head:  "tools: [mcp_memcore_search_memory, mcp_memcore_memory_read]\n",
+			Task:  "You answer one question from memory. You see nothing else of the conversation.",
+		},
 		Events: []Event{
 			{"SessionStart", SessionStart, 5000, ""},
 			{"BeforeAgent", Prompt, 5000, ""},
@@ -166,6 +186,10 @@ var All = []Agent{
 		Servers: Files{User: "config.toml", Project: ".codex/config.toml"},
 		TOML:    true, Plugin: "config.toml",
 		KeepsLog: true,
+		Recall: Recall{
+			Files: Files{User: "skills/recall/SKILL.md", Project: ".agents/skills/recall/SKILL.md"},
+			Task:  "Answer the question from memory.",
+		},
 		Events: []Event{
 			{"SessionStart", SessionStart, 5, ""},
 			{"UserPromptSubmit", Prompt, 5, ""},
@@ -187,6 +211,10 @@ var All = []Agent{
 		Hooks:     Files{User: "hooks.json", Project: ".cursor/hooks.json"},
 		Servers:   Files{User: "mcp.json", Project: ".cursor/mcp.json"},
 		FlatHooks: true, Reply: ReplyFlat, Variable: "CURSOR_VERSION",
+		Recall: Recall{
+			Files: Files{User: "agents/recall.md", Project: ".cursor/agents/recall.md"},
+			Task:  "You answer one question from memory. You see nothing else of the conversation.",
+		},
 		Events: []Event{
 			{"sessionStart", SessionStart, 5, ""},
 			{"beforeSubmitPrompt", Prompt, 5, ""},

@@ -15,21 +15,24 @@ import (
 	"github.com/memcore/memcore/inject/setup"
 )
 
-// The plugins in the folder plugins have the hooks and the MCP server that init writes.
+// The plugins in the folder plugins have the hooks, the MCP server and the skill that init writes.
 func TestPlugins(t *testing.T) {
 	const again = "make them again: go -C lab run ./plugins -plugins .."
 	for _, tt := range []struct {
-		agent, servers string
+		agent, servers, recall string
 	}{
-		{agents.ClaudeCode, ".mcp.json"},
-		{agents.Codex, ".mcp.json"},
-		{agents.GeminiCLI, "gemini-extension.json"},
+		{agents.ClaudeCode, ".mcp.json", "skills/recall/SKILL.md"},
+		{agents.Codex, ".mcp.json", "skills/recall/SKILL.md"},
+		{agents.GeminiCLI, "gemini-extension.json", "agents/recall.md"},
 	} {
 		t.Run(tt.agent, func(t *testing.T) {
 			folder := filepath.Join("..", "..", "plugins", tt.agent)
 			hooks, err := os.ReadFile(filepath.Join(folder, "hooks", "hooks.json"))
 			require.NoError(t, err)
 			require.Equal(t, written(t, tt.agent, setup.Want{Hooks: true}), string(hooks), again)
+			recall, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(tt.recall)))
+			require.NoError(t, err)
+			require.Equal(t, written(t, tt.agent, setup.Want{Recall: true}), string(recall), again)
 
 			text := written(t, tt.agent, setup.Want{MCP: true})
 			var want, got struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/inject/agents"
 	"github.com/memcore/memcore/inject/setup"
 )
 
@@ -157,4 +158,41 @@ func TestRecordsHoldNoText(t *testing.T) {
 	require.Contains(t, string(kept), `"mcpServers"`)
 	require.NotContains(t, string(kept), "sesame")
 	require.NotContains(t, string(kept), "token")
+}
+
+// A skill that memcore wrote is brought up to date and taken out, also without a record; one that
+// was changed since stays.
+func TestRecallStaysWithItsOwner(t *testing.T) {
+	home := resolved(t, t.TempDir())
+	file := filepath.Join(home, ".claude", "skills", "recall", "SKILL.md")
+	plan := func(path string) []setup.Note {
+		changes, noted, err := find(t, home, agents.ClaudeCode).Plan(setup.User, path, setup.Want{Recall: true})
+		require.NoError(t, err)
+		write(t, home, changes)
+		return noted
+	}
+	remove := func() []setup.Note {
+		changes, noted, err := find(t, home, agents.ClaudeCode).Removal(setup.User, binary)
+		require.NoError(t, err)
+		write(t, home, changes)
+		return noted
+	}
+	plan("/old/memcore")
+	require.Empty(t, plan(binary))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "`"+binary+" read NAME`")
+	require.NotContains(t, string(text), "/old/memcore")
+
+	require.NoError(t, os.WriteFile(file, append(text, "And greet me.\n"...), 0o600))
+	require.Len(t, plan("/new/memcore"), 1)
+	require.Len(t, remove(), 1)
+	changed, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(text)+"And greet me.\n", string(changed))
+
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	require.NoError(t, os.Remove(options(home).Records))
+	require.Empty(t, remove())
+	require.NoFileExists(t, file)
 }

@@ -1,4 +1,4 @@
-// Package setup adds memcore to agents' settings: hooks, an MCP server and a status line.
+// Package setup adds memcore to agents' settings: hooks, an MCP server, a status line and a skill.
 //
 // It plans changes, and applies a plan as a whole or not at all. It knows memcore's entries by the
 // command that they run, and can take them out again even if the agent has rewritten the file; the
@@ -43,6 +43,7 @@ type Want struct {
 	// StatusLine adds a status line if the agent has none.
 	StatusLine bool
 	TrustMCP   bool // tell agents that ask to run the tools without confirmation
+	Recall     bool // the skill that answers from memory; it uses the tools of the MCP server
 }
 
 // An Agent can use memcore. It is safe for concurrent use.
@@ -126,6 +127,7 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 		{want.Hooks, e.addHooks},
 		{want.StatusLine, e.addStatusLine},
 		{want.MCP, func() error { return e.addServer(want.TrustMCP) }},
+		{want.Recall, e.addRecall},
 	} {
 		if !step.wanted {
 			continue
@@ -146,7 +148,7 @@ func (a Agent) Plan(scope Scope, binary string, want Want) ([]Change, []Note, er
 func (a Agent) Removal(scope Scope, binary string) ([]Change, []Note, error) {
 	e := a.edit(scope, binary)
 	e.restores = true
-	for _, remove := range []func() error{e.removeServer, e.removeStatusLine, e.removeHooks} {
+	for _, remove := range []func() error{e.removeServer, e.removeStatusLine, e.removeHooks, e.removeRecall} {
 		if err := remove(); err != nil {
 			return nil, nil, err
 		}

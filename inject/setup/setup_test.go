@@ -47,7 +47,7 @@ func TestPlans(t *testing.T) {
 			home := tree(t, archive)
 			before := files(t, home)
 			agent := find(t, home, words[0])
-			want := setup.Want{Hooks: !slices.Contains(words, "no-hooks"), MCP: !slices.Contains(words, "no-mcp"), TrustMCP: slices.Contains(words, "trust"), StatusLine: slices.Contains(words, "status-line")}
+			want := setup.Want{Hooks: !slices.Contains(words, "no-hooks"), MCP: !slices.Contains(words, "no-mcp"), TrustMCP: slices.Contains(words, "trust"), StatusLine: slices.Contains(words, "status-line"), Recall: slices.Contains(words, "recall")}
 			changes, notes, err := agent.Plan(scope, binary, want)
 			var noted strings.Builder
 			for _, n := range notes {

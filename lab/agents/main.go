@@ -81,6 +81,7 @@ var kinds = []struct{ name, mark, file, text string }{
 	{"rule by trigger", "TRIGGERMARK", ".beans/rules/testing.md", "---\ntriggers: [write tests]\n---\nTRIGGERMARK: tests are table tests.\n"},
 	{"tool save_memory", "save_memory", "", ""},
 	{"tool search_memory", "search_memory", "", ""},
+	{"skill recall", "Answers a question from memory of earlier sessions", "", ""},
 }
 
 func run(ctx context.Context, t trial, only string, keep bool) error {

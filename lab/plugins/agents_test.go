@@ -17,7 +17,7 @@ func pluginMachine(t *testing.T) (m *machine, plugins string) {
 	return newMachine(t, bin), filepath.Join(out, "plugins")
 }
 
-// Claude Code finds no fault with the plugin, installs it, and lists its hooks and its server.
+// Claude Code finds no fault with the plugin, installs it, and lists its hooks, server and skill.
 func TestClaudeCode(t *testing.T) {
 	need(t, "claude")
 	m, plugins := pluginMachine(t)
@@ -30,12 +30,13 @@ func TestClaudeCode(t *testing.T) {
 	details := m.run("claude", "plugin", "details", "memcore")
 	require.Contains(t, details, "Hooks (6)")
 	require.Contains(t, details, "MCP servers (1)  memcore")
+	require.Regexp(t, `Skills \(1\) +recall`, details)
 	require.Regexp(t, `memcore mcp.*✔`, m.run("claude", "mcp", "list"))
 	m.run("claude", "plugin", "uninstall", "memcore@memcore")
 	require.NotContains(t, m.run("claude", "plugin", "list"), "memcore")
 }
 
-// Codex installs the plugin and has its server.
+// Codex installs the plugin, has its server, and tells the model of its skill.
 func TestCodex(t *testing.T) {
 	need(t, "codex")
 	m, plugins := pluginMachine(t)
@@ -43,6 +44,7 @@ func TestCodex(t *testing.T) {
 	m.run("codex", "plugin", "add", "memcore@memcore")
 	require.Regexp(t, `memcore@memcore +installed, enabled +1\.2\.3`, m.run("codex", "plugin", "list"))
 	require.Regexp(t, `memcore +memcore +mcp .*enabled`, m.run("codex", "mcp", "list"))
+	require.Contains(t, m.run("codex", "debug", "prompt-input", "hello"), "memcore:recall: Answers a question from memory")
 	m.run("codex", "plugin", "remove", "memcore@memcore")
 	require.NotContains(t, m.run("codex", "mcp", "list"), "memcore")
 }

@@ -78,10 +78,15 @@ func claudePlugin(about object) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	recall, err := settings(agents.ClaudeCode, setup.User, setup.Want{Recall: true})
+	if err != nil {
+		return nil, err
+	}
 	return []file{
 		jsonFile(".claude-plugin/plugin.json", about),
 		{"hooks/hooks.json", []byte(hooks), 0o644},
 		{".mcp.json", []byte(servers), 0o644},
+		{"skills/recall/SKILL.md", []byte(recall), 0o644},
 	}, nil
 }
 
@@ -101,8 +106,12 @@ func codexPlugin(about object) ([]file, error) {
 	if err := toml.Unmarshal([]byte(text), &config); err != nil {
 		return nil, err
 	}
+	recall, err := settings(agents.Codex, setup.User, setup.Want{Recall: true})
+	if err != nil {
+		return nil, err
+	}
 	manifest := object{
-		"hooks": "./hooks/hooks.json", "mcpServers": "./.mcp.json",
+		"hooks": "./hooks/hooks.json", "mcpServers": "./.mcp.json", "skills": "./skills/",
 		"interface": object{"displayName": "memcore", "shortDescription": summary, "category": "Productivity"},
 	}
 	for key, value := range about {
@@ -112,6 +121,7 @@ func codexPlugin(about object) ([]file, error) {
 		jsonFile(".codex-plugin/plugin.json", manifest),
 		{"hooks/hooks.json", []byte(hooks), 0o644},
 		jsonFile(".mcp.json", object{"mcpServers": config.Servers}),
+		{"skills/recall/SKILL.md", []byte(recall), 0o644},
 	}, nil
 }
 
@@ -132,7 +142,15 @@ func geminiExtension(version string) ([]file, error) {
 	if version == "" {
 		manifest["version"] = "0.0.0" // Gemini CLI wants one
 	}
-	return []file{jsonFile("gemini-extension.json", manifest), {"hooks/hooks.json", []byte(hooks), 0o644}}, nil
+	recall, err := settings(agents.GeminiCLI, setup.User, setup.Want{Recall: true})
+	if err != nil {
+		return nil, err
+	}
+	return []file{
+		jsonFile("gemini-extension.json", manifest),
+		{"hooks/hooks.json", []byte(hooks), 0o644},
+		{"agents/recall.md", []byte(recall), 0o644},
+	}, nil
 }
 
 // settings returns the file that memcore init writes for an agent that has no settings.
