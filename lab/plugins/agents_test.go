@@ -28,7 +28,7 @@ func TestClaudeCode(t *testing.T) {
 	m.run("claude", "plugin", "install", "memcore@memcore")
 	require.Contains(t, m.run("claude", "plugin", "list"), "enabled")
 	details := m.run("claude", "plugin", "details", "memcore")
-	require.Contains(t, details, "Hooks (6)")
+	require.Contains(t, details, "Hooks (7)")
 	require.Contains(t, details, "MCP servers (1)  memcore")
 	require.Regexp(t, `Skills \(1\) +recall`, details)
 	require.Regexp(t, `memcore mcp.*✔`, m.run("claude", "mcp", "list"))
