@@ -347,8 +347,12 @@ func usedText(e journal.Entry) string {
 	var b strings.Builder
 	for _, g := range e.Shown() {
 		what := g.Source
-		if g.Kind != journal.Passage {
-			what = fmt.Sprintf("%s %s (%s)", g.Kind, g.Source, cmp.Or(g.Title, g.Key))
+		switch g.Kind {
+		case journal.Passage:
+		case journal.Line: // its name opens it
+			what = fmt.Sprintf("line %s: %s, %s", g.Key, g.Title, g.Source)
+		default:
+			what = fmt.Sprintf("%s: %s", g.Kind, cmp.Or(g.Title, g.Source))
 		}
 		fmt.Fprintf(&b, "%s: %s", verdicts[cmp.Or(g.Used, journal.Unknown)], plain.OneLine(what))
 		if g.Why != "" {
