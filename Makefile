@@ -48,7 +48,7 @@ test: ## all tests of the product; those of LanceDB need a C compiler and Rust, 
 coverage: ## share of the statements that tests run, by package and of the whole (PROFILE=file keeps the profile)
 	PROFILE=$(PROFILE) .ci/coverage
 
-gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns: fails if answers are worse than the baselines in testdata/eval
+gate: build ## questions to testdata/workspace, prompts of testdata/eval/turns and said, ordinary ones: fails if answers are worse than the baselines in testdata/eval
 	.ci/gate bin/memcore
 
 bench: ## all Go benchmarks, short (BENCHTIME=200ms PACKAGES=./...)
