@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/core/source"
-	"github.com/memcore/memcore/internal/text/prompt"
 	"github.com/memcore/memcore/store"
 )
 
@@ -227,7 +226,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	}
 	ranked := found.candidates
 	if t != nil {
-		ranked = q.answerTurn(ctx, t, found)
+		ranked = q.answerTurn(t, found)
 	} else {
 		if q.recalls {
 			found.asNotes()
@@ -238,12 +237,11 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 		ranked = q.recalled(found.question, ranked)
 	}
 	if q.inTurn {
-		asks := prompt.Parse(text)
-		if t != nil {
-			asks = t.Prompt
+		asked := t
+		if asked == nil {
+			asked = turnOf(text)
 		}
-		ranked = before(q.aboutUser(ctx, asks), ranked)
-		ranked = before(q.solvedLast(ctx, asks), ranked)
+		ranked = before(q.findIntended(ctx, asked), ranked)
 		q.asked = wordsOf(text)
 	}
 	if note := q.rerank(ctx, text, ranked); note != "" {

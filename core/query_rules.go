@@ -23,8 +23,8 @@ var globKeys = [...]string{"globs", "paths", "applyTo", "fileMatchPattern"}
 const (
 	mostGlobs   = 32
 	longestGlob = 200 // bytes
-	// mostRules is how many documents with rules a prompt searches.
-	mostRules = 32
+	// maxRuleFiles is how many documents with rules a prompt searches.
+	maxRuleFiles = 32
 	// mostNamed is how many of a section's paths are compared.
 	mostNamed = 16
 )
@@ -148,38 +148,30 @@ func namesFile(name, base, file string) bool {
 	return file == name || strings.HasSuffix(file, "/"+name) || strings.HasSuffix(name, "/"+file)
 }
 
-// rulesForFiles finds rules for a named file, unless the prompt asks. Of each document it takes the
+// forRulesOfFiles searches for rules for a named file, unless the prompt asks: in each document the
 // best section, by glob or by content.
-func (q *query) rulesForFiles(ctx context.Context, t *turn) (found []*candidate) {
+func forRulesOfFiles(ctx context.Context, q *query, t *turn) (all []search) {
 	if len(t.Files) == 0 || t.Asks && t.question {
 		return nil
 	}
-	all := q.rules()
-	for _, document := range all[:min(len(all), mostRules)] {
-		if len(found) == mostTurnHits {
-			break
-		}
+	documents := q.rules()
+	for _, document := range documents[:min(len(documents), maxRuleFiles)] {
 		if t.namesDocument(document) {
 			continue
 		}
 		sections, err := q.sectionsFor(ctx, t, document)
 		if err != nil {
-			return found // it costs the rule, not the turn
+			return all // it costs the rule, not the turn
 		}
 		if len(sections) == 0 {
 			continue
 		}
-		why := "is a rule of " + document + " for " + t.Files[0]
-		best := q.find(ctx, search{text: t.text, path: document, why: why, wanted: func(_ relevance.Query, c *candidate) bool {
-			return slices.ContainsFunc(sections, func(r store.Record) bool { return r.ID == c.ID })
-		}})
-		if len(best) == 0 { // neither words nor vectors find it
-			best = []*candidate{candidateOf(sections[0])}
-			best[0].sure = why
-		}
-		found = append(found, best...)
+		all = append(all, search{text: t.text, path: document, known: &sections[0], why: "is a rule of " + document + " for " + t.Files[0],
+			wanted: func(_ relevance.Query, c *candidate) bool {
+				return slices.ContainsFunc(sections, func(r store.Record) bool { return r.ID == c.ID })
+			}})
 	}
-	return found
+	return all
 }
 
 func (q *query) sectionsFor(ctx context.Context, t *turn, document string) ([]store.Record, error) {
@@ -187,9 +179,9 @@ func (q *query) sectionsFor(ctx context.Context, t *turn, document string) ([]st
 	whole := slices.ContainsFunc(q.index.manifest.Documents[document].Globs, func(glob string) bool {
 		return slices.ContainsFunc(t.Files, func(file string) bool { return globMatches(glob, base, file) })
 	})
-	order := t.Pasted == 0 && (t.Orders || asksForWork(t.Own))
+	order := t.Pasted == 0 && (t.Orders || t.AsksForWork)
 	records, err := q.index.keywords.Document(ctx, document)
 	return slices.DeleteFunc(records, func(r store.Record) bool {
-		return r.Tokens < leastRule || !whole && !governs(r, base, t.Files, order) || !q.filter.Passes(r.Scope, r.Kind, r.Path) || !q.filter.PassesAt(r.Time)
+		return r.Tokens < minRule || !whole && !governs(r, base, t.Files, order) || !q.filter.Passes(r.Scope, r.Kind, r.Path) || !q.filter.PassesAt(r.Time)
 	}), err
 }

@@ -87,7 +87,7 @@ func (m *manifest) sums() Sums {
 		}
 	}
 	slices.Sort(s.AboutUser)
-	s.AboutUser = s.AboutUser[:min(len(s.AboutUser), mostProfiles)]
+	s.AboutUser = s.AboutUser[:min(len(s.AboutUser), maxProfiles)]
 	most := func(a, b Sum) int { return cmp.Or(b.Chunks-a.Chunks, cmp.Compare(a.Name, b.Name)) }
 	s.Kinds = slices.AppendSeq(s.Kinds, maps.Values(kinds))
 	s.Sources = slices.AppendSeq(s.Sources, maps.Values(sources))

@@ -2,13 +2,10 @@ package core
 
 import (
 	"cmp"
-	"context"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 	"unicode"
 
@@ -37,13 +34,13 @@ type turn struct {
 
 const (
 	// For prompts that ask nothing: two sure hits beat six doubtful ones.
-	mostTurnHits = 2
-	turnTokens   = 400
+	maxTurnHits = 2
+	turnTokens  = 400
 	// maxBare is how many words ask for what they name, as in "page size".
 	maxBare = 3
-	// mostAnswers limits a question's hits, leastOfBest their relative score. Of teammates' judged
+	// maxAnswers limits a question's hits, leastOfBest their relative score. Of teammates' judged
 	// questions two hits answer 0.80, three 0.93, four 0.97.
-	mostAnswers = 3
+	maxAnswers  = 3
 	leastOfBest = 0.3
 	// In a small memory a score of sureEnough suffices for an order, too: nothing is near by
 	// chance.
@@ -60,7 +57,7 @@ const (
 func turnOf(request string) *turn {
 	t := &turn{Prompt: prompt.Parse(request)}
 	bare := t.Kind == prompt.Request && len(strings.Fields(t.Plain)) <= maxBare
-	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !asksForWork(t.Plain)
+	t.question = (t.Asks || t.AsksAnew || bare) && !t.AsksAgent && !t.Orders && (!t.Follows || t.AsksAnew) && t.Pasted == 0 && !t.AsksForWork
 	if !t.question {
 		t.moments = digest.MomentsAsked(t.Own)
 	}
@@ -76,21 +73,6 @@ func turnOf(request string) *turn {
 	}
 	return t
 }
-
-// asksForWork: "can you add a test?", not "can you tell me …".
-func asksForWork(own string) bool {
-	return helps().MatchString(own) && !tellsMe().MatchString(own)
-}
-
-var (
-	helps = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)(^|[.!?,;:\n-]|\b(and|but|so|also|then|now|please|ok|okay))\s*(can|could|would|will)\s+(you|we)\b|\blet'?s\b|\bhelp me\b|\bi need\b|\bwould it be\b|(^|\s)@agent\b|` +
-			`\b(kannst|könntest|könnten|können) (du|wir|sie)\b|\b(puedes|podrías|podemos) |\b(peux-tu|pouvez-vous|peut-on|pourrais-tu)|帮我|帮忙|帮修|してください|してくれ|してもらえ`)
-	})
-	tellsMe = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)\b(can|could|would|will)\s+(you|we)\s+(please\s+)?(tell|remind|explain|show|give|remember|recall|say)\b`)
-	})
-)
 
 // whySilent says why a turn got no hits: never that nothing is known, if something was found.
 func (t *turn) whySilent(ranked []*candidate, had *candidate) string {
@@ -109,7 +91,7 @@ func (t *turn) whySilent(ranked []*candidate, had *candidate) string {
 
 // answerTurn returns decided candidates, best first. It narrows the selection if the prompt asks
 // nothing.
-func (q *query) answerTurn(ctx context.Context, t *turn, g gathered) []*candidate {
+func (q *query) answerTurn(t *turn, g gathered) []*candidate {
 	t.model = q.index.relevance
 	repeats := g.takeRepeats()
 	q.rank(g)
@@ -118,25 +100,19 @@ func (q *query) answerTurn(ctx context.Context, t *turn, g gathered) []*candidat
 	case t.onlyTime:
 		q.sparing = false // more than one answer is right
 	case t.question:
-		q.limit = min(q.limit, mostAnswers)
+		q.limit = min(q.limit, maxAnswers)
 		if q.lines > 0 {
 			q.threshold = max(q.threshold, sureAnswer)
 		}
 	default:
 		orderForTurn(t.model, g.candidates)
-		q.limit, q.sparing = min(q.limit, mostTurnHits), false
+		q.limit, q.sparing = min(q.limit, maxTurnHits), false
 		if q.budget > turnTokens {
 			q.budget = turnTokens
 		}
 	}
-	var sure []*candidate
-	for _, s := range q.searches(t) {
-		sure = append(sure, q.find(ctx, s)...)
-	}
-	sure = append(sure, q.rulesForFiles(ctx, t)...)
-	all := before(sure, g.candidates)
-	t.decide(g.question, all[len(sure):])
-	return slices.Concat(all, repeats)
+	t.decide(g.question, g.candidates)
+	return slices.Concat(g.candidates, repeats)
 }
 
 // takeRepeats removes turns that repeat the question: they hold no answer, and others would look

@@ -49,6 +49,10 @@ type Prompt struct {
 	AsksAgent bool
 	// AsksAnew: a question in whole words follows the opening of a prompt that Follows.
 	AsksAnew bool
+	// AsksForWork: "can you add a test?", not "can you tell me …".
+	AsksForWork bool
+	// GoesOn: it goes on with a stage of work. NamesRules: it names a project's rules.
+	GoesOn, NamesRules bool
 }
 
 // NamesFile reports whether a file name contains a word.
@@ -90,6 +94,9 @@ func Parse(text string) Prompt {
 	p.Follows = follows.MatchString(p.Plain)
 	p.AsksAgent = asksAgent.MatchString(p.Plain)
 	p.AsksAnew = p.Follows && anew.MatchString(p.Plain)
+	p.AsksForWork = helps.MatchString(p.Own) && !tellsThem.MatchString(p.Own)
+	p.GoesOn = goesOnWith.MatchString(p.Own)
+	p.NamesRules = namesRules.MatchString(p.Own)
 	return p
 }
 
@@ -115,11 +122,17 @@ var attached = lazily(`(^|\s)(#(terminal(Last)?(Command|Selection)|selection|cod
 var asksAgent = lazily(`(?i)^\W*((ok|okay|so|and|but|now|well|wait)\W+)*((where|what|which( \w+)?|in (what|which) \w+) )?(did|have|are|were) you\b|^\W*(hast|bist|warst) du\b|^\W*(as-tu|avez-vous|es-tu)\b|^\W*(hiciste|has hecho|estás)\b`)
 
 var (
-	asks    = lazily(`(?i)^\W*((can|could|may|should|do|does|did|is|are|was|were|has|have|will|am) (i|we|it|there|the|this|that|they|our|my|any\w*|some\w*)|(in|at|on|to|from|for|by|with) (which|what|whom)|(kann|darf|muss|soll|gibt|bekommt|hat|haben|ist|sind|wird) (man|ich|wir|es|der|die|das)|what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
-	orders  = lazily(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
-	anew    = lazily(`(?i)^\W*(ok|okay|so|and|but|now|well|hmm|great|good|perfect|thanks|cool|nice|right|wait|actually|ja|und|aber|also|gut)[\s,.!]+((how|where|when|which|who) (do|does|did|can|should|is|are|was|were|will|\w+ (is|are|do|does|did|was|were|has|have|should))|(can|may|should|do) (i|we)|(wie|wo|wann|wer|welche[rsnm]?|wohin) \w+)\b`)
-	greets  = lazily(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|hallo|moin|servus|guten (morgen|tag|abend)|gute nacht|bonjour|bonsoir|salut|hola|buenos d[ií]as|buenas (tardes|noches)|ciao|buon(giorno|asera)|bom dia|boa (tarde|noite))([\s,]+(again|there|claude|gemini|codex|all|everyone|zusammen))?\W*$|^(早上好|你好|您好|晚上好|おはよう(ございます)?|こんにちは|こんばんは|안녕(하세요)?|привет|добр(ое утро|ый день|ый вечер)|здравствуйте)[\s!！。.]*$`)
-	follows = lazily(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
+	asks   = lazily(`(?i)^\W*((can|could|may|should|do|does|did|is|are|was|were|has|have|will|am) (i|we|it|there|the|this|that|they|our|my|any\w*|some\w*)|(in|at|on|to|from|for|by|with) (which|what|whom)|(kann|darf|muss|soll|gibt|bekommt|hat|haben|ist|sind|wird) (man|ich|wir|es|der|die|das)|what|why|how|which|who|whom|whose|where|when|wie|was|warum|wieso|welche[rsnm]?|wer|wo|wann|qué|cómo|por qué|quién|dónde|cuándo|cuál|que|comment|pourquoi|quel(le)?s?|qui|où|quand)\b|什么|怎么|为什么|哪|谁|吗|なぜ|どう|何|どこ|いつ|誰|ですか`)
+	orders = lazily(`(?i)^\W*((please|ok|okay|now|so|and|then|let's|bitte)\W+)*(update|fix|implement|add|create|make|write|run|remove|hide|change|move|commit|push|analy[sz]e|read|continue|proceed|mark|rename|delete|refactor|build|install|start|aktualisiere|erstelle|lies|schreib|actualiza|crea|lee|mets|ajoute|lis)\b`)
+	anew   = lazily(`(?i)^\W*(ok|okay|so|and|but|now|well|hmm|great|good|perfect|thanks|cool|nice|right|wait|actually|ja|und|aber|also|gut)[\s,.!]+((how|where|when|which|who) (do|does|did|can|should|is|are|was|were|will|\w+ (is|are|do|does|did|was|were|has|have|should))|(can|may|should|do) (i|we)|(wie|wo|wann|wer|welche[rsnm]?|wohin) \w+)\b`)
+	// helps asks for work, tellsThem for an answer.
+	helps = lazily(`(?i)(^|[.!?,;:\n-]|\b(and|but|so|also|then|now|please|ok|okay))\s*(can|could|would|will)\s+(you|we)\b|\blet'?s\b|\bhelp me\b|\bi need\b|\bwould it be\b|(^|\s)@agent\b|` +
+		`\b(kannst|könntest|könnten|können) (du|wir|sie)\b|\b(puedes|podrías|podemos) |\b(peux-tu|pouvez-vous|peut-on|pourrais-tu)|帮我|帮忙|帮修|してください|してくれ|してもらえ`)
+	tellsThem  = lazily(`(?i)\b(can|could|would|will)\s+(you|we)\s+(please\s+)?(tell|remind|explain|show|give|remember|recall|say)\b`)
+	goesOnWith = lazily(`(?i)^\W*(please\s+)?(proceed|continue|go on|start|carry on|move on|resume|weiter|continúa|continue)\b`)
+	namesRules = lazily(`(?i)\b(the|our|your|these|project|coding|code) (rules|conventions|guidelines)\b|\b(code style|style guide)\b|(项目|代码)(规范|规则)|規約`)
+	greets     = lazily(`(?i)^\W*(hi|hello|hey|good (morning|afternoon|evening|night)|hallo|moin|servus|guten (morgen|tag|abend)|gute nacht|bonjour|bonsoir|salut|hola|buenos d[ií]as|buenas (tardes|noches)|ciao|buon(giorno|asera)|bom dia|boa (tarde|noite))([\s,]+(again|there|claude|gemini|codex|all|everyone|zusammen))?\W*$|^(早上好|你好|您好|晚上好|おはよう(ございます)?|こんにちは|こんばんは|안녕(하세요)?|привет|добр(ое утро|ый день|ый вечер)|здравствуйте)[\s!！。.]*$`)
+	follows    = lazily(`(?i)^\W*(ok|okay|k|yes|yeah|no|nope|and|but|so|then|also|hmm|well|great|good|perfect|thanks|cool|nice|right|wait|actually|still|why not|it|that|this|those|these|ja|nein|und|aber|also|gut|sí|pero|y|oui|non|et|mais)\b`)
 )
 
 // IsTelling reports whether a word says what a prompt is about: it is not common in all prompts.
