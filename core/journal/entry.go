@@ -357,8 +357,15 @@ func Says(text string, others []string) bool {
 	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
 }
 
-// lines encodes an entry.
+// maxTitle is how many bytes of a title are kept.
+const maxTitle = 200
+
+// lines encodes an entry. Titles come from texts that may have secrets.
 func (e Entry) lines() ([]byte, error) {
+	e.Given = slices.Clone(e.Given)
+	for i, g := range e.Given {
+		e.Given[i].Title = Clean(g.Title, maxTitle)
+	}
 	parts := []Entry{e}
 	if e.Result != nil {
 		parts[0].Result = nil

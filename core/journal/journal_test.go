@@ -233,6 +233,9 @@ func TestPrompts(t *testing.T) {
 	require.LessOrEqual(t, len(kept(strings.Repeat("é ", 5000), true).Prompt), maxPrompt+len("…"))
 	cut := strings.Repeat("x", maxPrompt-30) + "\nthe password is c0rrect-horse-battery-staple-0123456789\n" + strings.Repeat("line of a log\n", 1000)
 	require.NotContains(t, kept(cut, true).Prompt, "c0rrect")
+	lines, err := Entry{Answer: Answer{Given: []Given{{Title: "the password is c0rrect-horse-battery"}}}}.lines()
+	require.NoError(t, err)
+	require.NotContains(t, string(lines), "c0rrect")
 	require.Equal(t, KeyOf("which\n port?"), KeyOf(" which port? "))
 	require.NotEqual(t, NewID(), NewID())
 }
