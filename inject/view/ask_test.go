@@ -206,6 +206,17 @@ func TestTurnsArePaged(t *testing.T) {
 	require.Less(t, len(body), 300_000)
 }
 
+// A turn that got only lines got something.
+func TestLinesAreShown(t *testing.T) {
+	row := turnRow{Entry: journal.Entry{Answer: journal.Answer{Given: []journal.Given{
+		{Kind: journal.Beginning}, {Kind: journal.Line, Key: "abcde-12", Source: "b.md#L12", Title: "How it ends", Used: journal.Yes}}}}}
+	var b strings.Builder
+	require.NoError(t, templates().ExecuteTemplate(&b, "turn-row", row))
+	require.Contains(t, b.String(), "(line: <bdi>How it ends</bdi>)")
+	require.Contains(t, b.String(), "<td>yes</td>")
+	require.NotContains(t, b.String(), "Nothing was given")
+}
+
 func TestWhyNothingCame(t *testing.T) {
 	for want, e := range map[string]journal.Entry{
 		"it had it":                    {Answer: journal.Answer{Reason: "it had it"}},
