@@ -12,6 +12,7 @@ import (
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // A Statement is what the user once said and what governs a prompt.
@@ -39,13 +40,14 @@ const (
 	// on the same subject, which replaces it.
 	sameSubject = 0.5
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
-	// telling words in common count as sharedWord of that once, and without a cosine each. Statements that share no word with an
+	// telling words in common count as sharedWord of that once. Without a cosine each counts, if they
+	// are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
 	leastSaid  = 0.4
-	leastOnce  = 0.5
+	leastOnce  = 0.6
 	sharedWord = 0.2
 )
 
@@ -72,7 +74,7 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		s.Score = 1
 		add(s)
 	}
-	if strings.TrimSpace(t.text) == "" || t.silence != "" {
+	if strings.TrimSpace(t.text) == "" || t.silence != "" || t.Kind == prompt.Pasted {
 		return all, degraded
 	}
 	inside := *q
@@ -86,10 +88,14 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 	model := q.index.relevance
 	// The texts in a language that the embedder does not know are all near each other.
 	known := model.Knows(g.question.Text) && model.KnowsLanguage(g.question.Language)
+	half := relevance.MassOf(telling, ^uint64(0)) / 2
 	for _, c := range g.candidates {
-		c.value = sharedWord * relevance.MassOf(telling, c.Holds)
-		if known && c.Cosine != nil {
-			c.value = min(c.value, sharedWord) + model.Nearness(*c.Cosine)
+		held := relevance.MassOf(telling, c.Holds)
+		switch {
+		case known && c.Cosine != nil:
+			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine)
+		case held >= half:
+			c.value = sharedWord * held
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
