@@ -155,6 +155,8 @@ type query struct {
 	m     *Manager
 	index snapshot
 	took  map[string]time.Duration // by stage
+
+	embedded *embeddedText // may be nil
 }
 
 // askIndex answers a text and says how far to trust that. It returns the selection as the text
@@ -189,7 +191,7 @@ func (m *Manager) askIndex(ctx context.Context, text string, s selection) (resul
 	}
 	s.filter.Not = slices.Concat(s.filter.Not, index.manifest.inFolders(s.filter.Not))
 	s.has = slices.Concat(s.has, index.manifest.inFolders(s.has), index.manifest.pathsOf(s.has))
-	q := &query{selection: s, m: m, index: index, took: result.Took}
+	q := &query{selection: s, m: m, index: index, took: result.Took, embedded: &embeddedText{}}
 	if s.recalls {
 		if err := q.narrowToSessions(); err != nil {
 			return result, s, err

@@ -177,6 +177,9 @@ func (q *query) vector(ctx context.Context, text string, took *time.Duration) (_
 	case q.index.vectors == nil:
 		return nil, "", nil
 	}
+	if q.embedded != nil && q.embedded.text == text {
+		return q.embedded.vector, q.embedded.note, nil
+	}
 	defer stopwatch(took)()
 	timeout := q.m.options.embedTimeout(q.inTurn)
 	inTime, stop := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the query's embedding took longer than %v: %w", timeout, embed.ErrUnavailable))
@@ -185,7 +188,18 @@ func (q *query) vector(ctx context.Context, text string, took *time.Duration) (_
 	if err != nil && inTime.Err() != nil {
 		return nil, "", context.Cause(inTime)
 	}
+	if err == nil && q.embedded != nil {
+		*q.embedded = embeddedText{text, vector, note}
+	}
 	return vector, note, err
+}
+
+// An embeddedText is the last text that a query has embedded: its statements are asked for with the
+// text of the question.
+type embeddedText struct {
+	text   string
+	vector []float32
+	note   string
 }
 
 // merge drops documents unknown to the manifest: half written or deleted.

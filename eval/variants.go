@@ -1,11 +1,12 @@
 package eval
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/memcore/memcore/internal/text/lazy"
 )
 
 // A Variant is another way to say the same.
@@ -45,9 +46,9 @@ var variants = []struct {
 const variantCommit = "and commit"
 
 var (
-	asks = regexp.MustCompile(`(?i)^(what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|may|should)\b|\?\s*$`)
+	asks = lazy.Regexp(`(?i)^(what|which|who|whom|whose|where|when|why|how|is|are|was|were|do|does|did|may|should)\b|\?\s*$`)
 	// foreign are words by which a prompt in Latin letters is not English.
-	foreign = regexp.MustCompile(`(?i)(^|\s)(der|die|das|und|wie|wir|nicht|ist|ein|eine|für|bitte|el|la|los|las|que|qué|por|para|cómo|una|le|les|est|une)(\s|$)`)
+	foreign = lazy.Regexp(`(?i)(^|\s)(der|die|das|und|wie|wir|nicht|ist|ein|eine|für|bitte|el|la|los|las|que|qué|por|para|cómo|una|le|les|est|une)(\s|$)`)
 )
 
 // minOrderWords is the least length of an order that more can be added to: "commit" and "ok" become
@@ -58,7 +59,7 @@ const minOrderWords = 4
 // is none.
 func Variants(prompt, file string) []Variant {
 	prompt = strings.TrimSpace(prompt)
-	fits := len(strings.Fields(prompt)) >= minOrderWords && english(prompt) && !asks.MatchString(prompt)
+	fits := len(strings.Fields(prompt)) >= minOrderWords && english(prompt) && !asks().MatchString(prompt)
 	var all []Variant
 	for _, v := range variants {
 		if v.orders && !fits || v.name == "ok" && !english(prompt) {
@@ -72,7 +73,7 @@ func Variants(prompt, file string) []Variant {
 }
 
 func english(prompt string) bool {
-	return !foreign.MatchString(prompt) && !strings.ContainsFunc(prompt, func(r rune) bool { return unicode.IsLetter(r) && r >= 0x250 })
+	return !foreign().MatchString(prompt) && !strings.ContainsFunc(prompt, func(r rune) bool { return unicode.IsLetter(r) && r >= 0x250 })
 }
 
 // lowerFirst begins a prompt with a small letter, but not a name in capitals such as "SMS".
