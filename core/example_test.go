@@ -133,7 +133,7 @@ func Example_searchTool() {
 	fmt.Println(answer.Text)
 	// Output:
 	// {"function":{"description":"Search long-term memory.","nam
-	// Found 1 relevant memories:
+	// Found 1 relevant memory:
 	//
 	// • (source: staging.md#L1-L3)
 	// > # Staging

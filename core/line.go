@@ -107,9 +107,11 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 	}
 	defer current.release()
 	document, from, to, ok := current.manifest.resolve(strings.TrimSpace(name))
+	if !ok && IsPassageName(strings.TrimSpace(name)) {
+		return Passage{}, fmt.Errorf("read %q: %w: no indexed document has this name or path", name, ErrNoPassage)
+	}
 	if !ok {
-		return Passage{}, fmt.Errorf("read %q: it is neither a name of a list, such as %s, nor a citation, such as notes/staging.md#L10-L20, of an indexed document: %w",
-			name, passageName("", 12), ErrNoPassage)
+		return Passage{}, fmt.Errorf("read %q: %w: it has neither the form of a name, such as k3f9a-12, nor of a citation, such as notes/staging.md#L10-L20", name, ErrNoPassage)
 	}
 	records, err := current.keywords.Document(ctx, document)
 	if err != nil {
@@ -132,6 +134,10 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 		if r.StartLine <= to && r.EndLine >= from {
 			within.records = append(within.records, r)
 		}
+	}
+	isStatement := func(r store.Record) bool { return r.Kind == KindStatement }
+	if slices.ContainsFunc(within.records, func(r store.Record) bool { return !isStatement(r) }) { // else they say again what another record says
+		within.records = slices.DeleteFunc(within.records, isStatement)
 	}
 	if len(within.records) == 0 {
 		return Passage{}, fmt.Errorf("read %q: nothing of these lines is indexed: %w", name, ErrNoPassage)

@@ -66,6 +66,16 @@ func TestAnOrderGetsAList(t *testing.T) {
 	require.Empty(t, given(t, m, "upgrade the packages we depend on, and look at the login page").Lines)
 }
 
+// A statement is a record of its own beside the turn that makes it, and is read once.
+func TestReadAStatement(t *testing.T) {
+	m, _ := openLogs(t, statedLogs(), nil)
+	for _, citation := range []string{"sessions/s1.jsonl#L3", "sessions/s1.jsonl#L3-L4"} {
+		p, err := m.Read(t.Context(), citation)
+		require.NoError(t, err)
+		require.Equal(t, 1, strings.Count(p.Text, "From now on"), p.Text)
+	}
+}
+
 func TestReadAPassage(t *testing.T) {
 	m, _ := openLogs(t, exchanges(), nil)
 	p, err := m.Read(t.Context(), "notes/deploy.md#L3-L5")

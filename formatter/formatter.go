@@ -238,7 +238,11 @@ func SearchAnswer(result core.Result) string {
 	if len(result.Hits) == 0 {
 		b.WriteString("No relevant memory found for this query.")
 	} else {
-		fmt.Fprintf(&b, "Found %d relevant memories:\n", len(result.Hits))
+		memories := "memories"
+		if len(result.Hits) == 1 {
+			memories = "memory"
+		}
+		fmt.Fprintf(&b, "Found %d relevant %s:\n", len(result.Hits), memories)
 		for _, hit := range result.Hits {
 			item, _ := format(hit)
 			b.WriteString("\n" + item)

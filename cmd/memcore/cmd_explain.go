@@ -81,11 +81,26 @@ func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) 
 	if a.json {
 		return a.printJSON(explained{Result: answer.Result, Options: options, Updated: status.Updated, Findings: answer.Findings})
 	}
-	text := explanation(a.stdout, answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget)
+	text := explanation(a.stdout, answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget) + besideText(answer.Result)
 	if a.verbose {
 		text += termsText(answer.Result)
 	}
 	return a.print(text)
+}
+
+// besideText lists what a turn gets beside hits.
+func besideText(result core.Result) string {
+	var b strings.Builder
+	for _, said := range result.Said {
+		fmt.Fprintln(&b, plain.Line("the user said: %s (%s)", journal.Excerpt(said.Text), said.Source))
+	}
+	for _, l := range result.Lines {
+		fmt.Fprintln(&b, plain.Line("line %s: %s (%s)", l.Name, l.Request, l.Source))
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + b.String()
 }
 
 // explained is the JSON of explain.
@@ -288,7 +303,7 @@ func explainIndex(b *strings.Builder, result core.Result, missing string, update
 		fmt.Fprintf(b, "index: %s\n", result.State)
 	}
 	if !updated.IsZero() {
-		fmt.Fprintf(b, "index: changed last %s ago\n", max(time.Since(updated), 0).Round(time.Second))
+		fmt.Fprintf(b, "index: last changed %s ago\n", max(time.Since(updated), 0).Round(time.Second))
 	}
 	if result.Stale != nil {
 		fmt.Fprintln(b, plain.Line("index: %s on disk not in it: %s", plain.Count(result.Stale.Files, "change"), result.Stale.Reason))
@@ -336,7 +351,7 @@ func explainCandidates(b *strings.Builder, s *screen, result core.Result) {
 		b.WriteString(row + "\n" + text + "\n")
 	}
 	if more := len(result.Rejected) - shown; more > 0 {
-		fmt.Fprintf(b, "and %d weaker candidates (--json has them all)\n", more)
+		fmt.Fprintf(b, "and %s (--json has them all)\n", plain.Count(more, "weaker candidate"))
 	}
 }
 

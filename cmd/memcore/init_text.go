@@ -54,7 +54,7 @@ func (plan initPlan) text(a *cli, r initRequest) string {
 		b.add("", "not the %s of agents (--conversations)", pastText(*plan.past))
 	}
 	if r.want.Hooks && len(plan.agents) > 0 {
-		kept := "they keep prompts and answers in " + a.Settings.SessionsDir + " (--keep-prompts=false: they do not)"
+		kept := "they keep prompts in a journal, and in " + a.Settings.SessionsDir + " what agents do not log themselves (--keep-prompts=false: neither)"
 		if !keepsPrompts(a, r) {
 			kept = "they keep no prompts and no answers"
 		}
@@ -135,7 +135,7 @@ func printEnding(a *cli, plan initPlan, r initRequest) error {
 	}
 	b.add("kept", "the index in %s, which you can delete at any time", a.Names().Of(plan.at.Root))
 	if len(plan.agents) > 0 && keepsPrompts(a, r) {
-		b.add("", "prompts and answers in %s", a.Settings.SessionsDir)
+		b.add("", "what agents do not log themselves in %s", a.Settings.SessionsDir)
 	}
 	b.add("names", "BEANS.md, ~/.beans and ~/.ai are the names of the design that memcore implements;")
 	b.add("", "the settings fileNames, folder, home and sessionsDir change them (~/.beans/config.yaml)")
