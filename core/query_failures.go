@@ -45,13 +45,9 @@ func failureKey(f digest.Failure) string {
 	return "failure-" + hex.EncodeToString(sum[:6])
 }
 
-// failures returns what failed in logs, by key, oldest first. Logs may repeat what others say, when
+// failuresIn returns what failed in logs, by key, oldest first. Logs may repeat what others say, when
 // an agent continues a session in a new log.
-func (m *Manager) failures(ctx context.Context, wanted func(digest.Failure) bool) (map[string][]failed, error) {
-	logs, err := m.Said(ctx)
-	if err != nil {
-		return nil, err
-	}
+func failuresIn(logs map[string]Said, wanted func(digest.Failure) bool) map[string][]failed {
 	all := map[string][]failed{}
 	for path, log := range logs {
 		for _, f := range log.Failures {
@@ -68,7 +64,7 @@ func (m *Manager) failures(ctx context.Context, wanted func(digest.Failure) bool
 			return !a.Time.IsZero() && a.Time.Equal(b.Time) && a.Command == b.Command
 		})
 	}
-	return all, nil
+	return all
 }
 
 // failingOf sums up failures of one key, oldest first.
@@ -91,11 +87,11 @@ func failingOf(some []failed) Failing {
 // Failing returns what failed in at least two sessions, at most max: what failed in most first, then
 // the newest.
 func (m *Manager) Failing(ctx context.Context, max int) (all []Failing, err error) {
-	failures, err := m.failures(ctx, func(digest.Failure) bool { return true })
+	logs, err := m.Said(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, some := range failures {
+	for _, some := range failuresIn(logs, func(digest.Failure) bool { return true }) {
 		if f := failingOf(some); f.Sessions > 1 && !m.suspects(f) {
 			all = append(all, f)
 		}
@@ -109,12 +105,20 @@ func (m *Manager) Failing(ctx context.Context, max int) (all []Failing, err erro
 // FailedBefore returns what failed in other sessions as f did now: the same program with the same
 // error. ok is false if nothing did, or nothing is known to work that was not just tried.
 func (m *Manager) FailedBefore(ctx context.Context, f digest.Failure, session string) (before Failing, ok bool, err error) {
-	failures, err := m.failures(ctx, func(other digest.Failure) bool {
-		return other.Program == f.Program && other.Error == f.Error && (session == "" || other.Session != session)
-	})
-	some := failures[failureKey(f)]
-	if err != nil || len(some) == 0 {
+	logs, err := m.Said(ctx)
+	if err != nil {
 		return Failing{}, false, err
+	}
+	before, ok = failedBefore(logs, f, session)
+	return before, ok && !m.suspects(before), nil
+}
+
+func failedBefore(logs map[string]Said, f digest.Failure, session string) (before Failing, ok bool) {
+	some := failuresIn(logs, func(other digest.Failure) bool {
+		return other.Program == f.Program && other.Error == f.Error && (session == "" || other.Session != session)
+	})[failureKey(f)]
+	if len(some) == 0 {
+		return Failing{}, false
 	}
 	for i := range some {
 		if some[i].Cure == f.Command {
@@ -122,7 +126,7 @@ func (m *Manager) FailedBefore(ctx context.Context, f digest.Failure, session st
 		}
 	}
 	before = failingOf(some)
-	return before, before.Cure != "" && !m.suspects(before), nil
+	return before, before.Cure != ""
 }
 
 // suspects reports whether a failure reads like instructions to a model: what a command writes may
