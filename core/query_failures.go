@@ -23,8 +23,10 @@ type Failing struct {
 	// Command and Shown are of the last time: data, not yet made safe.
 	Command string `json:"command"`
 	Shown   string `json:"shown"`
-	// Cure is what worked after it, the newest that never failed so itself; "" if nothing did.
-	Cure string `json:"cure,omitempty"`
+	// Cure is what worked after it and never failed so itself; "" if nothing did. Tried is the form
+	// that it replaced.
+	Cure  string `json:"cure,omitempty"`
+	Tried string `json:"tried,omitempty"`
 	// Source cites where the cure was found, or without one the last failure.
 	Source   string    `json:"source"`
 	Path     string    `json:"path"`
@@ -67,17 +69,21 @@ func failuresIn(logs map[string]Said, wanted func(digest.Failure) bool) map[stri
 	return all
 }
 
-// failingOf sums up failures of one key, oldest first.
-func failingOf(some []failed) Failing {
+// failingOf sums up failures of one key, oldest first. Of several cures it takes the newest, or with
+// a command that of the failure most like it.
+func failingOf(some []failed, command string) Failing {
 	last := some[len(some)-1]
 	f := Failing{Key: failureKey(last.Failure), Program: last.Program, Command: last.Command, Shown: last.Shown,
 		Source: paths.Citation(last.path, last.Line, last.Line), Path: last.path, Last: last.Time}
-	sessions := map[string]bool{}
+	sessions, best := map[string]bool{}, 0.0
 	for _, one := range slices.Backward(some) {
 		sessions[one.session()] = true
 		failedToo := func(other failed) bool { return other.Command == one.Cure }
-		if f.Cure == "" && one.Cure != "" && !slices.ContainsFunc(some, failedToo) {
-			f.Cure, f.Source, f.Path = one.Cure, paths.Citation(one.path, one.Line, one.Line), one.path
+		if one.Cure == "" || slices.ContainsFunc(some, failedToo) {
+			continue
+		}
+		if alike := digest.Alike(one.Command, command); f.Cure == "" || alike > best {
+			f.Cure, f.Tried, f.Source, f.Path, best = one.Cure, one.Command, paths.Citation(one.path, one.Line, one.Line), one.path, alike
 		}
 	}
 	f.Sessions = len(sessions)
@@ -92,7 +98,7 @@ func (m *Manager) Failing(ctx context.Context, max int) (all []Failing, err erro
 		return nil, err
 	}
 	for _, some := range failuresIn(logs, func(digest.Failure) bool { return true }) {
-		if f := failingOf(some); f.Sessions > 1 && !m.suspects(f) {
+		if f := failingOf(some, ""); f.Sessions > 1 && !m.suspects(f) {
 			all = append(all, f)
 		}
 	}
@@ -125,7 +131,7 @@ func failedBefore(logs map[string]Said, f digest.Failure, session string) (befor
 			some[i].Cure = ""
 		}
 	}
-	before = failingOf(some)
+	before = failingOf(some, f.Command)
 	return before, before.Cure != ""
 }
 

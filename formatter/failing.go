@@ -23,8 +23,8 @@ func FailingLine(f core.Failing) string {
 
 // Failed returns what follows a command's failure if it failed so in earlier sessions.
 func Failed(f core.Failing) string {
-	return header + bullet + "This failed so before, in " + often(f, ", last on ") + ". What worked then (source: " + sanitize.Name(f.Source) + "):\n" +
-		Quote(code(f.Cure, 2*maxFailed)) + "\n" + footer
+	return header + bullet + "This failed so before, in " + often(f, ", last on ") + " (source: " + sanitize.Name(f.Source) + ")\n" +
+		Quote("then failed: "+code(f.Tried, 2*maxFailed)+"\nthen worked: "+code(f.Cure, 2*maxFailed)) + "\n" + footer
 }
 
 // often says in how many sessions a command failed, and when last.

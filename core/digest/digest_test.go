@@ -304,8 +304,47 @@ func TestFailures(t *testing.T) {
 		},
 		"runner": {
 			[]chunker.ToolUse{ran("Bash", "uv run pytest -k x", "Exit code 2\nerror: unexpected argument '-k' found", true)},
-			[]string{"uv run pytest | error: unexpected argument … found | "},
+			[]string{"uv run pytest | error: unexpected argument '-k' found | "},
 		},
+		"a folder that is not there": {
+			[]chunker.ToolUse{ran("Bash", "cd web && npm run test:e2e", "Exit code 1\n(eval):cd:1: no such file or directory: web", true), ran("Bash", "npm run lint", "ok", false), ran("Bash", "cd /w/shop/web && npm run test:e2e", "ok", false)},
+			[]string{"cd | cd:…: no such file or directory: web | cd /w/shop/web && npm run test:e2e"},
+		},
+		"a shell that knows no &&": {
+			[]chunker.ToolUse{ran("Bash", `cd "d:\shop new" && npm run build`, "Exit code 1\nThe token '&&' is not a valid statement separator in this version.", true), ran("Bash", "npm test", "ok", false), ran("Bash", `cd "d:\shop new"; npm run build`, "ok", false)},
+			[]string{`shell | The token … is not a valid statement separator in this version. | cd "d:\shop new"; npm run build`},
+		},
+		"what stands before the command is missing": {
+			[]chunker.ToolUse{ran("Bash", "PORT=1 timeout 10s npm run dev", "Exit code 127\n(eval):1: command not found: timeout", true), ran("Bash", "npm run test", "ok", false), ran("Bash", "PORT=1 npm run dev", "ok", false)},
+			[]string{"timeout | command not found: timeout | PORT=1 npm run dev"},
+		},
+		"an alias of what is missing": {
+			[]chunker.ToolUse{ran("Bash", "python3 -c 'print(1)'", "Exit code 127\n(eval):1: command not found: python3.12", true), ran("Bash", "python3 x.py | wc", "", false), ran("Bash", "/usr/bin/python3 -c 'print(1)'", "1", false)},
+			[]string{"python3.12 | command not found: python3.… | /usr/bin/python3 -c 'print(1)'"},
+		},
+		"an option that the error names": {
+			[]chunker.ToolUse{ran("Bash", "sed -n 3p a.go | cat -A", "Exit code 1\ncat: illegal option -- A", true), ran("Bash", "cat -A b.go | head", "", true), ran("Bash", "sed -n 3p a.go | cat -vet", "x", false)},
+			[]string{"cat | cat: illegal option -- A | sed -n 3p a.go | cat -vet"},
+		},
+		"another branch is no other form": {
+			[]chunker.ToolUse{ran("Bash", "git push origin a", "Exit code 1\nerror: failed to push some refs to 'https://x.example/y.git'", true), ran("Bash", "git push origin b", "ok", false)},
+			[]string{"git push | error: failed to push some refs to … | "},
+		},
+		"an option more is one": {
+			[]chunker.ToolUse{ran("Bash", "git push origin a", "Exit code 1\nerror: failed to push some refs to 'https://x.example/y.git'", true), ran("Bash", "git push --no-verify origin a", "ok", false)},
+			[]string{"git push | error: failed to push some refs to … | git push --no-verify origin a"},
+		},
+		"another script is no other form": {
+			[]chunker.ToolUse{ran("Bash", "npx prisma generate", "Exit code 1\nEPERM: operation not permitted, rename 'a' -> 'b'", true), ran("Bash", "npx prisma migrate deploy", "ok", false)},
+			[]string{"npx prisma | EPERM: operation not permitted, rename … -> … | "},
+		},
+		"what is not there has its name in the key": {
+			[]chunker.ToolUse{ran("Bash", "npm run e2e", "npm error Missing script: \"e2e\"", true), ran("Bash", "sqlite3 a.db 'select 1 from x'", "Error: in prepare, no such table: x", true)},
+			[]string{`npm run | npm error Missing script: "e2e | `, "sqlite3 | Error: in prepare, no such table: x | "},
+		},
+		"only an answer":   {[]chunker.ToolUse{ran("Bash", "curl -s x", "Exit code 22\n{\"error\":\"not_found: forbidden\"}", true)}, nil},
+		"a type error":     {[]chunker.ToolUse{ran("Bash", "npm run build", "Exit code 1\nType error: Property 'x' does not exist on type 'Y'.", true)}, nil},
+		"a log's line":     {[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\n2026/02/09 16:21:53 WARN path failed error=\"lstat /x: no such file or directory\"", true)}, nil},
 		"failing test":     {[]chunker.ToolUse{ran("Bash", "go test ./...", "Exit code 1\n--- FAIL: TestX (0.00s)\n    x_test.go:3: expected 1, got 2\nFAIL", true)}, nil},
 		"compile error":    {[]chunker.ToolUse{ran("Bash", "go build ./...", "Exit code 1\n./main.go:12:3: undefined: foo", true)}, nil},
 		"lint":             {[]chunker.ToolUse{ran("Bash", "golangci-lint run", "Exit code 1\nmain.go:4:2: var x is unused (unused)", true)}, nil},

@@ -8,12 +8,8 @@ import (
 	"github.com/memcore/memcore/internal/text/lazy"
 )
 
-const (
-	// maxCureLines is how many lines of a log after a failure its cure may stand. Ten commands take
-	// about forty.
-	maxCureLines = 60
-	maxParts     = 16 // commands of one line
-)
+// maxParts bounds the commands of one line.
+const maxParts = 16
 
 // command notes what a shell's call failed with, or what it cures.
 func (s *summary) command(t chunker.Turn, use chunker.ToolUse) {
@@ -22,9 +18,7 @@ func (s *summary) command(t chunker.Turn, use chunker.ToolUse) {
 		return
 	}
 	if _, code := exitOf(use.Output); !use.Failed && code == "" || code == "0" {
-		if parts := partsOf(command); len(parts) > 0 {
-			s.cure(t, command, parts)
-		}
+		s.cure(t, command)
 		return
 	}
 	if f, ok := failureOf(command, use.Output, s.redact); ok {
@@ -57,50 +51,19 @@ func failureOf(command, output string, redact func(string) string) (f Failure, o
 	return Failure{Program: part.program, Command: cutWords(line(redact(command)), maxCommand), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
 }
 
-// cure fills in the cure of earlier failures.
-func (s *summary) cure(t chunker.Turn, command string, parts []part) {
-	said := ""
-	for i := len(s.Failures) - 1; i >= 0 && t.EndLine-s.Failures[i].Line <= maxCureLines; i-- {
-		f := &s.Failures[i]
-		if f.Cure != "" || !slices.ContainsFunc(parts, func(p part) bool { return p.cures(f) }) {
-			continue
-		}
-		if said == "" {
-			said = cutWords(line(s.redact(command)), maxCommand)
-		}
-		if said != f.Command {
-			f.Cure = said
-		}
-	}
-}
-
-// missing matches errors of a program that is not there.
-var missing = lazy.Regexp(`(?i)command not found|not recognized as|executable file not found|: not found$`)
-
-func (p part) cures(f *Failure) bool {
-	if p.program == f.Program {
-		return true
-	}
-	if !missing().MatchString(f.Error) {
-		return false
-	}
-	name, _, _ := strings.Cut(f.Program, " ")
-	last := p.name[strings.LastIndexByte(p.name, '/')+1:]
-	_, rest, _ := strings.Cut(f.Command, name+" ")
-	return strings.HasPrefix(last, name) || p.program == "python -m "+name || p.program == "npx "+name || strings.HasSuffix(p.program, " run "+name) ||
-		rest != "" && strings.HasSuffix(p.text, " "+rest)
-}
-
 // A part is one command of a command line.
 type part struct {
 	text    string // without cd, variables and the like
 	name    string // of the executable
 	program string // with its subcommand
+	act     string // the word after that, if it says what is done: "npm run", "build"
 }
 
 var (
 	variable = lazy.Regexp(`^[A-Za-z_]\w*=`)
-	subword  = lazy.Regexp(`^[a-z][a-z0-9:-]*$`)
+	// noName begins what is no program: PowerShell's variables, numbers.
+	noName  = lazy.Regexp(`^(?:[$@&%]|\d+$)`)
+	subword = lazy.Regexp(`^[a-z][a-z0-9:-]*$`)
 )
 
 // Words before a program, and how many words each takes with it beside its options.
@@ -113,7 +76,7 @@ var silent = []string{"cd", "pushd", "popd", "echo", "export", "source", ".", "s
 var looking = []string{"ls", "cat", "head", "tail", "find", "grep", "rg", "fd", "wc", "stat", "file", "diff", "tree", "less", "du", "which", "cmp", "rm", "cp", "mv"}
 
 // subcommands are programs whose second word says what they do.
-var subcommands = strings.Fields("apt apt-get aws az brew bun bundle cargo conda deno docker docker-compose dotnet firebase flutter flyctl fly gcloud gem gh git go gradle heroku helm hatch just kubectl make memcore mix mvn npm nx php pip pip3 pipenv pnpm podman poetry prisma pulumi rails railway rake rustup sbt supabase swift systemctl task terraform terragrunt tofu turbo uv vercel wrangler yarn")
+var subcommands = strings.Fields("apt apt-get aws az brew bun bundle cargo conda deno docker docker-compose dotnet firebase flutter flyctl fly gcloud gem gh git go gradle gradlew heroku helm hatch just kubectl make memcore mix mvn mvnw npm nx php pip pip3 pipenv pnpm podman poetry prisma pulumi rails railway rake rustup sbt supabase swift systemctl task terraform terragrunt tofu turbo uv vercel wrangler yarn")
 
 // runners run the program that follows.
 var runners = map[string]string{"npx": "", "bunx": "", "uvx": "", "pnpm": "exec", "yarn": "exec", "uv": "run", "poetry": "run", "pipenv": "run", "bundle": "exec", "hatch": "run", "pdm": "run", "dotenv": "", "mise": "exec"}
@@ -155,6 +118,9 @@ func partOf(text string) part {
 		return part{}
 	}
 	name := strings.Trim(words[0], `"'`)
+	if noName().MatchString(name) {
+		return part{}
+	}
 	p := part{text: strings.Join(words, " "), name: name, program: cutWords(line(name[strings.LastIndexByte(name, '/')+1:]), 40)}
 	var rest []string
 	for i, w := range words[1:] {
@@ -165,6 +131,16 @@ func partOf(text string) part {
 	if len(rest) == 0 || !subword().MatchString(rest[0]) && rest[0] != "-m" {
 		return p
 	}
+	p.addSubcommand(rest)
+	return p
+}
+
+// valueTakers are programs whose third word is what they work on, not what they do.
+var valueTakers = []string{"git", "go", "cargo", "docker", "kubectl", "make", "just", "task"}
+
+// addSubcommand adds what the words after a program's name say that it does.
+func (p *part) addSubcommand(rest []string) {
+	first := p.program
 	between, runs := runners[p.program]
 	switch {
 	case rest[0] == "-m":
@@ -181,7 +157,9 @@ func partOf(text string) part {
 			p.program += " " + rest[1]
 		}
 	}
-	return p
+	if n := strings.Count(p.program, " "); n < len(rest) && n > 0 && !slices.Contains(valueTakers, first) && subword().MatchString(rest[n]) {
+		p.act = rest[n]
+	}
 }
 
 // split cuts a command line at its operators, outside of quotes.
@@ -239,11 +217,11 @@ var (
 		`externally-managed-environment|unexpected eof|unterminated|syntax error near|unmatched|no matches found|bad substitution|bad (?:option|flag|interpreter|revision)|parse error near|event not found|argument list too long|pathspec|did not match any|non-fast-forward|failed to push|would be overwritten|refusing to|nothing to commit|no upstream branch|not possible|divergent branches|detached head|no configuration file|no rule to make target|no targets|is not (?:a valid|defined for|a directory|a file|executable|allowed|on path)|is a directory|not found in|` +
 		`must (?:specify|provide|be run|be set|set|be one of)|please (?:specify|provide|run|install|set|use|tell me who)|(?:environment variable|env var)\w* .{0,40}(?:not set|missing|required|undefined)|not set\b|rate limit|quota exceeded|certificate|ssl error|tls)\b|\bE(?:ACCES|NOENT|ADDRINUSE|CONNREFUSED|RESOLVE|EXIST|PERM)\b|^(?:fatal|npm (?:err!|error) code): `)
 	// working matches results of the code at work: tests, compilers, linters.
-	working = lazy.Regexp(`(?i)^\s*(?:--- fail|fail\b|✗|✖|×|●|e\s{2,}|assert|expected|actual|got:|want:|panic: test|=== |ok\s|thread '|test result|\d+ (?:failing|passing|failed|passed))|AssertionError|assertion failed|tests? failed|^\s*[\w./\\-]+\.\w{1,5}[:(]\d+[:,)]|TS\d{4}:|error\[E\d+\]|^\s*at \S+ ?\(|^\s*\d+\s*[|│]|does not satisfy|undefined: `)
+	working = lazy.Regexp(`(?i)^\s*(?:--- fail|fail\b|✗|✖|×|●|e\s{2,}|assert|expected|actual|got:|want:|panic: test|=== |ok\s|thread '|test result|\d+ (?:failing|passing|failed|passed))|AssertionError|assertion failed|tests? failed|^\s*[\w./\\-]+\.\w{1,5}[:(]\d+[:,)]|TS\d{4}:|error\[E\d+\]|^\s*at \S+ ?\(|^\s*\d+\s*[|│]|does not satisfy|undefined: |^(?:\S+: )?warning\b|: warning |(?:^|\s)(?-i:WARN|INFO|DEBUG)\b|(?:Type|Syntax|Name|Reference|Attribute|Indentation|Timeout)Error|Type error:|error (?:CS|MSB|NU)\d+|does not exist (?:on|in) type`)
 	// testing matches programs whose failures are mostly of the code at work.
-	testing = lazy.Regexp(`(?i)\b(?:test|tests|pytest|jest|vitest|mocha|playwright|tsc|eslint|ruff|mypy|flake8|pylint|clippy|vet|golangci-lint|rspec|phpunit|biome|prettier|unittest|lint|check)\b`)
+	testing = lazy.Regexp(`(?i)\b(?:test|tests|pytest|jest|vitest|mocha|playwright|tsc|eslint|ruff|mypy|flake8|pylint|clippy|vet|golangci-lint|rspec|phpunit|biome|prettier|unittest|lint|check|build|compile|gradlew?|dotnet|msbuild|e2e|node|tsx|python3?)\b`)
 	// environment matches what a test or compiler says of its surroundings.
-	environment = lazy.Regexp(`(?i)\b(?:command not found|executable file not found|unknown (?:flag|option|command|shorthand)|unrecogni[sz]ed (?:argument|arguments|option)|illegal option|invalid option|unexpected argument|flag provided but not defined|usage:|not a git repository|go\.mod file not found|no required module provides|cannot find (?:main )?module|outside (?:available|main)|no configuration file|missing script|no module named|permission denied|connection refused|address already in use|timed? ?out|is not installed|no such file or directory|cannot find package|must be set|not set\b|no space left|no tests? (?:found|ran|files)|pattern .{0,40}(?:no such|matched no)|directory not found|no matches found|unsupported engine|externally-managed)`)
+	environment = lazy.Regexp(`(?i)\b(?:command not found|executable file not found|unknown (?:flag|option|command|shorthand)|unrecogni[sz]ed (?:argument|arguments|option)|illegal option|invalid option|unexpected argument|flag provided but not defined|usage:|not a git repository|go\.mod file not found|no required module provides|cannot find (?:main module|module providing|module '(?:/|[a-z]:))|outside (?:available|main)|no configuration file|missing script|no module named|permission denied|connection refused|address already in use|(?:could not|unable to) (?:read|resolve|connect)|authentication failed|unauthori[sz]ed|valid statement separator|no matches found|event not found|bad substitution|parse error near|\bcd:|is not installed|no such file or directory|cannot find package|must be set|not set\b|no space left|no tests? (?:found|ran|files)|pattern .{0,40}(?:no such|matched no)|directory not found|no matches found|unsupported engine|externally-managed)`)
 )
 
 // blame returns which command of a line failed and the line of its output that says why; "" if that
@@ -253,6 +231,9 @@ func blame(parts []part, output string) (blamed part, shown string) {
 	for l := range strings.SplitSeq(output, "\n") {
 		l = streams().ReplaceAllString(line(head(plainOutput(l), 4*maxShown)), "")
 		if l == "" || strings.HasPrefix(l, "Command: ") || !usage().MatchString(l) {
+			continue
+		}
+		if !informative(l) {
 			continue
 		}
 		blamed = blamedIn(parts, l)
@@ -267,8 +248,36 @@ func blame(parts []part, output string) (blamed part, shown string) {
 	return blamed, ""
 }
 
+// informative reports whether an error's line says more than a path and a number.
+func informative(l string) bool {
+	return len(word3().FindAllString(alike(l), 2)) == 2
+}
+
+var (
+	word3 = lazy.Regexp(`\p{L}{3,}`)
+	// Lines of shells about themselves or a program that is not there.
+	noFolder  = lazy.Regexp(`(?:^|[ :])cd: ?(?:\d+: ?|line |no such|[^ ]+: (?:No such|Not a))`)
+	noProgram = lazy.Regexp(`command not found: ([\w./+-]+)|(?:^|: )([\w./+-]+): (?:command )?not found$|exec: "([^"]+)": executable file|'([^']+)' is not recognized`)
+)
+
 // blamedIn returns the command that a line of output names, else the first.
 func blamedIn(parts []part, l string) part {
+	switch m := noProgram().FindStringSubmatch(l); {
+	case m != nil:
+		name := m[1] + m[2] + m[3] + m[4]
+		name = name[strings.LastIndexByte(name, '/')+1:]
+		for _, p := range parts {
+			if p.base() == name {
+				p.program = name
+				return p
+			}
+		}
+		return part{name: name, program: name, text: name}
+	case noFolder().MatchString(l):
+		return part{name: "cd", program: "cd", text: "cd"}
+	case misspelt().MatchString(l):
+		return part{name: "shell", program: "shell", text: "shell"}
+	}
 	for _, p := range parts {
 		if name := p.name[strings.LastIndexByte(p.name, '/')+1:]; name != "" && (strings.HasPrefix(l, name+": ") || strings.Contains(l, "not found: "+name) || strings.Contains(l, ": "+name+": ") || strings.Contains(l, "Usage: "+name)) {
 			return p
@@ -290,20 +299,34 @@ func plainOutput(l string) string {
 }
 
 var (
-	shellLine = lazy.Regexp(`^(?:/\S*/)?(?:ba|z|da)?sh: (?:line \d+: |\d+: |-?c: )?`)
-	valueOf   = lazy.Regexp("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”|‘[^’]*’")
-	address   = lazy.Regexp(`\w+://\S+|\S+@\S+`)
-	placed    = lazy.Regexp(`[^\s,;()=]*[/\\][^\s,;()=:]*(?::\d+)*:?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b(?::\d+)*:?`)
-	numbers   = lazy.Regexp(`\b(?:0x)?[0-9][0-9a-fA-F.:_-]*\w*\b|\b[0-9a-f]{7,}\b`)
-	names     = lazy.Regexp(`\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]+[A-Z]\w*|\b(?:[A-Z][a-z0-9]+){2,}\b|\b\w+(?:\.\w+)+\b`)
-	gaps      = lazy.Regexp(`…(?:[\s,:]*…)+`)
+	shellLine = lazy.Regexp(`^(?:(?:/\S*/)?(?:ba|z|da)?sh|\(eval\)|--):(?: line)? ?(?:\d+: |-?c: )?`)
+	// lacking precedes the name of what is not there, which tells errors apart.
+	lacking = lazy.Regexp("(?i)(?:cannot find (?:module|package)|no module named|missing script:?|no such (?:command|service|table|column|option):?) [\"'`]?(@?[A-Za-z][\\w./:@-]*)")
+	valueOf = lazy.Regexp("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”|‘[^’]*’")
+	option  = lazy.Regexp("^[\"'`“‘]?--?[a-zA-Z][\\w-]*[\"'`”’]?$")
+	address = lazy.Regexp(`\w+://\S+|\S+@\S+`)
+	placed  = lazy.Regexp(`[^\s,;()=]*[/\\][^\s,;()=:]*(?::\d+)*:?|\b[\w-]+\.[a-z][a-z0-9]{0,4}\b(?::\d+)*:?`)
+	numbers = lazy.Regexp(`\b(?:0x)?[0-9][0-9a-fA-F.:_-]*\w*\b|\b[0-9a-f]{7,}\b`)
+	names   = lazy.Regexp(`\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]+[A-Z]\w*|\b(?:[A-Z][a-z0-9]+){2,}\b|\b\w+(?:\.\w+)+\b`)
+	gaps    = lazy.Regexp(`…(?:[\s,:]*…)+`)
 )
 
 // alike makes lines of equal errors equal: without paths, numbers, names and quoted values.
 func alike(shown string) string {
 	text := shellLine().ReplaceAllString(shown, "")
+	kept := ""
+	if m := lacking().FindStringSubmatchIndex(text); m != nil {
+		kept, text = text[m[2]:m[3]], text[:m[2]]
+	}
 	for _, one := range []func(string) string{
-		func(s string) string { return valueOf().ReplaceAllString(s, "…") },
+		func(s string) string {
+			return valueOf().ReplaceAllStringFunc(s, func(quoted string) string {
+				if option().MatchString(quoted) {
+					return quoted
+				}
+				return "…"
+			})
+		},
 		func(s string) string { return address().ReplaceAllString(s, "…") },
 		func(s string) string { return placed().ReplaceAllString(s, "…") },
 		func(s string) string { return numbers().ReplaceAllString(s, "…") },
@@ -318,5 +341,5 @@ func alike(shown string) string {
 	} {
 		text = one(text)
 	}
-	return cutWords(line(gaps().ReplaceAllString(text, "…")), maxShown)
+	return cutWords(line(gaps().ReplaceAllString(text, "…")+kept), maxShown)
 }

@@ -139,7 +139,7 @@ func (m *fakeMemory) Used(_ context.Context, e Event) error {
 // FailedBefore knows one failure, of go test.
 func (m *fakeMemory) FailedBefore(_ context.Context, e Event) (core.Failing, bool, error) {
 	m.failed = append(m.failed, e.Failed.Program+": "+e.Failed.Error)
-	return core.Failing{Key: "failure-1", Cure: "cd server && go test ./...", Source: "a.jsonl#L3", Path: "a.jsonl", Sessions: 2}, e.Failed.Program == "go test", m.err
+	return core.Failing{Key: "failure-1", Tried: "go test ./x", Cure: "cd server && go test ./...", Source: "a.jsonl#L3", Path: "a.jsonl", Sessions: 2}, e.Failed.Program == "go test", m.err
 }
 
 func (m *fakeMemory) Notice(context.Context, Event) string { return m.notice }
