@@ -38,7 +38,7 @@ var (
 	// miscalled: the program has no such option, argument or command.
 	miscalled = lazy.Regexp(`(?i)\b(?:unknown|unrecogni[sz]ed|illegal option|invalid (?:option|argument|flag|choice|value|command|subcommand|spec)|unexpected (?:argument|option)|usage:|flag provided|(?:requires?|accepts?|expected|takes?|needs?) (?:at (?:least|most)|exactly|between|an argument|\d+ arg)|missing (?:argument|operand|required|script|option|target|separator)|no such (?:command|option|service)|must (?:specify|provide|be one of))`)
 	// misspelt: the shell itself did not understand the line.
-	misspelt = lazy.Regexp(`(?i)valid statement separator|no matches found|event not found|bad substitution|parse error near|unmatched|syntax error near|unexpected eof while|argument list too long`)
+	misspelt = lazy.Regexp(`(?i)valid statement separator|unexpected token .* in expression|no matches found|event not found|bad substitution|parse error near|unmatched|syntax error near|unexpected eof while|argument list too long`)
 )
 
 const (
@@ -67,35 +67,39 @@ func cures(f *Failure, worked string) bool {
 		return alikeness(f.Command, worked) >= minAlike
 	case misplaced().MatchString(f.Shown):
 		return foldersOf(f.Command) != foldersOf(worked) && pair(func(p, q part) bool {
-			return (p.program == f.Program || f.Program == "cd") && p.program == q.program && p.act == q.act
+			return (f.Program == "cd" || p.program == f.Program && !slices.Contains(looking, p.base())) && p.program == q.program && p.act == q.act
 		})
 	case miscalled().MatchString(f.Shown):
 		return pair(func(p, q part) bool {
-			if p.program != f.Program || q.program != p.program || p.text == q.text {
+			if p.program != f.Program || q.program != p.program {
 				return false
 			}
 			if wrong := p.blamed(f.Shown); wrong != "" {
 				return !slices.Contains(q.words(), wrong) && (p.act == wrong || p.act == q.act)
 			}
-			return p.act == q.act && alikeness(p.text, q.text) >= minAlike
+			return p.act == q.act && !slices.Equal(p.words(), q.words()) && alikeness(p.text, q.text) >= minAlike
 		})
 	}
 	return pair(func(p, q part) bool {
-		return p.program == f.Program && q.program == p.program && p.act == q.act && p.text != q.text &&
-			p.isAbout(q) && alikeness(p.text, q.text) >= minAlikeState
+		return p.program == f.Program && q.program == p.program && p.act == q.act && q.adds(p) && alikeness(p.text, q.text) >= minAlikeState
 	})
 }
 
-// isAbout reports whether q has all that p works on: its words that are neither options nor their
-// values.
-func (p part) isAbout(q part) bool {
+// loudness are options that change only what is written.
+var loudness = strings.Fields("-v -vv -s -S -sS -sv -q --verbose --silent --quiet --debug --progress")
+
+// adds reports whether q has an option or value that p has not, and all that p works on: its words
+// that are neither options nor their values, its paths and addresses. What waiting alone may have
+// cured has nothing new.
+func (q part) adds(p part) bool {
 	words, others := p.words(), q.words()
 	for i, w := range words {
-		if w[0] != '-' && (i == 0 || words[i-1][0] != '-') && !slices.Contains(others, w) && i > 0 {
+		isValue := i > 0 && words[i-1][0] == '-' && !strings.Contains(w, "/")
+		if w[0] != '-' && !isValue && i > 0 && !slices.Contains(others, w) {
 			return false
 		}
 	}
-	return true
+	return slices.ContainsFunc(others, func(w string) bool { return !slices.Contains(words, w) && !slices.Contains(loudness, w) })
 }
 
 // replaces reports whether q runs what p did, by another program than the missing one.
@@ -167,7 +171,7 @@ func foldersOf(command string) string {
 	for _, text := range split(command) {
 		words := strings.Fields(text)
 		for i, w := range words[:max(len(words)-1, 0)] {
-			if i == 0 && (w == "cd" || w == "pushd" || w == "Set-Location") || w == "-C" || w == "--prefix" || w == "--cwd" || w == "--manifest-path" {
+			if i == 0 && (w == "cd" || w == "pushd" || w == "Set-Location") && words[1] != "." || w == "-C" || w == "--prefix" || w == "--cwd" || w == "--manifest-path" {
 				folders = append(folders, strings.Join(words[i+1:], " "))
 				break
 			}
@@ -176,17 +180,19 @@ func foldersOf(command string) string {
 	return strings.Join(folders, "\n")
 }
 
-// surroundings are what a command line sets before it does its work: variables, paths, sourced files.
+// surroundings are what a command line does for its programs to be found.
 func surroundings(command string) string {
 	var all []string
 	for _, text := range split(command) {
 		for i, w := range strings.Fields(text) {
 			_, isPrefix := prefixes[w]
 			switch {
-			case variable().MatchString(w), isPrefix:
+			case isPrefix, strings.HasPrefix(w, "PATH="):
 				all = append(all, w)
 				continue
-			case i == 0 && slices.Contains([]string{"export", "source", ".", "eval", "cd"}, w):
+			case variable().MatchString(w):
+				continue
+			case i == 0 && slices.Contains([]string{"export", "source", ".", "eval"}, w):
 				all = append(all, text)
 			}
 			break

@@ -334,6 +334,14 @@ func TestFailures(t *testing.T) {
 			[]chunker.ToolUse{ran("Bash", "git push origin a", "Exit code 1\nerror: failed to push some refs to 'https://x.example/y.git'", true), ran("Bash", "git push --no-verify origin a", "ok", false)},
 			[]string{"git push | error: failed to push some refs to … | git push --no-verify origin a"},
 		},
+		"what passed by itself has no cure": {
+			[]chunker.ToolUse{ran("Bash", "curl -v http://localhost:3001/health", "Exit code 7\ncurl: (7) Failed to connect: Connection refused", true), ran("Bash", "curl -s http://localhost:3001/other", "ok", false), ran("Bash", "sleep 5 && curl http://localhost:3001/health 2>&1 | head", "ok", false)},
+			[]string{"curl | curl: (…) Failed to connect: Connection refused | "},
+		},
+		"what was installed has none": {
+			[]chunker.ToolUse{ran("Bash", "goreleaser check", "Exit code 127\nzsh: command not found: goreleaser", true), ran("Bash", "KEY=x goreleaser build", "ok", false)},
+			[]string{"goreleaser | command not found: goreleaser | "},
+		},
 		"another script is no other form": {
 			[]chunker.ToolUse{ran("Bash", "npx prisma generate", "Exit code 1\nEPERM: operation not permitted, rename 'a' -> 'b'", true), ran("Bash", "npx prisma migrate deploy", "ok", false)},
 			[]string{"npx prisma | EPERM: operation not permitted, rename … -> … | "},
