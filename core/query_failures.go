@@ -98,14 +98,23 @@ func (m *Manager) Failing(ctx context.Context, max int) (all []Failing, err erro
 		return nil, err
 	}
 	for _, some := range failuresIn(logs, func(digest.Failure) bool { return true }) {
-		if f := failingOf(some, ""); f.Sessions > 1 && !m.suspects(f) {
+		if f := failingOf(some, ""); f.Sessions > 1 {
 			all = append(all, f)
 		}
 	}
 	slices.SortFunc(all, func(a, b Failing) int {
 		return cmp.Or(cmp.Compare(b.Sessions, a.Sessions), b.Last.Compare(a.Last), strings.Compare(a.Key, b.Key))
 	})
-	return all[:min(len(all), max)], nil
+	kept := all[:0]
+	for _, f := range all {
+		if len(kept) == max {
+			break
+		}
+		if !m.suspects(f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept, nil
 }
 
 // FailedBefore returns what failed in other sessions as f did now: the same program with the same

@@ -21,7 +21,7 @@ func (s *summary) cure(t chunker.Turn, command string) {
 			continue
 		}
 		if said == "" {
-			said = cutWords(line(s.redact(command)), maxCommand)
+			said = shownCommand(command, s.redact)
 		}
 		if cures(f, said) {
 			f.Cure = said
@@ -64,7 +64,7 @@ func cures(f *Failure, worked string) bool {
 	case missing().MatchString(f.Shown):
 		return pair(func(p, q part) bool { return p.replaces(q, f, worked) })
 	case misspelt().MatchString(f.Shown):
-		return alikeness(f.Command, worked) >= minAlike
+		return foldersOf(f.Command) == foldersOf(worked) && alikeness(f.Command, worked) >= minAlike
 	case misplaced().MatchString(f.Shown):
 		return foldersOf(f.Command) != foldersOf(worked) && pair(func(p, q part) bool {
 			return (f.Program == "cd" || p.program == f.Program && !slices.Contains(looking, p.base())) && p.program == q.program && p.act == q.act

@@ -310,6 +310,10 @@ func TestFailures(t *testing.T) {
 			[]chunker.ToolUse{ran("Bash", "cd web && npm run test:e2e", "Exit code 1\n(eval):cd:1: no such file or directory: web", true), ran("Bash", "npm run lint", "ok", false), ran("Bash", "cd /w/shop/web && npm run test:e2e", "ok", false)},
 			[]string{"cd | cd:…: no such file or directory: web | cd /w/shop/web && npm run test:e2e"},
 		},
+		"a here-document": {
+			[]chunker.ToolUse{ran("Bash", "python3 - <<'PY'\nprint(1)\nPY", "Exit code 127\nzsh: command not found: python3", true), ran("Bash", "/usr/bin/python3 - <<'PY'\nprint(1)\nPY", "1", false)},
+			[]string{"python3 | command not found: python3 | /usr/bin/python3 - <<'PY' …"},
+		},
 		"a shell that knows no &&": {
 			[]chunker.ToolUse{ran("Bash", `cd "d:\shop new" && npm run build`, "Exit code 1\nThe token '&&' is not a valid statement separator in this version.", true), ran("Bash", "npm test", "ok", false), ran("Bash", `cd "d:\shop new"; npm run build`, "ok", false)},
 			[]string{`shell | The token … is not a valid statement separator in this version. | cd "d:\shop new"; npm run build`},

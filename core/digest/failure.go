@@ -48,7 +48,15 @@ func failureOf(command, output string, redact func(string) string) (f Failure, o
 		return Failure{}, false
 	}
 	shown = line(redact(shown))
-	return Failure{Program: part.program, Command: cutWords(line(redact(command)), maxCommand), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
+	return Failure{Program: part.program, Command: shownCommand(command, redact), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
+}
+
+// document matches what follows the first line of a here-document.
+var document = lazy.Regexp(`(?s)(<<-?\s*['"]?\w+['"]?[^\n]*)\n.*`)
+
+// shownCommand returns a command line as it is kept.
+func shownCommand(command string, redact func(string) string) string {
+	return cutWords(line(redact(document().ReplaceAllString(command, "$1 …"))), maxCommand)
 }
 
 // A part is one command of a command line.
