@@ -241,8 +241,10 @@ func lineOf(u unit, holds func(sentence string) int) Line {
 	first := u.records[0]
 	l := Line{Name: passageName(u.path, u.start), Source: paths.Citation(u.path, u.start, u.end), Kind: first.Kind, Path: u.path, StartLine: u.start, EndLine: u.end, Session: first.Session, Time: first.Time}
 	if e := u.exchange; e != nil {
-		l.Request, l.Outcome, l.Reply = shortened(e.Request, maxRequest), shortened(e.Outcome, maxOutcome), shortened(e.Reply, maxOutcome)
-		l.Files = e.Files
+		l.Request, l.Outcome, l.Reply = shortened(e.Request, maxRequest), shortened(e.Outcome, maxOutcome), shortened(e.Reply, maxRequest)
+		if l.Outcome == "" {
+			l.Files = e.Files // they stand for it
+		}
 		if l.Request == "" || l.Request == chunker.Unheaded {
 			l.Request = path.Base(u.path)
 		}
@@ -260,8 +262,8 @@ func lineOf(u unit, holds func(sentence string) int) Line {
 }
 
 const (
-	maxRequest = 80  // bytes
-	maxOutcome = 110 // bytes
+	maxRequest = 72 // bytes
+	maxOutcome = 96 // bytes
 )
 
 // withoutTitle returns the last two headings without the document's title, if there are others.

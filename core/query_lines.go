@@ -34,22 +34,25 @@ const (
 // are ranked by exchanges and sections: a request that is answered in four pieces is one line, and
 // holds the words of all four.
 func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate, hits []MemoryHit) []Line {
-	if q.lines <= 0 || t.silence != "" {
+	telling := relevance.TellingWords(t.Prompt, question)
+	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
 	}
 	units := q.rankedUnits(t, question, ranked)
-	telling := relevance.TellingWords(t.Prompt, question)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
 	var lines []Line
 	var kept []rankedUnit
+	had := 0 // of the best, what the conversation has already: nothing weaker takes its place
 	for _, u := range units[:min(len(units), maxUnits)] {
-		if len(lines) == q.lines {
+		if len(lines)+had == q.lines {
 			break
 		}
 		line := lineOf(u.unit, holds)
 		u.said = wordsOf(line.Request + " " + line.Outcome)
 		switch {
-		case q.given[line.Name] || line.Outcome == "" && line.Request == "":
+		case line.Outcome == "" && line.Request == "":
+		case q.given[line.Name]:
+			had++
 		case slices.ContainsFunc(hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
 		case slices.ContainsFunc(kept, func(k rankedUnit) bool { return k.said.overlap(u.said) >= sameLine }):
 		default:
@@ -60,15 +63,27 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	return lines
 }
 
+// maxReferring is how many words of an order refer to what was just said if less than two of them
+// tell what it is about.
+const maxReferring = 6
+
+// refersBack: "yes, inspect it", "push", "now the other file". What a short order means stands in the
+// conversation, not in memory.
+func (t *turn) refersBack(telling float64) bool {
+	return !t.question && telling < 2 && len(t.Numbered) == 0 && len(strings.Fields(t.Plain)) <= maxReferring
+}
+
 // rankedUnits returns the units of candidates, best first.
 func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candidate) []rankedUnit {
 	orderForTurn(q.index.relevance, slices.Clone(ranked)) // sets values
 	telling := relevance.TellingWords(t.Prompt, question)
+	// Texts in a language that the embedder does not know are all near each other.
+	known := q.index.relevance.Knows(question.Text) && q.index.relevance.KnowsLanguage(question.Language)
 	var units []rankedUnit
 	byPath := map[string][]*candidate{}
 	var order []string
 	for _, c := range ranked {
-		if q.isListable(t, c, telling) {
+		if q.isListable(t, c, telling, known) {
 			if byPath[c.Path] == nil {
 				order = append(order, c.Path)
 			}
@@ -90,13 +105,13 @@ func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candida
 
 // isListable leaves out what a list never has: the prompt's own words, documents that the context
 // has or the prompt names, and what is near by chance alone.
-func (q *query) isListable(t *turn, c *candidate, telling []float64) bool {
+func (q *query) isListable(t *turn, c *candidate, telling []float64, known bool) bool {
 	if c.had || c.refused == verdictQuestion || t.namesDocument(c.Path) || c.record.Kind == source.KindConversation && t.echoes(c.Text) {
 		return false
 	}
 	held := relevance.MassOf(telling, c.Holds)
-	if c.Cosine == nil {
-		return held > 0
+	if c.Cosine == nil || !known {
+		return held >= 2 || held > 0 && c.Cosine == nil
 	}
 	near := q.index.relevance.Nearness(*c.Cosine)
 	return near >= leastNear || held >= 2 || held >= 1 && near >= leastNearWithWord
@@ -105,8 +120,8 @@ func (q *query) isListable(t *turn, c *candidate, telling []float64) bool {
 // A candidate is listed if its cosine, on the scale of Model.Nearness, is at least leastNear, or
 // leastNearWithWord if it holds a telling word of the prompt, or if it holds two of them.
 const (
-	leastNear         = 0.35
-	leastNearWithWord = 0.2
+	leastNear         = 0.4
+	leastNearWithWord = 0.3
 )
 
 // unitsAt parts candidates of a document into units, with the best value and all words of each.

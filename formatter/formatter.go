@@ -75,7 +75,7 @@ func list(lines []core.Line, open string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString(bullet + "Earlier work and notes that may matter. To read one that does: " + open + "\n")
+	b.WriteString(bullet + "Earlier work that may help. To read one: " + open + "\n")
 	for _, l := range lines {
 		b.WriteString(Quote(sanitize.Name(lineText(l))) + "\n")
 	}
@@ -86,7 +86,7 @@ func list(lines []core.Line, open string) string {
 func lineText(l core.Line) string {
 	text := l.Name
 	if l.Kind == "conversation" && !l.Time.IsZero() {
-		text += " " + l.Time.Format(time.DateOnly)
+		text += " " + l.Time.Format("2 Jan 2006")
 	}
 	text += ": " + l.Request
 	if l.Outcome != "" {

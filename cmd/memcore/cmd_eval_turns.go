@@ -78,7 +78,7 @@ func (o turnsFlags) run(ctx context.Context, a *cli, names []string) error {
 		}
 	}
 	retrieve := a.RetrieveOptions()
-	retrieve.Unrecorded, retrieve.Lines = true, core.MaxLines
+	retrieve.Unrecorded = true
 	report, failed := eval.RunTurns(ctx, open, sets, eval.TurnsOptions{
 		Folder: o.work, Keep: o.keep, Retrieve: retrieve, Ordinary: ordinary, Variants: o.variants,
 		Progress: func(name string, done, total int) { a.note("%d of %d: %s", done, total, name) }})

@@ -18,7 +18,7 @@ const (
 
 var (
 	announcing = lazy.Regexp(`(?i)^(?:\W*(?:now|next|first|ok|okay|great|good|perfect|excellent|alright|right|so|and|then|finally|also|yes|done|sure|got it|i see|wonderful|nice)\b[,.!:]*\s*)*` +
-		`(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i'm now|i need to|we need to|i should|time to|checking|looking|reading|running|updating|adding|creating|continuing|here(?:'s| is| are)|below (?:is|are)|` +
+		`(?:let me|let's|let us|i'll|i will|i'm going to|i am going to|i'm now|i need to|we need to|i should|time to|checking|looking|reading|running|updating|adding|creating|continuing|considering|planning|exploring|searching|thinking|preparing|i'm (?:exploring|planning|considering|thinking|preparing|putting|looking|checking)|here(?:'s| is| are)|below (?:is|are)|` +
 		`summary|changes made|files (?:created|changed|modified)|what (?:changed|was done|i did)|now i|ich werde|lass mich|voy a|je vais)\b|^(?:让我|我来|我将|まず|次に)`)
 	// intending says what the agent is about to do, or repeats what the user wants.
 	intending = lazy.Regexp(`(?i)\b(?:i'll|i will|let me|i'm going to|i should|i need to|we need to (?:add|check|look|see|fix|update)|i have a good understanding|double-check)\b|^\W*(?:you want|you'd like|i understand|i see that you|wait\b|good (?:idea|question|point|catch))|^read file:`)
@@ -177,7 +177,7 @@ func outcomeOf(text string, redact func(string) string) string {
 		}
 		trimmed := strings.TrimSpace(l)
 		switch {
-		case trimmed == "", strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, ">"), strings.Contains(trimmed, " | "):
+		case trimmed == "", isTask(trimmed), strings.HasPrefix(trimmed, "|"), strings.HasPrefix(trimmed, ">"), strings.Contains(trimmed, " | "):
 			continue
 		case isHeading(trimmed):
 			heading = ""
@@ -202,6 +202,13 @@ func outcomeOf(text string, redact func(string) string) string {
 		return ""
 	}
 	return clause(line(redact(best)))
+}
+
+// isTask reports whether a line is an entry of a list of tasks, which says what is planned or ticked
+// off and is repeated from answer to answer.
+func isTask(l string) bool {
+	l = strings.TrimLeft(l, "-*+ ")
+	return strings.HasPrefix(l, "[ ]") || strings.HasPrefix(l, "[x]") || strings.HasPrefix(l, "[X]") || strings.HasPrefix(l, "✅ [") || strings.HasPrefix(l, "☐") || strings.HasPrefix(l, "☑")
 }
 
 var boldLine = lazy.Regexp(`^(?:[-*+•]\s+|\d{1,3}[.)]\s+)?\*\*[^*]+\*\*:?$`)

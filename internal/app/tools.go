@@ -277,7 +277,7 @@ func (t toolbox) searchTool(m Memory) tools.Tool {
 const readToolName = "memory_read"
 
 // OpenByName says how an agent opens a line of a list: by the tool, or in its shell.
-const OpenByName = "memory_read NAME, or in a shell: memcore read NAME"
+const OpenByName = "memory_read NAME, or run memcore read NAME"
 
 // readTool returns memory_read, which also takes names of lists and citations.
 func readTool(m Memory, files tools.Tool) tools.Tool {
