@@ -67,7 +67,7 @@ func turnOf(request string) *turn {
 	case prompt.Selection:
 		t.silence = "the prompt picks from what the agent has just listed"
 	}
-	t.text = t.Plain
+	t.text = t.Gist()
 	if strings.TrimSpace(t.text) == "" {
 		t.text = cmp.Or(strings.Join(t.Errors, "\n"), request)
 	}

@@ -67,3 +67,38 @@ func unquoted(text string) string {
 	}
 	return text
 }
+
+const (
+	// maxWhole is how long, in bytes, a prompt may be that asks by all of its words.
+	maxWhole = 1024
+	// maxGist bounds a Gist, in bytes, and maxOpening its first part.
+	maxGist    = 700
+	maxOpening = 240
+)
+
+// Gist returns what a long prompt is about: how it begins, its headings, and the files that it names.
+// All words of a plan of several pages are near everything. It is Plain if that is short.
+func (p Prompt) Gist() string {
+	if len(p.Plain) <= maxWhole {
+		return p.Plain
+	}
+	parts := []string{cutWord(p.Plain, maxOpening)}
+	for line := range strings.Lines(p.Plain[len(parts[0]):]) {
+		if title, isHeading := strings.CutPrefix(strings.TrimSpace(line), "#"); isHeading {
+			parts = append(parts, strings.TrimSpace(strings.TrimLeft(title, "#")))
+		}
+	}
+	return cutWord(strings.Join(append(parts, p.Files...), "\n"), maxGist)
+}
+
+// cutWord cuts a text behind a word.
+func cutWord(text string, max int) string {
+	if len(text) <= max {
+		return text
+	}
+	text = cut(text, max)
+	if space := strings.LastIndexAny(text, " \n"); space > max/2 {
+		text = text[:space]
+	}
+	return text
+}

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,4 +50,14 @@ func FuzzPlain(f *testing.F) {
 			t.Fatalf("%q is plain, and then %q", plain, again)
 		}
 	})
+}
+
+func TestGist(t *testing.T) {
+	require.Equal(t, "add a test", prompt.Parse("please add a test").Gist())
+	long := "Implement the following plan: move the mail worker.\n\n# Context\n\n" + strings.Repeat("Many words of no use. ", 80) + "\n## Retry of mails\n\nsee worker/mail.go and docs/queue.md\n"
+	gist := prompt.Parse(long).Gist()
+	require.LessOrEqual(t, len(gist), 700)
+	for _, held := range []string{"Implement the following plan: move the mail worker.", "Retry of mails", "worker/mail.go", "docs/queue.md"} {
+		require.Contains(t, gist, held)
+	}
 }
