@@ -34,7 +34,9 @@ type MemoryHit struct {
 	EndLine   int      `json:"endLine"`            // included
 	Headings  []string `json:"headings,omitempty"` // outermost first
 	// Request is the request that Text answers, in an agent's log; one line.
-	Request string    `json:"request,omitempty"`
+	Request string `json:"request,omitempty"`
+	// Reply is what the user said next, if that rejects or corrects what Text says; one line.
+	Reply   string    `json:"reply,omitempty"`
 	Session string    `json:"session,omitempty"`
 	Speaker string    `json:"speaker,omitempty"`
 	Time    time.Time `json:"time,omitzero"`

@@ -262,6 +262,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 	}
 	chosen := choose(ranked, found.question.Chunks, q.selection)
 	result.Hits, result.Rejected, result.Withheld = chosen.hits, chosen.rejected, chosen.withheld
+	q.addReplies(result.Hits)
 	if t != nil {
 		if len(result.Hits)+len(result.Withheld) == 0 {
 			result.Silence = t.whySilent(ranked, chosen.had)

@@ -152,6 +152,26 @@ func (q *query) unitsAt(document string, candidates []*candidate) (units []ranke
 	return units
 }
 
+// addReplies adds to each hit of an agent's answer what the user said next, if that rejects it: an
+// answer must not come without that.
+func (q *query) addReplies(hits []MemoryHit) {
+	for i := range hits {
+		h := &hits[i]
+		if h.Kind != source.KindConversation || h.Speaker == "user" {
+			continue
+		}
+		log, err := q.index.digests.of(q.index.view, h.Path)
+		if err != nil {
+			continue // it costs the reply
+		}
+		for _, e := range log.Exchanges {
+			if e.StartLine <= h.StartLine && h.StartLine <= e.EndLine {
+				h.Reply = e.Reply
+			}
+		}
+	}
+}
+
 // markLater says of each line whether another one of the list has a later word on the same subject:
 // at least two telling words of the prompt, all that the line holds, and a request like its own.
 func markLater(lines []Line, units []rankedUnit, telling []float64) {

@@ -104,3 +104,17 @@ func TestWhatTheContextHas(t *testing.T) {
 		require.NotEqual(t, "notes/deploy.md", l.Path)
 	}
 }
+
+// An answer that the user rejected comes with what they said.
+func TestARejectedAnswerComesWithItsRejection(t *testing.T) {
+	m, _ := openLogs(t, exchanges(), nil)
+	result := given(t, m, "how often does the mail worker retry?")
+	require.NotEmpty(t, result.Hits)
+	for _, h := range result.Hits {
+		if strings.Contains(h.Text, "three times") {
+			require.Contains(t, h.Reply, "two times are enough")
+			return
+		}
+	}
+	t.Fatalf("the rejected answer is no hit: %+v", result.Hits)
+}

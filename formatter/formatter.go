@@ -193,6 +193,9 @@ func IsBlock(text string) bool {
 
 func format(hit core.MemoryHit) (string, []Finding) {
 	text, findings := quote(hit.Text)
+	if hit.Reply != "" && !IsFlagged(hit) {
+		text += "\nThe user answered:\n" + Quote(hit.Reply)
+	}
 	return strings.TrimRight(bullet+attribution(hit), " ") + "\n" + text, findings
 }
 
