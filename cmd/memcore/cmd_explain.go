@@ -81,7 +81,8 @@ func explainQuery(ctx context.Context, a *cli, request httpapi.RetrieveRequest) 
 	if a.json {
 		return a.printJSON(explained{Result: answer.Result, Options: options, Updated: status.Updated, Findings: answer.Findings})
 	}
-	text := explanation(a.stdout, answer.Result, a.Missing(answer.State), status.Updated, options.TokenBudget) + besideText(answer.Result)
+	gets := len(answer.Said)+len(answer.Lines) > 0
+	text := explanation(a.stdout, answer.Result, gets, a.Missing(answer.State), status.Updated, options.TokenBudget) + besideText(answer.Result)
 	if a.verbose {
 		text += termsText(answer.Result)
 	}
@@ -172,7 +173,7 @@ func turnText(s *screen, t journal.Turn, missing string) string {
 	b.WriteString(outcomeText(t.Entry))
 	b.WriteString(rulesText(t.Entry) + usedText(t.Entry) + problemsText(t.Entry))
 	if t.Result != nil { // memory was asked
-		b.WriteString("\n" + explanation(s, *t.Result, missing, time.Time{}, 0))
+		b.WriteString("\n" + explanation(s, *t.Result, len(t.Shown()) > 0, missing, time.Time{}, 0))
 	}
 	for _, later := range t.Later {
 		fmt.Fprintf(&b, "\n%s, %s (%s)%s\n", later.At.Local().Format(time.TimeOnly), later.Kind, later.Name, tookText(later))
@@ -241,12 +242,17 @@ func curesText(e journal.Entry) string {
 	return b.String()
 }
 
-// explanation describes the result of each candidate. missing says why there is no index.
-func explanation(s *screen, result core.Result, missing string, updated time.Time, budget int) string {
+// explanation describes the result of each candidate. gets tells that the turn got something, if
+// not passages. missing says why there is no index.
+func explanation(s *screen, result core.Result, gets bool, missing string, updated time.Time, budget int) string {
 	var b strings.Builder
 	explainIndex(&b, result, missing, updated)
 	if result.Silence != "" {
-		fmt.Fprintf(&b, "silent: %s\n", plain.OneLine(result.Silence))
+		what := "silent"
+		if gets {
+			what = "no passage"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", what, plain.OneLine(result.Silence))
 		if held := journal.HeldBack(result); held != "" {
 			fmt.Fprintf(&b, "held back: %s\n", plain.OneLine(held))
 		}

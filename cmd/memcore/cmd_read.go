@@ -20,7 +20,7 @@ open lines of their lists with it, or with the tool memory_read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := a.Memory().ReadPassage(cmd.Context(), args[0])
 			if errors.Is(err, core.ErrNoPassage) {
-				return kind.Hint(err, "names are those of 'memcore retrieve' in this workspace, and change with the path of a document")
+				return kind.Hint(err, "names are those of 'memcore retrieve' in this workspace, and change with the path of a document; 'memcore index' reads what is new")
 			}
 			if err != nil {
 				return withHint(err)

@@ -118,7 +118,7 @@ type Given struct {
 	Key    string  `json:"key,omitempty"`
 	Source string  `json:"source,omitempty"` // its citation
 	Path   string  `json:"path,omitempty"`   // the document
-	Title  string  `json:"title,omitempty"`  // the innermost heading, or what worked
+	Title  string  `json:"title,omitempty"`  // the innermost heading, the request, the statement, or what worked
 	Score  float64 `json:"score,omitempty"`
 	Tokens int     `json:"tokens,omitempty"`
 	// Used and Why come from verdicts.

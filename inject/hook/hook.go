@@ -365,7 +365,7 @@ func fitting(r core.Result, open string, room int) core.Result {
 // passage is how the journal records a hit. Its ID changes with the text.
 func passage(hit core.MemoryHit) journal.Given {
 	g := journal.Given{Kind: journal.Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path,
-		Score: hit.Score, Tokens: hit.TokenEstimate}
+		Score: hit.Score, Tokens: hit.TokenEstimate, Title: hit.Request}
 	if n := len(hit.Headings); n > 0 {
 		g.Title = hit.Headings[n-1]
 	}
@@ -414,7 +414,7 @@ func (a *answer) given() {
 		a.entry.Given = append(a.entry.Given, passage(hit))
 	}
 	for _, s := range a.fits.Said {
-		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score})
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score, Title: journal.Excerpt(s.Text)})
 	}
 	a.entry.Given = append(a.entry.Given, a.failed...)
 	for _, l := range a.fits.Lines {

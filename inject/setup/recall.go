@@ -12,6 +12,9 @@ import (
 //go:embed recall.md
 var recallSteps string
 
+// recallName is the name of the skill, and of its folder in agents that keep each skill in one.
+const recallName = "recall"
+
 // recallDescription is what an agent knows before it reads the skill. It has no ": ", which YAML
 // would take for a key.
 const recallDescription = "Answers a question from memory of earlier sessions and notes, with dates and citations, or says that memory does not know. " +
@@ -22,7 +25,7 @@ const recallDescription = "Answers a question from memory of earlier sessions an
 
 // recallFile returns the skill, or the subagent, as in the agent's file.
 func recallFile(a agents.Agent, binary string) string {
-	return "---\nname: recall\ndescription: " + recallDescription + "\n" + a.Recall.Head + "---\n\n" + a.Recall.Task + "\n\n" +
+	return "---\nname: " + recallName + "\ndescription: " + recallDescription + "\n" + a.Recall.Head + "---\n\n" + a.Recall.Task + "\n\n" +
 		strings.ReplaceAll(recallSteps, "`memcore ", "`"+Quoted(binary)+" ")
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -124,7 +125,15 @@ func (o Options) Apply(ctx context.Context, journal *notes.Journal, label string
 		}
 		return edits, nil
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if folder := filepath.Dir(c.File); c.Removed && filepath.Base(folder) == recallName {
+			_ = os.Remove(folder) // the skill's own folder, unless there is something else in it
+		}
+	}
+	return nil
 }
 
 func (o Options) remember(ctx context.Context, changes []Change) error {

@@ -194,5 +194,6 @@ func TestRecallStaysWithItsOwner(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, text, 0o600))
 	require.NoError(t, os.Remove(options(home).Records))
 	require.Empty(t, remove())
-	require.NoFileExists(t, file)
+	require.NoDirExists(t, filepath.Dir(file))
+	require.DirExists(t, filepath.Dir(filepath.Dir(file)), "other skills stay")
 }
