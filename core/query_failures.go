@@ -34,6 +34,9 @@ type Failing struct {
 	Last     time.Time `json:"last,omitzero"`
 }
 
+// maxBrief is the length in bytes up to which a command that failed is given whole.
+const maxBrief = 80
+
 // A failed is a failure with its place.
 type failed struct {
 	digest.Failure
@@ -87,6 +90,9 @@ func failingOf(some []failed, command string) Failing {
 		}
 	}
 	f.Sessions = len(sessions)
+	for _, command := range []*string{&f.Command, &f.Tried, &f.Cure} {
+		*command = digest.Brief(*command, f.Program, maxBrief)
+	}
 	return f
 }
 

@@ -220,3 +220,32 @@ func alikeness(a, b string) float64 {
 	}
 	return float64(shared) / float64(max(len(one), len(other)))
 }
+
+// Brief returns what of a long command line matters for a failure of a program: where it goes, and
+// what runs the program. Commands up to max bytes, and those that do not run it, stay whole.
+func Brief(command, program string, max int) string {
+	if len(command) <= max {
+		return command
+	}
+	var kept []string
+	left, runs := false, false
+	for _, text := range split(command) {
+		p := partOf(text)
+		is := p.program == program || p.base() == program
+		if runs = runs || is; is || p.name == "cd" {
+			if left {
+				text = "… " + text
+			}
+			kept, left = append(kept, text), false
+			continue
+		}
+		left = true
+	}
+	if !runs {
+		return command
+	}
+	if left {
+		kept = append(kept, "…")
+	}
+	return strings.Join(kept, "; ")
+}

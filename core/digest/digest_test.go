@@ -384,6 +384,17 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+func TestBrief(t *testing.T) {
+	for _, tt := range []struct{ command, program, want string }{
+		{"sed -n 3p a.go | cat -A", "cat", "sed -n 3p a.go | cat -A"},
+		{"sed -n 3p /a/very/long/path/to/a.go | cat -A", "cat", "… cat -A"},
+		{"cd /w/shop && echo 'go; on' && git status --short && git log -3", "git status", "cd /w/shop; … git status --short; …"},
+		{"sed -n 3p /a/very/long/path/to/a.go | head", "cat", "sed -n 3p /a/very/long/path/to/a.go | head"},
+	} {
+		require.Equal(t, tt.want, digest.Brief(tt.command, tt.program, 30))
+	}
+}
+
 func TestEqualErrors(t *testing.T) {
 	fail := func(output string) string {
 		log := turns("assistant: x")
