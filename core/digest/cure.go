@@ -64,7 +64,7 @@ func cures(f *Failure, worked string) bool {
 	case missing().MatchString(f.Shown):
 		return pair(func(p, q part) bool { return p.replaces(q, f, worked) })
 	case misspelt().MatchString(f.Shown):
-		return foldersOf(f.Command) == foldersOf(worked) && alikeness(f.Command, worked) >= minAlike
+		return foldersOf(f.Command) == foldersOf(worked) && Alike(f.Command, worked) >= minAlike
 	case misplaced().MatchString(f.Shown):
 		return foldersOf(f.Command) != foldersOf(worked) && pair(func(p, q part) bool {
 			return (f.Program == "cd" || p.program == f.Program && !slices.Contains(looking, p.base())) && p.program == q.program && p.act == q.act
@@ -77,11 +77,11 @@ func cures(f *Failure, worked string) bool {
 			if wrong := p.blamed(f.Shown); wrong != "" {
 				return !slices.Contains(q.words(), wrong) && (p.act == wrong || p.act == q.act)
 			}
-			return p.act == q.act && !slices.Equal(p.words(), q.words()) && alikeness(p.text, q.text) >= minAlike
+			return p.act == q.act && !slices.Equal(p.words(), q.words()) && Alike(p.text, q.text) >= minAlike
 		})
 	}
 	return pair(func(p, q part) bool {
-		return p.program == f.Program && q.program == p.program && p.act == q.act && q.adds(p) && alikeness(p.text, q.text) >= minAlikeState
+		return p.program == f.Program && q.program == p.program && p.act == q.act && q.adds(p) && Alike(p.text, q.text) >= minAlikeState
 	})
 }
 
@@ -202,9 +202,7 @@ func surroundings(command string) string {
 }
 
 // Alike returns which share of their words two command lines have in common, from 0 to 1.
-func Alike(a, b string) float64 { return alikeness(a, b) }
-
-func alikeness(a, b string) float64 {
+func Alike(a, b string) float64 {
 	one, other := part{text: a}.words(), part{text: b}.words()
 	slices.Sort(one)
 	slices.Sort(other)
