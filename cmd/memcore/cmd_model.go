@@ -21,22 +21,21 @@ import (
 )
 
 func modelCommand(a *cli) *cobra.Command {
-	list := modelListCommand(a)
-	list.Hidden = true
 	cmd := &cobra.Command{
 		Use:   "model",
 		Short: "List the models that make vectors, add and remove them",
-		Long: `Without a command, list models that are installed, and those that can be. The program holds a model for English, minilm. Others are packs: files that 'memcore model add' puts
-into the cache folder, for all projects. See docs/models.md.`,
+		Long: `Without a command, list models that are installed, and those that can be. The program holds a model for
+English, minilm. Others are packs: files that 'memcore model add' puts into the cache folder, for all
+projects. See docs/models.md.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return helpOrUnknown(cmd, args)
 			}
-			return list.RunE(cmd, args)
+			return listModels(a)
 		},
 		Args: cobra.ArbitraryArgs,
 	}
-	cmd.AddCommand(list, modelAddCommand(a), modelRemoveCommand(a))
+	cmd.AddCommand(modelAddCommand(a), modelRemoveCommand(a))
 	return cmd
 }
 
@@ -46,7 +45,7 @@ func (c *cli) models() (models.Folder, error) {
 	return models.Folder(at.Models()), err
 }
 
-// A listedModel is a row of 'memcore model list'.
+// A listedModel is a row of 'memcore model'.
 type listedModel struct {
 	Name      string `json:"name"`
 	Installed bool   `json:"installed"`
@@ -57,42 +56,35 @@ type listedModel struct {
 	Path      string `json:"path,omitempty"`
 }
 
-func modelListCommand(a *cli) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List models that are installed, and those that can be",
-		Args:  arguments(cobra.NoArgs, "none"),
-		RunE: func(*cobra.Command, []string) error {
-			folder, err := a.models()
-			if err != nil {
-				return err
-			}
-			installed, problems := folder.List()
-			for _, problem := range problems {
-				a.note("warning: %v", problem)
-			}
-			all := listedModels(installed, a.Settings.Embedder)
-			if a.json {
-				return a.printJSON(all)
-			}
-			w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-			for _, m := range all {
-				state := "'memcore model add " + m.Name + "' fetches it"
-				switch {
-				case m.Used:
-					state = "in use"
-				case m.Installed:
-					state = "installed"
-				}
-				size := "in the program"
-				if m.Bytes > 0 {
-					size = plain.Bytes(m.Bytes)
-				}
-				fmt.Fprintln(w, plain.Line("%s\t%s\t%s\t%s\t%s", m.Name, state, size, m.Licence, m.About))
-			}
-			return w.Flush()
-		},
+func listModels(a *cli) error {
+	folder, err := a.models()
+	if err != nil {
+		return err
 	}
+	installed, problems := folder.List()
+	for _, problem := range problems {
+		a.note("warning: %v", problem)
+	}
+	all := listedModels(installed, a.Settings.Embedder)
+	if a.json {
+		return a.printJSON(all)
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	for _, m := range all {
+		state := "'memcore model add " + m.Name + "' fetches it"
+		switch {
+		case m.Used:
+			state = "in use"
+		case m.Installed:
+			state = "installed"
+		}
+		size := "in the program"
+		if m.Bytes > 0 {
+			size = plain.Bytes(m.Bytes)
+		}
+		fmt.Fprintln(w, plain.Line("%s\t%s\t%s\t%s\t%s", m.Name, state, size, m.Licence, m.About))
+	}
+	return w.Flush()
 }
 
 func listedModels(installed []models.Installed, used string) []listedModel {
@@ -230,7 +222,7 @@ func missingHint(name string) string {
 	if slices.Contains([]string{config.EmbedderNone, config.EmbedderOllama, config.EmbedderOpenAI}, name) {
 		return "it needs no pack: set memory.embedder to " + name + " in your configuration"
 	}
-	return "'memcore model list' shows what can be fetched"
+	return "'memcore model' shows what can be fetched"
 }
 
 func modelRemoveCommand(a *cli) *cobra.Command {

@@ -200,7 +200,7 @@ func (w *world) session(upstream string, serving func(serve, mcp, proxy string))
 	file := filepath.Join(w.t.TempDir(), "small.memcore")
 	require.NoError(t, os.WriteFile(file, packtest.Small(t, "small"), 0o600))
 	do("", "model", "add", file)
-	do("", "model", "list")
+	do("", "model")
 	w.loosely(func() { do("", "model", "remove", "small") }) // it is in use
 	do("", "model", "add", "minilm")
 	w.loosely(func() { // only builds with LanceDB have a service
