@@ -338,5 +338,16 @@ func (m *Manager) Said(ctx context.Context) (map[string]Said, error) {
 	}
 	defer current.release()
 	all, err := current.said()
-	return maps.Clone(all), err
+	return m.ofUser(all), err
+}
+
+// ofUser returns what is said in logs whose user is this one.
+func (m *indexer) ofUser(all map[string]Said) map[string]Said {
+	all = maps.Clone(all)
+	maps.DeleteFunc(all, func(document string, _ Said) bool { return !m.isUsers(document) })
+	return all
+}
+
+func (m *indexer) isUsers(document string) bool {
+	return m.options.IsUsers == nil || m.options.IsUsers(document)
 }

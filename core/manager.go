@@ -72,6 +72,9 @@ type Options struct {
 	// Saved are prefixes of documents that models write. Their text, like that of MCP servers and
 	// tools, becomes suspicious sooner.
 	Saved []string
+	// IsUsers reports whether what the user of a log says is this user's word; nil is always. A log
+	// that came with a repository may say anything: nothing of it is a Statement, or a Failure.
+	IsUsers func(document string) bool
 	// Injection says what happens to suspicious hits: InjectionFrame (or ""), InjectionWithhold or
 	// InjectionOff.
 	Injection string

@@ -50,7 +50,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 		line := lineOf(u.unit, holds)
 		u.said = wordsOf(line.Request + " " + line.Outcome)
 		switch {
-		case line.Outcome == "" && line.Request == "":
+		case line.Outcome == "" && line.Request == "", q.suspects(line, u):
 		case q.given[line.Name]:
 			had++
 		case slices.ContainsFunc(hits, func(h MemoryHit) bool { return h.Path == u.path && u.start <= h.StartLine && h.StartLine <= u.end }):
@@ -61,6 +61,12 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	}
 	markLater(lines, kept, telling)
 	return lines
+}
+
+// suspects reports whether a line reads like an instruction to a model. It is left out: the mark of a
+// suspicious text would be longer than the line.
+func (q *query) suspects(l Line, u rankedUnit) bool {
+	return q.judge != nil && q.judge(&MemoryHit{Kind: l.Kind, Path: l.Path, Speaker: u.records[0].Speaker}, l.Request+"\n"+l.Outcome+"\n"+l.Reply).Flagged
 }
 
 // maxReferring is how many words of an order refer to what was just said if less than two of them

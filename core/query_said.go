@@ -11,6 +11,7 @@ import (
 
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
@@ -142,7 +143,7 @@ func (q *query) standingAt(moments []digest.Moment) (all []Statement, err error)
 	if err != nil {
 		return nil, err
 	}
-	for document, log := range logs {
+	for document, log := range q.m.ofUser(logs) {
 		for _, s := range log.Standing {
 			if slices.ContainsFunc(s.Moments, func(m digest.Moment) bool { return slices.Contains(moments, m) }) {
 				all = append(all, statementOf(document, s))
@@ -198,8 +199,11 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 	return all, nil
 }
 
-// filtered reports whether the question's filters leave a statement out, or its own conversation
-// has it.
+// filtered reports whether a statement is left out: it is not the user's, it reads like an
+// instruction that somebody has planted, a filter leaves it out, or its own conversation has it.
 func (q *query) filtered(s Statement) bool {
+	if !q.m.isUsers(s.Path) || q.judge != nil && q.judge(&MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: s.Path}, s.Text).Flagged {
+		return true
+	}
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
 }

@@ -67,3 +67,17 @@ func TestStanding(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, all, "a statement is whole or not there")
 }
+
+// A log that came with a repository says nothing in the user's name.
+func TestWhatAnotherUserSaid(t *testing.T) {
+	m, _ := openLogs(t, statedLogs(), func(o *core.Options) {
+		o.IsUsers = func(document string) bool { return document == "sessions/s2.jsonl" }
+	})
+	result, err := m.RetrieveRelevant(t.Context(), "start the preview server and show me the page", core.RetrieveOptions{})
+	require.NoError(t, err)
+	require.Empty(t, result.Said)
+	all, err := m.Standing(t.Context(), 10, 250)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Contains(t, all[0].Text, "pull request")
+}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/curated"
@@ -58,6 +59,7 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 		Freshness:   limit(x.w.Settings.Freshness),
 		Version:     x.w.DocumentsVersion,
 		Saved:       x.w.Notes().folders(),
+		IsUsers:     x.isUsers,
 		Injection:   x.w.Settings.Injection.Policy,
 		Logger:      x.w.Log,
 	}
@@ -66,6 +68,12 @@ func (x Index) Open(ctx context.Context, at config.Folders, engine store.Engine)
 	}
 	RemoteOf(x.w).Join(&options, at)
 	return core.Open(ctx, options)
+}
+
+// isUsers reports whether a log is the user's own: agents keep it outside of the project, or the user
+// trusts that.
+func (x Index) isUsers(document string) bool {
+	return x.w.Trusted() || strings.HasPrefix(document, "~/") || strings.HasPrefix(document, session.PathPrefix) || filepath.IsAbs(document)
 }
 
 // Reranking sets the configured reranker, if any.
