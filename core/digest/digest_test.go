@@ -121,13 +121,14 @@ func TestReplyOfTools(t *testing.T) {
 	log := turns("user: plan the export", "assistant: Here is my plan.", "assistant: Asking.")
 	log[1].Tools = []chunker.ToolUse{{Name: "ExitPlanMode", Failed: true, Output: "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\nuse tofu here, not terraform"}}
 	log[2].Tools = []chunker.ToolUse{{Name: "AskUserQuestion", Input: `{"questions":[{"question":"Which store?","options":[{"label":"Postgres"}]}]}`, Output: `User has answered your questions: "Which store?"="Postgres", "Which tests?"="always run the integration tests before a commit". You can now continue.`}}
+	log[1].EndLine, log[2].EndLine = 3, 5 // their results' lines
 	got := of(log)
 	require.Equal(t, "Which tests? always run the integration tests before a commit", got.Exchanges[0].Reply)
 	var texts []string
 	for _, s := range got.Statements {
 		texts = append(texts, fmt.Sprintf("%d %s %t %s", s.Line, s.Kind, s.Standing, s.Text))
 	}
-	require.Equal(t, []string{"2 rule true use tofu here, not terraform", "3 decision false Which store? Postgres", "3 rule true always run the integration tests before a commit"}, texts)
+	require.Equal(t, []string{"3 rule true use tofu here, not terraform", "5 decision false Which store? Postgres", "5 rule true always run the integration tests before a commit"}, texts)
 	require.Empty(t, got.Failures)
 
 	log = turns("user: move the files", "assistant: Moving.", "tool: ", "user: the folder is called cellar")
@@ -195,8 +196,8 @@ func TestClassify(t *testing.T) {
 		{"no new dependencies in this module, it has to build offline", "rule+:"},
 		{"we write the notes in the past tense", "rule+:"},
 		{"when you review, name the file first", "rule+:review"},
-		{"the lamp is on dimmer 4, and please never set it above 80", "rule+:"},
-		{"nachts wird nur geweckt, was Kunden merken", "rule+:"},
+		{"the clusters are kx-blue and kx-green, always pass --context", "rule+:"},
+		{"grundsätzlich: nachts wird nur geweckt, was Kunden merken", "rule+:"},
 		{"提交信息写中文，一行，不要加前缀", "rule+:commit"},
 		{`USE "uv pip"!!!`, "rule+:"},
 		{"use that", ""},
@@ -219,8 +220,28 @@ func TestClassify(t *testing.T) {
 		{"no problem, thanks", ""},
 		{"no, it's fine", ""},
 		{"show me how we always did that", ""},
-		{"Let's use 12 characters instead of 10 for issue 17", "rule:"},
-		{"don't touch the other commands for now", "rule:"},
+		{"Let's use 12 characters instead of 10 for issue 17", ""},
+		{"don't touch the other commands for now", "correction:"},
+		// what the product shall do, one fault, and what programs say
+		{"By default the whole amount will be selected.", ""},
+		{"always show the newest order first", ""},
+		{"use all states", ""},
+		{"no autocomplete", ""},
+		{"make the `git pr` command optionally take a repo path instead of a session name", ""},
+		{"yes, track the method; the system should know automatically if it is paid", ""},
+		{"fais le test la page est toujours blanche", ""},
+		{"no quiero esa flecha ahi", "correction:"},
+		{"先不要修改代码,那为什么我单独运行这个例子却可以测试通过", ""},
+		{"Last thing, deleting doesn't work, showing this error: no function clause matching in Shop.View.handle_event/3", ""},
+		{"49:12 Warning: 'error' is defined but never used.", ""},
+		{"seems good, but replace that if with order.booking_id because order.guest is not working", ""},
+		// how the agent shall work
+		{"from now on, never ask me questions like \"shall I go on?\"", "rule+:"},
+		{"Always commit the parent task when all of its parts are done", "rule+:commit"},
+		{"no, tasks.md should always use that normal format", "rule+:"},
+		{"Je souhaite dorénavant que tu me parles en français", "rule+:"},
+		{"no quiero archivos MD que no te pido", "rule+:"},
+		{"用中文回答我", "rule+:"},
 	} {
 		kind, standing := digest.Classify(tt.text)
 		got := string(kind)
@@ -247,17 +268,18 @@ func TestStatements(t *testing.T) {
 		text string
 		want []string
 	}{
-		"inside a request":     {"Add a page for orders. No emojis please. It shows the newest first.", []string{"No emojis please."}},
-		"with its reason":      {"Always run make lint. Otherwise the hook fails. Then add a page.", []string{"Always run make lint. Otherwise the hook fails."}},
-		"in code":              {"look:\n```\n# always use this flag\n```\nadd it", nil},
-		"quoted":               {"> always use tabs\n\nadd that to the docs", nil},
-		"in a pasted plan":     {"Implement the following plan:\n\n# Plan: cache\n\nAlways use the cache. We decided to use Redis.", nil},
-		"in a pasted review":   {"Let's address   1. We should always use tabs here.\n\n  2. Never use spaces.", nil},
-		"in a specification":   {"Build this.\n\n# Goal\nAlways be fast.\n# Scope\nNever lose data.", nil},
-		"after what is pasted": {"Address this: - Issue: never checked in sync\n\nBe sure to keep it DRY", []string{"Be sure to keep it DRY"}},
-		"list of rules":        {"rules for you:\n- always use pnpm\n- the button is blue\n- never amend pushed commits", []string{"always use pnpm", "never amend pushed commits"}},
-		"told of the task":     {"the printer is on 192.168.40.21", nil},
-		"twice":                {"Always use pnpm.\nAlways use pnpm.", []string{"Always use pnpm."}},
+		"inside a request":         {"Add a page for orders. No emojis please. It shows the newest first.", []string{"No emojis please."}},
+		"with its reason":          {"Always run make lint. Otherwise the hook fails. Then add a page.", []string{"Always run make lint. Otherwise the hook fails."}},
+		"in code":                  {"look:\n```\n# always use this flag\n```\nadd it", nil},
+		"quoted":                   {"> always use tabs\n\nadd that to the docs", nil},
+		"in a pasted plan":         {"Implement the following plan:\n\n# Plan: cache\n\nAlways use the cache. We decided to use Redis.", nil},
+		"in a pasted review":       {"Let's address   1. We should always use tabs here.\n\n  2. Never use spaces.", nil},
+		"in a specification":       {"Build this.\n\n# Goal\nAlways be fast.\n# Scope\nNever lose data.", nil},
+		"after what is pasted":     {"Address this: - Issue: never checked in sync\n\nBe sure to keep it DRY", []string{"Be sure to keep it DRY"}},
+		"list of rules":            {"rules for you:\n- always use pnpm\n- the button is blue\n- never amend pushed commits", []string{"always use pnpm", "never amend pushed commits"}},
+		"told of the task":         {"the printer is on 192.168.40.21", nil},
+		"without what leads to it": {"go ahead. also, from now on, never ask me that", []string{"also, from now on, never ask me that"}},
+		"twice":                    {"Always use pnpm.\nAlways use pnpm.", []string{"Always use pnpm."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

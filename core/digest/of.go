@@ -99,7 +99,7 @@ func (s *summary) user(t chunker.Turn, text string) {
 		text = strings.ToValidUTF8(text[:maxRead], "")
 	}
 	form := prompt.Form(text)
-	s.state(t, lead(form.Own, text), true)
+	s.state(t, t.Line, lead(form.Own, text), true)
 	e := s.current(t)
 	if goesOn(form) {
 		if e != nil {
@@ -169,7 +169,7 @@ func (s *summary) tool(t chunker.Turn, use chunker.ToolUse) {
 		e.Interrupted = false
 	}
 	if denied {
-		s.state(t, s.redact(said), true)
+		s.state(t, t.EndLine, s.redact(said), true)
 		return
 	}
 	if answers := answersOf(use); len(answers) > 0 {

@@ -19,30 +19,31 @@ const (
 	minDocumented = 2    // headings
 )
 
-// state adds the statements of a text. own is false for an answer in a dialog.
-func (s *summary) state(t chunker.Turn, text string, own bool) {
+// state adds the statements of a text that stands on a line of the log. own is false for an answer
+// in a dialog.
+func (s *summary) state(t chunker.Turn, at int, text string, own bool) {
 	all := spoken(text)
 	answers := s.current(t) != nil // else what is told belongs to the task
 	for i := 0; i < len(all); i++ {
-		kind, standing, told := classify(all[i].text)
-		if kind == "" || all[i].listed && !standing || told && own && !answers {
+		one := stated(all[i].text)
+		if one.kind == "" || all[i].listed && !one.standing || one.told && own && !answers {
 			continue
 		}
-		said := all[i].text
-		if i+1 < len(all) && goesWith(kind, all[i+1].text) && len(said)+1+len(all[i+1].text) <= maxStatement {
+		said := strings.TrimSpace(all[i].text[one.from:one.to])
+		if i+1 < len(all) && goesWith(one.kind, all[i+1].text) && len(said)+1+len(all[i+1].text) <= maxStatement {
 			said += " " + all[i+1].text
 			i++
 		}
-		s.said(t, Statement{Text: said, Kind: kind, Standing: standing})
+		s.said(t, at, Statement{Text: said, Kind: one.kind, Standing: one.standing})
 	}
 }
 
 // said adds a statement; an equal earlier one is replaced.
-func (s *summary) said(t chunker.Turn, one Statement) {
+func (s *summary) said(t chunker.Turn, at int, one Statement) {
 	if len(one.Text) > maxStatement || strings.Contains(one.Text, "[redacted:") {
 		return
 	}
-	one.Line, one.Session, one.Time, one.Moments = t.Line, t.Session, t.Time, momentsOf(one.Text)
+	one.Line, one.Session, one.Time, one.Moments = at, t.Session, t.Time, momentsOf(one.Text)
 	s.Statements = slices.DeleteFunc(s.Statements, func(o Statement) bool { return o.Text == one.Text })
 	s.Statements = append(s.Statements, one)
 }
@@ -144,139 +145,146 @@ var reasoning = patternOf(`(?i)^(?:otherwise|or else|because|since|that's becaus
 // Classify returns the kind of a sentence of a user, "" if it states nothing, and whether it holds
 // for all later work.
 func Classify(sentence string) (kind Kind, standing bool) {
-	kind, standing, _ = classify(sentence)
-	return kind, standing
+	found := stated(sentence)
+	return found.kind, found.standing
 }
 
-// classify also reports whether a fact is only told of a thing, as problems are.
-func classify(sentence string) (kind Kind, standing, told bool) {
-	kind, standing = ofSentence(sentence)
-	if kind != "" {
-		return kind, standing, false
-	}
-	text := straight(strings.TrimSpace(sentence))
-	if isQuestion(text) && !guarded().MatchString(text) || supposing().MatchString(text) || quoting().MatchString(text) || notForbidding().MatchString(text) {
-		return "", false, false
-	}
-	kind, standing = ofClauses(text)
-	return kind, standing && !onlyNow().MatchString(text), kind == Fact
+// A finding is what a sentence states.
+type finding struct {
+	kind     Kind
+	standing bool
+	told     bool // a fact of a thing, which is part of the task if it is told with it
+	from, to int  // where it stands in the sentence
 }
 
-// ofSentence is Classify for what whole sentences say.
-func ofSentence(sentence string) (kind Kind, standing bool) {
-	text := straight(strings.TrimSpace(sentence))
+// stated returns what a sentence states. People write several sentences without capitals: each part
+// counts for itself. What precedes the first that states something is left out, and the orders and
+// questions that follow the last.
+func stated(sentence string) (found finding) {
+	text := straight(sentence)
+	if pastedIn().MatchString(text) {
+		return finding{}
+	}
+	from, done := 0, false
+	for _, end := range append(endings().FindAllStringIndex(text, maxClauses), []int{len(text), len(text)}) {
+		part := strings.TrimSpace(text[from:end[1]])
+		one := ofPart(part)
+		one.from, one.to = from, end[1]
+		switch {
+		case one.kind == "":
+			done = done || ordering().MatchString(part) && pointsAt().MatchString(part) || isQuestion(part)
+			if found.kind != "" && !done {
+				found.to = one.to
+			}
+		case found.kind == "" || found.kind == Correction:
+			found, done = one, false
+		case one.standing || found.standing:
+			kind := found.kind
+			if !found.standing {
+				kind, found.standing, found.told = one.kind, true, false
+			}
+			found.kind, found.to, done = kind, one.to, false
+		}
+		from = end[1]
+	}
+	if found.kind == Correction || len(text) != len(sentence) {
+		found.from, found.to = 0, len(sentence) // positions differ
+	}
+	return found
+}
+
+// ofPart is stated for one sentence.
+func ofPart(text string) finding {
+	question := isQuestion(text)
 	if begin := politely().FindString(text); begin != "" { // an order, whatever its mark
 		text = strings.TrimRight(text[len(begin):], "?？ ")
-	} else if isQuestion(text) {
-		return "", false
+		question = false
 	}
-	if text == "" || supposing().MatchString(text) || quoting().MatchString(text) {
-		return "", false
+	if text == "" || question && !guarded().MatchString(text) || supposing().MatchString(text) || quoting().MatchString(text) {
+		return finding{}
 	}
-	once := onlyNow().MatchString(text)
-	always := lasting().MatchString(text) && !once
+	once, sound := onlyNow().MatchString(text), !troubled().MatchString(text)
 	switch {
-	case deciding().MatchString(text):
-		return Decision, always
-	case always && !narrates().MatchString(text) && !regretting().MatchString(text) && (!isASCII(text) || abroad().MatchString(text) || obliging().MatchString(text) || factual().MatchString(text) || ruled().MatchString(text)):
-		return Rule, true
+	case sound && !once && isRule(text):
+		return finding{kind: Rule, standing: true}
+	case deciding().MatchString(text) && !undecided().MatchString(text):
+		return finding{kind: Decision}
 	case Introduces(text):
-		return Fact, false
-	case preferring().MatchString(text):
-		if pronominal().MatchString(text) {
-			if rejects(text) {
-				return Correction, false
-			}
-			return "", false
-		}
-		return Preference, !once && !pronounFirst().MatchString(text)
-	case notForbidding().MatchString(text), regretting().MatchString(text):
-	case terse().MatchString(text), forbidding().MatchString(text), purposeful().MatchString(text),
-		toolNamed().MatchString(text) && !pointsAt().MatchString(text):
-		return Rule, !once
-	case conditional().MatchString(text) && obliging().MatchString(text):
-		return Rule, !once
-	case contrasting().MatchString(text):
-		return Rule, !once && !hasNumber(text)
-	case general().MatchString(text) && modal().MatchString(text) && !ordering().MatchString(text):
-		return Rule, !once
-	case barring().MatchString(text):
-		return Rule, !once && !narrates().MatchString(text) && (len(momentsOf(text)) > 0 && !pointsAt().MatchString(text) || reasoned().MatchString(text))
-	}
-	if kind, standing = ofClauses(text); kind == Rule {
-		return kind, standing && !once
-	}
-	switch {
+		return finding{kind: Fact}
+	case sound && preferring().MatchString(text) && !pronominal().MatchString(text):
+		return finding{kind: Preference, standing: !once && ofWork().MatchString(text)}
 	case rejects(text) && strings.Count(text, " ") >= 3:
-		return Correction, false
-	case factual().MatchString(text):
-		return Fact, false
+		return finding{kind: Correction}
+	case sound && located().MatchString(text):
+		return finding{kind: Fact}
+	case sound && told().MatchString(text):
+		return finding{kind: Fact, told: true}
 	}
-	return "", false
-}
-
-var betweenClauses = lazy.Regexp(`[,;:–—，；：、。.] ?| (?:and|but|und|aber|sondern|y|pero|sino|et|mais) `)
-
-// ofClauses is Classify for what people say in a clause of a longer sentence.
-func ofClauses(text string) (kind Kind, standing bool) {
-	reason, orders := reasoned().MatchString(text), ordering().MatchString(text)
-	rest := text
-	for i := 0; rest != "" && i < maxClauses; i++ {
-		part, label := rest, false
-		if at := betweenClauses().FindStringIndex(rest); at != nil {
-			label = rest[at[0]] == ':'
-			part, rest = rest[:at[0]], rest[at[1]:]
-		} else {
-			rest = ""
-		}
-		part = strings.TrimSpace(part[len(leading().FindString(part)):])
-		switch {
-		case len(part) < minClause || narrates().MatchString(part) || regretting().MatchString(part):
-		case neverAlways().MatchString(part), guarded().MatchString(part) && rest != "":
-			return Rule, true
-		case !label && excluding().MatchString(part) && !notExcluding().MatchString(part):
-			return Rule, true
-		case habitual().MatchString(part), alone().MatchString(part):
-			if !orders && !troubled().MatchString(part) {
-				return Rule, true
-			}
-		case advising().MatchString(part) && reason && !hasNumbered(part):
-			return Rule, true
-		case kind == "" && !orders && beingSo().MatchString(part) && !troubled().MatchString(text):
-			kind = Fact
-		}
-	}
-	return kind, false
+	return finding{}
 }
 
 const (
 	maxClauses = 12
-	minClause  = 6 // bytes
+	maxRule    = 240 // bytes; a longer sentence describes a task
 )
 
-var numberedThing = patternOf(`(?i)#\d|\b(?:issue|step|item|option|observation|line|comment)s? \d`)
+// isRule reports whether a sentence says how the agent shall work.
+//
+// "Always", "no" and "do not" are said of products as often as of work, so most patterns count only
+// with a word of work in the sentence.
+func isRule(text string) bool {
+	switch {
+	case fromNowOn().MatchString(text):
+		return !ofProduct().MatchString(text)
+	case len(text) > maxRule || regretting().MatchString(text):
+		return false
+	}
+	work, reason := ofWork().MatchString(text), reasoned().MatchString(text)
+	if work && (later().MatchString(text) || conditional().MatchString(text)) {
+		return true
+	}
+	orders := ordering().MatchString(text)
+	for i, clause := range clausesOf(text) {
+		if i > 0 && orders {
+			break // what follows an order belongs to it
+		}
+		switch {
+		case terse().MatchString(clause), excluding().MatchString(clause), general().MatchString(clause),
+			guarded().MatchString(clause) && strings.Contains(text, ","):
+			return true
+		case work && (always().MatchString(clause) || habitual().MatchString(clause) || contrasting().MatchString(clause)):
+			return true
+		case ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]):
+			return true
+		case forbidding().MatchString(clause) && !pointsAt().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason):
+			return true
+		case insisting().MatchString(clause) && (reason || instead().MatchString(text)):
+			return true
+		case reason && (excludingAny().MatchString(clause) && !chatting().MatchString(clause) || work && advising().MatchString(clause) && !pointsAt().MatchString(clause)):
+			return true
+		}
+	}
+	return false
+}
 
-func hasNumbered(text string) bool { return numberedThing().MatchString(text) }
+var betweenClauses = lazy.Regexp(`[,;:–—，；：、。.] ?| - | (?:and|but|und|aber|sondern|y|pero|sino|et|mais) `)
 
-var (
-	pronounFirst = patternOf(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b`)
-	regretting   = patternOf(`(?i)\b(?:would|could|should|might) have\b|^\W*never ?mind\b|\bde siempre\b`)
-	// abroad are lasting words of other languages, which need no word of obligation.
-	abroad = patternOf(`(?i)\b(?:immer|nie|niemals|künftig|ab jetzt|ab sofort|siempre|nunca|toujours|désormais)\b`)
-	// narrates matches what tells of the past or of what a program does, with a lasting word.
-	narrates = patternOf(`(?i)\b(?:it|that|this|he|she|they|which|\w+ed|\w+s) (?:has |have |had )?(?:always|never) \w+(?:ed|s)\b|\b(?:was|were|has|have|had) (?:\w+ )?(?:never|always)\b|\b(?:never|always) (?:was|were|has|had|did|happens?|works?|worked|fails?|gets?|returns?|shows?|see|seen)\b|\bif (?:we|you|it|they) (?:never|always)\b|\bhow (?:we|you|it|they) \w+\b`)
-	// ruled begins a rule without a word of obligation.
-	ruled = patternOf(`(?i)^\W*(?:(?:and|but|also|ok(?:ay)?|so)[\s,]+)*(?:always|never|from now on|going forward|by default|whenever|every time|each time|in (?:the )?future|immer|niemals?|ab jetzt|ab sofort|künftig|siempre|nunca|toujours|désormais)\b|^(?:总是|始终|以后|今后|每次|从现在开始|一律|永远|今後|いつも|常に|毎回)`)
-	// ordering begins what is to be done once.
-	ordering = patternOf(`(?i)^\W*(?:(?:please|ok(?:ay)?|now|so|and|then|also|just|let's|can you|could you|go ahead and)[\s,]+)*(?:update|fix|implement|add|create|make|write|run|remove|change|move|analy[sz]e|read|rename|delete|refactor|build|install|start|review|check|look|find|show|tell|explain|describe|convert|replace|extract|organize|list|do|redo|clean|port|go|continue|ensure|proceed|distribute|try|test|verify|put|mark|commit|push|merge|apply|address|resolve|handle|take|give|get|see|use|keep|set|copy|follow|include)\b`)
-	pointsAt = patternOf(`(?i)\b(?:this|that|it|these|those|them|the (?:other|others|rest|same))\b`)
-	digits   = patternOf(`\d`)
-)
-
-func hasNumber(text string) bool { return digits().MatchString(text) }
+// clausesOf returns the clauses of a sentence without what leads in to them.
+func clausesOf(text string) (all []string) {
+	for rest := text; rest != "" && len(all) < maxClauses; {
+		clause := rest
+		if at := betweenClauses().FindStringIndex(rest); at != nil {
+			clause, rest = rest[:at[0]], rest[at[1]:]
+		} else {
+			rest = ""
+		}
+		all = append(all, strings.TrimSpace(clause[len(leading().FindString(clause)):]))
+	}
+	return all
+}
 
 func isQuestion(text string) bool {
-	text = strings.TrimRight(text, "\"')» ")
+	text = strings.TrimRight(text, ") ") // what ends with a quotation may order
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "か。") || strings.HasSuffix(text, "吗") || questioning().MatchString(text)
 }
 
@@ -287,7 +295,7 @@ var (
 		`\bmy (?:full |first |last )?name(?: is|'s)\b|\bcall me \w|\bi (?:live|work|study) (?:as|at|for|in|on|near)\b|\bi(?: am|'m) (?:from|based in|born|\d{1,3} years old)\b`,
 		`\bmy (?:time ?zone|e-?mail|editor|team|role|company|employer|job|title|birthday|pronouns|native language|mother tongue|hobb(?:y|ies)|favou?rite \w+) (?:is|are)\b`,
 		`\bich hei(?:ß|ss)e\b|\bmein name ist\b|\bich (?:wohne|lebe|arbeite) (?:in|bei|als|für)\b|\bich bin (?:ein|eine|der|die|von beruf|aus)\b`,
-		`\bme llamo\b|\bmi nombre es\b|\bvivo en\b|\btrabajo (?:como|en|para)\b|\bsoy (?:un|una|el|la|de)\b`,
+		`\bme llamo\b|\bmi nombre es\b|\bvivo en\b|\b(?:^|[.,;:!] |yo )trabajo (?:como|en|para)\b|\bsoy (?:un|una|el|la|de)\b`,
 		`\bje m'appelle\b|\bmon (?:pr[eé])?nom est\b|\bj'habite\b|\bje travaille (?:comme|chez|en|pour)\b|\bje suis (?:un|une|de)\b`,
 		`我(?:的名字)?叫[\p{Han}\p{Latin}]|我是(?:一名|一个|一位|个)|我的(?:名字|姓名|职业|工作|角色|邮箱|时区|生日|母语|公司)(?:是|叫)|我(?:住在|来自|在\p{Han}{1,12}(?:工作|上班))|我今年\d`,
 		`(?:私|僕|俺)の(?:名前|職業|仕事|役割|誕生日|趣味|母語|会社)は|と申します|といいます|と言います|(?:私|僕|俺)は[\p{Han}\p{Katakana}ー]{1,10}(?:です|だ)|に住んでいます|で働いています`,
@@ -363,10 +371,10 @@ func (s *summary) answered(t chunker.Turn, answers []answer) {
 		}
 		before := len(s.Statements)
 		if !a.chosen {
-			s.state(t, text, false)
+			s.state(t, t.EndLine, text, false)
 		}
 		if len(s.Statements) == before {
-			s.said(t, Statement{Text: cutWords(line(question+" "+text), maxStatement), Kind: Decision})
+			s.said(t, t.EndLine, Statement{Text: cutWords(line(question+" "+text), maxStatement), Kind: Decision})
 		}
 	}
 }

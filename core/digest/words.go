@@ -8,77 +8,101 @@ import (
 
 // The words by which statements are found, in English, German, Spanish, French, Chinese and
 // Japanese. Each matches within one sentence, with "'" for "’".
+
+// agentVerbs are what agents do for a project, as an order names it.
+const agentVerbs = `commit|push|pull|merge|amend|rebase|squash|force|deploy|release|publish|ship|tag|pin|mock|lint|format|review|test|apply|use|run|write|add|create|make|generate|put|mention|mix|touch|edit|modify|update|change|delete|remove|install|skip|ask|assume|guess|wait|sleep|explain|document|comment|hardcode|ignore|import|log|pass|set|call|follow|ensure|mark|start|open|close|sign|name|keep|check|read|show|answer|reply|include|do|go`
+
+// tools are programs and languages of programs. Common words are not among them.
+const tools = `npm|pnpm|yarn|bun|uv|pip|poetry|conda|cargo|clippy|gofmt|golangci\S*|docker|podman|kubectl|helm|terraform|tofu|ansible|grep|jq|bash|zsh|powershell|python|node|deno|typescript|javascript|sql|git|gh|jest|vitest|pytest|playwright|cypress|eslint|prettier|biome|ruff|mypy|htmx|tailwind|prisma|gradle|maven|makefile|systemd|vim|emacs`
+
 var (
-	// lasting words make a statement stand for all later work.
-	lasting = patternOf(`(?i)^\W*(?:(?:and|but|also|ok(?:ay)?|so|please|pls|yes|yeah|no|then|again|note)[\s,:]+)*(?:always|never|by default|whenever|every ?time|each time|any ?time (?:you|we|i|that)|as a rule|at all times)\b` +
-		`|\b(?:from now on|from here on(?: out)?|going forward|in (?:the )?future|don't ever|do not ever|(?:our|the|my|a) (?:\w+ )?(?:convention|policy|house style|rule(?: here)?) (?:is|here)|by convention|` +
-		`(?:must|should|shall|please|make sure to|make sure you|remember to|ensure you|be sure to|want you to|we|you|and|but) (?:always|never) (?:use|run|add|commit|push|merge|write|put|keep|make|do|call|create|test|ask|check|show|include|prefer|start|have|log|store|return|need|want|name|pin|set|deploy|mock|squash|rebase|amend|review|update|be|go|touch|edit|modify|delete|change|skip|hardcode|import|install|mention|open|close|sign|format|lint|document|follow|build|assume|guess|wait|sleep|retry|publish|release|tag))\b` +
-		`|\b(?:immer|nie|niemals|ab (?:jetzt|sofort)|von nun an|künftig|zukünftig|in zukunft|grundsätzlich|jedes mal|` +
-		`siempre|nunca|jam[aá]s|a partir de ahora|de ahora en adelante|cada vez que|toujours|jamais|désormais|dorénavant|à partir de maintenant|chaque fois)\b|` +
-		`总是|總是|始终|永远|从现在开始|从今以后|以后(?:都|要|不|别|请)|今后|每次|一律|不要再|常に|いつも|今後|これから(?:は|も)|絶対に|毎回`)
-	// modal words say that something must or must not be.
-	modal = patternOf(`(?i)\b(?:must|mustn't|should|shouldn't|shall|have to|has to|need(?:s)? to|don't|do not|dont|never|always|only|go(?:es)?|belongs?|live in|are (?:written|named|kept)|muss|müssen|soll(?:en|te|ten)?|debe[ns]?|deberían?|doi(?:t|vent))\b|不要|不能|必须|必須|应该|應該|べき|必ず|しない`)
-	// obliging words say that something shall be done, or not.
-	obliging = patternOf(`(?i)\b(?:must|mustn't|should|shouldn't|shall|have to|has to|ought|need(?:s)? to|make sure|be sure to|ensure|remember to|please|don't|do not|dont|never|always|avoid|use|keep|run|write|put|ask|prefer|only|stop|` +
-		`muss|müssen|sollte[nst]*|soll(?:en)?|bitte|nutze|verwende|schreib\w*|vermeide|keine?|debe[ns]?|deberías?|usa|usar|usemos|escribe|evita|no|il faut|ne|utilise[rz]?|écris|évite[rz]?)\b|` +
-		`不要|不能|别|必须|必須|应该|應該|请|請|务必|使用|用|ください|しないで|べき|使って|使う|必ず`)
-	// forbidding begins a sentence that forbids.
-	forbidding = patternOf(`(?i)^(?:and |but |also |ok(?:ay)?,? |please,? |pls |bitte )*(?:no (?:more |extra |new |unnecessary |such )?(?:[\w.-]+ ){0,3}?[\w.-]*(?:s|ing|pr|prs|mr|git|emoji|code|push|amend|rebase|squash|force)\b(?:,? (?:please|thanks|at all|anywhere|in \w+(?: \w+)?))?[.!]*$` +
-		`|avoid \w+|keine? \w+(?:,? bitte)?(?: in \w+)?[.!]*$|sin \w+(?:,? por favor)?[.!]*$|pas de \w+(?:,? s'il (?:te|vous) pla[iî]t)?[.!]*$)`)
-	notForbidding = patternOf(`(?i)^\W*(?:and |but |ok(?:ay)?,? )*no (?:problem|worr|need|idea|thanks|way|man\b|it's|it is|that's|this|these|those|you|i\b|we\b|changes?\b|matter|issues?|errors?|results?)`)
-	// ordinary is a prohibition of what agents do; it holds until something else is said.
-	barring = patternOf(`(?i)\b(?:don't|do not|dont|never|stop) (?:ever |please )?(?:commit|push|merge|amend|rebase|squash|force|mock|deploy|release|publish|tag|use|run|write|add (?:comments?|tests?|emojis?|a co-author|co-author\w*|dependenc\w+|files?)|create (?:files?|docs?|branches|prs?|pull requests)|put|mention|mix|touch|edit|modify|delete|install|skip|ask|guess|assume|sleep|wait)\b` +
-		`|\b(?:nicht|niemals|keine?) (?:\w+ )?(?:committen|pushen|mergen|mocken|deployen)\b|\b(?:no (?:hagas|uses|ejecutes|escribas)|n'utilise[rz]? pas|ne (?:fais|faites|commite[rz]?|pousse[rz]?) pas)\b|不要(?:提交|推送|使用|用|直接|修改|创建|添加|写)|(?:コミット|プッシュ|使用|変更)しないで`)
+	// ofWork are words of the work of agents, not of what programs do.
+	ofWork = patternOf(`(?i)\b(?:commit\w*|branch(?:es)?|[pm]rs?|pull requests?|merge\w*|rebas\w+|squash\w*|amend\w*|push(?:es|ed|ing)?|changelogs?|co-author\w*|releas\w+|deploy\w*|rollbacks?|staging|production|prod|tests?|testing|mock\w*|fixtures?|coverage|sleeps?|tdd|lint\w*|type ?checks?|review\w*|docs?|documentation|readme|markdown|md|dependenc(?:y|ies)|librar(?:y|ies)|packages?|lock ?files?|migrations?|seeds?|scripts?|emojis?|rules?|plans?|tasks?|to-?dos?|code|codebase|comments?|naming|names|functions?|refactor\w*|idiom\w*|abbreviations|secrets|credentials|ci|pipelines?|runners?|clusters?|terminal|pager|command line|permission|approv\w+|notes|on your own|without asking|ask(?:ing)? me|my (?:approval|permission|ok)|(?-i:[A-Z]{2,}_[A-Z_]+)|(?:in|to) (?:english|german|french|spanish|chinese|japanese)|(?:to|on|into|from|auf|in|a|en) (?:main|master)|conventions?|indent\w*|tabs over spaces|spaces over tabs|` +
+		tools + `)\b|\.md\b|(?:^|\s)--[a-z]|` +
+		`\b(?:pruebas?|ramas?|comentarios?|documentaci[oó]n|migraci[oó]n(?:es)?|c[oó]digo|funci[oó]n(?:es)?|despleg\w+|dependencias|tute\w+|usted|en (?:inglés|español)|tester|branches?|commentaires?|fonctions?|déploy\w+|dépendances?|tutoyer|vouvoyer|en (?:français|anglais)|tests|kommentare?|ausrollen|ausliefern|abhängigkeiten|duzen|siezen|pushen|committen|funktionen|auf (?:deutsch|englisch))\b` +
+		`|提交|推送|分支|测试|測試|注释|代码|文档|命名|变量|部署|发布|上线|依赖|评审|审查|迁移|脚本|重构|密钥|生产|中文|英文|英语|确认|コミット|プッシュ|テスト|コメント|コード|レビュー|デプロイ|リリース|ドキュメント|英語|日本語`)
+	// ofProduct are sentences about what a program does from now on.
+	ofProduct = patternOf(`(?i)\b(?:qu'elles?|qu'ils?) (?:soi(?:t|ent))\b|\b(?:it|they|the (?:user|page|button|list|form|app)s?) (?:will|should|must|shall)\b|\b(?:error|crash\w*|fails?|failing|broken|doesn't work)\b|报错|错误|失败|问题`)
+	// fromNowOn are words that make an order hold for later.
+	fromNowOn = patternOf(`(?i)\b(?:from now on|from here on(?: out)?|as a rule|(?:our|my) (?:\w+ )?(?:convention|policy|rule) is|the (?:\w+ )?(?:convention|policy|house style|rule here) is|by convention|ab (?:jetzt|sofort)|von nun an|künftig|zukünftig|in zukunft|grundsätzlich|a partir de ahora|de ahora en adelante|désormais|dorénavant|à partir de maintenant)\b|从现在开始|从今以后|以后(?:都|要|不|别|请|就)|今后|今後|これから(?:は|も)`)
+	// later orders are for another time, with words that are said of plans as well.
+	later = patternOf(`(?i)\b(?:(?:in (?:the )?future|next time|going forward|at all times)\b.*\b(?:you|don't|do not|never|always|make sure|please|must|remember)|(?:you|don't|do not|never|always|make sure|please|must|remember)\b.*\b(?:in (?:the )?future|next time|going forward|at all times))\b|\b(?:don't|do not) ever\b|不要再`)
+	// always begins a clause that says what to do or not to do whatever comes.
+	always = patternOf(`(?i)^(?:(?:i want you|please|you|we|make sure|ensure|remember|be sure|try|should|must|need|have|to|and|it's important) )*(?:always|never) (?:ever |be )?(?:` + agentVerbs + `|allow|prefer|have|store|latest)\b` +
+		`|^(?:siempre|nunca|jam[aá]s) \p{L}+|^(?:\p{L}+ )?(?:debe[ns]?|hay que|ten[eé]s que|tienes que|se) (?:siempre|nunca)\b|\b(?:siempre|nunca) (?:se|hay que|deb\p{L}+)\b|^(?:toujours|ne jamais) \p{L}+(?:er|ir|re)\b|\b(?:il faut|\p{L}+ez) (?:toujours|jamais)\b` +
+		`|^(?:immer|nie|niemals)\b.* \p{L}+n[.!]*$|\b(?:nie|niemals|immer) (?:\p{L}+ )?\p{L}+en[.!]*$|总是|總是|始终|永远|每次|一律|必须|必須|都要|禁止|不许|绝不|常に|いつも|絶対に|毎回|必ず`)
+	// insisting begins a clause that says what to do whatever comes, in any trade. It counts with a
+	// reason, or with what is right instead.
+	insisting = patternOf(`(?i)^(?:please )?(?:always|never) [a-z]+`)
+	instead   = patternOf(`(?i)\bnever .{3,}[,;–—] ?(?:(?:we )?use|always)\b|\balways .{3,}[,;–—] ?never\b`)
+	// ruled begins a clause with what shall always or never be so.
+	ruled = lazy.Regexp(`(?i)^((?:\S+ ){1,5}?)(?:must|should|shall) (?:always|never)\b`)
+	// excluding begins a clause with what shall not be there: things that agents add unasked.
+	excluding = patternOf(`(?i)^(?:no |i don't want |we don't want |keine?n? |nada de |sin |pas d(?:e |')|no quiero |no queremos |je ne veux (?:pas|plus) d(?:e |'))(?:(?:más|[\w-]{3,}) ){0,2}?(?:[\w]+-)?(?:sleeps?|mocks?|emojis?|prs?|pull requests?|merge commits?|commits?|comments?|docs|documentation|markdown|md(?: files)?|dependenc(?:y|ies)|librar(?:y|ies)|frameworks?|scripts?|fixtures|stubs|todos|force[- ]push\w*|rebas\w+|squash\w*|amend\w*|abbreviations|globals|unwraps?|unsafe|panics|changes (?:to|in|on) (?:[\w-]+ ){0,2}(?:ingress|dns|schema|prod\w*|main|api|config\w*|migrations?)|archivos md|scripts|documentaci[oó]n|comentarios|dependencias|migrationen|abhängigkeiten|kommentare|commentaires|dépendances|` + tools + `)(?:[.!)]*$| (?:please|at all|anywhere|in|for|unless|ever|outside|here|are al\w+|on|or|mehr|bitte|que|por favor|\p{L}+en$))` +
+		`|\b(?:has no (?:place|business) in|nichts (?:verloren|zu suchen))\b`)
+	// excludingAny begins a clause with what shall not be there, whatever it is.
+	excludingAny = patternOf(`(?i)^(?:no (?:(?:more|any|new|extra) .+|.+ (?:in|to|for|outside|at all|anywhere)\b.*)|keine? (?:.+ (?:in|im|mehr)\b.*)|nada de .+|(?:不要|别).+|(?:plus|pas) de .+ (?:dans|en|pour)\b.*)$`)
+	// chatting begins with "no" and excludes nothing.
+	chatting = patternOf(`(?i)^no (?:man|problem|worr\w+|need|idea|thanks|way|matter|issues?|errors?|results?|changes?$|one|longer|this|these|those|that|you|i|we|it)\b`)
+	// forbidding begins a clause that forbids.
+	forbidding = patternOf(`(?i)^(?:please )?(?:don't|do not|dont|never|stop|avoid) (?:ever |please )?(?:` + agentVerbs + `|(?:add|us|creat|ask|commit|push|writ|runn|mock)\w*ing)\b` +
+		`|\b(?:nicht|niemals) (?:\p{L}+ )?(?:committen|pushen|mergen|mocken|deployen|ausrollen|anfassen|ändern)\b|^no (?:hagas|uses|ejecutes|escribas|crees|toques|pongas|subas|modifiques|agregues|borres|commitees|mezcles|traduzcas|cambies|instales|mandes|metas|dejes|muevas|copies|renombres)\b|^(?:n'utilise[rz]?|ne \p{L}+) (?:pas|jamais)\b|^(?:请)?(?:不要|别)(?:自动|直接|再)?(?:提交|推送|部署|发布|push|commit)|しないで`)
+	// pointsAt is about the thing at hand.
+	pointsAt = patternOf(`(?i)\b(?:this|that|it|these|those|them|anything|esto|eso|ese|esa|este|esta|ça|cela|ce|cette|das|the (?:other|others|rest|same|file|plan))\b|#file|@\w|(?:的|这个?)$`)
+	// definite forbids something for one thing, unless there is a reason.
+	definite = patternOf(`(?i)^(?:please )?(?:don't|do not|dont|never|stop|avoid) (?:\w+ the\b|(?:make|write|change|touch|edit|modify|start|do|create|generate) (?:any |more |other )*(?:code|changes?|files?|edits)\b)`)
+	// general begins a clause about all of a kind that agents make.
+	general = patternOf(`(?i)^(?:(?:all|our|new|unit|integration|every|each) )*(?:tests?|commits?|commit messages?|commit titles?|code comments?|comments|branches|branch names|pull requests?|prs|migrations|error messages|function names|docs|secrets|release notes|dependencies) (?:must|mustn't|should|shouldn't|shall|have to|go(?:es)? (?:in|into|to|under)|belongs? (?:in|to|under)|are (?:always |never |only )?(?:written|named|kept|stored|encrypted|signed|in)|live in|start with|end in)\b` +
+		`|^you (?:should(?: not|n't)|must(?: not|n't)|aren't (?:allowed|supposed) to) be (?:add|ask|assum|chang|commit|creat|delet|edit|guess|modify|push|runn|touch|writ)ing\b|^(?:alle|jede[rsn]?) (?:tests?|commits?|kommentare|funktionen)\b|^(?:todos los|todas las|cada|tous les|toutes les|chaque) (?:tests?|pruebas|commits?|comentarios|funciones|commentaires|fonctions)\b|^(?:提交信息|提交说明|提交|注释|文档|变量名?)[^，。]{0,4}(?:写|用|放)`)
+	// habitual begins a clause that says what is done here.
+	habitual = patternOf(`(?i)^(?:in \w+ |here |aquí |acá |ici |hier )?(?:(?:we|wir|nosotros|nous|on|everybody|nobody) (?:only |always |never |all |don't |do not )?|i (?:only|always|never) )(?:use|write|keep|commit|review|sign|speak|format|follow|ship|deploy|release|test|mock|squash|nutzen|verwenden|benutzen|schreiben|duzen|siezen|rollen|usamos|escribimos|hacemos|utilise|utilisons|écrit|écrivons)\b|^(?:usamos|escribimos|hablamos|tuteamos|hacemos)\b|^(?:我们|咱们|店里|这里|项目)(?:里|只|都|统一|一般)*(?:用|写|跑|提交|部署|发布)|(?:使って|利用して)います`)
 	// contrasting names what to use and what not.
-	contrasting = patternOf(`(?i)\b(?:use|prefer|take|run|with|nutze|verwende|usa|utilise[rz]?) [\w.@/+-]+(?: [\w.@/+-]+){0,3}(?: here| hier| aquí| ici)?,? (?:(?:and |und |y |et )?(?:not|never|nicht|no|pas)|(?:instead of|rather than|statt|anstatt|en vez de|en lugar de|au lieu d[e'])) ?(?:the |a )?[\w.@/+-]+` +
-		`|(?:用|使用)[^，。]{1,20}[，,]?(?:不要用|而不是|别用)|(?:ではなく)[^。]{1,20}(?:使って|使用|を使)`)
-	// conditional says how to do something, and what happens else.
-	conditional = patternOf(`(?i)\b(?:run|use|start|call|build|test|set|pass|invoke|execute|deploy|commit|check)\b.{3,160}(?:\botherwise\b|\bor else\b|, or (?:it|they|you|we|the)\b|\bsonst\b|\bsi ?no\b|\bsinon\b)|(?:否则|不然|そうしないと|でないと)`)
-	// terse are noun phrases and orders that say how to commit, test or review.
-	terse = patternOf(`(?i)^(?:and |but |just |only |please,? |ok(?:ay)?,? |also )*(?:` +
-		`(?:a|one|1|single|small|separate|atomic|conventional|signed)(?: single| small| separate)? commits?\b[^.]{0,50}|(?:no|without|not) (?:a )?(?:pr|pull request|merge commit|branch)s?\b.{0,30}|(?:fold|squash|amend|fixup|combine)\b.{2,60}\b(?:in|into|to|with)\b.{0,20}\bcommits?\b.{0,30}|` +
-		`table[- ]driven(?: tests?| approach)?\b.{0,30}|write (?:all |any |every |your |our |the )?(?:code|comments?|commits?(?: messages?)?|messages?|docs?|names?|tests?) (?:in|as|with|without)\b.{0,60}|(?:use|let's use|make (?:it|them)|write) table[- ]driven\b.{0,60}|(?:unit|integration|e2e|property|snapshot|golden|fuzz)(?:[- ]based)? tests? (?:only|first|too)\b.{0,20}|tests? first\b.{0,30}|commit (?:messages?|titles?) (?:in|are|must|should|without)\b.{0,60}|` +
-		`(?:be sure to |make sure to )?keep (?:it|this|that|things|the code|code|them|everything) (?:dry|simple|short|minimal|small|concise|consistent|idiomatic)\b.{0,60}` +
-		`|ein commit\b.{0,40}|kein pr\b.{0,20}|un solo commit\b.{0,30}|un seul commit\b.{0,30})[.!]*$`)
-	// general subjects stand for more than the thing at hand.
-	general = patternOf(`(?i)\b(?:any|every|each|all(?: the)?(?: of)?(?: our| new)?) (?:[\w-]+ ){0,2}?(?:tests?|commits?|files?|functions?|methods?|comments?|messages?|errors?|names?|branches|prs?|pull requests?|migrations?|endpoints?|components?|packages?|modules?|docs?|scripts?|code)\b` +
-		`|(?:^|[.,;] ?)(?:the |our |unit |integration |new )*(?:tests|commits|commit messages|comments|branches|pull requests|prs|migrations|error messages|function names|functions|variables|docs|code|features?|releases) (?:must|mustn't|should|shouldn't|shall|need to|have to|go(?:es)? (?:in|into|to|under)|belongs? (?:in|to|under)|are (?:written|named|kept)|live in)\b` +
-		`|\bwe (?:don't|do not|never|always|must not|mustn't|shouldn't) (?:use|mock|write|have|commit|push|do|test|add|deploy|store|log|put|keep|allow) (?:any )?\w+s\b|\bshouldn't have any\b` +
-		`|\b(?:alle|jede[rsn]?) (?:tests?|commits?|dateien|funktionen|kommentare)\b|\b(?:todos los|todas las|cada) \w+|\b(?:tous les|toutes les|chaque) \w+|所有(?:的)?|每个|すべての|全ての`)
-	// Of clauses, without what leads in to them:
-	leading = lazy.Regexp(`(?i)^\W*(?:(?:(?:no|nope|nein|non)[,.!;]|(?:ok(?:ay)?|yes|yeah|thanks?|clever|nice|good|fine|great|right|btw|by the way|one more thing|also|and|but|so|then|please|pls|again|hmm+|oh|ah|well|wait|just|for the record|fyi|note(?: that)?|remember(?: that)?|whatever happens|und|aber|also|bitte|übrigens|ja|y|pero|por favor|ya|et|mais|ya no)\b)[\s,.:;!–—-]*)+`)
-	// neverAlways begins a clause that holds whatever comes.
-	neverAlways = patternOf(`(?i)^(?:never|always|nie(?:mals)?|immer|nunca|siempre|jamais|toujours) \p{L}+|^[\p{L}' -]{3,30} (?:am|im|in|um) [^,]{2,20} (?:nie|immer) \p{L}+|^(?:每次|一律|永远|总是|必须|都要|只能|不许|禁止|绝不)`)
-	// excluding begins a clause with what shall not be there.
-	excluding = patternOf(`(?i)^(?:no|not? (?:more|any)|keine?n?|kein|nada de|sin|pas de|aucune?) (?:\p{L}[\p{L}\p{N}'./_()-]*)(?: (?:or|and|oder|und|ni|o|y|ou|et|in|of|outside|to|for|new|extra|[\p{L}\p{N}'./_()-]+)){0,6}$|^(?:不要|别)\s*[\p{L}]`)
-	// notExcluding are sentences of other kinds that begin so.
-	notExcluding = patternOf(`(?i)^(?:no|not) (?:problem|worr|need|idea|thanks|way|man\b|it|that|this|these|those|you|i\b|we\b|change|matter|issue|error|result|difference|one (?:is|was)|\w+ (?:is|are|was|were|has|have|found|left|yet|works?|fails?|available)\b)|^(?:不要|别)(?:紧|急|担心)`)
-	// habitual says what is done here.
-	habitual = patternOf(`(?i)^(?:in \w+ )?(?:we|wir|nosotros|nous|everything|everybody|nobody|i) (?:only |always |never |all |own )?(?:use|write|keep|name|call|commit|review|say|store|sign|speak|format|follow|ship|run|deploy|work with|go through|release|nutzen|verwenden|benutzen|schreiben|duzen|siezen|sagen|rollen|buchen|usamos|escribimos|utilisons|écrivons)\b|^(?:usamos|escribimos|hablamos)\b|^everything (?:is|goes|runs) |^there(?:'s| is| are) no [\w.'-]+ (?:here|in this)|^(?:我们|店里|这里)(?:用|都|只|要|有|跑|写)|^(?:提交|注释|文档|代码|变量)[^，。]{0,6}(?:写|用)`)
-	// alone says who or what alone does something.
-	alone = patternOf(`(?i)^only (?:the |our )?(?:\p{Han}+|(?-i:\p{Lu})\p{L}+|[a-z]+) (?:may|can|must|[a-z]+s)\b|^(?-i:\p{Lu})\p{L}+ (?:only|alone|never|always) [a-z]+s\b|\bwird nur\b|\bdarf nur\b|^(?:solo|sólo) \p{L}+|只(?:有|能|由)`)
+	contrasting = patternOf(`(?i)^(?:use|prefer|run|nutze|nimm|verwende|usa|utilise[rz]?) [a-z][a-z.+-]*(?: [a-z.+-]+)?(?: here| hier| aquí| ici)?,? (?:(?:and |und |y |et )?(?:not|never|nicht|no|pas)|instead of|rather than|statt|anstatt|en vez de|en lugar de|au lieu d[e']|plutôt que) ?[a-z][a-z.+-]*\b|^(?:please |just )?use ["'\x60]?(?:` + tools + `)\b["'\x60]?(?: \w+["'\x60]?)?(?: here| please)?[!.]*$|^(?:` + tools + `) please\b|(?:用|使用)[^，。]{1,20}(?:不要用|而不是|别用)|(?:ではなく)[^。]{1,20}(?:使って|使用|を使)`)
 	// guarded begins with when something shall be done.
-	guarded = patternOf(`(?i)^(?:when(?:ever)?|before|after|if|each time|every time) you (?:review|commit|push|merge|deploy|release|write|run|test|add|change|create|touch|edit|use|start|finish|are done|plan|answer|explain)\b`)
-	// toolNamed are whole messages that name the tool to use.
-	toolNamed = patternOf(`(?i)^(?:please |just |again:? )?use ["'\x60]?[a-z][\w.+-]*(?: [a-z][\w.+-]*)?["'\x60]?(?: here| please)?[!.]*$`)
-	// purposeful says what to do for a purpose.
-	purposeful = patternOf(`(?i)^to (?:avoid|prevent|test|run|deploy|build|check|debug|see) [^,]{3,60}[, ] ?(?:use|pass|run|add|set|call|always)\b`)
-	// reasoned gives a reason in a later clause.
-	reasoned = patternOf(`(?i)[,.;:–—] ?(?:because|since|otherwise|or else|it's|it is|it has|they(?:'re| are)|there(?:'s| are| is)|that's|that is|we (?:lost|don't|had|have|can't)|i (?:have|can't|don't)|the [\w' -]{3,30} (?:is|are|has|have|can't|doesn't|reads?|needs?)|[\w' -]{3,30} (?:is|are) (?:blocked|certified|metered|broken|forbidden|useless|full|slow)|sonst|weil|da (?:ist|sind)|denn|si no|porque|sinon|parce que)\b|(?:因为|上次|否则)`)
+	guarded = patternOf(`(?i)^\W*(?:when(?:ever)?|before|after|each time|every time|any ?time) you (?:review|commit|push|merge|deploy|release|write (?:code|tests?|docs)|test|answer|explain|open a|create a (?:branch|pr|commit))\b`)
+	// conditional says how to run something, and what happens else.
+	conditional = patternOf(`(?i)^\W*(?:\w+ ){0,2}?(?:run|start|build|test|invoke|execute|deploy|commit)\b.{3,160}(?:\botherwise\b|\bor else\b|\bsonst\b|\bsi ?no\b|\bsinon\b)|^\W*to avoid .{3,60} (?:use|pass|run|set|call)\b|(?:否则|不然|そうしないと|でないと)`)
 	// advising begins an order that says how, not what.
-	advising = patternOf(`(?i)^(?:use|ask|keep|build on|run (?:it |them )?(?:on|with|in)|test (?:on|with)|benchmark|name|put the|call (?:the|it)|split|pull with|nimm|nutze|verwende|frag|benutze|usa|utilise|用|使用)\b`)
-	// beingSo states a fact of a thing.
-	beingSo = patternOf(`(?i)^(?:the|our|my|die|der|das|unsere?|mein\w*|el|la|los|las|nuestr\w+|le|les|notre|nos) (?:[\p{L}\p{N}'._/@-]+ ){1,7}?(?:is|are|runs?|listens?|lives?|comes? from|needs?|has|have|belongs?|requires?|takes?|closes?|opens?|starts?|stays?|ends?|means?|uses?|decides?|reviews?|ist|sind|läuft|laufen|hat|haben|gehört|heißt|steht|es|son|está|están|tiene|tienen|corre|est|sont|tourne|a|ont)\b|^[a-z]{4,}s (?:are|go|end|live|belong|come)\b|^(?-i:\p{Lu})[\p{L}-]+ (?:decides?|owns?|reviews?|deploys?|has|ist|es)\b|^(?:i'm|i am|i) (?:only |usually )?(?:on call|in |at |work|live)`)
-	// troubled marks what is told of a problem or of the work at hand.
-	troubled   = patternOf(`(?i)(?:^|\s)[/~]\S+/|\bhere\b|:$|\b(?:fail(?:s|ed|ing|ure)?|error|broken|breaks|crash\w*|wrong|missing|bug|issue|problem|doesn't|didn't|does not|did not|isn't|not working|should|need(?:s)? to|seems?|looks?|output|flag|shows?|still|here's|following|happens?|was|were|had|went|got|too|idea|plan|ready|done|fine|good|great|ok|nice|better|same|bad|lovely|clear|question|comment|suggestion|kaputt|fehlt|falsch)\b|错|失败|报错|问题|不行`)
-	preferring = patternOf(`(?i)\b(?:i (?:really |always |usually |strongly |much )?(?:prefer|like|love|hate|dislike)|i(?:'d| would) rather|i (?:don't|do not) (?:really )?(?:like|want) (?:any |to see )?(?:\w+s|\w+ing)\b|i want you to (?:always|never)|is (?:the )?(?:preferred|my favou?rite|our favou?rite)|(?:preferred|favou?rite) (?:approach|pattern|way|tool|editor|style) (?:is|for)|` +
-		`ich (?:bevorzuge|mag|möchte lieber|hätte (?:lieber|gern))|prefiero|(?:no )?me gustan?|odio|je préfère|je n'aime pas|j'aime(?: mieux)?|je déteste)\b|我(?:更)?(?:喜欢|偏好|偏爱|不喜欢|讨厌)|(?:が|を|の方が)(?:好き|好み|嫌い)`)
+	advising = patternOf(`(?i)^(?:use|ask|run (?:it |them )?(?:on|with|in)|test (?:on|with)|benchmark|pull with|nimm|nutze|verwende|frag|usa|utilise|用|使用)\b`)
+	// reasoned gives a reason in a later clause.
+	reasoned = patternOf(`(?i)[,.;:–—] ?(?:because|since|otherwise|or else|it's|it is|it has|they(?:'re| are)|there(?:'s| are| is)|that's|that is|we (?:lost|don't|had|have|can't)|the [\w' -]{3,30} (?:is|are|has|have|can't|doesn't|reads?|needs?)|sonst|weil|da (?:ist|sind)|d(?:er|ie|as) .{3,30} (?:ist|sind|läuft|braucht)|denn|si no|porque|sinon|parce que|car)\b|(?:因为|上次|否则|不然|ya que|es que|だから|ので)`)
+	// terse are phrases and orders that say how to commit, test, write or talk.
+	terse = patternOf(`(?i)^(?:just |only )*(?:` + strings.Join([]string{
+		`(?:a|one|1|single|small|separate|atomic|conventional|signed)(?: single| small| separate)? commits?(?: per .{2,40})?`,
+		`not? (?:a )?(?:pr|pull request|merge commit|branch)s?`,
+		`(?:fold|squash|amend|fixup) .{2,40} (?:in|into|to|with) .{0,20}\bcommits?`,
+		`(?:use |write |let's use )?table[- ]driven(?: tests?)?`,
+		`write (?:all |any |every |your |our |the )?(?:code|comments?|commits?(?: messages?)?|docs?|tests?) in (?:english|german|french|spanish|chinese|japanese|the (?:past|present|imperative).*)`,
+		`(?:unit|integration|e2e|property|snapshot|golden|fuzz)(?:[- ]based)? tests? (?:only|first)`,
+		`tests? first`, `commit straight to .{2,30}`,
+		`(?:be sure to |make sure to )?keep (?:it|the code|code) (?:dry|idiomatic)`,
+		`(?:speak|answer|reply|respond|talk)(?: to me)? in [a-z]+`, `parle(?:-moi|r?) (?:moi )?en \p{L}+`, `réponds(?:-moi)? en \p{L}+`, `(?:habla|responde)(?:me)? en \p{L}+`, `antworte (?:mir )?auf \p{L}+`,
+		`ein commit`, `kein pr`, `un solo commit`, `un seul commit`,
+	}, "|") + `)(?: please)?[.!]*$|^(?:请)?用(?:中文|英文|英语)(?:回答|回复|交流|沟通|写)`)
+
+	// leading is what people say before they come to the point.
+	leading = lazy.Regexp(`(?i)^\W*(?:(?:(?:no|nope|nein|non)[,.!;]|(?:ok(?:ay)?|yes|yeah|thanks?|clever|nice|good|fine|great|right|btw|by the way|one more thing|also|and|but|so|then|please|pls|again|hmm+|oh|ah|well|wait|for the record|fyi|note(?: that)?|remember(?: that)?|whatever happens|und|aber|bitte|übrigens|ja|y|pero|por favor|ya|et|mais|oui|si)\b)[\s,.:;!–—-]*)+`)
+	// ordering begins what is to be done once.
+	ordering = patternOf(`(?i)^\W*(?:(?:please|ok(?:ay)?|now|so|and|then|also|just|let's|go ahead and)[\s,]+)*(?:update|fix|implement|add|create|make|remove|change|move|analy[sz]e|read|rename|delete|refactor|build|install|start|review|check|look|find|show|tell|explain|describe|convert|replace|extract|list|clean|port|proceed|continue|try|verify|address|resolve|handle|set|copy|follow|include|summari[sz]e|document|i want|i need|i would like)\b`)
+	endings  = lazy.Regexp(`[\p{L}\p{N})"'\x60]{2}[.!?]+\s+`)
+
+	// troubled are words of what is wrong with a product.
+	troubled = patternOf(`(?i)\b(?:this error|an error|got (?:this|an)|error:|i tried|bug|not working|(?:doesn't|don't|didn't|isn't|won't) (?:work|show|appear)\w*|still|nothing happens|immer noch|funktioniert nicht|kaputt|todav[ií]a|sigue|no (?:funciona|anda|veo|aparece)|ne (?:fonctionne|marche)|n'(?:est|apparaît)|toujours pas)\b|错误|报错|失败|还是|出现|问题|为什么|動かない|エラー`)
+	// pastedIn is in what programs say.
+	pastedIn   = patternOf(`(?:^|\W)[A-Z]\w*(?:Error|Exception)\b|\.(?:go|py|rs|rb|java|kt|cs|exs?|php|c|cc|cpp|h|swift|vue|svelte|[jt]sx?|[cm]js):\d|\d+:\d+ |\w+/\d\b|(?i:^(?:\w+ ){0,2}(?:error|warning|hint|info|debug|fatal|panic):)|(?i:no such file|command not found|no function clause|traceback|is not defined|never used|npm warn)|\d\.\d{3} `)
+	regretting = patternOf(`(?i)\b(?:would|could|should|might) have\b|^\W*never ?mind\b|\bhow (?:we|you|it|they) \w+\b|\b(?:has|have|had|was|were) (?:always|never)\b|\b(?:it|that|this|he|she|they) (?:always|never)\b`)
+
+	preferring = patternOf(`(?i)\b(?:i (?:really |always |usually |strongly |much )?prefer|i(?:'d| would) rather|i (?:don't|do not) (?:really )?like (?:any )?\w+(?:s|ing)\b|is (?:our |my )?(?:the )?(?:preferred|favou?rite)|(?:preferred|favou?rite) (?:approach|pattern|way|tool|editor|style) (?:is|for)|ich (?:bevorzuge|mag lieber|möchte lieber)|prefiero|preferimos|je préfère)\b|我(?:更)?(?:喜欢|偏好|偏爱)|(?:が|の方が)(?:好き|好み)`)
 	// pronominal preferences are about the thing at hand.
-	pronominal = patternOf(`(?i)\bi (?:\w+ |don't |do not ){0,2}(?:like|love|hate|prefer|dislike) (?:that|this|it|these|those|them|the (?:idea|look|way|second|first|new|last)|option|your|how|what|where)\b|\bwould like\b|\bi'd (?:like|love)\b|\bi like \d|\b(?:me gusta|j'aime|mag ich) (?:eso|esto|ça|das|es)\b`)
-	deciding   = patternOf(`(?i)\b(?:we (?:have |'ve )?(?:decided|agreed|chose|picked|settled)|we've (?:decided|agreed|settled)|i (?:have |'ve )?decided|i've (?:decided|chosen|settled)|decision:|let's (?:go with|stick (?:with|to|w/)|settle on)|we(?:'re| are) (?:going|sticking) with|` +
+	pronominal = patternOf(`(?i)^\W*(?:\w+[\s,]+)?(?:it|this|that|these|those|they|the latter|the former)(?:'s| is| are)?\b|\bi (?:\w+ |don't |do not ){0,2}(?:like|want|prefer) (?:that|this|it|these|those|them|the (?:idea|look|way|second|first|new|last)|option|your|how|what|where)\b|\boption\b|\bes[oae]\b|\best[ae]\b`)
+	deciding   = patternOf(`(?i)\b(?:we (?:have |'ve )?(?:decided|agreed|chose|picked|settled)|we've (?:decided|agreed|settled)|i (?:have |'ve )?decided|i've (?:decided|chosen|settled)|decision:|let's (?:go with|stick (?:with|to)|settle on)|we(?:'re| are) (?:going|sticking) with|` +
 		`wir haben (?:uns )?(?:\w+ ){0,6}(?:entschieden|beschlossen)|ich habe (?:mich )?(?:\w+ ){0,4}entschieden|hemos decidido|decidimos|he decidido|(?:nous avons|on a|j'ai) décidé)\b|我们决定|我决定|决定(?:使用|用|采用)|(?:こと)?に(?:決めました|決定しました)|ことにしました`)
-	factual = patternOf(`(?i)^\W*(?:(?:and|also|but|btw|fyi|note(?: that)?|because|since|hi|hello)[\s,:]+)*(?:we|our team|this project|our project|this repo|wir|nous|nosotros) (?:use|uses|deploy|deploys|run|runs|nutzen|verwenden|benutzen|utilisons|usamos)\b|\b(?:remember (?:that|this)\b|i (?:work|live) (?:as|at|for|in|on)|my (?:time ?zone|email|editor|team|role|company) is|` +
-		`(?:the|our) [\w -]{0,24}(?:server|database|db|api|service|host|port|url|instance|cluster|bucket|repo|repository|branch|dashboard|docs|site|app|staging|production|wiki|queue|cache|config|registry|code|tests) (?:is|are|runs|listens|lives) (?:now )?(?:on|at|in|behind|called|under) |on utilise )|我们(?:使用|用|在用)|(?:使用|利用)しています`)
+	// undecided decisions say nothing without what they point to.
+	undecided = patternOf(`(?i)\b(?:let's go with|stick with|stick to|settle on|decided on) (?:the )?(?:option|that|this|it|these|your|\d|first|second|third|last|latter|former|[a-z]\b|recommend)`)
+	// located are facts about where things of a project are.
+	located = patternOf(`(?i)\b(?:(?:the|our|my) [\w -]{0,24}(?:server|database|db|api|host|machine|instance|cluster|bucket|repo|repository|dashboard|wiki|queue|registry|printer|runner)|staging|production|prod) (?:[\w -]{1,30})?(?:is|are|runs|listens|lives) (?:now )?(?:on|at|in|behind|called|under|an?|the box) [^ ]*(?:\d|/|\.[a-z]|(?-i:[A-Z])|\w+ ?(?:,|$))|我们(?:使用|用|在用)`)
+	// told are facts about things and people around the project.
+	told = patternOf(`(?i)^(?:[^,:]{0,30}[,:.] ?)?(?:(?:the|our|my|der|die|das|unser\p{L}*|mein\p{L}*|el|la|nuestr\p{L}*|le|notre) )[\p{L}\p{N} '-]{2,50} (?:is|are|runs? on|listens? on|lives? at|ist|läuft auf|es|está en|est)\b.{0,20}(?:\d+\.\d+\.\d+\.\d+|\bport \d|:\d{4}|https?://|\S+@\S+\.\w)|^(?-i:\p{Lu})[\p{L}-]+ (?:decides?|owns|approves?|is on call|entscheidet|decide)\b|\bi'm (?:only )?on call\b|\b(?:in|at) the (?:office|hall)\b.{0,30}\d+\.\d+\.\d+`)
 	// correcting begins or contains what says that the agent was wrong.
 	correcting = patternOf(`(?i)^\W*(?:(?:umm+|uhh*|hmm+|wait|dude|hey|ok(?:ay)?|so|but|and|oh|ah|sorry|no)[\s,.!…]+)*(?:no|nope|nah|wrong|not (?:that|like that|what|right|quite|true)|don't|do not|stop|undo|revert|roll ?back|instead|rather|that's (?:wrong|not|incorrect|the wrong)|that is (?:wrong|not|incorrect)|this (?:is|isn't) (?:all )?(?:wrong|not|insane|bad|garbage|good|right)|` +
 		`what the (?:hell|heck|fuck)|wtf|why (?:did|would|are|do|have) you|you (?:broke|just broke|missed|forgot|removed|deleted|ignored|misunderstood|duplicated|just duplicated|put|were (?:supposed|told))|nein|falsch|nicht so|stopp|lass das|das (?:ist falsch|stimmt nicht)|no,|eso no|está mal|incorrecto|non|c'est faux|pas comme ça|arrête)\b` +
@@ -88,7 +112,7 @@ var (
 	notCorrecting = patternOf(`(?i)^\W*no(?:,|\.|!)? (?:it's|that's|this is|all|worries|problem|need|idea|rush|thanks)\b.{0,12}\b(?:fine|good|ok|okay|great|right)?\b[^.]{0,10}[.!]?$|^\W*no(?:pe)?\W*$|^\W*(?:不是|别)(?:问题|担心)`)
 	// onlyNow marks what holds for one order.
 	onlyNow = patternOf(`(?i)\b(?:for now|right now|just (?:this|for this|here)|this (?:time|once|one|commit|pr|file|test|function|change|task|line)|for (?:this|that) (?:one|task|pr|commit|time)|for the moment|until (?:then|later)|yet|today|now that|next step|in this (?:case|session|file|function|test)|` +
-		`erstmal|diesmal|vorerst|jetzt nur|por ahora|esta vez|pour l'instant|cette fois)\b|这次|暂时|目前|今回|とりあえず|#\d|\b(?:line|step|item|option|issue|observation)s? #?\d`)
+		`erstmal|diesmal|vorerst|jetzt nur|por ahora|esta vez|ahora (?:no|solo|sos)|pour l'instant|cette fois)\b|这次|暂时|目前|现在(?:[^开]|$)|(?:^|[，,。])先|今回|とりあえず|#\d|\b(?:line|step|item|option|issue|observation)s? #?\d`)
 	// supposing marks what is not so, or not sure.
 	supposing = patternOf(`(?i)^\W*(?:\w+ )?(?:if the|if i|if you (?:think|want|like|can|need)|suppose|imagine|what if|assuming|assume (?:that|we)|let's (?:say|suppose|pretend)|maybe|perhaps|wenn ich|falls|angenommen|si (?:yo|tu)|supongamos|imaginons|peut-être|quizás)\b|\b(?:i (?:guess|wonder|think maybe)|not sure (?:if|whether|what)|for example|e\.g\.|hypothetical\w*)\b|^(?:如果|假设|也许|もし|たぶん)`)
 	// quoting marks what others said or what is read.
