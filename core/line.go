@@ -229,7 +229,11 @@ func passageOf(units []unit, at int) Passage {
 			p.More = paths.Citation(u.path, r.StartLine, u.end)
 			break
 		}
-		texts = append(texts, r.Text)
+		text := r.Text
+		if r.Kind == source.KindConversation && r.Speaker == "user" {
+			text = "The user: " + text
+		}
+		texts = append(texts, text)
 	}
 	p.Text = strings.Join(texts, "\n\n")
 	return p

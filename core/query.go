@@ -278,6 +278,7 @@ func (q *query) answer(ctx context.Context, text string, result *Result) error {
 			}
 		}
 		result.Lines = q.listLines(t, found.question, ranked, result.Hits)
+		result.saidOnce()
 	}
 	return nil
 }

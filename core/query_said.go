@@ -22,7 +22,8 @@ type Statement struct {
 	Key string `json:"key"`
 	// Text is as the user said it, in one line: data, not yet made safe.
 	Text string `json:"text"`
-	// Source is the citation.
+	// Name opens it with Manager.Read, shorter than its citation, Source.
+	Name     string      `json:"name"`
 	Source   string      `json:"source"`
 	Path     string      `json:"path"`
 	Line     int         `json:"line"`
@@ -41,20 +42,21 @@ const (
 	// on the same subject, which replaces it.
 	sameSubject = 0.5
 	// A statement is given if its cosine to the prompt, on the scale of Model.Nearness, is leastSaid;
-	// telling words in common count as sharedWord of that once. Without a cosine each counts, if they
-	// are half of the prompt's. Statements that share no word with an
+	// telling words in common count as sharedWord of that once. Without a cosine each counts as
+	// wordAlone, if they are half of the prompt's. Statements that share no word with an
 	// order are given at the start of a session, and at their moments.
 	//
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
 	leastSaid  = 0.4
 	leastOnce  = 0.6
-	sharedWord = 0.2
+	sharedWord = 0.1
+	wordAlone  = 0.2
 )
 
 func statementOf(document string, s digest.Statement) Statement {
 	sum := sha256.Sum256([]byte(strings.ToLower(s.Text)))
-	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Source: paths.Citation(document, s.Line, s.Line),
+	return Statement{Key: "said-" + hex.EncodeToString(sum[:6]), Text: s.Text, Name: passageName(document, s.Line), Source: paths.Citation(document, s.Line, s.Line),
 		Path: document, Line: s.Line, Kind: s.Kind, Standing: s.Standing, Session: s.Session, Time: s.Time}
 }
 
@@ -96,7 +98,7 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		case known && c.Cosine != nil:
 			c.value = min(sharedWord*held, sharedWord) + model.Nearness(*c.Cosine)
 		case held >= half:
-			c.value = sharedWord * held
+			c.value = wordAlone * held
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
@@ -116,10 +118,16 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 	found, _ = withoutReplaced(found)
 	slices.SortStableFunc(found, func(a, b Statement) int { return cmp.Compare(b.Score, a.Score) })
 	for _, s := range found {
-		add(s)
+		if !q.given[s.AtStart()] {
+			add(s)
+		}
 	}
 	return all, degraded
 }
+
+// AtStart is the key of a statement that was given at the start of a session: its moment brings it
+// once more, a prompt near it does not.
+func (s Statement) AtStart() string { return "start-" + s.Key }
 
 // statementAt returns the statement of a record, as the digest of its log has it.
 func (q *query) statementAt(c *candidate) Statement {
@@ -179,6 +187,7 @@ func withoutReplaced(all []Statement) (kept []Statement, before map[string]int) 
 // Standing returns what the user said for all later work, at most max statements of maxTokens in
 // all: those said again and again first, then the newest.
 func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []Statement, err error) {
+	m.freshen(ctx, map[string]time.Duration{}) // the last session may just have ended
 	logs, err := m.Said(ctx)
 	if err != nil {
 		return nil, err
@@ -207,3 +216,22 @@ func (q *query) filtered(s Statement) bool {
 	}
 	return !q.filter.PassesAt(s.Time) || slices.Contains(q.filter.Not, s.Path) || q.session != "" && s.Session == q.session && !s.Time.Before(q.sessionFrom)
 }
+
+// saidOnce leaves out hits and lines that only repeat what the user said, and replies that do.
+func (r *Result) saidOnce() {
+	for _, s := range r.Said {
+		at := func(path string, line int) bool { return path == s.Path && line == s.Line }
+		r.Hits = slices.DeleteFunc(r.Hits, func(h MemoryHit) bool {
+			return at(h.Path, h.StartLine) && h.Speaker == "user" && float64(len(s.Text)) >= mostOfText*float64(len(h.Text))
+		})
+		r.Lines = slices.DeleteFunc(r.Lines, func(l Line) bool { return at(l.Path, l.StartLine) })
+		for i := range r.Hits {
+			if h := &r.Hits[i]; h.Reply != "" && wordsOf(h.Reply).overlap(wordsOf(s.Text)) >= sameSubject {
+				h.Reply = ""
+			}
+		}
+	}
+}
+
+// mostOfText is the least share of a message that a statement has to be to stand for all of it.
+const mostOfText = 0.8

@@ -46,6 +46,9 @@ func TestWhatTheUserSaid(t *testing.T) {
 	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Given: []string{preview[0].Key}}), "once")
 	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Session: "s1"}), "its own session has it")
 	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Not: []string{"sessions/s1.jsonl"}}))
+	require.Empty(t, said("start the preview server and show me the page", core.RetrieveOptions{Given: []string{preview[0].AtStart()}}), "the session began with it")
+	commit := said("commit this", core.RetrieveOptions{})
+	require.NotEmpty(t, said("commit this", core.RetrieveOptions{Given: []string{commit[0].AtStart()}}), "its moment brings it once more")
 	require.Empty(t, said("ok, go on", core.RetrieveOptions{}))
 	require.Empty(t, said("what is a monad?", core.RetrieveOptions{}))
 }

@@ -64,9 +64,20 @@ func Turn(r core.Result, open string) (text string, findings []Finding) {
 func said(all []core.Statement) string {
 	var b strings.Builder
 	for _, s := range all {
-		b.WriteString(bullet + "The user said" + on(s.Time) + " (source: " + sanitize.Name(s.Source) + ")\n" + Quote(s.Text) + "\n")
+		b.WriteString(bullet + "The user said" + on(s.Time) + " (source: " + origin(s) + ")\n" + Quote(s.Text) + "\n")
 	}
 	return b.String()
+}
+
+// maxOrigin is how long a citation may be before the name stands for it: paths of agents' logs have
+// a hundred characters.
+const maxOrigin = 40
+
+func origin(s core.Statement) string {
+	if len(s.Source) > maxOrigin && s.Name != "" {
+		return sanitize.Name(s.Name)
+	}
+	return sanitize.Name(s.Source)
 }
 
 // list quotes lines, below how to open one.
@@ -308,7 +319,7 @@ func Reference(s Start) string {
 		var b strings.Builder
 		b.WriteString("What the user said in earlier sessions. It holds unless they say otherwise now:\n")
 		for _, one := range s.Standing {
-			b.WriteString(Quote(one.Text) + "\n(source: " + sanitize.Name(one.Source) + on(one.Time) + ")\n")
+			b.WriteString(Quote(one.Text) + "\n(source: " + origin(one) + on(one.Time) + ")\n")
 		}
 		parts = append(parts, b.String())
 	}

@@ -53,6 +53,8 @@ type Beginning struct {
 	Stamps map[string]string
 	// Overview is the stamp of that in Reference, if any.
 	Overview string
+	// Standing are the keys of what the user said, in Reference (core.Statement.AtStart).
+	Standing []string
 }
 
 // Text begins with what changes less often: prompt caches hold up to the first change.
@@ -409,6 +411,9 @@ func (a *answer) given() {
 	files(journal.Rules, a.applied.Versions)
 	if a.start.Overview != "" {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Overview, Key: a.start.Overview})
+	}
+	for _, key := range a.start.Standing {
+		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: key})
 	}
 	for _, hit := range a.fits.Hits {
 		a.entry.Given = append(a.entry.Given, passage(hit))

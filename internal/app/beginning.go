@@ -23,7 +23,7 @@ import (
 // SessionStart returns loaded curated memory and the reference; with an error, what could be read.
 func (s *Service) SessionStart(ctx context.Context, current *session.Session, loaded curated.Memory) (string, error) {
 	elsewhere := askContext(ctx, s)
-	reference, _, err := s.reference(ctx, current, 0)
+	reference, _, _, err := s.reference(ctx, current, 0)
 	own := formatter.Join(formatter.Curated(loaded), RemoteOf(s.Workspace).contextIn(elsewhere(), 0))
 	return hook.Beginning{Curated: own, Reference: reference}.Text(), err
 }
@@ -53,7 +53,7 @@ func (s *Service) beginning(ctx context.Context, folder string, current *session
 	}
 	elsewhere := askContext(ctx, s)
 	var failed error
-	b.Reference, b.Overview, failed = s.reference(ctx, current, room/4)
+	b.Reference, b.Overview, b.Standing, failed = s.reference(ctx, current, room/4)
 	if room > 0 && b.Reference != "" {
 		room = max(room-utf8.RuneCountInString(b.Reference)-len("\n\n"), 1)
 	}
@@ -75,12 +75,13 @@ func (s *Service) beginningText(ctx context.Context, current *session.Session) (
 	return b.Text(), ctx.Err()
 }
 
-// reference returns the index of memory files and the overview, framed and guarded, and a stamp of
-// the overview. room limits its characters; 0 is no limit.
-func (s *Service) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, err error) {
+// reference returns the index of memory files, what the user said and the overview, framed and
+// guarded, a stamp of the overview, and the keys of what the user said. room limits its characters;
+// 0 is no limit.
+func (s *Service) reference(ctx context.Context, current *session.Session, room int) (text, stamp string, said []string, err error) {
 	files, err := s.Notes().files()
 	if err != nil {
-		return "", "", err
+		return "", "", nil, err
 	}
 	items, failed := s.Notes().unguarded(files.Data).List(ctx)
 	overview, stamp, err := s.overviewOf(ctx, current)
@@ -119,7 +120,10 @@ func (s *Service) reference(ctx context.Context, current *session.Session, room 
 		text = formatter.Reference(formatter.Start{Index: index, ReadAt: dir, Standing: standing, Failing: failing, Overview: session.Excerpt(overview, where, ofOverview)})
 		over := utf8.RuneCountInString(text) - room
 		if room == 0 || over <= 0 || left == 1 {
-			return text, stamp, err
+			for _, one := range standing {
+				said = append(said, one.AtStart())
+			}
+			return text, stamp, said, err
 		}
 		left = max(left-over, 1) // the frame and quotes take room, too
 	}

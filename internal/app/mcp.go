@@ -75,7 +75,7 @@ func (m *mcpMemory) Reference(ctx context.Context, room int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, _, err := m.reference(ctx, current, room)
+	text, _, _, err := m.reference(ctx, current, room)
 	return text, err
 }
 
