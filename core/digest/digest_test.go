@@ -242,6 +242,17 @@ func TestClassify(t *testing.T) {
 		{"Je souhaite dorénavant que tu me parles en français", "rule+:"},
 		{"no quiero archivos MD que no te pido", "rule+:"},
 		{"用中文回答我", "rule+:"},
+		{"don't commit generated files", "rule+:commit"},
+		{"do not modify any files outside of src/", "rule+:"},
+		{"don't make any changes to the code", "correction:"},
+		{"ask before you install anything", "rule+:"},
+		{"run the linter before each commit", "rule+:commit"},
+		{"but no commit in main branch?!", ""},
+		{"no luck, it is still empty", "correction:"},
+		{"no result, the page is white", "correction:"},
+		{"los commits en inglés y en imperativo", "rule+:commit"},
+		{"测试对话中，每次点击侧边框其他选项，刷新聊天框", ""},
+		{"上线前要老王点头", "rule+:deploy"},
 	} {
 		kind, standing := digest.Classify(tt.text)
 		got := string(kind)

@@ -24,7 +24,7 @@ func FuzzPattern(f *tests.F) {
 	for _, text := range []string{"never push to main", "ſtop, I Kan't", "we don't use mocks in tests, they lie", "immer erst testen", "no, it's wrong", "use tofu here, not terraform"} {
 		f.Add(text)
 	}
-	patterns := []func() *pattern{ofWork, ofProduct, fromNowOn, later, always, insisting, instead, excluding, excludingAny, chatting, forbidding, pointsAt, definite, general, habitual, contrasting, guarded, conditional, advising, reasoned, terse, ordering, troubled, pastedIn, regretting, preferring, pronominal, deciding, undecided, located, told, correcting, notCorrecting, onlyNow, supposing, quoting, questioning, introducing}
+	patterns := []func() *pattern{ofWork, ofProduct, fromNowOn, later, always, insisting, instead, excluding, excludingAny, chatting, forbidding, atHand, pointsAt, definite, general, habitual, contrasting, guarded, conditional, advising, reasoned, terse, ordering, troubled, pastedIn, regretting, preferring, pronominal, deciding, undecided, located, told, correcting, notCorrecting, onlyNow, supposing, quoting, questioning, introducing}
 	f.Fuzz(func(t *tests.T, text string) {
 		text = strings.ToValidUTF8(text, "")
 		for i, compiled := range patterns {

@@ -256,7 +256,7 @@ func isRule(text string) bool {
 			return true
 		case ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]):
 			return true
-		case forbidding().MatchString(clause) && !pointsAt().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason):
+		case forbidding().MatchString(clause) && !atHand().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason):
 			return true
 		case insisting().MatchString(clause) && (reason || instead().MatchString(text)):
 			return true
@@ -284,7 +284,7 @@ func clausesOf(text string) (all []string) {
 }
 
 func isQuestion(text string) bool {
-	text = strings.TrimRight(text, ") ") // what ends with a quotation may order
+	text = strings.TrimRight(text, ")! ") // what ends with a quotation may order
 	return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "？") || strings.HasSuffix(text, "か。") || strings.HasSuffix(text, "吗") || questioning().MatchString(text)
 }
 
