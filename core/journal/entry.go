@@ -331,7 +331,7 @@ func (e *Entry) forget(p Place, texts []string) {
 		e.Reason = reasonForgotten
 	}
 	for i, g := range e.Given {
-		if says(g.Title) {
+		if says(g.Title) || quotes(g.Title, texts) {
 			e.Given[i].Title = ""
 		}
 	}
@@ -355,6 +355,17 @@ func Says(text string, others []string) bool {
 	plain := func(text string) string { return strings.ToLower(strings.Join(strings.Fields(text), " ")) }
 	text = plain(text)
 	return slices.ContainsFunc(others, func(other string) bool { return strings.Contains(text, plain(other)) })
+}
+
+// minQuoted is how long a title is at least, in bytes, that is taken for part of a text: headings and
+// names are in many texts.
+const minQuoted = 24
+
+// quotes reports whether a title, which may be cut, is part of one of some texts, such as the request
+// that a passage answers.
+func quotes(title string, texts []string) bool {
+	title = strings.TrimSuffix(title, "…")
+	return len(title) >= minQuoted && slices.ContainsFunc(texts, func(text string) bool { return Says(text, []string{title}) })
 }
 
 // maxTitle is how many bytes of a title are kept.

@@ -214,6 +214,19 @@ func TestForget(t *testing.T) {
 	require.Empty(t, entries(t, j))
 }
 
+// The request of a passage may be what is forgotten, cut.
+func TestForgetCutTitles(t *testing.T) {
+	j := newJournal(t)
+	e := prompted("what now?", "log.jsonl#L2", "b.md")
+	e.Given[0].Title, e.Given[1].Title = "always run the tests with DB=memory, otherwise they…", "Tests"
+	require.NoError(t, j.Append(t.Context(), e))
+	require.NoError(t, j.Forget(t.Context(), Place{Path: "log.jsonl", First: 1, Last: 1}, "Please always run the tests with DB=memory, otherwise they destroy the staging database"))
+	all := entries(t, j)
+	require.Len(t, all[0].Given, 2, "the passage itself is not forgotten")
+	require.Empty(t, all[0].Given[0].Title)
+	require.Equal(t, "Tests", all[0].Given[1].Title)
+}
+
 func TestPlaces(t *testing.T) {
 	for source, in := range map[string]bool{"a.md#L1-L4": false, "a.md#L1-L5": true, "a.md#L7": true, "a.md#L8-L9": false, "a.md": true} {
 		first, last := Given{Source: source}.cited()

@@ -167,6 +167,7 @@ func (u Use) ForgetStatement(ctx context.Context, p notes.Statement, c notes.Cha
 // Hide hides chunks of a document from search, or without ids all of it, and returns how many.
 func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...string) (int, error) {
 	places := []journal.Place{{Path: path}}
+	var texts []string // other passages may name these as their requests
 	if len(ids) > 0 {
 		chunks, err := m.Chunks(ctx, path)
 		if err != nil {
@@ -176,13 +177,15 @@ func (u Use) Hide(ctx context.Context, m *core.Manager, path string, ids ...stri
 		for _, h := range chunks {
 			if slices.Contains(ids, h.ID) {
 				places = append(places, journal.Place{Path: path, First: h.StartLine, Last: h.EndLine})
+				texts = append(texts, h.Text)
 			}
 		}
 	}
+	texts = slices.DeleteFunc(texts, tooShort)
 	n, err := m.Forget(ctx, path, ids...)
 	for _, p := range places {
 		if err == nil {
-			err = u.Forget(ctx, p)
+			err = u.Forget(ctx, p, texts...)
 		}
 	}
 	return n, err

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/tools"
 	"github.com/memcore/memcore/inject/httpapi"
@@ -402,8 +404,14 @@ func TestHideAndUnhide(t *testing.T) {
 	c := newCorrector(t)
 	chunks, err := c.Manager.Chunks(t.Context(), "harbour.md")
 	require.NoError(t, err)
+	answer := journal.Entry{Head: journal.Head{ID: "1"}, Event: journal.Event{At: time.Now(), Kind: journal.PromptEvent}, Answer: journal.Answer{Took: "1ms",
+		Given: []journal.Given{{Kind: journal.Passage, Key: "k", Path: "log.jsonl", Source: "log.jsonl#L2", Title: chunks[0].Text}}}}
+	require.NoError(t, c.at.Journal().Append(t.Context(), answer))
 	c.make(view.ChangeRequest{How: view.Hide, Path: "harbour.md", ID: chunks[0].ID})
 	require.Empty(t, c.found("pier K17"))
+	entries, err := c.at.Journal().Entries()
+	require.NoError(t, err)
+	require.Empty(t, entries[len(entries)-1].Given[0].Title, "the request of another passage")
 	require.Equal(t, harbour, c.text("harbour.md"))
 	f, err := c.File(t.Context(), view.FileRequest{Path: "harbour.md"})
 	require.NoError(t, err)
