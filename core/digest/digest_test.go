@@ -440,13 +440,14 @@ func TestEqualErrors(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	log := turns("user: why", "assistant: It failed because the key hunter2 was wrong in config.go.")
-	log[1].Tools = []chunker.ToolUse{ran("Bash", "psql -W hunter2", "psql: error: authentication failed for hunter2", true)}
+	log[1].Tools = []chunker.ToolUse{ran("Bash", "psql -W hunter2", "psql: error: authentication failed for hunter2", true), ran("Bash", "hunter2 --help", "bash: hunter2: command not found", true)}
 	got := digest.Of(log, digest.Digest{}, func(text string) string { return strings.ReplaceAll(text, "hunter2", "***") })
 	text, err := json.Marshal(got)
 	require.NoError(t, err)
 	require.NotContains(t, string(text), "hunter2")
 	require.Contains(t, got.Exchanges[0].Outcome, "***")
 	require.Contains(t, got.Failures[0].Command, "***")
+	require.Equal(t, "***", got.Failures[1].Program, "it was pasted where a command belongs")
 }
 
 // A log of several exchanges with tools, for the golden file, the property and the benchmark.

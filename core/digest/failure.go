@@ -48,7 +48,7 @@ func failureOf(command, output string, redact func(string) string) (f Failure, o
 		return Failure{}, false
 	}
 	shown = line(redact(shown))
-	return Failure{Program: part.program, Command: shownCommand(command, redact), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
+	return Failure{Program: line(redact(part.program)), Command: shownCommand(command, redact), Error: alike(shown), Shown: cutWords(shown, maxShown)}, true
 }
 
 // document matches what follows the first line of a here-document.
