@@ -61,6 +61,31 @@ func readDigest(folder, path string) (d digest.Digest, err error) {
 	return d, nil
 }
 
+// withoutLostDigests returns a manifest by which logs are read again whose digest is gone, or is not
+// the one that was written. Nothing else would make it again before the log changes.
+func (m *manifest) withoutLostDigests(folder string) *manifest {
+	var lost []string
+	for path, e := range m.Documents {
+		if e.Digest == "" {
+			continue
+		}
+		if text, err := os.ReadFile(filepath.Join(folder, digestFile(path))); err != nil || hashOf(text) != e.Digest {
+			lost = append(lost, path)
+		}
+	}
+	if len(lost) == 0 {
+		return m
+	}
+	changed := *m // readers keep theirs
+	changed.Documents = maps.Clone(m.Documents)
+	for _, path := range lost {
+		e := changed.Documents[path]
+		e.Unsure, e.Digest, e.Resume = true, "", source.Position{}
+		changed.Documents[path] = e
+	}
+	return &changed
+}
+
 func saidOf(d digest.Digest) Said {
 	var s Said
 	for _, one := range d.Statements {

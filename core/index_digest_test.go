@@ -180,6 +180,30 @@ func TestDigestThatIsLost(t *testing.T) {
 	}
 }
 
+// What is lost of a log that does not change comes back with the next run of indexing.
+func TestALostDigestIsMadeAgain(t *testing.T) {
+	mem := newMemory(t)
+	mem.write("chat.jsonl", agentLog(millLog...))
+	m := mem.open()
+	index(t, m)
+	before := digestIn(t, m, "notes/chat.jsonl")
+	require.NotEmpty(t, before.Said)
+	files, err := filepath.Glob(filepath.Join(mem.options.Folder, "1", "digests", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	for _, spoil := range []func() error{
+		func() error { return os.Remove(files[0]) },
+		func() error { return os.WriteFile(files[0], []byte("{}"), 0o600) },
+	} {
+		require.NoError(t, spoil())
+		require.NoError(t, os.Remove(filepath.Join(mem.options.Folder, "1", "said.json")))
+		require.NoError(t, m.Close())
+		m = mem.open()
+		index(t, m)
+		require.Equal(t, before, digestIn(t, m, "notes/chat.jsonl"))
+	}
+}
+
 // A crash after the digests and before the manifest leaves digests that are newer.
 func TestDigestNewerThanTheManifest(t *testing.T) {
 	mem := newMemory(t)

@@ -74,7 +74,8 @@ func (m *indexer) bringUpToDate(ctx context.Context, options IndexOptions, repor
 		return err
 	}
 	defer current.release()
-	return m.update(ctx, current.folder, current.manifest, current.indexes, report, options)
+	known := current.manifest.withoutLostDigests(current.folder)
+	return m.update(ctx, current.folder, known, current.indexes, report, options)
 }
 
 func (m *indexer) whyRebuild(ctx context.Context, options IndexOptions) (string, error) {
