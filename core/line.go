@@ -18,6 +18,7 @@ import (
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/paths"
+	"github.com/memcore/memcore/internal/text/injection"
 	"github.com/memcore/memcore/internal/text/lazy"
 	"github.com/memcore/memcore/store"
 )
@@ -56,6 +57,9 @@ type Passage struct {
 	Line
 	// Text is the exchange or the section, as indexed: data from outside, not yet made safe.
 	Text string `json:"text"`
+	// Injection is set if the text reads like instructions to a model. With InjectionWithhold it is
+	// not in Text then.
+	Injection *Injection `json:"injection,omitempty"`
 	// More is the citation of what Text leaves out; "" if it is whole.
 	More string `json:"more,omitempty"`
 	// Before and After name the neighbours, if there are any.
@@ -127,7 +131,7 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 		if at < 0 {
 			return Passage{}, fmt.Errorf("read %q: %s has no passage at line %d: %w", name, document, from, ErrNoPassage)
 		}
-		return passageOf(units, at), nil
+		return m.judged(passageOf(units, at), units[at]), nil
 	}
 	within := unit{path: document, start: from, end: to}
 	for _, r := range records {
@@ -147,7 +151,28 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 			within.exchange = u.exchange
 		}
 	}
-	return passageOf([]unit{within}, 0), nil
+	return m.judged(passageOf([]unit{within}, 0), within), nil
+}
+
+// judged marks a passage that reads like instructions to a model, or takes its text out: a name must
+// not open what a search marks or withholds.
+func (m *Manager) judged(p Passage, u unit) Passage {
+	judge := func(r store.Record, text string) {
+		hit := MemoryHit{Kind: r.Kind, Path: r.Path, Speaker: r.Speaker, Session: r.Session, Text: text}
+		if v := m.Judge(hit); v.Flagged && p.Injection == nil {
+			p.Injection = &v
+		}
+	}
+	for _, r := range u.records {
+		judge(r, r.Text)
+	}
+	judge(u.records[0], p.Request)
+	judge(u.records[0], p.Reply)
+	if p.Injection != nil && m.injections.Policy == injection.Withhold {
+		v := p.Injection.WithoutExcerpts()
+		p.Injection, p.Text, p.Request, p.Outcome, p.Reply = &v, "", "", "", ""
+	}
+	return p
 }
 
 // resolve returns the document of a name or citation; to is 0 for a name.
@@ -216,6 +241,12 @@ func sameUnit(a, b store.Record) bool {
 func passageOf(units []unit, at int) Passage {
 	u := units[at]
 	p := Passage{Line: lineOf(u, nil)}
+	if e := u.exchange; e != nil { // what is opened is not cut as a line is
+		p.Reply = e.Reply
+		if strings.HasSuffix(p.Request, "…") {
+			p.Request = e.Request
+		}
+	}
 	if at > 0 {
 		p.Before = passageName(units[at-1].path, units[at-1].start)
 	}
@@ -262,6 +293,9 @@ func lineOf(u unit, holds func(sentence string) int) Line {
 		l.Request = strings.Join(append([]string{path.Base(u.path)}, withoutTitle(first.Headings)...), " › ")
 	}
 	l.Request, l.Outcome = shortened(l.Request, maxRequest), shortened(tellingSentence(u.records, holds), maxOutcome)
+	if l.Request == "" { // a message that answers nothing
+		l.Request, l.Outcome = l.Outcome, ""
+	}
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/memcore/memcore/core/relevance"
 	"github.com/memcore/memcore/core/source"
+	"github.com/memcore/memcore/store"
 )
 
 // A rankedUnit is one that candidates belong to, ranked as a whole.
@@ -65,8 +66,16 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 
 // suspects reports whether a line reads like an instruction to a model. It is left out: the mark of a
 // suspicious text would be longer than the line.
+// Where suspicious texts are withheld, neither is a line of one given.
 func (q *query) suspects(l Line, u rankedUnit) bool {
-	return q.judge != nil && q.judge(&MemoryHit{Kind: l.Kind, Path: l.Path, Speaker: u.records[0].Speaker}, l.Request+"\n"+l.Outcome+"\n"+l.Reply).Flagged
+	if q.judge == nil {
+		return false
+	}
+	judge := func(r store.Record, text string) bool {
+		return q.judge(&MemoryHit{Kind: l.Kind, Path: l.Path, Speaker: r.Speaker}, text).Flagged
+	}
+	return judge(u.records[0], l.Request+"\n"+l.Outcome+"\n"+l.Reply) ||
+		q.withhold && slices.ContainsFunc(u.records, func(r store.Record) bool { return judge(r, r.Text) })
 }
 
 // maxReferring is how many words of an order refer to what was just said if less than two of them
@@ -174,6 +183,16 @@ func (q *query) addReplies(hits []MemoryHit) {
 			if e.StartLine <= h.StartLine && h.StartLine <= e.EndLine {
 				h.Reply = e.Reply
 			}
+		}
+		if h.Reply == "" || q.judge == nil {
+			continue
+		}
+		user := MemoryHit{Kind: h.Kind, Speaker: "user", Path: h.Path}
+		switch v := q.judge(&user, h.Reply); {
+		case v.Flagged && q.withhold:
+			h.Reply = ""
+		case v.Flagged && h.Injection == nil: // the mark is for the answer and its reply
+			h.Injection, h.Request = &v, ""
 		}
 	}
 }

@@ -129,8 +129,15 @@ func Passage(p core.Passage) string {
 	if p.Kind == "conversation" && about != "" {
 		about = "asked" + on(p.Time) + ": " + about
 	}
-	b.WriteString(bullet + "(source: " + sanitize.Name(p.Source) + ") " + sanitize.Name(about) + "\n" + Quote(p.Text) + "\n")
-	if p.Reply != "" {
+	if p.Injection != nil { // the request is outside of what is marked
+		about = injection.Mark
+	}
+	text := Quote(p.Text)
+	if p.Injection != nil && p.Text == "" {
+		about, text = "", "("+withheldNote(1)+")"
+	}
+	b.WriteString(strings.TrimRight(bullet+"(source: "+sanitize.Name(p.Source)+") "+sanitize.Name(about), " ") + "\n" + text + "\n")
+	if p.Reply != "" && p.Injection == nil {
 		b.WriteString("The user answered:\n" + Quote(p.Reply) + "\n")
 	}
 	var more []string
