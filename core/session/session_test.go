@@ -81,11 +81,6 @@ func (d *fixture) say(role, text string) {
 	require.NoError(d.t, err)
 }
 
-func (d *fixture) detail(name, text string) {
-	d.t.Helper()
-	require.NoError(d.t, os.WriteFile(filepath.Join(d.session().Dir, "working-memory", "detail", name), []byte(text), 0o600))
-}
-
 func TestSessions(t *testing.T) {
 	d := newFixture(t)
 	require.Equal(t, paths.FolderName(paths.Resolve(d.project)), filepath.Base(d.sessions()))
