@@ -95,7 +95,7 @@ func IsPassageName(text string) bool {
 }
 
 // keyLength is how many characters of a hash name a document: 25 bits, few enough to type, and
-// enough for ten thousands of documents.
+// enough for ten thousands of documents: of two that share a name, the line mostly tells which.
 const keyLength = 5
 
 // Read returns the passage that a Line.Name, or a citation such as "notes/staging.md#L10-L20",
@@ -110,13 +110,37 @@ func (m *Manager) Read(ctx context.Context, name string) (Passage, error) {
 		return Passage{}, fmt.Errorf("open index %s: %w", m.options.Folder, err)
 	}
 	defer current.release()
-	document, from, to, ok := current.manifest.resolve(strings.TrimSpace(name))
-	if !ok && IsPassageName(strings.TrimSpace(name)) {
+	documents, from, to := current.manifest.resolve(strings.TrimSpace(name))
+	if len(documents) == 0 && IsPassageName(strings.TrimSpace(name)) {
 		return Passage{}, fmt.Errorf("read %q: %w: no indexed document has this name or path", name, ErrNoPassage)
 	}
-	if !ok {
+	if len(documents) == 0 {
 		return Passage{}, fmt.Errorf("read %q: %w: it has neither the form of a name, such as k3f9a-12, nor of a citation, such as notes/staging.md#L10-L20", name, ErrNoPassage)
 	}
+	if len(documents) == 1 {
+		return m.read(ctx, current, name, documents[0], from, to)
+	}
+	var found []Passage
+	var sources []string
+	for _, document := range documents {
+		p, err := m.read(ctx, current, name, document, from, to)
+		if err == nil && p.StartLine == from {
+			found, sources = append(found, p), append(sources, p.Source)
+		} else if err != nil && !errors.Is(err, ErrNoPassage) {
+			return Passage{}, err
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Passage{}, fmt.Errorf("read %q: no document of this name has a passage at line %d: %w", name, from, ErrNoPassage)
+	case 1:
+		return found[0], nil
+	}
+	return Passage{}, fmt.Errorf("read %q: %w of this name alone; read one of those by its citation: %s", name, ErrNoPassage, strings.Join(sources, ", "))
+}
+
+// read reads lines of a document, or with to 0 the unit that has a line.
+func (m *Manager) read(ctx context.Context, current snapshot, name, document string, from, to int) (Passage, error) {
 	records, err := current.keywords.Document(ctx, document)
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
@@ -175,23 +199,27 @@ func (m *Manager) judged(p Passage, u unit) Passage {
 	return p
 }
 
-// resolve returns the document of a name or citation; to is 0 for a name.
-func (m *manifest) resolve(name string) (document string, from, to int, ok bool) {
-	if document, from, to, ok = paths.ParseCitation(name); ok {
-		_, ok = m.Documents[document]
-		return document, from, to, ok
+// resolve returns the document of a citation, or those of a name: one, but for chance. to is 0 for a
+// name.
+func (m *manifest) resolve(name string) (documents []string, from, to int) {
+	if document, from, to, ok := paths.ParseCitation(name); ok {
+		if _, known := m.Documents[document]; known {
+			documents = []string{document}
+		}
+		return documents, from, to
 	}
 	key, line, found := strings.Cut(strings.ToLower(name), "-")
 	from, err := strconv.Atoi(line)
 	if !found || err != nil || from < 1 {
-		return "", 0, 0, false
+		return nil, 0, 0
 	}
 	for path := range m.Documents {
-		if documentKey(path) == key && (document == "" || path < document) {
-			document = path
+		if documentKey(path) == key {
+			documents = append(documents, path)
 		}
 	}
-	return document, from, 0, document != ""
+	slices.Sort(documents)
+	return documents, from, 0
 }
 
 // A unit is an exchange of a log, a section of a document, or a message between people: what is

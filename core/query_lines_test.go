@@ -91,6 +91,22 @@ func TestReadAPassage(t *testing.T) {
 	require.False(t, core.IsPassageName("facts/user.md"))
 }
 
+// Two paths may have one name. What begins at its line is opened; if that is in both, neither is.
+func TestReadANameOfTwoDocuments(t *testing.T) {
+	const kiwi, okapi = "notes/n7543.md", "notes/n15302.md"
+	m, _ := openLogs(t, map[string]string{kiwi: "# Kiwi\n\nThe kiwi relay listens on port 7001.\n",
+		okapi: "# Okapi\n\nThe okapi relay listens on port 9002.\n\n## Restarts\n\nThe okapi relay restarts at midnight, when nobody calls.\n"}, nil)
+	p, err := m.Read(t.Context(), "puur4-5")
+	require.NoError(t, err)
+	require.Contains(t, p.Text, "midnight")
+	_, err = m.Read(t.Context(), "puur4-1")
+	require.ErrorIs(t, err, core.ErrNoPassage)
+	require.ErrorContains(t, err, kiwi+"#L1")
+	require.ErrorContains(t, err, okapi+"#L1")
+	_, err = m.Read(t.Context(), "puur4-900")
+	require.ErrorIs(t, err, core.ErrNoPassage)
+}
+
 // What is opened is not cut as a line is: the user's correction stands there to its end.
 func TestReadAllOfAReply(t *testing.T) {
 	reply := "no, two times are enough, the queue backs up otherwise, and the provider has told us to wait for at least one second before each of them"
