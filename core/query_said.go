@@ -49,6 +49,7 @@ const (
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
 	leastSaid  = 0.4
+	leastAsked = 0.3 // for a question, which names what it asks for
 	leastOnce  = 0.6
 	sharedWord = 0.1
 	wordAlone  = 0.2
@@ -102,9 +103,13 @@ func (q *query) said(ctx context.Context, t *turn) (all []Statement, degraded []
 		}
 	}
 	slices.SortStableFunc(g.candidates, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
+	least := leastSaid
+	if t.question {
+		least = leastAsked
+	}
 	var found []Statement
 	for _, c := range g.candidates {
-		if c.value < leastSaid {
+		if c.value < least {
 			break
 		}
 		s := q.statementAt(c)
