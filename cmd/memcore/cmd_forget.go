@@ -29,7 +29,7 @@ those lines of a Markdown file in the workspace or in your own memory. memcore s
 asks on a terminal; elsewhere it needs --yes. 'memcore save --undo' takes it back.
 
 --from-index keeps the files and hides what the CITATION names from search, such as a turn of a
-conversation. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
+conversation. It also takes a name as turns give it, such as k3f9a-12. --source hides a whole document. --id names a hit: in a Markdown file it is deleted,
 with --from-index or in other documents it is hidden. --remember shows a hidden document again.
 Later changes of a hidden document are found.`,
 		Args: arguments(cobra.ArbitraryArgs, "a text or a citation"),
@@ -78,6 +78,15 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 		return a.Index().ForWriting(ctx, func(m *core.Manager) error { return forgetHit(ctx, a, m, o) })
 	case o.fromIndex:
 		m := anyCitation().FindStringSubmatch(text)
+		if m == nil && core.IsPassageName(text) {
+			return a.Index().ForWriting(ctx, func(manager *core.Manager) error {
+				p, err := manager.Read(ctx, text)
+				if err != nil {
+					return err
+				}
+				return forgetLines(ctx, a, manager, p.Path, p.StartLine, p.EndLine, o.yes)
+			})
+		}
 		if m == nil {
 			return kind.Hint(kind.Usagef("forget --from-index: %q is no citation", text), "'memcore search' prints them; --source takes a whole document")
 		}
@@ -87,15 +96,7 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 			last, _ = strconv.Atoi(m[3])
 		}
 		return a.Index().ForWriting(ctx, func(manager *core.Manager) error {
-			chunks, err := manager.Chunks(ctx, m[1])
-			if err != nil {
-				return notIndexed(err)
-			}
-			chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
-			if len(chunks) == 0 {
-				return kind.Usagef("forget: the index has nothing of lines %d to %d of %s", first, last, m[1])
-			}
-			return forgetIndexed(ctx, a, manager, m[1], chunks, o.yes)
+			return forgetLines(ctx, a, manager, m[1], first, last, o.yes)
 		})
 	}
 	place, err := a.Notes().Find(ctx, text)
@@ -103,6 +104,19 @@ func forgetNamed(ctx context.Context, a *cli, text string, o forgetOptions) erro
 		return err
 	}
 	return forgetPlace(ctx, a, place, o.yes)
+}
+
+// forgetLines asks, then hides what the index has of lines of a document.
+func forgetLines(ctx context.Context, a *cli, m *core.Manager, path string, first, last int, yes bool) error {
+	chunks, err := m.Chunks(ctx, path)
+	if err != nil {
+		return notIndexed(err)
+	}
+	chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
+	if len(chunks) == 0 {
+		return kind.Usagef("forget: the index has nothing of lines %d to %d of %s", first, last, path)
+	}
+	return forgetIndexed(ctx, a, m, path, chunks, yes)
 }
 
 // forgetHit forgets a hit's lines in a Markdown file, else the hit in the index.
