@@ -162,9 +162,6 @@ type finding struct {
 // questions that follow the last.
 func stated(sentence string) (found finding) {
 	text := straight(sentence)
-	if pastedIn().MatchString(text) {
-		return finding{}
-	}
 	from, done := 0, false
 	for _, end := range append(endings().FindAllStringIndex(text, maxClauses), []int{len(text), len(text)}) {
 		part := strings.TrimSpace(text[from:end[1]])
@@ -187,6 +184,9 @@ func stated(sentence string) (found finding) {
 		}
 		from = end[1]
 	}
+	if found.kind != "" && pastedIn().MatchString(text) {
+		return finding{}
+	}
 	if found.kind == Correction || len(text) != len(sentence) {
 		found.from, found.to = 0, len(sentence) // positions differ
 	}
@@ -203,21 +203,22 @@ func ofPart(text string) finding {
 	if text == "" || question && !guarded().MatchString(text) || supposing().MatchString(text) || quoting().MatchString(text) {
 		return finding{}
 	}
-	once, sound := onlyNow().MatchString(text), !troubled().MatchString(text)
+	once := func() bool { return onlyNow().MatchString(text) }
+	sound := func() bool { return !troubled().MatchString(text) }
 	switch {
-	case sound && !once && isRule(text):
+	case isRule(text) && sound() && !once():
 		return finding{kind: Rule, standing: true}
 	case deciding().MatchString(text) && !undecided().MatchString(text):
 		return finding{kind: Decision}
 	case Introduces(text):
 		return finding{kind: Fact}
-	case sound && preferring().MatchString(text) && !pronominal().MatchString(text):
-		return finding{kind: Preference, standing: !once && ofWork().MatchString(text)}
+	case preferring().MatchString(text) && !pronominal().MatchString(text) && sound():
+		return finding{kind: Preference, standing: !once() && ofWork().MatchString(text)}
 	case rejects(text) && strings.Count(text, " ") >= 3:
 		return finding{kind: Correction}
-	case sound && located().MatchString(text):
+	case located().MatchString(text) && sound():
 		return finding{kind: Fact}
-	case sound && told().MatchString(text):
+	case told().MatchString(text) && sound():
 		return finding{kind: Fact, told: true}
 	}
 	return finding{}
@@ -239,28 +240,24 @@ func isRule(text string) bool {
 	case len(text) > maxRule || regretting().MatchString(text):
 		return false
 	}
-	work, reason := ofWork().MatchString(text), reasoned().MatchString(text)
-	if work && (later().MatchString(text) || conditional().MatchString(text)) {
+	work := func() bool { return ofWork().MatchString(text) }
+	reason := func() bool { return reasoned().MatchString(text) }
+	if (later().MatchString(text) || conditional().MatchString(text)) && work() {
 		return true
 	}
-	orders := ordering().MatchString(text)
 	for i, clause := range clausesOf(text) {
-		if i > 0 && orders {
+		if i == 1 && ordering().MatchString(text) {
 			break // what follows an order belongs to it
 		}
 		switch {
 		case terse().MatchString(clause), excluding().MatchString(clause), general().MatchString(clause),
-			guarded().MatchString(clause) && strings.Contains(text, ","):
-			return true
-		case work && (always().MatchString(clause) || habitual().MatchString(clause) || contrasting().MatchString(clause)):
-			return true
-		case ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]):
-			return true
-		case forbidding().MatchString(clause) && !atHand().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason):
-			return true
-		case insisting().MatchString(clause) && (reason || instead().MatchString(text)):
-			return true
-		case reason && (excludingAny().MatchString(clause) && !chatting().MatchString(clause) || work && advising().MatchString(clause) && !pointsAt().MatchString(clause)):
+			guarded().MatchString(clause) && strings.Contains(text, ","),
+			(always().MatchString(clause) || habitual().MatchString(clause) || contrasting().MatchString(clause)) && work(),
+			ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]),
+			forbidding().MatchString(clause) && !atHand().MatchString(clause) && (ofWork().MatchString(clause) && !definite().MatchString(clause) || reason()),
+			insisting().MatchString(clause) && (instead().MatchString(text) || reason()),
+			excludingAny().MatchString(clause) && !chatting().MatchString(clause) && reason(),
+			advising().MatchString(clause) && !pointsAt().MatchString(clause) && work() && reason():
 			return true
 		}
 	}
