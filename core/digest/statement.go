@@ -213,7 +213,7 @@ func ofPart(text string) finding {
 	case Introduces(text):
 		return finding{kind: Fact}
 	case preferring().MatchString(text) && !pronominal().MatchString(text) && sound():
-		return finding{kind: Preference, standing: !once() && ofWork().MatchString(text)}
+		return finding{kind: Preference, standing: !once() && len(text) <= maxRule && !ordering().MatchString(text) && ofWork().MatchString(text)}
 	case rejects(text) && strings.Count(text, " ") >= 3:
 		return finding{kind: Correction}
 	case located().MatchString(text) && sound():
@@ -242,7 +242,7 @@ func isRule(text string) bool {
 	}
 	work := func() bool { return ofWork().MatchString(text) }
 	reason := func() bool { return reasoned().MatchString(text) }
-	if (later().MatchString(text) || conditional().MatchString(text)) && work() {
+	if (later().MatchString(text) && !ordering().MatchString(text) || conditional().MatchString(text)) && work() {
 		return true
 	}
 	for i, clause := range clausesOf(text) {
@@ -250,7 +250,7 @@ func isRule(text string) bool {
 			break // what follows an order belongs to it
 		}
 		switch {
-		case terse().MatchString(clause), excluding().MatchString(clause), general().MatchString(clause),
+		case terse().MatchString(clause), excluding().MatchString(clause) && !chatting().MatchString(clause), general().MatchString(clause),
 			guarded().MatchString(clause) && strings.Contains(text, ","),
 			(always().MatchString(clause) || habitual().MatchString(clause) || contrasting().MatchString(clause)) && work(),
 			ruled().MatchString(clause) && ofWork().MatchString(ruled().FindStringSubmatch(clause)[1]),
