@@ -188,7 +188,7 @@ var (
 		`(?:unit|integration|e2e|property|snapshot|golden|fuzz)(?:[- ]based)? tests? (?:only|first)`,
 		`we write (?:what|in|our) .{2,60}`, `ask (?:me )?(?:first|before you .{2,60})`, `keep (?:commits|prs` +
 			`|pull requests|diffs) .{2,30}`,
-		`tests? first`, `commit straight to .{2,30}`,
+		`tests? first`, `commit straight to .{2,30}`, `pin (?:by|to) .{2,30}`,
 		`(?:be sure to |make sure to )?keep (?:it|the code|code) (?:dry|idiomatic)`,
 		`(?:speak|answer|reply|respond|talk)(?: to me)? in [a-z]+`, `parle(?:-moi` +
 			`|r?) (?:moi )?en \p{L}+`, `réponds(?:-moi)? en \p{L}+`, `(?:habla` +
