@@ -49,7 +49,7 @@ const (
 	// What was said of one thing has to be nearer, leastOnce, and what corrects one answer only is
 	// given with that answer (Line.Reply).
 	leastSaid  = 0.4
-	leastAsked = 0.3 // for a question, which names what it asks for
+	leastAsked = 0.33 // for a question, which names what it asks for
 	leastOnce  = 0.6
 	sharedWord = 0.1
 	wordAlone  = 0.2
