@@ -199,7 +199,9 @@ func (m *Manager) Standing(ctx context.Context, max, maxTokens int) (all []State
 	}
 	for document, log := range logs {
 		for _, s := range log.Standing {
-			all = append(all, statementOf(document, s))
+			if !m.Judge(MemoryHit{Kind: source.KindConversation, Speaker: "user", Path: document, Text: s.Text}).Flagged {
+				all = append(all, statementOf(document, s))
+			}
 		}
 	}
 	all, before := withoutReplaced(all)

@@ -10,6 +10,7 @@ import (
 	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/journal"
 	"github.com/memcore/memcore/formatter"
+	"github.com/memcore/memcore/internal/text/secret"
 )
 
 // An outcome is what agents say of a call that has ended.
@@ -49,7 +50,7 @@ func (o outcome) failure(tool string, input json.RawMessage) *digest.Failure {
 			return nil
 		}
 	}
-	f, ok := digest.FailureOf(tool, string(input), output, nil)
+	f, ok := digest.FailureOf(tool, string(input), output, withoutSecrets)
 	if !ok {
 		return nil
 	}
@@ -83,4 +84,10 @@ func (a *answer) cure(ctx context.Context) (text string) {
 	}
 	a.failed = append(a.failed, given)
 	return formatter.Failed(before)
+}
+
+// withoutSecrets makes a failure equal to its record in the digest of a log.
+func withoutSecrets(text string) string {
+	text, _ = secret.Redact(text)
+	return text
 }
