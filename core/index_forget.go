@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/core/digest"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/internal/jsonfile"
 	"github.com/memcore/memcore/store"
@@ -72,6 +73,45 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 		err = nil
 	}
 	return len(withoutStatements(records)) - len(left), err
+}
+
+// TellsOf reports whether the digest of a log tells of the turn that begins at a line: an exchange, a
+// statement, or a command that failed.
+func (m *Manager) TellsOf(ctx context.Context, path string, line int) (bool, error) {
+	d, err := m.digestOf(ctx, path)
+	return !isJSON(path) && (slices.ContainsFunc(d.Exchanges, func(e digest.Exchange) bool { return e.StartLine == line }) ||
+		slices.ContainsFunc(d.Statements, func(s digest.Statement) bool { return s.Line == line }) ||
+		slices.ContainsFunc(d.Failures, func(f digest.Failure) bool { return f.Line == line })), err
+}
+
+// ForgetLine forgets the turn of a log that begins at a line, also if it makes no chunk: a request
+// that only asks, or the result of a command that failed. Errors wrap ErrNotIndexed if the log's
+// digest tells nothing of it.
+func (m *Manager) ForgetLine(ctx context.Context, path string, line int) error {
+	told, err := m.TellsOf(ctx, path, line)
+	if err == nil && !told {
+		err = ErrNotIndexed
+	}
+	if err == nil {
+		now := time.Now().UTC().Truncate(time.Second)
+		err = m.changeForgotten(ctx, []string{path}, adding([]forgotten{{Path: path, Line: line}}, now))
+	}
+	if err != nil {
+		return fmt.Errorf("forget line %d of %s: %w", line, path, err)
+	}
+	return nil
+}
+
+// emptyLines empties the turns of a log that are forgotten by their line.
+func (s forgottenSet) emptyLines(path string, turns []chunker.Turn) {
+	if isJSON(path) {
+		return
+	}
+	for i, t := range turns {
+		if s[forgotten{Path: path, Line: t.Line}] {
+			turns[i].Text, turns[i].Tools = "", nil
+		}
+	}
 }
 
 // ForgetDocuments is Forget for whole documents.

@@ -199,6 +199,7 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	if content.From > 1 {
 		request = known.Request
 	}
+	w.forgotten.emptyLines(r.doc.Path, content.Turns)
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
 	r.entry.countTurns(content, leftOut, known)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)

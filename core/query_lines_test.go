@@ -187,3 +187,26 @@ func TestARejectedAnswerComesWithItsRejection(t *testing.T) {
 	}
 	t.Fatalf("the rejected answer is no hit: %+v", result.Hits)
 }
+
+// A request that makes no chunk is forgotten by its line: as a line of lists, and as what answers are
+// headed by.
+func TestForgetARequest(t *testing.T) {
+	m, _ := openLogs(t, exchanges(), nil)
+	const log = "sessions/s1.jsonl"
+	all, err := m.Exchanges(t.Context(), log)
+	require.NoError(t, err)
+	require.Contains(t, all[1].Request, "mail worker")
+	require.NoError(t, m.ForgetLine(t.Context(), log, all[1].StartLine))
+	left, err := m.Exchanges(t.Context(), log)
+	require.NoError(t, err)
+	for _, e := range left {
+		require.NotContains(t, e.Request, "add a retry")
+	}
+	chunks, err := m.Chunks(t.Context(), log)
+	require.NoError(t, err)
+	for _, c := range chunks {
+		require.NotContains(t, c.Request, "add a retry")
+	}
+	require.ErrorIs(t, m.ForgetLine(t.Context(), log, 99), core.ErrNotIndexed)
+	require.ErrorIs(t, m.ForgetLine(t.Context(), "notes/deploy.md", 1), core.ErrNotIndexed)
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -113,10 +114,34 @@ func forgetLines(ctx context.Context, a *cli, m *core.Manager, path string, firs
 		return notIndexed(err)
 	}
 	chunks = slices.DeleteFunc(chunks, func(c core.MemoryHit) bool { return c.EndLine < first || c.StartLine > last })
+	if len(chunks) == 0 && first == last {
+		if told, err := m.TellsOf(ctx, path, first); err != nil || told {
+			if err == nil {
+				err = forgetLine(ctx, a, m, path, first, yes)
+			}
+			return err
+		}
+	}
 	if len(chunks) == 0 {
 		return kind.Usagef("forget: the index has nothing of lines %d to %d of %s", first, last, path)
 	}
 	return forgetIndexed(ctx, a, m, path, chunks, yes)
+}
+
+// forgetLine asks, then hides a turn of a log that makes no chunk.
+func forgetLine(ctx context.Context, a *cli, m *core.Manager, path string, line int, yes bool) error {
+	agreed, err := consent(ctx, a, "forget", fmt.Sprintf("Hide what begins at line %d of %s?", line, path), yes)
+	if err != nil {
+		return err
+	}
+	if !agreed {
+		a.note("nothing was hidden")
+		return nil
+	}
+	if err = m.ForgetLine(ctx, path, line); err == nil {
+		a.note("hidden: line %d of %s", line, path)
+	}
+	return err
 }
 
 // forgetHit forgets a hit's lines in a Markdown file, else the hit in the index.
