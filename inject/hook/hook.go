@@ -332,7 +332,7 @@ func (a *answer) retrieve(ctx context.Context, room int) {
 		a.entry.Reason = ReasonNoIndex
 	default:
 		a.entry.Reason = cmp.Or(result.Silence, turn.ReasonNothing)
-		if held := journal.HeldBack(result); held != "" {
+		if held := journal.HeldBack(result); held != "" && !strings.Contains(a.entry.Reason, result.Rejected[0].Source) {
 			a.entry.Reason += "; " + held
 		}
 	}
