@@ -10,12 +10,13 @@ import (
 
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/relevance"
+	"github.com/memcore/memcore/embed/embedtest"
 	"github.com/memcore/memcore/lab/internal/sets"
 )
 
 func TestModelFor(t *testing.T) {
 	s := sample(2, 100)
-	embedder := wordy{}
+	embedder := embedtest.BagOfWords{Dim: 256}
 	vectors := Options{Vectors: true, Absolute: true}
 	own, err := ModelFor(t.Context(), s, ForEmbedder, embedder, nil, vectors)
 	require.NoError(t, err)

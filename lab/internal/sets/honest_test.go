@@ -13,6 +13,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/source"
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/embedtest"
 	"github.com/memcore/memcore/eval"
 )
 
@@ -93,7 +94,7 @@ func TestCutOff(t *testing.T) {
 	defer stop()
 	report, err = Run(late, func(ctx context.Context, sources []source.Source, folder string) (*core.Manager, error) {
 		options := wordyOptions(sources, folder)
-		options.Embedder = stopping{at: asked[2].Text, stop: stop}
+		options.Embedder = stopping{BagOfWords: embedtest.BagOfWords{Dim: 64}, at: asked[2].Text, stop: stop}
 		return core.Open(ctx, options)
 	}, c, Options{})
 	require.ErrorIs(t, err, context.Canceled)
@@ -103,7 +104,7 @@ func TestCutOff(t *testing.T) {
 
 // stopping is an embedder that calls stop at a text.
 type stopping struct {
-	wordy
+	embedtest.BagOfWords
 	at   string
 	stop func()
 }
@@ -112,7 +113,7 @@ func (s stopping) Embed(ctx context.Context, kind embed.Kind, texts []string) ([
 	if slices.Contains(texts, s.at) {
 		s.stop()
 	}
-	return s.wordy.Embed(ctx, kind, texts)
+	return s.BagOfWords.Embed(ctx, kind, texts)
 }
 
 // "yesterday" counts from the time of the question.
