@@ -64,8 +64,7 @@ func (m *Manager) Forget(ctx context.Context, path string, ids ...string) (int, 
 		}
 		names = append(names, nameOf(records[i]))
 	}
-	now := time.Now().UTC().Truncate(time.Second)
-	if err := m.changeForgotten(ctx, []string{path}, adding(names, now)); err != nil {
+	if err := m.changeForgotten(ctx, []string{path}, adding(names)); err != nil {
 		return 0, fmt.Errorf("forget %s: %w", path, err)
 	}
 	left, err := m.document(ctx, path)
@@ -93,8 +92,7 @@ func (m *Manager) ForgetLine(ctx context.Context, path string, line int) error {
 		err = ErrNotIndexed
 	}
 	if err == nil {
-		now := time.Now().UTC().Truncate(time.Second)
-		err = m.changeForgotten(ctx, []string{path}, adding([]forgotten{{Path: path, Line: line}}, now))
+		err = m.changeForgotten(ctx, []string{path}, adding([]forgotten{{Path: path, Line: line}}))
 	}
 	if err != nil {
 		return fmt.Errorf("forget line %d of %s: %w", line, path, err)
@@ -120,14 +118,15 @@ func (m *Manager) ForgetDocuments(ctx context.Context, paths ...string) error {
 	for i, path := range paths {
 		names[i].Path = path
 	}
-	if err := m.changeForgotten(ctx, paths, adding(names, time.Now().UTC().Truncate(time.Second))); err != nil {
+	if err := m.changeForgotten(ctx, paths, adding(names)); err != nil {
 		return fmt.Errorf("forget %d documents: %w", len(paths), err)
 	}
 	return nil
 }
 
-// adding returns a change that adds names to a list.
-func adding(names []forgotten, now time.Time) func([]forgotten) []forgotten {
+// adding returns a change that adds names to a list, with the time of this call.
+func adding(names []forgotten) func([]forgotten) []forgotten {
+	now := time.Now().UTC().Truncate(time.Second)
 	return func(list []forgotten) []forgotten {
 		known := setOf(list)
 		for _, name := range names {

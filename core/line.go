@@ -73,7 +73,7 @@ const maxPassage = 600
 // ErrNoPassage means that nothing in memory has that name.
 var ErrNoPassage = errors.New("there is no such passage in memory")
 
-// nameOf names what begins at a line of a document.
+// passageName names what begins at a line of a document.
 func passageName(document string, line int) string {
 	return documentKey(document) + "-" + strconv.Itoa(line)
 }
@@ -146,10 +146,10 @@ func (m *Manager) read(ctx context.Context, current snapshot, name, document str
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
 	d, err := current.digests.of(current.view, document)
-	units := unitsOf(document, d.Exchanges, records)
 	if err != nil {
 		return Passage{}, fmt.Errorf("read %q: %w", name, err)
 	}
+	units := unitsOf(document, d.Exchanges, records)
 	if to == 0 { // a name stands for all of its unit
 		at := slices.IndexFunc(units, func(u unit) bool { return u.start <= from && from <= u.end })
 		if at < 0 {

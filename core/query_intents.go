@@ -347,14 +347,8 @@ func byAuthority(a, b string) int {
 
 // holdsHalf means half of the telling words, and at least one.
 func holdsHalf(telling []float64, c *candidate) bool {
-	all, held := 0.0, 0.0
-	for i, count := range telling {
-		all += count
-		if c.Holds>>i&1 == 1 {
-			held += count
-		}
-	}
-	return held > 0 && held >= all/2
+	held := relevance.MassOf(telling, c.Holds)
+	return held > 0 && held >= relevance.MassOf(telling, ^uint64(0))/2
 }
 
 // "What bug did we fix last time?" may share no word with its answer, the newest episode of an

@@ -39,7 +39,7 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 	if q.lines <= 0 || t.silence != "" || t.refersBack(relevance.MassOf(telling, ^uint64(0))) {
 		return nil
 	}
-	units := q.rankedUnits(t, question, ranked)
+	units := q.rankedUnits(t, question, ranked, telling)
 	holds := func(sentence string) int { return bits.OnesCount64(holding(question, sentence)) }
 	var lines []Line
 	var kept []rankedUnit
@@ -65,8 +65,8 @@ func (q *query) listLines(t *turn, question relevance.Query, ranked []*candidate
 }
 
 // suspects reports whether a line reads like an instruction to a model. It is left out: the mark of a
-// suspicious text would be longer than the line.
-// Where suspicious texts are withheld, neither is a line of one given.
+// suspicious text would be longer than the line. Where suspicious texts are withheld, so is every
+// line of a unit that has one.
 func (q *query) suspects(l Line, u rankedUnit) bool {
 	if q.judge == nil {
 		return false
@@ -89,9 +89,8 @@ func (t *turn) refersBack(telling float64) bool {
 }
 
 // rankedUnits returns the units of candidates, best first.
-func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candidate) []rankedUnit {
-	orderForTurn(q.index.relevance, slices.Clone(ranked)) // sets values
-	telling := relevance.TellingWords(t.Prompt, question)
+func (q *query) rankedUnits(t *turn, question relevance.Query, ranked []*candidate, telling []float64) []rankedUnit {
+	valueForTurn(q.index.relevance, ranked) // questions are ranked without
 	// Texts in a language that the embedder does not know are all near each other.
 	known := q.index.relevance.Knows(question.Text) && q.index.relevance.KnowsLanguage(question.Language)
 	var units []rankedUnit

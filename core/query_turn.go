@@ -132,12 +132,17 @@ func (g *gathered) takeRepeats() (repeats []*candidate) {
 
 // orderForTurn sorts by values, best first.
 func orderForTurn(model *relevance.Model, all []*candidate) {
+	valueForTurn(model, all)
+	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
+}
+
+// valueForTurn sets values. They compare candidates with each other, so all of them are needed.
+func valueForTurn(model *relevance.Model, all []*candidate) {
 	countLater(all)
 	best := bestBM25(all)
 	for _, c := range all {
 		c.value = model.Value(c.Candidate, best)
 	}
-	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(b.value, a.value) })
 }
 
 // countLater sets Later.
