@@ -80,7 +80,7 @@ type closedPipe struct{}
 
 func (closedPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-// What could not be written was not given: the next prompt of the session gets it.
+// If a hook's answer cannot be written, the next prompt of the session gets the same passages.
 func TestUndeliveredIsNotGiven(t *testing.T) {
 	home, project := t.TempDir(), t.TempDir()
 	// The budget counts from the start of the process, here of all tests.

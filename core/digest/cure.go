@@ -29,7 +29,7 @@ func (s *summary) cure(t chunker.Turn, command string) {
 	}
 }
 
-// What an error says is wrong decides what cures it.
+// These match what an error says is wrong. Each kind is cured by another change of the command.
 var (
 	// missing: the program is not there.
 	missing = lazy.Regexp(`(?i)command not found|not recognized as|executable file not found|: not found$`)
@@ -88,9 +88,9 @@ func cures(f *Failure, worked string) bool {
 // loudness are options that change only what is written.
 var loudness = strings.Fields("-v -vv -s -S -sS -sv -q --verbose --silent --quiet --debug --progress")
 
-// adds reports whether q has an option or value that p has not, and all that p works on: its words
-// that are neither options nor their values, its paths and addresses. What waiting alone may have
-// cured has nothing new.
+// adds reports whether q has an option or value that p lacks, and still works on the same things: it
+// has all words of p that are neither options nor their values, all paths and all addresses. If it
+// adds nothing, waiting alone may have been the cure.
 func (q part) adds(p part) bool {
 	words, others := p.words(), q.words()
 	for i, w := range words {
@@ -108,7 +108,7 @@ func (p part) replaces(q part, f *Failure, worked string) bool {
 	_, rest, _ := strings.Cut(p.text, " ")
 	switch {
 	case !slices.Contains(p.words(), gone) && p.base() != gone && !strings.HasPrefix(gone, p.base()):
-		// What is missing stood before the command, such as timeout.
+		// The missing program ran the command, as timeout does; without it the same command worked.
 		return strings.Contains(" "+f.Command, " "+gone+" ") && p.text == q.text && !strings.Contains(" "+worked, " "+gone+" ")
 	case q.name == p.name:
 		return surroundings(worked) != surroundings(f.Command) && p.act == q.act
@@ -219,8 +219,9 @@ func Alike(a, b string) float64 {
 	return float64(shared) / float64(max(len(one), len(other)))
 }
 
-// Brief returns what of a long command line matters for a failure of a program: where it goes, and
-// what runs the program. Commands up to max bytes, and those that do not run it, stay whole.
+// Brief shortens a command line to what matters for a failure of a program: changes of the folder, and
+// the parts that run the program. A line of at most max bytes, or one that does not run the program,
+// is returned whole.
 func Brief(command, program string, max int) string {
 	if len(command) <= max {
 		return command

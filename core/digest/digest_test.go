@@ -222,7 +222,7 @@ func TestClassify(t *testing.T) {
 		{"show me how we always did that", ""},
 		{"Let's use 12 characters instead of 10 for issue 17", ""},
 		{"don't touch the other commands for now", "correction:"},
-		// what the product shall do, one fault, and what programs say
+		// No statements: what the product shall do, a single fault, and output of programs.
 		{"By default the whole amount will be selected.", ""},
 		{"always show the newest order first", ""},
 		{"use all states", ""},

@@ -26,7 +26,7 @@ func patternOf(expression string) func() *pattern {
 	})
 }
 
-// MatchString is that of regexp.Regexp.
+// MatchString reports whether text contains a match, as regexp.Regexp.MatchString does.
 func (p *pattern) MatchString(text string) bool {
 	return p.mayMatch(text) && p.expression.MatchString(text)
 }
