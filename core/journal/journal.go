@@ -7,6 +7,7 @@ package journal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,7 +128,7 @@ func wrap(do string, err error) error {
 // instead. Result is not read.
 func (j Journal) Entries() ([]Entry, error) {
 	all, err := j.read(math.MaxInt64, func(line []byte) bool { return !bytes.HasPrefix(line, resultLine) })
-	all = slices.DeleteFunc(all, func(e Entry) bool { return !e.whole() })
+	all = slices.DeleteFunc(all, func(e Entry) bool { return !e.isKnown() })
 	slices.SortStableFunc(all, func(a, b Entry) int { return a.At.Compare(b.At) })
 	return all, err
 }
@@ -161,7 +162,7 @@ func (j Journal) of(h Head, size int64) (own []Entry, err error) {
 		return !bytes.HasPrefix(line, resultLine) && bytes.Contains(line, name)
 	})
 	for _, e := range all {
-		if e.Agent == h.Agent && e.Session == h.Session && e.Sub == h.Sub && e.whole() {
+		if e.Agent == h.Agent && e.Session == h.Session && e.Sub == h.Sub && e.isKnown() {
 			own = append(own, e)
 		}
 	}
@@ -209,8 +210,8 @@ func (j Journal) Opened(ctx context.Context, name string) error {
 // resultLine begins the lines with results. They are most of the journal.
 var resultLine = []byte(`{"of":"`)
 
-// read joins, by entry, the lines that are wanted in the last bytes of the journal. Damaged lines are
-// left out.
+// read joins, by entry, the lines that are wanted in the last bytes of the journal, without entries
+// that another process answered instead. Damaged lines are left out.
 func (j Journal) read(size int64, wanted func(line []byte) bool) (all []Entry, err error) {
 	var parts [][]byte // the newest first
 	for n := 0; j.file != "" && n <= oldFiles && size > 0; n++ {
@@ -236,8 +237,18 @@ func (j Journal) read(size int64, wanted func(line []byte) bool) (all []Entry, e
 			all[at].take(line)
 		}
 	}
+	answered := func(e Entry) bool { _, known := places[e.Instead]; return known }
+	all = slices.DeleteFunc(all, answered)
+	for i := range all {
+		if all[i].Instead != "" { // no answer of either process reached the agent
+			all[i].Undelivered = cmp.Or(all[i].Undelivered, undeliveredInstead)
+		}
+	}
 	return all, nil
 }
+
+// undeliveredInstead is said of an event whose other process ended before it wrote anything.
+const undeliveredInstead = "the hook ended before it could answer in place of the daemon"
 
 // tail returns the last bytes of a file. They may begin within a line, which is damaged then.
 func tail(file string, size int64) ([]byte, error) {
@@ -258,8 +269,8 @@ func tail(file string, size int64) ([]byte, error) {
 	return data[:n], err
 }
 
-// whole reports whether an event is known and was not answered by another process instead.
-func (e Entry) whole() bool { return e.Instead == "" && !e.At.IsZero() }
+// isKnown reports whether more is known of an event than what a later line adds.
+func (e Entry) isKnown() bool { return !e.At.IsZero() }
 
 // Forget removes what was given of a place, and words of the texts. The hash of a prompt goes with
 // it.

@@ -166,6 +166,24 @@ func TestAnsweredTwice(t *testing.T) {
 	require.Equal(t, []string{"b.md"}, s.Given())
 }
 
+// A hook may end right after it has said that it answers in place of the daemon. What the daemon
+// answered reached nobody, but the event happened.
+func TestAnsweredByNobody(t *testing.T) {
+	j := newJournal(t)
+	byDaemon := prompted("x", "a.md")
+	require.NoError(t, j.Append(t.Context(), Entry{Head: byDaemon.Head, Event: byDaemon.Event, Instead: NewID()}))
+	require.NoError(t, j.Append(t.Context(), byDaemon))
+	all := entries(t, j)
+	require.Len(t, all, 1)
+	require.NotEmpty(t, all[0].Undelivered)
+	s, err := j.Session(byDaemon.Head)
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Prompts)
+	require.Empty(t, s.Given())
+	require.NoError(t, j.Append(t.Context(), Entry{Head: byDaemon.Head, Undelivered: "late"}))
+	require.Equal(t, "late", entries(t, j)[0].Undelivered, "it knows more")
+}
+
 // Nothing is given twice in a session until its history is dropped, whatever happens in what order,
 // if each event gives only what the journal lacks.
 func TestNothingTwice(t *testing.T) {
