@@ -144,7 +144,7 @@ func explainLast(a *cli) error {
 	}
 	last, ok := journal.Last(entries)
 	if !ok {
-		return kind.Hint(errors.New("no agent has run a hook in this workspace yet"), hintOfHooks(a))
+		return kind.Hint(errors.New("no prompt of an agent has reached memory in this workspace yet"), hintOfHooks(a))
 	}
 	if err := at.Journal().Explain(&last.Entry); err != nil {
 		return err

@@ -90,6 +90,7 @@ func runProxy(ctx context.Context, a *cli, p proxyFlags) error {
 		if p.options.Turn.System, err = s.System(p.system); err != nil {
 			return err
 		}
+		p.options.Turn.Retrieve.Explain, p.options.Turn.Record = true, s.RecordTurns("proxy", "chat request")
 		if p.system.When == app.SystemAuto && !s.Trusted() {
 			a.note("the folder is not trusted: system messages get nothing; 'memcore trust add' trusts it, --system on gives what needs no trust")
 		}

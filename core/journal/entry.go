@@ -126,6 +126,25 @@ type Given struct {
 	Why  string `json:"why,omitempty"`
 }
 
+// GivenOf returns how the journal records what a result gave: hits, statements of the user, then
+// lines. The key of a hit changes with its text.
+func GivenOf(r core.Result) (all []Given) {
+	for _, hit := range r.Hits {
+		g := Given{Kind: Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path, Score: hit.Score, Tokens: hit.TokenEstimate, Title: hit.Request}
+		if n := len(hit.Headings); n > 0 {
+			g.Title = hit.Headings[n-1]
+		}
+		all = append(all, g)
+	}
+	for _, s := range r.Said {
+		all = append(all, Given{Kind: Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score, Title: Excerpt(s.Text)})
+	}
+	for _, l := range r.Lines {
+		all = append(all, Given{Kind: Line, Key: l.Name, Source: l.Source, Path: l.Path, Title: l.Request})
+	}
+	return all
+}
+
 // A Use says whether the agent used what it got.
 type Use string
 

@@ -364,16 +364,6 @@ func fitting(r core.Result, open string, room int) core.Result {
 	return r
 }
 
-// passage is how the journal records a hit. Its ID changes with the text.
-func passage(hit core.MemoryHit) journal.Given {
-	g := journal.Given{Kind: journal.Passage, Key: hit.ID, Source: hit.Source, Path: hit.Path,
-		Score: hit.Score, Tokens: hit.TokenEstimate, Title: hit.Request}
-	if n := len(hit.Headings); n > 0 {
-		g.Title = hit.Headings[n-1]
-	}
-	return g
-}
-
 // finish returns the reply, and completes the entry.
 func (a *answer) finish() (reply []byte) {
 	e := a.event
@@ -415,16 +405,7 @@ func (a *answer) given() {
 	for _, key := range a.start.Standing {
 		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: key})
 	}
-	for _, hit := range a.fits.Hits {
-		a.entry.Given = append(a.entry.Given, passage(hit))
-	}
-	for _, s := range a.fits.Said {
-		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Statement, Key: s.Key, Source: s.Source, Path: s.Path, Score: s.Score, Title: journal.Excerpt(s.Text)})
-	}
-	a.entry.Given = append(a.entry.Given, a.failed...)
-	for _, l := range a.fits.Lines {
-		a.entry.Given = append(a.entry.Given, journal.Given{Kind: journal.Line, Key: l.Name, Source: l.Source, Path: l.Path, Title: l.Request})
-	}
+	a.entry.Given = append(append(a.entry.Given, journal.GivenOf(a.fits)...), a.failed...)
 }
 
 // roomBeside returns how many characters fit.

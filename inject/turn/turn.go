@@ -48,6 +48,9 @@ type Options struct {
 	System func(ctx context.Context) (System, error)
 	// NoRules leaves out rules.
 	NoRules bool
+	// Record, if not nil, is told what each request got for which memory was asked. Requests of one
+	// turn, such as those after its tool calls, ask again. It runs before the request goes on.
+	Record func(Outcome)
 	// Logger gets what goes wrong; nil means slog.Default().
 	Logger *slog.Logger
 }
@@ -109,6 +112,15 @@ type Report struct {
 	Stale    *core.Staleness `json:"stale,omitempty"`
 }
 
+// An Outcome is what a request got.
+type Outcome struct {
+	Query  string
+	Result core.Result // what memory answered
+	Text   string      // what was injected before the user's message; "" for nothing
+	Report Report
+	Took   time.Duration
+}
+
 // A Shape says how to read and write messages of some type.
 type Shape[M any] struct {
 	Role    func(M) string
@@ -160,9 +172,14 @@ func choose[M any](ctx context.Context, r Retriever, messages []M, is Shape[M], 
 	if query == "" {
 		return last, "", Report{Reason: ReasonBlank}
 	}
+	began := time.Now()
 	rules := rulesFor(ctx, r, query, options)
-	block, report = retrieve(ctx, r, query, options.without(rules.whole))
-	return last, rules.before(block, &report), report
+	result, block, report := retrieve(ctx, r, query, options.without(rules.whole))
+	block = rules.before(block, &report)
+	if options.Record != nil {
+		options.Record(Outcome{Query: query, Result: result, Text: block, Report: report, Took: time.Since(began)})
+	}
+	return last, block, report
 }
 
 func lastUser[M any](messages []M, is Shape[M]) int {
@@ -231,8 +248,8 @@ func (r rules) before(block string, report *Report) string {
 	return formatter.Join(r.text, block)
 }
 
-// retrieve returns the block for a query, or a reason for none.
-func retrieve(ctx context.Context, r Retriever, query string, options Options) (string, Report) {
+// retrieve returns what memory answers to a query and its block, or a reason for none.
+func retrieve(ctx context.Context, r Retriever, query string, options Options) (core.Result, string, Report) {
 	if options.Open == "" {
 		options.Retrieve.Lines = 0
 	}
@@ -253,7 +270,7 @@ func retrieve(ctx context.Context, r Retriever, query string, options Options) (
 		report.Reason = ReasonNothing
 	}
 	if report.Reason != "" {
-		return "", report
+		return result, "", report
 	}
 	block, findings := formatter.Turn(result, options.Open)
 	report.Injected, report.Said, report.Lines, report.Findings = len(result.Hits), len(result.Said), len(result.Lines), findings
@@ -264,7 +281,7 @@ func retrieve(ctx context.Context, r Retriever, query string, options Options) (
 		}
 		report.Sources = append(report.Sources, hit.Source)
 	}
-	return block, report
+	return result, block, report
 }
 
 func logger(options Options) *slog.Logger {
