@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/memcore/memcore/internal/text/prompt"
 )
 
 // Names are the terms of a sum, as in Evidence.
@@ -80,8 +82,8 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 		e[atToldByAssistant] = yes(ofAssistant && byAssistant)
 		e[atOtherSpeaker] = yes(len(speaking) > 0 && isName(c.Speaker) && !speaking[c.Speaker])
 		e[atAssistant] = yes(byAssistant)
-		e[atQuestion] = yes(asks(c.Text))
-		e[atAfterQuestion] = yes(asks(c.Before))
+		e[atQuestion] = yes(prompt.HasQuestionMark(c.Text))
+		e[atAfterQuestion] = yes(prompt.HasQuestionMark(c.Before))
 		e[atTurnLength] = min(math.Log(length/longTurn), 0)
 	}
 	for i, c := range candidates {
@@ -89,7 +91,7 @@ func Evidence(q Query, candidates []Candidate) [][]float64 {
 	}
 	for i, before := range turnsBefore(candidates) {
 		for _, k := range before {
-			if asks(candidates[i].Before) {
+			if prompt.HasQuestionMark(candidates[i].Before) {
 				all[i][atBeforeKeywords] = max(all[i][atBeforeKeywords], all[k][atKeywords])
 			}
 			all[i][atBeforeCosine] = max(all[i][atBeforeCosine], all[k][atCosine])
@@ -141,8 +143,6 @@ func yes(is bool) float64 {
 	}
 	return 0
 }
-
-func asks(text string) bool { return strings.ContainsAny(text, "?？؟") }
 
 // isName is false for roles.
 func isName(speaker string) bool {

@@ -89,7 +89,7 @@ func Parse(text string) Prompt {
 	p.Files = filesIn(p.Own)
 	p.Numbered = numberedIn(p.Own)
 	p.Plain = Plain(p.Own)
-	p.Asks = strings.ContainsAny(p.Plain, "?？؟") || asks.MatchString(p.Plain)
+	p.Asks = HasQuestionMark(p.Plain) || asks.MatchString(p.Plain)
 	p.Orders = orders.MatchString(p.Plain)
 	p.Follows = follows.MatchString(p.Plain)
 	p.AsksAgent = asksAgent.MatchString(p.Plain)
