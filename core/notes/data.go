@@ -139,7 +139,7 @@ func (d *Data) Patch(ctx context.Context, name string, patches []Patch, all bool
 // Append adds a Markdown block to the file AppendedTo names. summary replaces the file's; ""
 // generates it.
 func (d *Data) Append(ctx context.Context, name, entry, summary string) (Written, error) {
-	return d.change(ctx, "append", d.AppendedTo(name), appending(entry, summary))
+	return d.change(ctx, "append", d.AppendedTo(name), appending(entry, summary, d.now()))
 }
 
 // AppendedTo returns name or this month's episodes.

@@ -92,7 +92,11 @@ func TestSummaries(t *testing.T) {
 	for _, tt := range []struct{ name, before, text, given, want string }{
 		{"given", "", "# A\n\ntext\n", "by hand", "# A\n\n> Summary: by hand\n\ntext\n"},
 		{"replaced", "", "# A\n\n> Summary: old\n\ntext\n", "new  one", "# A\n\n> Summary: new one\n\ntext\n"},
-		{"a person's summary stays", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n"},
+		{"a person's summary gets what is new", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: mine\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: y, mine\n\n- x: 1\n- y: 2\n"},
+		{"and stays while it covers the file", "# A\n\n> Summary: X and Y\n\n- x: 1\n", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n", "", "# A\n\n> Summary: X and Y\n\n- x: 3\n- y: 2\n"},
+		{"or if it comes with the change", "# A\n\n> Summary: mine\n\n- x: 1\n", "# A\n\n> Summary: all of it\n\n- y: 2\n", "", "# A\n\n> Summary: all of it\n\n- y: 2\n"},
+		{"one that grew too long is generated", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n", "# A\n\n> Summary: " + strings.Repeat("word ", 48) + "\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
+		{"items before entries", "", "# A\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n", "", "# A\n\n> Summary: Moved to Graz, name\n\nAll about Ada.\n\n- Name: Ada\n\n## Moved to Graz\n- Date: today\n"},
 		{"a generated summary is generated again", "# A\n\n> Summary: x\n\n- x: 1\n", "# A\n\n> Summary: x\n\n- x: 1\n- y: 2\n", "", "# A\n\n> Summary: x, y\n\n- x: 1\n- y: 2\n"},
 		{"without a heading", "", "- The deploy needs a VPN to the office in Graz today\n", "", "> Summary: the deploy needs a vpn to the office in\n\n- The deploy needs a VPN to the office in Graz today\n"},
 		{"nothing to say", "", "# A\n", "", "# A\n"},
@@ -229,6 +233,34 @@ func FuzzDataPath(f *testing.F) {
 			t.Errorf("%q is taken as %q", name, clean)
 		}
 	})
+}
+
+// A line of plain text becomes an item or an entry, which the summary names; other text stays as it is.
+func TestAppendOneLine(t *testing.T) {
+	for _, tt := range []struct{ name, file, entry, want string }{
+		{"a fact", "facts/user.md", "Name: Zhang San", "# User Facts\n\n> Summary: name\n\n- Name: Zhang San\n"},
+		{"an episode", "episodes/2026-02.md", "Fixed the logger", "# 2026-02 Episodes\n\n> Summary: Fixed the logger\n\n## Fixed the logger\n- Date: 2026-02-25\n"},
+		{"an item", "facts/user.md", "* likes tea", "# User Facts\n\n> Summary: likes tea\n\n* likes tea\n"},
+		{"a heading", "episodes/2026-02.md", "## Done", "# 2026-02 Episodes\n\n> Summary: Done\n\n## Done\n"},
+		{"paragraphs", "facts/user.md", "Ada lives in Graz.\n\nShe likes tea.", "# User Facts\n\n> Summary: ada lives in graz, she likes tea\n\nAda lives in Graz.\n\nShe likes tea.\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := Written{Path: tt.file}
+			got, err := appending(tt.entry, "", time.Date(2026, 2, 25, 9, 0, 0, 0, time.UTC)).apply(&w, "", false)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+// A summary given for one append does not hide what comes later.
+func TestSummaryOfOneAppend(t *testing.T) {
+	d := newFixture(t)
+	for _, entry := range [][2]string{{"## Logger fix\n- Summary: pino leak", "mine"}, {"## Cache fix\n- Summary: stale cache", ""}, {"Renamed the service", ""}} {
+		_, err := d.data().Append(t.Context(), "episodes/2026-02.md", entry[0], entry[1])
+		require.NoError(t, err)
+	}
+	require.Equal(t, "Renamed the service, stale cache, mine", SummaryOf(d.read("data/memory/episodes/2026-02.md")))
 }
 
 // Writing a file's own valid text changes nothing.

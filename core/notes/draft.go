@@ -60,7 +60,7 @@ func (d *Draft) Patch(ctx context.Context, name string, patches []Patch, all boo
 
 // Append implements Files.
 func (d *Draft) Append(ctx context.Context, name, entry, summary string) (Written, error) {
-	return d.change(ctx, d.data.AppendedTo(name), appending(entry, summary), false)
+	return d.change(ctx, d.data.AppendedTo(name), appending(entry, summary, d.data.now()), false)
 }
 
 // List implements Files.

@@ -56,7 +56,7 @@ func TestDraftMeetsOthers(t *testing.T) {
 		"other lines": {
 			func(d *Draft) error { return errOf(d.Patch(ctx, "facts/a.md", []Patch{{"one", "1"}}, true)) },
 			func(d *Data) error { return errOf(d.Append(ctx, "facts/a.md", "- three", "mine")) },
-			"# A\n\n> Summary: mine\n\n- 1\n- two\n- three\n"},
+			"# A\n\n> Summary: 1, mine\n\n- 1\n- two\n- three\n"},
 		"appended twice": {
 			func(d *Draft) error { return errOf(d.Append(ctx, "facts/a.md", "- mine", "mine")) },
 			func(d *Data) error { return errOf(d.Append(ctx, "facts/a.md", "- theirs", "mine")) },

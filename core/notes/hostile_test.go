@@ -233,9 +233,9 @@ func TestSummariesDamageNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "---\nname: x\ntags: [a]\n---\n# User\n\n> Summary: name, lang\n\n- name: Z\n- lang: de\n", d.read("data/memory/facts/u.md"))
 	d.write("data/memory/facts/c.md", "# Code\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n")
-	_, err = d.data().Append(t.Context(), "facts/c.md", "more", "two keys")
+	_, err = d.data().Append(t.Context(), "facts/c.md", "## more", "two keys")
 	require.NoError(t, err)
-	require.Equal(t, "# Code\r\n\r\n> Summary: two keys\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n\r\nmore\r\n", d.read("data/memory/facts/c.md"))
+	require.Equal(t, "# Code\r\n\r\n> Summary: two keys\r\n\r\ntext\r\n\r\n```\r\n> Summary: of my code\r\n```\r\n\r\n## more\r\n", d.read("data/memory/facts/c.md"))
 }
 
 // A summary takes linear time, because others wait for the journal.

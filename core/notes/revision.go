@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/memcore/memcore/chunker"
 	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
@@ -72,7 +74,9 @@ func patching(patches []Patch, all bool) revision {
 	}
 }
 
-func appending(entry, summary string) revision {
+// appending adds an entry. One line of plain text becomes what the file has: an entry of its own in
+// episodes, with the date, and else an item of a list.
+func appending(entry, summary string, now time.Time) revision {
 	return func(w *Written, before string, _ bool) (string, error) {
 		entry, redacted := Clean(entry)
 		summary, more := Clean(summary)
@@ -81,6 +85,7 @@ func appending(entry, summary string) revision {
 		if strings.TrimSpace(entry) == "" {
 			return "", ErrNoEntry
 		}
+		entry = asBlock(w.Path, entry, now)
 		text := strings.TrimRight(before, "\n")
 		if strings.TrimSpace(text) == "" {
 			text = "# " + titleOf(w.Path)
@@ -91,6 +96,22 @@ func appending(entry, summary string) revision {
 		}
 		return withSummary(before, text+between+entry+"\n", summary), nil
 	}
+}
+
+// asBlock returns a line of plain text as an item or entry, and any other text as it is.
+func asBlock(name, text string, now time.Time) string {
+	line := strings.TrimSpace(text)
+	isPlain := false
+	for b := range chunker.Blocks(line) {
+		isPlain = b.Prose && !strings.Contains(line, "\n")
+	}
+	switch {
+	case !isPlain:
+		return text
+	case path.Dir(name) == EpisodesFolder:
+		return "## " + line + "\n- Date: " + now.Format(time.DateOnly)
+	}
+	return "- " + line
 }
 
 // titleOf makes headings: "2026-02 Episodes", "User Facts".

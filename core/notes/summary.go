@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/memcore/memcore/chunker"
+	"github.com/memcore/memcore/internal/markdown/statement"
 	"github.com/memcore/memcore/internal/text/sanitize"
 	"github.com/memcore/memcore/internal/text/secret"
 )
@@ -64,16 +66,20 @@ func WithoutSummary(text string) string {
 	return text
 }
 
-// withSummary sets the given summary, else a person's, else a generated one. before shows whether
-// the old one was generated.
+// withSummary sets the given summary; else it keeps a person's, with what the file has since then; else
+// it generates one. before is the text before the change: it shows whether the summary was generated.
 func withSummary(before, text, given string) string {
 	given = strings.Join(strings.Fields(given), " ")
 	start, end, own := summaryAt(text)
 	if given == "" {
-		if own != "" && own != generate(before) && own != generate(text) {
+		switch _, _, earlier := summaryAt(before); {
+		case own == "" || own == generate(before) || own == generate(text):
+			given = generate(text)
+		case own != earlier: // it came with the change
 			return text
+		default:
+			given = extended(own, before, text)
 		}
-		given = generate(text)
 	}
 	if given == "" {
 		return text
@@ -95,65 +101,89 @@ func withSummary(before, text, given string) string {
 	return front + line + "\n\n" + strings.TrimLeft(body, "\n")
 }
 
-// generate summarises the newest entries, else the list items. It redacts again: fewer words can
-// make a secret.
-func generate(text string) string {
-	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
-	parts := entriesOf(body)
-	if len(parts) > 0 {
-		slices.Reverse(parts)
-		if len(parts) > maxEntries {
-			parts = append(parts[:maxEntries], "and older")
+// extended puts in front of a person's summary what a text says and before did not, unless the summary
+// has it. If that is too long for the index of files, the summary is generated.
+func extended(own, before, text string) string {
+	earlier := partsOf(before)
+	var parts []string
+	for _, part := range partsOf(text) {
+		if !slices.Contains(earlier, part) && !strings.Contains(strings.ToLower(own), strings.ToLower(part)) {
+			parts = append(parts, part)
 		}
-	} else {
-		parts = keysOf(body)
 	}
-	summary, _ := secret.Redact(strings.Join(parts, ", "))
+	if len(parts) == 0 {
+		return own
+	}
+	all, _ := secret.Redact(strings.Join(append(parts, own), ", "))
+	if utf8.RuneCountInString(all) > maxIndexLine {
+		return generate(text)
+	}
+	return all
+}
+
+// generate summarises a text. It redacts again: fewer words can make a secret.
+func generate(text string) string {
+	summary, _ := secret.Redact(strings.Join(partsOf(text), ", "))
 	return summary
 }
 
-// keysOf returns list items' keys or beginnings.
-func keysOf(body string) (keys []string) {
-	for line := range strings.Lines(body) {
-		line = strings.TrimRight(line, "\n")
-		key := ""
-		if m := keyLine().FindStringSubmatch(line); m != nil {
-			key = m[1]
-		} else if item, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
-			key = fewWords(item)
-		}
-		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); key != "" && key != "updated" && !slices.Contains(keys, key) {
-			if keys = append(keys, key); len(keys) == maxEntries {
-				break
-			}
-		}
+// partsOf returns what a text is about in a few words each: its entries, the newest first, and then the
+// items outside of them. Paragraphs count only in a text without these: they are what a stranger writes
+// to a model, and introductions.
+func partsOf(text string) []string {
+	_, body, _, _ := chunker.SplitFrontmatter([]byte(text))
+	entries, others, paragraphs := entriesOf(body)
+	if slices.Reverse(entries); len(entries)+len(others) == 0 {
+		others = paragraphs
 	}
-	return keys
+	if len(entries) > maxEntries {
+		return append(entries[:maxEntries:maxEntries], "and older")
+	}
+	return append(entries, others[:min(len(others), maxEntries-len(entries))]...)
 }
 
-// entriesOf returns the entries' summaries or headings, in few words.
-func entriesOf(body string) []string {
-	var entries []string
+// entriesOf returns summaries or headings of the entries, which begin with a heading of the second
+// level, and the keys or beginnings of the items and paragraphs before them.
+func entriesOf(body string) (entries, items, paragraphs []string) {
 	lines := strings.Split(body, "\n")
-	in := false
+	seen := map[string]bool{"": true, "updated": true}
+	note := func(all *[]string, key string) {
+		if key = strings.ToLower(strings.TrimSpace(secret.WithoutCutMark(key))); !seen[key] && len(*all) < maxEntries {
+			seen[key] = true
+			*all = append(*all, key)
+		}
+	}
+	inEntry, wantsSummary := false, false
 	for b := range chunker.Blocks(body) {
+		isQuote := strings.HasPrefix(strings.TrimSpace(lines[b.Start]), ">") // such as the summary
 		switch {
 		case b.Level == 1:
-			in = false
+			inEntry = false
 		case b.Level == 2:
-			in = true
+			inEntry, wantsSummary = true, true
 			entries = append(entries, fewWords(b.Title))
-		case in && b.List:
+		case b.List && inEntry && wantsSummary:
+			wantsSummary = false
 			for _, line := range lines[b.Start:b.End] {
 				if m := keyLine().FindStringSubmatch(line); m != nil && strings.EqualFold(strings.TrimSpace(m[1]), "summary") && m[2] != "" {
 					entries[len(entries)-1] = fewWords(m[2])
 					break
 				}
 			}
-			in = false
+		case inEntry, isQuote:
+		case b.List:
+			for _, line := range lines[b.Start:b.End] {
+				if m := keyLine().FindStringSubmatch(line); m != nil {
+					note(&items, m[1])
+				} else if _, item, _ := strings.Cut(strings.TrimSpace(line), " "); statement.IsItem(line) {
+					note(&items, fewWords(item))
+				}
+			}
+		case b.Prose:
+			note(&paragraphs, fewWords(strings.Join(lines[b.Start:b.End], " ")))
 		}
 	}
-	return slices.DeleteFunc(entries, func(e string) bool { return e == "" })
+	return slices.DeleteFunc(entries, func(e string) bool { return e == "" }), items, paragraphs
 }
 
 // fewWords returns the beginning of a text, without commas.
