@@ -234,8 +234,8 @@ func (t toolbox) list(ctx context.Context, found []notes.Statement) string {
 
 type searchParams struct {
 	Query string `json:"query" jsonschema:"a question or words"`
-	Scope string `json:"scope,omitempty" jsonschema:"project (default) or global, the user's own in all projects"`
-	Limit int    `json:"limit,omitempty" jsonschema:"most results"`
+	Scope string `json:"scope,omitempty" jsonschema:"only project, or only global: the user's own in all projects; default both"`
+	Limit int    `json:"limit,omitempty" jsonschema:"most results; default 8"`
 	Since string `json:"since,omitempty" jsonschema:"only what is not older: a date such as 2026-11-17, or last week"`
 	Until string `json:"until,omitempty" jsonschema:"only what is not newer"`
 	Kind  string `json:"kind,omitempty" jsonschema:"only markdown (notes), conversation (logs of agents), document (of MCP servers), or session: messages and notes of working sessions"`
@@ -317,7 +317,7 @@ func (s *Service) searchMemory(ctx context.Context, p searchParams) (searchAnswe
 		return searchAnswer{}, err
 	}
 	// A model asked: the threshold is lower than for a turn.
-	result, err := s.Manager.RetrieveRelevant(ctx, p.Query, times.retrieve(core.RetrieveOptions{Scope: cmp.Or(p.Scope, core.ScopeProject), Kind: p.Kind, Path: s.DocumentPath(p.Path),
+	result, err := s.Manager.RetrieveRelevant(ctx, p.Query, times.retrieve(core.RetrieveOptions{Scope: p.Scope, Kind: p.Kind, Path: s.DocumentPath(p.Path),
 		Limit: min(cmp.Or(max(p.Limit, 0), 8), mostResults), TokenBudget: -1, MinSimilarity: s.Manager.Threshold() / 2}))
 	return searchAnswer{Text: formatter.SearchAnswer(result), Data: files.Result(result)}, err
 }
