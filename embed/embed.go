@@ -7,6 +7,7 @@ package embed
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // A Kind is the purpose of a text, since some models want a prefix for each.
@@ -23,8 +24,10 @@ type Embedder interface {
 	// accepts any bytes, cuts texts after MaxTokens, and accepts no texts. The caller owns the
 	// vectors.
 	//
-	// Errors, without vectors: ErrUnavailable if the model is unreachable or too slow, ErrDimension
-	// if vectors have another length than before, ctx.Err() soon after ctx ends.
+	// Errors, without vectors: ErrUnavailable if the model is unreachable, too slow, or has no
+	// vector for one of the texts, ErrDimension if vectors have another length than before,
+	// ctx.Err() soon after ctx ends. A call that fails leaves nothing behind: the same embedder
+	// embeds the other texts.
 	Embed(ctx context.Context, kind Kind, texts []string) ([][]float32, error)
 	// Dimension is the length of a vector, or 0 until a remote model has answered.
 	Dimension() int
@@ -42,6 +45,9 @@ type Embedder interface {
 var (
 	// ErrUnavailable: the model does not answer now; search by keywords, index later.
 	ErrUnavailable = errors.New("embedding model is unavailable")
+	// ErrRefused is an ErrUnavailable for which no text can be at fault: a server takes no
+	// connection, or refuses all, such as for the key or for too many requests.
+	ErrRefused = fmt.Errorf("%w", ErrUnavailable)
 	// ErrDimension: vectors have another length than the index or an earlier answer; rebuild.
 	ErrDimension = errors.New("embedding has the wrong dimension")
 )
@@ -56,6 +62,21 @@ func Missing(e Embedder) error {
 		outer, ok := e.(interface{ Unwrap() Embedder })
 		if !ok {
 			return nil
+		}
+		e = outer.Unwrap()
+	}
+}
+
+// Bare returns the embedder behind the Keepers around e, which answers nothing from a store.
+func Bare(e Embedder) Embedder {
+	for {
+		keeper, ok := e.(Keeper)
+		if !ok {
+			return e
+		}
+		outer, ok := keeper.(interface{ Unwrap() Embedder })
+		if !ok {
+			return e
 		}
 		e = outer.Unwrap()
 	}

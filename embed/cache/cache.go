@@ -263,6 +263,9 @@ func (c *Cache) sameLength(vecs [][]float32) error {
 			return wrongLength(len(v), dim)
 		}
 	}
+	if says := c.inner.Dimension(); says > 0 && says != dim {
+		return wrongLength(dim, says) // one text's, for which the others do not go
+	}
 	known := int(c.dim.Swap(int64(dim)))
 	if known == 0 || known == dim {
 		return nil

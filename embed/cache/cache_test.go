@@ -168,6 +168,24 @@ func TestAnotherDimension(t *testing.T) {
 	})
 }
 
+// One text whose vector is of another length than the embedder says costs no other its vector.
+func TestOneVectorOfAnotherLength(t *testing.T) {
+	inner := newFake()
+	c := open(t, inner, t.TempDir(), Options{})
+	mustEmbed(t, c, numbered(10)...)
+	inner.says, inner.dim = 8, 5
+	for range 2 {
+		if vecs, err := c.Embed(t.Context(), embed.Document, []string{"odd"}); !errors.Is(err, embed.ErrDimension) || vecs != nil {
+			t.Errorf("Embed = %d vectors, %v; want none and ErrDimension", len(vecs), err)
+		}
+	}
+	inner.dim = 8
+	mustEmbed(t, c, append(numbered(10), "new")...)
+	if inner.total() != 13 {
+		t.Errorf("embedded %d texts, want the 10, the odd one twice and the new one", inner.total())
+	}
+}
+
 func TestStrangeVectors(t *testing.T) {
 	inner := newFake()
 	for _, tt := range []struct {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -21,6 +22,7 @@ type fake struct {
 	print string
 	dim   int  // of its vectors
 	shy   bool // does not know its dimension
+	says  int  // dimension that it says if it is not dim; or 0
 	hook  func(texts []string) error
 
 	mu    sync.Mutex
@@ -52,7 +54,7 @@ func (f *fake) Dimension() int {
 	if f.shy {
 		return 0
 	}
-	return f.dim
+	return cmp.Or(f.says, f.dim)
 }
 func (f *fake) Fingerprint() string         { return f.print }
 func (f *fake) MaxTokens() int              { return 100 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,6 +198,61 @@ func TestBroken(t *testing.T) {
 			}
 			if fails(t, tt.check, &fake{}) {
 				t.Errorf("the check failed a good embedder")
+			}
+		})
+	}
+}
+
+// served is an embedder that fails with the poisoned text as these functions say.
+type served struct {
+	BagOfWords
+	mended *atomic.Bool
+	fail   func(vecs [][]float32) ([][]float32, error)
+	after  error // of calls after a failure
+	failed atomic.Bool
+}
+
+func (e *served) Embed(ctx context.Context, kind embed.Kind, texts []string) ([][]float32, error) {
+	if e.after != nil && e.failed.Load() {
+		return nil, e.after
+	}
+	vecs, err := e.BagOfWords.Embed(ctx, kind, texts)
+	if !e.mended.Load() && strings.Contains(strings.Join(texts, " "), poison) {
+		e.failed.Store(true)
+		return e.fail(vecs)
+	}
+	return vecs, err
+}
+
+// The kit must detect an embedder that makes too much or too little of a server's failure.
+func TestServerKit(t *testing.T) {
+	away := func([][]float32) ([][]float32, error) { return nil, embed.ErrUnavailable }
+	for name, tt := range map[string]struct {
+		e    *served
+		want bool
+	}{
+		"as it should be":   {&served{fail: away}, false},
+		"no error":          {&served{fail: func(vecs [][]float32) ([][]float32, error) { return vecs, nil }}, true},
+		"another error":     {&served{fail: func([][]float32) ([][]float32, error) { return nil, context.Canceled }}, true},
+		"refused":           {&served{fail: func([][]float32) ([][]float32, error) { return nil, embed.ErrRefused }}, true},
+		"vectors, too":      {&served{fail: func(vecs [][]float32) ([][]float32, error) { return vecs, embed.ErrUnavailable }}, true},
+		"fails ever after":  {&served{fail: away, after: embed.ErrUnavailable}, true},
+		"another dimension": {&served{fail: away, after: embed.ErrDimension}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mended := new(atomic.Bool)
+			tt.e.BagOfWords, tt.e.mended = BagOfWords{Dim: 16}, mended
+			r := &recorder{TB: t}
+			func() {
+				defer func() {
+					if p := recover(); p != nil && p != r {
+						panic(p)
+					}
+				}()
+				testSpoilt(r, mended, tt.e)
+			}()
+			if r.failed != tt.want {
+				t.Errorf("the kit failed the embedder: %v, want %v", r.failed, tt.want)
 			}
 		})
 	}

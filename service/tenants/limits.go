@@ -145,7 +145,7 @@ func (m *meter) take(tokens int) error {
 		m.most, m.spent = most, rate.NewLimiter(rate.Limit(float64(most)/secondsPerDay), int(most))
 	}
 	if !m.spent.AllowN(time.Now(), min(tokens, int(most))) {
-		return fmt.Errorf("%w: the tenant has used up the %d tokens that may be embedded in a day: keywords find what is new", embed.ErrUnavailable, most)
+		return fmt.Errorf("%w: the tenant has used up the %d tokens that may be embedded in a day: keywords find what is new", embed.ErrRefused, most)
 	}
 	return nil
 }

@@ -167,6 +167,8 @@ func explain(ctx context.Context, name string, err error) error {
 	sentinel := embed.ErrUnavailable
 	if wrong, ok := err.(*dimensionError); ok {
 		sentinel, err = embed.ErrDimension, wrong
+	} else if refusesAll(err) {
+		sentinel = embed.ErrRefused
 	}
 	return fmt.Errorf("%s: %w: %v", name, sentinel, bare(err))
 }

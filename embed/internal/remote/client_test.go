@@ -202,21 +202,34 @@ func TestRetries(t *testing.T) {
 		err  error
 		want int // requests
 	}{
-		{"a busy server is asked again", embed.Document, busy, 3},
+		{"a busy server is asked again", embed.Document, busy, 4},
 		{"for a query only once more", embed.Query, busy, 2},
 		{"a refused key is final", embed.Document, &StatusError{Code: 401}, 1},
 		{"a wait beyond RetryFor is permanent", embed.Document, &StatusError{Code: 429, RetryAfter: time.Hour}, 1},
 		{"nonsense is final", embed.Document, Nonsense("what"), 1},
 		{"an unknown error is final", embed.Document, errors.New("bug"), 1},
+		{"a server's error, which may come of the text, is asked again", embed.Document, &StatusError{Code: 500}, 3},
+		{"and for a query once", embed.Query, &StatusError{Code: 500}, 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := &sink{answer: func([]string) ([][]float32, error) { return nil, tt.err }}
-			_, err := New(Options{RemoteOptions: embed.RemoteOptions{Tries: 3}}, s.ask).Embed(t.Context(), tt.kind, []string{"a"})
+			_, err := New(Options{RemoteOptions: embed.RemoteOptions{Tries: 4}}, s.ask).Embed(t.Context(), tt.kind, []string{"a"})
 			if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), tt.err.Error()) || len(s.asked) != tt.want {
 				t.Errorf("Embed = %v after %d requests, want ErrUnavailable with the cause after %d", err, len(s.asked), tt.want)
 			}
 		})
+	}
+}
+
+// Several documents that may have tripped the server are left to the caller, who asks for fewer.
+func TestServerErrorOfABatch(t *testing.T) {
+	for kind, want := range map[embed.Kind]int{embed.Document: 1, embed.Query: 2} {
+		s := &sink{answer: func([]string) ([][]float32, error) { return nil, &StatusError{Code: 500} }}
+		_, err := New(Options{}, s.ask).Embed(t.Context(), kind, []string{"a", "b"})
+		if !errors.Is(err, embed.ErrUnavailable) || len(s.asked) != want {
+			t.Errorf("Embed of two texts of kind %d = %v after %d requests, want ErrUnavailable after %d", kind, err, len(s.asked), want)
+		}
 	}
 }
 

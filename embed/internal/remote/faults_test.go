@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/memcore/memcore/embed"
+	"github.com/memcore/memcore/embed/embedtest"
 	"github.com/memcore/memcore/embed/ollama"
 	"github.com/memcore/memcore/embed/openai"
 )
@@ -29,6 +30,8 @@ type protocol struct {
 	open func(t testing.TB, url string, timeout time.Duration) embed.Embedder
 	// answer is a successful answer, as JSON.
 	answer func(vecs [][]float32) string
+	// patient returns an embedder that sends several texts a request, and tries twice.
+	patient func(t testing.TB, url string) embed.Embedder
 }
 
 // A serve answers request n, from 1.
@@ -64,6 +67,11 @@ var protocols = map[string]protocol{
 			return e
 		},
 		answer: func(vecs [][]float32) string { return asJSON(map[string]any{"model": "m", "embeddings": vecs}) },
+		patient: func(t testing.TB, url string) embed.Embedder {
+			e, err := ollama.New("m", ollama.Options{Address: url, RemoteOptions: embed.RemoteOptions{Tries: 2}})
+			require.NoError(t, err)
+			return e
+		},
 	},
 	"openai": {
 		open: func(t testing.TB, url string, timeout time.Duration) embed.Embedder {
@@ -78,6 +86,11 @@ var protocols = map[string]protocol{
 				data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": v})
 			}
 			return asJSON(map[string]any{"object": "list", "data": data, "model": "m"})
+		},
+		patient: func(t testing.TB, url string) embed.Embedder {
+			e, err := openai.New("m", openai.Options{BaseURL: url + "/v1", RemoteOptions: embed.RemoteOptions{Tries: 2}})
+			require.NoError(t, err)
+			return e
 		},
 	},
 }
@@ -213,8 +226,8 @@ func (p protocol) testNoServer(t *testing.T) {
 	srv := httptest.NewServer(nil)
 	srv.Close() // its port is now free
 	_, err := p.open(t, srv.URL, time.Minute).Embed(t.Context(), embed.Query, []string{"text"})
-	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), strings.TrimPrefix(srv.URL, "http://")) {
-		t.Errorf("Embed = %v, want ErrUnavailable that names the server", err)
+	if !errors.Is(err, embed.ErrRefused) || !strings.Contains(err.Error(), strings.TrimPrefix(srv.URL, "http://")) {
+		t.Errorf("Embed = %v, want ErrRefused that names the server", err)
 	}
 }
 
@@ -293,4 +306,30 @@ func (p protocol) testConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// Both protocols keep the contract when a server fails with some texts.
+func TestServers(t *testing.T) {
+	for name, p := range protocols {
+		t.Run(name, func(t *testing.T) {
+			embedtest.TestServer(t, func(t *testing.T, answer func(texts []string) embedtest.Answer) embed.Embedder {
+				srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					var asked struct{ Input []string }
+					require.NoError(t, json.NewDecoder(r.Body).Decode(&asked))
+					a := answer(asked.Input)
+					switch {
+					case a.HangsUp:
+						hangUp("", 0)(w, r, 1)
+					case a.Status != 0:
+						w.WriteHeader(a.Status)
+						io.WriteString(w, a.Body)
+					default:
+						io.WriteString(w, p.answer(a.Vectors))
+					}
+				}))
+				t.Cleanup(srv.Close)
+				return p.patient(t, srv.URL)
+			})
+		})
+	}
 }

@@ -23,8 +23,13 @@ func (c *Client) retry(ctx context.Context, kind embed.Kind, texts []string) ([]
 		tries, retryFor = min(tries, queryTries), min(retryFor, queryRetryFor)
 	}
 	var last error // the library's error "retry after 5s" lacks the reason
+	asked := 0
 	vecs, err := backoff.Retry(ctx, func() (vecs [][]float32, err error) {
 		vecs, last = c.once(ctx, texts)
+		asked++
+		if kind == embed.Document && mayBeText(last) && (len(texts) > 1 || asked == tripTries) {
+			return nil, backoff.Permanent(last)
+		}
 		return vecs, verdict(last)
 	}, backoff.WithBackOff(waits), backoff.WithMaxTries(tries), backoff.WithMaxElapsedTime(retryFor))
 	if err != nil {
@@ -32,6 +37,12 @@ func (c *Client) retry(ctx context.Context, kind embed.Kind, texts []string) ([]
 	}
 	return vecs, nil
 }
+
+// A server that trips over a text seems to fail for a moment. So several documents are not asked for
+// again as they are, since the indexer goes on with fewer of them, and one is only a few times.
+const tripTries = 3
+
+func mayBeText(err error) bool { return err != nil && transient(err) && !refusesAll(err) }
 
 // once asks one time, within the timeout.
 func (c *Client) once(ctx context.Context, texts []string) ([][]float32, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -179,6 +180,24 @@ func tooMuch(err error) bool {
 		return true
 	case http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return tooMuchWords().MatchString(status.Message)
+	}
+	return false
+}
+
+// refusesAll reports whether a server took no connection, or refused a request for its sender,
+// model or moment, and so would have refused any text.
+func refusesAll(err error) bool {
+	var connection *net.OpError
+	if errors.As(err, &connection) && connection.Op == "dial" {
+		return true
+	}
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return true
 	}
 	return false
 }
