@@ -29,8 +29,22 @@ func (e embedder) embed(ctx context.Context, kind embed.Kind, texts []string) ([
 		if len(v) == 0 || len(v) != len(vectors[0]) {
 			return nil, fmt.Errorf("embedder %s answered with vectors of length %d and %d: %w", e.Fingerprint(), len(vectors[0]), len(v), embed.ErrDimension)
 		}
+		if norm := normOf(v); !(math.Abs(norm-1) <= normTolerance) { // also NaN
+			return nil, fmt.Errorf("embedder %s answered with a vector of norm %v, want 1: %w", e.Fingerprint(), norm, embed.ErrUnavailable)
+		}
 	}
 	return vectors, nil
+}
+
+// normTolerance is that of embed.Embedder and store.Record.
+const normTolerance = 1e-3
+
+func normOf(v []float32) float64 {
+	square := 0.0
+	for _, x := range v {
+		square += float64(x) * float64(x)
+	}
+	return math.Sqrt(square)
 }
 
 // query also says what it left out of a long query.
@@ -65,15 +79,12 @@ func meanOf(vectors [][]float32) []float32 {
 			sum[i] += x
 		}
 	}
-	square := 0.0
-	for _, x := range sum {
-		square += float64(x) * float64(x)
-	}
-	if square == 0 {
+	norm := normOf(sum)
+	if norm == 0 {
 		return vectors[0] // opposites: no direction is better than another
 	}
 	for i := range sum {
-		sum[i] /= float32(math.Sqrt(square))
+		sum[i] /= float32(norm)
 	}
 	return sum
 }
@@ -155,10 +166,17 @@ func ends(texts []string, n int) []string {
 }
 
 func (e embedder) scale(ctx context.Context) (relevance.Scale, error) {
-	of := func(kind embed.Kind) func(context.Context, []string) ([][]float32, error) {
-		return func(ctx context.Context, texts []string) ([][]float32, error) { return e.embed(ctx, kind, texts) }
+	questions := func(ctx context.Context, texts []string) ([][]float32, error) {
+		return e.embed(ctx, embed.Query, texts)
 	}
-	return relevance.Measure(ctx, of(embed.Query), of(embed.Document))
+	texts := func(ctx context.Context, texts []string) ([][]float32, error) {
+		vectors, failed, err := e.documents(ctx, texts, 0)
+		for _, err := range failed {
+			return nil, err
+		}
+		return vectors, err
+	}
+	return relevance.Measure(ctx, questions, texts)
 }
 
 // MeasureScale returns the embedder's scale of cosines.

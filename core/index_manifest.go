@@ -44,8 +44,11 @@ type entry struct {
 	Chunks int    `json:"chunks"`
 	// Pending means that the vectors lag behind the keyword index.
 	Pending bool `json:"pending,omitempty"`
-	// Partly estimates the vectors of a Pending document.
-	Partly int             `json:"partly,omitempty"`
+	// Partly estimates the vectors of a Pending document, with the chunks that are set aside.
+	Partly int `json:"partly,omitempty"`
+	// SetAside are texts for which the embedder has no vector, by Record.Hash.
+	SetAside asides `json:"setAside,omitempty"`
+
 	Resume source.Position `json:"resume,omitzero"`
 	// Session is the conversation that the document is the log of, or is in the folder of.
 	Session string `json:"session,omitempty"`
@@ -75,6 +78,14 @@ func (m *manifest) chunks() (all, pending int) {
 		pending += e.pending()
 	}
 	return all, pending
+}
+
+// setAside counts chunks.
+func (m *manifest) setAside() (n int) {
+	for _, e := range m.Documents {
+		n += e.SetAside.chunks()
+	}
+	return n
 }
 
 // inFolders takes only paths that end with a slash.

@@ -42,6 +42,8 @@ type IndexReport struct {
 	Deleted  int `json:"deleted"`  // chunks removed
 	Embedded int `json:"embedded"` // chunks whose vectors were stored by this run
 	Pending  int `json:"pending"`  // chunks still without a vector
+	// SetAside are chunks without a vector that this run set aside.
+	SetAside []SetAside `json:"setAside,omitempty"`
 
 	// Unreadable counts documents without read permission.
 	Unreadable int `json:"unreadable,omitempty"`
@@ -69,8 +71,11 @@ type Status struct {
 	Logs      *LogsStatus    `json:"logs,omitempty"` // of agents; nil if there are none
 	Chunks    int            `json:"chunks"`
 	Embedded  int            `json:"embedded"` // chunks that have a vector
-	Embedder  string         `json:"embedder"` // fingerprint the index was made with
-	Dimension int            `json:"dimension"`
+	Pending   int            `json:"pending"`  // chunks that wait for one
+	// SetAside are chunks that get no vector.
+	SetAside  []SetAside `json:"setAside,omitempty"`
+	Embedder  string     `json:"embedder"` // fingerprint the index was made with
+	Dimension int        `json:"dimension"`
 	// Unknown counts chunks in languages unknown to the embedder (ISO 639-1), which only keywords
 	// find.
 	Unknown  map[string]int `json:"unknown,omitempty"`

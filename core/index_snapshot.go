@@ -139,7 +139,7 @@ func (x *indexes) holdAll(ctx context.Context, path string, manifest *manifest) 
 		}
 		words += e.Chunks
 		if !e.Pending {
-			vectors += e.Chunks
+			vectors += e.Chunks - e.SetAside.chunks()
 		}
 	}
 	n, err := x.keywords.Count(ctx)

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -37,9 +36,16 @@ type portion struct {
 
 // A vectorBatch is committed together.
 type vectorBatch struct {
-	put  []store.Record
-	gone []string
-	done []string // documents that are complete with this batch
+	put    []store.Record
+	gone   []string
+	failed []failedRecord
+	done   []string // documents that are complete with this batch
+}
+
+// A failedRecord is one that is set aside.
+type failedRecord struct {
+	store.Record
+	reason string
 }
 
 func newVectoriser(w *writer) *vectoriser {
@@ -57,7 +63,11 @@ func (v *vectoriser) run(ctx context.Context, deadline time.Time) (left bool, er
 		left = !deadline.IsZero() && time.Now().After(deadline)
 		return left
 	}
-	err = v.embedAll(ctx, pendingDocuments(v.w.manifest), late)
+	paths := pendingDocuments(v.w.manifest)
+	if len(paths) > 0 {
+		v.w.m.embedder.meet(ctx)
+	}
+	err = v.embedAll(ctx, paths, late)
 	return left, errors.Join(err, v.commitRest(ctx))
 }
 
@@ -102,7 +112,7 @@ func (v *vectoriser) pass(ctx context.Context, paths []string, late func() bool,
 	return long, nil
 }
 
-// portionOf puts records whose vectors are missing or outdated.
+// portionOf puts records whose vectors are missing or outdated, without those that are set aside.
 func (v *vectoriser) portionOf(ctx context.Context, path string, limit int) (portion, error) {
 	want, err := v.w.keywords.Document(ctx, path)
 	if err != nil {
@@ -115,7 +125,7 @@ func (v *vectoriser) portionOf(ctx context.Context, path string, limit int) (por
 		}
 	}
 	s := portion{path: path, last: true}
-	s.put, s.gone = difference(have, want)
+	s.put, s.gone = difference(have, v.w.setAside(path, want).from(want))
 	v.progress.Total += len(s.put) - v.w.manifest.Documents[path].pending() // an estimate
 	if len(s.put) <= limit {
 		return s, nil
@@ -147,7 +157,6 @@ func (v *vectoriser) finish(ctx context.Context) error {
 			v.group, v.size = nil, 0
 			return err
 		}
-		v.batch.put = append(v.batch.put, some...)
 		v.step(some[0].Path, len(some))
 		if err := v.commitIfFull(ctx); err != nil {
 			return err
@@ -171,30 +180,39 @@ func (v *vectoriser) commitIfFull(ctx context.Context) error {
 	return v.commit(ctx)
 }
 
-// embed fills in the vectors of records.
+// embed adds records to the batch: with their vectors, or as set aside.
 func (v *vectoriser) embed(ctx context.Context, records []store.Record) error {
 	texts := make([]string, len(records))
 	for i, r := range records {
 		texts[i] = embeddingText(r)
 	}
-	vectors, err := v.w.m.embedder.embed(ctx, embed.Document, texts)
+	dimension := embed.Bare(v.w.m.embedder.Embedder).Dimension()
+	if v.w.vectors != nil {
+		dimension = v.w.vectors.Dimension()
+	}
+	vectors, failed, err := v.w.m.embedder.documents(ctx, texts, dimension)
 	if err != nil {
 		return err
 	}
-	for i := range records {
-		records[i].Vector = vectors[i]
+	for i, r := range records {
+		if err := failed[i]; err != nil {
+			v.batch.failed = append(v.batch.failed, failedRecord{r, reasonOf(err, texts[i])})
+			v.batch.gone = append(v.batch.gone, r.ID) // it may be that of an earlier text
+			continue
+		}
+		if err := v.ensureVectors(ctx, len(vectors[i])); err != nil {
+			return err
+		}
+		r.Vector = vectors[i]
+		v.batch.put = append(v.batch.put, r)
 	}
-	return v.ensureVectors(ctx, len(records[0].Vector))
+	return nil
 }
 
 // ensureVectors opens the vector index once its dimension is known.
 func (v *vectoriser) ensureVectors(ctx context.Context, dimension int) error {
 	w := v.w
 	if w.vectors != nil {
-		if w.vectors.Dimension() != dimension {
-			return fmt.Errorf("index has vectors of length %d, embedder %s now makes %d: %w",
-				w.vectors.Dimension(), w.manifest.Embedder, dimension, embed.ErrDimension)
-		}
 		return nil
 	}
 	w.manifest.Dimension = dimension
@@ -227,7 +245,7 @@ func (v *vectoriser) commitRest(ctx context.Context) error {
 // commit commits the batch, then marks it in the manifest.
 func (v *vectoriser) commit(ctx context.Context) error {
 	w, batch := v.w, &v.batch
-	if len(batch.done)+len(batch.put) == 0 {
+	if len(batch.done)+len(batch.put)+len(batch.failed) == 0 {
 		return nil
 	}
 	if w.vectors != nil {
@@ -242,6 +260,7 @@ func (v *vectoriser) commit(ctx context.Context) error {
 		e.Partly = min(e.Partly+1, e.Chunks)
 		w.manifest.Documents[r.Path] = e
 	}
+	w.noteFailed(batch.failed)
 	for _, path := range batch.done {
 		e := w.manifest.Documents[path]
 		e.Pending, e.Partly = false, 0

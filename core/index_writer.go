@@ -173,7 +173,7 @@ func (w *writer) read(ctx context.Context, doc located) (reading, error) {
 		w.m.tooSoon.Store(true)
 	}
 	r.entry.Resume = content.Resume
-	r.entry.Pending, r.entry.Partly = known.Pending, known.Partly
+	r.entry.Pending, r.entry.Partly, r.entry.SetAside = known.Pending, known.Partly, known.SetAside
 	if doc.Kind != source.KindConversation {
 		sum := sha256.Sum256(content.Markdown)
 		r.entry.Hash = hex.EncodeToString(sum[:])

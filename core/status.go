@@ -53,14 +53,16 @@ func (m catalogue) describe(ctx context.Context, from snapshot, status *Status) 
 		status.Documents[kind.Name] = kind.Documents
 	}
 	status.Logs = known.logs()
-	all, pending := known.chunks()
-	status.Chunks, status.Embedded = all, all-pending
 	problem := func(err error) {
 		if err != nil {
 			status.Problems = append(status.Problems, err.Error())
 		}
 	}
 	var err error
+	status.SetAside, err = from.setAside(ctx)
+	problem(err)
+	status.Chunks, status.Pending = known.chunks()
+	status.Embedded = max(status.Chunks-status.Pending-known.setAside(), 0)
 	status.Keywords, err = from.keywords.Stats(ctx)
 	problem(err)
 	if from.vectors != nil {
@@ -158,7 +160,7 @@ func agree(ctx context.Context, from snapshot) error {
 		if err != nil {
 			return err
 		}
-		if put, gone := difference(vectors, words); len(put)+len(gone) > 0 {
+		if put, gone := difference(vectors, e.SetAside.from(words)); len(put)+len(gone) > 0 {
 			return fmt.Errorf("%s: %d chunks lack a vector, %d vectors have no chunk: %w", path, len(put), len(gone), store.ErrCorrupt)
 		}
 	}

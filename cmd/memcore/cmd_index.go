@@ -210,6 +210,9 @@ func printReport(a *cli, r core.IndexReport) {
 	for _, kind := range slices.Sorted(maps.Keys(r.Redacted)) {
 		a.note("took out %s: %s", plain.Count(r.Redacted[kind], "secret"), kind)
 	}
+	for _, text := range setAsideTexts(r.SetAside) {
+		a.note("%s", text)
+	}
 	if r.Degraded != "" {
 		a.note("%s without a vector yet, found by keywords only: %s", plain.Count(r.Pending, "chunk"), r.Degraded)
 	}

@@ -142,13 +142,16 @@ func printStatus(a *cli, s status) error {
 	case core.StateReady:
 		row("index", color.FgGreen, "ready: %s, %s, %s, updated %s", plain.Count(s.Documents["markdown"], "Markdown file"), plain.Count(s.Documents["conversation"], "conversation"),
 			plain.Count(s.Chunks, "chunk"), s.Updated.Local().Format(time.DateTime))
-		if s.Embedder != "" && s.Embedded < s.Chunks {
-			row("", color.FgYellow, "%d chunks have no vector yet, and are found by their words only: memcore index", s.Chunks-s.Embedded)
+		if s.Embedder != "" && s.Pending > 0 {
+			row("", color.FgYellow, "%d chunks have no vector yet, and are found by their words only: memcore index", s.Pending)
 		}
 	case core.StateBuilding:
 		row("index", color.FgYellow, "not complete, %d of %s have a vector: memcore index", s.Embedded, plain.Count(s.Chunks, "chunk"))
 	default:
 		row("index", color.FgYellow, "%s", a.Missing(s.State))
+	}
+	for i, text := range setAsideTexts(s.SetAside) {
+		row([]string{"set aside", ""}[min(i, 1)], color.FgYellow, "%s", text)
 	}
 	if s.Stale != nil {
 		row("", color.FgYellow, "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)
@@ -205,6 +208,9 @@ func printWholeStatus(a *cli, s status) error {
 			row("logs", "%s", logsText(*s.Logs))
 		}
 		row("chunks", "%s", chunksText(s.Status))
+		for i, text := range setAsideTexts(s.SetAside) {
+			row([]string{"set aside", ""}[min(i, 1)], "%s", text)
+		}
 		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
 		if text := app.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
 			row("languages", "%s; for one that does: %s", text, strings.Join(s.knowing, ", then "))
@@ -327,8 +333,26 @@ func logsText(s core.LogsStatus) string {
 // chunksText counts the chunks and the embedded ones.
 func chunksText(s core.Status) string {
 	text := fmt.Sprintf("%d, of which %d have a vector", s.Chunks, s.Embedded)
-	if s.Embedder == "" || s.Embedded >= s.Chunks {
+	if s.Embedder == "" || s.Pending == 0 {
 		return text
 	}
 	return fmt.Sprintf("%s (%d %%; the rest is found by keywords until 'memcore index' has run to its end)", text, 100*s.Embedded/s.Chunks)
+}
+
+// maxSetAside are shown of the chunks that the embedder fails with.
+const maxSetAside = 10
+
+// setAsideTexts name what has no vector and why, and say what becomes of it.
+func setAsideTexts(all []core.SetAside) (texts []string) {
+	if len(all) == 0 {
+		return nil
+	}
+	texts = append(texts, plain.Count(len(all), "text")+" that the embedder fails with, found by words only; tried again when the text or the embedder changes:")
+	for _, s := range all[:min(len(all), maxSetAside)] {
+		texts = append(texts, s.Source+": "+s.Reason)
+	}
+	if more := len(all) - maxSetAside; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more (--json has them)", more))
+	}
+	return texts
 }

@@ -73,7 +73,7 @@ func (m *memory) keepSnapshot(ctx context.Context, taken bool, keep func(ctx con
 			return err
 		}
 		changed := max(status.Chunks-saved.Chunks, saved.Chunks-status.Chunks)
-		switch complete := status.State == core.StateReady && (status.Embedded == status.Chunks || status.Embedder == ""); {
+		switch complete := status.State == core.StateReady && (status.Pending == 0 || status.Embedder == ""); {
 		case !complete || status.Chunks < fewestChunks || status.Updated.Equal(saved.Updated):
 		case taken:
 			saved, at, taken = status, time.Now(), false

@@ -109,7 +109,7 @@ func (d indexChecks) changes() {
 	}
 	pending := 0
 	if d.embedder != nil {
-		pending = d.known.Chunks - d.known.Embedded
+		pending = d.known.Pending
 	}
 	if d.known.Stale != nil {
 		d.warn("files", "memcore index", "%s %s", plain.Count(d.known.Stale.Files, "file"), d.known.Stale.Reason)
@@ -117,7 +117,10 @@ func (d indexChecks) changes() {
 	if pending > 0 {
 		d.warn("files", "memcore index", "%s without a vector, found by keywords only", plain.Count(pending, "chunk"))
 	}
-	if d.known.Stale == nil && pending == 0 {
+	for _, s := range d.known.SetAside {
+		d.warn("files", "change the text, or memory.embedder", "%s is found by words only: %s", s.Source, s.Reason)
+	}
+	if d.known.Stale == nil && pending+len(d.known.SetAside) == 0 {
 		d.ok("files", "as they were indexed")
 	}
 }
