@@ -135,6 +135,16 @@ func TestTheKitNoticesVectorFaults(t *testing.T) {
 				},
 			}
 		}},
+		{"a bad vector refuses its Put and no other", func() *vectorFault {
+			return &vectorFault{put: func(ix store.VectorIndex, recs []store.Record) error {
+				for _, rec := range recs { // so that those before the bad one are put
+					if err := ix.Put(background, []store.Record{rec}); err != nil {
+						return err
+					}
+				}
+				return nil
+			}}
+		}},
 		{"random changes, commits and discards agree with a map", func() *vectorFault {
 			return &vectorFault{put: func(ix store.VectorIndex, recs []store.Record) error {
 				return errors.Join(ix.Put(background, recs), ix.Commit(background))

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +17,7 @@ import (
 var vectorOnly = []check{
 	{"Dimension is what it was opened with", testDimension},
 	{"vectors of another length are refused", testWrongDimension},
+	{"a bad vector refuses its Put and no other", testBadVectors},
 	{"Nearest agrees with brute force", testNearest},
 	{"scores are cosines", testCosines},
 	{"Each gives every record and its vector back", testEach},
@@ -50,6 +52,36 @@ func testWrongDimension(x *fixture) {
 		}
 	}
 	x.holds(ix, 0, 1, 2)
+}
+
+// badVectors have no direction, or not the norm 1.
+func badVectors() map[string][]float32 {
+	along := func(x float32) []float32 {
+		vec := make([]float32, dimension)
+		vec[1] = x
+		return vec
+	}
+	return map[string][]float32{
+		"none": nil, "one number too few": along(1)[1:], "zero": along(0), "no number": along(float32(math.NaN())),
+		"infinite": along(float32(math.Inf(1))), "too long": along(1.01), "too short": along(0.99),
+	}
+}
+
+func testBadVectors(x *fixture) {
+	ix := x.open()
+	x.add(ix, x.records(0, 2)...)
+	x.put(ix, x.record(2, "notes/a.md"))
+	for name, vec := range badVectors() {
+		changed, fresh, bad := x.record(0, "elsewhere.md"), x.record(3, "notes/a.md"), x.record(4, "notes/a.md")
+		bad.Vector = vec
+		err := ix.Put(x.Context(), []store.Record{changed, fresh, bad})
+		if err == nil || !strings.Contains(err.Error(), bad.ID) {
+			x.Errorf("Put with a vector that is %s: error %v, want one that names record %s", name, err, bad.ID)
+		}
+	}
+	x.commit(ix)
+	x.holds(ix, 0, 1, 2)
+	require.Empty(x, x.document(ix, "elsewhere.md"))
 }
 
 func testNearest(x *fixture) {
