@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/memcore/memcore/core/source"
@@ -55,7 +56,7 @@ func (s *Source) Refresh(ctx context.Context, within time.Duration) (Report, err
 	if within > 0 && time.Since(before.Tried).Abs() < within {
 		return Report{}, nil
 	}
-	f := &fetch{Source: s, old: map[string]storedResource{}, leftOut: map[string]int{}, example: map[string]string{}}
+	f := &fetch{Source: s, old: map[string]storedResource{}, leftOut: map[string]int{}, examples: map[string][]string{}}
 	for _, k := range before.Documents {
 		f.old[k.URI] = k
 	}
@@ -105,9 +106,12 @@ type fetch struct {
 	found    []storedResource
 	bytes    int64
 	redacted map[string]int
-	leftOut  map[string]int    // how many, by reason
-	example  map[string]string // the first of them
+	leftOut  map[string]int      // how many, by reason
+	examples map[string][]string // the first of them
 }
+
+// maxSessions bounds how often a refresh connects.
+const maxSessions = 6
 
 // all fails only if no resources are known.
 func (f *fetch) all(ctx context.Context) error {
@@ -115,17 +119,25 @@ func (f *fetch) all(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer session.close()
+	defer func() { session.close() }()
 	wanted, err := f.list(ctx, session)
 	if err != nil {
 		return session.explain(err)
 	}
+	sessions := 1
 	for i, r := range wanted {
 		if i == f.server.MaxResources {
 			f.leaveOut(wanted[i].URI, fmt.Sprintf("more than %d", f.server.MaxResources), len(wanted)-i)
 			break
 		}
-		k, reason, err := f.one(ctx, session, r)
+		k, reason, err := f.inTime(ctx, session, r)
+		if breaks(err) && ctx.Err() == nil && sessions < maxSessions { // the others may be read in a session of their own
+			sessions++
+			if next, failed := f.server.connect(ctx); failed == nil {
+				session.close()
+				session = next
+			}
+		}
 		switch old, had := f.old[r.URI]; {
 		case reason != "":
 			f.leaveOut(r.URI, reason, 1)
@@ -148,21 +160,45 @@ func (f *fetch) all(ctx context.Context) error {
 	return nil
 }
 
-func (f *fetch) leaveOut(uri, reason string, n int) {
-	if f.leftOut[reason] == 0 {
-		f.example[reason] = uri
+// inTime is one, for half of the time that is left: a resource that hangs leaves some to the others.
+func (f *fetch) inTime(ctx context.Context, session *session, r *mcp.Resource) (storedResource, string, error) {
+	limit := f.server.Timeout
+	if deadline, ok := ctx.Deadline(); ok {
+		limit = time.Until(deadline) / 2
 	}
+	inTime, stop := context.WithTimeout(ctx, limit)
+	defer stop()
+	k, reason, err := f.one(inTime, session, r)
+	if err != nil && inTime.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("no answer within %s: %w", limit.Round(time.Millisecond), err)
+	}
+	return k, reason, err
+}
+
+// breaks reports whether a session may be of no use after an error: the server did not say it.
+func breaks(err error) bool {
+	var said *jsonrpc.Error
+	return err != nil && (!errors.As(err, &said) || errors.Is(err, mcp.ErrConnectionClosed))
+}
+
+// maxNamed is how many of what is left out for one reason a report names.
+const maxNamed = 5
+
+func (f *fetch) leaveOut(uri, reason string, n int) {
 	f.leftOut[reason] += n
+	if len(f.examples[reason]) < maxNamed {
+		f.examples[reason] = append(f.examples[reason], fmt.Sprintf("%.300s", uri))
+	}
 }
 
 func (f *fetch) report() Report {
 	r := Report{Redacted: f.redacted}
 	for _, reason := range slices.Sorted(maps.Keys(f.leftOut)) {
-		n, which := f.leftOut[reason], "such as "
-		if n == 1 {
+		n, which, examples := f.leftOut[reason], "such as ", f.examples[reason]
+		if n == len(examples) {
 			which = ""
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("MCP server %s: %d of its resources: %s (%s%.300s)", f.server.Name, n, reason, which, f.example[reason]))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("MCP server %s: %d of its resources: %s (%s%s)", f.server.Name, n, reason, which, strings.Join(examples, "; ")))
 	}
 	return r
 }

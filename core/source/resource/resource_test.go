@@ -33,8 +33,14 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// serverOf serves the files in a folder. "hang" answers only when cancelled, "fail…" fails, and
-// "hidden…" is not listed.
+func mended(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "mended"))
+	return err == nil
+}
+
+// serverOf serves the files in a folder. "hang" answers only when cancelled, "fail…" fails, "exit…"
+// ends the server and "garbage…" writes no message, until there is a file "mended"; that and
+// "hidden…" are not listed.
 func serverOf(dir string) *mcp.Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "files", Version: "1"}, nil)
 	read := func(ctx context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
@@ -43,6 +49,12 @@ func serverOf(dir string) *mcp.Server {
 		case strings.HasPrefix(name, "hang"):
 			<-ctx.Done()
 			return nil, ctx.Err()
+		case mended(dir):
+		case strings.HasPrefix(name, "exit"):
+			os.Exit(3)
+		case strings.HasPrefix(name, "garbage"):
+			fmt.Println("<html>what?</html>")
+			<-ctx.Done()
 		case strings.HasPrefix(name, "fail"):
 			return nil, fmt.Errorf("cannot be read now")
 		}
@@ -64,7 +76,7 @@ func serverOf(dir string) *mcp.Server {
 	more, _ := filepath.Glob(filepath.Join(dir, "*", "*"))
 	for _, file := range append(files, more...) {
 		name, _ := filepath.Rel(dir, file)
-		if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasPrefix(name, "hidden") {
+		if info, err := os.Stat(file); err != nil || info.IsDir() || strings.HasPrefix(name, "hidden") || name == "mended" {
 			continue
 		}
 		r := &mcp.Resource{Name: name, URI: "doc://" + filepath.ToSlash(name)}
@@ -231,13 +243,40 @@ func TestResourceThatFails(t *testing.T) {
 	require.Contains(t, s.refresh(), "1 of its resources: not read (doc://fail.md: ")
 	require.Equal(t, map[string]string{"mcp:files/doc://a.md": "a"}, s.texts())
 
-	s = newTestServer(t, map[string]string{"a.md": "a", "hang.md": "never", "z.md": "z"})
+	s = newTestServer(t, map[string]string{"a.md": "a", "exit.md": "never", "fail.md": "never"})
+	require.Regexp(t, `2 of its resources: not read \(doc://exit.md: .*; doc://fail.md: .*cannot be read now`, s.refresh(), "each is named")
+
 	var report string
+	s = newTestServer(t, map[string]string{"a.md": "a", "hang.md": "never", "z.md": "z"})
 	for s.server.Timeout = 3 * time.Second; len(s.texts()) == 0 && s.server.Timeout < 2*time.Minute; s.server.Timeout *= 2 {
 		report = s.refresh() // a busy machine needs more to start the server
 	}
-	require.Contains(t, report, "2 of its resources: not read (such as doc://hang.md: ")
-	require.Equal(t, map[string]string{"mcp:files/doc://a.md": "a"}, s.texts(), "what came in time is kept")
+	require.Regexp(t, `1 of its resources: not read \(doc://hang.md: no answer within `, report)
+	require.Equal(t, map[string]string{"mcp:files/doc://a.md": "a", "mcp:files/doc://z.md": "z"}, s.texts(), "it leaves time to the others")
+}
+
+// A resource with which the session ends costs no other, however it is connected, and is read once it
+// is mended.
+func TestResourceThatEndsTheSession(t *testing.T) {
+	for _, name := range []string{"exit.md", "garbage.md"} {
+		t.Run(name, func(t *testing.T) {
+			s := newTestServer(t, map[string]string{"a.md": "a", name: "never", "z.md": "z"})
+			require.Contains(t, s.refresh(), "MCP server files: 1 of its resources: not read (doc://"+name+": ")
+			require.Equal(t, map[string]string{"mcp:files/doc://a.md": "a", "mcp:files/doc://z.md": "z"}, s.texts())
+			s.write("mended", "")
+			require.Empty(t, s.refresh())
+			require.Len(t, s.texts(), 3)
+			require.NoError(t, os.Remove(filepath.Join(s.dir, "mended")))
+			require.Contains(t, s.refresh(), "not read now, and kept as it was (doc://"+name+": ")
+			require.Len(t, s.texts(), 3, "what was read stays")
+		})
+	}
+	files := map[string]string{"z.md": "z"}
+	for i := range 2 * maxSessions {
+		files[fmt.Sprintf("exit%d.md", i)] = "never"
+	}
+	s := newTestServer(t, files)
+	require.Contains(t, s.refresh(), fmt.Sprintf("%d of its resources: not read", 2*maxSessions+1), "it is not begun anew for ever")
 }
 
 func TestPatterns(t *testing.T) {
