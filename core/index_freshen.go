@@ -99,6 +99,7 @@ func (m *indexer) pendingChanges(ctx context.Context) (found changes, unembedded
 	if found, err = scan(ctx, m.options, current.manifest); err != nil {
 		return changes{}, false, err
 	}
+	found, _ = found.withoutUnread(current.manifest)
 	_, pending := current.manifest.chunks()
 	return found, m.options.Embedder != nil && current.noVectors == nil && !current.former && 0 < pending && pending <= fewPending, nil
 }

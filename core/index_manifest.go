@@ -27,6 +27,8 @@ type manifest struct {
 	Updated   time.Time `json:"updated"`
 
 	Documents map[string]entry `json:"documents"` // by Document.Path
+	// Unread are documents that could not be read, by Document.Path.
+	Unread map[string]unread `json:"unread,omitempty"`
 }
 
 type entry struct {

@@ -83,7 +83,9 @@ type Status struct {
 	Vectors  store.Stats    `json:"vectors"`
 	Keywords store.Stats    `json:"keywords"`
 	Stale    *Staleness     `json:"stale,omitempty"`
-	Problems []string       `json:"problems,omitempty"` // what is wrong, and what to do
+	// Unread are files and folders that could not be read.
+	Unread   []source.Skip `json:"unread,omitempty"`
+	Problems []string      `json:"problems,omitempty"` // what is wrong, and what to do
 	// Uncompared means that Stale is unknown, for lack of time.
 	Uncompared bool `json:"uncompared,omitempty"`
 }

@@ -231,6 +231,7 @@ func (w *writer) update(ctx context.Context) error {
 }
 
 func (w *writer) updateIndexes(ctx context.Context, found changes) error {
+	w.manifest.Unread = nil // all of it is tried again
 	if _, err := w.indexText(ctx, found, time.Time{}); err != nil {
 		return err
 	}
@@ -262,6 +263,7 @@ func (w *writer) vectorise(ctx context.Context) error {
 			return err
 		}
 		found, err := scan(ctx, w.m.options, w.manifest)
+		found, _ = found.withoutUnread(w.manifest)
 		if err == nil && found.count() > 0 {
 			_, err = w.indexText(ctx, found, time.Time{})
 		}

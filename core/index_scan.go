@@ -40,6 +40,9 @@ func scan(ctx context.Context, o Options, indexed *manifest) (changes, error) {
 			continue
 		}
 		found.skipped = append(found.skipped, listing.Skipped...)
+		for _, path := range indexed.below(listing.Skipped) {
+			present[path] = true
+		}
 		for _, doc := range listing.Documents {
 			if present[doc.Path] {
 				continue // sources overlap; the first one has it

@@ -30,7 +30,8 @@ type writer struct {
 	progress   func(Progress)
 	unfinished bool // an earlier run has left chunks to embed
 	forgotten  forgottenSet
-	said       *said // what all logs say; nil until a digest changes
+	said       *said             // what all logs say; nil until a digest changes
+	unread     map[string]unread // as the saved manifest has it
 }
 
 func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, report *IndexReport, progress func(Progress)) (*writer, error) {
@@ -39,14 +40,14 @@ func (m *indexer) newWriter(folder string, manifest *manifest, x *indexes, repor
 		return nil, err
 	}
 	own := *manifest // readers keep theirs
-	own.Documents = maps.Clone(manifest.Documents)
+	own.Documents, own.Unread = maps.Clone(manifest.Documents), maps.Clone(manifest.Unread)
 	if progress == nil {
 		progress = func(Progress) {}
 	}
 	report.Redacted, report.SkippedLines = map[string]int{}, map[string]int{}
 	_, left := own.chunks()
 	return &writer{m: m, folder: folder, manifest: &own, keywords: x.keywords, vectors: x.vectors, report: report, progress: progress,
-		unfinished: left > 0, forgotten: forgotten}, nil
+		unfinished: left > 0, forgotten: forgotten, unread: manifest.Unread}, nil
 }
 
 func (w *writer) close() error {
@@ -108,7 +109,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 		if err != nil {
 			if ctx.Err() == nil && !errors.Is(err, fs.ErrNotExist) { // it was removed since it was listed
 				w.countUnreadable(err)
-				w.report.Skipped = append(w.report.Skipped, source.Skip{Path: doc.Path, Reason: err.Error()})
+				w.noteUnread(doc.Document, err)
 			}
 			continue
 		}
@@ -120,7 +121,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 			batch, size, commitAt = nil, 0, min(2*commitAt, chunksPerCommit)
 		}
 	}
-	err = w.commitKeywords(ctx, batch)
+	err = errors.Join(w.commitKeywords(ctx, batch), w.saveUnread())
 	w.progress(Progress{Stage: "read", Done: len(found.read) - left, Total: len(found.read)}) // words find all of it
 	return left, err
 }

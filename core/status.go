@@ -105,6 +105,12 @@ func (m catalogue) compare(ctx context.Context, known *manifest, limit time.Dura
 	case err != nil:
 		status.Problems = append(status.Problems, err.Error())
 	}
+	found, status.Unread = found.withoutUnread(known)
+	for _, s := range found.skipped {
+		if s.Unreadable {
+			status.Unread = append(status.Unread, s)
+		}
+	}
 	if n := found.count(); n > 0 {
 		status.Stale = &Staleness{Files: n, Reason: "changed since they were indexed"}
 	}

@@ -150,8 +150,8 @@ func printStatus(a *cli, s status) error {
 	default:
 		row("index", color.FgYellow, "%s", a.Missing(s.State))
 	}
-	for i, text := range setAsideTexts(s.SetAside) {
-		row([]string{"set aside", ""}[min(i, 1)], color.FgYellow, "%s", text)
+	for _, part := range lostParts(s.Status) {
+		row(part[0], color.FgYellow, "%s", part[1])
 	}
 	if s.Stale != nil {
 		row("", color.FgYellow, "%s %s", plain.Count(s.Stale.Files, "file"), s.Stale.Reason)
@@ -208,8 +208,8 @@ func printWholeStatus(a *cli, s status) error {
 			row("logs", "%s", logsText(*s.Logs))
 		}
 		row("chunks", "%s", chunksText(s.Status))
-		for i, text := range setAsideTexts(s.SetAside) {
-			row([]string{"set aside", ""}[min(i, 1)], "%s", text)
+		for _, part := range lostParts(s.Status) {
+			row(part[0], "%s", part[1])
 		}
 		row("embedder", "%s", cmp.Or(s.Embedder, "none"))
 		if text := app.UnknownLanguages(s.Unknown, s.Chunks); text != "" {
@@ -339,20 +339,42 @@ func chunksText(s core.Status) string {
 	return fmt.Sprintf("%s (%d %%; the rest is found by keywords until 'memcore index' has run to its end)", text, 100*s.Embedded/s.Chunks)
 }
 
-// maxSetAside are shown of the chunks that the embedder fails with.
-const maxSetAside = 10
+// maxLost are named of the parts that are not indexed, or have no vector.
+const maxLost = 10
+
+// lostParts are rows that name them.
+func lostParts(s core.Status) (rows [][2]string) {
+	add := func(name string, texts []string) {
+		for _, text := range texts {
+			rows = append(rows, [2]string{name, text})
+			name = ""
+		}
+	}
+	var unread []string
+	for _, skip := range s.Unread {
+		unread = append(unread, skip.Path+": "+skip.Reason)
+	}
+	add("not read", named(unread))
+	add("set aside", setAsideTexts(s.SetAside))
+	return rows
+}
+
+// named leaves out all but the first.
+func named(texts []string) []string {
+	if more := len(texts) - maxLost; more > 0 {
+		return append(texts[:maxLost:maxLost], fmt.Sprintf("and %d more (--json has them)", more))
+	}
+	return texts
+}
 
 // setAsideTexts name what has no vector and why, and say what becomes of it.
 func setAsideTexts(all []core.SetAside) (texts []string) {
 	if len(all) == 0 {
 		return nil
 	}
-	texts = append(texts, plain.Count(len(all), "text")+" that the embedder fails with, found by words only; tried again when the text or the embedder changes:")
-	for _, s := range all[:min(len(all), maxSetAside)] {
+	for _, s := range all {
 		texts = append(texts, s.Source+": "+s.Reason)
 	}
-	if more := len(all) - maxSetAside; more > 0 {
-		texts = append(texts, fmt.Sprintf("and %d more (--json has them)", more))
-	}
-	return texts
+	heading := plain.Count(len(all), "text") + " that the embedder fails with, found by words only; tried again when the text or the embedder changes:"
+	return append([]string{heading}, named(texts)...)
 }

@@ -279,6 +279,16 @@ func TestUnreadableFolderIsPassedOver(t *testing.T) {
 	found := list(t, f)
 	sameStrings(t, "documents", pathsOf(found), []string{"a.md", "z/c.md"})
 	sameStrings(t, "skipped", skips(found), []string{"locked: folder cannot be read: permission denied"})
+	if !found.Skipped[0].Unreadable {
+		t.Error("it is not told from what is left out on purpose")
+	}
+	f.readDir = func(path string) ([]fs.DirEntry, error) {
+		if filepath.Base(path) == "locked" {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+		return os.ReadDir(path)
+	}
+	sameStrings(t, "skipped once it is gone", skips(list(t, f)), nil)
 }
 
 func TestReadMarkdown(t *testing.T) {

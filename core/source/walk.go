@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -49,6 +50,15 @@ func (w *walker) skipLarge(file, reason string) {
 	w.found.Skipped[len(w.found.Skipped)-1].TooLarge = true
 }
 
+// skipUnreadable passes over what has been removed since its folder was listed.
+func (w *walker) skipUnreadable(path, what string, err error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	w.skip(path, what+cause(err))
+	w.found.Skipped[len(w.found.Skipped)-1].Unreadable = true
+}
+
 // rootFolder fails on an unreadable root; below that is no error.
 func (w *walker) rootFolder() error {
 	entries, err := w.folder.readDir(w.root.real)
@@ -64,7 +74,7 @@ func (w *walker) dir(prefix string, above *gitignore.Stack) {
 	path := w.path(prefix)
 	entries, err := w.folder.readDir(path)
 	if err != nil {
-		w.skip(path, "folder cannot be read: "+cause(err))
+		w.skipUnreadable(path, "folder cannot be read: ", err)
 		return
 	}
 	w.entries(prefix, entries, above)
@@ -186,7 +196,7 @@ func (w *walker) file(path string, stat func() (fs.FileInfo, error)) {
 	}
 	info, err := stat()
 	if err != nil {
-		w.skip(path, "cannot be read: "+cause(err))
+		w.skipUnreadable(path, "cannot be read: ", err)
 		return
 	}
 	if isLog(path) {
@@ -203,6 +213,7 @@ func (w *walker) markdown(path string, info fs.FileInfo) {
 	}
 	if facts, ok := w.unchanged(path, info); ok && facts.reason != "" { // Read has found it binary
 		w.skip(path, facts.reason)
+		w.found.Skipped[len(w.found.Skipped)-1].Unreadable = true
 		return
 	}
 	w.add(path, info, KindMarkdown, KindMarkdown)

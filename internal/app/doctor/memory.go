@@ -117,10 +117,13 @@ func (d indexChecks) changes() {
 	if pending > 0 {
 		d.warn("files", "memcore index", "%s without a vector, found by keywords only", plain.Count(pending, "chunk"))
 	}
+	for _, s := range d.known.Unread {
+		d.warn("files", "make it readable, or leave it out by memory.exclude", "%s is not read: %s", s.Path, s.Reason)
+	}
 	for _, s := range d.known.SetAside {
 		d.warn("files", "change the text, or memory.embedder", "%s is found by words only: %s", s.Source, s.Reason)
 	}
-	if d.known.Stale == nil && pending+len(d.known.SetAside) == 0 {
+	if d.known.Stale == nil && pending+len(d.known.SetAside)+len(d.known.Unread) == 0 {
 		d.ok("files", "as they were indexed")
 	}
 }
