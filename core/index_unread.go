@@ -1,7 +1,10 @@
 package core
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -27,6 +30,17 @@ func (w *writer) noteUnread(doc source.Document, err error) {
 		w.manifest.Unread = map[string]unread{}
 	}
 	w.manifest.Unread[doc.Path] = unread{Size: doc.Size, ModTime: doc.ModTime, Changed: doc.Changed, Reason: reason}
+}
+
+// tryRead is read, of which a panic costs only its document: a daemon indexes other workspaces, too.
+func (w *writer) tryRead(ctx context.Context, doc located) (r reading, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.m.log.Error("memcore failed at a document: please report this", "document", doc.Path, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("memcore failed at it, please report this: %v", p)
+		}
+	}()
+	return w.read(ctx, doc)
 }
 
 // saveUnread saves what became unread, or readable, in this run.

@@ -79,6 +79,18 @@ var partFaults = map[string]partFault{
 		},
 		lost: "notes/bad/otter.md", reason: errDisk.Error(), stays: true,
 	},
+	"a file with which a reader panics": {
+		spoil: func(_ *testing.T, mem *memory, s *spoilt) {
+			mem.write("bad/otter.md", otter+"\nAnd more.\n")
+			s.read = func(doc source.Document) error {
+				if doc.Path == "notes/bad/otter.md" {
+					panic("index out of range")
+				}
+				return nil
+			}
+		},
+		lost: "notes/bad/otter.md", reason: "please report this: index out of range", stays: true,
+	},
 	"a file that is no text": {
 		spoil: func(_ *testing.T, mem *memory, _ *spoilt) { mem.write("bad/otter.md", otter+"\x00\x01\x02") },
 		mend:  func(_ *testing.T, mem *memory) { mem.write("bad/otter.md", otter+"\n") },

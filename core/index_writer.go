@@ -102,7 +102,7 @@ func (w *writer) indexText(ctx context.Context, found changes, deadline time.Tim
 			break
 		}
 		w.progress(Progress{Stage: "read", Done: i, Total: len(found.read), Path: doc.Path})
-		r, err := w.read(ctx, doc)
+		r, err := w.tryRead(ctx, doc)
 		if failed := (*indexFailure)(nil); errors.As(err, &failed) {
 			return len(found.read) - i, err
 		}
