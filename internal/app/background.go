@@ -12,6 +12,7 @@ import (
 	"github.com/memcore/memcore/core"
 	"github.com/memcore/memcore/core/notes"
 	"github.com/memcore/memcore/core/reflection"
+	"github.com/memcore/memcore/core/session"
 )
 
 // Intervals of reflection, of deleting old sessions, and of reading MCP servers.
@@ -103,19 +104,27 @@ func (s *Service) reflectQueued(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, current := range queued {
-		said, err := current.Messages(ctx)
-		if err != nil {
-			return err
+	var failed error
+	for _, current := range queued { // one that fails stays in the queue, and does not keep back the others
+		if err := s.reflectOne(ctx, current); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("reflect upon session %s: %w", current.ID, err))
 		}
-		if _, err := s.Reflect(ctx, said, false, nil); err != nil && !errors.Is(err, reflection.ErrNothing) {
-			return fmt.Errorf("reflect upon session %s: %w", current.ID, err)
-		}
-		if err := current.Unqueue(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			break
 		}
 	}
-	return nil
+	return failed
+}
+
+func (s *Service) reflectOne(ctx context.Context, queued *session.Session) error {
+	said, err := queued.Messages(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Reflect(ctx, said, false, nil); err != nil && !errors.Is(err, reflection.ErrNothing) {
+		return err
+	}
+	return queued.Unqueue()
 }
 
 // judgeAll judges turns from hooks until ctx ends.
