@@ -242,7 +242,8 @@ func writePastSession(ts *testscript.TestScript, neg bool, args []string) {
 type textsEmbedded struct{}
 
 // startEmbedder starts a server of embeddings and makes memcore use it: embedder [echo]. With echo
-// it sends the key back, unasked. It never answers about a text with the word "unanswerable".
+// it sends the key back, unasked. It never answers about a text with the word "unanswerable", and
+// refuses one with "indigestible", which it repeats.
 func startEmbedder(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 && !slices.Equal(args, []string{"echo"}) {
 		ts.Fatalf("usage: embedder [echo]")
@@ -260,6 +261,10 @@ func startEmbedder(ts *testscript.TestScript, neg bool, args []string) {
 			}
 			if strings.Contains(text, "unanswerable") {
 				<-r.Context().Done()
+			}
+			if strings.Contains(text, "indigestible") {
+				http.Error(w, fmt.Sprintf(`{"error":{"message":%q}}`, "cannot read: "+text), http.StatusBadRequest)
+				return
 			}
 		}
 		data, err := json.Marshal(map[string]any{"data": wordVectors(asked.Input)})
