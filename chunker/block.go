@@ -17,6 +17,7 @@ const (
 	heading             // nowhere
 	rule                // nowhere: a thematic break
 	comment             // at lines: an HTML comment
+	front               // at lines: what the frontmatter says about the document
 )
 
 // A block is lines that belong together, no outer blank ones.
@@ -30,7 +31,9 @@ type block struct {
 }
 
 // hollow reports whether a block means nothing alone.
-func (b block) hollow() bool { return b.kind == heading || b.kind == rule || b.kind == comment }
+func (b block) hollow() bool {
+	return b.kind == heading || b.kind == rule || b.kind == comment || b.kind == front
+}
 
 // keepWithNext blocks should not end a chunk: headings, paragraphs used as such ("**Note**"),
 // announcements ("as follows:").

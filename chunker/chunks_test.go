@@ -51,12 +51,12 @@ func TestTitleAndMeta(t *testing.T) {
 		{"first level-1 heading", "## B\n\n# A `x`\n\n# C", "A x", "map[]", "## B\n\n# A `x`\n\n# C", ""},
 		{"title before heading", "---\ntitle: T\n---\n# A", "T", "map[title:T]", "# A", ""},
 		{"name", "---\nname: N\nn: {1: 2}\n---\n\n\ntext", "N", "map[n:map[1:2] name:N]", "text", ""},
-		{"title that is no text", "---\ntitle: [a]\n---\n# A", "A", "map[title:[a]]", "# A", ""},
+		{"title that is no text", "---\ntitle: [a]\n---\n# A", "A", "map[title:[a]]", "title: [a]\n\n# A", ""},
 		{"ends in dots, Windows lines", "\ufeff---\r\na: 1\r\n...\r\ntext\r\n", "", "map[a:1]", "text", ""},
 		{"empty", "---\n---\ntext", "", "map[]", "text", ""},
 		{"TOML", "+++\ntitle = 'T'\n+++\ntext", "T", "map[title:T]", "text", ""},
 		{"broken TOML", "+++\na = 1\nb = = 2\n+++\ntext", "", "map[]", "+++\na = 1\nb = = 2\n+++\n\ntext", "3: toml"},
-		{"a glob without quotes", "---\ndescription: Use when: now\nglobs: *.ts\n---\ntext", "", "map[description:Use when: now globs:*.ts]", "text", ""},
+		{"a glob without quotes", "---\ndescription: Use when: now\nglobs: *.ts\n---\ntext", "", "map[description:Use when: now globs:*.ts]", "description: Use when: now\n\ntext", ""},
 		{"not at the start", "\n---\na: 1\n---\n", "", "map[]", "---\na: 1\n---", ""},
 		{"not closed", "---\na: 1\n", "", "map[]", "---\na: 1", ""},
 		{"a thematic break", "---\n\ntext\n\n***\n", "", "map[]", "---\n\ntext\n\n***", ""},
@@ -127,6 +127,70 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestFrontmatterIsText(t *testing.T) {
+	for _, tt := range []struct{ name, src, want string }{
+		{"tags go with the first section", "---\ntitle: T\ntags: [ops, db]\nid: 7\n---\n\n# A\n\ntext\n\n# B\n\nmore\n", `3-9 "tags: [ops, db]\n\n# A\n\ntext" 11-13 "# B\n\nmore"`},
+		{"a blank line parts it from the text", "---\nalias: K8s\n---\ntext\n", `2-4 "alias: K8s\n\ntext"`},
+		{"lists and long values", "---\nid: 7\naliases:\n  - one\n\n  - two\n# none\nowner: me\nsummary: >\n  It\n  rains.\n---\ntext\n", `3-13 "aliases:\n  - one\n  - two\nsummary: >\n  It\n  rains.\n\ntext"`},
+		{"a list that is not indented", "---\nTags:\n- one\ndate: 2026-09-01\n---\ntext\n", `2-6 "Tags:\n- one\n\ntext"`},
+		{"TOML", "+++\ntitle = 'T'\ndescription = 'It rains'\n[taxonomies]\nx = 1\ntags = ['wet']\n+++\ntext\n", `3-8 "description = 'It rains'\ntags = ['wet']\n\ntext"`},
+		{"nothing else", "---\nname: freeze\ndescription: No deploys\ntype: project\n---\n", `2-4 "name: freeze\ndescription: No deploys\ntype: project"`},
+		{"nothing but a title", "---\ntitle: T\n---\n\n", `2-2 "title: T"`},
+		{"a second name", "---\ntitle: T\nname: t-1\n---\ntext\n", `3-5 "name: t-1\n\ntext"`},
+		{"nothing that tells", "---\ntitle: T\nlayout: post\n---\ntext\n", `5-5 "text"`},
+		{"Windows lines, other keys", "\ufeff---\r\n\"description\": Größe\r\nкод: 7\r\n...\r\ntext\r\n", `2-5 "\"description\": Größe\n\ntext"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, c := range checkMarkdown(t, []byte(tt.src), chunker.Options{Max: 240, Count: words}).Chunks {
+				got = append(got, fmt.Sprintf("%d-%d %q", c.StartLine, c.EndLine, c.Text))
+			}
+			require.Equal(t, tt.want, strings.Join(got, " "))
+		})
+	}
+}
+
+// However much it says, and however broken it is, frontmatter makes few chunks.
+func TestFrontmatterIsBounded(t *testing.T) {
+	aliases := strings.Repeat("  - another name of it\n", 4000)
+	for name, front := range map[string]string{
+		"long list": "tags: [a]\naliases:\n" + aliases[:40_000],
+		"too large": "tags: [a]\naliases:\n" + aliases,
+		"broken":    "tags: [a]\nx: [\naliases:\n" + aliases[:40_000],
+		"long line": "description: " + strings.Repeat("word ", 6000) + "\nid: 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			doc := chunker.Markdown("a.md", []byte("---\n"+front+"\n---\n\n# A\n\ntext\n"), chunker.Options{})
+			require.Greater(t, len(doc.Chunks), 1)
+			require.Less(t, len(doc.Chunks), 12)
+			last := doc.Chunks[len(doc.Chunks)-1]
+			require.True(t, strings.HasSuffix(last.Text, "# A\n\ntext"), last.Text)
+			require.Equal(t, strings.Count(front, "\n")+7, last.EndLine)
+		})
+	}
+}
+
+// A payload leaves a mark, is no chunk, and moves no citation.
+func TestPayloads(t *testing.T) {
+	image := "data:image/png;base64," + strings.Repeat("iVBORw0KGgoAAAANSUhEUgAAADIAAAAyCAYAAAAeP4ixAAAEZklEQVRoQ", 900)
+	lines := strings.Repeat("aGkgdGhlcmUsIHRoaXMgaXMgYSBtZXNzYWdlIG9mIG5vIG1lYW5pbmcgYXQg\n\n", 400)
+	for _, tt := range []struct{ name, src, want string }{
+		{"image", "# Logo\n\n![logo](" + image + ")\n\nIt is blue.\n", `1-5 "# Logo\n\n![logo](data:image/png;base64,…)\n\nIt is blue."`},
+		{"definition of an image", "# Logo\n\nIt is blue.\n\n[1]: <" + image + ">\n[2]: <" + image + ">\n", `1-3 "# Logo\n\nIt is blue."`},
+		{"drawing", "# Text\n\nA to B\n\n%%\n## Drawing\n~~~compressed-json\n" + lines + "~~~\n%%\n\n# After\n\nmore\n", `1-5 "# Text\n\nA to B\n\n%%" 6-813 "## Drawing\n~~~compressed-json\n…\n\n~~~\n%%\n\n# After\n\nmore"`},
+		{"between two paragraphs", "one\n\n" + lines + "two\n", `1-803 "one\n\n…\n\ntwo"`},
+		{"nothing else", lines, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, c := range checkMarkdown(t, []byte(tt.src), chunker.Options{Max: 240, Count: words}).Chunks {
+				got = append(got, fmt.Sprintf("%d-%d %q", c.StartLine, c.EndLine, c.Text))
+			}
+			require.Equal(t, tt.want, strings.Join(got, " "))
+		})
+	}
+}
+
 // A change in one section keeps others' IDs and hashes.
 func TestIDsStay(t *testing.T) {
 	section := func(n int) string {
@@ -191,7 +255,7 @@ func TestSplitting(t *testing.T) {
 				}
 			}
 		}},
-		{"nothing but prose overlaps", strings.Repeat("- an item\n", 60) + "\n" + "```\n" + strings.Repeat("code\n", 60) + "```\n\n| a | b |\n|---|---|\n" + strings.Repeat("| 1 | 2 |\n", 60), func(t *testing.T, chunks []chunker.Chunk) {
+		{"nothing but prose overlaps", strings.Repeat("- an item\n", 60) + "\n" + "```\n" + strings.Repeat("code\n", 60) + "```\n\n| a | b |\n|---|---|\n" + strings.Repeat("| one | 2 |\n", 60), func(t *testing.T, chunks []chunker.Chunk) {
 			for i := range chunks[1:] {
 				if chunks[i+1].StartLine <= chunks[i].EndLine {
 					t.Errorf("chunk %d begins on line %d, the one before ends on %d", i+1, chunks[i+1].StartLine, chunks[i].EndLine)

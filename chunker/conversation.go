@@ -3,6 +3,8 @@ package chunker
 import (
 	"strconv"
 	"strings"
+
+	"github.com/memcore/memcore/internal/text/payload"
 )
 
 // neighbourSize is in tokens, of Before and of After.
@@ -70,7 +72,7 @@ func (s turnText) whole() (text string, tools []block) {
 }
 
 func (c *conversation) reduce(t Turn) turnText {
-	text := strings.TrimSpace(cleanString(t.Text))
+	text := payload.Without(strings.TrimSpace(cleanString(t.Text)))
 	tools := t.Tools
 	if t.Role == "tool" && len(tools) == 0 && text != "" {
 		text, tools = "", []ToolUse{{Output: text}}

@@ -3,6 +3,7 @@ package chunker
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/payload"
 )
 
 const (
@@ -55,19 +57,74 @@ func splitFrontmatter(text string) (meta map[string]any, after int, err error) {
 	return meta, after, nil
 }
 
-// frontmatter returns where text and Markdown begin. If broken, it is text only: its last line
+// frontmatter returns the block that chunks show of the frontmatter, as it is after the cuts, and
+// where the Markdown begins before them. Broken frontmatter is text, but no Markdown: its last line
 // would underline a heading.
-func (d *Document) frontmatter(text string) (body, markdown int) {
+func (d *Document) frontmatter(text string) (shown block, cuts []cut, after int) {
 	meta, after, err := splitFrontmatter(text)
 	var broken *FrontmatterError
 	if errors.As(err, &broken) {
 		d.warn(broken.Line, "frontmatter is taken as text: %v", err)
-		return 0, after
-	}
-	if after > 0 {
+		if after <= maxShown {
+			return block{span: span{0, len(trimEnd(text[:after]))}, kind: lines}, nil, after
+		}
+	} else if after > 0 {
 		d.Meta, d.Title = meta, titleOf(meta)
 	}
-	return after, after
+	if after == 0 {
+		return block{}, nil, 0
+	}
+	kept := telling(text[:after], d.Title, isBlank(text[after:]))
+	from, size := 0, 0
+	for _, s := range append(kept, span{after, after}) {
+		if s.start > from {
+			cuts = append(cuts, cut{Span: payload.Span{Start: from, End: s.start}})
+		}
+		from = s.end
+		size += s.end - s.start
+	}
+	if last := len(cuts) - 1; size > 0 && !strings.HasPrefix(text[after:], "\n") {
+		cuts[last].mark = "\n" // or it would look like a part of the next paragraph
+	}
+	return block{span: span{0, max(size-1, 0)}, kind: front}, cuts, after
+}
+
+// maxShown bounds what chunks show of frontmatter, in bytes.
+const maxShown = 4 << 10
+
+// tellingKeys of frontmatter say what a document is about. Title and name are headings already.
+var tellingKeys = map[string]bool{
+	"title": true, "name": true, "description": true, "summary": true, "abstract": true, "subtitle": true, "excerpt": true, "tldr": true,
+	"alias": true, "aliases": true, "tag": true, "tags": true, "keyword": true, "keywords": true, "category": true, "categories": true, "topic": true, "topics": true,
+}
+
+// metaKey matches the line that begins with a key, of YAML or TOML.
+var metaKey = lazy.Regexp(`^["']?([\pL_][\pL\pN _-]*)["']?[ \t]*[:=](?:[ \t]|$)|^\[`)
+
+// telling returns the lines of frontmatter that say what the document is about, at most maxShown
+// bytes. If it has no other text, these are all lines.
+func telling(text, title string, alone bool) (kept []span) {
+	wanted, room := false, maxShown
+	for at := windowEnd(text, 0); at < len(text) && room > 0; {
+		end := windowEnd(text, at)
+		line := strings.TrimRight(text[at:end], " \t\n")
+		if m := metaKey().FindStringSubmatch(line); m != nil {
+			key := strings.ToLower(strings.TrimSpace(m[1]))
+			wanted = tellingKeys[key] && (title == "" || !slices.Contains(titleKeys[:], key) || !strings.Contains(line, title))
+		}
+		last := end == len(text) // closes the frontmatter
+		switch {
+		case last || !wanted && !alone || line == "" || strings.HasPrefix(line, "#"):
+		case end-at > room:
+			kept = append(kept, span{at, at + len(head(line, room))}, span{end - 1, end})
+			room = 0
+		default:
+			kept = append(kept, span{at, end})
+			room -= end - at
+		}
+		at = end
+	}
+	return kept
 }
 
 // frontmatterEnd returns where frontmatter ends and text begins, or -1.
@@ -83,8 +140,11 @@ func frontmatterEnd(text string, from int, mark string) (end, after int) {
 	return -1, -1
 }
 
+// titleKeys are in order of preference.
+var titleKeys = [...]string{"title", "name"}
+
 func titleOf(meta map[string]any) string {
-	for _, key := range [...]string{"title", "name"} {
+	for _, key := range titleKeys {
 		if s, ok := meta[key].(string); ok && !isBlank(s) {
 			return strings.Join(strings.Fields(s), " ")
 		}

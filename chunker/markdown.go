@@ -14,6 +14,9 @@ import (
 // long prose at sentences. An empty section joins the next one. Outer headings that exceed a chunk
 // are left out.
 //
+// What nobody reads (package payload) is no chunk: a mark stands for it. Of frontmatter, what says
+// something about the document is in the first chunk; a document of nothing else is one.
+//
 // It takes linear time and bounded memory, and is safe for concurrent use.
 func Markdown(name string, src []byte, o Options) Document {
 	var doc Document
@@ -21,16 +24,23 @@ func Markdown(name string, src []byte, o Options) Document {
 	if badLine > 0 {
 		doc.warn(badLine, "invalid UTF-8, replaced")
 	}
-	body, from := doc.frontmatter(text)
+	front, cuts, after := doc.frontmatter(text)
 	title := doc.Title
-	m := &markdown{doc: &doc, name: name, text: text, limits: newLimits(o), seen: ordinals{}, line: 1}
-	m.packer = newPacker(m.limits, text, m.chunk)
+	m := &markdown{doc: &doc, name: name, reading: read(text, append(cuts, payloads(text, after)...)), limits: newLimits(o), seen: ordinals{}, line: 1}
+	m.packer = newPacker(m.limits, m.text, m.chunk)
 	m.enter(title)
-	if body < from {
-		m.splitter.block(block{span: span{body, len(trimEnd(text[:from]))}, kind: lines})
+	for _, c := range cuts {
+		after -= c.End - c.Start - len(c.mark)
+	}
+	if front.end > front.start {
+		m.splitter.block(front)
 		m.packer.endSection()
 	}
-	eachBlock(text, from, func(b block) {
+	behind := false // a payload, whose closing marks are no text either
+	eachBlock(m.text, after, func(b block) {
+		if behind = m.isPayload(b) || behind && isWordless(b.of(m.text)); behind {
+			return
+		}
 		if b.kind == heading {
 			m.packer.endSection()
 			m.outline.enter(b.level, b.title)
@@ -51,14 +61,14 @@ func (d *Document) warn(line int, format string, args ...any) {
 
 type markdown struct {
 	limits
-	doc      *Document
-	name     string
-	text     string
+	doc  *Document
+	name string
+	reading
 	outline  outline
 	splitter splitter
 	packer   *packer
 	seen     ordinals
-	at, line int // a byte of text, and its line
+	at, line int // a byte of text, and its line there
 }
 
 // enter begins a section below the headings of the outline.
@@ -73,7 +83,8 @@ func (m *markdown) chunk(p piece) {
 	c := Chunk{Text: text, Headings: headings, Context: joinPath(headings), Tokens: m.count(text)}
 	m.line += strings.Count(m.text[m.at:p.start], "\n")
 	m.at = p.start
-	c.StartLine, c.EndLine = m.line, m.line+strings.Count(text, "\n")
+	c.StartLine = m.line + m.cutLines(p.start)
+	c.EndLine = m.line + strings.Count(text, "\n") + m.cutLines(p.end)
 	place := m.seen.next(c.Context, text)
 	c.identify(m.name, strconv.Itoa(place), p.section.embed(p.header, text))
 	m.doc.Chunks = append(m.doc.Chunks, c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/memcore/memcore/internal/markdown/fence"
 	"github.com/memcore/memcore/internal/text/lazy"
+	"github.com/memcore/memcore/internal/text/payload"
 	"github.com/memcore/memcore/internal/text/prompt"
 )
 
@@ -39,7 +40,7 @@ func Session(name string, turns []Turn, request string, o Options) (chunks []Chu
 	leftOut = make([]string, len(turns))
 	heading := c.shorten(request, requestSize)
 	for i, t := range turns {
-		text := strings.TrimSpace(cleanString(t.Text))
+		text := payload.Without(strings.TrimSpace(cleanString(t.Text)))
 		kept, asked, reason := "", "", LeftOutTools
 		switch {
 		case text == "":

@@ -106,7 +106,7 @@ func (s *splitter) lines(b block) {
 		if isBlank(line.of(s.text)) {
 			continue
 		}
-		a := atom{span: line, size: s.size(line.of(s.text)), hollow: b.kind == comment, keepWithNext: s.goesOn(line.end, b.end)}
+		a := atom{span: line, size: s.size(line.of(s.text)), hollow: b.hollow(), keepWithNext: s.goesOn(line.end, b.end)}
 		if b.kind == table && at > b.start {
 			a.header, a.headerLen = header, headerLen
 			a.keepWithNext = a.keepWithNext && tableRule().MatchString(line.of(s.text))
