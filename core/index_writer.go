@@ -204,6 +204,9 @@ func (w *writer) compare(ctx context.Context, r *reading, content source.Content
 	records, leftOut, warnings := w.recordsOf(r.doc, content, request)
 	r.entry.countTurns(content, leftOut, known)
 	r.entry.Request = requestBefore(r.entry.Resume, content, request)
+	if content.Encoding != "" {
+		warnings = append(warnings, fmt.Sprintf("%s: read as %s, since it is not UTF-8", r.doc.Path, content.Encoding))
+	}
 	w.report.Warnings = append(w.report.Warnings, warnings...)
 	statements, err := w.digest(r, content, earlier)
 	if err != nil {

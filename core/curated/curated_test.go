@@ -415,8 +415,14 @@ func TestBadFiles(t *testing.T) {
 	}
 	w.write("BEANS.md", "\n \n")
 	require.Equal(t, "it is empty", reasons(w.load())["BEANS.md"])
-	w.write("BEANS.md", "bad \xff bytes\r\nmore\r\n")
-	require.Equal(t, "mine\n==\nbad \ufffd bytes\nmore", text(w.load()))
+	w.write("BEANS.md", "bad \xff bytes, größer\r\nmore\r\n")
+	require.Equal(t, "mine\n==\nbad \ufffd bytes, größer\nmore", text(w.load()))
+	for content, encoding := range map[string]string{"gr\xf6\xdfer\r\n": "Windows-1252", "\xfe\xff\x00g\x00r\x00\xf6\x00\xdf\x00e\x00r": "UTF-16"} {
+		w.write("BEANS.md", content)
+		m := w.load()
+		require.Equal(t, "mine\n==\ngrößer", text(m))
+		require.Contains(t, warnings(m), "BEANS.md: is read as "+encoding+", since it is not UTF-8")
+	}
 	if runtime.GOOS != "windows" && os.Getuid() != 0 {
 		require.NoError(t, os.Chmod(w.path("BEANS.md"), 0))
 		require.Contains(t, reasons(w.load())["BEANS.md"], "permission denied")

@@ -24,6 +24,7 @@ import (
 	"github.com/memcore/memcore/internal/paths"
 	"github.com/memcore/memcore/internal/safefile"
 	"github.com/memcore/memcore/internal/safefile/secretfile"
+	"github.com/memcore/memcore/internal/text/charset"
 	"github.com/memcore/memcore/internal/text/sanitize"
 )
 
@@ -140,6 +141,7 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 	if err != nil {
 		return nil, reasonOf(err)
 	}
+	data, encoding := charset.Decode(data)
 	if bytes.IndexByte(data, 0) >= 0 {
 		return nil, errors.New("it is not text")
 	}
@@ -151,6 +153,9 @@ func (r *reader) fetch(root, real string, limit int, known *parsed) (*parsed, er
 		return r.o.Cache.store(&again), nil
 	}
 	c := parse(real, data)
+	if encoding != "" {
+		c.problem(0, "is read as %s, since it is not UTF-8", encoding)
+	}
 	c.hash, c.info, c.readAt = hash, info, now
 	return r.o.Cache.store(c), nil
 }

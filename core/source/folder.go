@@ -172,14 +172,14 @@ func (f *Folder) read(ctx context.Context, doc Document, from Position) (Content
 	if doc.Kind == KindConversation {
 		return readConversation(ctx, file, info.Size(), doc, from)
 	}
-	text, err := readMarkdown(ctx, file, info.Size(), f.maxMarkdown)
+	text, encoding, err := readText(ctx, file, info.Size(), f.maxMarkdown)
 	if errors.Is(err, errBinary) { // the next List skips it
 		f.remember(doc.File, fileFacts{info: info, reason: err.Error()})
 	}
 	if err != nil {
 		return Content{}, err
 	}
-	return Content{Markdown: text, From: 1}, nil
+	return Content{Markdown: text, Encoding: encoding, From: 1}, nil
 }
 
 func (f *Folder) remember(path string, facts fileFacts) {

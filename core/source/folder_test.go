@@ -292,24 +292,29 @@ func TestUnreadableFolderIsPassedOver(t *testing.T) {
 }
 
 func TestReadMarkdown(t *testing.T) {
-	dir := tree(t, map[string]string{"a.md": "# A\r\n\xff\n", "bom.md": "\xef\xbb\xbf# B\n", "empty.md": "", "bin.md": "# C\n\x00"})
+	dir := tree(t, map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "\xef\xbb\xbf# B\n", "empty.md": "", "bin.md": "# C\n\x00",
+		"latin.md": "# Gr\xf6\xdfe\r\n", "wide.md": "\xff\xfe#\x00 \x00\xf6\x00\n\x00", "wide_bin.md": "\xff\xfe#\x00\x00\x00"})
 	f := NewFolder(FolderOptions{Path: dir, Workspace: dir})
-	want := map[string]string{"a.md": "# A\r\n\xff\n", "bom.md": "# B\n", "empty.md": ""}
+	want := map[string]string{"a.md": "# Größe\r\n\xff\n", "bom.md": "# B\n", "empty.md": "", "latin.md": "# Größe\r\n", "wide.md": "# ö\n"}
+	encodings := map[string]string{"latin.md": "Windows-1252", "wide.md": "UTF-16"}
 	for _, doc := range list(t, f).Documents {
 		content, err := f.Read(t.Context(), doc, Position{})
 		text, readable := want[doc.Path]
 		if (err == nil) != readable || string(content.Markdown) != text {
 			t.Errorf("Read(%s) = %q, %v, want %q", doc.Path, content.Markdown, err, text)
 		}
+		if content.Encoding != encodings[doc.Path] {
+			t.Errorf("Read(%s).Encoding = %q, want %q", doc.Path, content.Encoding, encodings[doc.Path])
+		}
 		if err == nil && content.From != 1 {
 			t.Errorf("Read(%s).From = %d, want 1", doc.Path, content.From)
 		}
 	}
 	found := list(t, f)
-	sameStrings(t, "documents after reading", pathsOf(found), []string{"a.md", "bom.md", "empty.md"})
-	sameStrings(t, "skipped after reading", skips(found), []string{"bin.md: not text: it contains NUL bytes"})
+	sameStrings(t, "documents after reading", pathsOf(found), []string{"a.md", "bom.md", "empty.md", "latin.md", "wide.md"})
+	sameStrings(t, "skipped after reading", skips(found), []string{"bin.md: not text: it contains NUL bytes", "wide_bin.md: not text: it contains NUL bytes"})
 	write(t, filepath.Join(dir, "bin.md"), "# text now\n")
-	sameStrings(t, "documents after a change", pathsOf(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md"})
+	sameStrings(t, "documents after a change", pathsOf(list(t, f)), []string{"a.md", "bin.md", "bom.md", "empty.md", "latin.md", "wide.md"})
 }
 
 func TestReadRefuses(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // readJSONLog reads an array, or an object's "messages".
 func readJSONLog(ctx context.Context, file *os.File, f format, session string) (Content, error) {
-	text, err := readMarkdown(ctx, file, 0, maxJSONLog)
+	text, _, err := readText(ctx, file, 0, maxJSONLog)
 	if err != nil {
 		return Content{}, err
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/memcore/memcore/internal/text/charset"
 )
 
 var errBinary = errors.New("not text: it contains NUL bytes")
@@ -24,27 +26,31 @@ func isMarkdown(name string) bool {
 	return false
 }
 
-// readMarkdown drops a byte order mark.
-func readMarkdown(ctx context.Context, file *os.File, size, limit int64) ([]byte, error) {
+// readText returns UTF-8, and the name of the encoding if that was not.
+func readText(ctx context.Context, file *os.File, size, limit int64) (text []byte, encoding string, err error) {
 	if size > limit {
-		return nil, errors.New(tooLarge(size, limit))
+		return nil, "", errors.New(tooLarge(size, limit))
 	}
-	var text bytes.Buffer
-	text.Grow(int(size) + bytes.MinRead)
+	var all bytes.Buffer
+	all.Grow(int(size) + bytes.MinRead)
 	for {
-		n, err := io.CopyN(&text, file, 1<<20)
-		read := text.Bytes()[text.Len()-int(n):]
+		n, err := io.CopyN(&all, file, 1<<20)
+		read := all.Bytes()[all.Len()-int(n):]
 		switch {
-		case bytes.IndexByte(read, 0) >= 0:
-			return nil, errBinary
-		case int64(text.Len()) > limit:
-			return nil, errors.New(tooLarge(int64(text.Len()), limit))
+		case bytes.IndexByte(read, 0) >= 0 && !charset.HasMark(all.Bytes()):
+			return nil, "", errBinary
+		case int64(all.Len()) > limit:
+			return nil, "", errors.New(tooLarge(int64(all.Len()), limit))
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, "", ctx.Err()
 		case errors.Is(err, io.EOF):
-			return bytes.TrimPrefix(text.Bytes(), byteOrderMark), nil
+			text, encoding := charset.Decode(all.Bytes())
+			if bytes.IndexByte(text, 0) >= 0 {
+				return nil, "", errBinary
+			}
+			return text, encoding, nil
 		case err != nil:
-			return nil, err
+			return nil, "", err
 		}
 	}
 }
